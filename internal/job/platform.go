@@ -1,0 +1,49 @@
+package job
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Platform is the kind of meeting a bot joins (specification, Platform).
+type Platform string
+
+// The platforms of the specification.
+const (
+	Meet    Platform = "meet"
+	Teams   Platform = "teams"
+	ZoomWeb Platform = "zoom-web"
+	ZoomSDK Platform = "zoom-sdk"
+)
+
+// PlatformOf tells the platform from the host of a meeting address (contract,
+// Jobs): Zoom's and Microsoft's own domains first, then a label that starts
+// with zoom or teams, else Meet. The path never counts.
+func PlatformOf(meeting *url.URL) Platform {
+	host := strings.TrimSuffix(strings.ToLower(meeting.Hostname()), ".")
+	for _, suffix := range []string{"zoom.us", "zoom.com"} {
+		if under(host, suffix) {
+			return ZoomWeb
+		}
+	}
+	// teams.microsoft.us is the government cloud: gov. and dod. stand before it.
+	for _, suffix := range []string{"teams.microsoft.com", "teams.live.com", "teams.microsoft.us"} {
+		if under(host, suffix) {
+			return Teams
+		}
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		switch {
+		case strings.HasPrefix(label, "zoom"):
+			return ZoomWeb
+		case strings.HasPrefix(label, "teams"):
+			return Teams
+		}
+	}
+	return Meet
+}
+
+// under reports whether host is domain or stands below it.
+func under(host, domain string) bool {
+	return host == domain || strings.HasSuffix(host, "."+domain)
+}
