@@ -1,0 +1,234 @@
+// Package api is the contract of Standin's HTTP surface: the OpenAPI
+// description and the recording manifest's JSON Schema, embedded, and the
+// checks of requests and responses against them.
+//
+// It knows JSON and JSON Schema. It knows nothing of jobs or of net/http's
+// handlers, and imports nothing else of Standin.
+package api
+
+import (
+	"bytes"
+	_ "embed" // for the two documents
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+//go:embed openapi.yaml
+var openapiYAML []byte
+
+//go:embed manifest.schema.json
+var manifestSchema []byte
+
+// Addresses under which the schema compiler knows the two documents. Nothing
+// is fetched from them; only their last parts matter, because the description
+// names the manifest's schema by a relative reference.
+const (
+	descriptionURL = "https://standin.invalid/openapi.json"
+	manifestURL    = "https://standin.invalid/manifest.schema.json"
+)
+
+// Description is the compiled OpenAPI description. It is safe for concurrent
+// use.
+type Description struct {
+	document   []byte
+	operations []Operation
+	requests   map[string]*jsonschema.Schema // by operation id
+	queries    map[string][]queryParameter   // by operation id
+	responses  map[responseKey]*response
+	webhooks   map[string]*jsonschema.Schema // by event
+	identity   *jsonschema.Schema
+	manifest   *jsonschema.Schema
+}
+
+// Operation names one operation of the description.
+type Operation struct {
+	ID       string
+	Method   string   // in capitals
+	Path     string   // as a template: /api/v1/jobs/{id}
+	Statuses []string // that it may answer, in order
+}
+
+// Load reads the embedded documents and compiles every schema that a request
+// or a response is checked against. It fails only when the documents are
+// wrong.
+func Load() (*Description, error) {
+	document, err := yamlToJSON(openapiYAML)
+	if err != nil {
+		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+	}
+	compiler, err := newCompiler(document)
+	if err != nil {
+		return nil, err
+	}
+	outline, err := readOutline(document)
+	if err != nil {
+		return nil, err
+	}
+	d := &Description{
+		document:  document,
+		requests:  map[string]*jsonschema.Schema{},
+		queries:   map[string][]queryParameter{},
+		responses: map[responseKey]*response{},
+		webhooks:  map[string]*jsonschema.Schema{},
+	}
+	if d.identity, err = compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity"); err != nil {
+		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
+	}
+	if d.manifest, err = compiler.Compile(manifestURL); err != nil {
+		return nil, fmt.Errorf("compile the manifest's schema: %w", err)
+	}
+	if err := d.addOperations(compiler, outline); err != nil {
+		return nil, err
+	}
+	for event := range outline.Webhooks {
+		at := "#/webhooks/" + escapePointer(event) + "/post/requestBody" + jsonSchemaAt
+		if d.webhooks[event], err = compiler.Compile(descriptionURL + at); err != nil {
+			return nil, fmt.Errorf("compile the schema of the webhook %s: %w", event, err)
+		}
+	}
+	return d, nil
+}
+
+// JSON returns the description as OpenAPI in JSON, in the order of the file.
+// The caller must not change it.
+func (d *Description) JSON() []byte { return d.document }
+
+// ManifestSchema returns the JSON Schema of the recording manifest. The caller
+// must not change it.
+func (d *Description) ManifestSchema() []byte { return manifestSchema }
+
+// Operations lists every operation, ordered by path and method.
+func (d *Description) Operations() []Operation { return slices.Clone(d.operations) }
+
+// newCompiler knows both documents and this package's formats, and asserts
+// them.
+func newCompiler(document []byte) (*jsonschema.Compiler, error) {
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	for _, format := range formats() {
+		compiler.RegisterFormat(format)
+	}
+	for url, text := range map[string][]byte{descriptionURL: document, manifestURL: manifestSchema} {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("parse %s: %w", url, err)
+		}
+		if err := compiler.AddResource(url, value); err != nil {
+			return nil, fmt.Errorf("add %s: %w", url, err)
+		}
+	}
+	return compiler, nil
+}
+
+// outline is the part of an OpenAPI document that tells where its schemas
+// are.
+type outline struct {
+	Paths      map[string]map[string]json.RawMessage `json:"paths"`
+	Webhooks   map[string]json.RawMessage            `json:"webhooks"`
+	Components struct {
+		Responses  map[string]outlineBody      `json:"responses"`
+		Parameters map[string]outlineParameter `json:"parameters"`
+	} `json:"components"`
+}
+
+type outlineOperation struct {
+	OperationID string                 `json:"operationId"`
+	Parameters  []outlineParameter     `json:"parameters"`
+	RequestBody *outlineBody           `json:"requestBody"`
+	Responses   map[string]outlineBody `json:"responses"`
+}
+
+type outlineParameter struct {
+	Ref  string `json:"$ref"`
+	Name string `json:"name"`
+	In   string `json:"in"`
+}
+
+type outlineBody struct {
+	Ref     string                     `json:"$ref"`
+	Content map[string]json.RawMessage `json:"content"`
+}
+
+func readOutline(document []byte) (*outline, error) {
+	var o outline
+	if err := json.Unmarshal(document, &o); err != nil {
+		return nil, fmt.Errorf("read the outline of the description: %w", err)
+	}
+	return &o, nil
+}
+
+// methods lists the keys of a path item that are operations.
+func methods() []string {
+	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+}
+
+// addOperations compiles all operations.
+func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) error {
+	for path, item := range o.Paths {
+		for method, raw := range item {
+			if !slices.Contains(methods(), method) {
+				continue // parameters, summary and the like
+			}
+			if err := d.addOperation(compiler, o, path, method, raw); err != nil {
+				return fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err)
+			}
+		}
+	}
+	slices.SortFunc(d.operations, func(a, b Operation) int {
+		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
+	})
+	return nil
+}
+
+// addOperation compiles what one operation takes and answers.
+func (d *Description) addOperation(
+	compiler *jsonschema.Compiler, o *outline, path, method string, raw json.RawMessage,
+) error {
+	var operation outlineOperation
+	if err := json.Unmarshal(raw, &operation); err != nil {
+		return fmt.Errorf("read the operation: %w", err)
+	}
+	if operation.OperationID == "" {
+		return fmt.Errorf("no operationId")
+	}
+	d.operations = append(d.operations, Operation{
+		ID: operation.OperationID, Method: strings.ToUpper(method), Path: path,
+		Statuses: slices.Sorted(maps.Keys(operation.Responses)),
+	})
+	at := "/paths/" + escapePointer(path) + "/" + method
+	if body := operation.RequestBody; body != nil && body.Content[jsonType] != nil {
+		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody" + jsonSchemaAt)
+		if err != nil {
+			return fmt.Errorf("compile the request's schema: %w", err)
+		}
+		d.requests[operation.OperationID] = schema
+	}
+	if err := d.addQuery(compiler, o, operation, at); err != nil {
+		return err
+	}
+	for status, body := range operation.Responses {
+		answer, err := newResponse(compiler, o, at+"/responses/"+status, body)
+		if err != nil {
+			return fmt.Errorf("status %s: %w", status, err)
+		}
+		d.responses[responseKey{strings.ToUpper(method), path, status}] = answer
+	}
+	return nil
+}
+
+const (
+	jsonType     = "application/json"
+	jsonSchemaAt = "/content/application~1json/schema"
+)
+
+// escapePointer writes a key as a reference token of a JSON Pointer in a URL
+// fragment (RFC 6901, sections 3 and 6).
+func escapePointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(key)
+}

@@ -1,0 +1,342 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// described is the description as a value, with a compiler that knows it.
+func described(t *testing.T) (any, *jsonschema.Compiler) {
+	t.Helper()
+	document, err := yamlToJSON(openapiYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler, err := newCompiler(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value, compiler
+}
+
+// walk visits every value below root with its JSON Pointer.
+func walk(pointer string, value any, visit func(pointer string, value any)) {
+	visit(pointer, value)
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			walk(pointer+"/"+escapePointer(key), inner, visit)
+		}
+	case []any:
+		for i, inner := range value {
+			walk(fmt.Sprintf("%s/%d", pointer, i), inner, visit)
+		}
+	}
+}
+
+// TestExamplesFitTheirSchemas finds every example of a body, a parameter, a
+// header or a schema, and every default, and checks it.
+func TestExamplesFitTheirSchemas(t *testing.T) {
+	t.Parallel()
+	root, compiler := described(t)
+	checked := 0
+	checkAt := func(where, schemaAt string, example any) {
+		checked++
+		schema, err := compiler.Compile(descriptionURL + "#" + schemaAt)
+		if err != nil {
+			t.Errorf("%s: compile %s: %v", where, schemaAt, err)
+			return
+		}
+		if err := schema.Validate(example); err != nil {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+	walk("", root, func(pointer string, value any) {
+		if strings.Contains(pointer, "/examples/") || strings.HasSuffix(pointer, "/properties") {
+			return // a value, or the names of fields
+		}
+		object, ok := value.(map[string]any)
+		if !ok {
+			return
+		}
+		if _, holder := object["schema"]; holder {
+			if example, ok := object["example"]; ok {
+				checkAt(pointer+"/example", pointer+"/schema", example)
+			}
+			examples, _ := object["examples"].(map[string]any)
+			for name, example := range examples {
+				checkAt(pointer+"/examples/"+name, pointer+"/schema", exampleValue(t, root, example))
+			}
+			return
+		}
+		if examples, ok := object["examples"].([]any); ok {
+			for i, example := range examples {
+				checkAt(fmt.Sprintf("%s/examples/%d", pointer, i), pointer, example)
+			}
+		}
+		if value, ok := object["default"]; ok {
+			checkAt(pointer+"/default", pointer, value)
+		}
+	})
+	if checked < 40 {
+		t.Errorf("only %d examples and defaults were found", checked)
+	}
+}
+
+// exampleValue returns what an Example Object, or the one it refers to, holds.
+func exampleValue(t *testing.T, root, example any) any {
+	t.Helper()
+	fields := example.(map[string]any)
+	if ref, ok := fields["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/components/examples/")
+		components := root.(map[string]any)["components"].(map[string]any)
+		fields, ok = components["examples"].(map[string]any)[name].(map[string]any)
+		if !ok {
+			t.Fatalf("no example %s", ref)
+		}
+	}
+	return fields["value"]
+}
+
+// TestEveryBodyHasAnExample keeps the description useful to readers.
+func TestEveryBodyHasAnExample(t *testing.T) {
+	t.Parallel()
+	root, _ := described(t)
+	walk("", root, func(pointer string, value any) {
+		body, ok := value.(map[string]any)
+		if !ok || !strings.HasSuffix(pointer, "/content/application~1json") {
+			return
+		}
+		schema, _ := body["schema"].(map[string]any)
+		if _, described := schema["$ref"]; described && body["examples"] == nil {
+			t.Errorf("%s has no example", pointer)
+		}
+	})
+}
+
+// TestEveryFieldIsDescribed finds fields without a description.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	t.Parallel()
+	root, _ := described(t)
+	walk("", root, func(pointer string, value any) {
+		fields, ok := value.(map[string]any)
+		if !ok || !strings.HasSuffix(pointer, "/properties") {
+			return
+		}
+		for name, field := range fields {
+			schema, _ := field.(map[string]any)
+			if schema["description"] == nil && schema["$ref"] == nil {
+				t.Errorf("%s/%s has no description", pointer, name)
+			}
+		}
+	})
+}
+
+// TestReferencesLead finds references that lead nowhere.
+func TestReferencesLead(t *testing.T) {
+	t.Parallel()
+	root, _ := described(t)
+	known := map[string]bool{"manifest.schema.json": true}
+	walk("", root, func(pointer string, _ any) { known["#"+pointer] = true })
+	walk("", root, func(pointer string, value any) {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return
+		}
+		if ref, ok := object["$ref"].(string); ok && !known[ref] {
+			t.Errorf("%s refers to %s, which is not there", pointer, ref)
+		}
+	})
+}
+
+// TestEnumsAreTheDomains compares the description's enums with the domain's.
+func TestEnumsAreTheDomains(t *testing.T) {
+	t.Parallel()
+	root, _ := described(t)
+	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
+	property := func(schema, name string) any {
+		return schemas[schema].(map[string]any)["properties"].(map[string]any)[name]
+	}
+	command := schemas["Commands"].(map[string]any)["items"].(map[string]any)["properties"].(map[string]any)["kind"]
+	for _, test := range []struct {
+		name   string
+		schema any
+		want   []string
+	}{
+		{"JobStatus", schemas["JobStatus"], texts(job.Statuses())},
+		{"FailureCode", schemas["FailureCode"], texts(job.FailureCodes())},
+		{"Platform", schemas["Platform"], texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK})},
+		{"kind of IngestEvent", property("IngestEvent", "kind"), texts(job.BotTriggers())},
+		{"reason of IngestAnswer", property("IngestAnswer", "reason"), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
+		{"reason of TimelineEntry", withoutNull(property("TimelineEntry", "reason")), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
+		{"platform of CalendarInvite", property("CalendarInvite", "platform"), texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb})},
+		{"kind of Command", command, texts([]ingest.CommandKind{
+			ingest.RequestRecordingPermission, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording,
+			ingest.LeaveCall, ingest.SendChatMessage, ingest.PinParticipant,
+		})},
+	} {
+		var got []string
+		for _, value := range test.schema.(map[string]any)["enum"].([]any) {
+			got = append(got, value.(string))
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s\n got %q\nwant %q", test.name, got, test.want)
+		}
+	}
+}
+
+// withoutNull is a schema whose enum lacks null.
+func withoutNull(schema any) any {
+	var rest []any
+	for _, value := range schema.(map[string]any)["enum"].([]any) {
+		if value != nil {
+			rest = append(rest, value)
+		}
+	}
+	return map[string]any{"enum": rest}
+}
+
+func texts[T ~string](values []T) []string {
+	var out []string
+	for _, value := range values {
+		out = append(out, string(value))
+	}
+	return out
+}
+
+// TestKnobsOfAPatchAreThoseOfAJob compares the bounds told of a patch with
+// those of a new job; only its defaults are not there.
+func TestKnobsOfAPatchAreThoseOfAJob(t *testing.T) {
+	t.Parallel()
+	root, _ := described(t)
+	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
+	knobs := func(schema string) map[string]any {
+		return schemas[schema].(map[string]any)["properties"].(map[string]any)
+	}
+	patched := knobs("AutoLeavePatch")
+	for name, knob := range knobs("AutoLeaveConfig") {
+		for _, keyword := range []string{"type", "minimum", "maximum"} {
+			want := knob.(map[string]any)[keyword]
+			if got, ok := patched[name].(map[string]any); !ok || fmt.Sprint(got[keyword]) != fmt.Sprint(want) {
+				t.Errorf("%s of %s is %v, want %v", keyword, name, patched[name], want)
+			}
+		}
+	}
+	if len(patched) != len(knobs("AutoLeaveConfig")) {
+		t.Errorf("a patch has %d knobs", len(patched))
+	}
+}
+
+// TestDefaultsAreTheDomains compares the defaults that readers are told with
+// those that are filled in.
+func TestDefaultsAreTheDomains(t *testing.T) {
+	t.Parallel()
+	root, _ := described(t)
+	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
+	knobs := schemas["AutoLeaveConfig"].(map[string]any)["properties"].(map[string]any)
+	told := map[string]any{}
+	for name, knob := range knobs {
+		told[name] = knob.(map[string]any)["default"]
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var leave job.AutoLeave
+	if err := json.Unmarshal(text, &leave); err != nil {
+		t.Fatal(err)
+	}
+	if leave != job.DefaultAutoLeave() {
+		t.Errorf("got %+v, want %+v", leave, job.DefaultAutoLeave())
+	}
+	name := schemas["NewJob"].(map[string]any)["properties"].(map[string]any)["displayName"].(map[string]any)["default"]
+	if name != job.DefaultDisplayName {
+		t.Errorf("displayName is %v by default, want %s", name, job.DefaultDisplayName)
+	}
+}
+
+func TestDescriptionKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	d, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(d.JSON())
+	if !json.Valid(d.JSON()) || !strings.HasPrefix(text, `{"openapi":"3.1.0","info":{"title":"Standin"`) {
+		t.Errorf("the description begins %.60s", text)
+	}
+	if strings.Index(text, `"/api/v1/jobs"`) > strings.Index(text, `"/healthz"`) {
+		t.Error("the paths were reordered")
+	}
+}
+
+func TestYAMLBecomesJSON(t *testing.T) {
+	t.Parallel()
+	for yamlText, want := range map[string]string{
+		"b: 1\na: [x, 2.5, true, null, ~]": `{"b":1,"a":["x",2.5,true,null,null]}`,
+		"200: 2026-11-20T13:00:00Z":        `{"200":"2026-11-20T13:00:00Z"}`,
+		"a: &x {y: '1'}\nb: *x":            `{"a":{"y":"1"},"b":{"y":"1"}}`,
+		"a: <b> & \"c\"":                   `{"a":"<b> & \"c\""}`,
+		"a: |\n  one\n  two\n":             `{"a":"one\ntwo\n"}`,
+	} {
+		got, err := yamlToJSON([]byte(yamlText))
+		if err != nil || string(got) != want {
+			t.Errorf("%q\n got %s (%v)\nwant %s", yamlText, got, err, want)
+		}
+	}
+	if _, err := yamlToJSON([]byte("a: [")); err == nil {
+		t.Error("broken YAML was read")
+	}
+}
+
+func TestCheckResponse(t *testing.T) {
+	t.Parallel()
+	d, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		method, path string
+		status       int
+		body         string
+		fits         bool
+	}{
+		{"GET", "/healthz", 200, "ok\n", true},
+		{"GET", "/healthz", 500, "", false},
+		{"GET", "/nowhere", 200, "", false},
+		{"DELETE", "/api/v1/jobs/{id}", 204, "", true},
+		{"DELETE", "/api/v1/jobs/{id}", 204, "{}", false},
+		{"GET", "/api/v1/jobs/{id}", 404, `{"error":"not_found"}`, true},
+		{"GET", "/api/v1/jobs/{id}", 404, `{"error":"Not Found"}`, false},
+		{"GET", "/api/v1/jobs/{id}", 404, `{"message":"gone"}`, false},
+		{"GET", "/api/v1/jobs/{id}", 404, `gone`, false},
+		{"GET", "/api/v1/jobs/{id}", 200, `{}`, false},
+		{"POST", "/api/v1/jobs", 400, `{"error":"invalid_input","issues":[{"path":["a",0],"message":"","code":"x"}]}`, true},
+		{"POST", "/api/v1/jobs", 400, `{"error":"invalid_input","issues":[{"path":[null],"message":"","code":"x"}]}`, false},
+		{"POST", "/webhooks/payments", 400, "", true},
+		{"POST", "/webhooks/payments", 400, `{"error":"invalid_input"}`, false},
+		{"POST", "/api/v1/cli-auth/poll/{nonce}", 410, `{"status":"expired"}`, true},
+		{"POST", "/api/v1/cli-auth/poll/{nonce}", 410, `{"status":"pending"}`, false},
+		{"POST", "/api/v1/ingest", 200, `{"ok":true,"applied":true,"status":"joining","commands":[]}`, true},
+		{"POST", "/api/v1/ingest", 200, `{"ok":true,"applied":true,"status":"joining","commands":null}`, false},
+	} {
+		if err := d.CheckResponse(test.method, test.path, test.status, []byte(test.body)); (err == nil) != test.fits {
+			t.Errorf("%s %s %d %s: %v, want fits %v", test.method, test.path, test.status, test.body, err, test.fits)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package api_test
+
+import (
+	"net/url"
+	"reflect"
+	"slices"
+	"testing"
+
+	"standin/api"
+)
+
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	d := description(t)
+	for query, want := range map[string][]string{
+		"":                            nil,
+		"limit=1&cursor=x":            nil,
+		"limit=100&status=failed":     nil,
+		"limit=&status=&createdFrom=": nil,
+		"limit=5.0":                   nil,
+		"unknown=1&Limit=no":          nil,
+		"externalId=%00%ff":           nil,
+		"createdFrom=2026-11-20T00:00:00Z&createdTo=2026-11-20T01:00:00%2B01:00": nil,
+		"joinFrom=2026-11-20T00:00:00+01:00":                                     nil, // a plus sign that was not escaped
+
+		"limit=0":                        {"[limit] minimum"},
+		"limit=101":                      {"[limit] maximum"},
+		"limit=-1":                       {"[limit] minimum"},
+		"limit=1.5":                      {"[limit] type"},
+		"limit=ten":                      {"[limit] type"},
+		"limit=0x10":                     {"[limit] type"},
+		"limit=1e999":                    {"[limit] type"},
+		"limit=5&limit=6":                {"[limit] maxItems"},
+		"status=done":                    {"[status] enum"},
+		"status=failed&status=completed": {"[status] maxItems"},
+		"platform=webex":                 {"[platform] enum"},
+		"createdFrom=yesterday":          {"[createdFrom] format"},
+		"joinTo=2026-11-20":              {"[joinTo] format"},
+		"limit=x&status=x&platform=x":    {"[limit] type", "[platform] enum", "[status] enum"},
+	} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, issues := d.CheckQuery("listJobs", values)
+		got := flat(issues)
+		slices.Sort(got)
+		if !reflect.DeepEqual(got, append([]string{}, want...)) {
+			t.Errorf("%s\n got %q\nwant %q", query, got, want)
+		}
+	}
+	if values, issues := d.CheckQuery("getJob", url.Values{"limit": {"x"}}); len(values) > 0 || len(issues) > 0 {
+		t.Errorf("an operation without parameters read %v, %v", values, issues)
+	}
+}
+
+func TestWebhooksAreChecked(t *testing.T) {
+	t.Parallel()
+	d := description(t)
+	const job = `"job":{"id":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","externalId":"x","status":"failed","meetingUrl":"https://meet.google.com/abc",
+		"platform":"meet","joinAt":"2026-11-20T13:00:00.000Z","attempts":1,"createdAt":"2026-11-20T13:00:00.000Z","startedAt":null,"finalizedAt":null,
+		"manifestUri":null,"failureCode":"lobby_timeout","failureDetail":"x","metadata":{},"autoLeave":{"afterEntryDelaySeconds":600,
+		"afterSilenceSeconds":1200,"afterSoloSeconds":60,"afterMaxSeconds":14400,"onBotDetected":false}}`
+	envelope := func(event, data string) string {
+		return `{"deliveryId":"dlv_1","event":"` + event + `","emittedAt":"2026-11-20T13:00:00.000Z","attempt":1,"version":2,
+			"data":{"event":"job.failed","jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","status":"failed",` + data + `}}`
+	}
+	for _, test := range []struct {
+		event, body string
+		fits        bool
+	}{
+		{"job.failed", envelope("job.failed", `"failure_code":"lobby_timeout","failure_detail":"x",`+job), true},
+		{"job.failed", envelope("job.failed", `"failure_code":"bored","failure_detail":"x",`+job), false},
+		{"job.failed", envelope("job.failed", `"failure_detail":"x",`+job), false},
+		{"job.failed", envelope("job.failed", `"failure_code":"lobby_timeout","failure_detail":"x"`), false},
+		{"job.failed", envelope("job.finalized", `"failure_code":"lobby_timeout","failure_detail":"x",`+job), false},
+		{"job.finalized", envelope("job.failed", `"failure_code":"lobby_timeout","failure_detail":"x",`+job), false},
+		{"job.forgotten", `{}`, false},
+	} {
+		if err := d.CheckWebhook(test.event, []byte(test.body)); (err == nil) != test.fits {
+			t.Errorf("%s %s: %v, want fits %v", test.event, test.body, err, test.fits)
+		}
+	}
+}
+
+// TestOperationsTellTheirStatuses looks at one.
+func TestOperationsTellTheirStatuses(t *testing.T) {
+	t.Parallel()
+	for _, operation := range description(t).Operations() {
+		want := api.Operation{ID: "hostMetrics", Method: "GET", Path: "/api/v1/admin/host", Statuses: []string{"200", "401", "429", "500"}}
+		if operation.ID == want.ID && !reflect.DeepEqual(operation, want) {
+			t.Errorf("got %+v, want %+v", operation, want)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package api_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"standin/api"
+)
+
+// description loads the embedded documents.
+func description(t testing.TB) *api.Description {
+	t.Helper()
+	d, err := api.Load()
+	if err != nil {
+		t.Fatalf("load the description: %v", err)
+	}
+	return d
+}
+
+// flat writes issues as "path code", which is all that programs rely on.
+func flat(issues []api.Issue) []string {
+	lines := make([]string, 0, len(issues))
+	for _, issue := range issues {
+		path := fmt.Sprint(issue.Path)
+		lines = append(lines, path+" "+issue.Code)
+	}
+	return lines
+}
+
+const (
+	goodURL = `"meetingUrl":"https://meet.google.com/abc-defg-hij"`
+	goodJob = `"externalId":"a",` + goodURL
+	goodBot = `"jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","attempt":0`
+)
+
+func TestCheckRequestIssues(t *testing.T) {
+	t.Parallel()
+	d := description(t)
+	for _, test := range []struct {
+		name      string
+		operation string
+		body      string
+		want      []string
+	}{
+		{"least", "createJob", `{` + goodJob + `}`, nil},
+		{"unknown fields", "createJob", `{` + goodJob + `,"more":{"x":[1]},"platforms":null}`, nil},
+		{"everything missing", "createJob", `{}`, []string{"[externalId] required", "[meetingUrl] required"}},
+		{"names are exact", "createJob", `{"ExternalId":"a","MEETINGURL":"https://a.example"}`, []string{"[externalId] required", "[meetingUrl] required"}},
+		{"last of two equal keys counts", "createJob", `{"externalId":1,` + goodJob + `}`, nil},
+		{"an array", "createJob", `[]`, []string{"[] type"}},
+		{"null", "createJob", `null`, []string{"[] type"}},
+		{"null for every field", "createJob",
+			`{"externalId":null,"meetingUrl":null,"platform":null,"joinAt":null,"displayName":null,"webhooks":null,"metadata":null,"autoLeave":null}`,
+			[]string{"[autoLeave] type", "[displayName] type", "[externalId] type", "[joinAt] type", "[meetingUrl] type", "[metadata] type", "[platform] type", "[webhooks] type"}},
+		{"null inside", "createJob", `{` + goodJob + `,"webhooks":{"onStatusChange":null,"onFinalize":null},"autoLeave":{"afterSoloSeconds":null,"onBotDetected":null}}`,
+			[]string{"[autoLeave afterSoloSeconds] type", "[autoLeave onBotDetected] type", "[webhooks onFinalize] type", "[webhooks onStatusChange] type"}},
+		{"null in metadata is the consumer's own", "createJob", `{` + goodJob + `,"metadata":{"a":null}}`, nil},
+		{"empty externalId", "createJob", `{"externalId":"",` + goodURL + `}`, []string{"[externalId] minLength"}},
+		{"every kind of issue at once", "createJob",
+			`{"externalId":"","meetingUrl":"nope","platform":"webex","joinAt":"tomorrow","displayName":1,"webhooks":{"onFinalize":"x"},"metadata":[],"autoLeave":{"afterEntryDelaySeconds":0,"afterSilenceSeconds":86401,"afterSoloSeconds":1.5,"afterMaxSeconds":"60","onBotDetected":"yes"}}`,
+			[]string{
+				"[autoLeave afterEntryDelaySeconds] minimum", "[autoLeave afterMaxSeconds] type",
+				"[autoLeave afterSilenceSeconds] maximum", "[autoLeave afterSoloSeconds] type",
+				"[autoLeave onBotDetected] type", "[displayName] type", "[externalId] minLength",
+				"[joinAt] format", "[meetingUrl] format", "[metadata] type", "[platform] enum",
+				"[webhooks onFinalize] format",
+			}},
+		{"bounds", "createJob", `{` + goodJob + `,"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":86400,"afterSoloSeconds":60.0,"afterMaxSeconds":6e2}}`, nil},
+		{"a large number", "createJob", `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e300}}`, []string{"[autoLeave afterSoloSeconds] maximum"}},
+		{"a small number", "createJob", `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e-300}}`, []string{"[autoLeave afterSoloSeconds] type"}},
+		{"empty objects", "createJob", `{` + goodJob + `,"webhooks":{},"metadata":{},"autoLeave":{}}`, nil},
+
+		{"event", "ingestEvent", `{` + goodBot + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z","data":{"failureCode":7}}`, nil},
+		{"empty event", "ingestEvent", `{}`, []string{"[attempt] required", "[emittedAt] required", "[jobId] required", "[kind] required"}},
+		{"bad event", "ingestEvent", `{"jobId":"x","attempt":-1,"kind":"lifecycle.done","emittedAt":0,"data":"x"}`,
+			[]string{"[attempt] minimum", "[data] type", "[emittedAt] type", "[jobId] format", "[kind] enum"}},
+		{"attempt beyond any count", "ingestEvent", `{"jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","attempt":2147483648,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`, []string{"[attempt] maximum"}},
+
+		{"heartbeat", "heartbeat", `{` + goodBot + `}`, nil},
+		{"places in arrays are numbers", "heartbeat", `{` + goodBot + `,"acked":["0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80",3,"x"]}`,
+			[]string{"[acked 1] type", "[acked 2] format"}},
+		{"stats", "heartbeat", `{` + goodBot + `,"stats":{"bytesRecorded":-1,"eventsWaiting":1.5,"mood":"good"}}`,
+			[]string{"[stats bytesRecorded] minimum", "[stats eventsWaiting] type"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, issues := d.CheckRequest(test.operation, []byte(test.body))
+			if got := flat(issues); !reflect.DeepEqual(got, append([]string{}, test.want...)) {
+				t.Errorf("issues of %s\n got %q\nwant %q", test.body, got, test.want)
+			}
+			for _, issue := range issues {
+				if issue.Message == "" || strings.Contains(issue.Message, "schema's") {
+					t.Errorf("%v has no message for people: %q", issue.Path, issue.Message)
+				}
+			}
+		})
+	}
+}
+
+func TestArrayPlacesAreNumbers(t *testing.T) {
+	t.Parallel()
+	_, issues := description(t).CheckRequest("heartbeat", []byte(`{`+goodBot+`,"acked":[true]}`))
+	want := []api.Issue{{Path: []any{"acked", 0}, Message: "must be a string, not a boolean", Code: "type"}}
+	if !reflect.DeepEqual(issues, want) {
+		t.Errorf("got %#v, want %#v", issues, want)
+	}
+}
+
+func TestMessagesAreForPeople(t *testing.T) {
+	t.Parallel()
+	d := description(t)
+	for body, want := range map[string]string{
+		`{` + goodURL + `}`:                                         "is required",
+		`{"externalId":7,` + goodURL + `}`:                          "must be a string, not a number",
+		`{"externalId":"",` + goodURL + `}`:                         "must not be empty",
+		`{"externalId":"a","meetingUrl":"ftp://a.example"}`:         "must be an absolute http or https URL with a host",
+		`{` + goodJob + `,"platform":"webex"}`:                      "must be one of meet, teams, zoom-web, zoom-sdk",
+		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":0}}`:      "must be at least 1",
+		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":99999}}`:  "must be at most 86400",
+		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1.5}}`:    "must be an integer, not a number",
+		`{` + goodJob + `,"joinAt":"2026-11-20 13:00"}`:             "must be an RFC 3339 date-time with an offset, for example 2026-11-20T13:00:00Z",
+		`{` + goodJob + `,"metadata":[]}`:                           "must be an object, not an array",
+		`{` + goodJob + `,"autoLeave":{"onBotDetected":null}}`:      "must be a boolean, not null",
+		`{` + goodJob + `,"autoLeave":{"afterSilenceSeconds":"9"}}`: "must be an integer, not a string",
+	} {
+		_, issues := d.CheckRequest("createJob", []byte(body))
+		if len(issues) != 1 || issues[0].Message != want {
+			t.Errorf("%s\n got %+v\nwant %q", body, issues, want)
+		}
+	}
+}
+
+func TestUnreadableBodies(t *testing.T) {
+	t.Parallel()
+	d := description(t)
+	nested := func(depth int) string {
+		return `{` + goodJob + `,"metadata":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}}`
+	}
+	for name, body := range map[string]string{
+		"empty":                   "",
+		"white space":             " \n\t",
+		"text":                    "hello",
+		"half an object":          `{"externalId":`,
+		"half a string":           `{"externalId":"a`,
+		"trailing comma":          `{"externalId":"a",}`,
+		"trailing value":          `{` + goodJob + `} {}`,
+		"trailing garbage":        `{` + goodJob + `}x`,
+		"single quotes":           `{'externalId':'a'}`,
+		"a comment":               `{} // job`,
+		"a raw NUL":               "{\"externalId\":\"a\x00\"," + goodURL + "}",
+		"a NUL after the value":   `{` + goodJob + "}\x00",
+		"a raw line break":        "{\"externalId\":\"a\n\"," + goodURL + "}",
+		"invalid UTF-8":           "{\"externalId\":\"\xff\"," + goodURL + "}",
+		"UTF-16":                  "\xff\xfe{\x00}\x00",
+		"NaN":                     `{` + goodJob + `,"metadata":{"a":NaN}}`,
+		"a number beyond doubles": `{` + goodJob + `,"metadata":{"a":1e400}}`,
+		"a number dear to reckon": `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e-999999999}}`,
+		"a very long number":      `{` + goodJob + `,"metadata":{"a":` + strings.Repeat("9", 401) + `}}`,
+		"too deep":                nested(256),
+		"deeper than any reader":  nested(100_000),
+		"a form":                  "externalId=a&meetingUrl=https%3A%2F%2Fmeet.google.com",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, issues := d.CheckRequest("createJob", []byte(body))
+			if len(issues) != 1 || issues[0].Code != api.CodeInvalidJSON || issues[0].Path == nil || len(issues[0].Path) != 0 {
+				t.Errorf("got %+v, want one invalid_json of the body itself", issues)
+			}
+		})
+	}
+	for name, body := range map[string]string{
+		"as deep as allowed":    nested(254),
+		"white space around":    "\r\n\t {" + goodJob + "} \n",
+		"an escaped NUL":        `{"externalId":"a\u0000",` + goodURL + `}`,
+		"half a surrogate pair": `{"externalId":"\ud800",` + goodURL + `}`,
+		"a large number":        `{` + goodJob + `,"metadata":{"a":123456789012345678901234567890}}`,
+	} {
+		if _, issues := d.CheckRequest("createJob", []byte(body)); len(issues) > 0 {
+			t.Errorf("%s: got %+v, want none", name, issues)
+		}
+	}
+}
+
+// TestHostileBodyIsCheapToRefuse sends as many issues as fit into a body.
+func TestHostileBodyIsCheapToRefuse(t *testing.T) {
+	t.Parallel()
+	body := `{"attempt":0,"acked":[` + strings.Repeat("1,", 400_000) + `1]}`
+	_, issues := description(t).CheckRequest("heartbeat", []byte(body))
+	codes := map[string]int{}
+	for _, issue := range issues {
+		codes[issue.Code]++
+	}
+	want := map[string]int{"maxItems": 1, "required": 1, "type": 1001}
+	if !reflect.DeepEqual(codes, want) {
+		t.Errorf("got %v, want %v", codes, want)
+	}
+}
+
+func TestMeetingAddresses(t *testing.T) {
+	t.Parallel()
+	d := description(t)
+	for address, want := range map[string]bool{
+		"https://meet.google.com/abc-defg-hij":                       true,
+		"http://127.0.0.1:8080/room":                                 true,
+		"https://[::1]:8443/":                                        true,
+		"HTTPS://ZOOM.US/j/1":                                        true,
+		"https://teams.microsoft.com/l/meetup-join/19%3ameeting/0":   true,
+		"https://localhost":                                          true,
+		"https://user:word@meet.example/x?pwd=a%20b&c=[d]#frag/ment": true,
+		"https://münchen.example/büro":                               true,
+		"https://a.example:65535/{x}|y^z":                            true,
+
+		"":                             false,
+		"not-a-url":                    false,
+		"meet.google.com/abc":          false,
+		"//meet.google.com/abc":        false,
+		"/abc":                         false,
+		"ftp://meet.google.com":        false,
+		"javascript:alert(1)":          false,
+		"mailto:a@b.example":           false,
+		"https:":                       false,
+		"https://":                     false,
+		"https:///path":                false,
+		"https://?x=1":                 false,
+		"https://:443/":                false,
+		"https:opaque":                 false,
+		"https://a.example:99999/":     false,
+		"https://a.example:port/":      false,
+		"https://a b.example/":         false,
+		"https://a.example/a b":        false,
+		" https://a.example/":          false,
+		"https://a.example/\n":         false,
+		"https://a.example/%zz":        false,
+		"https://[::1/":                false,
+		"https://a.example/\"><script": false,
+	} {
+		body := fmt.Sprintf(`{"externalId":"a","meetingUrl":%q}`, address)
+		_, issues := d.CheckRequest("createJob", []byte(body))
+		if valid := len(issues) == 0; valid != want {
+			t.Errorf("%q: valid is %v, want %v (%+v)", address, valid, want, issues)
+		}
+	}
+}
