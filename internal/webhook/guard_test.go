@@ -1,0 +1,252 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestGuardKnowsEverySpecialAddress(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		address string // without port
+		kind    string // empty: public
+	}{
+		{"93.184.215.14", ""},
+		{"8.8.8.8", ""},
+		{"100.63.255.255", ""},
+		{"100.128.0.1", ""},
+		{"172.15.255.255", ""},
+		{"172.32.0.1", ""},
+		{"198.20.0.1", ""},
+		{"223.255.255.255", ""},
+		{"2606:2800:21f:cb07:6820:80da:af6b:8b2c", ""},
+		{"2a00:1450:4001:830::200e", ""},
+
+		{"0.0.0.0", "unspecified"},
+		{"0.1.2.3", "unspecified"},
+		{"10.0.0.5", "private"},
+		{"100.64.0.1", "carrier NAT"},
+		{"100.100.100.200", "carrier NAT"},
+		{"100.127.255.255", "carrier NAT"},
+		{"127.0.0.1", "loopback"},
+		{"127.255.255.254", "loopback"},
+		{"168.63.129.16", "metadata"},
+		{"169.254.169.254", "metadata"},
+		{"169.254.170.2", "link-local"},
+		{"172.16.0.1", "private"},
+		{"172.31.255.255", "private"},
+		{"192.0.0.192", "reserved"},
+		{"192.0.2.1", "documentation"},
+		{"192.88.99.1", "6to4 relay"},
+		{"192.168.1.1", "private"},
+		{"198.18.0.1", "benchmarking"},
+		{"198.19.255.255", "benchmarking"},
+		{"198.51.100.1", "documentation"},
+		{"203.0.113.1", "documentation"},
+		{"224.0.0.1", "multicast"},
+		{"239.255.255.255", "multicast"},
+		{"240.0.0.1", "reserved"},
+		{"255.255.255.255", "broadcast"},
+
+		{"::", "unspecified"},
+		{"::1", "loopback"},
+		{"::ffff:127.0.0.1", "v4-mapped"},
+		{"::ffff:8.8.8.8", "v4-mapped"},
+		{"::127.0.0.1", "v4-compatible"},
+		{"::8.8.8.8", "v4-compatible"},
+		{"::ffff:0:127.0.0.1", "not globally routed"}, // v4-translated
+		{"64:ff9b::7f00:1", "NAT64"},
+		{"64:ff9b::808:808", "NAT64"},
+		{"64:ff9b:1::a00:1", "NAT64"},
+		{"100::1", "discard"},
+		{"2001::1", "Teredo"},
+		{"2001:0:4136:e378:8000:63bf:3fff:fdd2", "Teredo"},
+		{"2001:2::1", "benchmarking"},
+		{"2001:20::1", "reserved"},
+		{"2001:db8::1", "documentation"},
+		{"2002:7f00:1::", "6to4"},
+		{"2002:808:808::1", "6to4"},
+		{"3fff::1", "documentation"},
+		{"4000::1", "not globally routed"},
+		{"5f00::1", "not globally routed"},
+		{"fc00::1", "unique local"},
+		{"fd00:ec2::254", "unique local"},
+		{"fe80::1", "link-local"},
+		{"fe80::1%eth0", "zoned"},
+		{"2606:2800:21f::1%eth0", "zoned"},
+		{"fec0::1", "site-local"},
+		{"ff02::1", "multicast"},
+	}
+	for _, test := range tests {
+		t.Run(test.address, func(t *testing.T) {
+			t.Parallel()
+			err := Guard{}.check("receiver.example", net.JoinHostPort(test.address, "443"))
+			if test.kind == "" {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			var blocked *BlockedError
+			if !errors.As(err, &blocked) {
+				t.Fatalf("check = %v", err)
+			}
+			shortest := netip.MustParseAddr(test.address).String()
+			want := BlockedError{Host: "receiver.example", Addr: shortest, Kind: test.kind}
+			if *blocked != want {
+				t.Errorf("refused as %+v, want %+v", *blocked, want)
+			}
+			if !strings.Contains(err.Error(), "STANDIN_WEBHOOK_ALLOW_CIDRS") {
+				t.Errorf("%q does not name the setting", err)
+			}
+		})
+	}
+}
+
+func TestGuardAllows(t *testing.T) {
+	t.Parallel()
+	allow, err := ParseAllow(" 10.1.0.0/16, 127.0.0.1,fd00::/8 , fe80::/10,")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		address string
+		allowed bool
+	}{
+		{"10.1.2.3", true},
+		{"10.2.0.1", false},
+		{"127.0.0.1", true},
+		{"127.0.0.2", false},
+		{"::ffff:127.0.0.1", false},
+		{"::ffff:10.1.2.3", false},
+		{"fd12::1", true},
+		{"fe80::1", true},
+		{"fe80::1%eth0", false},
+		{"8.8.8.8", true},
+	}
+	for _, test := range tests {
+		err := Guard{Allow: allow}.check("receiver.example", net.JoinHostPort(test.address, "80"))
+		if (err == nil) != test.allowed {
+			t.Errorf("%s: %v, want allowed %v", test.address, err, test.allowed)
+		}
+	}
+}
+
+func TestParseAllow(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		setting string
+		want    string
+	}{
+		{"", ""},
+		{" , ", ""},
+		{"10.1.2.3/8", "10.0.0.0/8"},
+		{"192.168.1.7", "192.168.1.7/32"},
+		{"::1", "::1/128"},
+		{"10.0.0.0/8,::1/128", "10.0.0.0/8 ::1/128"},
+		{"10.0.0.0/33", "error"},
+		{"localhost", "error"},
+		{"fe80::1%eth0", "error"},
+	}
+	for _, test := range tests {
+		prefixes, err := ParseAllow(test.setting)
+		var words []string
+		for _, prefix := range prefixes {
+			words = append(words, prefix.String())
+		}
+		got := strings.Join(words, " ")
+		if err != nil {
+			got = "error"
+		}
+		if got != test.want {
+			t.Errorf("ParseAllow(%q) = %s, %v; want %s", test.setting, got, err, test.want)
+		}
+	}
+}
+
+func TestGuardRefusesHostsAsTheyStand(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		host    string
+		refused bool
+	}{
+		{"2130706433", true},
+		{"0x7f000001", true},
+		{"0X7F000001", true},
+		{"017700000001", true},
+		{"0177.0.0.1", true},
+		{"0x7f.0.0.1", true},
+		{"127.1", true},
+		{"127.0.0.1.", true},
+		{"127.0.0.0x1", true},
+		{"0", true},
+		{"0x", true},
+		{"1.2.3.4.5", true},
+		{"256.1.1.1", true},
+		{"example.com.1", true},
+		{"::ffff:8.8.8.8", true},
+		{"fe80::1%eth0", true},
+		{"8.8.8.8", false},
+		{"2606:2800:21f::1", false},
+		{"example.com", false},
+		{"example.com.", false},
+		{"1.example", false},
+		{"0xyz", false},
+		{"localhost", false},
+	}
+	for _, test := range tests {
+		if kind := refusedHost(test.host); (kind != "") != test.refused {
+			t.Errorf("%s: refused %q, want refused %v", test.host, kind, test.refused)
+		}
+	}
+}
+
+// A name is judged by what it resolves to, when the connection is made.
+func TestGuardDials(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loopback := Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	tests := []struct {
+		name    string
+		guard   Guard
+		host    string
+		blocked bool
+	}{
+		{"an address", Guard{}, "127.0.0.1", true},
+		{"a name", Guard{}, "localhost", true},
+		{"every address of this machine", Guard{}, "0.0.0.0", true},
+		{"allowed address", loopback, "127.0.0.1", false},
+		{"allowed name", loopback, "localhost", false},
+		{"allowed, but mapped", loopback, "::ffff:127.0.0.1", true},
+		{"allowed, but a number", loopback, "2130706433", true},
+		{"allowed, but zoned", loopback, "::1%lo", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := test.guard.DialContext(context.Background(), "tcp", net.JoinHostPort(test.host, port))
+			if conn != nil {
+				_ = conn.Close()
+			}
+			var blocked *BlockedError
+			if errors.As(err, &blocked) != test.blocked || !test.blocked && err != nil {
+				t.Fatalf("dial %s: %v, want blocked %v", test.host, err, test.blocked)
+			}
+			if test.blocked && blocked.Host != test.host {
+				t.Errorf("refusal names host %q, want %q", blocked.Host, test.host)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/job"
+)
+
+// Over TLS the sender speaks HTTP/2, and keeps its connections.
+func TestConnectionsAreReused(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	protocols, connections := map[string]int{}, map[string]bool{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		protocols[r.Proto]++
+		connections[r.RemoteAddr] = true
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+
+	guard := Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	poster := newPoster(guard, 10*time.Second, time.Now)
+	t.Cleanup(poster.close)
+	trusted := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	transport := poster.client.Transport.(*http.Transport)
+	transport.TLSClientConfig.RootCAs = trusted
+
+	event := Finalized(job.Job{Metadata: []byte("{}")})
+	data, err := event.Data(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const posts = 5
+	for range posts {
+		try, answer := poster.post(context.Background(), Delivery{
+			ID: NewDeliveryID(), URL: server.URL, Event: event.Name, Data: data, Attempt: 1,
+			Secrets: []Secret{{Value: NewSecret()}},
+		})
+		if !answer.acknowledged() {
+			t.Fatalf("try %+v", try)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if protocols["HTTP/2.0"] != posts || len(connections) != 1 {
+		t.Errorf("protocols %v over %d connections, want HTTP/2.0 over one", protocols, len(connections))
+	}
+}
+
+// A proxy would connect where the guard does not see it.
+func TestNoProxy(t *testing.T) {
+	t.Parallel()
+	if newPoster(Guard{}, time.Second, time.Now).client.Transport.(*http.Transport).Proxy != nil {
+		t.Error("deliveries may go through a proxy")
+	}
+}

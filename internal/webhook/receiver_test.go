@@ -1,0 +1,160 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/webhook"
+)
+
+// receiver is a consumer's server: it verifies and keeps what it is sent.
+type receiver struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	received []message
+}
+
+type message struct {
+	DeliveryID string
+	Event      string
+	EmittedAt  time.Time
+	Attempt    int
+	Version    int
+	Data       struct{ Sequence int64 }
+
+	header http.Header
+	body   []byte
+}
+
+// newReceiver starts a receiver that answers as told.
+func newReceiver(t *testing.T, answer func(http.ResponseWriter, *http.Request, message)) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			t.Errorf("read a webhook: %v", err)
+			return
+		}
+		if err := webhook.Verify(request.Header, body, whsec, time.Now()); err != nil {
+			t.Errorf("a webhook does not verify: %v", err)
+		}
+		got := message{header: request.Header, body: body}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Errorf("a webhook is no JSON: %v in %s", err, body)
+		}
+		r.mu.Lock()
+		r.received = append(r.received, got)
+		r.mu.Unlock()
+		answer(w, request, got)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) messages() []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]message(nil), r.received...)
+}
+
+func ok(http.ResponseWriter, *http.Request, message) {}
+
+func status(code int) func(http.ResponseWriter, *http.Request, message) {
+	return func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(code) }
+}
+
+// hang answers when the sender has gone.
+func hang(_ http.ResponseWriter, request *http.Request, _ message) { <-request.Context().Done() }
+
+// delivery makes one that is due now, of a job of its own.
+func delivery(url string) webhook.Delivery {
+	return deliveryOf(uuid.New(), 1, url)
+}
+
+func deliveryOf(job uuid.UUID, sequence int64, url string) webhook.Delivery {
+	return webhook.Delivery{
+		ID:         webhook.NewDeliveryID(),
+		JobID:      job,
+		ConsumerID: uuid.New(),
+		URL:        url,
+		Event:      webhook.JobStatusChanged,
+		Sequence:   sequence,
+		EmittedAt:  time.Now().Add(-time.Second),
+		Data:       json.RawMessage(fmt.Sprintf(`{"sequence":%d}`, sequence)),
+		Version:    webhook.Version2,
+		Secrets:    []webhook.Secret{{Value: whsec}},
+	}
+}
+
+func put(t *testing.T, outbox *memoryOutbox, deliveries ...webhook.Delivery) {
+	t.Helper()
+	if err := outbox.Put(t.Context(), deliveries...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
+// running is a sender whose Run goes on in the background.
+type running struct {
+	*webhook.Sender
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// run starts a sender that may post to loopback. It is stopped with the test,
+// before the receivers made earlier are.
+func run(t *testing.T, outbox webhook.Outbox, settings webhook.Settings) *running {
+	t.Helper()
+	if settings.Allow == nil {
+		settings.Allow = loopback
+	}
+	if settings.Log == nil {
+		settings.Log = slog.New(slog.DiscardHandler)
+	}
+	if settings.Grace == 0 {
+		settings.Grace = 50 * time.Millisecond
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	sender := &running{Sender: webhook.NewSender(outbox, settings), cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(sender.ended)
+		sender.Run(ctx)
+	}()
+	t.Cleanup(sender.stop)
+	return sender
+}
+
+func (r *running) stop() {
+	r.cancel()
+	<-r.ended
+}
+
+// eventually waits until the condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for !condition() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never came: %s", what)
+		case <-ticker.C:
+		}
+	}
+}
