@@ -1,0 +1,211 @@
+package device_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"standin/internal/account/device"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// openStore opens an empty database. How flows behave on it, and on
+// PostgreSQL, is tested in package store.
+func openStore(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newFlows(s device.Store) *device.Flows {
+	return device.New(device.Settings{Store: s, BaseURL: "https://standin.test", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+}
+
+func TestAFlow(t *testing.T) {
+	t.Parallel()
+	flows := newFlows(openStore(t))
+	flow, err := flows.Init(t.Context(), "192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	poll := func(want device.Answer) {
+		t.Helper()
+		if got, err := flows.Poll(t.Context(), flow.Nonce); err != nil || got != want {
+			t.Fatalf("poll: got %+v, %v; want %+v", got, err, want)
+		}
+	}
+	poll(device.Answer{Status: device.Pending})
+	if err := flows.Complete(t.Context(), flow.Nonce, "", "ada@example.test"); !job.ErrorIs(err, job.InvalidInput) {
+		t.Errorf("an empty key: %v", err)
+	}
+	poll(device.Answer{Status: device.Pending})
+	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_x", "ada@example.test"); err != nil {
+		t.Fatal(err)
+	}
+	complete := device.Answer{Status: device.Complete, APIKey: "standin_live_x", Email: "ada@example.test"}
+	poll(complete)
+	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_x", ""); err != nil {
+		t.Errorf("the same key again: %v", err)
+	}
+	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_y", "ada@example.test"); !errors.Is(err, device.ErrExpired) {
+		t.Errorf("another key: %v", err)
+	}
+	poll(complete)
+}
+
+func TestCode(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$`)
+	seen := map[string]bool{}
+	for i := range 1000 {
+		nonce := strings.Repeat("n", i)
+		code := device.Code(nonce)
+		if !form.MatchString(code) {
+			t.Fatalf("code %q", code)
+		}
+		if code != device.Code(nonce) {
+			t.Fatalf("a nonce has two codes")
+		}
+		seen[code] = true
+	}
+	if len(seen) < 1000 { // 20⁸ codes: two alike among a thousand have a chance of 1 to 50000
+		t.Errorf("1000 nonces have %d codes", len(seen))
+	}
+	// A command line may be older than the service: the code must stay.
+	if got, want := device.Code(strings.Repeat("A", 43)), "RRTC-WCKZ"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// watched is a store that tells when something was erased.
+type watched struct {
+	*store.Store
+	looked chan time.Time
+}
+
+func (w watched) EraseDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+	defer func() { w.looked <- now }()
+	return w.Store.EraseDeviceFlows(ctx, now)
+}
+
+// TestRunErasesEachFlowWhenItEnds tells the times at which Run looks: at its
+// start and when flows end, and at no other while there are any.
+func TestRunErasesEachFlowWhenItEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := watched{openStore(t), make(chan time.Time, 100)}
+		flows := newFlows(s)
+		first, err := flows.Init(t.Context(), "a") // before a restart, as it were
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); flows.Run(ctx) }()
+		began := time.Now()
+		time.Sleep(time.Minute)
+		second, err := flows.Init(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(35 * time.Minute)
+		stop()
+		<-ended
+		close(s.looked)
+
+		var got []time.Duration
+		for at := range s.looked {
+			got = append(got, at.Sub(began).Round(time.Millisecond))
+		}
+		want := []time.Duration{0, first.ExpiresAt.Sub(began), second.ExpiresAt.Sub(began)}
+		for next := want[2] + device.Lifetime; next < 36*time.Minute; next += device.Lifetime {
+			want = append(want, next.Round(time.Millisecond)) // another node's flows, if there were any
+		}
+		if len(got) != len(want) {
+			t.Fatalf("looked at %v, want %v", got, want)
+		}
+		for i := range want {
+			if late := got[i] - want[i]; late < 0 || late > 5*time.Millisecond {
+				t.Errorf("look %d: after %v, want %v", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+// TestRunErasesWhatEndedWhileNothingRan: a restart finds the rows gone from
+// the database, not only refused.
+func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		flows := newFlows(s)
+		flow, err := flows.Init(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := flows.Complete(t.Context(), flow.Nonce, "key", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if _, ok, err := s.EraseDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); !ok || err != nil {
+			t.Fatalf("before Run the row is there: %v, %v", ok, err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); flows.Run(ctx) }()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		stop()
+		<-ended
+		if _, ok, err := s.EraseDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); ok || err != nil {
+			t.Errorf("after Run the row is there: %v, %v", ok, err)
+		}
+	})
+}
+
+// failing is a store whose erasing fails a number of times.
+type failing struct {
+	*store.Store
+	left  *int
+	calls *int
+}
+
+func (f failing) EraseDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+	*f.calls++
+	if *f.left > 0 {
+		*f.left--
+		return time.Time{}, false, errors.New("the disk is full")
+	}
+	return f.Store.EraseDeviceFlows(ctx, now)
+}
+
+func TestRunTriesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		left, calls := 3, 0
+		flows := newFlows(failing{openStore(t), &left, &calls})
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		flows.Run(ctx)
+		if left != 0 || calls != 4 {
+			t.Errorf("%d failures left, %d calls; want none left and one call after them", left, calls)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package device
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// sealPurpose is what HKDF makes the key for (RFC 5869, info). The hash that
+// the database holds, a plain SHA-256 of the nonce, tells nothing of that key.
+const sealPurpose = "standin device flow credentials v1"
+
+// credentials are what the page hands in.
+type credentials struct{ apiKey, email string }
+
+// errSealed says that what is kept does not belong to the nonce or was
+// altered.
+var errSealed = errors.New("the kept credentials cannot be decrypted")
+
+// seal encrypts credentials under the nonce.
+func seal(nonce string, given credentials) (string, error) {
+	aead, err := cipherUnder(nonce)
+	if err != nil {
+		return "", err
+	}
+	plain := binary.AppendUvarint(nil, uint64(len(given.apiKey)))
+	plain = append(plain, given.apiKey...)
+	plain = append(plain, given.email...)
+	return base64.RawStdEncoding.EncodeToString(aead.Seal(nil, nil, plain, nil)), nil
+}
+
+// open is the inverse of seal.
+func open(nonce, sealed string) (credentials, error) {
+	aead, err := cipherUnder(nonce)
+	if err != nil {
+		return credentials{}, err
+	}
+	encrypted, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil {
+		return credentials{}, errSealed
+	}
+	plain, err := aead.Open(nil, nil, encrypted, nil)
+	if err != nil {
+		return credentials{}, errSealed
+	}
+	length, n := binary.Uvarint(plain)
+	if n <= 0 || length > uint64(len(plain)-n) {
+		return credentials{}, errSealed
+	}
+	key, email := plain[n:n+int(length)], plain[n+int(length):] // #nosec G115 -- not longer than plain
+	return credentials{apiKey: string(key), email: string(email)}, nil
+}
+
+// cipherUnder is AES-256-GCM under a key derived from the nonce. The nonce is
+// uniformly random, so HKDF needs no salt.
+func cipherUnder(nonce string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(nonce), nil, sealPurpose, 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	return aead, nil
+}
+
+// sameKey compares two keys in a time that depends on neither's content.
+func sameKey(a, b string) bool {
+	one, other := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(one[:], other[:]) == 1
+}

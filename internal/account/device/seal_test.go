@@ -1,0 +1,60 @@
+package device
+
+import (
+	"encoding/base64"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSealing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		nonce, given := newNonce(), credentials{
+			apiKey: string(rapid.SliceOf(rapid.Byte()).Draw(t, "key")),
+			email:  string(rapid.SliceOf(rapid.Byte()).Draw(t, "email")),
+		}
+		sealed, err := seal(nonce, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := open(nonce, sealed); err != nil || got != given {
+			t.Fatalf("got %+v, %v; want %+v", got, err, given)
+		}
+		if _, err := open(newNonce(), sealed); !errors.Is(err, errSealed) {
+			t.Fatalf("opened with another nonce: %v", err)
+		}
+		raw, err := base64.RawStdEncoding.DecodeString(sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw[rapid.IntRange(0, len(raw)-1).Draw(t, "place")] ^= byte(1 << rapid.IntRange(0, 7).Draw(t, "bit"))
+		if _, err := open(nonce, base64.RawStdEncoding.EncodeToString(raw)); !errors.Is(err, errSealed) {
+			t.Fatalf("opened after it was altered: %v", err)
+		}
+		for _, garbage := range []string{"", "not base64!", sealed[:len(sealed)/2]} {
+			if _, err := open(nonce, garbage); !errors.Is(err, errSealed) {
+				t.Fatalf("opened %q: %v", garbage, err)
+			}
+		}
+		if again, err := seal(nonce, given); err != nil || again == sealed {
+			t.Fatalf("sealed twice alike: %v", err)
+		}
+	})
+}
+
+// TestTheHashIsNotTheKey: what the database holds must not open what it holds.
+func TestTheHashIsNotTheKey(t *testing.T) {
+	t.Parallel()
+	nonce := newNonce()
+	sealed, err := seal(nonce, credentials{apiKey: "key"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []string{hash(nonce), Code(nonce), ""} {
+		if _, err := open(known, sealed); !errors.Is(err, errSealed) {
+			t.Errorf("opened with %q: %v", known, err)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package account_test
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// newKeys returns Keys on a real database, with a clock that the test sets.
+func newKeys(t *testing.T) (keys *account.Keys, now *time.Time) {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	return &account.Keys{Store: s, Now: func() time.Time { return at }}, &at
+}
+
+// TestIssue: a key opens the door to its consumer in its mode, and is not kept.
+func TestIssue(t *testing.T) {
+	t.Parallel()
+	keys, _ := newKeys(t)
+	for mode, prefix := range map[job.Mode]string{job.Live: "standin_live_", job.Test: "standin_test_"} {
+		key, secret, err := keys.Issue(t.Context(), "ada", "ada@lovelace.test", mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if random := strings.TrimPrefix(secret, prefix); len(random) != 43 || random == secret { // 32 bytes in base64
+			t.Errorf("a %s key: %q", mode, secret)
+		}
+		if key.Consumer != "ada" || key.Mode != mode || key.Prefix != secret[:len(prefix)+4] || strings.Contains(key.Hash, secret) {
+			t.Errorf("kept: %+v", key)
+		}
+		caller, err := keys.Authenticate(t.Context(), secret)
+		if err != nil || caller != (account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: mode}) {
+			t.Errorf("it opens the door to %+v (%v)", caller, err)
+		}
+	}
+	all, err := keys.Store.Keys(t.Context())
+	if err != nil || len(all) != 2 || all[0].ConsumerID != all[1].ConsumerID {
+		t.Errorf("two keys of one consumer are kept as %+v (%v)", all, err)
+	}
+}
+
+// TestWebhookSecrets: each consumer has its own, unless the operator gave one
+// for all; a consumer keeps the one it has.
+func TestWebhookSecrets(t *testing.T) {
+	t.Parallel()
+	keys, _ := newKeys(t)
+	secretOf := func(name string) string {
+		c, err := keys.Store.EnsureConsumer(t.Context(), account.Consumer{ID: uuid.New(), Name: name, WebhookVersion: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.WebhookSecret
+	}
+	issue := func(name string) {
+		if _, _, err := keys.Issue(t.Context(), name, "", job.Live); err != nil {
+			t.Fatal(err)
+		}
+	}
+	issue("ada")
+	issue("bob")
+	first := secretOf("ada")
+	if !strings.HasPrefix(first, "whsec_") || first == secretOf("bob") {
+		t.Errorf("secrets: %q and %q", first, secretOf("bob"))
+	}
+	keys.WebhookSecret = "whsec_Zm9yIGFsbA=="
+	issue("ada")
+	issue("eve")
+	if secretOf("ada") != first || secretOf("eve") != keys.WebhookSecret {
+		t.Errorf("afterwards: %q and %q", secretOf("ada"), secretOf("eve"))
+	}
+}
+
+// TestAuthenticateRefuses all that is no valid key, in the same words.
+func TestAuthenticateRefuses(t *testing.T) {
+	t.Parallel()
+	keys, now := newKeys(t)
+	key, secret, err := keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, revoked, err := keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := keys.Store.Keys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Authenticate(t.Context(), revoked); err != nil {
+		t.Fatalf("before it is revoked: %v", err)
+	}
+	for _, k := range all {
+		if k.ID != key.ID {
+			if known, err := keys.Store.RevokeKey(t.Context(), k.ID, *now); err != nil || !known {
+				t.Fatalf("revoke: %v, %v", known, err)
+			}
+		}
+	}
+	for name, bearer := range map[string]string{
+		"nothing": "", "garbage": "garbage", "another prefix": "sk_live_" + secret[13:], "the other mode": "standin_test_" + secret[13:],
+		"cut short": secret[:len(secret)-1], "in capitals": strings.ToUpper(secret), "its hash": key.Hash,
+		"endless": "standin_live_" + strings.Repeat("A", 1<<20), "revoked": revoked,
+	} {
+		_, err := keys.Authenticate(t.Context(), bearer)
+		if !job.ErrorIs(err, job.Unauthorized) || err.Error() != "unauthorized: missing or invalid API key" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := keys.Authenticate(t.Context(), secret); err != nil {
+		t.Errorf("the other key: %v", err)
+	}
+}
+
+// TestLastUsed is kept to the minute.
+func TestLastUsed(t *testing.T) {
+	t.Parallel()
+	keys, now := newKeys(t)
+	key, secret, err := keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued := *now
+	for _, step := range []struct{ after, want time.Duration }{{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}, {90 * time.Second, time.Minute}} {
+		*now = issued.Add(step.after)
+		if _, err := keys.Authenticate(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := keys.Store.KeyByHash(t.Context(), key.Hash)
+		if err != nil || !kept.LastUsedAt.Equal(issued.Add(step.want)) {
+			t.Errorf("after %s: last used %s (%v)", step.after, kept.LastUsedAt.Sub(issued), err)
+		}
+	}
+}
+
+// TestIssueAtOnce: a new consumer that is named several times at once is one.
+func TestIssueAtOnce(t *testing.T) {
+	t.Parallel()
+	keys, _ := newKeys(t)
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() {
+			if _, _, err := keys.Issue(t.Context(), "ada", "", job.Live); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	all, err := keys.Store.Keys(t.Context())
+	if err != nil || len(all) != 10 {
+		t.Fatalf("%d keys (%v)", len(all), err)
+	}
+	for _, key := range all {
+		if key.ConsumerID != all[0].ConsumerID {
+			t.Errorf("key %s is another consumer's", key.ID)
+		}
+	}
+}
