@@ -1,0 +1,335 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+var began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+
+func someFacts() Facts {
+	return Facts{Job: job.Job{
+		ID: uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"), ExternalID: "weekly-17", Platform: job.Meet,
+		MeetingURL: "https://meet.google.com/abc-defg-hij", DisplayName: "Standin",
+	}}
+}
+
+func someFile() File {
+	return File{
+		Name: "recording.mp4", Kind: Video, ContentType: "video/mp4", Codecs: "avc1.42E01F,opus", Bytes: 9,
+		SHA256:     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		DurationMs: 10000, Width: 1280, Height: 720,
+	}
+}
+
+// place is a stretch of which length seconds were kept.
+func place(attempt, number int, startedAt, length float64) PackedStretch {
+	return PackedStretch{
+		Attempt: attempt, Number: number, StartedAt: at(startedAt), File: "recording.mp4",
+		Length: time.Duration(length * float64(time.Second)),
+	}
+}
+
+func whole(number int, from, to float64) ingest.Stretch {
+	return ingest.Stretch{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
+}
+
+func torn(number int, from float64) ingest.Stretch {
+	return ingest.Stretch{Number: number, StartedAt: at(from), Segments: 3}
+}
+
+func left(attempt int, stretches ...ingest.Stretch) ingest.Report {
+	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Stretches: stretches}
+}
+
+func lost(attempt int, stretches ...ingest.Stretch) ingest.Report {
+	return ingest.Report{Attempt: attempt, Stretches: stretches}
+}
+
+func TestBuildTellsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	withGap := func(report ingest.Report, from, to float64, reason string) ingest.Report {
+		report.Gaps = append(report.Gaps, ingest.Gap{From: at(from), To: at(to), Reason: reason})
+		return report
+	}
+	unusable := func(number int, loss Loss) PackedStretch { return PackedStretch{Number: number, Loss: loss} }
+	cut := func(stretch PackedStretch) PackedStretch {
+		stretch.Loss = LossSegments
+		return stretch
+	}
+	for name, test := range map[string]struct {
+		reports []ingest.Report
+		packed  []PackedStretch
+		botLost bool
+		stopped float64 // when the service heard of the recording's stop; 0: never
+		partial bool
+		gaps    []Gap
+	}{
+		"one whole stretch": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10))},
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+		},
+		"a pause": {
+			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10), whole(1, 30, 40)), 10.2, 29.9, "paused")},
+			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 30, 10)},
+			gaps:    []Gap{{10000, 30000, "paused"}},
+		},
+		"a pause that nobody tells of": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 30, 40))},
+			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 30, 10)},
+			gaps:    []Gap{{10000, 30000, GapNotRecording}},
+		},
+		"paused until the end": {
+			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 9.9, 50, "paused")},
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			gaps:    []Gap{{10000, 50000, "paused"}},
+		},
+		"the recorder died and began again": {
+			reports: []ingest.Report{left(0, torn(0, 0), whole(1, 12, 20))},
+			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 12, 8)},
+			partial: true, gaps: []Gap{{10000, 12000, GapMediaLost}},
+		},
+		"the bot tells of a gap that is no pause": {
+			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 11, 15, "capture_lost")},
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			partial: true, gaps: []Gap{{11000, 15000, "capture_lost"}},
+		},
+		"a gap told of where media was kept": {
+			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 4, 6, "paused")},
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+		},
+		"segments missing at the end": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10))},
+			packed:  []PackedStretch{cut(place(0, 0, 0, 7))},
+			partial: true, gaps: []Gap{{7000, 10000, GapMediaLost}},
+		},
+		"the first stretch unusable": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21))},
+			packed:  []PackedStretch{unusable(0, LossBeginning), place(0, 1, 11, 10)},
+			partial: true, gaps: []Gap{{0, 11000, GapMediaLost}},
+		},
+		"a stretch between unusable": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21), whole(2, 22, 30))},
+			packed:  []PackedStretch{place(0, 0, 0, 10), unusable(1, LossUnusable), place(0, 2, 22, 8)},
+			partial: true, gaps: []Gap{{10000, 22000, GapMediaLost}},
+		},
+		"a second attempt": {
+			reports: []ingest.Report{lost(0, torn(0, 0)), left(1, whole(0, 25, 40))},
+			packed:  []PackedStretch{place(0, 0, 0, 10), place(1, 0, 25, 15)},
+			partial: true, gaps: []Gap{{10000, 25000, GapBotLost}},
+		},
+		"a first attempt that recorded nothing": {
+			reports: []ingest.Report{lost(0), left(1, whole(0, 0, 10))},
+			packed:  []PackedStretch{place(1, 0, 0, 10)},
+		},
+		"lost in the middle": {
+			reports: []ingest.Report{lost(0, torn(0, 0))}, botLost: true,
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			partial: true,
+		},
+		"lost without a report": {
+			packed: []PackedStretch{place(0, 0, 0, 10)}, botLost: true,
+			partial: true,
+		},
+		"lost during a pause": {
+			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true,
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			partial: true,
+		},
+		"lost after the recording was stopped": {
+			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true, stopped: 10,
+			packed: []PackedStretch{place(0, 0, 0, 10)},
+		},
+		"lost after it had left": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10))}, botLost: true,
+			packed: []PackedStretch{place(0, 0, 0, 10)},
+		},
+		"a stretch that ended before it began to record": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.Stretch{Number: 1, StartedAt: at(10), Complete: true})},
+			packed:  []PackedStretch{place(0, 0, 0, 10)},
+		},
+		"recorded and nothing kept": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10))},
+			partial: true, gaps: []Gap{{0, 10000, GapMediaLost}},
+		},
+		"never recorded": {
+			reports: []ingest.Report{left(0)},
+		},
+		"a bot that tells nothing": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			facts := someFacts()
+			facts.BotLost = test.botLost
+			if test.stopped > 0 {
+				facts.Heard.RecordingStoppedAt = Instant{at(test.stopped)}
+			}
+			packed := Packed{Stretches: test.packed}
+			if slices.ContainsFunc(test.packed, func(s PackedStretch) bool { return s.File != "" }) {
+				packed.Files = []File{someFile()}
+			}
+			manifest := Build(facts, test.reports, packed, "https://standin.example.com")
+			checkSchema(t, manifest)
+			if manifest.Partial != test.partial {
+				t.Errorf("partial is %v, want %v", manifest.Partial, test.partial)
+			}
+			if !slices.Equal(manifest.Gaps, test.gaps) {
+				t.Errorf("gaps are %v, want %v", manifest.Gaps, test.gaps)
+			}
+		})
+	}
+}
+
+func TestBuildWhole(t *testing.T) {
+	t.Parallel()
+	facts := someFacts()
+	facts.Job.Metadata = json.RawMessage(`{"room":"4"}`)
+	facts.Consents = []Consent{
+		{CommandID: uuid.NewString(), RequestedAt: Instant{at(1)}, Outcome: ConsentGranted, RespondedAt: Instant{at(2)}},
+		{CommandID: uuid.NewString(), RequestedAt: Instant{at(3)}},
+	}
+	first := ingest.Report{
+		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Stretches: []ingest.Stretch{torn(0, 0.25)},
+		People: []ingest.Person{
+			{ID: "p1", Name: "Ada", JoinedAt: at(-5)},
+			{ID: "p2", Name: "Bob", JoinedAt: at(-5), LeftAt: at(4)},
+		},
+		Speech: []ingest.Speech{
+			{PersonID: "p1", From: at(-3), To: at(-1)},
+			{PersonID: "p1", From: at(-1), To: at(1.25)},
+			{PersonID: "p9", From: at(3), To: at(4)},
+		},
+	}
+	second := ingest.Report{
+		Attempt: 1, BotVersion: "1.1", JoinedAt: at(15), AdmittedAt: at(18), LeftAt: at(41), EndReason: "alone",
+		Stretches: []ingest.Stretch{whole(0, 20.25, 40)},
+		People: []ingest.Person{
+			{ID: "p1", Name: "Ada", JoinedAt: at(18), LeftAt: at(30)},
+			{ID: "p2", Name: "Cleo", JoinedAt: at(22)},
+		},
+		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
+	}
+	packed := Packed{Files: []File{someFile()}, Stretches: []PackedStretch{place(0, 0, 0.25, 8), place(1, 0, 20.25, 19.75)}}
+	manifest := Build(facts, []ingest.Report{second, first}, packed, "https://standin.example.com/")
+	got := checkSchema(t, manifest)
+	for path, want := range map[string]any{
+		"bot.version":                 "1.1",
+		"metadata.room":               "4",
+		"timeline.joinedAt":           "2026-11-20T08:59:51.000Z",
+		"timeline.admittedAt":         "2026-11-20T08:59:55.000Z",
+		"timeline.recordingStartedAt": "2026-11-20T09:00:00.250Z",
+		"timeline.recordingStoppedAt": "2026-11-20T09:00:40.000Z",
+		"timeline.leftAt":             "2026-11-20T09:00:41.000Z",
+		"end.reason":                  "alone",
+		"end.detail":                  nil,
+		"media.0.uri":                 "https://standin.example.com/api/v1/jobs/0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80/media/recording.mp4",
+		"participants.0.name":         "Ada",
+		"participants.0.leftAt":       "2026-11-20T09:00:30.000Z",
+		"participants.1.name":         "Bob",
+		"participants.2.id":           "p2-2",
+		"participants.2.leftAt":       nil,
+		"speech.0.startMs":            json.Number("0"),
+		"speech.0.endMs":              json.Number("1000"),
+		"speech.1.participantId":      "p2-2",
+		"speech.1.startMs":            json.Number("24000"),
+		"consent.0.outcome":           "granted",
+		"consent.1.outcome":           nil,
+		"consent.1.respondedAt":       nil,
+	} {
+		if found := lookUp(t, got, path); found != want {
+			t.Errorf("%s is %v, want %v", path, found, want)
+		}
+	}
+	if len(manifest.Speech) != 2 {
+		t.Errorf("speech is %v, want two entries", manifest.Speech)
+	}
+}
+
+// lookUp finds a value in decoded JSON.
+func lookUp(t *testing.T, value any, path string) any {
+	t.Helper()
+	for part := range bytes.SplitSeq([]byte(path), []byte(".")) {
+		switch within := value.(type) {
+		case map[string]any:
+			value = within[string(part)]
+		case []any:
+			index := int(part[0] - '0')
+			if index >= len(within) {
+				t.Fatalf("%s: only %d entries", path, len(within))
+			}
+			value = within[index]
+		default:
+			t.Fatalf("%s: nothing below %v", path, value)
+		}
+	}
+	return value
+}
+
+// checkSchema validates a manifest against the published schema and returns
+// it as decoded JSON.
+func checkSchema(t *testing.T, manifest Manifest) any {
+	t.Helper()
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manifestSchema(t).Validate(value); err != nil {
+		t.Errorf("the manifest breaks its schema: %v\n%s", err, text)
+	}
+	return value
+}
+
+func manifestSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile(filepath.Join("..", "..", "api", "manifest.schema.json"))
+	if err != nil {
+		t.Fatalf("compile the manifest's schema: %v", err)
+	}
+	return schema
+}
+
+// TestSchemaIsStrict holds that the schema can refuse: a manifest with a field
+// too many, one too few or null for an array does not pass.
+func TestSchemaIsStrict(t *testing.T) {
+	t.Parallel()
+	schema := manifestSchema(t)
+	text, err := json.Marshal(Build(someFacts(), nil, Packed{Files: []File{someFile()}}, "https://standin.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(map[string]any){
+		"unknown field":   func(m map[string]any) { m["more"] = 1 },
+		"missing field":   func(m map[string]any) { delete(m, "partial") },
+		"null array":      func(m map[string]any) { m["gaps"] = nil },
+		"other version":   func(m map[string]any) { m["schemaVersion"] = 2 },
+		"time with zone":  func(m map[string]any) { m["timeline"].(map[string]any)["leftAt"] = "2026-11-20T09:00:00.000+01:00" },
+		"nameless medium": func(m map[string]any) { delete(m["media"].([]any)[0].(map[string]any), "name") },
+	} {
+		var value map[string]any
+		if err := json.Unmarshal(text, &value); err != nil {
+			t.Fatal(err)
+		}
+		spoil(value)
+		if err := schema.Validate(value); err == nil {
+			t.Errorf("%s: the schema accepts it", name)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+)
+
+// Finisher makes the recording and the manifest of a job whose meeting is
+// over. It deletes nothing: uploads go by Storage.DeleteUploads, once the
+// manifest is known to be stored. Its methods may be interrupted and repeated,
+// but one job must not be finished twice at once.
+type Finisher struct {
+	Storage *Storage
+	BaseURL string // of the service, for the manifest's addresses
+	TempDir string // where recordings are packed; needs room for three times the recording
+	Log     *slog.Logger
+}
+
+// Stage is a step of finishing.
+type Stage string
+
+// The stages, in their order, and what done and total count in each.
+const (
+	Fetching Stage = "fetching" // bytes read from storage
+	Packing  Stage = "packing"  // stretches
+	Storing  Stage = "storing"  // bytes written to storage
+)
+
+// Progress is told how far finishing is. It is called from one goroutine at
+// a time.
+type Progress func(stage Stage, done, total int64)
+
+// HasMedia reports whether a job has uploads that a recording may come of: the
+// beginning of a stretch, or a finished file.
+func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	attempts, err := f.Storage.Uploads(ctx, jobID)
+	if err != nil {
+		return false, fmt.Errorf("look for media: %w", err)
+	}
+	for _, attempt := range attempts {
+		for _, file := range attempt.Files {
+			_, sequence, segment := ingest.ParseSegmentName(file.Name)
+			if file.Bytes > 0 && (segment && sequence == 0 || filepath.Ext(file.Name) == ".mp4") {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// FromBot finishes a job whose bot says that it is finished. The files that
+// its report names become the job's media, if they were uploaded as the
+// report says. If they were not, or if another attempt recorded too, the
+// recording is packed from the uploaded segments of all attempts instead; where
+// there are none either, the error is a MediaMismatchError. A bot that uploaded
+// nothing gets a manifest without media.
+//
+// With segments but nothing usable among them the error is a NothingSavedError.
+func (f *Finisher) FromBot(ctx context.Context, facts Facts, attempt int) (Manifest, error) {
+	made, done, err := f.survey(ctx, facts)
+	if done || err != nil {
+		return made.manifest, err
+	}
+	if made.onlyRecorder(attempt) {
+		packed, err := f.adopt(ctx, facts.Job.ID, made.of(attempt))
+		if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) && made.segments() {
+			f.Log.Warn("the bot's files are not as its report says; packing its segments",
+				slog.String("job", facts.Job.ID.String()), slog.Any("error", err))
+		} else if err != nil {
+			return Manifest{}, fmt.Errorf("adopt the bot's files: %w", err)
+		} else if len(packed.Files) > 0 {
+			return f.conclude(ctx, facts, made, packed)
+		}
+	}
+	if made.segments() {
+		return f.salvage(ctx, facts, made, nil)
+	}
+	return f.conclude(ctx, facts, made, Packed{})
+}
+
+// FromUploads finishes a job without its bot: of the files it had finished and
+// uploaded, if its report and they agree, and else of the segments of all
+// attempts. endReason is why the visit ended, unless the last attempt's report
+// tells. If nothing usable was uploaded the error is a NothingSavedError.
+// progress may be nil.
+func (f *Finisher) FromUploads(ctx context.Context, facts Facts, endReason string, progress Progress) (Manifest, error) {
+	facts.EndReason, facts.BotLost = endReason, true
+	made, done, err := f.survey(ctx, facts)
+	if done || err != nil {
+		return made.manifest, err
+	}
+	if last := made.lastRecorder(); made.onlyRecorder(last) {
+		packed, err := f.adopt(ctx, facts.Job.ID, made.of(last))
+		if mismatch := new(MediaMismatchError); err != nil && !errors.As(err, &mismatch) {
+			return Manifest{}, fmt.Errorf("adopt the bot's files: %w", err)
+		}
+		if err == nil && len(packed.Files) > 0 {
+			return f.conclude(ctx, facts, made, packed)
+		}
+	}
+	if !made.segments() {
+		return Manifest{}, &NothingSavedError{}
+	}
+	return f.salvage(ctx, facts, made, progress)
+}
+
+// uploaded is what the bots of a job left behind.
+type uploaded struct {
+	attempts []attemptLeft
+	manifest Manifest // of a job that was finished before and whose uploads are gone
+}
+
+// attemptLeft is what one attempt's bot left behind.
+type attemptLeft struct {
+	AttemptUploads
+	report FinalReport
+}
+
+// segments lists the attempt's segments.
+func (a attemptLeft) segments() []Upload {
+	return slices.DeleteFunc(slices.Clone(a.Files), func(file Upload) bool {
+		_, _, ok := ingest.ParseSegmentName(file.Name)
+		return !ok
+	})
+}
+
+func (a attemptLeft) recorded() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
+
+// of returns what an attempt left, which may be nothing.
+func (u uploaded) of(attempt int) attemptLeft {
+	for _, left := range u.attempts {
+		if left.Attempt == attempt {
+			return left
+		}
+	}
+	return attemptLeft{AttemptUploads: AttemptUploads{Attempt: attempt}}
+}
+
+// lastRecorder is the last attempt that recorded anything.
+func (u uploaded) lastRecorder() int {
+	for _, left := range slices.Backward(u.attempts) {
+		if left.recorded() {
+			return left.Attempt
+		}
+	}
+	return 0
+}
+
+// onlyRecorder reports whether no other attempt recorded anything.
+func (u uploaded) onlyRecorder(attempt int) bool {
+	return !slices.ContainsFunc(u.attempts, func(left attemptLeft) bool {
+		return left.Attempt != attempt && left.recorded()
+	})
+}
+
+func (u uploaded) segments() bool {
+	return slices.ContainsFunc(u.attempts, func(left attemptLeft) bool { return len(left.segments()) > 0 })
+}
+
+func (u uploaded) reports() []ingest.Report {
+	var reports []ingest.Report
+	for _, left := range u.attempts {
+		if left.report.told {
+			reports = append(reports, left.report.Report)
+		}
+	}
+	return reports
+}
+
+// survey lists the uploads and reads the reports. It is done already when a
+// manifest stands and the uploads are gone: an earlier run got that far.
+func (f *Finisher) survey(ctx context.Context, facts Facts) (left uploaded, done bool, err error) {
+	attempts, err := f.Storage.Uploads(ctx, facts.Job.ID)
+	if err != nil {
+		return uploaded{}, false, fmt.Errorf("look for uploads: %w", err)
+	}
+	if len(attempts) == 0 {
+		manifest, stands, err := f.Storage.storedManifest(ctx, facts.Job.ID)
+		if err != nil {
+			return uploaded{}, false, fmt.Errorf("look for a manifest: %w", err)
+		}
+		return uploaded{manifest: manifest}, stands, nil
+	}
+	for _, attempt := range attempts {
+		report, err := f.report(ctx, facts.Job.ID, attempt.Attempt)
+		if err != nil {
+			return uploaded{}, false, fmt.Errorf("read the report of attempt %d: %w", attempt.Attempt, err)
+		}
+		left.attempts = append(left.attempts, attemptLeft{AttemptUploads: attempt, report: report})
+	}
+	return left, false, nil
+}
+
+// conclude builds the manifest and stores it.
+func (f *Finisher) conclude(ctx context.Context, facts Facts, left uploaded, packed Packed) (Manifest, error) {
+	manifest := Build(facts, left.reports(), packed, f.BaseURL)
+	if err := f.Storage.PutManifest(ctx, facts.Job.ID, manifest); err != nil {
+		return Manifest{}, fmt.Errorf("store the manifest: %w", err)
+	}
+	return manifest, nil
+}

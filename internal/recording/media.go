@@ -1,0 +1,157 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// largestServerCopy is the largest object that S3 copies by itself (Amazon
+// S3 API reference, CopyObject: up to 5 GB).
+const largestServerCopy = 5_000_000_000
+
+// maxManifestBytes bounds what is read as a manifest: far above what hours of
+// a large meeting need.
+const maxManifestBytes = 256 << 20
+
+// Adopt makes a finished file that a bot uploaded the job's media, under the
+// same name, in place of what may be there. An upload that is not there is a
+// NotFoundError.
+func (s *Storage) Adopt(ctx context.Context, jobID uuid.UUID, attempt int, name string) (Stored, error) {
+	from, err := uploadKey(jobID, attempt, name)
+	if err != nil {
+		return Stored{}, err
+	}
+	to, err := mediaKey(jobID, name)
+	if err != nil {
+		return Stored{}, err
+	}
+	length, sum, err := s.sumOf(ctx, from)
+	if err != nil {
+		return Stored{}, err
+	}
+	if err := s.copyUpload(ctx, from, to, length, sum); err != nil {
+		return Stored{}, err
+	}
+	return Stored{Name: name, Bytes: length, SHA256: sum, New: true}, nil
+}
+
+// copyUpload copies an object whose length and SHA-256 are known.
+func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64, sum string) error {
+	if s.folder == "" && length <= largestServerCopy {
+		if err := s.bucket.Copy(ctx, to, from, nil); err != nil {
+			return fmt.Errorf("copy %s: %w", from, err)
+		}
+		return nil
+	}
+	reader, err := s.open(ctx, from, from)
+	if err != nil {
+		return err
+	}
+	defer reader.Close() // read only
+	return s.write(ctx, to, newBody(reader, length), sum, true)
+}
+
+// PutMedia stores a media file that has the given SHA-256 (hex), in place of
+// what may be there.
+func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) (Stored, error) {
+	key, err := mediaKey(jobID, name)
+	if err != nil {
+		return Stored{}, err
+	}
+	declared, err := declaredSum(sha256Hex)
+	if err != nil {
+		return Stored{}, err
+	}
+	media := newBody(content, math.MaxInt64)
+	if err := s.write(ctx, key, media, declared, true); err != nil {
+		return Stored{}, err
+	}
+	return Stored{Name: name, Bytes: media.length, SHA256: declared, New: true}, nil
+}
+
+// OpenMedia opens a media file for http.ServeContent: seeking costs nothing
+// until the next read. ctx must outlive the reader. A file that is not there is
+// a NotFoundError.
+func (s *Storage) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
+	key, err := mediaKey(jobID, name)
+	if err != nil {
+		return nil, 0, time.Time{}, err
+	}
+	reader, err := s.open(ctx, key, name)
+	if err != nil {
+		return nil, 0, time.Time{}, err
+	}
+	return reader, reader.Size(), reader.ModTime(), nil
+}
+
+// SignedURL gives an address at which anybody may read a media file until
+// expiry has passed; false where the store has no such addresses. Whether the
+// file is there is not looked up.
+func (s *Storage) SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
+	key, err := mediaKey(jobID, name)
+	if err != nil {
+		return "", false, err
+	}
+	address, err := s.bucket.SignedURL(ctx, key, &blob.SignedURLOptions{Expiry: expiry})
+	if gcerrors.Code(err) == gcerrors.Unimplemented {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("sign an address for %s: %w", key, err)
+	}
+	return address, true, nil
+}
+
+// PutManifest stores a job's manifest in place of what may be there.
+func (s *Storage) PutManifest(ctx context.Context, jobID uuid.UUID, manifest Manifest) error {
+	text, err := json.MarshalIndent(manifest, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	content := newBody(bytes.NewReader(text), maxManifestBytes)
+	return s.write(ctx, manifestKey(jobID), content, hex.EncodeToString(sum[:]), true)
+}
+
+// Manifest reads a job's manifest as it was stored; a NotFoundError when there
+// is none.
+func (s *Storage) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error) {
+	reader, err := s.open(ctx, manifestKey(jobID), "the manifest")
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close() // read only
+	text, err := io.ReadAll(io.LimitReader(reader, maxManifestBytes))
+	if err != nil {
+		return nil, fmt.Errorf("read the manifest: %w", err)
+	}
+	return text, nil
+}
+
+// storedManifest reads a job's manifest; false when there is none.
+func (s *Storage) storedManifest(ctx context.Context, jobID uuid.UUID) (Manifest, bool, error) {
+	text, err := s.Manifest(ctx, jobID)
+	if missing := new(NotFoundError); errors.As(err, &missing) {
+		return Manifest{}, false, nil
+	}
+	if err != nil {
+		return Manifest{}, false, err
+	}
+	var manifest Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		return Manifest{}, false, fmt.Errorf("read the manifest: %w", err)
+	}
+	return manifest, true, nil
+}

@@ -1,0 +1,177 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"standin/internal/ingest"
+)
+
+// needFFmpeg skips a test where ffmpeg is missing, and fails it in CI.
+func needFFmpeg(t *testing.T) Tools {
+	t.Helper()
+	tools, err := FindTools()
+	if err == nil {
+		return tools
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+	return Tools{}
+}
+
+// source says what to record for a test: a white flash of 0.1 s and a beep of
+// 0.1 s at the beginning of each second, the beep late by BeepDelay.
+type source struct {
+	Seconds   float64
+	Width     int     // default 320
+	BeepDelay float64 // seconds
+	Late      float64 // seconds by which the picture begins after the sound
+	NoSound   bool
+}
+
+// record makes a fragmented MP4 of H.264 with a varying frame rate and Opus,
+// as the recorder does, and returns its bytes.
+func record(t *testing.T, source source) []byte {
+	t.Helper()
+	tools := needFFmpeg(t)
+	if source.Width == 0 {
+		source.Width = 320
+	}
+	length := strconv.FormatFloat(source.Seconds, 'f', -1, 64)
+	picture := fmt.Sprintf("color=black:s=%dx180:r=30:d=%s,"+
+		"drawbox=t=fill:c=white:enable='lt(mod(t,1),0.1)',"+
+		// Frames 5, 15, 25, … are left out: the rate varies.
+		"select='not(eq(mod(n,10),5))'", source.Width, length)
+	sound := fmt.Sprintf("aevalsrc='if(between(mod(t,1),%[1]g,%[1]g+0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%[2]s",
+		source.BeepDelay, length)
+	arguments := []string{"-nostdin", "-v", "error", "-f", "lavfi",
+		"-itsoffset", strconv.FormatFloat(source.Late, 'f', -1, 64), "-i", picture}
+	if !source.NoSound {
+		arguments = append(arguments, "-f", "lavfi", "-i", sound, "-c:a", "libopus", "-b:a", "48k")
+	}
+	target := filepath.Join(t.TempDir(), "source.mp4")
+	arguments = append(arguments, "-fps_mode", "vfr", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0",
+		"-pix_fmt", "yuv420p", "-g", "30", "-threads", "1",
+		"-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", target)
+	if output, err := exec.CommandContext(t.Context(), tools.FFmpeg, arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("make a source: %v: %s", err, output)
+	}
+	data, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// cut cuts a recording into segments: the header, then one for each fragment.
+func cut(t *testing.T, data []byte) [][]byte {
+	t.Helper()
+	var segments [][]byte
+	begin := 0
+	for offset := 0; offset < len(data); {
+		kind := string(data[offset+4 : offset+8])
+		offset += int(binary.BigEndian.Uint32(data[offset:]))
+		if kind == "moov" || kind == "mdat" {
+			segments = append(segments, data[begin:offset])
+			begin = offset
+		}
+	}
+	return segments
+}
+
+// lay writes a stretch's segments into a folder; a nil segment is left out.
+func lay(t *testing.T, folder string, stretch int, segments [][]byte) {
+	t.Helper()
+	for sequence, segment := range segments {
+		if segment == nil {
+			continue
+		}
+		path := filepath.Join(folder, ingest.SegmentName(stretch, sequence))
+		if err := os.WriteFile(path, segment, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// onsets decodes a file and tells, in seconds, when each flash and each beep
+// begins, on the file's own clock.
+func onsets(t *testing.T, path string) (flashes, beeps []float64) {
+	t.Helper()
+	return flashOnsets(t, path), beepOnsets(t, path)
+}
+
+// flashOnsets reads the times of the frames that turn from dark to bright.
+func flashOnsets(t *testing.T, path string) []float64 {
+	t.Helper()
+	text := decode(t, "ffprobe", "-v", "error", "-f", "lavfi",
+		"-i", "movie="+path+",signalstats", "-show_entries", "frame=pts_time:frame_tags=lavfi.signalstats.YAVG", "-of", "csv=p=0")
+	var flashes []float64
+	dark := true
+	for line := range bytes.Lines(text) {
+		var at, brightness float64
+		if _, err := fmt.Sscanf(string(bytes.ReplaceAll(line, []byte(","), []byte(" "))), "%g %g", &at, &brightness); err != nil {
+			t.Fatalf("read a frame of %s from %q: %v", path, line, err)
+		}
+		if bright := brightness > 120; bright && dark {
+			flashes = append(flashes, at)
+			dark = false
+		} else if !bright {
+			dark = true
+		}
+	}
+	return flashes
+}
+
+// beepOnsets decodes the sound, puts each sample at its timestamp to the
+// millisecond, and looks for where loudness begins after silence.
+func beepOnsets(t *testing.T, path string) []float64 {
+	t.Helper()
+	const rate = 48000
+	samples := decode(t, "ffmpeg", "-nostdin", "-v", "error", "-i", path, "-map", "0:a:0",
+		"-af", "aresample=async=48000:min_comp=0.001:min_hard_comp=0.001:first_pts=0", "-ac", "1", "-ar", strconv.Itoa(rate), "-f", "s16le", "-")
+	var beeps []float64
+	quiet := rate // samples since the last loud one
+	for i := 0; i+1 < len(samples); i += 2 {
+		level := math.Abs(float64(int16(binary.LittleEndian.Uint16(samples[i:]))) / math.MaxInt16)
+		switch {
+		case level < 0.2:
+			quiet++
+		case quiet > rate/4:
+			beeps = append(beeps, float64(i/2)/rate)
+			quiet = 0
+		default:
+			quiet = 0
+		}
+	}
+	return beeps
+}
+
+func decode(t *testing.T, tool string, arguments ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), tool, arguments...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("decode: %v: %s", err, stderr.String())
+	}
+	return output
+}
+
+func packAll(ctx context.Context, folder, out string, reported ingest.Report) (Packed, error) {
+	stretches, err := StretchesIn(folder, 0, reported)
+	if err != nil {
+		return Packed{}, err
+	}
+	return Pack(ctx, stretches, out)
+}

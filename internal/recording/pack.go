@@ -1,0 +1,232 @@
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Packed is what became of the stretches of a recording.
+type Packed struct {
+	Files     []File // in the folder that was packed into, under their names
+	Stretches []PackedStretch
+}
+
+// PackedStretch tells where a stretch is found, and what of it was lost.
+type PackedStretch struct {
+	Attempt   int
+	Number    int
+	StartedAt time.Time
+	File      string        // the name of the file it is in; empty when nothing of it was usable
+	Offset    time.Duration // of its first moment in that file
+	Length    time.Duration
+	Loss      Loss // empty when all that was recorded of it is there
+}
+
+// Loss says what of a stretch could not be packed.
+type Loss string
+
+// The losses.
+const (
+	LossBeginning Loss = "beginning_missing" // no first segment: nothing of the stretch is readable
+	LossUnusable  Loss = "unusable"          // no whole fragment, or nothing ffmpeg can read
+	LossSegments  Loss = "segments_missing"  // the stretch was cut at a segment that is not there
+	LossTorn      Loss = "torn"              // the last fragment was not whole and was cut
+	LossShortened Loss = "shortened"         // packing kept less than was readable
+)
+
+// Partial reports whether anything was lost.
+func (p Packed) Partial() bool { return len(p.Losses()) > 0 }
+
+// Losses tells of each loss, for people.
+func (p Packed) Losses() []string {
+	var losses []string
+	for _, stretch := range p.Stretches {
+		if stretch.Loss != "" {
+			losses = append(losses, fmt.Sprintf("attempt %d, stretch %d: %s", stretch.Attempt, stretch.Number, stretch.Loss))
+		}
+	}
+	return losses
+}
+
+// workPrefix begins the names of the folders that Pack works in.
+const workPrefix = "packing-"
+
+// Pack makes recording.mp4 in dir of the stretches, in the order given: media
+// copied as it is, the index in front, so that it plays and seeks in browsers.
+// Stretches follow one another without a pause; where one was encoded with
+// other settings than the one before, which an MP4 cannot hold, a further file
+// recording-2.mp4, … begins.
+//
+// A stretch ends at a segment that is not there; without its first segment
+// nothing of it is usable. If nothing of any stretch is, the error is a
+// NothingSavedError; if ffmpeg is not installed, a MissingToolError. Files
+// appear in dir whole or not at all, and Pack may be interrupted and repeated,
+// but not run twice at once in the same dir.
+func Pack(ctx context.Context, stretches []PackStretch, dir string) (Packed, error) {
+	tools, err := FindTools()
+	if err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+	}
+	if err := removeAllNamed(dir, workPrefix); err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: clear away an earlier run: %w", err)
+	}
+	work, err := os.MkdirTemp(dir, workPrefix)
+	if err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+	}
+	defer os.RemoveAll(work) // what stays is cleared away by the next run
+
+	packing := packing{tools: tools, work: work, dir: dir}
+	packed, err := packing.run(ctx, stretches)
+	if err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+	}
+	return packed, nil
+}
+
+// removeAllNamed removes whatever in dir has a name that begins with prefix.
+func removeAllNamed(dir, prefix string) error {
+	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range stale {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escapeGlob takes a path's characters literally.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
+}
+
+// packing is one run of Pack.
+type packing struct {
+	tools Tools
+	work  string
+	dir   string
+}
+
+// piece is a stretch as a file of its own.
+type piece struct {
+	path    string
+	media   probed
+	stretch int // its place in Packed.Stretches
+}
+
+func (p packing) run(ctx context.Context, stretches []PackStretch) (Packed, error) {
+	var packed Packed
+	var pieces []piece
+	for number, stretch := range stretches {
+		place := PackedStretch{Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt}
+		piece, loss, err := p.remux(ctx, number, stretch)
+		if err != nil {
+			return Packed{}, fmt.Errorf("attempt %d, stretch %d: %w", stretch.Attempt, stretch.Number, err)
+		}
+		place.Loss = loss
+		if piece.path != "" {
+			piece.stretch = number
+			place.Length = piece.media.Duration
+			pieces = append(pieces, piece)
+		}
+		packed.Stretches = append(packed.Stretches, place)
+	}
+	if len(pieces) == 0 {
+		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
+	}
+	for _, group := range groups(pieces) {
+		name := fileName(len(packed.Files))
+		file, err := p.finish(ctx, group, name)
+		if err != nil {
+			return Packed{}, fmt.Errorf("%s: %w", name, err)
+		}
+		packed.Files = append(packed.Files, file)
+		offset := time.Duration(0)
+		for _, piece := range group {
+			place := &packed.Stretches[piece.stretch]
+			place.File, place.Offset = name, offset
+			offset += place.Length
+		}
+	}
+	return packed, nil
+}
+
+// fileName names the recording's files: number 0 is the first.
+func fileName(number int) string {
+	if number == 0 {
+		return "recording.mp4"
+	}
+	return fmt.Sprintf("recording-%d.mp4", number+1)
+}
+
+// groups puts neighbours together that fit into one file.
+func groups(pieces []piece) [][]piece {
+	var groups [][]piece
+	for i, piece := range pieces {
+		if i == 0 || !pieces[i-1].media.joins(piece.media) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], piece)
+	}
+	return groups
+}
+
+// finish makes one file of the group, puts it into dir under its name and
+// describes it.
+func (p packing) finish(ctx context.Context, group []piece, name string) (File, error) {
+	source, err := p.join(ctx, group, name)
+	if err != nil {
+		return File{}, err
+	}
+	media, err := p.tools.probe(ctx, source)
+	if err != nil {
+		return File{}, err
+	}
+	length, sum, err := settle(source)
+	if err != nil {
+		return File{}, err
+	}
+	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
+		return File{}, err
+	}
+	if err := syncFolder(p.dir); err != nil {
+		return File{}, err
+	}
+	file := File{
+		Name: name, Kind: Audio, ContentType: "audio/mp4", Codecs: media.codecs(),
+		Bytes: length, SHA256: sum, DurationMs: media.Duration.Round(time.Millisecond).Milliseconds(),
+	}
+	if picture, ok := media.stream("video"); ok {
+		file.Kind, file.ContentType = Video, "video/mp4"
+		file.Width, file.Height = picture.Width, picture.Height
+	}
+	return file, nil
+}
+
+// settle makes a file durable, and tells its length and SHA-256.
+func settle(path string) (length int64, sum string, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, "", err
+	}
+	defer file.Close() // synced
+	hasher := sha256.New()
+	length, err = io.Copy(hasher, file)
+	if err != nil {
+		return 0, "", err
+	}
+	if err := file.Sync(); err != nil {
+		return 0, "", err
+	}
+	return length, hex.EncodeToString(hasher.Sum(nil)), nil
+}

@@ -1,0 +1,77 @@
+package recording
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"standin/internal/ingest"
+)
+
+// personKey tells people apart: a roster's ids hold only within one attempt,
+// so the name belongs to it.
+type personKey struct{ id, name string }
+
+// people lists who was seen and when each spoke. The same id and name in
+// several attempts is one participant; the same id with another name is
+// another one, and gets an id of its own.
+func (b *builder) people() ([]Participant, []Speech) {
+	participants, speech := []Participant{}, []Speech{}
+	places := map[personKey]int{}
+	taken := map[string]bool{}
+	for _, report := range b.reports {
+		ids := map[string]string{} // of this attempt: the roster's to the manifest's
+		for _, person := range byJoining(report.People) {
+			key := personKey{id: person.ID, name: person.Name}
+			place, known := places[key]
+			if !known {
+				place = len(participants)
+				places[key] = place
+				participants = append(participants, Participant{
+					ID: freeID(person.ID, taken), Name: person.Name, JoinedAt: Instant{person.JoinedAt},
+				})
+			}
+			participants[place].LeftAt = Instant{person.LeftAt} // who came again left when he last left
+			ids[person.ID] = participants[place].ID
+		}
+		speech = append(speech, b.speech(report, ids)...)
+	}
+	slices.SortStableFunc(participants, func(a, c Participant) int {
+		return cmp.Or(a.JoinedAt.Compare(c.JoinedAt.Time), cmp.Compare(a.ID, c.ID))
+	})
+	slices.SortStableFunc(speech, func(a, c Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
+	return participants, speech
+}
+
+func byJoining(people []ingest.Person) []ingest.Person {
+	return slices.SortedStableFunc(slices.Values(people), func(a, b ingest.Person) int {
+		return a.JoinedAt.Compare(b.JoinedAt)
+	})
+}
+
+// freeID takes the id, or one made of it when it is taken.
+func freeID(id string, taken map[string]bool) string {
+	free := id
+	for number := 2; taken[free]; number++ {
+		free = fmt.Sprintf("%s-%d", id, number)
+	}
+	taken[free] = true
+	return free
+}
+
+// speech puts a report's speech on the recording's clock. What was said before
+// the recording, or by nobody in the roster, is left out.
+func (b *builder) speech(report ingest.Report, ids map[string]string) []Speech {
+	if b.origin.IsZero() {
+		return nil
+	}
+	var speech []Speech
+	for _, spoken := range report.Speech {
+		id, known := ids[spoken.PersonID]
+		from, to := max(0, b.offset(spoken.From)), b.offset(spoken.To)
+		if known && to > from {
+			speech = append(speech, Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
+		}
+	}
+	return speech
+}

@@ -1,0 +1,120 @@
+package recording
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// probed is what ffprobe tells of a media file.
+type probed struct {
+	Duration time.Duration
+	Streams  []probedStream
+}
+
+type probedStream struct {
+	Type          string `json:"codec_type"`
+	Codec         string `json:"codec_name"`
+	Tag           string `json:"codec_tag_string"`
+	Profile       string `json:"profile"`
+	Width         int    `json:"width"`
+	Height        int    `json:"height"`
+	SampleRate    string `json:"sample_rate"`
+	Channels      int    `json:"channels"`
+	Extradata     string `json:"extradata"`      // a hex dump
+	ExtradataHash string `json:"extradata_hash"` // of the same
+}
+
+// probe reads a media file with ffprobe. For an error that tells that ffprobe
+// cannot read it, refused is true.
+func (t Tools) probe(ctx context.Context, file string) (probed, error) {
+	text, err := runTool(ctx, t.FFprobe, "-v", "error", "-of", "json",
+		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
+			"sample_rate,channels,extradata,extradata_hash",
+		"-show_data", "-show_data_hash", "sha256", file)
+	if err != nil {
+		return probed{}, err
+	}
+	var told struct {
+		Streams []probedStream `json:"streams"`
+		Format  struct {
+			Duration string `json:"duration"`
+		} `json:"format"`
+	}
+	if err := json.Unmarshal(text, &told); err != nil {
+		return probed{}, fmt.Errorf("read ffprobe's answer: %w", err)
+	}
+	seconds, err := strconv.ParseFloat(told.Format.Duration, 64)
+	if err != nil {
+		seconds = 0 // N/A: the file holds no moment
+	}
+	return probed{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: told.Streams}, nil
+}
+
+// joins reports whether both files can be put one behind the other without
+// encoding anew: the decoders' settings, which an MP4 holds once, agree.
+func (p probed) joins(other probed) bool {
+	settings := func(s probedStream) probedStream {
+		s.Extradata, s.Profile = "", ""
+		return s
+	}
+	return slices.EqualFunc(p.Streams, other.Streams, func(a, b probedStream) bool { return settings(a) == settings(b) })
+}
+
+// stream returns the first stream of a type, if there is one.
+func (p probed) stream(kind string) (probedStream, bool) {
+	at := slices.IndexFunc(p.Streams, func(s probedStream) bool { return s.Type == kind })
+	if at < 0 {
+		return probedStream{}, false
+	}
+	return p.Streams[at], true
+}
+
+// codecs is the codecs parameter of RFC 6381, picture first.
+func (p probed) codecs() string {
+	var codecs []string
+	for _, kind := range []string{"video", "audio"} {
+		if stream, ok := p.stream(kind); ok {
+			codecs = append(codecs, stream.codec())
+		}
+	}
+	return strings.Join(codecs, ",")
+}
+
+// codec names the stream's codec as browsers ask for it.
+func (s probedStream) codec() string {
+	switch s.Codec {
+	case "h264":
+		// RFC 6381, 3.3: the three bytes after the SPS's first, which are the
+		// second to fourth of the avcC box (ISO/IEC 14496-15, 5.3.3.1).
+		if settings := s.extradata(); len(settings) >= 4 {
+			return fmt.Sprintf("%s.%02X%02X%02X", s.Tag, settings[1], settings[2], settings[3])
+		}
+	case "aac":
+		if s.Profile == "LC" {
+			return "mp4a.40.2"
+		}
+	case "opus":
+		return "opus" // browsers take it in lower case; the sample entry is Opus
+	}
+	return s.Tag
+}
+
+// extradata reads the beginning of ffprobe's hex dump: its first line,
+// "00000000: 0142 c01f ffe1 0010 0674 42c0 1f8c 8d40  .B......".
+func (s probedStream) extradata() []byte {
+	line, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")
+	_, dump, _ := strings.Cut(line, ": ")
+	dump, _, _ = strings.Cut(dump, "  ")
+	data, err := hex.DecodeString(strings.ReplaceAll(dump, " ", ""))
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,144 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// noticeable is how much shorter a file may get by packing before it counts:
+// less than the time of a few frames is how containers round.
+const noticeable = 500 * time.Millisecond
+
+// remux makes a file with an index of a stretch's segments. A piece without a
+// path means that nothing was usable.
+func (p packing) remux(ctx context.Context, number int, stretch PackStretch) (piece, Loss, error) {
+	source := filepath.Join(p.work, fmt.Sprintf("stretch-%03d.mp4", number))
+	loss, err := gather(ctx, stretch.Segments, source)
+	if err != nil {
+		return piece{}, "", err
+	}
+	defer os.Remove(source) // or it goes with the folder
+	if loss == LossBeginning || loss == LossUnusable {
+		return piece{}, loss, nil
+	}
+	before, err := p.tools.probe(ctx, source)
+	if refused(err) || err == nil && before.Duration <= 0 {
+		return piece{}, LossUnusable, nil
+	}
+	if err != nil {
+		return piece{}, "", err
+	}
+	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", number))
+	// The picture goes first whatever the recorder's order. Without -copyts
+	// ffmpeg moves all streams by the same time, so that the earliest begins at
+	// 0; what a stream begins later than that becomes an edit list.
+	_, err = runTool(ctx, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-i", source,
+		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
+	if err != nil {
+		return piece{}, "", err
+	}
+	after, err := p.tools.probe(ctx, target)
+	if err != nil {
+		return piece{}, "", err
+	}
+	if loss == "" && before.Duration-after.Duration > noticeable {
+		loss = LossShortened
+	}
+	return piece{path: target, media: after}, loss, nil
+}
+
+// gather puts the segments up to the first hole one behind the other into
+// target, and cuts what is not whole at its end.
+func gather(ctx context.Context, segments []string, target string) (Loss, error) {
+	file, err := os.OpenFile(target, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() // a temporary file, read back below and by ffmpeg
+	present := 0
+	for _, segment := range segments {
+		err := appendFile(ctx, file, segment)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		present++
+	}
+	if present == 0 {
+		return LossBeginning, nil
+	}
+	length, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return "", err
+	}
+	found, err := scanFragments(file, length)
+	if err != nil {
+		return "", err
+	}
+	if !found.Header || found.Fragments == 0 {
+		return LossUnusable, nil
+	}
+	if err := file.Truncate(found.End); err != nil {
+		return "", err
+	}
+	switch {
+	case present < len(segments):
+		return LossSegments, nil
+	case found.Torn:
+		return LossTorn, nil
+	}
+	return "", nil
+}
+
+// appendFile copies a file to the end of target; "" is a file that is not
+// there.
+func appendFile(ctx context.Context, target io.Writer, path string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if path == "" {
+		return fs.ErrNotExist
+	}
+	segment, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer segment.Close() // read only
+	_, err = io.Copy(target, segment)
+	return err
+}
+
+// join puts the pieces of a group one behind the other, and returns where the
+// result is.
+func (p packing) join(ctx context.Context, group []piece, name string) (string, error) {
+	if len(group) == 1 {
+		return group[0].path, nil
+	}
+	var list strings.Builder
+	list.WriteString("ffconcat version 1.0\n")
+	for _, piece := range group {
+		// The names are this package's: nothing in them needs quoting. The
+		// duration is where the next piece begins, so that offsets hold.
+		fmt.Fprintf(&list, "file %s\nduration %dus\n", filepath.Base(piece.path), piece.media.Duration.Microseconds())
+	}
+	listed := filepath.Join(p.work, name+".txt")
+	if err := os.WriteFile(listed, []byte(list.String()), 0o600); err != nil {
+		return "", err
+	}
+	target := filepath.Join(p.work, name)
+	// auto_convert would write the decoder's settings into the stream once
+	// more, which avc1 forbids (ISO/IEC 14496-15); here they are all the same.
+	_, err := runTool(ctx, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
+		"-f", "concat", "-auto_convert", "0", "-i", listed,
+		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
+	return target, err
+}

@@ -1,0 +1,161 @@
+package recording
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+)
+
+// MaxReportBytes bounds a bot's report: far above what a day's meeting of
+// hundreds of people needs.
+const MaxReportBytes = 32 << 20
+
+// maxStretches is how many stretches an attempt can name (ingest.SegmentName).
+const maxStretches = 1000
+
+// FinalReport is what a bot uploads under ingest.ReportName: its report, and
+// at the end the files that it packed and uploaded beside it.
+type FinalReport struct {
+	ingest.Report
+	Media []File `json:"media,omitempty"`
+
+	told bool // of one that was read: there is one
+}
+
+// report reads an attempt's report. Where there is none, or it is unreadable,
+// the attempt has told nothing: its media counts all the same.
+func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (FinalReport, error) {
+	none := FinalReport{Report: ingest.Report{Attempt: attempt}}
+	reader, err := f.Storage.openUpload(ctx, jobID, attempt, ingest.ReportName)
+	if missing := new(NotFoundError); errors.As(err, &missing) {
+		return none, nil
+	}
+	if err != nil {
+		return FinalReport{}, err
+	}
+	defer reader.Close() // read only
+	text, err := io.ReadAll(io.LimitReader(reader, MaxReportBytes))
+	if err != nil {
+		return FinalReport{}, err
+	}
+	var report FinalReport
+	err = json.Unmarshal(text, &report)
+	if err == nil && len(report.Stretches) > maxStretches {
+		err = fmt.Errorf("it tells of %d stretches", len(report.Stretches))
+	}
+	if err != nil {
+		f.Log.Warn("a bot's report is unreadable",
+			slog.String("job", jobID.String()), slog.Int("attempt", attempt), slog.Any("error", err))
+		return none, nil
+	}
+	report.Attempt, report.told = attempt, true // where it was uploaded counts, not what it says
+	return report, nil
+}
+
+// adopt makes the files that a report names the job's media. A file that was
+// not uploaded as the report says is a MediaMismatchError, and then none is
+// adopted.
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft) (Packed, error) {
+	for i, file := range left.report.Media {
+		if err := f.agree(ctx, jobID, left, file); err != nil {
+			return Packed{}, err
+		}
+		if slices.ContainsFunc(left.report.Media[:i], func(other File) bool { return other.Name == file.Name }) {
+			return Packed{}, &MediaMismatchError{Name: file.Name, Reason: "named twice"}
+		}
+	}
+	for i, file := range left.report.Media {
+		from, err := uploadKey(jobID, left.Attempt, file.Name)
+		if err != nil {
+			return Packed{}, err
+		}
+		to, err := mediaKey(jobID, file.Name)
+		if err != nil {
+			return Packed{}, err
+		}
+		left.report.Media[i].SHA256 = strings.ToLower(file.SHA256)
+		if err := f.Storage.copyUpload(ctx, from, to, file.Bytes, left.report.Media[i].SHA256); err != nil {
+			return Packed{}, err
+		}
+	}
+	return packedByBot(left.report), nil
+}
+
+// agree checks what a report says of a file, and compares it with the upload.
+func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft, file File) error {
+	mismatch := func(format string, arguments ...any) error {
+		return &MediaMismatchError{Name: file.Name, Reason: fmt.Sprintf(format, arguments...)}
+	}
+	key, err := uploadKey(jobID, left.Attempt, file.Name)
+	switch {
+	case err != nil:
+		return mismatch("no media name")
+	case !slices.Contains([]MediaKind{Video, Audio, ParticipantAudio, Chat, Captions}, file.Kind):
+		return mismatch("its kind is %q", file.Kind)
+	case file.ContentType == "" || min(file.DurationMs, file.StartOffsetMs, int64(file.Width), int64(file.Height)) < 0:
+		return mismatch("it has no content type, or a negative number")
+	}
+	length, sum, err := f.Storage.sumOf(ctx, key)
+	if missing := new(NotFoundError); errors.As(err, &missing) {
+		return mismatch("not uploaded")
+	}
+	switch {
+	case err != nil:
+		return err
+	case length != file.Bytes:
+		return mismatch("%d bytes were uploaded, not %d", length, file.Bytes)
+	case !strings.EqualFold(sum, file.SHA256):
+		return mismatch("the upload's SHA-256 is %s, not %s", sum, file.SHA256)
+	}
+	return nil
+}
+
+// packedByBot puts the stretches of a report into the first of its files, one
+// after the other. How long each is the bot's clock tells; what is left of the
+// file goes to one that has no end.
+func packedByBot(report FinalReport) Packed {
+	packed := Packed{Files: slices.Clone(report.Media)}
+	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
+	if at < 0 {
+		return packed
+	}
+	file := packed.Files[at]
+	left := time.Duration(file.DurationMs) * time.Millisecond
+	ended := func(stretch ingest.Stretch) bool { return stretch.EndedAt.After(stretch.StartedAt) }
+	for _, stretch := range report.Stretches {
+		if ended(stretch) {
+			left -= stretch.EndedAt.Sub(stretch.StartedAt)
+		}
+	}
+	offset := time.Duration(0)
+	for _, stretch := range report.Stretches {
+		if empty(stretch) {
+			continue
+		}
+		length := max(0, left)
+		switch {
+		case len(report.Stretches) == 1:
+			length = time.Duration(file.DurationMs) * time.Millisecond
+		case ended(stretch):
+			length = stretch.EndedAt.Sub(stretch.StartedAt)
+		default:
+			left = 0
+		}
+		packed.Stretches = append(packed.Stretches, PackedStretch{
+			Attempt: report.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt,
+			File: file.Name, Offset: offset, Length: length,
+		})
+		offset += length
+	}
+	return packed
+}

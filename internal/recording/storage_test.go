@@ -1,0 +1,371 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	_ "gocloud.dev/blob/memblob" // opens mem:// addresses, an object store without folders
+
+	"standin/internal/ingest"
+)
+
+// eachStorage runs a test on a folder and on an object store.
+func eachStorage(t *testing.T, test func(t *testing.T, storage *Storage)) {
+	t.Helper()
+	for name, address := range map[string]string{
+		"folder":       folderAddress(filepath.Join(t.TempDir(), "deep", "storage")),
+		"object store": "mem://",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, openStorage(t, address))
+		})
+	}
+}
+
+func folderAddress(folder string) string {
+	return (&url.URL{Scheme: "file", Path: folder}).String()
+}
+
+func openStorage(t *testing.T, address string) *Storage {
+	t.Helper()
+	storage, err := OpenStorage(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := storage.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return storage
+}
+
+func sumText(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+// put uploads content and fails the test if it is refused.
+func put(t *testing.T, storage *Storage, jobID uuid.UUID, attempt int, name, content string) Stored {
+	t.Helper()
+	stored, err := storage.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30)
+	if err != nil {
+		t.Fatalf("upload %s: %v", name, err)
+	}
+	return stored
+}
+
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		jobID := uuid.New()
+		stored := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first")
+		if want := (Stored{"recording-000-000000.mp4s", 5, sumText("first"), true}); stored != want {
+			t.Errorf("stored %+v, want %+v", stored, want)
+		}
+		if again := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first"); again.New || again.Bytes != 5 {
+			t.Errorf("the same again is %+v", again)
+		}
+		put(t, storage, jobID, 0, ingest.ReportName, "{}")
+		put(t, storage, jobID, 0, ingest.ReportName, `{"attempt":0}`)
+		put(t, storage, jobID, 10, "a", "")
+		put(t, storage, jobID, 2, "b", "b")
+		put(t, storage, uuid.New(), 0, "another-job", "x")
+		got, err := storage.Uploads(t.Context(), jobID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []AttemptUploads{
+			{Attempt: 0, Files: []Upload{{"recording-000-000000.mp4s", 5}, {ingest.ReportName, 13}}},
+			{Attempt: 2, Files: []Upload{{"b", 1}}},
+			{Attempt: 10, Files: []Upload{{"a", 0}}},
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("uploads are %v, want %v", got, want)
+		}
+	})
+}
+
+// faulty is a body whose connection breaks after its first bytes.
+func faulty() io.Reader {
+	return io.MultiReader(strings.NewReader("fir"), iotestErr{})
+}
+
+type iotestErr struct{}
+
+func (iotestErr) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestRefusedUploads(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		jobID := uuid.New()
+		put(t, storage, jobID, 0, "there", "first")
+		for name, test := range map[string]struct {
+			attempt int
+			name    string
+			content io.Reader
+			sum     string
+			refused func(error) bool
+		}{
+			"another sum":       {0, "x", strings.NewReader("first"), sumText("second"), is[*ChecksumError]},
+			"no sum":            {0, "x", strings.NewReader("first"), "first", is[*ChecksumError]},
+			"too long":          {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*TooLargeError]},
+			"broken off":        {0, "x", faulty(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+			"another content":   {0, "there", strings.NewReader("second"), sumText("second"), is[*ConflictError]},
+			"there, other body": {0, "there", strings.NewReader("second"), sumText("first"), is[*ChecksumError]},
+			"there, too long":   {0, "there", strings.NewReader("much too long"), sumText("first"), is[*TooLargeError]},
+			"a way out":         {0, "../../x", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"a folder":          {0, "a/b", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"the storage's own": {0, "x.tmp", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"and the library's": {0, "x.attrs", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"no attempt":        {-1, "x", strings.NewReader("first"), sumText("first"), is[*NameError]},
+		} {
+			_, err := storage.PutUpload(t.Context(), jobID, test.attempt, test.name, test.content, test.sum, 8)
+			if !test.refused(err) {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+		}
+		got, err := storage.Uploads(t.Context(), jobID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []AttemptUploads{{Attempt: 0, Files: []Upload{{"there", 5}}}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("uploads are %v, want %v", got, want)
+		}
+	})
+}
+
+func is[E error](err error) bool {
+	var want E
+	return errors.As(err, &want)
+}
+
+// TestRacingUploads holds that of two contents sent under one name at once one
+// is kept, and the other is told so.
+func TestRacingUploads(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		jobID := uuid.New()
+		contents := []string{"one", "two", "one", "two", "one", "two"}
+		refused := make([]error, len(contents))
+		var requests sync.WaitGroup
+		for i, content := range contents {
+			requests.Go(func() {
+				_, refused[i] = storage.PutUpload(t.Context(), jobID, 0, "x", strings.NewReader(content), sumText(content), 9)
+			})
+		}
+		requests.Wait()
+		reader, err := storage.openUpload(t.Context(), jobID, 0, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := io.ReadAll(reader)
+		if err := errors.Join(err, reader.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for i, content := range contents {
+			if content == string(kept) && refused[i] != nil || content != string(kept) && !is[*ConflictError](refused[i]) {
+				t.Errorf("kept %q; the request with %q got %v", kept, content, refused[i])
+			}
+		}
+	})
+}
+
+func TestMedia(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		jobID := uuid.New()
+		if _, err := storage.Adopt(t.Context(), jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
+			t.Errorf("adopting what is not there: %v", err)
+		}
+		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "recording.mp4"); !is[*NotFoundError](err) {
+			t.Errorf("opening what is not there: %v", err)
+		}
+		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "../manifest.json"); !is[*NameError](err) {
+			t.Errorf("opening a way out: %v", err)
+		}
+		if _, err := storage.PutMedia(t.Context(), jobID, "recording.mp4", strings.NewReader("old"), sumText("old")); err != nil {
+			t.Fatal(err)
+		}
+		put(t, storage, jobID, 0, "recording.mp4", "0123456789")
+		for range 2 {
+			stored, err := storage.Adopt(t.Context(), jobID, 0, "recording.mp4")
+			if err != nil || stored.Bytes != 10 || stored.SHA256 != sumText("0123456789") {
+				t.Fatalf("adopted %+v, %v", stored, err)
+			}
+		}
+		if err := storage.DeleteUploads(t.Context(), jobID); err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			content, size, modified, err := storage.OpenMedia(r.Context(), jobID, "recording.mp4")
+			if err != nil || size != 10 {
+				t.Errorf("opened %d bytes, %v", size, err)
+				return
+			}
+			defer content.Close()
+			http.ServeContent(w, r, "recording.mp4", modified, content)
+		}))
+		t.Cleanup(server.Close)
+		for span, want := range map[string]string{"": "0123456789", "bytes=3-5": "345", "bytes=-2": "89", "bytes=8-": "89"} {
+			if got := get(t, server.URL, span); got != want {
+				t.Errorf("range %q is %q, want %q", span, got, want)
+			}
+		}
+		if address, ok, err := storage.SignedURL(t.Context(), jobID, "recording.mp4", time.Minute); ok || err != nil {
+			t.Errorf("a signed address %q, %v, %v where there are none", address, ok, err)
+		}
+	})
+}
+
+func get(t *testing.T, address, span string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if span != "" {
+		request.Header.Set("Range", span)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// TestSignedURL needs no network: an S3 address is signed where it is asked
+// for.
+func TestSignedURL(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	storage := openStorage(t, "s3://recordings?region=eu-central-1")
+	jobID := uuid.New()
+	address, ok, err := storage.SignedURL(t.Context(), jobID, "recording.mp4", 10*time.Minute)
+	if !ok || err != nil {
+		t.Fatalf("no signed address: %v", err)
+	}
+	signed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(signed.Path, "jobs/"+jobID.String()+"/media/recording.mp4") || signed.Query().Get("X-Amz-Expires") != "600" {
+		t.Errorf("signed %s", address)
+	}
+}
+
+func TestManifestIsKept(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		facts := someFacts()
+		jobID := facts.Job.ID
+		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
+			t.Errorf("reading what is not there: %v", err)
+		}
+		manifest := Build(facts, nil, Packed{Files: []File{someFile()}}, "https://standin.example.com")
+		for range 2 {
+			if err := storage.PutManifest(t.Context(), jobID, manifest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read, stands, err := storage.storedManifest(t.Context(), jobID)
+		if err != nil || !stands || !reflect.DeepEqual(read, manifest) {
+			t.Errorf("read %+v, %v, %v; want %+v", read, stands, err, manifest)
+		}
+		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
+			t.Errorf("reading what was deleted: %v", err)
+		}
+		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
+			t.Errorf("deleting again: %v", err)
+		}
+	})
+}
+
+// TestFolder holds what only a folder has: its mode, no files beside the
+// objects, and none half written.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "deep", "storage")
+	storage := openStorage(t, folderAddress(folder))
+	info, err := os.Stat(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o700 {
+		t.Errorf("the folder's mode is %o", mode)
+	}
+	jobID := uuid.New()
+	put(t, storage, jobID, 0, "recording.mp4", "first")
+	stopped, stop := context.WithCancel(t.Context())
+	body := io.MultiReader(strings.NewReader("half"), readerFunc(func([]byte) (int, error) {
+		stop()
+		return 0, io.EOF
+	}))
+	if _, err := storage.PutUpload(stopped, jobID, 0, "half", body, sumText("half"), 9); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted upload: %v", err)
+	}
+	if _, err := storage.Adopt(t.Context(), jobID, 0, "recording.mp4"); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			relative, _ := filepath.Rel(filepath.Join(folder, "jobs", jobID.String()), path)
+			files = append(files, filepath.ToSlash(relative))
+		}
+		return err
+	})
+	if want := []string{"media/recording.mp4", "uploads/0/recording.mp4"}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("the folder holds %v, %v; want %v", files, err, want)
+	}
+	if err := storage.DeleteUploads(t.Context(), jobID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "jobs", jobID.String(), "uploads")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the uploads' folder is still there: %v", err)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(buffer []byte) (int, error) { return f(buffer) }
+
+func TestOpenStorageRefuses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"", "storage", "file://elsewhere/storage", "file:storage", "file:///storage?create_dir=1", "ftp://user:secret@host/x", "s3://k:secret@b%",
+	} {
+		storage, err := OpenStorage(t.Context(), address)
+		if err == nil {
+			t.Errorf("%q is opened: %+v", address, storage)
+		} else if bytes.Contains([]byte(err.Error()), []byte("secret")) {
+			t.Errorf("%q: the error shows the secret: %v", address, err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Stored is an object that is in storage.
+type Stored struct {
+	Name   string
+	Bytes  int64
+	SHA256 string // hex
+	New    bool   // false when it was there already
+}
+
+// sumKey is the metadata under which object stores keep an object's SHA-256.
+// Folders keep no metadata; there it is computed when it is wanted.
+const sumKey = "sha256"
+
+// body is a stream of bounded length that is summed while it is read.
+type body struct {
+	reader io.Reader
+	sum    hash.Hash
+	length int64
+	limit  int64
+}
+
+func newBody(reader io.Reader, limit int64) *body {
+	return &body{reader: reader, sum: sha256.New(), limit: limit}
+}
+
+func (b *body) Read(buffer []byte) (int, error) {
+	n, err := b.reader.Read(buffer)
+	b.sum.Write(buffer[:n])
+	b.length += int64(n)
+	if b.length > b.limit {
+		return n, &TooLargeError{MaxBytes: b.limit}
+	}
+	return n, err
+}
+
+// check reports whether what was read has the declared sum.
+func (b *body) check(declared string) error {
+	if actual := hex.EncodeToString(b.sum.Sum(nil)); actual != declared {
+		return &ChecksumError{Declared: declared, Actual: actual}
+	}
+	return nil
+}
+
+// declaredSum puts a SHA-256 in hex into the one form used in storage.
+func declaredSum(text string) (string, error) {
+	sum, err := hex.DecodeString(text)
+	if err != nil || len(sum) != sha256.Size {
+		return "", &ChecksumError{Declared: text}
+	}
+	return hex.EncodeToString(sum), nil
+}
+
+// write stores the body under key if it has the declared sum. Unless replace,
+// an object that is there already stays, and the error is one for which
+// gcerrors.Code gives FailedPrecondition.
+func (s *Storage) write(ctx context.Context, key string, content *body, declared string, replace bool) error {
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
+	var file *os.File // of a folder: what is being written
+	writer, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: contentType(key),
+		Metadata:    map[string]string{sumKey: declared},
+		IfNotExist:  !replace,
+		BeforeWrite: func(as func(any) bool) error {
+			as(&file)
+			return nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	_, err = io.Copy(writer, content)
+	if err == nil {
+		err = content.check(declared)
+	}
+	if err == nil && file != nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		abandon()          // before Close, or Close would keep the object
+		_ = writer.Close() // it can only say that it was abandoned
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	if err := s.commit(writer); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	if err := s.syncFolders(key); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return nil
+}
+
+func (s *Storage) commit(writer *blob.Writer) error {
+	if s.folder != "" {
+		s.committing.Lock()
+		defer s.committing.Unlock()
+	}
+	return writer.Close()
+}
+
+// sumOf tells the length and SHA-256 of an object that is there.
+func (s *Storage) sumOf(ctx context.Context, key string) (length int64, sum string, err error) {
+	attributes, err := s.bucket.Attributes(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return 0, "", &NotFoundError{What: key}
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("look at %s: %w", key, err)
+	}
+	if sum := attributes.Metadata[sumKey]; sum != "" {
+		return attributes.Size, sum, nil
+	}
+	reader, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", key, err)
+	}
+	defer reader.Close() // read only
+	hasher := sha256.New()
+	length, err = io.Copy(hasher, reader)
+	if err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", key, err)
+	}
+	return length, hex.EncodeToString(hasher.Sum(nil)), nil
+}
