@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+func TestCountUnended(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		counts, err := s.CountUnended(t.Context())
+		if err != nil || len(counts) != 0 {
+			t.Fatalf("without jobs: %v, %v", counts, err)
+		}
+		for _, consumer := range []uuid.UUID{newConsumer(t, s).ID, newConsumer(t, s).ID} {
+			for i, status := range job.Statuses() {
+				for range i%3 + 1 {
+					r := newJob(consumer)
+					r.Status = status
+					insert(t, s, r)
+				}
+			}
+		}
+		want := map[job.Status]int{}
+		for i, status := range job.Statuses() {
+			if !status.Terminal() {
+				want[status] = 2 * (i%3 + 1)
+			}
+		}
+		if counts, err = s.CountUnended(t.Context()); err != nil || !maps.Equal(counts, want) {
+			t.Errorf("got %v, %v, want %v", counts, err, want)
+		}
+	})
+}
+
+// TestCountUnendedReadsOnlyItsIndex: operators ask often, and ended jobs are
+// many.
+func TestCountUnendedReadsOnlyItsIndex(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	plan, err := s.StepsOf(t.Context(), func(q *store.Queries) error {
+		_, err := q.CountUnended(t.Context())
+		return err
+	})
+	if err != nil || plan != "SCAN jobs USING COVERING INDEX jobs_unended" {
+		t.Errorf("the plan is %q (%v)", plan, err)
+	}
+}

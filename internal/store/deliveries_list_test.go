@@ -1,0 +1,290 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+const lease = time.Minute
+
+// newDelivery is the n-th event of a job, to one address.
+func newDelivery(r store.Record, n int64, url string) webhook.Delivery {
+	return webhook.Delivery{
+		ID: webhook.NewDeliveryID(), JobID: r.ID, ConsumerID: r.ConsumerID, URL: url, Event: webhook.JobStatusChanged,
+		Sequence: n, EmittedAt: now, Data: []byte(`{}`), Version: webhook.Version2,
+	}
+}
+
+// post puts deliveries into the outbox.
+func post(t *testing.T, s *store.Store, deliveries ...webhook.Delivery) {
+	t.Helper()
+	err := s.Write(t.Context(), func(q *store.Queries) error {
+		for _, d := range deliveries {
+			if err := q.InsertDelivery(t.Context(), d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// claimDeliveries claims what is due.
+func claimDeliveries(t *testing.T, s *store.Store, at time.Time) []webhook.Delivery {
+	t.Helper()
+	claimed, err := s.ClaimDeliveries(t.Context(), webhook.Claim{Now: at, Lease: lease, Limit: 100, PerHost: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claimed
+}
+
+// tryDelivery records a try of a claimed delivery.
+func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time, verdict webhook.Verdict) webhook.Try {
+	t.Helper()
+	try := webhook.Try{
+		DeliveryID: d.ID, Number: d.Attempt, StartedAt: at, Latency: 250 * time.Millisecond, StatusCode: 503,
+		Error: "answered \x00", Answer: []byte("\xff not text"),
+	}
+	if err := s.RecordTry(t.Context(), d, try, verdict); err != nil {
+		t.Fatal(err)
+	}
+	return try
+}
+
+// redeliver asks for one more try.
+func redeliver(t *testing.T, s *store.Store, jobID uuid.UUID, id string, at time.Time) error {
+	t.Helper()
+	return s.Write(t.Context(), func(q *store.Queries) error { return q.Redeliver(t.Context(), jobID, id, at) })
+}
+
+// TestListDeliveries pages through a job's deliveries with their tries.
+func TestListDeliveries(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		other := newJob(r.ConsumerID)
+		insert(t, s, r, other)
+		var want []store.DeliveryRecord
+		for n := range int64(5) {
+			for _, url := range []string{"https://a.test/", "https://b.test/"} {
+				d := newDelivery(r, n+1, url)
+				post(t, s, d)
+				want = append(want, store.DeliveryRecord{
+					ID: d.ID, JobID: r.ID, URL: url, Event: d.Event, Sequence: n + 1, EmittedAt: now, Version: 2,
+					State: store.DeliveryWaiting, DueAt: now,
+				})
+			}
+		}
+		foreign := newDelivery(other, 1, "https://c.test/")
+		foreign.EmittedAt = now.Add(time.Hour)
+		post(t, s, foreign)
+
+		// The first of each address is tried: one delivered at its second try,
+		// one given up.
+		retry := now.Add(5 * time.Second)
+		for _, d := range claimDeliveries(t, s, now) {
+			i := slices.IndexFunc(want, func(w store.DeliveryRecord) bool { return w.ID == d.ID })
+			want[i].Attempt = 1
+			if d.URL == "https://a.test/" {
+				want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.Retry, RetryAt: retry}))
+				continue
+			}
+			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "gone \x00"}))
+			want[i].State, want[i].DueAt, want[i].EndedAt, want[i].EndReason = store.DeliveryGaveUp, time.Time{}, now.Add(250*time.Millisecond), "gone \x00"
+		}
+		for _, d := range claimDeliveries(t, s, retry) {
+			i := slices.IndexFunc(want, func(w store.DeliveryRecord) bool { return w.ID == d.ID })
+			want[i].Attempt++
+			if d.Sequence > 1 {
+				want[i].DueAt = retry.Add(lease) // it is on its way
+				continue
+			}
+			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, retry, webhook.Verdict{Outcome: webhook.Delivered}))
+			want[i].State, want[i].DueAt, want[i].EndedAt = store.DeliveryDelivered, time.Time{}, retry.Add(250*time.Millisecond)
+		}
+
+		for _, limit := range []int{1, 3, 10, 100} {
+			var got []store.DeliveryRecord
+			var after store.DeliveryPlace
+			for more := true; more; {
+				var page []store.DeliveryRecord
+				var err error
+				if page, more, err = s.ListDeliveries(t.Context(), r.ID, after, limit); err != nil {
+					t.Fatal(err)
+				}
+				if len(page) > limit {
+					t.Fatalf("a page of %d with a limit of %d", len(page), limit)
+				}
+				got = append(got, page...)
+				after = store.DeliveryPlace{Sequence: page[len(page)-1].Sequence, ID: page[len(page)-1].ID}
+			}
+			slices.SortFunc(want, func(a, b store.DeliveryRecord) int {
+				if a.Sequence != b.Sequence {
+					return int(a.Sequence - b.Sequence)
+				}
+				return slices.Compare([]byte(a.ID), []byte(b.ID))
+			})
+			if len(got) != len(want) {
+				t.Fatalf("%d deliveries, %d a page, want %d", len(got), limit, len(want))
+			}
+			for i := range got {
+				if !reflect.DeepEqual(got[i], want[i]) {
+					t.Errorf("delivery %d, %d a page:\n     %+v\nwant %+v", i, limit, got[i], want[i])
+				}
+			}
+		}
+		if _, err := s.Delivery(t.Context(), other.ID, want[0].ID); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("a delivery of another job: %v", err)
+		}
+	})
+}
+
+// TestRedeliver tries a final delivery once more, and keeps what the sender is
+// promised: number and order of tries, and who is behind whom.
+func TestRedeliver(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		first, second := newDelivery(r, 1, "https://a.test/"), newDelivery(r, 2, "https://a.test/")
+		post(t, s, first)
+
+		claimed := claimDeliveries(t, s, now)
+		if err := redeliver(t, s, r.ID, first.ID, now); !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("one that is on its way: %v", err)
+		}
+		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})
+		for what, wrong := range map[string]error{
+			"another job's": redeliver(t, s, uuid.New(), first.ID, now),
+			"an unknown id": redeliver(t, s, r.ID, "dlv_unknown", now),
+		} {
+			if !job.ErrorIs(wrong, job.NotFound) {
+				t.Errorf("%s: %v", what, wrong)
+			}
+		}
+
+		at := now.Add(time.Hour)
+		if err := redeliver(t, s, r.ID, first.ID, at); err != nil {
+			t.Fatalf("a delivered one: %v", err)
+		}
+		second.EmittedAt = at
+		post(t, s, second)
+		if next, ok, err := s.NextDelivery(t.Context(), now); err != nil || !ok || !next.Equal(at) {
+			t.Errorf("next delivery: %v, %v, %v", next, ok, err)
+		}
+		claimed = claimDeliveries(t, s, at)
+		if len(claimed) != 1 || claimed[0].ID != first.ID || claimed[0].Attempt != 2 || claimed[0].Failures != 0 {
+			t.Fatalf("claimed %+v, want the redelivery's second try alone: the later event is behind it", claimed)
+		}
+		if err := s.RecordTry(t.Context(), webhook.Delivery{ID: first.ID, Lease: "an earlier one"}, webhook.Try{DeliveryID: first.ID, Number: 1}, webhook.Verdict{Outcome: webhook.Delivered}); err == nil {
+			t.Error("an earlier lease recorded a try")
+		}
+		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"})
+		if claimed = claimDeliveries(t, s, at); len(claimed) != 1 || claimed[0].ID != second.ID {
+			t.Fatalf("claimed %+v, want the later event", claimed)
+		}
+		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
+
+		if err := redeliver(t, s, r.ID, first.ID, at); err != nil {
+			t.Fatalf("a given up one: %v", err)
+		}
+		claimed = claimDeliveries(t, s, at)
+		if len(claimed) != 1 || claimed[0].Attempt != 3 || claimed[0].Failures != 1 {
+			t.Fatalf("claimed %+v, want the third try after one failure", claimed)
+		}
+		if err := s.ReleaseDeliveries(t.Context(), claimed); err != nil {
+			t.Fatal(err)
+		}
+		claimed = claimDeliveries(t, s, at)
+		if len(claimed) != 1 || claimed[0].Attempt != 3 {
+			t.Fatalf("claimed %+v after a release", claimed)
+		}
+		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
+		d, err := s.Delivery(t.Context(), r.ID, first.ID)
+		if err != nil || d.State != store.DeliveryDelivered || d.Attempt != 3 || len(d.Tries) != 3 || d.EndReason != "" {
+			t.Errorf("at last: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestRedeliverIsBounded: a delivery's history stays readable.
+func TestRedeliverIsBounded(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	r := newJob(newConsumer(t, s).ID)
+	insert(t, s, r)
+	d := newDelivery(r, 1, "https://a.test/")
+	post(t, s, d)
+	for n := range store.MaxDeliveryTries {
+		if n > 0 {
+			if err := redeliver(t, s, r.ID, d.ID, now); err != nil {
+				t.Fatalf("after %d tries: %v", n, err)
+			}
+		}
+		tryDelivery(t, s, claimDeliveries(t, s, now)[0], now, webhook.Verdict{Outcome: webhook.Delivered})
+	}
+	if err := redeliver(t, s, r.ID, d.ID, now); !job.ErrorIs(err, job.InvalidState) {
+		t.Errorf("after %d tries: %v", store.MaxDeliveryTries, err)
+	}
+	got, err := s.Delivery(t.Context(), r.ID, d.ID)
+	if err != nil || len(got.Tries) != store.MaxDeliveryTries || got.State != store.DeliveryDelivered {
+		t.Errorf("%d tries, %s, %v", len(got.Tries), got.State, err)
+	}
+}
+
+// TestListTimeline pages through a timeline in the order of arrival.
+func TestListTimeline(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		other := newJob(r.ConsumerID)
+		insert(t, s, r, other)
+		err := s.Write(t.Context(), func(q *store.Queries) error {
+			for i := range 10 {
+				for _, id := range []uuid.UUID{r.ID, other.ID} {
+					err := q.InsertEntry(t.Context(), store.Entry{
+						ID: uuid.Must(uuid.NewV7()), JobID: id, Source: store.FromBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
+						From: job.Joining, To: job.Joining, Reason: job.OutOfOrder, Data: fmt.Appendf(nil, `{"n":%d}`, i),
+					})
+					if err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := s.Timeline(t.Context(), r.ID)
+		if err != nil || len(want) != 10 {
+			t.Fatalf("%d entries, %v", len(want), err)
+		}
+		for _, limit := range []int{1, 3, 10, 100} {
+			var got []store.Entry
+			var after uuid.UUID
+			for more := true; more; {
+				var page []store.Entry
+				if page, more, err = s.ListTimeline(t.Context(), r.ID, after, limit); err != nil || len(page) == 0 || len(page) > limit {
+					t.Fatalf("a page of %d with a limit of %d: %v", len(page), limit, err)
+				}
+				got, after = append(got, page...), page[len(page)-1].ID
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%d a page: %d entries, want %d", limit, len(got), len(want))
+			}
+		}
+	})
+}

@@ -1,0 +1,508 @@
+package store_test
+
+import (
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"standin/internal/account/device"
+	"standin/internal/store"
+)
+
+// Bounds of the flows in these tests.
+const (
+	testMaxOpen         = 5
+	testMaxOpenByOpener = 3
+)
+
+// flowModel is what device flows should be, kept in memory.
+type flowModel struct {
+	store *store.Store
+	flows *device.Flows
+	at    time.Time
+	known []modelFlow
+}
+
+type modelFlow struct {
+	device.Flow
+	opener     string
+	key, email string // empty while pending
+}
+
+// restart makes the flows anew, as a service does when it starts.
+func (m *flowModel) restart(*rapid.T) {
+	m.flows = device.New(device.Settings{
+		Store: m.store, BaseURL: "https://standin.test", MaxOpen: testMaxOpen, MaxOpenByOpener: testMaxOpenByOpener,
+		Now: func() time.Time { return m.at },
+	})
+}
+
+func (m *flowModel) pass(t *rapid.T) {
+	if len(m.known) > 0 && rapid.Bool().Draw(t, "to the moment of an expiry") {
+		expiry := rapid.SampledFrom(m.known).Draw(t, "flow").ExpiresAt
+		expiry = expiry.Add(time.Duration(rapid.IntRange(-1, 0).Draw(t, "beside it")) * time.Millisecond)
+		if expiry.After(m.at) {
+			m.at = expiry
+			return
+		}
+	}
+	m.at = m.at.Add(time.Duration(rapid.IntRange(1, 300_000_000).Draw(t, "microseconds")) * time.Microsecond)
+}
+
+func (m *flowModel) init(t *rapid.T) {
+	opener := rapid.SampledFrom([]string{"192.0.2.1", "2001:db8::/64"}).Draw(t, "opener")
+	var all, own []modelFlow
+	for _, flow := range m.known {
+		if flow.ExpiresAt.After(m.created()) {
+			all = append(all, flow)
+			if flow.opener == opener {
+				own = append(own, flow)
+			}
+		}
+	}
+	flow, err := m.flows.Init(t.Context(), opener)
+	switch {
+	case len(own) >= testMaxOpenByOpener:
+		m.wantFull(t, err, own[0].ExpiresAt)
+		return
+	case len(all) >= testMaxOpen:
+		m.wantFull(t, err, all[0].ExpiresAt)
+		return
+	case err != nil:
+		t.Fatalf("init: %v", err)
+	}
+	if want := m.created().Add(10 * time.Minute); !flow.ExpiresAt.Equal(want) {
+		t.Fatalf("opened at %v, it expires at %v", m.at, flow.ExpiresAt)
+	}
+	if raw, err := base64.RawURLEncoding.DecodeString(flow.Nonce); err != nil || len(raw) != 32 {
+		t.Fatalf("nonce %q: %d bytes, %v", flow.Nonce, len(raw), err)
+	}
+	if want := "https://standin.test/cli?nonce=" + flow.Nonce; flow.VerifyURL != want || flow.Code != device.Code(flow.Nonce) {
+		t.Fatalf("flow %+v", flow)
+	}
+	m.known = append(m.known, modelFlow{Flow: flow, opener: opener})
+}
+
+// created is when a flow opened now is said to be created.
+func (m *flowModel) created() time.Time { return m.at.Truncate(time.Millisecond) }
+
+func (m *flowModel) wantFull(t *rapid.T, err error, next time.Time) {
+	var full *device.FullError
+	if !errors.As(err, &full) {
+		t.Fatalf("init with too many open: %v", err)
+	}
+	if want := next.Sub(m.created()); full.RetryAfter != want {
+		t.Fatalf("told to come again in %v, want %v", full.RetryAfter, want)
+	}
+}
+
+func (m *flowModel) complete(t *rapid.T) {
+	if len(m.known) == 0 {
+		t.Skip("no flow")
+	}
+	flow := &m.known[rapid.IntRange(0, len(m.known)-1).Draw(t, "flow")]
+	key := rapid.SampledFrom([]string{"standin_live_a", "standin_live_b", "nul \x00 é 🎥 \xff", strings.Repeat("k", 10_000)}).Draw(t, "key")
+	email := rapid.SampledFrom([]string{"", "ada@example.test"}).Draw(t, "email")
+	err := m.flows.Complete(t.Context(), flow.Nonce, key, email)
+	switch {
+	case !flow.ExpiresAt.After(m.at), flow.key != "" && flow.key != key:
+		if !errors.Is(err, device.ErrExpired) {
+			t.Fatalf("complete with %.20q at %v of %+v: %v", key, m.at, *flow, err)
+		}
+	case err != nil:
+		t.Fatalf("complete with %.20q: %v", key, err)
+	case flow.key == "":
+		flow.key, flow.email = key, email
+	}
+}
+
+func (m *flowModel) garbage(t *rapid.T) {
+	nonce := rapid.SampledFrom([]string{
+		"", "x", strings.Repeat("A", 43), strings.Repeat("A", 44), strings.Repeat("\x00", 43), strings.Repeat("n", 1<<20),
+	}).Draw(t, "nonce")
+	if answer, err := m.flows.Poll(t.Context(), nonce); err != nil || answer != (device.Answer{Status: device.Expired}) {
+		t.Fatalf("poll %.50q: %+v, %v", nonce, answer, err)
+	}
+	if err := m.flows.Complete(t.Context(), nonce, "key", ""); !errors.Is(err, device.ErrExpired) {
+		t.Fatalf("complete %.50q: %v", nonce, err)
+	}
+}
+
+// erase erases what has ended, and only that.
+func (m *flowModel) erase(t *rapid.T) {
+	var want time.Time
+	for _, flow := range m.known {
+		if flow.ExpiresAt.After(m.at) {
+			want = flow.ExpiresAt
+			break
+		}
+	}
+	next, ok, err := m.store.EraseDeviceFlows(t.Context(), m.at)
+	if err != nil || ok != !want.IsZero() || ok && !next.Equal(want) {
+		t.Fatalf("the next flow ends at %v, %v, %v; want %v", next, ok, err, want)
+	}
+}
+
+// check polls every flow there ever was.
+func (m *flowModel) check(t *rapid.T) {
+	for _, flow := range m.known {
+		want := device.Answer{Status: device.Pending}
+		switch {
+		case !flow.ExpiresAt.After(m.at):
+			want = device.Answer{Status: device.Expired}
+		case flow.key != "":
+			want = device.Answer{Status: device.Complete, APIKey: flow.key, Email: flow.email}
+		}
+		if got, err := m.flows.Poll(t.Context(), flow.Nonce); err != nil || got != want {
+			t.Fatalf("at %v, flow %+v: got %+v, %v; want %+v", m.at, flow, got, err, want)
+		}
+	}
+}
+
+func TestDeviceFlowsBehaveAsTheirModel(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		rapid.Check(t, func(t *rapid.T) {
+			if _, ok, err := s.EraseDeviceFlows(t.Context(), now.AddDate(100, 0, 0)); ok || err != nil {
+				t.Fatalf("erase everything: %v, %v", ok, err)
+			}
+			m := &flowModel{store: s, at: now}
+			m.restart(t)
+			t.Repeat(map[string]func(*rapid.T){
+				"time passes": m.pass,
+				"init":        m.init,
+				"complete":    m.complete,
+				"garbage":     m.garbage,
+				"erase":       m.erase,
+				"restart":     m.restart,
+				"":            m.check,
+			})
+		})
+	})
+}
+
+// flowsAt returns flows of a store at one moment.
+func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenByOpener int) *device.Flows {
+	return device.New(device.Settings{
+		Store: s, BaseURL: "https://standin.test", MaxOpen: maxOpen, MaxOpenByOpener: maxOpenByOpener,
+		Now: func() time.Time { return at },
+	})
+}
+
+// TestDeviceFlowsOpenedAtOnce: the last place is given once.
+func TestDeviceFlowsOpenedAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		flows := flowsAt(s, now, 12, 7)
+		var opened [2]atomic.Int64
+		var group sync.WaitGroup
+		for i := range 60 {
+			group.Go(func() {
+				_, err := flows.Init(t.Context(), fmt.Sprint("opener-", i%2))
+				var full *device.FullError
+				switch {
+				case err == nil:
+					opened[i%2].Add(1)
+				case !errors.As(err, &full):
+					t.Error(err)
+				case full.RetryAfter != device.Lifetime:
+					t.Errorf("told to come again in %v", full.RetryAfter)
+				}
+			})
+		}
+		group.Wait()
+		one, other := opened[0].Load(), opened[1].Load()
+		if one+other != 12 || one > 7 || other > 7 {
+			t.Errorf("%d and %d flows were opened; want 12 in all and at most 7 each", one, other)
+		}
+	})
+}
+
+// TestDeviceFlowCompletedAtOnce: of several keys handed in at once, one is
+// kept, and whoever was told ok is told the truth.
+func TestDeviceFlowCompletedAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		flows := flowsAt(s, now, 0, 0)
+		flow, err := flows.Init(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var accepted sync.Map
+		var group sync.WaitGroup
+		for i := range 30 {
+			group.Go(func() {
+				key := fmt.Sprint("key-", i%3)
+				switch err := flows.Complete(t.Context(), flow.Nonce, key, ""); {
+				case err == nil:
+					accepted.Store(key, true)
+				case !errors.Is(err, device.ErrExpired):
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		answer, err := flows.Poll(t.Context(), flow.Nonce)
+		if err != nil || answer.Status != device.Complete {
+			t.Fatalf("poll: %+v, %v", answer, err)
+		}
+		for key := range accepted.Range {
+			if key != answer.APIKey {
+				t.Errorf("%v was accepted, and the poll answers %v", key, answer.APIKey)
+			}
+		}
+		for range 10 { // all who hand in the key that is kept are told so
+			if err := flows.Complete(t.Context(), flow.Nonce, answer.APIKey, "other@example.test"); err != nil {
+				t.Errorf("the same key again: %v", err)
+			}
+		}
+	})
+}
+
+// TestSealDeviceFlow: a flow is completed once, and only while it lives.
+func TestSealDeviceFlow(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		limits := device.Limits{Open: 10, OpenByOpener: 10}
+		for _, name := range []string{"one", "another"} {
+			flow := device.Record{NonceHash: name, Opener: "a", CreatedAt: now, ExpiresAt: now.Add(time.Minute)}
+			if err := s.OpenDeviceFlow(t.Context(), flow, limits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, step := range []struct {
+			name  string
+			after time.Duration
+			want  bool
+		}{
+			{"unknown", 0, false},
+			{"one", 0, true},
+			{"one", 0, false},
+			{"another", time.Minute, false},
+			{"another", time.Minute - time.Millisecond, true},
+		} {
+			got, err := s.SealDeviceFlow(t.Context(), step.name, "sealed", now.Add(step.after), limits)
+			if got != step.want || err != nil {
+				t.Errorf("%s after %v: got %v, %v; want %v", step.name, step.after, got, err, step.want)
+			}
+		}
+	})
+}
+
+// TestLongDeviceKeysAreBounded: long keys share an allowance until they
+// expire; ordinary ones need none of it.
+func TestLongDeviceKeysAreBounded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		limits := device.Limits{Open: 100, OpenByOpener: 100, LongTotal: 3 * (device.LongSealed + 1)}
+		seal := func(name string, length int, at time.Time) error {
+			flow := device.Record{NonceHash: name, Opener: "a", CreatedAt: at, ExpiresAt: at.Add(time.Minute)}
+			if err := s.OpenDeviceFlow(t.Context(), flow, limits); err != nil {
+				t.Fatal(err)
+			}
+			done, err := s.SealDeviceFlow(t.Context(), name, strings.Repeat("s", length), at, limits)
+			if done != (err == nil) {
+				t.Fatalf("done %v, %v", done, err)
+			}
+			return err
+		}
+		for i := range 3 {
+			if err := seal(fmt.Sprint("long-", i), device.LongSealed+1, now.Add(time.Duration(i)*time.Second)); err != nil {
+				t.Fatalf("long key %d: %v", i, err)
+			}
+		}
+		var full *device.FullError
+		err := seal("one too many", device.LongSealed+1, now.Add(10*time.Second))
+		if !errors.As(err, &full) || full.RetryAfter != 50*time.Second {
+			t.Errorf("a long key without room: %v", err)
+		}
+		if err := seal("ordinary", device.LongSealed, now.Add(10*time.Second)); err != nil {
+			t.Errorf("an ordinary key without room for long ones: %v", err)
+		}
+		if err := seal("later", device.LongSealed+1, now.Add(time.Minute)); err != nil {
+			t.Errorf("a long key after another expired: %v", err)
+		}
+	})
+}
+
+// TestDatabaseTellsNoDeviceKey looks for the nonce, the key and the e-mail in
+// every column of every table, and in the database's files.
+func TestDatabaseTellsNoDeviceKey(t *testing.T) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		path := filepath.Join(dir, "standin.db")
+		secrets := leaveSecrets(t, open(t, path))
+		db := openRaw(t, "sqlite", path)
+		searchColumns(t, db, `SELECT name FROM sqlite_master WHERE type = 'table'`, secrets)
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content strings.Builder
+		for _, file := range files {
+			data, err := os.ReadFile(filepath.Join(dir, file.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content.Write(data)
+		}
+		secrets.check(t, "the files of the database", content.String())
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		if cluster == nil {
+			t.Skip("PostgreSQL is not installed")
+		}
+		address, err := cluster.NewDatabase(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets := leaveSecrets(t, open(t, address))
+		db := openRaw(t, "pgx", address)
+		searchColumns(t, db, `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, secrets)
+	})
+}
+
+// secrets are what a database must not hold, and what it must, lest the search
+// looks in the wrong place.
+type secrets struct{ hidden, kept []string }
+
+// leaveSecrets runs a flow to its end but for its expiry, and another that is
+// left pending.
+func leaveSecrets(t *testing.T, s *store.Store) secrets {
+	t.Helper()
+	flows := flowsAt(s, now, 0, 0)
+	var found secrets
+	hide := func(secret string) {
+		found.hidden = append(found.hidden, secret, hex.EncodeToString([]byte(secret)),
+			base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)))
+	}
+	for range 2 {
+		flow, err := flows.Init(t.Context(), "opened-by-me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hide(flow.Nonce)
+		hide(flow.Code)
+		raw, err := base64.RawURLEncoding.DecodeString(flow.Nonce)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hide(string(raw))
+		if len(found.kept) == 0 {
+			err = flows.Complete(t.Context(), flow.Nonce, "standin_live_of-the-user", "ada@example.test")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found.kept = []string{"opened-by-me"}
+	}
+	hide("standin_live_of-the-user")
+	hide("ada@example.test")
+	return found
+}
+
+func (s secrets) check(t *testing.T, where, content string) {
+	t.Helper()
+	for _, secret := range s.hidden {
+		if strings.Contains(content, secret) {
+			t.Errorf("%s: hold %q", where, secret)
+		}
+	}
+	for _, text := range s.kept {
+		if !strings.Contains(content, text) {
+			t.Errorf("%s: do not hold %q; was the right place searched?", where, text)
+		}
+	}
+}
+
+func openRaw(t *testing.T, driver, address string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// searchColumns checks what all columns of all tables hold together.
+func searchColumns(t *testing.T, db *sql.DB, listTables string, s secrets) {
+	t.Helper()
+	var content strings.Builder
+	for _, table := range column(t, db, listTables) {
+		for _, row := range allRows(t, db, `SELECT * FROM "`+table+`"`) {
+			for _, value := range row {
+				content.Write(value)
+				// A secret may also be hidden by nothing but an encoding.
+				for _, decode := range []func(string) ([]byte, error){
+					hex.DecodeString, base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString,
+				} {
+					if decoded, err := decode(string(value)); err == nil {
+						content.Write(decoded)
+					}
+				}
+			}
+		}
+	}
+	s.check(t, "the tables", content.String())
+}
+
+// column returns the first column of a query.
+func column(t *testing.T, db *sql.DB, query string) []string {
+	t.Helper()
+	var values []string
+	for _, row := range allRows(t, db, query) {
+		values = append(values, string(row[0]))
+	}
+	if len(values) == 0 {
+		t.Fatalf("%s: nothing", query)
+	}
+	return values
+}
+
+// allRows returns all rows of a query, each column as bytes.
+func allRows(t *testing.T, db *sql.DB, query string) [][][]byte {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][][]byte
+	for rows.Next() {
+		row, pointers := make([][]byte, len(names)), make([]any, len(names))
+		for i := range row {
+			pointers[i] = &row[i]
+		}
+		if err := rows.Scan(pointers...); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

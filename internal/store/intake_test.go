@@ -1,0 +1,280 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// ensure returns the consumer of an e-mail, by the given name if it is made.
+func ensure(t *testing.T, s *store.Store, name, email string) account.Consumer {
+	t.Helper()
+	var kept account.Consumer
+	err := s.Write(t.Context(), func(q *store.Queries) (err error) {
+		kept, err = q.EnsureConsumerOfEmail(t.Context(), account.Consumer{
+			ID: uuid.New(), Name: name, Email: email, WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+// TestConsumerOfEmail: found whatever the case of what is kept, the oldest of
+// several, and made once, by another name when somebody has the one wished for.
+func TestConsumerOfEmail(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		for i, name := range []string{"older", "newer"} {
+			_, err := s.EnsureConsumer(t.Context(), account.Consumer{
+				ID: uuid.New(), Name: name, Email: "Ada@Example.TEST", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: now.Add(time.Duration(i) * time.Hour),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := ensure(t, s, "ada@example.test", "ada@example.test"); got.Name != "older" {
+			t.Errorf("the consumer of an e-mail that two have is %q, want the older one", got.Name)
+		}
+
+		// A name is no proof of an address.
+		squatter, err := s.EnsureConsumer(t.Context(), account.Consumer{
+			ID: uuid.New(), Name: "bob@example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob := ensure(t, s, "bob@example.test", "bob@example.test")
+		if bob.ID == squatter.ID || bob.Name != "bob@example.test (2)" || bob.Email != "bob@example.test" {
+			t.Errorf("the consumer of an e-mail that is another's name: %+v", bob)
+		}
+
+		var group sync.WaitGroup
+		found := make([]account.Consumer, 20)
+		for i := range found {
+			group.Go(func() { found[i] = ensure(t, s, "eve@example.test", "eve@example.test") })
+		}
+		group.Wait()
+		for _, c := range found {
+			if c.ID != found[0].ID || c.Name != "eve@example.test" {
+				t.Errorf("made at the same time: %s %q, and %s %q", c.ID, c.Name, found[0].ID, found[0].Name)
+			}
+		}
+	})
+}
+
+// TestInvitedJobs finds jobs by what invites know of them, and counts them.
+func TestInvitedJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer, other := newConsumer(t, s), newConsumer(t, s)
+		invited := func(key, uid string) store.Record {
+			r := newJob(consumer.ID)
+			r.IntakeKey, r.ICalUID = key, uid
+			return r
+		}
+		uid := "uid \x00 \\0 " + randomText(100_000) // longer than an index entry may be
+		named, bare, plain := invited("a", uid), invited("b", ""), newJob(consumer.ID)
+		foreign := newJob(other.ID)
+		foreign.IntakeKey, foreign.ICalUID = "a", uid // keys are each consumer's own
+		bare.CreatedAt = now.Add(-time.Hour)
+		plain.MeetingURL = "https://zoom.us/j/1"
+		plain.CreatedAt = now.Add(time.Hour)
+		insert(t, s, named, bare, plain, foreign)
+
+		want := func(what string, want store.Record, find func(q *store.Queries) (store.Record, error)) {
+			t.Helper()
+			var got store.Record
+			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
+				got, err = find(q)
+				return err
+			})
+			switch {
+			case want.ID == uuid.Nil && !job.ErrorIs(err, job.NotFound):
+				t.Errorf("%s: %s, %v, want none", what, got.ID, err)
+			case want.ID != uuid.Nil && (err != nil || got.ID != want.ID || got.ICalUID != want.ICalUID || got.IntakeKey != want.IntakeKey):
+				t.Errorf("%s: job %s with key %q, %v, want %s with key %q", what, got.ID, got.IntakeKey, err, want.ID, want.IntakeKey)
+			}
+		}
+		byKey := func(key string) func(q *store.Queries) (store.Record, error) {
+			return func(q *store.Queries) (store.Record, error) {
+				return q.LockJobByIntakeKey(t.Context(), consumer.ID, key)
+			}
+		}
+		byUID := func(uid string) func(q *store.Queries) (store.Record, error) {
+			return func(q *store.Queries) (store.Record, error) {
+				return q.LockUndispatchedByICalUID(t.Context(), consumer.ID, uid)
+			}
+		}
+		byMeeting := func(url string, anonymous bool) func(q *store.Queries) (store.Record, error) {
+			return func(q *store.Queries) (store.Record, error) {
+				return q.LockJobByMeeting(t.Context(), consumer.ID, url, now, anonymous)
+			}
+		}
+		want("by its key", named, byKey("a"))
+		want("by no key of the consumer's", store.Record{}, byKey("c"))
+		want("by its icalUid", named, byUID(uid))
+		want("by another icalUid", store.Record{}, byUID(uid+"x"))
+		want("by its meeting, the newest", named, byMeeting(named.MeetingURL, false))
+		want("by its meeting, without an icalUid", bare, byMeeting(named.MeetingURL, true))
+		want("a job that no invite made, by its meeting", plain, byMeeting(plain.MeetingURL, true))
+		want("by another meeting", store.Record{}, byMeeting("https://zoom.us/j/2", false))
+
+		count := func(from, to time.Time) int {
+			t.Helper()
+			n, err := s.CountInvited(t.Context(), consumer.ID, from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := count(now.Add(-time.Hour), now); n != 1 {
+			t.Errorf("%d jobs were made by invites in the hour before, want 1", n)
+		}
+		if n := count(now.Add(-time.Hour), now.Add(2*time.Hour)); n != 2 {
+			t.Errorf("%d jobs were made by invites, want 2", n)
+		}
+
+		err := s.Write(t.Context(), func(q *store.Queries) error { return q.LockConsumer(t.Context(), consumer.ID) })
+		if err != nil {
+			t.Errorf("lock the consumer: %v", err)
+		}
+		twin := invited("a", "another")
+		err = s.Write(t.Context(), func(q *store.Queries) error {
+			_, err := q.InsertJob(t.Context(), twin)
+			return err
+		})
+		if err == nil {
+			t.Error("two jobs of one consumer have the same intake key")
+		}
+	})
+}
+
+// TestSaveRequest keeps what was asked for with a job.
+func TestSaveRequest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		r.MeetingURL, r.Platform, r.DisplayName = "https://zoom.us/j/1", job.ZoomWeb, "nul \x00"
+		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
+		r.Metadata = []byte(`{"k":"\u0000"}`)
+		r.AutoLeave = job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 2, AfterSoloSeconds: 3, AfterMaxSeconds: 4, OnBotDetected: true}
+		r.ICalUID, r.IntakeKey = "uid", "key"
+		for range 2 {
+			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveRequest(t.Context(), r) }); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Job(t.Context(), r.ID)
+			if got.Stats = nil; err != nil || !reflect.DeepEqual(got, r) {
+				t.Errorf("kept %+v, %v\nwant %+v", got, err, r)
+			}
+			r.ICalUID, r.IntakeKey = "", "" // and takes it away again
+		}
+		r.RecordingDeletedAt, r.Status, r.WakeAt = now, job.Cancelled, time.Time{}
+		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Job(t.Context(), r.ID); err != nil || !got.RecordingDeletedAt.Equal(now) {
+			t.Errorf("the recording was deleted at %v, %v", got.RecordingDeletedAt, err)
+		}
+	})
+}
+
+// TestCommandsOfKind: all of one kind, and the oldest that still waits.
+func TestCommandsOfKind(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		var all []store.Command
+		for i, kind := range []ingest.CommandKind{ingest.RequestRecordingPermission, ingest.SendChatMessage, ingest.RequestRecordingPermission} {
+			all = append(all, store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: kind, CreatedAt: now.Add(time.Duration(i) * time.Second)})
+		}
+		all[1].Args = []byte(`{"text":"hi"}`)
+		waits := func(want uuid.UUID) {
+			t.Helper()
+			got, ok, err := s.WaitingCommand(t.Context(), r.ID, ingest.RequestRecordingPermission)
+			if err != nil || ok != (want != uuid.Nil) || got != want {
+				t.Errorf("waiting: %s, %v, %v, want %s", got, ok, err, want)
+			}
+		}
+		waits(uuid.Nil)
+		for _, c := range all {
+			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.InsertCommand(t.Context(), c) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waits(all[0].ID)
+		err := s.Write(t.Context(), func(q *store.Queries) error { return q.AckCommand(t.Context(), r.ID, all[0].ID.String(), now) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits(all[2].ID)
+		got, err := s.CommandsOfKind(t.Context(), r.ID, ingest.RequestRecordingPermission)
+		if err != nil || !reflect.DeepEqual(got, []store.Command{all[0], all[2]}) {
+			t.Errorf("requests: %+v, %v", got, err)
+		}
+		got, err = s.CommandsOfKind(t.Context(), r.ID, ingest.SendChatMessage)
+		if err != nil || !reflect.DeepEqual(got, all[1:2]) {
+			t.Errorf("chat messages: %+v, %v", got, err)
+		}
+	})
+}
+
+// TestIntakePlans holds which index each query uses.
+func TestIntakePlans(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	ctx, id := t.Context(), uuid.New()
+	missing := func(_ any, err error) error {
+		if job.ErrorIs(err, job.NotFound) {
+			return nil
+		}
+		return err
+	}
+	plain := func(_ any, err error) error { return err }
+	tests := map[string]func(q *store.Queries) error{
+		"jobs_intake":                   func(q *store.Queries) error { return missing(q.LockJobByIntakeKey(ctx, id, "k")) },
+		"jobs_join":                     func(q *store.Queries) error { return missing(q.LockJobByMeeting(ctx, id, "u", now, true)) },
+		"jobs_ical":                     func(q *store.Queries) error { return missing(q.LockUndispatchedByICalUID(ctx, id, "u")) },
+		"jobs_invited":                  func(q *store.Queries) error { return plain(q.CountInvited(ctx, id, now, now)) },
+		"commands_of_kind":              func(q *store.Queries) error { return plain(q.CommandsOfKind(ctx, id, ingest.LeaveCall)) },
+		"timeline_order":                func(q *store.Queries) error { return plain(q.Timeline(ctx, id)) },
+		"timeline_order, a page":        func(q *store.Queries) error { _, _, err := q.ListTimeline(ctx, id, id, 20); return err },
+		"commands_waiting":              func(q *store.Queries) error { return plain(q.WaitingCommands(ctx, id)) },
+		"commands_of_kind, the waiting": func(q *store.Queries) error { _, _, err := q.WaitingCommand(ctx, id, ingest.LeaveCall); return err },
+		"deliveries_of_job": func(q *store.Queries) error {
+			_, _, err := q.ListDeliveries(ctx, id, store.DeliveryPlace{}, 20)
+			return err
+		},
+		"sqlite_autoindex_deliver": func(q *store.Queries) error { return missing(q.Delivery(ctx, id, "dlv_1")) },
+	}
+	for name, fn := range tests {
+		plan, err := s.StepsOf(ctx, fn)
+		if err != nil {
+			t.Fatal(fmt.Errorf("%s: %w", name, err))
+		}
+		index, _, _ := strings.Cut(name, ",")
+		if !strings.Contains(plan, "INDEX "+index) || strings.Contains(plan, "SCAN") {
+			t.Errorf("%s: not used:\n%s", name, plan)
+		}
+	}
+	// The consumer's e-mail is an expression.
+	plan, err := s.StepsOf(ctx, func(q *store.Queries) error { return missing(q.ConsumerByEmail(ctx, "a@b.test")) })
+	if err != nil || !strings.Contains(plan, "INDEX consumers_email (<expr>=?)") {
+		t.Errorf("by e-mail: %v\n%s", err, plan)
+	}
+}

@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+)
+
+// Record is a job with what the service keeps beside it to run it.
+type Record struct {
+	job.Job
+
+	StatusSince time.Time
+	Sequence    int64 // of the last webhook event
+
+	WakeAt         time.Time // when to look at the job next; zero when it is done with
+	Lease          string    // token of the dispatcher that looks at it now
+	AttemptBeganAt time.Time
+	LaunchedAt     time.Time // when the current attempt's bot was started; zero when it was not
+	LaunchFailures int       // of the current attempt
+	LaunchError    string    // the last one's text
+	HeartbeatAt    time.Time // of the current attempt's bot
+	Stats          json.RawMessage
+
+	ICalUID   string // of the calendar invite that the job was made from; empty when there was none
+	IntakeKey string // by which the invite finds its job again; empty for a job that no invite made
+
+	RecordingDeletedAt time.Time // when the consumer had the recording deleted; zero when not
+}
+
+const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, display_name,
+	join_at, created_at, on_status_change, on_finalize, metadata, auto_leave,
+	status, status_before, status_since, attempts, attempt, started_at, finalized_at,
+	manifest_uri, failure_code, failure_detail, sequence,
+	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
+	ical_uid, intake_key, recording_deleted_at`
+
+// InsertJob keeps a new job, unless the consumer already has one of that
+// externalId in that mode: then nothing is done and false returned.
+func (q *Queries) InsertJob(ctx context.Context, r Record) (bool, error) {
+	autoLeave, err := json.Marshal(r.AutoLeave)
+	if err != nil {
+		return false, fmt.Errorf("encode autoLeave: %w", err)
+	}
+	n, err := q.exec(ctx, `
+		INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name,
+			join_at, created_at, on_status_change, on_finalize, metadata, auto_leave,
+			status, status_since, wake_at, ical_uid, ical_uid_hash, intake_key)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+		ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`,
+		r.ID, r.ConsumerID, r.Mode, keptText(r.ExternalID), externalHash(r.ExternalID), r.MeetingURL, r.Platform, keptText(r.DisplayName),
+		millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
+		string(r.Metadata), string(autoLeave), r.Status, millis(r.StatusSince), nullMillis(r.WakeAt),
+		keptText(r.ICalUID), icalHash(r.ICalUID), nullText(r.IntakeKey))
+	if err != nil {
+		return false, fmt.Errorf("insert job: %w", err)
+	}
+	return n == 1, nil
+}
+
+// Job returns the job, or a *job.Error with NotFound.
+func (q *Queries) Job(ctx context.Context, id uuid.UUID) (Record, error) {
+	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`, id)
+}
+
+// LockJob is Job, and keeps others from changing it until the transaction
+// ends.
+func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (Record, error) {
+	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`+q.forUpdate, id)
+}
+
+// JobByExternalID returns the consumer's job of that externalId. It uses the
+// index jobs_external.
+func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (Record, error) {
+	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
+		consumer, mode, externalHash(externalID))
+}
+
+// SaveJob writes back what may change in a job.
+func (q *Queries) SaveJob(ctx context.Context, r Record) error {
+	n, err := q.exec(ctx, `
+		UPDATE jobs SET
+			join_at = $2, status = $3, status_before = $4, status_since = $5, attempts = $6, attempt = $7,
+			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
+			sequence = $13, wake_at = $14, lease = $15, attempt_began_at = $16, launched_at = $17,
+			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
+			recording_deleted_at = $22
+		WHERE id = $1`,
+		r.ID, millis(r.JoinAt), r.Status, r.Before, millis(r.StatusSince), r.Attempts, r.Attempt,
+		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, keptText(r.FailureDetail),
+		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptBeganAt), nullMillis(r.LaunchedAt),
+		r.LaunchFailures, keptText(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
+		nullMillis(r.RecordingDeletedAt))
+	if err != nil {
+		return fmt.Errorf("save job %s: %w", r.ID, err)
+	}
+	if n != 1 {
+		return fmt.Errorf("save job %s: it is not there", r.ID)
+	}
+	return nil
+}
+
+// ClaimJobs leases up to limit jobs whose time has come, the longest due
+// first, and pushes their time to the lease's end: a dispatcher that dies
+// leaves its jobs to be claimed again then. It uses the index jobs_wake.
+func (q *Queries) ClaimJobs(ctx context.Context, now time.Time, limit int, lease time.Duration) ([]Record, error) {
+	var claimed []Record
+	err := q.collect(ctx, func(rows *sql.Rows) error {
+		r, err := scanJob(rows)
+		claimed = append(claimed, r)
+		return err
+	}, `SELECT `+jobColumns+` FROM jobs WHERE wake_at <= $1 ORDER BY wake_at LIMIT $2`+q.skip, millis(now), limit)
+	if err != nil {
+		return nil, fmt.Errorf("find due jobs: %w", err)
+	}
+	for i := range claimed {
+		claimed[i].Lease = uuid.NewString()
+		claimed[i].WakeAt = now.Add(lease)
+		if _, err := q.exec(ctx, `UPDATE jobs SET lease = $2, wake_at = $3 WHERE id = $1`,
+			claimed[i].ID, claimed[i].Lease, millis(claimed[i].WakeAt)); err != nil {
+			return nil, fmt.Errorf("lease job %s: %w", claimed[i].ID, err)
+		}
+	}
+	return claimed, nil
+}
+
+// ExtendLease pushes a leased job's time further; false when the lease is no
+// longer held.
+func (q *Queries) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
+	n, err := q.exec(ctx, `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease, millis(until))
+	if err != nil {
+		return false, fmt.Errorf("extend the lease of job %s: %w", id, err)
+	}
+	return n == 1, nil
+}
+
+// ReleaseLeases ends all leases, of jobs and of deliveries, and makes what was
+// leased due now. It is for a service that shares its database with no other.
+func (q *Queries) ReleaseLeases(ctx context.Context, now time.Time) error {
+	for _, statement := range []string{
+		`UPDATE jobs SET lease = '', wake_at = $1 WHERE wake_at IS NOT NULL AND lease <> ''`,
+		`UPDATE deliveries SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
+	} {
+		if _, err := q.exec(ctx, statement, millis(now)); err != nil {
+			return fmt.Errorf("end the leases of an earlier run: %w", err)
+		}
+	}
+	return nil
+}
+
+// NextWake returns when the next job is due; false when none waits. It uses
+// the index jobs_wake.
+func (q *Queries) NextWake(ctx context.Context) (time.Time, bool, error) {
+	var next sql.NullInt64
+	if err := q.queryRow(ctx, `SELECT MIN(wake_at) FROM jobs WHERE wake_at IS NOT NULL`).Scan(&next); err != nil {
+		return time.Time{}, false, fmt.Errorf("find the next due job: %w", err)
+	}
+	return fromNull(next), next.Valid, nil
+}
+
+// Nudge makes a job due now, unless somebody holds it.
+func (q *Queries) Nudge(ctx context.Context, id uuid.UUID, now time.Time) error {
+	_, err := q.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, millis(now))
+	if err != nil {
+		return fmt.Errorf("make job %s due: %w", id, err)
+	}
+	return nil
+}
+
+// NoteHeartbeat keeps when the bot was last heard; stats may be empty.
+func (q *Queries) NoteHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
+	_, err := q.exec(ctx, `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`,
+		id, millis(now), string(stats))
+	if err != nil {
+		return fmt.Errorf("note the heartbeat of job %s: %w", id, err)
+	}
+	return nil
+}
+
+// externalHash is what an externalId is found by.
+func externalHash(externalID string) string {
+	sum := sha256.Sum256([]byte(externalID))
+	return hex.EncodeToString(sum[:])
+}
+
+// oneJob runs a query for a single job.
+func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (Record, error) {
+	r, err := scanJob(q.queryRow(ctx, query, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Record{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("read a job: %w", err)
+	}
+	return r, nil
+}
+
+// scanJob reads a row of jobColumns.
+func scanJob(row interface{ Scan(...any) error }) (Record, error) {
+	var (
+		r                                           Record
+		joinAt, createdAt, statusSince              int64
+		started, finalized, wake, began, heard, ran sql.NullInt64
+		deleted                                     sql.NullInt64
+		metadata, autoLeave, stats                  string
+		intakeKey                                   sql.NullString
+	)
+	err := row.Scan(&r.ID, &r.ConsumerID, &r.Mode, &r.ExternalID, &r.MeetingURL, &r.Platform, &r.DisplayName,
+		&joinAt, &createdAt, &r.Webhooks.OnStatusChange, &r.Webhooks.OnFinalize, &metadata, &autoLeave,
+		&r.Status, &r.Before, &statusSince, &r.Attempts, &r.Attempt, &started, &finalized,
+		&r.ManifestURI, &r.FailureCode, &r.FailureDetail, &r.Sequence,
+		&wake, &r.Lease, &began, &ran, &r.LaunchFailures, &r.LaunchError, &heard, &stats,
+		&r.ICalUID, &intakeKey, &deleted)
+	if err != nil {
+		return Record{}, err
+	}
+	if err := json.Unmarshal([]byte(autoLeave), &r.AutoLeave); err != nil {
+		return Record{}, fmt.Errorf("decode autoLeave: %w", err)
+	}
+	r.ExternalID, r.DisplayName = fromKeptText(r.ExternalID), fromKeptText(r.DisplayName)
+	r.FailureDetail, r.LaunchError = fromKeptText(r.FailureDetail), fromKeptText(r.LaunchError)
+	r.ICalUID, r.IntakeKey = fromKeptText(r.ICalUID), intakeKey.String
+	r.JoinAt, r.CreatedAt, r.StatusSince = fromMillis(joinAt), fromMillis(createdAt), fromMillis(statusSince)
+	r.StartedAt, r.FinalizedAt, r.WakeAt = fromNull(started), fromNull(finalized), fromNull(wake)
+	r.AttemptBeganAt, r.LaunchedAt, r.HeartbeatAt = fromNull(began), fromNull(ran), fromNull(heard)
+	r.RecordingDeletedAt = fromNull(deleted)
+	r.Metadata, r.Stats = json.RawMessage(metadata), json.RawMessage(stats)
+	return r, nil
+}
+
+// Text from outside may hold NUL, which JSON allows and PostgreSQL does not
+// keep; it is written as \0, and a backslash as two.
+func keptText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "\x00", `\0`).Replace(s)
+}
+
+// fromKeptText is the inverse of keptText.
+func fromKeptText(s string) string {
+	return strings.NewReplacer(`\\`, `\`, `\0`, "\x00").Replace(s)
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+)
+
+// JobListPlan is how SQLite finds the ids of a page of ListJobs: a line for
+// each step of the inner query.
+func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter JobFilter, after JobPlace, limit int) (string, error) {
+	query, args := jobsQuery(consumer, mode, filter, after, limit)
+	return q.explain(ctx, query, args, func(parent int) bool { return parent != 0 })
+}
+
+// StepsOf is how SQLite runs the queries of fn, a line for each step.
+func (q *Queries) StepsOf(ctx context.Context, fn func(*Queries) error) (string, error) {
+	kept := &recorder{conn: q.on}
+	if err := fn(&Queries{on: kept}); err != nil {
+		return "", err
+	}
+	var plans []string
+	for _, asked := range kept.asked {
+		plan, err := q.explain(ctx, asked.query, asked.args, func(int) bool { return true })
+		if err != nil {
+			return "", err
+		}
+		plans = append(plans, plan)
+	}
+	return strings.Join(plans, "\n"), nil
+}
+
+// explain asks SQLite for the steps of a query, and keeps those whose parent
+// is wanted.
+func (q *Queries) explain(ctx context.Context, query string, args []any, want func(parent int) bool) (string, error) {
+	var steps []string
+	err := q.collect(ctx, func(rows *sql.Rows) error {
+		var id, parent, unused int
+		var step string
+		err := rows.Scan(&id, &parent, &unused, &step)
+		if want(parent) {
+			steps = append(steps, step)
+		}
+		return err
+	}, `EXPLAIN QUERY PLAN `+query, args...)
+	return strings.Join(steps, "\n"), err
+}
+
+// recorder is a connection that keeps what it is asked.
+type recorder struct {
+	conn
+	asked []asked
+}
+
+type asked struct {
+	query string
+	args  []any
+}
+
+func (r *recorder) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	r.asked = append(r.asked, asked{query, args})
+	return r.conn.QueryContext(ctx, query, args...)
+}
+
+func (r *recorder) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	r.asked = append(r.asked, asked{query, args})
+	return r.conn.QueryRowContext(ctx, query, args...)
+}

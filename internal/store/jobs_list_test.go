@@ -1,0 +1,276 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// TestListJobs filters and pages through a consumer's jobs.
+func TestListJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer, other := newConsumer(t, s), newConsumer(t, s)
+		at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+		var jobs []store.Record // oldest first
+		for i := range 10 {
+			r := newJob(consumer.ID)
+			r.ExternalID = fmt.Sprint("job ", i)
+			r.CreatedAt, r.JoinAt = at(i/2), at(100-i) // two of each time; joined in the other direction
+			if i%3 == 0 {
+				r.Platform = job.Teams
+			}
+			if i%2 == 0 {
+				r.Status = job.Pending
+			}
+			jobs = append(jobs, r)
+		}
+		foreign, test := newJob(other.ID), newJob(consumer.ID)
+		test.Mode = job.Test
+		insert(t, s, append(jobs, foreign, test)...)
+
+		tests := map[string]struct {
+			filter store.JobFilter
+			want   []int // places in jobs
+		}{
+			"all":                     {store.JobFilter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+			"by status":               {store.JobFilter{Status: job.Pending}, []int{8, 6, 4, 2, 0}},
+			"by platform":             {store.JobFilter{Platform: job.Teams}, []int{9, 6, 3, 0}},
+			"by status and platform":  {store.JobFilter{Status: job.Pending, Platform: job.Teams}, []int{6, 0}},
+			"by externalId":           {store.JobFilter{ExternalID: "job 4"}, []int{4}},
+			"by another externalId":   {store.JobFilter{ExternalID: "job"}, nil},
+			"not created before":      {store.JobFilter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},
+			"created before":          {store.JobFilter{CreatedTo: at(1)}, []int{1, 0}},
+			"created within":          {store.JobFilter{CreatedFrom: at(1), CreatedTo: at(2)}, []int{3, 2}},
+			"a part of a millisecond": {store.JobFilter{CreatedFrom: at(1).Add(time.Microsecond), CreatedTo: at(2).Add(time.Microsecond)}, []int{5, 4}},
+			"joining within":          {store.JobFilter{JoinFrom: at(92), JoinTo: at(95)}, []int{8, 7, 6}},
+			"joining and status":      {store.JobFilter{JoinFrom: at(92), JoinTo: at(95), Status: job.Pending}, []int{8, 6}},
+			"joining and created":     {store.JobFilter{JoinFrom: at(92), CreatedTo: at(3)}, []int{5, 4, 3, 2, 1, 0}},
+			"no job's status":         {store.JobFilter{Status: job.Completed}, nil},
+		}
+		for name, test := range tests {
+			for _, limit := range []int{1, 3, 5, 100} {
+				got := pageThrough(t, s, consumer.ID, test.filter, limit)
+				if want := idsOf(jobs, test.want); !sameOrder(got, want, jobs) {
+					t.Errorf("%s, %d a page: %v\nwant %v", name, limit, got, want)
+				}
+			}
+		}
+	})
+}
+
+// pageThrough reads a list to its end and returns the ids in their order.
+func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter store.JobFilter, limit int) []uuid.UUID {
+	t.Helper()
+	var ids []uuid.UUID
+	var after store.JobPlace
+	for more := true; more; {
+		var page []store.Record
+		var err error
+		page, more, err = s.ListJobs(t.Context(), consumer, job.Live, filter, after, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) > limit || more && len(page) == 0 {
+			t.Fatalf("a page of %d with a limit of %d (more: %v)", len(page), limit, more)
+		}
+		for _, r := range page {
+			ids = append(ids, r.ID)
+			after = store.JobPlace{CreatedAt: r.CreatedAt, ID: r.ID}
+		}
+	}
+	return ids
+}
+
+func idsOf(jobs []store.Record, places []int) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, place := range places {
+		ids = append(ids, jobs[place].ID)
+	}
+	return ids
+}
+
+// sameOrder reports whether two lists are the same, those created at the same
+// time by falling id.
+func sameOrder(got, want []uuid.UUID, jobs []store.Record) bool {
+	created := make(map[uuid.UUID]time.Time)
+	for _, r := range jobs {
+		created[r.ID] = r.CreatedAt
+	}
+	slices.SortStableFunc(want, func(a, b uuid.UUID) int {
+		if order := created[b].Compare(created[a]); order != 0 {
+			return order
+		}
+		return strings.Compare(b.String(), a.String())
+	})
+	return slices.Equal(got, want)
+}
+
+// TestPagesAreStable: jobs made while somebody pages through shift nothing.
+func TestPagesAreStable(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		var want []uuid.UUID
+		add := func(n int) {
+			for range n {
+				r := newJob(consumer.ID)
+				r.CreatedAt = now.Add(time.Duration(len(want)) * time.Second)
+				insert(t, s, r)
+				want = append(want, r.ID)
+			}
+		}
+		add(6)
+		before := slices.Clone(want)
+		slices.Reverse(before)
+		var got []uuid.UUID
+		var after store.JobPlace
+		for more := true; more; {
+			var page []store.Record
+			var err error
+			if page, more, err = s.ListJobs(t.Context(), consumer.ID, job.Live, store.JobFilter{}, after, 2); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range page {
+				got = append(got, r.ID)
+				after = store.JobPlace{CreatedAt: r.CreatedAt, ID: r.ID}
+			}
+			add(3)
+		}
+		if !slices.Equal(got, before) {
+			t.Errorf("paged through %v\nwant %v", got, before)
+		}
+	})
+}
+
+// TestLargeJobsMakeShortPages: what a page carries is bounded, not only how
+// many jobs it holds.
+func TestLargeJobsMakeShortPages(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	consumer := newConsumer(t, s)
+	var want []uuid.UUID
+	for i := range 12 {
+		r := newJob(consumer.ID)
+		r.CreatedAt = now.Add(-time.Duration(i) * time.Second)
+		r.Metadata = []byte(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)
+		insert(t, s, r)
+		want = append(want, r.ID)
+	}
+	page, more, err := s.ListJobs(t.Context(), consumer.ID, job.Live, store.JobFilter{}, store.JobPlace{}, 100)
+	if err != nil || !more || len(page) == 0 || len(page) > 8 {
+		t.Fatalf("a page of %d jobs with a MiB each (more: %v, %v)", len(page), more, err)
+	}
+	if got := pageThrough(t, s, consumer.ID, store.JobFilter{}, 100); !slices.Equal(got, want) {
+		t.Errorf("paged through %d jobs, want %d", len(got), len(want))
+	}
+}
+
+// TestListPlans holds which index each list walks, and that none but those by
+// joinAt sorts.
+func TestListPlans(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	from, to := now, now.Add(time.Hour)
+	tests := map[string]struct {
+		filter store.JobFilter
+		want   string
+		sorts  bool
+	}{
+		"all":          {store.JobFilter{}, "COVERING INDEX jobs_created (consumer_id=? AND mode=?", false},
+		"created":      {store.JobFilter{CreatedFrom: from, CreatedTo: to}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false},
+		"status":       {store.JobFilter{Status: job.Failed}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
+		"status since": {store.JobFilter{Status: job.Failed, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},
+		"platform":     {store.JobFilter{Platform: job.Teams}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=?", false},
+		"platform since": {
+			store.JobFilter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=? AND", false,
+		},
+		"both":       {store.JobFilter{Status: job.Failed, Platform: job.Teams}, "INDEX jobs_", false},
+		"externalId": {store.JobFilter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND external_hash=?)", false},
+		"joinAt":     {store.JobFilter{JoinFrom: from, JoinTo: to}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>? AND join_at<?)", true},
+		"joinAt from": {
+			store.JobFilter{JoinFrom: from}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>?)", true,
+		},
+		"joinAt and createdAt": {
+			store.JobFilter{JoinFrom: from, JoinTo: to, CreatedFrom: from}, "COVERING INDEX jobs_", true,
+		},
+	}
+	for name, test := range tests {
+		for place, after := range map[string]store.JobPlace{"first": {}, "later": {CreatedAt: now, ID: uuid.New()}} {
+			plan, err := s.JobListPlan(t.Context(), uuid.New(), job.Live, test.filter, after, 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(plan, "SEARCH jobs USING "+test.want) || strings.Contains(plan, "SCAN jobs") {
+				t.Errorf("%s, %s page:\n%s\nwant %s", name, place, plan, test.want)
+			}
+			if sorts := strings.Contains(plan, "TEMP B-TREE"); sorts != test.sorts {
+				t.Errorf("%s, %s page: sorts %v, want %v\n%s", name, place, sorts, test.sorts, plan)
+			}
+		}
+	}
+}
+
+// BenchmarkListJobs pages through the lists of a consumer with 100,000 jobs.
+func BenchmarkListJobs(b *testing.B) {
+	s, err := store.Open(b.Context(), b.TempDir()+"/standin.db")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	consumer, err := s.EnsureConsumer(b.Context(), benchConsumer())
+	if err != nil {
+		b.Fatal(err)
+	}
+	const jobs = 100_000
+	statuses := job.Statuses()
+	err = s.Write(b.Context(), func(q *store.Queries) error {
+		for i := range jobs {
+			r := newJob(consumer.ID)
+			r.CreatedAt, r.JoinAt = now.Add(time.Duration(i)*time.Second), now.Add(time.Duration(i)*2*time.Second)
+			r.Status = statuses[i%len(statuses)]
+			if _, err := q.InsertJob(b.Context(), r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	middle := now.Add(jobs / 2 * time.Second)
+	lists := map[string]store.JobFilter{
+		"all":                {},
+		"status":             {Status: job.Failed},
+		"platform, none":     {Platform: job.ZoomSDK},
+		"status, platform":   {Status: job.Failed, Platform: job.ZoomSDK},
+		"created to middle":  {CreatedTo: middle},
+		"joining in an hour": {JoinFrom: middle, JoinTo: middle.Add(time.Hour)},
+		"joining after now":  {JoinFrom: now},
+	}
+	for name, filter := range lists {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				if _, _, err := s.ListJobs(b.Context(), consumer.ID, job.Live, filter, store.JobPlace{}, 20); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+		})
+	}
+}

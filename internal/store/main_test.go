@@ -1,0 +1,138 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/store"
+	"standin/internal/store/storetest"
+)
+
+// cluster is the PostgreSQL that the tests of this package share; nil when it
+// is not installed.
+var cluster *storetest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+}
+
+// onBoth runs a test on an empty SQLite and an empty PostgreSQL: what holds
+// for one holds for the other.
+func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, openSQLite(t))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, openPostgres(t))
+	})
+}
+
+// onBothAddresses is onBoth with addresses of databases not yet opened.
+func onBothAddresses(t *testing.T, test func(t *testing.T, address string)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, filepath.Join(t.TempDir(), "standin.db"))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		if cluster == nil {
+			t.Skip(storetest.ErrMissing)
+		}
+		address, err := cluster.NewDatabase(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, address)
+	})
+}
+
+func openSQLite(t *testing.T) *store.Store {
+	t.Helper()
+	return open(t, filepath.Join(t.TempDir(), "standin.db"))
+}
+
+func openPostgres(t *testing.T) *store.Store {
+	t.Helper()
+	if cluster == nil {
+		t.Skip(storetest.ErrMissing)
+	}
+	address, err := cluster.NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, address)
+}
+
+func open(t *testing.T, address string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// now is when these tests take place.
+var now = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+// newConsumer keeps a consumer.
+func newConsumer(t *testing.T, s *store.Store) account.Consumer {
+	t.Helper()
+	c, err := s.EnsureConsumer(t.Context(), account.Consumer{
+		ID: uuid.New(), Name: uuid.NewString(), WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newJob is a job of the consumer's that is due now.
+func newJob(consumer uuid.UUID) store.Record {
+	return store.Record{
+		Job: job.Job{
+			ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: job.Live, ExternalID: uuid.NewString(),
+			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
+			JoinAt: now, CreatedAt: now, Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(), State: job.New(),
+		},
+		StatusSince: now,
+		WakeAt:      now,
+	}
+}
+
+// insert keeps jobs, all of which must be new.
+func insert(t *testing.T, s *store.Store, records ...store.Record) {
+	t.Helper()
+	err := s.Write(t.Context(), func(q *store.Queries) error {
+		for _, r := range records {
+			inserted, err := q.InsertJob(t.Context(), r)
+			if err != nil {
+				return err
+			}
+			if !inserted {
+				return fmt.Errorf("job %s was there already", r.ExternalID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

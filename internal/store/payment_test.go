@@ -1,0 +1,438 @@
+package store_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/payment"
+	"standin/internal/store"
+)
+
+// at is a moment of a subscription's life, in seconds after its beginning.
+func at(seconds int64) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+
+// tell applies events that must all be new.
+func tell(t *testing.T, s *store.Store, events ...payment.Event) {
+	t.Helper()
+	for _, e := range events {
+		result, err := payment.Apply(t.Context(), s, e, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Deduped {
+			t.Fatalf("event %s was known already", e.ID)
+		}
+	}
+}
+
+// planOf reads a consumer's plan.
+func planOf(t *testing.T, s *store.Store, consumer uuid.UUID) payment.Plan {
+	t.Helper()
+	plan, err := s.PlanOf(t.Context(), consumer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// change is an event that shows a subscription of the consumer's with a
+// status.
+func change(consumer account.Consumer, subscription string, second int64, effect payment.Effect, status payment.Status) payment.Event {
+	return payment.Event{
+		ID: uuid.NewString(), Type: "customer.subscription.updated", Created: at(second), Effect: effect,
+		Subscription: subscription, Consumer: consumer.Name, Status: status,
+	}
+}
+
+// invoice is an event about an invoice of a subscription.
+func invoice(subscription string, second int64, effect payment.Effect) payment.Event {
+	return payment.Event{ID: uuid.NewString(), Type: "invoice.paid", Created: at(second), Effect: effect, Subscription: subscription}
+}
+
+// TestPlanFollowsEvents tells histories, each in its order and then turned
+// round, and reads the plan that they leave.
+func TestPlanFollowsEvents(t *testing.T) {
+	t.Parallel()
+	type history []struct {
+		second int64
+		effect payment.Effect
+		status payment.Status
+	}
+	histories := map[string]struct {
+		events history
+		want   payment.Status
+		active bool
+	}{
+		"none": {nil, "", false},
+		"sign-up within one second": {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""},
+			{1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
+		"sign-up, change still to come":       {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"first payment fails":                 {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
+		"first payment fails and is repeated": {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentFailed, ""}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"only a payment is known":             {history{{1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"only a failed payment is known":      {history{{1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
+		"trial":                               {history{{1, payment.Began, payment.Trialing}, {1, payment.PaymentMade, ""}}, payment.Trialing, true},
+		"trial ends without payment":          {history{{1, payment.Began, payment.Trialing}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
+		"renewal fails":                       {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
+		"renewal fails, then succeeds": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
+			{3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"the provider gives up": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
+			{3, payment.Changed, payment.Unpaid}, {4, payment.PaymentFailed, ""}}, payment.Unpaid, false},
+		"paid at last":          {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Unpaid}, {3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"paused":                {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Paused}, {3, payment.PaymentMade, ""}}, payment.Paused, false},
+		"resumed":               {history{{1, payment.Began, payment.Paused}, {2, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
+		"deleted":               {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
+		"last invoice paid":     {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}, {3, payment.PaymentMade, ""}}, payment.Canceled, false},
+		"deleted as it changed": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.PastDue}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
+		"never paid":            {history{{1, payment.Began, payment.Incomplete}, {2, payment.Changed, payment.IncompleteExpired}, {3, payment.PaymentMade, ""}}, payment.IncompleteExpired, false},
+		"two changes at once":   {history{{1, payment.Changed, payment.Incomplete}, {1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
+		"a status not known":    {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, "dormant"}, {3, payment.PaymentMade, ""}}, "dormant", false},
+	}
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		for name, test := range histories {
+			for _, reversed := range []bool{false, true} {
+				consumer, subscription := newConsumer(t, s), uuid.NewString()
+				var events []payment.Event
+				for _, e := range test.events {
+					events = append(events, change(consumer, subscription, e.second, e.effect, e.status))
+				}
+				if reversed {
+					slices.Reverse(events)
+				}
+				tell(t, s, events...)
+				plan := planOf(t, s, consumer.ID)
+				if plan.Status != test.want || plan.Active() != test.active {
+					t.Errorf("%s, reversed %v: %q, active %v; want %q, active %v", name, reversed, plan.Status, plan.Active(), test.want, test.active)
+				}
+			}
+		}
+	})
+}
+
+// TestPlanDetails: names and periods follow the newest event that tells them.
+func TestPlanDetails(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		began := change(consumer, "sub_1", 1, payment.Began, payment.ActiveStatus)
+		began.Customer, began.Plan, began.PeriodEnd = "cus_1", "solo", at(100)
+		upgraded := change(consumer, "sub_1", 20, payment.Changed, payment.ActiveStatus)
+		upgraded.Plan, upgraded.PeriodEnd = "team", at(200)
+		renewed := invoice("sub_1", 30, payment.PaymentMade)
+		renewed.PeriodEnd = at(300)
+		extra := invoice("sub_1", 40, payment.PaymentMade)
+		extra.PeriodEnd = at(150)
+		tell(t, s, upgraded, extra, renewed, began)
+		want := payment.Plan{Name: "team", Status: payment.ActiveStatus, PeriodEnd: at(300), Customer: "cus_1", Subscription: "sub_1"}
+		if plan := planOf(t, s, consumer.ID); plan != want {
+			t.Errorf("\n got %+v\nwant %+v", plan, want)
+		}
+
+		second := change(consumer, "sub_2", 50, payment.Began, payment.Trialing)
+		second.Plan, second.PeriodEnd = "studio", at(400)
+		tell(t, s, second)
+		if plan := planOf(t, s, consumer.ID); plan.Name != "studio" {
+			t.Errorf("of two active subscriptions, %q counts, not the one that ends last", plan.Name)
+		}
+		tell(t, s, change(consumer, "sub_2", 60, payment.Ended, payment.Canceled))
+		if plan := planOf(t, s, consumer.ID); plan.Name != "team" {
+			t.Errorf("an ended subscription hides an active one: %+v", plan)
+		}
+	})
+}
+
+// TestWhoseSubscription walks down the ladder of package payment's doc.
+func TestWhoseSubscription(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		const address = "Ada@Example.com"
+		var consumers []account.Consumer
+		for _, name := range []string{"named", "customer's", "mail", "same mail", "nobody"} {
+			c := account.Consumer{ID: uuid.New(), Name: name, WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now}
+			if name == "mail" || name == "same mail" {
+				c.Email = address
+			}
+			c, err := s.EnsureConsumer(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			consumers = append(consumers, c)
+		}
+		// active returns the names of the consumers that have a plan.
+		active := func() []string {
+			var names []string
+			for _, c := range consumers {
+				if planOf(t, s, c.ID).Active() {
+					names = append(names, c.Name)
+				}
+			}
+			return names
+		}
+		expect := func(step string, want ...string) {
+			t.Helper()
+			if got := active(); !slices.Equal(got, want) {
+				t.Errorf("%s: %q have a plan, want %q", step, got, want)
+			}
+		}
+
+		began := change(account.Consumer{}, "sub_1", 1, payment.Began, payment.ActiveStatus)
+		began.Customer = "cus_1"
+		tell(t, s, began)
+		expect("nobody is named")
+
+		tell(t, s, payment.Event{ID: "e1", Type: "customer.created", Created: at(1), Customer: "cus_1", Email: "ada@example.com"})
+		expect("by e-mail", "mail", "same mail")
+
+		tell(t, s, payment.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
+		expect("by a name that nobody has: still by e-mail", "mail", "same mail")
+
+		tell(t, s, payment.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
+		expect("by the customer", "customer's")
+
+		tell(t, s, change(consumers[0], "sub_1", 4, payment.Changed, ""))
+		expect("by the subscription", "named")
+
+		tell(t, s, change(consumers[1], "sub_1", 3, payment.Changed, ""))
+		expect("by an older event of the subscription", "named")
+
+		second := change(account.Consumer{}, "sub_2", 9, payment.Began, payment.ActiveStatus)
+		second.Customer = "cus_1"
+		tell(t, s, second)
+		expect("another subscription of a known customer", "named", "customer's")
+
+		tell(t, s, change(account.Consumer{Name: "late"}, "sub_3", 1, payment.Began, payment.ActiveStatus))
+		late, err := s.EnsureConsumer(t.Context(), account.Consumer{
+			ID: uuid.New(), Name: "late", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !planOf(t, s, late.ID).Active() {
+			t.Error("a subscription that was there before its consumer does not count")
+		}
+	})
+}
+
+func TestPlanOfNobody(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		if _, err := s.PlanOf(t.Context(), uuid.New()); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("got %v, want not_found", err)
+		}
+	})
+}
+
+// TestPlanDoesNotDependOnArrival tells a history twice: to one consumer in the
+// order in which it happened, to another in any order and with duplicates.
+func TestPlanDoesNotDependOnArrival(t *testing.T) {
+	t.Parallel()
+	effects := []payment.Effect{payment.NoEffect, payment.Began, payment.PaymentFailed, payment.PaymentMade, payment.Changed, payment.Ended}
+	statuses := []payment.Status{"", payment.Incomplete, payment.Trialing, payment.ActiveStatus, payment.PastDue, payment.Unpaid,
+		payment.Paused, payment.Canceled, "dormant"}
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		rapid.Check(t, func(r *rapid.T) {
+			inOrder, shuffled := newConsumer(t, s), newConsumer(t, s)
+			var history []payment.Event
+			for i := range rapid.IntRange(1, 8).Draw(r, "events") {
+				e := payment.Event{
+					ID: strconv.Itoa(i), Type: "drawn", Created: at(int64(rapid.IntRange(0, 4).Draw(r, "second"))),
+					Effect:       rapid.SampledFrom(effects).Draw(r, "effect"),
+					Subscription: rapid.SampledFrom([]string{"sub_1", "sub_1", "sub_2"}).Draw(r, "subscription"),
+					Customer:     "cus",
+					Status:       rapid.SampledFrom(statuses).Draw(r, "status"),
+					Plan:         rapid.SampledFrom([]string{"", "solo", "team"}).Draw(r, "plan"),
+				}
+				if end := rapid.IntRange(0, 3).Draw(r, "period end"); end > 0 {
+					e.PeriodEnd = at(int64(100 * end))
+				}
+				if e.Effect == payment.Ended {
+					e.Status = payment.Canceled
+				}
+				history = append(history, e)
+			}
+			slices.SortStableFunc(history, func(a, b payment.Event) int { return a.Created.Compare(b.Created) })
+			history = append(history, payment.Event{ID: "link", Type: "checkout.session.completed", Created: at(5), Customer: "cus"})
+
+			arrivals := rapid.Permutation(slices.Concat(history, history[:len(history)/2])).Draw(r, "arrivals")
+			want := tellAs(t.Context(), r, s, inOrder, history)
+			got := tellAs(t.Context(), r, s, shuffled, arrivals)
+			if got != want {
+				r.Errorf("\n in order %+v\n shuffled %+v", want, got)
+			}
+		})
+	})
+}
+
+// tellAs applies events with their identifiers made the consumer's own, and
+// returns the plan that comes of them with the identifiers as they were.
+func tellAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Consumer, events []payment.Event) payment.Plan {
+	t.Helper()
+	own := consumer.ID.String() + ":"
+	known := map[string]bool{}
+	for _, e := range events {
+		repeated := known[e.ID]
+		known[e.ID] = true
+		e.ID, e.Subscription, e.Customer = own+e.ID, withPrefix(own, e.Subscription), own+e.Customer
+		if e.Type == "checkout.session.completed" {
+			e.Consumer = consumer.Name
+		}
+		result, err := payment.Apply(ctx, s, e, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Deduped != repeated {
+			t.Fatalf("event %s: deduped %v, repeated %v", e.ID, result.Deduped, repeated)
+		}
+	}
+	plan, err := s.PlanOf(ctx, consumer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Subscription, plan.Customer = withoutPrefix(own, plan.Subscription), withoutPrefix(own, plan.Customer)
+	return plan
+}
+
+func withPrefix(prefix, id string) string {
+	if id == "" {
+		return ""
+	}
+	return prefix + id
+}
+
+func withoutPrefix(prefix, id string) string {
+	if id == "" {
+		return ""
+	}
+	return id[len(prefix):]
+}
+
+// TestPaymentEventsAtOnce: of copies of one event one is applied, and events
+// of one subscription that arrive together are all heard.
+func TestPaymentEventsAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		for range 5 {
+			consumer, subscription := newConsumer(t, s), uuid.NewString()
+			began := change(consumer, subscription, 1, payment.Began, payment.Incomplete)
+			paid := invoice(subscription, 2, payment.PaymentMade)
+			failed := invoice(subscription, 3, payment.PaymentFailed)
+			began.Customer, paid.Customer, failed.Customer = subscription, subscription, subscription
+			var applied atomic.Int64
+			var group sync.WaitGroup
+			for _, e := range []payment.Event{failed, paid, began, failed, paid, began, failed, paid, began} {
+				group.Go(func() {
+					result, err := payment.Apply(t.Context(), s, e, now)
+					if err != nil {
+						t.Error(err)
+					}
+					if !result.Deduped {
+						applied.Add(1)
+					}
+				})
+			}
+			group.Wait()
+			if applied.Load() != 3 {
+				t.Errorf("%d of nine copies of three events were applied", applied.Load())
+			}
+			if plan := planOf(t, s, consumer.ID); plan.Status != payment.PastDue {
+				t.Errorf("an event was lost: the plan is %+v", plan)
+			}
+		}
+	})
+}
+
+// breaking is a store whose transactions fail after fn did all its work.
+type breaking struct{ *store.Store }
+
+func (b breaking) WritePayment(ctx context.Context, fn func(payment.Ledger) error) error {
+	return b.Store.WritePayment(ctx, func(ledger payment.Ledger) error {
+		return errors.Join(fn(ledger), errWanted)
+	})
+}
+
+// TestPaymentEventIsWholeOrNothing: an event whose effect was not kept is not
+// known either, so the provider's next try applies it.
+func TestPaymentEventIsWholeOrNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		began := change(consumer, "sub_1", 1, payment.Began, payment.ActiveStatus)
+		if _, err := payment.Apply(t.Context(), breaking{s}, began, now); !errors.Is(err, errWanted) {
+			t.Fatalf("got %v, want the store's error", err)
+		}
+		if plan := planOf(t, s, consumer.ID); plan != (payment.Plan{}) {
+			t.Errorf("half an event was kept: %+v", plan)
+		}
+		tell(t, s, began)
+		if plan := planOf(t, s, consumer.ID); !plan.Active() {
+			t.Errorf("the second try did nothing: %+v", plan)
+		}
+	})
+}
+
+// TestReceive follows a sign-up from signed bytes to a plan.
+func TestReceive(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		receiver := payment.Receiver{Secret: "whsec_provider", Store: s, Now: func() time.Time { return now }}
+		body := fmt.Sprintf(`{"id":"evt_1","type":"customer.subscription.created","created":%d,"data":{"object":{
+			"id":"sub_1","customer":"cus_1","status":"active","current_period_end":%d,
+			"metadata":{"consumer_id":%q},"items":{"data":[{"price":{"id":"price_1","nickname":"Team \u2603"}}]}}}}`,
+			now.Unix(), at(3600).Unix(), consumer.ID)
+
+		for i, deduped := range []bool{false, true, true} {
+			result, err := receiver.Receive(t.Context(), signed("whsec_provider", body), []byte(body))
+			if err != nil || result.Deduped != deduped {
+				t.Errorf("delivery %d: %+v, %v; want deduped %v", i+1, result, err, deduped)
+			}
+		}
+		want := payment.Plan{Name: "Team ☃", Status: payment.ActiveStatus, PeriodEnd: at(3600), Customer: "cus_1", Subscription: "sub_1"}
+		if plan := planOf(t, s, consumer.ID); plan != want {
+			t.Errorf("\n got %+v\nwant %+v", plan, want)
+		}
+
+		deleted := `{"id":"evt_2","type":"customer.subscription.deleted","data":{"object":{"id":"sub_1"}}}`
+		if _, err := receiver.Receive(t.Context(), signed("whsec_other", deleted), []byte(deleted)); !errors.Is(err, payment.ErrSignature) {
+			t.Errorf("another secret's signature: %v", err)
+		}
+		if plan := planOf(t, s, consumer.ID); plan != want {
+			t.Errorf("an unsigned event changed the plan: %+v", plan)
+		}
+		for _, odd := range []string{`{}`, `{"id":"\u0000","type":"\u0000","data":{"object":{"id":"\u0000"}}}`, `{"type":"customer.subscription.updated"}`} {
+			if result, err := receiver.Receive(t.Context(), signed("whsec_provider", odd), []byte(odd)); err != nil || result.Deduped {
+				t.Errorf("%s: %+v, %v", odd, result, err)
+			}
+		}
+		if _, err := receiver.Receive(t.Context(), signed("whsec_provider", `[]`), []byte(`[]`)); !job.ErrorIs(err, job.InvalidInput) {
+			t.Errorf("an array: %v", err)
+		}
+		receiver.Secret = ""
+		if _, err := receiver.Receive(t.Context(), signed("", deleted), []byte(deleted)); !errors.Is(err, payment.ErrNoSecret) {
+			t.Errorf("without a secret: %v", err)
+		}
+	})
+}
+
+// signed is the signature header of a body, made as the provider does.
+func signed(secret, body string) string {
+	seconds := strconv.FormatInt(now.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(seconds + "." + body))
+	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,361 @@
+package store_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+	"standin/internal/webhook"
+	"standin/internal/webhook/outboxtest"
+)
+
+func benchConsumer() account.Consumer {
+	return account.Consumer{ID: uuid.New(), Name: "bench", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now}
+}
+
+// randomText is text that does not compress.
+func randomText(length int) string {
+	random := make([]byte, length/2)
+	_, _ = rand.Read(random)
+	return hex.EncodeToString(random)
+}
+
+// TestJobRoundTrip keeps a job with everything set, text included that one of
+// the databases does not like, and reads it again.
+func TestJobRoundTrip(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		r.ExternalID = "nul \x00, backslash \\0, quote ', emoji 🎥" + randomText(100_000) // longer than an index entry may be
+		r.DisplayName = "Bot \x00"
+		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
+		r.Metadata = json.RawMessage(`{"k":"\u0000","n":1.5}`)
+		r.AutoLeave.OnBotDetected = true
+		insert(t, s, r)
+
+		r.State = job.State{
+			Status: job.PermissionRequested, Before: job.RecordingPaused, Attempts: 3, Attempt: 2,
+			StartedAt: now.Add(1 * time.Second), FinalizedAt: now.Add(2 * time.Second), ManifestURI: "https://a.test/m",
+			FailureCode: job.NetworkLoss, FailureDetail: "why \x00 \\",
+		}
+		r.StatusSince, r.Sequence, r.Lease = now.Add(3*time.Second), 17, "lease"
+		r.WakeAt, r.AttemptBeganAt, r.LaunchedAt = now.Add(4*time.Second), now.Add(5*time.Second), now.Add(6*time.Second)
+		r.LaunchFailures, r.LaunchError, r.HeartbeatAt = 4, "no browser", now.Add(7*time.Second)
+		r.Stats = json.RawMessage(`{"bytesRecorded":1}`)
+		err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.JobByExternalID(t.Context(), r.ConsumerID, r.Mode, r.ExternalID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, r) {
+			t.Errorf("got  %+.1000v\nwant %+.1000v", got, r)
+		}
+	})
+}
+
+// TestOneJobPerExternalID: of many inserts at once, one is kept.
+func TestOneJobPerExternalID(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		var kept atomic.Int64
+		var group sync.WaitGroup
+		for range 30 {
+			group.Go(func() {
+				r := newJob(consumer.ID)
+				r.ExternalID = "the same"
+				inserted := false
+				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
+					inserted, err = q.InsertJob(t.Context(), r)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if inserted {
+					kept.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if kept.Load() != 1 {
+			t.Errorf("%d of 30 inserts were kept, want 1", kept.Load())
+		}
+		other := newJob(consumer.ID)
+		other.ExternalID, other.Mode = "the same", job.Test
+		insert(t, s, other) // live and test keys are separate spaces
+	})
+}
+
+// TestClaims: a due job is claimed by one, an undue one by none, and a lease
+// that ran out frees it again.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		const due = 40
+		for range due {
+			insert(t, s, newJob(consumer.ID))
+		}
+		later := newJob(consumer.ID)
+		later.WakeAt = now.Add(time.Hour)
+		insert(t, s, later)
+
+		claimed := claimAll(t, s, now)
+		if len(claimed) != due || len(slices.Compact(slices.Sorted(slices.Values(claimed)))) != due {
+			t.Errorf("%d claims of %d due jobs", len(claimed), due)
+		}
+		if again := claimAll(t, s, now.Add(30*time.Second)); len(again) != 0 {
+			t.Errorf("%d jobs were claimed while they were leased", len(again))
+		}
+		if again := claimAll(t, s, now.Add(61*time.Second)); len(again) != due {
+			t.Errorf("%d jobs were claimed after their leases, want %d", len(again), due)
+		}
+		next, ok, err := s.NextWake(t.Context())
+		if err != nil || !ok || !next.Equal(now.Add(61*time.Second+time.Minute)) {
+			t.Errorf("next wake: %v, %v, %v", next, ok, err)
+		}
+	})
+}
+
+// claimAll claims for a minute from several goroutines until nothing is left,
+// and returns the ids claimed.
+func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
+	t.Helper()
+	var mu sync.Mutex
+	var ids []string
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for {
+				var records []store.Record
+				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
+					records, err = q.ClaimJobs(t.Context(), at, 7, time.Minute)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if len(records) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, r := range records {
+					ids = append(ids, r.ID.String())
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return ids
+}
+
+// TestLeases: only the holder extends, a nudge leaves a held job alone, and a
+// sole dispatcher takes back what an earlier run held.
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		write := func(fn func(q *store.Queries) error) {
+			t.Helper()
+			if err := s.Write(t.Context(), fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wake := func() time.Time {
+			t.Helper()
+			got, err := s.Job(t.Context(), r.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.WakeAt
+		}
+		write(func(q *store.Queries) error {
+			claimed, err := q.ClaimJobs(t.Context(), now, 1, time.Minute)
+			r = claimed[0]
+			return err
+		})
+		write(func(q *store.Queries) error {
+			if ok, err := q.ExtendLease(t.Context(), r.ID, "another", now.Add(time.Hour)); ok || err != nil {
+				t.Errorf("another's lease was extended: %v, %v", ok, err)
+			}
+			if ok, err := q.ExtendLease(t.Context(), r.ID, r.Lease, now.Add(2*time.Minute)); !ok || err != nil {
+				t.Errorf("the holder's lease was not extended: %v, %v", ok, err)
+			}
+			return q.Nudge(t.Context(), r.ID, now)
+		})
+		if got := wake(); !got.Equal(now.Add(2 * time.Minute)) {
+			t.Errorf("after the lease was extended and the job nudged: %v", got)
+		}
+		write(func(q *store.Queries) error { return q.ReleaseLeases(t.Context(), now.Add(time.Second)) })
+		if got := wake(); !got.Equal(now.Add(time.Second)) {
+			t.Errorf("after all leases were ended: %v", got)
+		}
+	})
+}
+
+// TestNoJobHangs: the database itself refuses a job that has not ended and
+// that nobody will look at.
+func TestNoJobHangs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		r.Status, r.WakeAt = job.InMeeting, time.Time{}
+		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err == nil {
+			t.Error("a job in a meeting was kept without a time to look at it")
+		}
+		r.Status = job.Cancelled
+		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+			t.Errorf("a cancelled job without one: %v", err)
+		}
+	})
+}
+
+// TestTimelineAndCommands keeps events in the order of arrival and commands
+// until they are acknowledged.
+func TestTimelineAndCommands(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		entry := store.Entry{
+			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Attempt: 1, Source: store.FromBot, Kind: job.BotJoined,
+			EmittedAt: now, ReceivedAt: now.Add(time.Second), Applied: true, From: job.Dispatching, To: job.Joining,
+			Data: json.RawMessage(`{"x":"\u0000"}`),
+		}
+		leave := store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
+		chat := store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now}
+		err := s.Write(t.Context(), func(q *store.Queries) error {
+			for _, c := range []store.Command{leave, chat} {
+				if err := q.InsertCommand(t.Context(), c); err != nil {
+					return err
+				}
+			}
+			return q.InsertEntry(t.Context(), entry)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := s.Timeline(t.Context(), r.ID)
+		if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0], entry) {
+			t.Errorf("timeline: %+v, %v\nwant %+v", entries, err, entry)
+		}
+		for kind, want := range map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false} {
+			if got, err := s.SeenEvent(t.Context(), r.ID, 1, kind, now); got != want || err != nil {
+				t.Errorf("seen %s: %v, %v", kind, got, err)
+			}
+		}
+		err = s.Write(t.Context(), func(q *store.Queries) error {
+			return q.AckCommand(t.Context(), r.ID, leave.ID.String(), now)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := s.WaitingCommands(t.Context(), r.ID)
+		if err != nil || len(waiting) != 1 || waiting[0].ID != chat.ID.String() || string(waiting[0].Args) != `{"text":"hi"}` {
+			t.Errorf("waiting after the first was acknowledged: %+v, %v", waiting, err)
+		}
+	})
+}
+
+// TestKeys: a key is found by its hash, refused once revoked, and its
+// consumer made once.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		at := now
+		keys := &account.Keys{Store: s, Now: func() time.Time { return at }}
+		key, secret, err := keys.Issue(t.Context(), "acme", "ops@acme.test", job.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, _, err := keys.Issue(t.Context(), "acme", "", job.Test)
+		if err != nil || second.ConsumerID != key.ConsumerID {
+			t.Fatalf("a second key of the same consumer: %+v, %v", second, err)
+		}
+		caller, err := keys.Authenticate(t.Context(), secret)
+		if err != nil || caller != (account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: job.Live}) {
+			t.Fatalf("caller %+v, %v", caller, err)
+		}
+		for _, wrong := range []string{"", "x", secret + "x", secret[:len(secret)-1], "standin_live_"} {
+			if _, err := keys.Authenticate(t.Context(), wrong); !job.ErrorIs(err, job.Unauthorized) {
+				t.Errorf("bearer %q: %v", wrong, err)
+			}
+		}
+		if found, err := s.RevokeKey(t.Context(), key.ID, at); !found || err != nil {
+			t.Fatalf("revoke: %v, %v", found, err)
+		}
+		if _, err := keys.Authenticate(t.Context(), secret); !job.ErrorIs(err, job.Unauthorized) {
+			t.Errorf("a revoked key: %v", err)
+		}
+		if found, err := s.RevokeKey(t.Context(), uuid.New(), at); found || err != nil {
+			t.Errorf("revoking an unknown key: %v, %v", found, err)
+		}
+	})
+}
+
+// outbox is a store as the suite of the outbox wants it.
+type outbox struct{ *store.Store }
+
+// Put keeps deliveries, and the jobs and consumers they belong to.
+func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
+	for _, d := range deliveries {
+		consumer := account.Consumer{
+			ID: d.ConsumerID, Name: d.ConsumerID.String(), WebhookSecret: d.Secrets[0].Value, WebhookVersion: 2, CreatedAt: now,
+		}
+		if len(d.Secrets) > 1 {
+			consumer.PreviousWebhookSecret, consumer.PreviousSecretExpires = d.Secrets[1].Value, d.Secrets[1].ExpiresAt
+		}
+		if _, err := o.EnsureConsumer(ctx, consumer); err != nil {
+			return err
+		}
+		r := newJob(d.ConsumerID)
+		r.ID, r.ExternalID = d.JobID, d.JobID.String()
+		if err := o.Write(ctx, func(q *store.Queries) error {
+			if _, err := q.InsertJob(ctx, r); err != nil {
+				return err
+			}
+			return q.InsertDelivery(ctx, d)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tries implements outboxtest.Subject.
+func (o outbox) Tries(ctx context.Context, id string) ([]webhook.Try, error) {
+	return o.DeliveryTries(ctx, id)
+}
+
+// TestOutbox holds both databases against what the sender is promised.
+func TestOutbox(t *testing.T) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Subject { return outbox{openSQLite(t)} })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Subject { return outbox{openPostgres(t)} })
+	})
+}

@@ -1,0 +1,192 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+var errWanted = errors.New("this write fails")
+
+// TestWriteIsWholeOrNothing runs writes that fail among writes that do not:
+// whether they shared a commit or not, none takes another with it.
+func TestWriteIsWholeOrNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		const writers = 60
+		var group sync.WaitGroup
+		for i := range writers {
+			group.Go(func() {
+				r := newJob(consumer.ID)
+				r.ExternalID = fmt.Sprint("job-", i)
+				err := s.Write(t.Context(), func(q *store.Queries) error {
+					if _, err := q.InsertJob(t.Context(), r); err != nil {
+						return err
+					}
+					switch i % 3 {
+					case 1:
+						return errWanted
+					case 2:
+						panic("this write panics")
+					}
+					return nil
+				})
+				switch {
+				case i%3 == 0 && err != nil:
+					t.Errorf("write %d: %v", i, err)
+				case i%3 == 1 && !errors.Is(err, errWanted):
+					t.Errorf("write %d: got %v, want its own error", i, err)
+				case i%3 == 2 && (err == nil || !strings.Contains(err.Error(), "this write panics")):
+					t.Errorf("write %d: got %v, want its panic as an error", i, err)
+				}
+			})
+		}
+		group.Wait()
+		for i := range writers {
+			_, err := s.JobByExternalID(t.Context(), consumer.ID, job.Live, fmt.Sprint("job-", i))
+			if kept := err == nil; kept != (i%3 == 0) {
+				t.Errorf("job-%d: kept %v (%v)", i, kept, err)
+			}
+		}
+	})
+}
+
+// TestWriteOfACancelledCaller: a caller that goes away breaks nothing for the
+// others, and is told the truth about its own write.
+func TestWriteOfACancelledCaller(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		var group sync.WaitGroup
+		for i := range 40 {
+			group.Go(func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				r := newJob(consumer.ID)
+				err := s.Write(ctx, func(q *store.Queries) error {
+					if i%2 == 0 {
+						cancel()
+					}
+					_, err := q.InsertJob(ctx, r)
+					return err
+				})
+				if i%2 == 1 && err != nil {
+					t.Errorf("write %d was not cancelled and failed: %v", i, err)
+				}
+				if _, lookup := s.Job(t.Context(), r.ID); (lookup == nil) != (err == nil) {
+					t.Errorf("write %d said %v, and looking it up gives %v", i, err, lookup)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+// TestClose: a closed store refuses writes instead of hanging.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), func(*store.Queries) error { return nil }); err == nil {
+		t.Error("a write on a closed store succeeded")
+	}
+}
+
+// TestSecondProcess: a command beside the running service, such as standin
+// keys create, shares the database with it.
+func TestSecondProcess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "standin.db")
+	first, second := open(t, path), open(t, path)
+	consumer := newConsumer(t, first)
+	var group sync.WaitGroup
+	for _, s := range []*store.Store{first, second} {
+		for range 50 {
+			group.Go(func() {
+				r := newJob(consumer.ID)
+				err := s.Write(t.Context(), func(q *store.Queries) error {
+					_, err := q.InsertJob(t.Context(), r)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	group.Wait()
+}
+
+// TestOpenedAtOnce: a service and a command that start together on an empty
+// folder both get a whole schema.
+func TestOpenedAtOnce(t *testing.T) {
+	t.Parallel()
+	onBothAddresses(t, func(t *testing.T, address string) {
+		var group sync.WaitGroup
+		for range 6 {
+			group.Go(func() {
+				s, err := store.Open(t.Context(), address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+// BenchmarkWrite tells what grouping commits is worth: writers at once share
+// the disk's answer.
+func BenchmarkWrite(b *testing.B) {
+	for _, writers := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			s, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "standin.db"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			consumer, err := s.EnsureConsumer(b.Context(), benchConsumer())
+			if err != nil {
+				b.Fatal(err)
+			}
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			b.ResetTimer()
+			var group sync.WaitGroup
+			for range writers {
+				group.Go(func() {
+					for left.Add(-1) >= 0 {
+						r := newJob(consumer.ID)
+						err := s.Write(b.Context(), func(q *store.Queries) error {
+							_, err := q.InsertJob(b.Context(), r)
+							return err
+						})
+						if err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
