@@ -1,0 +1,235 @@
+package lifecycle_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/webhook"
+)
+
+// TestCreateOnce: however many times and however concurrently a job is asked
+// for, there is one, and the first request counts (contract, Jobs).
+func TestCreateOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		const callers = 24
+		var mu sync.Mutex
+		ids, fresh := make(map[uuid.UUID]int), 0
+		var group sync.WaitGroup
+		for range callers {
+			group.Go(func() {
+				j, replayed, err := w.Create(t.Context(), w.caller, request("invoice 7"))
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+				}
+				if ids[j.ID]++; !replayed {
+					fresh++
+				}
+			})
+		}
+		group.Wait()
+		if len(ids) != 1 || fresh != 1 {
+			t.Fatalf("%d callers were given %d jobs, %d of them new", callers, len(ids), fresh)
+		}
+		if woken := w.woken.Load(); woken != 1 {
+			t.Errorf("the dispatcher was woken %d times for one new job", woken)
+		}
+	})
+}
+
+// TestReplay: a replay changes nothing, whatever it asks for and whatever has
+// become of the job.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	first, _, err := w.Create(t.Context(), w.caller, request("invoice 8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Cancel(t.Context(), w.caller, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	other := request("invoice 8")
+	other.MeetingURL, other.JoinAt = "https://meet.google.com/xyz-xyzw-xyz", time.Now().Add(time.Hour)
+	again, replayed, err := w.Create(t.Context(), w.caller, other)
+	if err != nil || !replayed {
+		t.Fatalf("replayed %v (%v)", replayed, err)
+	}
+	if again.ID != first.ID || again.MeetingURL != first.MeetingURL || !again.JoinAt.Equal(first.JoinAt) || again.Status != job.Cancelled {
+		t.Errorf("the replay gives %+v, the job was %+v", again, first)
+	}
+}
+
+// TestCreated is what a new job looks like.
+func TestCreated(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	later := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	tests := map[string]struct {
+		joinAt time.Time
+		want   time.Time
+	}{
+		"now":         {},
+		"later":       {joinAt: later, want: later},
+		"in the past": {joinAt: started, want: started},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := request(uuid.NewString())
+			asked.JoinAt = test.joinAt
+			before := time.Now().Truncate(time.Millisecond)
+			created, _, err := w.Create(t.Context(), w.caller, asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := w.Job(t.Context(), w.caller, created.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept.State != created.State || !kept.JoinAt.Equal(created.JoinAt) || !kept.CreatedAt.Equal(created.CreatedAt) {
+				t.Errorf("created %+v and kept %+v", created, kept)
+			}
+			if created.Status != job.Scheduled || created.Attempts != 0 || created.CreatedAt.Before(before) {
+				t.Errorf("created %+v", created)
+			}
+			if test.joinAt.IsZero() && !created.JoinAt.Equal(created.CreatedAt) || !test.joinAt.IsZero() && !created.JoinAt.Equal(test.want) {
+				t.Errorf("it joins at %s", created.JoinAt)
+			}
+			if r := w.record(t, created.ID); !r.WakeAt.Equal(created.JoinAt) {
+				t.Errorf("it is looked at %s, and due %s", r.WakeAt, created.JoinAt)
+			}
+		})
+	}
+}
+
+// TestScope: a job is there for its consumer in its mode alone (specification,
+// What the service does, 8).
+func TestScope(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		mine, _, err := w.Create(t.Context(), w.caller, request("the same"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		testMode := w.caller
+		testMode.Mode = job.Test
+		for name, caller := range map[string]account.Caller{"another consumer": w.newCaller(t), "the same in test mode": testMode} {
+			if _, err := w.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("%s reads it: %v", name, err)
+			}
+			if err := w.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("%s cancels it: %v", name, err)
+			}
+			theirs, replayed, err := w.Create(t.Context(), caller, request("the same"))
+			if err != nil || replayed || theirs.ID == mine.ID {
+				t.Errorf("%s under the same externalId: %s, replayed %v (%v), mine is %s", name, theirs.ID, replayed, err, mine.ID)
+			}
+		}
+		if r := w.record(t, mine.ID); r.Status != job.Scheduled {
+			t.Errorf("others moved it to %s", r.Status)
+		}
+		if _, err := w.Job(t.Context(), w.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("an unknown job: %v", err)
+		}
+		if err := w.Cancel(t.Context(), w.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("cancelling an unknown job: %v", err)
+		}
+	})
+}
+
+// TestCancel in every phase of a job.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	tests := map[string]struct {
+		begun bool
+		walk  []job.Trigger
+		want  job.Status
+		leave bool // the bot is told to leave
+		moved bool
+	}{
+		"scheduled":            {want: job.Cancelled, moved: true},
+		"dispatching":          {begun: true, want: job.Cancelled, leave: true, moved: true},
+		"in the lobby":         {begun: true, walk: []job.Trigger{job.BotJoined, job.BotEnteringLobby}, want: job.Cancelled, leave: true, moved: true},
+		"recording":            {begun: true, walk: []job.Trigger{job.BotRecordingStarted}, want: job.Cancelled, leave: true, moved: true},
+		"permission requested": {begun: true, walk: []job.Trigger{job.BotPermissionRequest}, want: job.Cancelled, leave: true, moved: true},
+		"uploading":            {begun: true, walk: []job.Trigger{job.BotMediaUploading}, want: job.Cancelled, leave: true, moved: true},
+		"completed":            {begun: true, walk: []job.Trigger{job.ManifestFinalized}, want: job.Completed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := w.newJob(t)
+			if test.begun {
+				w.begin(t, id)
+			}
+			w.walk(t, id, test.walk...)
+			before := len(w.outbox(t, id))
+			for range 2 { // the second time nothing changes
+				if err := w.Cancel(t.Context(), w.caller, id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := w.record(t, id)
+			if r.Status != test.want {
+				t.Errorf("it is %s, want %s", r.Status, test.want)
+			}
+			if watched := !r.WakeAt.IsZero(); test.moved && watched != test.leave {
+				t.Errorf("it is looked at %s, and its bot runs %v", r.WakeAt, test.leave)
+			}
+			commands, err := w.store.WaitingCommands(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; told != test.leave || len(commands) > 1 {
+				t.Errorf("the bot is told %v", commands)
+			}
+			if after := len(w.outbox(t, id)); after-before != map[bool]int{true: 1}[test.moved] {
+				t.Errorf("%d webhooks for it", after-before)
+			}
+			w.checkHistory(t, id)
+		})
+	}
+}
+
+// TestManifestOfACancelledRecording: it is attached, the job stays cancelled
+// and no job.finalized is sent (contract, Jobs).
+func TestManifestOfACancelledRecording(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	id := w.newJob(t)
+	w.begin(t, id)
+	w.walk(t, id, job.BotRecordingStarted)
+	if err := w.Cancel(t.Context(), w.caller, id); err != nil {
+		t.Fatal(err)
+	}
+	if answer := w.take(t, event(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
+		t.Errorf("the exit: %+v", answer)
+	}
+	if answer := w.take(t, event(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
+		t.Errorf("the manifest: %+v", answer)
+	}
+	r := w.record(t, id)
+	if r.Status != job.Cancelled || r.ManifestURI != w.ManifestURI(id) || r.FinalizedAt.IsZero() {
+		t.Errorf("the job: %+v", r.State)
+	}
+	if r.WakeAt.After(time.Now()) {
+		t.Errorf("it is tidied up at %s only", r.WakeAt)
+	}
+	if _, err := w.storage.Manifest(t.Context(), id); err != nil {
+		t.Errorf("read the manifest: %v", err)
+	}
+	if finalized := only(w.outbox(t, id), webhook.JobFinalized); len(finalized) > 0 {
+		t.Errorf("job.finalized: %+v", finalized)
+	}
+	w.checkHistory(t, id)
+}

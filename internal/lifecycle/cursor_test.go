@@ -1,0 +1,26 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"standin/internal/job"
+)
+
+// FuzzCursor: what somebody sends for a cursor is the place that it was made
+// of, or a wrong one.
+func FuzzCursor(f *testing.F) {
+	f.Add("")
+	f.Add("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	f.Add("__________8AAAAAAAAAAAAAAAAAAAAA")
+	f.Add("AAAAAAAAAAFkbHZfMDE5MmY1Yzg1YzFlN2EzMDlhNGYzZjFkMmI2YzdlODA")
+	f.Fuzz(func(t *testing.T, text string) {
+		number, id, err := readCursor(text)
+		if err == nil && cursor(number, id) != text || err != nil && !job.ErrorIs(err, job.InvalidInput) {
+			t.Errorf("%q is read as %d, %s, %v", text, number, id, err)
+		}
+		at, err := readDeliveryCursor(text)
+		if err == nil && deliveryCursor(at) != text || err != nil && !job.ErrorIs(err, job.InvalidInput) {
+			t.Errorf("%q is read as %+v, %v", text, at, err)
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// Recordings is where recordings are kept.
+type Recordings interface {
+	// DeleteRecording deletes all that is stored of a job's recording, the
+	// manifest included. Doing it again is harmless.
+	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
+}
+
+// DeleteRecording deletes all that is stored of the recording of a job of the
+// caller's: every file and the manifest. Once it has returned nil, none of it
+// can be fetched and nothing is added to it. Doing it again is harmless, and so
+// is doing it to a job that recorded nothing.
+//
+// The job itself stays, with its manifestUri: the specification keeps null for
+// jobs that were never finalized, and consumers know the address from
+// webhooks. What it leads to is gone. A manifest that a bot keeps elsewhere is
+// not ours to delete.
+//
+// A job that has not ended gives a *job.Error with InvalidState, and so does a
+// cancelled one while its bot still hands in what it recorded.
+func (s *Service) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	_, err := s.Change(ctx, id, func(c *Change) error {
+		if err := owned(c.Record, caller); err != nil {
+			return err
+		}
+		if err := erasable(c.Record); err != nil {
+			return err
+		}
+		if c.RecordingDeletedAt.IsZero() {
+			c.RecordingDeletedAt = c.Now // from here on no upload is admitted
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.recordings.DeleteRecording(ctx, id); err != nil {
+		return fmt.Errorf("delete the recording of job %s: %w", id, err)
+	}
+	_, err = s.Change(ctx, id, func(c *Change) error {
+		entries, err := c.q.Timeline(ctx, id)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == RecordingDeleted }) {
+			return nil
+		}
+		return c.remark(ctx, RecordingDeleted, nil)
+	})
+	return err
+}
+
+// erasable is the error for a job whose recording may still grow.
+func erasable(r store.Record) error {
+	if !r.Status.Terminal() {
+		return &job.Error{Code: job.InvalidState, Message: "the job has not ended: it is " + string(r.Status)}
+	}
+	if r.Status == job.Cancelled && r.Attempts > 0 && r.ManifestURI == "" && !r.WakeAt.IsZero() {
+		return &job.Error{Code: job.InvalidState, Message: "the bot of this cancelled job still hands in what it recorded; try again when the job has a manifestUri, or in some minutes"}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+)
+
+// recordSomething keeps a recording of the job: a manifest, a file and an upload.
+func (w *world) recordSomething(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	w.upload(t, id, 0)
+	if _, err := w.storage.Adopt(t.Context(), id, 0, "recording-000-000000.mp4s"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stored reports whether anything of a job's recording is there.
+func (w *world) stored(t *testing.T, id uuid.UUID) bool {
+	t.Helper()
+	gone := func(err error) bool {
+		missing := (*recording.NotFoundError)(nil)
+		if err != nil && !errors.As(err, &missing) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	_, manifestErr := w.storage.Manifest(t.Context(), id)
+	content, _, _, mediaErr := w.storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
+	if mediaErr == nil {
+		if err := content.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	uploads, err := w.storage.Uploads(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !gone(manifestErr) || !gone(mediaErr) || len(uploads) > 0
+}
+
+// TestDeleteRecording of a job that has ended, again and again; not before,
+// and for nobody else.
+func TestDeleteRecording(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		s := w.clockwork(time.Now)
+		id := w.newJob(t)
+		w.begin(t, id)
+		w.recordSomething(t, id)
+		for _, status := range job.Statuses() {
+			if status.Terminal() {
+				continue
+			}
+			w.put(t, id, status)
+			if err := s.DeleteRecording(t.Context(), w.caller, id); !job.ErrorIs(err, job.InvalidState) {
+				t.Errorf("a job that is %s: %v", status, err)
+			}
+		}
+		if !w.stored(t, id) {
+			t.Fatal("a refused deletion deleted")
+		}
+		w.put(t, id, job.MediaUploading)
+		if _, err := w.Change(t.Context(), id, func(c *lifecycle.Change) error {
+			_, err := c.Service(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: w.ManifestURI(id)}, nil)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for who, stranger := range w.strangers(t) {
+			if err := s.DeleteRecording(t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		before := w.record(t, id)
+		for range 3 {
+			if err := s.DeleteRecording(t.Context(), w.caller, id); err != nil {
+				t.Fatal(err)
+			}
+			if w.stored(t, id) {
+				t.Fatal("something is left")
+			}
+		}
+		after := w.record(t, id)
+		if after.Status != job.Completed || after.ManifestURI != before.ManifestURI || after.ManifestURI == "" || after.RecordingDeletedAt.IsZero() {
+			t.Errorf("after the deletion: %+v", after)
+		}
+		if n := w.count(t, id, lifecycle.RecordingDeleted); n != 1 {
+			t.Errorf("the timeline tells %d times of the deletion", n)
+		}
+	})
+}
+
+// count is how many lines of a kind a timeline has.
+func (w *world) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
+	t.Helper()
+	entries, err := w.store.Timeline(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range entries {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// TestNothingIsAddedToADeletedRecording by a bot that goes on.
+func TestNothingIsAddedToADeletedRecording(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	s := w.clockwork(time.Now)
+	id := w.newJob(t)
+	w.begin(t, id)
+	w.take(t, event(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
+	if err := s.AdmitUpload(t.Context(), id, 0); err != nil {
+		t.Fatalf("before: %v", err)
+	}
+	if err := s.DeleteRecording(t.Context(), w.caller, id); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
+		t.Errorf("an upload after the deletion: %v", err)
+	}
+}
+
+// TestDeleteRecordingOfACancelledJob waits for the bot that still hands in
+// what it recorded.
+func TestDeleteRecordingOfACancelledJob(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	s := w.clockwork(time.Now)
+	id := w.newJob(t)
+	w.begin(t, id)
+	w.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
+	if err := w.cancel(id); err != nil {
+		t.Fatal(err)
+	}
+	w.recordSomething(t, id)
+	if err := s.DeleteRecording(t.Context(), w.caller, id); !job.ErrorIs(err, job.InvalidState) {
+		t.Errorf("while its bot is there: %v", err)
+	}
+	if _, err := w.Change(t.Context(), id, func(c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
+		c.WakeAt = time.Time{}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteRecording(t.Context(), w.caller, id); err != nil || w.stored(t, id) {
+		t.Errorf("when the bot is gone: %v", err)
+	}
+	answer, err := s.Ingest(t.Context(), event(id, 0, 9, job.ManifestFinalized, ""))
+	if err != nil || !answer.OK {
+		t.Errorf("a bot that comes late: %+v, %v", answer, err)
+	}
+
+	never := w.newJob(t)
+	if err := w.cancel(never); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteRecording(t.Context(), w.caller, never); err != nil {
+		t.Errorf("a job that was cancelled before it began: %v", err)
+	}
+}
+
+// brokenStorage cannot delete.
+type brokenStorage struct{ err error }
+
+func (b brokenStorage) DeleteRecording(context.Context, uuid.UUID) error { return b.err }
+
+// TestDeletionThatFailsIsDoneAgain: it is an error, nothing says that it is
+// done, and asking again does it.
+func TestDeletionThatFailsIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	id := w.newJob(t)
+	w.recordSomething(t, id)
+	if err := w.cancel(id); err != nil {
+		t.Fatal(err)
+	}
+	away := errors.New("the storage is away")
+	broken := lifecycle.New(lifecycle.Settings{
+		Store: w.store, Recordings: brokenStorage{away}, BaseURL: baseURL, Now: time.Now, WakeJobs: func() {}, WakeHooks: func() {},
+	})
+	if err := broken.DeleteRecording(t.Context(), w.caller, id); !errors.Is(err, away) {
+		t.Errorf("with the storage away: %v", err)
+	}
+	if n := w.count(t, id, lifecycle.RecordingDeleted); n != 0 {
+		t.Error("the timeline says that the recording is deleted")
+	}
+	if err := w.clockwork(time.Now).DeleteRecording(t.Context(), w.caller, id); err != nil || w.stored(t, id) {
+		t.Errorf("again: %v", err)
+	}
+	if n := w.count(t, id, lifecycle.RecordingDeleted); n != 1 {
+		t.Errorf("the timeline tells %d times of the deletion", n)
+	}
+}

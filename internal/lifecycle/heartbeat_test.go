@@ -1,0 +1,231 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/store"
+)
+
+// queue queues a command for the job's bot.
+func queue(t *testing.T, s *lifecycle.Service, id uuid.UUID, kind ingest.CommandKind) {
+	t.Helper()
+	if _, err := s.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.Queue(t.Context(), kind, nil) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// beat sends a heartbeat that is not held.
+func beat(t *testing.T, s *lifecycle.Service, id uuid.UUID, attempt int, acked ...string) ingest.HeartbeatAnswer {
+	t.Helper()
+	answer, err := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: attempt, Acked: acked}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// TestCommands are sent, oldest first, with every answer until they are
+// acknowledged, and are not forgotten when the service is started again.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	path := filepath.Join(t.TempDir(), "standin.db")
+	first, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = first
+	w.Service = w.serviceOn(t, first)
+	w.caller = w.newCaller(t)
+	id := w.newJob(t)
+	w.begin(t, id)
+	queue(t, w.Service, id, ingest.PauseRecording)
+	queue(t, w.Service, id, ingest.ResumeRecording)
+	sent := beat(t, w.Service, id, 0).Commands
+	if len(sent) != 2 || sent[0].Kind != ingest.PauseRecording || sent[1].Kind != ingest.ResumeRecording {
+		t.Fatalf("sent: %+v", sent)
+	}
+	if answer := w.take(t, event(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
+		t.Errorf("with the answer to an event: %+v", answer.Commands)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	second, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	again := w.serviceOn(t, second)
+	if resent := beat(t, again, id, 0).Commands; len(resent) != 2 || resent[0].ID != sent[0].ID || resent[1].ID != sent[1].ID {
+		t.Errorf("after the restart: %+v, before %+v", resent, sent)
+	}
+	left := beat(t, again, id, 0, sent[0].ID, "of no command", uuid.NewString()).Commands
+	if len(left) != 1 || left[0].ID != sent[1].ID {
+		t.Errorf("after an acknowledgement: %+v", left)
+	}
+	answer := beat(t, again, id, 0, sent[1].ID)
+	if answer.Commands == nil || len(answer.Commands) != 0 || !answer.OK || answer.Status != job.Joining || answer.NextSeconds <= 0 {
+		t.Errorf("after all: %+v", answer)
+	}
+}
+
+// TestAckOfAnotherJob takes nothing from this one.
+func TestAckOfAnotherJob(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	mine, other := w.newJob(t), w.newJob(t)
+	queue(t, w.Service, mine, ingest.PauseRecording)
+	beat(t, w.Service, other, 0, beat(t, w.Service, mine, 0).Commands[0].ID)
+	if left := beat(t, w.Service, mine, 0).Commands; len(left) != 1 {
+		t.Errorf("left: %+v", left)
+	}
+}
+
+// TestHeldHeartbeat: a command reaches a bot whose heartbeat is held. The
+// service aims at 200 ms (issue 3); the test allows for a busy machine.
+func TestHeldHeartbeat(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		w.begin(t, id)
+		type heard struct {
+			answer ingest.HeartbeatAnswer
+			at     time.Time
+			err    error
+		}
+		answers := make(chan heard, 1)
+		go func() {
+			answer, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
+			answers <- heard{answer, time.Now(), err}
+		}()
+		w.untilHeard(t, id) // the heartbeat has come, and listens
+		queued := time.Now()
+		queue(t, w.Service, id, ingest.PauseRecording)
+		h := <-answers
+		if h.err != nil || len(h.answer.Commands) != 1 || h.answer.Commands[0].Kind != ingest.PauseRecording {
+			t.Fatalf("heard %+v (%v)", h.answer, h.err)
+		}
+		if late := h.at.Sub(queued); late > time.Second {
+			t.Errorf("the command took %s", late)
+		} else {
+			t.Logf("the command took %s", late)
+		}
+	})
+}
+
+// untilHeard waits until a heartbeat of the job was noted.
+func (w *world) untilHeard(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for w.record(t, id).HeartbeatAt.IsZero() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatal("no heartbeat was noted")
+		}
+	}
+}
+
+// TestHeldHeartbeatEnds when its time is over, and when its caller goes away.
+func TestHeldHeartbeatEnds(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	id := w.newJob(t)
+	w.begin(t, id)
+	answer, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 20*time.Millisecond)
+	if err != nil || !answer.OK || answer.Commands == nil || len(answer.Commands) != 0 || answer.Status != job.Dispatching {
+		t.Errorf("when its time is over: %+v (%v)", answer, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := w.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String()}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("when its caller goes away: %v", err)
+	}
+}
+
+// TestHeartbeatsOfTheUnwanted: a bot whose attempt is over, or whose job has
+// failed, is told to leave, each time by the same command.
+func TestHeartbeatsOfTheUnwanted(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	stale := w.newJob(t)
+	w.begin(t, stale)
+	w.begin(t, stale)
+	heardBefore := w.record(t, stale).HeartbeatAt
+	failed := w.newJob(t)
+	w.begin(t, failed)
+	w.take(t, event(failed, 0, 0, job.BotExited, `{"failureCode":"internal_error"}`))
+
+	for name, id := range map[string]uuid.UUID{"stale": stale, "failed": failed} {
+		once, again := beat(t, w.Service, id, 0).Commands, beat(t, w.Service, id, 0).Commands
+		if len(once) != 1 || once[0].Kind != ingest.LeaveCall || len(again) != 1 || again[0].ID != once[0].ID {
+			t.Errorf("%s: told %+v and %+v", name, once, again)
+		}
+	}
+	if heard := w.record(t, stale).HeartbeatAt; !heard.Equal(heardBefore) {
+		t.Errorf("a stale bot's heartbeat counts as the current one's: %s", heard)
+	}
+	if commands := beat(t, w.Service, stale, 1).Commands; len(commands) != 0 {
+		t.Errorf("the current attempt's bot is told %+v", commands)
+	}
+}
+
+// TestHeldHeartbeatOfALostBot: it is told within about a second that another
+// has taken its place, though no command was queued.
+func TestHeldHeartbeatOfALostBot(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	id := w.newJob(t)
+	w.begin(t, id)
+	commands := make(chan []ingest.Command, 1)
+	go func() {
+		answer, _ := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
+		commands <- answer.Commands
+	}()
+	w.untilHeard(t, id)
+	w.begin(t, id)
+	if told := <-commands; len(told) != 1 || told[0].Kind != ingest.LeaveCall {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// TestHeartbeatKeepsStats until it brings others.
+func TestHeartbeatKeepsStats(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		w.begin(t, id)
+		_, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: 7}}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beat(t, w.Service, id, 0)
+		if stats := string(w.record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
+			t.Errorf("kept: %s", stats)
+		}
+	})
+}
+
+// TestHeartbeatOfUnknownJob is answered like an event's.
+func TestHeartbeatOfUnknownJob(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	for _, id := range []string{uuid.NewString(), "job 7"} {
+		_, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id}, time.Minute)
+		checkUnknown(t, id, err)
+	}
+}

@@ -1,0 +1,422 @@
+package lifecycle_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"standin/internal/job"
+	"standin/internal/webhook"
+)
+
+// TestIngestKinds: where each kind of event leads a job whose bot was just
+// started (contract, State machine).
+func TestIngestKinds(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	tests := map[job.Trigger]job.Status{
+		job.BotJoined:             job.Joining,
+		job.BotEnteringLobby:      job.EnteringLobby,
+		job.BotInMeeting:          job.InMeeting,
+		job.BotRecordingStarted:   job.RecordingStarted,
+		job.BotRecordingPaused:    job.RecordingPaused,
+		job.BotRecordingStopped:   job.RecordingStopped,
+		job.BotPermissionRequest:  job.PermissionRequested,
+		job.BotPermissionResponse: job.Dispatching, // moves nothing
+		job.BotCompetingDetected:  job.Dispatching, // moves nothing
+		job.BotPostProcessing:     job.PostProcessing,
+		job.BotMediaUploading:     job.MediaUploading,
+		job.BotExited:             job.Finalizing,
+		job.ManifestFinalized:     job.Completed,
+	}
+	if len(tests) != len(job.BotTriggers()) {
+		t.Fatalf("%d kinds are tested, there are %d", len(tests), len(job.BotTriggers()))
+	}
+	for kind, want := range tests {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			id := w.newJob(t)
+			w.begin(t, id)
+			answer := w.take(t, event(id, 0, 0, kind, ""))
+			if !answer.OK || !answer.Applied || answer.Reason != "" || answer.Status != want || answer.Commands == nil {
+				t.Errorf("the answer: %+v, want %s", answer, want)
+			}
+			if r := w.record(t, id); r.StartedAt.IsZero() || r.HeartbeatAt.IsZero() {
+				t.Errorf("started %s, heard %s", r.StartedAt, r.HeartbeatAt)
+			}
+			w.checkHistory(t, id)
+		})
+	}
+}
+
+// TestIngestRefusals: events that do not count are answered with the reason,
+// stand on the timeline, and move nothing.
+func TestIngestRefusals(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		w.begin(t, id)
+		w.begin(t, id) // attempt 0 was lost
+		steps := []struct {
+			attempt, n int
+			kind       job.Trigger
+			want       job.Reason
+			status     job.Status
+		}{
+			{1, 0, job.BotJoined, "", job.Joining},
+			{1, 0, job.BotJoined, job.Duplicate, job.Joining},
+			{1, 1, job.BotJoined, job.OutOfOrder, job.Joining},
+			{1, 1, job.BotJoined, job.Duplicate, job.Joining}, // refused before, but heard
+			{0, 2, job.BotInMeeting, job.StaleAttempt, job.Joining},
+			{0, 2, job.BotInMeeting, job.Duplicate, job.Joining},
+			{1, 2, job.BotInMeeting, "", job.InMeeting}, // the same moment, another attempt
+			{1, 3, job.BotEnteringLobby, job.OutOfOrder, job.InMeeting},
+			{1, 4, job.ManifestFinalized, "", job.Completed},
+			{1, 5, job.BotRecordingStarted, job.Terminal, job.Completed},
+			{2, 6, job.BotJoined, job.Terminal, job.Completed},
+			{0, 7, job.BotJoined, job.StaleAttempt, job.Completed},
+			{1, 4, job.ManifestFinalized, job.Duplicate, job.Completed},
+			{1, 8, job.ManifestFinalized, job.Terminal, job.Completed},
+		}
+		for i, step := range steps {
+			answer := w.take(t, event(id, step.attempt, step.n, step.kind, ""))
+			if answer.Reason != step.want || answer.Applied != (step.want == "") || answer.Status != step.status {
+				t.Errorf("step %d, %s of attempt %d: %+v, want %q and %s", i, step.kind, step.attempt, answer, step.want, step.status)
+			}
+		}
+		timeline, err := w.store.Timeline(t.Context(), id)
+		if err != nil || len(timeline) != len(steps)+2 {
+			t.Errorf("%d lines on the timeline for %d events and 2 attempts (%v)", len(timeline), len(steps), err)
+		}
+		w.checkHistory(t, id)
+		if finalized := only(w.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != w.ManifestURI(id) || finalized[0].URL != finalizeURL {
+			t.Errorf("job.finalized: %+v", finalized)
+		}
+	})
+}
+
+// TestIngestUnknownJob (contract, State machine: 400, path jobId).
+func TestIngestUnknownJob(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	for name, id := range map[string]string{"unknown": uuid.NewString(), "no UUID": "job 7"} {
+		e := event(uuid.New(), 1, 0, job.BotExited, `{"failureCode":"meeting_ended"}`)
+		e.JobID = id
+		for _, kind := range []job.Trigger{job.BotJoined, job.BotExited, job.ManifestFinalized} {
+			e.Kind = kind
+			_, err := w.Ingest(t.Context(), e)
+			checkUnknown(t, name+", "+string(kind), err)
+		}
+	}
+	checkUnknown(t, "an upload", w.AdmitUpload(t.Context(), uuid.New(), 0))
+}
+
+// checkUnknown wants the error that names the field jobId.
+func checkUnknown(t *testing.T, name string, err error) {
+	t.Helper()
+	if !job.ErrorIs(err, job.InvalidInput) {
+		t.Errorf("%s: got %v", name, err)
+		return
+	}
+	if own := asJobError(err); !slices.Equal(own.Path, []any{"jobId"}) {
+		t.Errorf("%s: the path is %v", name, own.Path)
+	}
+}
+
+// TestFailure: a bot that gives up fails its job, once.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	tests := map[string]struct {
+		data   string
+		code   job.FailureCode
+		detail string
+	}{
+		"as it says":        {`{"failureCode":"lobby_timeout","failureDetail":"Nobody came."}`, job.LobbyTimeout, "Nobody came."},
+		"without a detail":  {`{"failureCode":"recording_disabled"}`, job.RecordingDisabled, "recording disabled"},
+		"unknown code":      {`{"failureCode":"cosmic_ray","failureDetail":"zap"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray": zap`},
+		"detail of no text": {`{"failureCode":"auth_failure","failureDetail":7}`, job.AuthFailure, "auth failure"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := w.newJob(t)
+			w.begin(t, id)
+			exit := event(id, 0, 1, job.BotExited, test.data)
+			if answer := w.take(t, exit); answer.Status != job.Failed {
+				t.Fatalf("the answer: %+v", answer)
+			}
+			w.take(t, exit)
+			w.take(t, event(id, 0, 2, job.BotExited, test.data))
+			all := w.outbox(t, id)
+			failures := only(all, webhook.JobFailed)
+			if len(failures) != 2 || failures[0].Sequence != failures[1].Sequence || failures[0].URL == failures[1].URL {
+				t.Fatalf("job.failed: %+v, want one event to two addresses", failures)
+			}
+			changes := only(all, webhook.JobStatusChanged)
+			for _, one := range append(failures, changes[len(changes)-1]) {
+				if one.FailureCode == nil || *one.FailureCode != test.code || one.FailureDetail == nil || *one.FailureDetail != test.detail {
+					t.Errorf("%s tells %v, %v", one.Event, one.FailureCode, one.FailureDetail)
+				}
+			}
+			if first := changes[0]; first.FailureCode != nil || first.FailureDetail != nil || string(first.Job.Metadata) != `{"ticket":7}` {
+				t.Errorf("an ordinary change: %+v", first)
+			}
+			if r := w.record(t, id); test.code != job.InternalError && (r.FailureCode != test.code || r.WakeAt.IsZero()) {
+				t.Errorf("failed with %s, tidied up at %s", r.FailureCode, r.WakeAt)
+			}
+		})
+	}
+}
+
+// TestFailureOfALaterAttempt: a bot that does not get into the meeting again
+// does not take from the job what the bots before it have recorded.
+func TestFailureOfALaterAttempt(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	for name, saved := range map[string]bool{"something saved": true, "nothing saved": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := w.newJob(t)
+			w.begin(t, id)
+			w.walk(t, id, job.BotRecordingStarted)
+			if saved {
+				w.upload(t, id, 0)
+			}
+			w.begin(t, id)
+			answer := w.take(t, event(id, 1, 1, job.BotExited, `{"failureCode":"meeting_ended"}`))
+			want := job.Failed
+			if saved {
+				want = job.Finalizing
+			}
+			if !answer.Applied || answer.Status != want {
+				t.Errorf("the answer: %+v, want %s", answer, want)
+			}
+			if failures := only(w.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
+				t.Errorf("job.failed: %+v", failures)
+			}
+			if r := w.record(t, id); r.WakeAt.After(r.StatusSince) {
+				t.Errorf("the dispatcher looks at it at %s, %s after the exit", r.WakeAt, r.WakeAt.Sub(r.StatusSince))
+			}
+		})
+	}
+}
+
+// TestPermissionResponse: what the host answered is told, with the way back to
+// the state before.
+func TestPermissionResponse(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	tests := map[string]struct {
+		data    string
+		granted bool
+		detail  string
+	}{
+		"granted":             {`{"granted":true}`, true, ""},
+		"granted by outcome":  {`{"outcome":"granted"}`, true, "granted"},
+		"denied":              {`{"granted":false,"outcome":"denied","detail":"No thanks."}`, false, "No thanks."},
+		"timed out":           {`{"outcome":"timeout"}`, false, "timeout"},
+		"nothing said":        {``, false, ""},
+		"no object":           {`[1]`, false, ""},
+		"of unexpected types": {`{"granted":"yes","outcome":1}`, false, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := w.newJob(t)
+			w.begin(t, id)
+			w.walk(t, id, job.BotRecordingStarted, job.BotPermissionRequest)
+			if answer := w.take(t, event(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
+				t.Errorf("it is %s after the answer", answer.Status)
+			}
+			w.take(t, event(id, 0, 9, job.BotPermissionResponse, test.data))
+			responses := only(w.outbox(t, id), webhook.BotPermissionResponse)
+			if len(responses) != 1 || responses[0].URL != statusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
+				t.Fatalf("told: %+v", responses)
+			}
+			if detail := responses[0].Detail; detail == nil && test.detail != "" || detail != nil && *detail != test.detail {
+				t.Errorf("the detail is %v, want %q", detail, test.detail)
+			}
+			w.checkHistory(t, id)
+		})
+	}
+}
+
+// TestCompetingBot: it is told, and moves nothing.
+func TestCompetingBot(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	for name, test := range map[string]struct {
+		data string
+		knob bool
+		left bool
+	}{
+		"by the job's own knob":    {`{"detectedBotName":"Noter"}`, true, true},
+		"the knob is off":          {`{"detectedBotName":"Noter"}`, false, false},
+		"the bot knows it better":  {`{"detectedBotName":"Noter","leftMeeting":false}`, true, false},
+		"the bot left all the way": {`{"detectedBotName":"Noter","leftMeeting":true}`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := request(uuid.NewString())
+			asked.AutoLeave.OnBotDetected = test.knob
+			j, _, err := w.Create(t.Context(), w.caller, asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.begin(t, j.ID)
+			w.walk(t, j.ID, job.BotInMeeting)
+			if answer := w.take(t, event(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
+				t.Errorf("the answer: %+v", answer)
+			}
+			found := only(w.outbox(t, j.ID), webhook.BotCompetingDetected)
+			if len(found) != 1 || found[0].Detected != "Noter" || found[0].Left == nil || *found[0].Left != test.left {
+				t.Errorf("told: %+v", found)
+			}
+			w.checkHistory(t, j.ID)
+		})
+	}
+}
+
+// TestManifestElsewhere: a bot that keeps its manifest elsewhere says where;
+// what is no address is not one.
+func TestManifestElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	for data, elsewhere := range map[string]string{
+		`{"manifestUri":"https://files.test/m.json"}`: "https://files.test/m.json",
+		`{"manifestUri":"javascript:alert(1)"}`:       "",
+		`{"manifestUri":"/etc/passwd"}`:               "",
+		`{}`:                                          "",
+	} {
+		id := w.newJob(t)
+		w.begin(t, id)
+		w.take(t, event(id, 0, 1, job.ManifestFinalized, data))
+		want := elsewhere
+		if want == "" {
+			want = w.ManifestURI(id)
+		}
+		if r := w.record(t, id); r.Status != job.Completed || r.ManifestURI != want {
+			t.Errorf("%s: %s with %s, want %s", data, r.Status, r.ManifestURI, want)
+		}
+	}
+}
+
+// TestUploadsAreAdmitted until the recording is finished.
+func TestUploadsAreAdmitted(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	id := w.newJob(t)
+	w.begin(t, id)
+	w.walk(t, id, job.BotRecordingStarted)
+	if err := w.AdmitUpload(t.Context(), id, 0); err != nil {
+		t.Errorf("while recording: %v", err)
+	}
+	w.take(t, event(id, 0, 9, job.ManifestFinalized, ""))
+	if err := w.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestWithoutListeners: events count in the sequence although nobody is told.
+func TestWithoutListeners(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	asked := request(uuid.NewString())
+	asked.Webhooks = job.Webhooks{OnFinalize: finalizeURL}
+	j, _, err := w.Create(t.Context(), w.caller, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.begin(t, j.ID)
+	w.take(t, event(j.ID, 0, 0, job.ManifestFinalized, ""))
+	all := w.outbox(t, j.ID)
+	if len(all) != 1 || all[0].Event != webhook.JobFinalized || all[0].Sequence != 3 {
+		t.Errorf("told: %+v, want job.finalized as the third event", all)
+	}
+}
+
+// step is one step of the property test.
+type step struct {
+	kind      job.Trigger // of a bot, or of the service
+	attempt   int
+	n         int
+	failing   bool
+	byService bool
+}
+
+// TestAnyInterleaving: whatever two attempts' bots report, in whatever order and
+// how often, and whenever the service begins an attempt or the consumer
+// cancels, the job goes a way that the table allows, each transition is told
+// once, and it ends once at the most.
+func TestAnyInterleaving(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	draw := rapid.Custom(func(t *rapid.T) step {
+		s := step{
+			kind:    rapid.SampledFrom(append(job.BotTriggers(), job.AttemptBegun, job.CancelAsked)).Draw(t, "kind"),
+			attempt: rapid.IntRange(0, 1).Draw(t, "attempt"),
+			n:       rapid.IntRange(0, 2).Draw(t, "moment"), // few, so that there are duplicates
+		}
+		s.byService = !slices.Contains(job.BotTriggers(), s.kind)
+		s.failing = s.kind == job.BotExited && rapid.Bool().Draw(t, "failing")
+		return s
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		j, _, err := w.Create(t.Context(), w.caller, request(uuid.NewString()))
+		if err != nil {
+			rt.Fatalf("create: %v", err)
+		}
+		for _, s := range rapid.SliceOfN(draw, 1, 25).Draw(rt, "steps") {
+			w.do(rt, j.ID, s)
+		}
+		w.checkHistory(rt, j.ID)
+	})
+}
+
+// do carries out a step.
+func (w *world) do(t failer, id uuid.UUID, s step) {
+	t.Helper()
+	switch {
+	case s.kind == job.AttemptBegun:
+		w.begin(t, id)
+	case s.byService:
+		if err := w.cancel(id); err != nil {
+			t.Fatalf("cancel: %v", err)
+		}
+	case s.failing:
+		w.take(t, event(id, s.attempt, s.n, s.kind, `{"failureCode":"network_loss"}`))
+	default:
+		w.take(t, event(id, s.attempt, s.n, s.kind, ""))
+	}
+}
+
+// TestTwoBotsAtOnce: the events of two attempts come at the same time, each of
+// them twice.
+func TestTwoBotsAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		w.begin(t, id)
+		way := []job.Trigger{
+			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted,
+			job.BotRecordingStopped, job.BotExited, job.BotPostProcessing, job.BotMediaUploading, job.ManifestFinalized,
+		}
+		var group sync.WaitGroup
+		for sender := range 4 {
+			group.Go(func() {
+				for n, kind := range way {
+					w.take(t, event(id, sender/2, n, kind, ""))
+				}
+			})
+		}
+		group.Wait()
+		w.checkHistory(t, id)
+		if r := w.record(t, id); r.Status != job.Completed {
+			t.Errorf("it is %s", r.Status)
+		}
+	})
+}

@@ -1,0 +1,439 @@
+package lifecycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/intake"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/payment"
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// desk takes invites at a time that the test sets.
+type desk struct {
+	*world
+	lifecycle.Intake
+	clock atomic.Int64 // milliseconds
+}
+
+// middle is when invites come in these tests: the middle of a month.
+var middle = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+func newDesk(w *world) *desk {
+	d := &desk{world: w}
+	d.clock.Store(middle.UnixMilli())
+	d.Intake = lifecycle.Intake{
+		Jobs:  w.clockwork(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
+		Plans: w.store,
+	}
+	return d
+}
+
+// ada's invite to one meeting.
+func invitation() intake.Invite {
+	return intake.Invite{
+		OrganizerEmail: "ada@example.test", Subject: "Weekly", MeetingURL: "https://meet.google.com/abc-defg-hij",
+		Platform: job.Meet, JoinAt: middle.Add(24 * time.Hour), ICalUID: "uid-1@example.test",
+	}
+}
+
+// schedule has an invite scheduled and wants that kind of answer.
+func (d *desk) schedule(t *testing.T, invite intake.Invite, want intake.Kind) intake.Result {
+	t.Helper()
+	result, err := d.Schedule(t.Context(), invite)
+	if err != nil || result.Kind != want || result.JobID == uuid.Nil || result.ConsumerID == uuid.Nil {
+		t.Fatalf("an invite to %s at %s: %+v, %v, want %s", invite.MeetingURL, invite.JoinAt, result, err, want)
+	}
+	return result
+}
+
+// owner is who reads the jobs of a result.
+func owner(result intake.Result) account.Caller {
+	return account.Caller{ConsumerID: result.ConsumerID, Mode: job.Live}
+}
+
+// TestSchedule makes a live job of an invite, and a consumer for a new
+// organizer.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		d := newDesk(w)
+		woken := w.woken.Load()
+		invite := invitation()
+		invite.OrganizerEmail = " Ada@Example.TEST "
+		invite.Subject = "Q&A \x00"
+		result := d.schedule(t, invite, intake.Scheduled)
+		if w.woken.Load() == woken {
+			t.Error("the dispatcher was not woken")
+		}
+		r := w.record(t, result.JobID)
+		if r.ExternalID != "calendar-invite:"+r.ID.String() || r.MeetingURL != invite.MeetingURL || r.Platform != job.Meet || r.Mode != job.Live ||
+			r.Status != job.Scheduled || !r.JoinAt.Equal(invite.JoinAt) || !r.WakeAt.Equal(invite.JoinAt) || !r.CreatedAt.Equal(middle) ||
+			r.DisplayName != job.DefaultDisplayName || r.AutoLeave != job.DefaultAutoLeave() || r.Webhooks != (job.Webhooks{}) || r.ICalUID != invite.ICalUID {
+			t.Errorf("made %+v", r)
+		}
+		var metadata map[string]string
+		if err := json.Unmarshal(r.Metadata, &metadata); err != nil || len(metadata) != 3 || metadata["subject"] != "Q&A \x00" ||
+			metadata["organizerEmail"] != "ada@example.test" || metadata["icalUid"] != invite.ICalUID {
+			t.Errorf("metadata %s, %v", r.Metadata, err)
+		}
+		consumer, err := w.store.Consumer(t.Context(), result.ConsumerID)
+		if err != nil || consumer.Email != "ada@example.test" || consumer.Name != "ada@example.test" || consumer.WebhookVersion != 2 ||
+			!strings.HasPrefix(consumer.WebhookSecret, "whsec_") {
+			t.Errorf("made the consumer %+v, %v", consumer, err)
+		}
+		jobs, _, err := w.Jobs(t.Context(), owner(result), store.JobFilter{}, lifecycle.Page{})
+		if err != nil || len(jobs) != 1 || jobs[0].ID != result.JobID {
+			t.Errorf("the consumer has %+v, %v", jobs, err)
+		}
+		if said := w.outbox(t, result.JobID); len(said) != 0 {
+			t.Errorf("told %+v", said)
+		}
+	})
+}
+
+// TestScheduleForAKnownConsumer: the one with the e-mail, whatever its case.
+func TestScheduleForAKnownConsumer(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	d := newDesk(w)
+	d.WebhookSecret = "whsec_everybodys"
+	known, err := w.store.EnsureConsumer(t.Context(), account.Consumer{
+		ID: uuid.New(), Name: "acme", Email: "Ada@Example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result := d.schedule(t, invitation(), intake.Scheduled); result.ConsumerID != known.ID {
+		t.Errorf("scheduled for %s, want %s", result.ConsumerID, known.ID)
+	}
+	other := invitation()
+	other.OrganizerEmail = "bob@example.test"
+	result := d.schedule(t, other, intake.Scheduled)
+	bob, err := w.store.Consumer(t.Context(), result.ConsumerID)
+	if err != nil || bob.ID == known.ID || bob.WebhookSecret != "whsec_everybodys" {
+		t.Errorf("another organizer's consumer: %+v, %v", bob, err)
+	}
+}
+
+// TestDedupe: which invites ask for the job that an invite before made.
+func TestDedupe(t *testing.T) {
+	t.Parallel()
+	anonymous := invitation()
+	anonymous.ICalUID = ""
+	change := func(invite intake.Invite, change func(*intake.Invite)) intake.Invite {
+		change(&invite)
+		return invite
+	}
+	tests := map[string]struct {
+		first, second intake.Invite
+		want          intake.Kind
+	}{
+		"the same":                        {invitation(), invitation(), intake.Deduped},
+		"the same without an icalUid":     {anonymous, anonymous, intake.Deduped},
+		"another subject":                 {invitation(), change(invitation(), func(i *intake.Invite) { i.Subject = "Other" }), intake.Deduped},
+		"another meeting, same icalUid":   {invitation(), change(invitation(), func(i *intake.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), intake.Deduped},
+		"another icalUid, same meeting":   {invitation(), change(invitation(), func(i *intake.Invite) { i.ICalUID = "uid-2" }), intake.Scheduled},
+		"the icalUid comes later":         {anonymous, invitation(), intake.Deduped},
+		"the icalUid is missing later":    {invitation(), anonymous, intake.Deduped},
+		"another meeting, no icalUid":     {anonymous, change(anonymous, func(i *intake.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), intake.Scheduled},
+		"another time, no icalUid":        {anonymous, change(anonymous, func(i *intake.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), intake.Scheduled},
+		"the same moment in another zone": {anonymous, change(anonymous, func(i *intake.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), intake.Deduped},
+		"a part of a millisecond later":   {anonymous, change(anonymous, func(i *intake.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), intake.Deduped},
+		"another organizer":               {invitation(), change(invitation(), func(i *intake.Invite) { i.OrganizerEmail = "bob@example.test" }), intake.Scheduled},
+		"the organizer in capitals":       {invitation(), change(invitation(), func(i *intake.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), intake.Deduped},
+		"the icalUid in capitals":         {invitation(), change(invitation(), func(i *intake.Invite) { i.ICalUID = "UID-1@example.test" }), intake.Scheduled},
+	}
+	onBoth(t, func(t *testing.T, w *world) {
+		d := newDesk(w)
+		for name, test := range tests {
+			host := fmt.Sprintf("%x.test", name) // each case has consumers of its own
+			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
+			test.second.OrganizerEmail = strings.NewReplacer("example.test", host, "EXAMPLE.TEST", strings.ToUpper(host)).Replace(test.second.OrganizerEmail)
+			first := d.schedule(t, test.first, intake.Scheduled)
+			second, err := d.Schedule(t.Context(), test.second)
+			if err != nil || second.Kind != test.want || (second.JobID == first.JobID) != (test.want == intake.Deduped) {
+				t.Errorf("%s: %+v, %v, want %s", name, second, err, test.want)
+			}
+			if again, err := d.Schedule(t.Context(), test.second); err != nil || again.JobID != second.JobID || again.Kind != intake.Deduped {
+				t.Errorf("%s, again: %+v, %v", name, again, err)
+			}
+		}
+	})
+}
+
+// TestDedupeWhateverBecameOfTheJob: an invite that comes again does not bring
+// back a job that has ended or runs, and does not touch it.
+func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	d := newDesk(w)
+	result := d.schedule(t, invitation(), intake.Scheduled)
+	changed := invitation()
+	changed.MeetingURL = "https://meet.google.com/new-link-new"
+	for _, status := range job.Statuses() {
+		w.put(t, result.JobID, status)
+		before := w.record(t, result.JobID)
+		if again := d.schedule(t, changed, intake.Deduped); again.JobID != result.JobID {
+			t.Errorf("a job that is %s: %+v", status, again)
+		}
+		open := status == job.Scheduled || status == job.Pending
+		if after := w.record(t, result.JobID); (after.MeetingURL == changed.MeetingURL) != (open || before.MeetingURL == changed.MeetingURL) {
+			t.Errorf("a job that is %s goes to %s, and went to %s", status, after.MeetingURL, before.MeetingURL)
+		}
+	}
+	if n := w.count(t, result.JobID, lifecycle.JobChanged); n != 1 {
+		t.Errorf("the timeline tells of %d changes, want the one before the dispatch", n)
+	}
+}
+
+// TestInviteMoves the job that is not yet dispatched, and leaves what its
+// consumer changed.
+func TestInviteMoves(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		d := newDesk(w)
+		first := d.schedule(t, invitation(), intake.Scheduled)
+		_, err := w.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := invitation()
+		moved.JoinAt = moved.JoinAt.Add(2 * time.Hour)
+		moved.MeetingURL, moved.Platform = "https://zoom.us/j/1", job.ZoomWeb
+		woken := w.woken.Load()
+		if again := d.schedule(t, moved, intake.Deduped); again.JobID != first.JobID {
+			t.Fatalf("moved %+v", again)
+		}
+		r := w.record(t, first.JobID)
+		if !r.JoinAt.Equal(moved.JoinAt) || !r.WakeAt.Equal(moved.JoinAt) || r.MeetingURL != moved.MeetingURL || r.Platform != job.ZoomWeb ||
+			string(r.Metadata) != `{"mine":1}` || r.Status != job.Scheduled || w.woken.Load() == woken {
+			t.Errorf("after the move: %+v", r)
+		}
+		entries, err := w.store.Timeline(t.Context(), first.JobID)
+		if err != nil || len(entries) != 2 || string(entries[1].Data) != `{"by":"calendar invite","changed":["joinAt","meetingUrl","platform"],"joinAt":"2026-11-16T14:00:00.000Z"}` {
+			t.Errorf("the timeline: %s, %v", entries[len(entries)-1].Data, err)
+		}
+		if again := d.schedule(t, moved, intake.Deduped); again.JobID != first.JobID {
+			t.Errorf("the moved one again: %+v", again)
+		}
+
+		// The consumer's own time stays when the same invite comes again.
+		own := moved.JoinAt.Add(5 * time.Minute)
+		if _, err := w.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{JoinAt: &own}); err != nil {
+			t.Fatal(err)
+		}
+		d.schedule(t, moved, intake.Deduped)
+		if r := w.record(t, first.JobID); !r.JoinAt.Equal(own) {
+			t.Errorf("the same invite moved the job to %v from its consumer's %v", r.JoinAt, own)
+		}
+
+		// A job that was dispatched is not moved any more.
+		w.begin(t, first.JobID)
+		later := moved
+		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
+		second := d.schedule(t, later, intake.Scheduled)
+		if r := w.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(own) {
+			t.Errorf("after its dispatch: %+v, the first is at %v", second, r.JoinAt)
+		}
+		if again := d.schedule(t, moved, intake.Deduped); again.JobID != first.JobID {
+			t.Errorf("the first one again: %+v", again)
+		}
+		// From two jobs of one icalUid the one that can be moved is.
+		latest := moved
+		latest.JoinAt = later.JoinAt.Add(time.Hour)
+		if third := d.schedule(t, latest, intake.Deduped); third.JobID != second.JobID {
+			t.Errorf("moved %+v, want the second job", third)
+		}
+	})
+}
+
+// TestInviteMeetsAJobOfTheConsumers: the same meeting at the same time needs no
+// second bot, and the consumer's own job is left as it is.
+func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	d := newDesk(w)
+	consumer := owner(d.schedule(t, invitation(), intake.Scheduled))
+	own := request("mine")
+	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", invitation().JoinAt
+	made, _, err := w.Create(t.Context(), consumer, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invite := invitation()
+	invite.ICalUID, invite.MeetingURL = "uid-2", own.MeetingURL
+	before := w.record(t, made.ID)
+	if result := d.schedule(t, invite, intake.Deduped); result.JobID != made.ID {
+		t.Errorf("scheduled %+v", result)
+	}
+	if after := w.record(t, made.ID); after.ICalUID != "" || after.IntakeKey != "" || !after.WakeAt.Equal(before.WakeAt) {
+		t.Errorf("the consumer's own job became %+v", after)
+	}
+	invite.JoinAt = invite.JoinAt.Add(time.Hour)
+	if result := d.schedule(t, invite, intake.Scheduled); result.JobID == made.ID {
+		t.Errorf("moved the consumer's own job: %+v", result)
+	}
+}
+
+// TestManyInvitesAtOnce make one job, and no more than the free tier allows.
+func TestManyInvitesAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		d := newDesk(w)
+		d.FreeTierJobs = 5
+		var mu sync.Mutex
+		kinds := make(map[intake.Kind]int)
+		jobs := make(map[uuid.UUID]int)
+		var group sync.WaitGroup
+		for i := range 40 {
+			group.Go(func() {
+				invite := invitation()
+				invite.ICalUID = fmt.Sprint("uid-", i%10)
+				result, err := d.Schedule(t.Context(), invite)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				kinds[result.Kind]++
+				jobs[result.JobID]++
+			})
+		}
+		group.Wait()
+		if kinds[intake.Scheduled] != 5 || kinds[intake.Deduped] != 15 || kinds[intake.FreeTierExhausted] != 20 || len(jobs) != 10 {
+			t.Errorf("answers %v with %d jobs, want 5 scheduled, 15 deduped, 20 exhausted, 10 jobs", kinds, len(jobs))
+		}
+	})
+}
+
+// TestFreeTier: what is beyond it fails at once, with webhooks like any failed
+// job, and another month or a plan makes room.
+func TestFreeTier(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		d := newDesk(w)
+		d.FreeTierJobs = 2
+		numbered := func(n int) intake.Invite {
+			invite := invitation()
+			invite.ICalUID = fmt.Sprint("uid-", n)
+			return invite
+		}
+		if _, err := w.store.EnsureConsumer(t.Context(), account.Consumer{
+			ID: uuid.New(), Name: "ada", Email: "ada@example.test", WebhookURL: "https://hooks.test/default",
+			WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		d.clock.Store(time.Date(2026, 10, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli())
+		for n := range 2 {
+			d.schedule(t, numbered(100+n), intake.Scheduled) // last month's
+		}
+		d.schedule(t, numbered(102), intake.FreeTierExhausted)
+
+		d.clock.Store(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+		first := d.schedule(t, numbered(1), intake.Scheduled)
+		if err := w.Cancel(t.Context(), owner(first), first.JobID); err != nil { // cancelling gives nothing back
+			t.Fatal(err)
+		}
+		moved := numbered(2)
+		d.schedule(t, moved, intake.Scheduled)
+		if _, _, err := w.Create(t.Context(), owner(first), request("mine")); err != nil { // no invite: counts for nothing
+			t.Fatal(err)
+		}
+		spent := d.schedule(t, numbered(3), intake.FreeTierExhausted)
+		r := w.record(t, spent.JobID)
+		if r.Status != job.Failed || r.FailureCode != job.QuotaExceeded || r.FailureDetail == "" || !r.WakeAt.IsZero() || r.Attempts != 0 {
+			t.Errorf("refused as %+v", r)
+		}
+		told := w.outbox(t, spent.JobID)
+		if len(told) != 2 || told[0].Event != webhook.JobStatusChanged || told[0].From != job.Scheduled || told[1].Event != webhook.JobFailed ||
+			told[1].FailureCode == nil || *told[1].FailureCode != job.QuotaExceeded {
+			t.Errorf("told %+v", told)
+		}
+
+		if again := d.schedule(t, numbered(3), intake.FreeTierExhausted); again.JobID != spent.JobID {
+			t.Errorf("the same invite again: %+v, before %+v", again, spent)
+		}
+		moved.JoinAt = moved.JoinAt.Add(time.Hour)
+		d.schedule(t, moved, intake.Deduped) // moving costs nothing
+		other := numbered(4)
+		other.OrganizerEmail = "bob@example.test"
+		d.schedule(t, other, intake.Scheduled) // each has his own
+
+		pay(t, w, first.ConsumerID, "active", 1)
+		paid := d.schedule(t, numbered(3), intake.Scheduled)
+		if paid.JobID == spent.JobID {
+			t.Error("a job that has failed was scheduled")
+		}
+		for n := range 3 {
+			d.schedule(t, numbered(10+n), intake.Scheduled)
+		}
+		d.schedule(t, numbered(3), intake.Deduped)
+		pay(t, w, first.ConsumerID, "canceled", 2)
+		d.schedule(t, numbered(20), intake.FreeTierExhausted)
+		d.clock.Store(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+		d.schedule(t, numbered(20), intake.Scheduled)
+	})
+}
+
+// pay gives a consumer a subscription in that state.
+func pay(t *testing.T, w *world, consumer uuid.UUID, status payment.Status, n int) {
+	t.Helper()
+	err := w.store.Write(t.Context(), func(q *store.Queries) error {
+		if _, err := q.SubscriptionEvents(t.Context(), "sub_1"); err != nil {
+			return err
+		}
+		return q.SaveSubscription(t.Context(), payment.Subscription{ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awayPlans does not answer.
+type awayPlans struct{ err error }
+
+func (p awayPlans) PlanOf(context.Context, uuid.UUID) (payment.Plan, error) {
+	return payment.Plan{}, p.err
+}
+
+// TestPlansAway: nobody is taken for one who has not paid because nobody knows.
+func TestPlansAway(t *testing.T) {
+	t.Parallel()
+	d := newDesk(newSQLiteWorld(t))
+	away := errors.New("the payments are away")
+	d.Plans = awayPlans{away}
+	d.schedule(t, invitation(), intake.Scheduled) // without a bound nobody asks
+	d.FreeTierJobs = 1
+	other := invitation()
+	other.ICalUID = "uid-2"
+	if result, err := d.Schedule(t.Context(), other); !errors.Is(err, away) {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// TestScheduleRefuses what cannot be an invite.
+func TestScheduleRefuses(t *testing.T) {
+	t.Parallel()
+	d := newDesk(newSQLiteWorld(t))
+	invite := invitation()
+	invite.OrganizerEmail = "nobody"
+	if result, err := d.Schedule(t.Context(), invite); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != "organizerEmail" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

@@ -1,0 +1,234 @@
+package lifecycle_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// TestJobs lists a caller's own jobs, page by page, newest first.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		var want []uuid.UUID
+		for range 7 {
+			want = append(want, w.newJob(t))
+		}
+		slices.Reverse(want)
+		for _, limit := range []int{0, 1, 3, 7, lifecycle.MaxPage} {
+			var got []uuid.UUID
+			page := lifecycle.Page{Limit: limit}
+			for {
+				jobs, next, err := w.Jobs(t.Context(), w.caller, store.JobFilter{}, page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, j := range jobs {
+					got = append(got, j.ID)
+				}
+				if page.Cursor = next; next == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d a page: %v, want %v", limit, got, want)
+			}
+		}
+		for who, stranger := range w.strangers(t) {
+			if jobs, next, err := w.Jobs(t.Context(), stranger, store.JobFilter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
+				t.Errorf("%s sees %d jobs, %q, %v", who, len(jobs), next, err)
+			}
+		}
+		filtered, _, err := w.Jobs(t.Context(), w.caller, store.JobFilter{Status: job.Completed}, lifecycle.Page{})
+		if err != nil || len(filtered) != 0 {
+			t.Errorf("completed: %d, %v", len(filtered), err)
+		}
+	})
+}
+
+// TestPagesAreChecked: what is no page and no filter is said to be none.
+func TestPagesAreChecked(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		lists := map[string]func(lifecycle.Page) error{
+			"jobs": func(p lifecycle.Page) error {
+				_, _, err := w.Jobs(t.Context(), w.caller, store.JobFilter{}, p)
+				return err
+			},
+			"timeline": func(p lifecycle.Page) error {
+				_, _, err := w.Timeline(t.Context(), w.caller, id, p)
+				return err
+			},
+			"deliveries": func(p lifecycle.Page) error {
+				_, _, err := w.Deliveries(t.Context(), w.caller, id, p)
+				return err
+			},
+		}
+		wrong := map[string]lifecycle.Page{
+			"limit":  {Limit: -1},
+			"cursor": {Cursor: "x"},
+		}
+		for list, call := range lists {
+			for field, page := range wrong {
+				if err := call(page); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
+					t.Errorf("%s of %+v: %v", list, page, err)
+				}
+			}
+			for _, cursor := range []string{"!", "AAAA", strings.Repeat("A", 31), strings.Repeat("A", 33), strings.Repeat("A", 10_000), "AAAAAAAAAAH_AA\n"} {
+				if err := call(lifecycle.Page{Cursor: cursor}); !job.ErrorIs(err, job.InvalidInput) {
+					t.Errorf("%s of the cursor %.40q: %v", list, cursor, err)
+				}
+			}
+			if err := call(lifecycle.Page{Limit: lifecycle.MaxPage + 1}); !job.ErrorIs(err, job.InvalidInput) {
+				t.Errorf("%s with a limit beyond the most: %v", list, err)
+			}
+		}
+		for field, filter := range map[string]store.JobFilter{"status": {Status: "x\x00"}, "platform": {Platform: "x\x00"}} {
+			_, _, err := w.Jobs(t.Context(), w.caller, filter, lifecycle.Page{})
+			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
+				t.Errorf("filter %+v: %v", filter, err)
+			}
+		}
+	})
+}
+
+// TestTimeline tells what happened, applied or not and why, page by page, to
+// the job's consumer alone.
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		w.begin(t, id)
+		w.walk(t, id, job.BotJoined, job.BotInMeeting)
+		w.take(t, event(id, 0, 1, job.BotInMeeting, ""))
+		w.take(t, event(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
+		type line struct {
+			source  store.Source
+			kind    job.Trigger
+			applied bool
+			reason  job.Reason
+			data    string
+		}
+		want := []line{
+			{store.FromService, job.AttemptBegun, true, "", ""},
+			{store.FromBot, job.BotJoined, true, "", ""},
+			{store.FromBot, job.BotInMeeting, true, "", ""},
+			{store.FromBot, job.BotInMeeting, false, job.Duplicate, ""},
+			{store.FromBot, job.BotEnteringLobby, false, job.OutOfOrder, `{"why":"late"}`},
+		}
+		for _, limit := range []int{0, 1, 2} {
+			var got []line
+			page := lifecycle.Page{Limit: limit}
+			for {
+				entries, next, err := w.Timeline(t.Context(), w.caller, id, page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					got = append(got, line{e.Source, e.Kind, e.Applied, e.Reason, string(e.Data)})
+					if e.Source == store.FromBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute)) || e.ReceivedAt.Equal(e.EmittedAt)) {
+						t.Errorf("%s: the bot's time is %v, ours %v", e.Kind, e.EmittedAt, e.ReceivedAt)
+					}
+				}
+				if page.Cursor = next; next == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d a page: %+v\nwant %+v", limit, got, want)
+			}
+		}
+		for who, stranger := range w.strangers(t) {
+			if _, _, err := w.Timeline(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("%s: %v", who, err)
+			}
+			if _, _, err := w.Deliveries(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("deliveries, %s: %v", who, err)
+			}
+		}
+	})
+}
+
+// TestDeliveriesAndRedelivery: a consumer sees what became of its webhooks,
+// and has one sent again.
+func TestDeliveriesAndRedelivery(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		w.begin(t, id)
+		w.walk(t, id, job.BotJoined, job.BotInMeeting)
+		list := func(limit int) []store.DeliveryRecord {
+			t.Helper()
+			var all []store.DeliveryRecord
+			page := lifecycle.Page{Limit: limit}
+			for {
+				deliveries, next, err := w.Deliveries(t.Context(), w.caller, id, page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, deliveries...)
+				if page.Cursor = next; next == "" {
+					return all
+				}
+			}
+		}
+		all := list(2)
+		if len(all) != 3 || len(list(0)) != 3 {
+			t.Fatalf("%d deliveries, want one for each transition", len(all))
+		}
+		for i, d := range all {
+			if d.Sequence != int64(i+1) || d.URL != statusURL || d.State != store.DeliveryWaiting || d.Event != webhook.JobStatusChanged {
+				t.Errorf("delivery %d: %+v", i, d)
+			}
+		}
+		first := all[0].ID
+		if _, err := w.Redeliver(t.Context(), w.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("one on its way: %v", err)
+		}
+		claimed, err := w.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10, PerHost: 10})
+		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
+			t.Fatalf("claimed %+v, %v", claimed, err)
+		}
+		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, Answer: []byte("gone")}
+		if err := w.store.RecordTry(t.Context(), claimed[0], try, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}); err != nil {
+			t.Fatal(err)
+		}
+		if d := list(0)[0]; d.State != store.DeliveryGaveUp || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].Answer) != "gone" {
+			t.Errorf("given up: %+v", d)
+		}
+
+		sent := w.sent.Load()
+		for who, stranger := range w.strangers(t) {
+			if _, err := w.Redeliver(t.Context(), stranger, id, first); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		for _, unknown := range []string{"", "dlv_unknown", "dlv_\x00", strings.Repeat("x", 10_000)} {
+			if _, err := w.Redeliver(t.Context(), w.caller, id, unknown); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("delivery %.40q: %v", unknown, err)
+			}
+		}
+		if _, err := w.Redeliver(t.Context(), w.caller, w.newJob(t), first); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("another job's: %v", err)
+		}
+		if w.sent.Load() != sent {
+			t.Error("a refused redelivery woke the sender")
+		}
+		again, err := w.Redeliver(t.Context(), w.caller, id, first)
+		if err != nil || again.State != store.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.DueAt.IsZero() {
+			t.Errorf("redelivered: %+v, %v", again, err)
+		}
+		if w.sent.Load() == sent {
+			t.Error("the sender was not woken")
+		}
+	})
+}

@@ -1,0 +1,377 @@
+package lifecycle_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/dispatch"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+	"standin/internal/store"
+	"standin/internal/store/storetest"
+	"standin/internal/webhook"
+)
+
+// cluster is the PostgreSQL that the tests of this package share; nil when it
+// is not installed.
+var cluster *storetest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+}
+
+const (
+	statusURL   = "https://hooks.test/status"
+	finalizeURL = "https://hooks.test/final"
+	baseURL     = "https://standin.test"
+)
+
+// world is a lifecycle.Service on a real database and real storage, with a
+// consumer.
+type world struct {
+	*lifecycle.Service
+	store   *store.Store
+	storage *recording.Storage
+	caller  account.Caller
+	woken   atomic.Int64 // how often the dispatcher was woken
+	sent    atomic.Int64 // how often the webhook sender was woken
+}
+
+// onBoth runs a test on SQLite and on PostgreSQL.
+func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newWorld(t, filepath.Join(t.TempDir(), "standin.db")))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		if cluster == nil {
+			t.Skip(storetest.ErrMissing)
+		}
+		address, err := cluster.NewDatabase(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newWorld(t, address))
+	})
+}
+
+// newSQLiteWorld is for what does not depend on the database.
+func newSQLiteWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorld(t, filepath.Join(t.TempDir(), "standin.db"))
+}
+
+func newWorld(t *testing.T, address string) *world {
+	t.Helper()
+	s, err := store.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{store: s, storage: storage}
+	w.Service = w.serviceOn(t, s)
+	w.caller = w.newCaller(t)
+	return w
+}
+
+// serviceOn returns another service on a database, as another node or a
+// service that was started again has it.
+func (w *world) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
+	t.Helper()
+	return lifecycle.New(lifecycle.Settings{
+		Store: s,
+		Manifests: &dispatch.FinishedRecordings{Store: s, Finisher: &recording.Finisher{
+			Storage: w.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+		}},
+		BaseURL:   baseURL,
+		Now:       time.Now,
+		WakeJobs:  func() { w.woken.Add(1) },
+		WakeHooks: func() { w.sent.Add(1) },
+	})
+}
+
+// newCaller keeps a consumer.
+func (w *world) newCaller(t *testing.T) account.Caller {
+	t.Helper()
+	c, err := w.store.EnsureConsumer(t.Context(), account.Consumer{
+		ID: uuid.New(), Name: uuid.NewString(), WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account.Caller{KeyID: uuid.New(), ConsumerID: c.ID, Mode: job.Live}
+}
+
+// request is what a consumer asks for.
+func request(externalID string) lifecycle.NewJob {
+	return lifecycle.NewJob{
+		ExternalID:  externalID,
+		MeetingURL:  "https://meet.google.com/abc-defg-hij",
+		Platform:    job.Meet,
+		DisplayName: job.DefaultDisplayName,
+		Webhooks:    job.Webhooks{OnStatusChange: statusURL, OnFinalize: finalizeURL},
+		Metadata:    json.RawMessage(`{"ticket":7}`),
+		AutoLeave:   job.DefaultAutoLeave(),
+	}
+}
+
+// newJob makes a job.
+func (w *world) newJob(t testing.TB) uuid.UUID {
+	t.Helper()
+	j, replayed, err := w.Create(t.Context(), w.caller, request(uuid.NewString()))
+	if err != nil || replayed {
+		t.Fatalf("create: %v (replayed %v)", err, replayed)
+	}
+	return j.ID
+}
+
+// begin begins an attempt, as the dispatcher does.
+func (w *world) begin(t failer, id uuid.UUID) {
+	t.Helper()
+	_, err := w.Change(context.Background(), id, func(c *lifecycle.Change) error {
+		_, err := c.Service(context.Background(), job.Event{Trigger: job.AttemptBegun}, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("begin an attempt: %v", err)
+	}
+}
+
+// failer is what *testing.T and *rapid.T have in common.
+type failer interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// started is when the bots of these tests begin to emit events.
+var started = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+// event is the n-th event of an attempt's bot.
+func event(id uuid.UUID, attempt, n int, kind job.Trigger, data string) ingest.Event {
+	return ingest.Event{
+		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: started.Add(time.Duration(n) * time.Second), Data: json.RawMessage(data),
+	}
+}
+
+// take has the service take an event.
+func (w *world) take(t failer, e ingest.Event) ingest.EventAnswer {
+	t.Helper()
+	answer, err := w.Ingest(context.Background(), e)
+	if err != nil {
+		t.Fatalf("%s of attempt %d: %v", e.Kind, e.Attempt, err)
+	}
+	return answer
+}
+
+// walk has the service take events of attempt 0, one after the other, each of
+// which must count.
+func (w *world) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
+	t.Helper()
+	for n, kind := range kinds {
+		if answer := w.take(t, event(id, 0, n, kind, "")); !answer.Applied {
+			t.Fatalf("%s was not applied: %s", kind, answer.Reason)
+		}
+	}
+}
+
+// record is the job as it is kept.
+func (w *world) record(t failer, id uuid.UUID) store.Record {
+	t.Helper()
+	r, err := w.store.Job(context.Background(), id)
+	if err != nil {
+		t.Fatalf("read the job: %v", err)
+	}
+	return r
+}
+
+// upload puts the first segment of a recording where its bot would.
+func (w *world) upload(t *testing.T, id uuid.UUID, attempt int) {
+	t.Helper()
+	media := []byte("media")
+	sum := sha256.Sum256(media)
+	_, err := w.storage.PutUpload(t.Context(), id, attempt, ingest.SegmentName(0, 0), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told is what a delivery tells.
+type told struct {
+	Event    string     `json:"event"`
+	From     job.Status `json:"from"`
+	To       job.Status `json:"to"`
+	Sequence int64      `json:"sequence"`
+	URL      string     `json:"-"`
+
+	FailureCode   *job.FailureCode `json:"failure_code"`
+	FailureDetail *string          `json:"failure_detail"`
+	ManifestURI   string           `json:"manifestUri"`
+	Granted       *bool            `json:"granted"`
+	Detail        *string          `json:"detail"`
+	Detected      string           `json:"detectedBotName"`
+	Left          *bool            `json:"leftMeeting"`
+
+	Job struct {
+		Status   job.Status      `json:"status"`
+		Metadata json.RawMessage `json:"metadata"`
+	} `json:"job"`
+}
+
+// outbox is all that a job's receivers are told, in order.
+func (w *world) outbox(t failer, id uuid.UUID) []told {
+	t.Helper()
+	deliveries, err := w.store.DeliveriesOfJob(context.Background(), id)
+	if err != nil {
+		t.Fatalf("read the outbox: %v", err)
+	}
+	all := make([]told, len(deliveries))
+	for i, d := range deliveries {
+		if err := json.Unmarshal(d.Data, &all[i]); err != nil {
+			t.Fatalf("delivery %s: %v", d.ID, err)
+		}
+		if all[i].URL = d.URL; d.Event != all[i].Event || d.Sequence != all[i].Sequence {
+			t.Fatalf("delivery %s is %s number %d and says that it is %s number %d", d.ID, d.Event, d.Sequence, all[i].Event, all[i].Sequence)
+		}
+	}
+	return all
+}
+
+// only picks one kind of event out of an outbox.
+func only(all []told, event string) []told {
+	var picked []told
+	for _, one := range all {
+		if one.Event == event {
+			picked = append(picked, one)
+		}
+	}
+	return picked
+}
+
+// checkHistory holds a job's timeline against the state machine, and its
+// outbox against its timeline: what was applied is what the table allows, and
+// each transition is told once.
+func (w *world) checkHistory(t failer, id uuid.UUID) {
+	t.Helper()
+	timeline, err := w.store.Timeline(context.Background(), id)
+	if err != nil {
+		t.Fatalf("read the timeline: %v", err)
+	}
+	state := job.New()
+	var moves []store.Entry
+	for i, entry := range timeline {
+		if entry.Reason == job.Duplicate || !machineKnows(entry.Kind) { // such as a queued command
+			if entry.From != state.Status || entry.To != state.Status {
+				t.Errorf("line %d moved the job: %+v", i, entry)
+			}
+			continue
+		}
+		next, result := state.Apply(replayed(entry, state))
+		if result.Applied != entry.Applied || result.Reason != entry.Reason || result.From != entry.From || result.To != entry.To {
+			t.Errorf("line %d, %s of attempt %d: it says %s -> %s (applied %v, %q), the table %s -> %s (applied %v, %q)", i, entry.Kind, entry.Attempt,
+				entry.From, entry.To, entry.Applied, entry.Reason, result.From, result.To, result.Applied, result.Reason)
+		}
+		if state = next; result.Changed() {
+			moves = append(moves, entry)
+		}
+	}
+	r := w.record(t, id)
+	if r.Status != state.Status || r.Attempt != state.Attempt || r.Attempts != state.Attempts || r.FailureCode != state.FailureCode {
+		t.Errorf("the job is %+v, its timeline leads to %+v", r.State, state)
+	}
+	checkOutbox(t, w.outbox(t, id), moves, r.Sequence)
+}
+
+// machineKnows reports whether a kind of line is about the state machine.
+func machineKnows(kind job.Trigger) bool {
+	return slices.Contains(job.BotTriggers(), kind) ||
+		slices.ContainsFunc(job.Rules(), func(rule job.Rule) bool { return rule.Trigger == kind })
+}
+
+// replayed is the event of a timeline's line, as the state machine got it.
+func replayed(entry store.Entry, state job.State) job.Event {
+	e := job.Event{Trigger: entry.Kind, Attempt: entry.Attempt, At: entry.ReceivedAt}
+	if entry.Source == store.FromService {
+		e.Attempt = state.Attempt
+	}
+	if entry.Kind == job.BotExited {
+		e.FailureCode = job.FailureCode(ingest.ReadEventData(entry.Data).FailureCode)
+	}
+	if entry.Kind == job.ManifestFinalized {
+		e.ManifestURI = "https://standin.test/manifest"
+	}
+	return e
+}
+
+// checkOutbox holds what is told against the moves of a job.
+func checkOutbox(t failer, all []told, moves []store.Entry, last int64) {
+	t.Helper()
+	changes := only(all, webhook.JobStatusChanged)
+	if len(changes) != len(moves) {
+		t.Fatalf("%d transitions, and %d times job.status_changed", len(moves), len(changes))
+	}
+	for i, change := range changes {
+		if change.From != moves[i].From || change.To != moves[i].To || change.Job.Status != moves[i].To {
+			t.Errorf("transition %d, %s -> %s, is told as %s -> %s of a job in %s", i, moves[i].From, moves[i].To, change.From, change.To, change.Job.Status)
+		}
+	}
+	numbers := make(map[int64]string)
+	for _, one := range all {
+		if event, known := numbers[one.Sequence]; known && event != one.Event {
+			t.Errorf("number %d is %s and %s", one.Sequence, event, one.Event)
+		}
+		numbers[one.Sequence] = one.Event
+	}
+	ends := make(map[string]int)
+	for n := range last {
+		event, known := numbers[n+1]
+		if !known {
+			t.Errorf("number %d of %d is missing", n+1, last)
+		}
+		ends[event]++
+	}
+	if int64(len(numbers)) != last {
+		t.Errorf("%d numbers are told, the job counts %d", len(numbers), last)
+	}
+	if ends[webhook.JobFailed]+ends[webhook.JobFinalized] > 1 {
+		t.Errorf("job.failed %d times and job.finalized %d times", ends[webhook.JobFailed], ends[webhook.JobFinalized])
+	}
+}
+
+// cancel cancels a job of the world's consumer.
+func (w *world) cancel(id uuid.UUID) error {
+	return w.Cancel(context.Background(), w.caller, id)
+}
+
+// asJobError is the *job.Error in err; there must be one.
+func asJobError(err error) *job.Error {
+	own, _ := errors.AsType[*job.Error](err)
+	return own
+}

@@ -1,0 +1,49 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// What a timeline tells of a job beside the triggers that may move it.
+const (
+	CommandQueued    job.Trigger = "command queued"    // data: commandId, command
+	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt when it is among them
+	RecordingDeleted job.Trigger = "recording deleted" // no data
+)
+
+// Who changes a job before it is dispatched, as the timeline names them.
+const (
+	byConsumer = "consumer"
+	byInvite   = "calendar invite"
+)
+
+// remark writes a line on the timeline that tells of no event of the machine.
+func (c *Change) remark(ctx context.Context, kind job.Trigger, data any) error {
+	var encoded json.RawMessage
+	if data != nil {
+		var err error
+		if encoded, err = json.Marshal(data); err != nil {
+			return fmt.Errorf("encode the timeline's data: %w", err)
+		}
+	}
+	return c.q.InsertEntry(ctx, store.Entry{
+		ID:         uuid.Must(uuid.NewV7()),
+		JobID:      c.ID,
+		Attempt:    c.Attempt,
+		Source:     store.FromService,
+		Kind:       kind,
+		EmittedAt:  c.Now,
+		ReceivedAt: c.Now,
+		Applied:    true,
+		From:       c.Status,
+		To:         c.Status,
+		Data:       encoded,
+	})
+}

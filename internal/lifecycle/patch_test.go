@@ -1,0 +1,158 @@
+package lifecycle_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/store"
+)
+
+// TestPatch changes what is given and nothing else.
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		later := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond).UTC()
+		zoned := later.Add(123 * time.Microsecond).In(time.FixedZone("", 3600))
+		name, empty, hook, solo, detect := "Notes \x00", "", "https://hooks.test/new", 7, true
+		tests := map[string]struct {
+			patch   lifecycle.Patch
+			change  func(*job.Job)
+			changed string // as the timeline says it; empty when nothing changes
+		}{
+			"nothing": {lifecycle.Patch{}, func(*job.Job) {}, ``},
+			"joinAt":  {lifecycle.Patch{JoinAt: &zoned}, func(j *job.Job) { j.JoinAt = later }, `["joinAt"]`},
+			"displayName": {
+				lifecycle.Patch{DisplayName: &name}, func(j *job.Job) { j.DisplayName = name }, `["displayName"]`,
+			},
+			"metadata": {
+				lifecycle.Patch{Metadata: json.RawMessage(`{"new":[1]}`)}, func(j *job.Job) { j.Metadata = json.RawMessage(`{"new":[1]}`) }, `["metadata"]`,
+			},
+			"some knobs": {
+				lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{AfterSoloSeconds: &solo, OnBotDetected: &detect}},
+				func(j *job.Job) { j.AutoLeave.AfterSoloSeconds, j.AutoLeave.OnBotDetected = 7, true }, `["autoLeave"]`,
+			},
+			"all knobs": {
+				lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{
+					AfterEntryDelaySeconds: &solo, AfterSilenceSeconds: &solo, AfterSoloSeconds: &solo, AfterMaxSeconds: &solo,
+				}},
+				func(j *job.Job) {
+					j.AutoLeave = job.AutoLeave{AfterEntryDelaySeconds: 7, AfterSilenceSeconds: 7, AfterSoloSeconds: 7, AfterMaxSeconds: 7}
+				}, `["autoLeave"]`,
+			},
+			"one webhook": {
+				lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnFinalize: &hook}}, func(j *job.Job) { j.Webhooks.OnFinalize = hook }, `["webhooks"]`,
+			},
+			"no webhook": {
+				lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnStatusChange: &empty, OnFinalize: &empty}},
+				func(j *job.Job) { j.Webhooks = job.Webhooks{} }, `["webhooks"]`,
+			},
+			"several": {
+				lifecycle.Patch{JoinAt: &later, DisplayName: &name}, func(j *job.Job) { j.JoinAt, j.DisplayName = later, name }, `["joinAt","displayName"]`,
+			},
+		}
+		for what, test := range tests {
+			id := w.newJob(t)
+			want := w.record(t, id).Job
+			test.change(&want)
+			got, err := w.Patch(t.Context(), w.caller, id, test.patch)
+			kept := w.record(t, id)
+			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(kept.Job, want) {
+				t.Errorf("%s: %v\n     %+v\nkept %+v\nwant %+v", what, err, got, kept.Job, want)
+			}
+			if !kept.WakeAt.Equal(want.JoinAt) {
+				t.Errorf("%s: the dispatcher looks at it at %v, want %v", what, kept.WakeAt, want.JoinAt)
+			}
+			if said := w.changes(t, id); said != test.changed {
+				t.Errorf("%s: the timeline says %s, want %s", what, said, test.changed)
+			}
+			w.checkHistory(t, id)
+		}
+	})
+}
+
+// changes is what a job's timeline says of changes by its consumer.
+func (w *world) changes(t *testing.T, id [16]byte) string {
+	t.Helper()
+	entries, err := w.store.Timeline(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, e := range entries {
+		if e.Kind != lifecycle.JobChanged {
+			continue
+		}
+		var data struct {
+			By      string
+			Changed json.RawMessage
+			JoinAt  *time.Time
+		}
+		if err := json.Unmarshal(e.Data, &data); err != nil || data.By != "consumer" {
+			t.Errorf("the timeline says %s (%v)", e.Data, err)
+		}
+		if at := w.record(t, id).JoinAt; data.JoinAt != nil && !data.JoinAt.Equal(at) {
+			t.Errorf("the timeline says joinAt %v, the job %v", data.JoinAt, at)
+		}
+		said += string(data.Changed)
+	}
+	return said
+}
+
+// TestPatchIsForTheUndispatched and for their consumer.
+func TestPatchIsForTheUndispatched(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	name := "another"
+	id := w.newJob(t)
+	for _, status := range job.Statuses() {
+		w.put(t, id, status)
+		_, err := w.Patch(t.Context(), w.caller, id, lifecycle.Patch{DisplayName: &name})
+		if open := status == job.Scheduled || status == job.Pending; open && err != nil || !open && !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("a job that is %s: %v", status, err)
+		}
+		for who, stranger := range w.strangers(t) {
+			if _, err := w.Patch(t.Context(), stranger, id, lifecycle.Patch{DisplayName: &name}); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("a job that is %s, for %s: %v", status, who, err)
+			}
+		}
+	}
+}
+
+// TestPatchStopsADispatch: a dispatcher that has claimed the job and is about
+// to begin does not when the job is moved, and is woken for the new time.
+func TestPatchStopsADispatch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		id := w.newJob(t)
+		var claimed []store.Record
+		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
+			claimed, err = q.ClaimJobs(t.Context(), time.Now(), 1, time.Minute)
+			return err
+		})
+		if err != nil || len(claimed) != 1 {
+			t.Fatalf("claimed %d, %v", len(claimed), err)
+		}
+		name := "another"
+		if _, err := w.Patch(t.Context(), w.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.record(t, id); r.Lease != claimed[0].Lease || !r.WakeAt.Equal(claimed[0].WakeAt.Truncate(time.Millisecond)) {
+			t.Errorf("another name took the lease: %q until %v", r.Lease, r.WakeAt)
+		}
+		woken := w.woken.Load()
+		later := time.Now().Add(time.Hour)
+		if _, err := w.Patch(t.Context(), w.caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
+			t.Errorf("after it was moved: lease %q, looked at at %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
+		}
+		if w.woken.Load() == woken {
+			t.Error("the dispatcher was not woken")
+		}
+	})
+}
