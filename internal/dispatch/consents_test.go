@@ -1,0 +1,89 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/store"
+)
+
+// TestConsents gives each request for permission the answer that belongs to it.
+func TestConsents(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	ids := []uuid.UUID{uuid.New(), uuid.New()}
+	asked := func(minutes ...int) []store.Command {
+		var requests []store.Command
+		for i, minute := range minutes {
+			requests = append(requests, store.Command{ID: ids[i], CreatedAt: at(minute)})
+		}
+		return requests
+	}
+	answered := func(minute int, data string) store.Entry {
+		return store.Entry{
+			Source: store.FromBot, Kind: job.BotPermissionResponse, Applied: true,
+			EmittedAt: at(minute), ReceivedAt: at(minute).Add(time.Second), Data: json.RawMessage(data),
+		}
+	}
+	duplicate := answered(3, `{"granted":true}`)
+	duplicate.Applied, duplicate.Reason = false, job.Duplicate
+	another := answered(3, `{"granted":true}`)
+	another.Kind = job.BotInMeeting
+
+	tests := map[string]struct {
+		requests []store.Command
+		entries  []store.Entry
+		want     []string // outcome and minute of the answer, for each request
+	}{
+		"nobody asked":                  {nil, []store.Entry{answered(1, `{"granted":true}`)}, nil},
+		"nobody answered":               {asked(1), nil, []string{" -"}},
+		"granted":                       {asked(1), []store.Entry{answered(2, `{"granted":true}`)}, []string{"granted 2"}},
+		"granted by its outcome":        {asked(1), []store.Entry{answered(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
+		"denied":                        {asked(1), []store.Entry{answered(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
+		"timeout":                       {asked(1), []store.Entry{answered(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
+		"an answer that says nothing":   {asked(1), []store.Entry{answered(2, ``)}, []string{"denied 2"}},
+		"an answer before the question": {asked(5), []store.Entry{answered(2, `{"granted":true}`)}, []string{" -"}},
+		"two, in their order":           {asked(1, 2), []store.Entry{answered(3, `{"outcome":"timeout"}`), answered(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
+		"two, one answered":             {asked(1, 5), []store.Entry{answered(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
+		"named": {
+			asked(1, 2), []store.Entry{answered(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
+		},
+		"the first answer counts": {
+			asked(1), []store.Entry{answered(3, `{"outcome":"denied"}`), answered(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
+		},
+		"other events": {asked(1), []store.Entry{duplicate, another}, []string{" -"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := consents(test.requests, test.entries)
+			if len(got) != len(test.want) {
+				t.Fatalf("%d consents, want %d", len(got), len(test.want))
+			}
+			for i, consent := range got {
+				if said := said(consent, noon); said != test.want[i] {
+					t.Errorf("request %d: %q, want %q", i, said, test.want[i])
+				}
+				if consent.CommandID != ids[i].String() || !consent.RequestedAt.Equal(test.requests[i].CreatedAt) {
+					t.Errorf("request %d is told as %s, asked for at %v", i, consent.CommandID, consent.RequestedAt)
+				}
+			}
+		})
+	}
+}
+
+// said is an outcome with the minute of its answer.
+func said(c recording.Consent, noon time.Time) string {
+	minute := "-"
+	if !c.RespondedAt.IsZero() {
+		minute = fmt.Sprint(int(c.RespondedAt.Sub(noon).Minutes()))
+	}
+	return string(c.Outcome) + " " + minute
+}

@@ -1,0 +1,248 @@
+package dispatch
+
+import (
+	"fmt"
+	"time"
+
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/store"
+)
+
+// Timeouts say how long the service waits for what. Every state that is not
+// an end has one, so no job can hang.
+type Timeouts struct {
+	Launch      time.Duration // from the begin of an attempt until its bot could be started
+	FirstSign   time.Duration // from the start of a bot until it is first heard
+	Silence     time.Duration // since a bot was last heard
+	Joining     time.Duration // in joining: the page opens and the join button is found
+	Lobby       time.Duration // in the lobby beyond the job's own entry delay
+	Meeting     time.Duration // in the meeting beyond the job's own maximum
+	Teardown    time.Duration // in each state of putting the recording together
+	Leaving     time.Duration // the bot of a job that has ended: to leave and to hand in what it has
+	MaxAttempts int
+}
+
+// DefaultTimeouts returns the timeouts of a service in earnest.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{
+		Launch:      2 * time.Minute,
+		FirstSign:   45 * time.Second,
+		Silence:     60 * time.Second,
+		Joining:     5 * time.Minute,
+		Lobby:       2 * time.Minute,
+		Meeting:     5 * time.Minute,
+		Teardown:    30 * time.Minute,
+		Leaving:     10 * time.Minute,
+		MaxAttempts: 3,
+	}
+}
+
+// ByHand returns the timeouts for bots that the operator runs himself: nobody
+// knows when he will, nor can another be started in place of a silent one.
+func (t Timeouts) ByHand() Timeouts {
+	t.FirstSign = 4 * time.Hour
+	t.Silence = 30 * time.Minute
+	t.Joining = 30 * time.Minute
+	t.MaxAttempts = 1
+	return t
+}
+
+// Simulated returns the timeouts for simulated bots of test keys, which are
+// quick and are heard every few seconds.
+func (t Timeouts) Simulated() Timeouts {
+	t.Launch = min(t.Launch, 3*time.Second)
+	t.FirstSign = min(t.FirstSign, 10*time.Second)
+	t.Silence = min(t.Silence, 15*time.Second)
+	t.Teardown = min(t.Teardown, time.Minute)
+	t.Leaving = min(t.Leaving, 30*time.Second)
+	t.MaxAttempts = max(t.MaxAttempts, 3)
+	return t
+}
+
+// step is what the dispatcher does with a job next.
+type step string
+
+const (
+	wait     step = "wait"     // look again at until
+	begin    step = "begin"    // begin an attempt and launch its bot
+	start    step = "launch"   // launch the bot of the attempt that has begun
+	salvage  step = "salvage"  // end the bot and finalize what it uploaded
+	giveUp   step = "give up"  // end the bot and fail the job
+	letGo    step = "let go"   // end the bot of a job that has ended, and tidy up
+	adoptBot step = "adopt it" // the bot of the attempt runs though its start was not noted
+)
+
+// decision is a step with its reason.
+type decision struct {
+	step   step
+	until  time.Time       // of wait
+	code   job.FailureCode // of giveUp
+	detail string          // of all but wait: why, for people
+}
+
+// decide is the whole policy: what to do with a job, given what its bot does
+// and whether any of its recording was saved. It reads no clock and changes
+// nothing.
+func decide(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts) decision {
+	switch {
+	case r.Status == job.Completed || r.Status == job.Failed || r.ManifestURI != "":
+		return decideEnded(r, bot, now, t)
+	case r.Status == job.Cancelled:
+		return decideCancelled(r, bot, saved, now, t)
+	case r.Status == job.Scheduled || r.Status == job.Pending:
+		return decideDue(r, now)
+	case r.Status == job.Dispatching && r.LaunchedAt.IsZero():
+		return decideLaunch(r, bot, saved, now, t)
+	case r.Status == job.Finalizing && r.Attempt > 0:
+		return decision{step: salvage, detail: "the bot has left the meeting"}
+	}
+	if why, lost := lostBot(r, bot, now, t); lost {
+		return decideLost(r, bot, saved, now, t, why)
+	}
+	if end := deadline(r, t); !now.Before(end) {
+		why := fmt.Sprintf("the bot was in %s since %s, longer than it may", r.Status, r.StatusSince.Format(time.RFC3339))
+		if saved {
+			return decision{step: salvage, detail: why}
+		}
+		return decision{step: giveUp, code: job.InternalError, detail: why}
+	}
+	return decision{step: wait, until: earlier(deadline(r, t), silentAt(r, t))}
+}
+
+// decideDue begins the attempt of a job whose time has come, while that still
+// makes sense.
+func decideDue(r store.Record, now time.Time) decision {
+	switch over := r.JoinAt.Add(maximum(r)); {
+	case now.Before(r.JoinAt):
+		return decision{step: wait, until: r.JoinAt}
+	case r.Platform == job.ZoomSDK:
+		return decision{step: giveUp, code: job.InternalError,
+			detail: "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service; use zoom-web"}
+	case r.CreatedAt.Before(over) && !now.Before(over):
+		return decision{step: giveUp, code: job.DispatchTimeout,
+			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
+				r.JoinAt.Format(time.RFC3339), over.Format(time.RFC3339))}
+	}
+	return decision{step: begin}
+}
+
+// decideLaunch is for an attempt that has begun and whose bot was not started.
+func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts) decision {
+	switch {
+	case bot == launch.Running:
+		return decision{step: adoptBot}
+	case bot == launch.Gone:
+		return decideLost(r, bot, saved, now, t, "the bot ended before it was heard")
+	case !now.Before(r.AttemptBeganAt.Add(t.Launch)):
+		detail := fmt.Sprintf("the bot could not be started within %s", t.Launch)
+		if r.LaunchError != "" {
+			detail += ": " + r.LaunchError
+		}
+		if saved {
+			return decision{step: salvage, detail: detail}
+		}
+		return decision{step: giveUp, code: job.DispatchTimeout, detail: detail}
+	}
+	return decision{step: start}
+}
+
+// lostBot reports whether a bot that was started is there no more.
+func lostBot(r store.Record, bot launch.State, now time.Time, t Timeouts) (why string, lost bool) {
+	switch {
+	case bot == launch.Gone:
+		return "the bot's process has ended unexpectedly", true
+	case now.Before(silentAt(r, t)):
+		return "", false
+	case r.HeartbeatAt.IsZero():
+		return fmt.Sprintf("the bot was started and not heard for %s", t.FirstSign), true
+	}
+	return fmt.Sprintf("the bot was last heard at %s", r.HeartbeatAt.Format(time.RFC3339)), true
+}
+
+// decideLost sends another bot while the meeting can still be on, and
+// otherwise keeps what there is (contract, State machine).
+func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts, why string) decision {
+	stillOn := now.Before(meetingStart(r).Add(maximum(r)))
+	switch {
+	case !r.Status.Teardown() && r.Status != job.RecordingStopped && stillOn && r.Attempts < t.MaxAttempts:
+		return decision{step: begin, detail: why}
+	case saved:
+		return decision{step: salvage, detail: why}
+	case bot == launch.Gone:
+		return decision{step: giveUp, code: job.InternalError, detail: why + ", and nothing was recorded"}
+	case r.Status.InCall() || r.Status.Teardown():
+		return decision{step: giveUp, code: job.NetworkLoss, detail: why + ", and nothing was recorded"}
+	}
+	return decision{step: giveUp, code: job.DispatchTimeout, detail: why}
+}
+
+// decideEnded lets the bot of a job that has ended go by itself, for a while:
+// it still tells what it has to tell.
+func decideEnded(r store.Record, bot launch.State, now time.Time, t Timeouts) decision {
+	if end := r.StatusSince.Add(t.Leaving); bot == launch.Running && now.Before(end) {
+		return decision{step: wait, until: end}
+	}
+	return decision{step: letGo}
+}
+
+// decideCancelled waits for the bot of a cancelled job to hand in what it
+// recorded, and looks after it when it does not.
+func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts) decision {
+	_, lost := lostBot(r, bot, now, t)
+	end := r.StatusSince.Add(t.Leaving)
+	switch {
+	case !lost && now.Before(end):
+		return decision{step: wait, until: earlier(end, silentAt(r, t))}
+	case saved:
+		return decision{step: salvage, detail: "cancelled"}
+	}
+	return decision{step: letGo}
+}
+
+// deadline is when a state has lasted too long.
+func deadline(r store.Record, t Timeouts) time.Time {
+	switch {
+	case r.Status == job.Dispatching:
+		return r.LaunchedAt.Add(t.FirstSign + t.Joining)
+	case r.Status == job.Joining:
+		return r.StatusSince.Add(t.Joining)
+	case r.Status == job.EnteringLobby:
+		return r.StatusSince.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + t.Lobby)
+	case r.Status.Teardown():
+		return r.StatusSince.Add(t.Teardown)
+	}
+	began := r.AttemptBeganAt
+	if began.IsZero() {
+		began = r.StartedAt // a bot run by hand came before its time
+	}
+	return began.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + maximum(r) + t.Meeting)
+}
+
+// silentAt is when a bot has not been heard for too long.
+func silentAt(r store.Record, t Timeouts) time.Time {
+	if r.HeartbeatAt.IsZero() {
+		return r.LaunchedAt.Add(t.FirstSign)
+	}
+	return r.HeartbeatAt.Add(t.Silence)
+}
+
+// meetingStart is from when the job's maximum counts.
+func meetingStart(r store.Record) time.Time {
+	if r.StartedAt.IsZero() {
+		return r.JoinAt
+	}
+	return r.StartedAt
+}
+
+// maximum is the job's own ceiling on the meeting's length.
+func maximum(r store.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,508 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/dispatch"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/store"
+)
+
+// TestLaunch: a job that is due gets its bot, one, with all that it must be
+// told. The service aims at 200 ms from the insert; the test allows for a busy
+// machine.
+func TestLaunch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t)
+	asked := time.Now()
+	id := w.create(t, time.Time{})
+	<-w.bots.entered
+	if late := time.Since(asked); late > time.Second {
+		t.Errorf("the bot was launched %s after the insert", late)
+	} else {
+		t.Logf("the bot was launched %s after the insert", late)
+	}
+	r := w.untilStarted(t, id, 0)
+	if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(w.clock.Now()) {
+		t.Errorf("the job: %+v", r)
+	}
+	launches := w.bots.launches(id)
+	if len(launches) != 1 {
+		t.Fatalf("%d launches", len(launches))
+	}
+	a := launches[0]
+	if a.Token != ingest.Token(signingKey, id.String(), 0) || a.Attempt != 0 || a.ServiceURL != "http://127.0.0.1:1" ||
+		a.MeetingURL != "https://meet.google.com/abc-defg-hij" || a.Platform != job.Meet || a.DisplayName != "Ada's stand-in" ||
+		a.AutoLeave != job.DefaultAutoLeave() || !slices.Equal(a.AllowedHosts, []string{"meet.test"}) || a.LoopbackPeers {
+		t.Errorf("the assignment: %+v", a)
+	}
+}
+
+// TestNotBeforeItsTime: a job waits for its joinAt.
+func TestNotBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t)
+	joinAt := w.clock.Now().Add(time.Hour)
+	later := w.create(t, joinAt)
+	w.clock.set(joinAt.Add(-time.Millisecond))
+	w.untilStarted(t, w.create(t, time.Time{}), 0) // by then the other was looked at too
+	if r := w.record(t, later); r.Status != job.Scheduled || r.Attempts != 0 {
+		t.Fatalf("before its time: %+v", r)
+	}
+	w.at(joinAt)
+	w.untilStarted(t, later, 0)
+}
+
+// TestFailingLaunches are tried again with growing delays while the job stays
+// dispatching, and end with the launcher's own words (contract, Jobs).
+func TestFailingLaunches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.bots.fail(errors.New("no Chromium here: install it"))
+	w.run(t)
+	began := w.clock.Now()
+	id := w.create(t, time.Time{})
+	var delays []time.Duration
+	for tries := 1; ; tries++ {
+		r := w.until(t, id, fmt.Sprintf("tried %d times", tries), func(r store.Record) bool { return r.LaunchFailures == tries || r.Status == job.Failed })
+		if r.Status == job.Failed {
+			break
+		}
+		if r.Status != job.Dispatching || r.Attempts != 1 || r.LaunchError != "no Chromium here: install it" {
+			t.Fatalf("after %d tries: %+v", tries, r)
+		}
+		delays = append(delays, r.WakeAt.Sub(w.clock.Now())/time.Second)
+		w.at(r.WakeAt)
+	}
+	if len(delays) < 5 || !slices.Equal(delays[:5], []time.Duration{1, 2, 4, 8, 16}) {
+		t.Errorf("the delays are %d seconds", delays)
+	}
+	r := w.untilLetGo(t, id)
+	if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no Chromium here: install it") {
+		t.Errorf("it failed with %s: %s", r.FailureCode, r.FailureDetail)
+	}
+	if after := r.StatusSince.Sub(began); after < dispatch.DefaultTimeouts().Launch {
+		t.Errorf("it failed after %s", after)
+	}
+	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(w.told(t, id), want) {
+		t.Errorf("told: %v, want %v", w.told(t, id), want)
+	}
+}
+
+// TestLaunchAfterFailures: it is not too late for the launcher to recover.
+func TestLaunchAfterFailures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.bots.fail(errors.New("no room"))
+	w.run(t)
+	id := w.create(t, time.Time{})
+	r := w.until(t, id, "tried", func(r store.Record) bool { return r.LaunchFailures == 1 })
+	w.bots.fail(nil)
+	w.at(r.WakeAt)
+	if r := w.untilStarted(t, id, 0); r.Attempts != 1 {
+		t.Errorf("the job: %+v", r)
+	}
+}
+
+// TestLostBot: a bot that is no longer heard is ended before the next one is
+// sent, with a token of its own; after the last one the job fails.
+func TestLostBot(t *testing.T) {
+	t.Parallel()
+	timeouts := dispatch.DefaultTimeouts()
+	timeouts.MaxAttempts = 2
+	w := newWorld(t)
+	w.run(t, func(s *dispatch.Settings) { s.Timeouts = timeouts })
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	w.tell(t, id, 0, job.BotInMeeting, "")
+	if _, err := w.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
+		t.Fatal(err)
+	}
+	w.at(w.clock.Now().Add(timeouts.Silence))
+	r := w.untilStarted(t, id, 1)
+	if r.Status != job.Dispatching || r.Attempts != 2 || !r.HeartbeatAt.IsZero() {
+		t.Errorf("the next attempt: %+v", r)
+	}
+	launches := w.bots.launches(id)
+	if len(launches) != 2 || launches[1].Attempt != 1 || launches[1].Token != ingest.Token(signingKey, id.String(), 1) || launches[1].Token == launches[0].Token {
+		t.Fatalf("launches: %+v", launches)
+	}
+
+	w.at(w.clock.Now().Add(timeouts.FirstSign)) // never heard at all
+	if r := w.untilLetGo(t, id); r.Status != job.Failed || r.FailureCode != job.DispatchTimeout {
+		t.Errorf("in the end: %+v", r.State)
+	}
+	if done := w.bots.done(); !slices.Equal(done[:4], []string{"launch 0", "stop 0", "launch 1", "stop 1"}) {
+		t.Errorf("done: %v", done)
+	}
+}
+
+// TestExitedBot: nobody waits for a bot that is known to have ended.
+func TestExitedBot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d, _ := w.run(t)
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	w.bots.end(id, 0)
+	d.BotExited(t.Context(), id)
+	w.untilStarted(t, id, 1)
+}
+
+// TestBotIsHeard: an event of the bot puts off the moment at which it counts
+// as lost.
+func TestBotIsHeard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	timeouts := dispatch.DefaultTimeouts()
+	w.run(t)
+	id := w.create(t, time.Time{})
+	started := w.untilStarted(t, id, 0)
+	w.clock.set(started.LaunchedAt.Add(timeouts.FirstSign - time.Second))
+	w.tell(t, id, 0, job.BotJoined, "")
+	w.at(started.LaunchedAt.Add(timeouts.FirstSign + 20*time.Second))
+	r := w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Silence)) {
+		t.Errorf("it is in attempt %d and looked at %s after it was heard", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
+	}
+}
+
+// TestSalvage: what a lost bot has saved becomes a partial recording.
+func TestSalvage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d, _ := w.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	w.tell(t, id, 0, job.BotRecordingStarted, "")
+	w.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
+	w.bots.end(id, 0)
+	d.BotExited(t.Context(), id)
+	r := w.untilLetGo(t, id)
+	if r.Status != job.Completed || r.ManifestURI != w.jobs.ManifestURI(id) {
+		t.Fatalf("the job: %+v", r.State)
+	}
+	want := []string{"dispatching", "recording_started", "finalizing", "post_processing", "media_uploading", "completed", "job.finalized"}
+	if told := w.told(t, id); !slices.Equal(told, want) {
+		t.Errorf("told: %v, want %v", told, want)
+	}
+	m := w.manifest(t, id)
+	if !m.Partial || m.End.Reason != "bot_lost" || len(m.Media) != 1 || m.Media[0].DurationMs < 900 {
+		t.Errorf("the manifest: %+v", m)
+	}
+	if left := w.uploads(t, id); left != 0 {
+		t.Errorf("%d uploads were left", left)
+	}
+}
+
+// TestSecondBotComesTooLate: the meeting is over when the second bot comes; what
+// the first one recorded is kept.
+func TestSecondBotComesTooLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d, _ := w.run(t)
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	w.tell(t, id, 0, job.BotRecordingStarted, "")
+	w.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
+	w.bots.end(id, 0)
+	d.BotExited(t.Context(), id)
+	w.untilStarted(t, id, 1)
+	w.tell(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
+	r := w.untilLetGo(t, id)
+	if r.Status != job.Completed || !w.manifest(t, id).Partial {
+		t.Errorf("the job: %+v", r.State)
+	}
+}
+
+// TestNothingUsable: of a lost bot whose uploads turn out to be no recording
+// nothing is left but the failure.
+func TestNothingUsable(t *testing.T) {
+	t.Parallel()
+	recorded(t) // finding out takes ffmpeg
+	w := newWorld(t)
+	d, _ := w.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
+	for _, cancelled := range []bool{false, true} {
+		id := w.create(t, time.Time{})
+		w.untilStarted(t, id, 0)
+		w.tell(t, id, 0, job.BotRecordingStarted, "")
+		w.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("no MP4"))
+		want := job.Failed
+		if cancelled {
+			want = job.Cancelled
+			if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.bots.end(id, 0)
+		d.BotExited(t.Context(), id)
+		if r := w.untilLetGo(t, id); r.Status != want || r.ManifestURI != "" || !cancelled && r.FailureCode != job.NetworkLoss {
+			t.Errorf("cancelled %v: %+v", cancelled, r.State)
+		}
+	}
+}
+
+// brokenStorage is of recordings that cannot be put together.
+type brokenStorage struct{ *dispatch.FinishedRecordings }
+
+func (brokenStorage) Salvage(context.Context, store.Record, string, func(dispatch.Stage) error) error {
+	return errors.New("the disk is full")
+}
+
+// TestSalvageThatFails is tried again, and not for ever; what was saved stays.
+func TestSalvageThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d, _ := w.run(t, func(s *dispatch.Settings) {
+		s.Timeouts.MaxAttempts = 1
+		s.Recordings = brokenStorage{w.recordings}
+	})
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	w.tell(t, id, 0, job.BotRecordingStarted, "")
+	w.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
+	w.bots.end(id, 0)
+	d.BotExited(t.Context(), id)
+	held := func(r store.Record) bool { return r.Status == job.Finalizing }
+	first := w.whileHeld(t, id, held)
+	w.at(first.WakeAt) // the lease has run out
+	again := w.whileHeld(t, id, func(r store.Record) bool { return r.WakeAt.After(first.WakeAt) })
+	w.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
+	r := w.untilLetGo(t, id)
+	if r.Status != job.Failed || r.FailureCode != job.InternalError || strings.Contains(r.FailureDetail, "disk") {
+		t.Errorf("in the end: %+v", r.State)
+	}
+	if left := w.uploads(t, id); left != 1 {
+		t.Errorf("%d uploads were left", left)
+	}
+}
+
+// whileHeld waits until the job is as wanted, held or not.
+func (w *world) whileHeld(t *testing.T, id uuid.UUID, wanted func(store.Record) bool) store.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if r := w.record(t, id); wanted(r) {
+			return r
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("the job is %+v", w.record(t, id))
+		}
+	}
+}
+
+// TestCancelledJob: its bot gets the time to leave, and then nothing of it is
+// left.
+func TestCancelledJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d, _ := w.run(t)
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	w.tell(t, id, 0, job.BotEnteringLobby, "")
+	w.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
+	if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+		t.Fatal(err)
+	}
+	w.at(w.record(t, id).WakeAt)
+	w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	if done := w.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
+		t.Errorf("the bot was given no time: %v", done)
+	}
+	w.bots.end(id, 0)
+	d.BotExited(t.Context(), id)
+	if r := w.untilLetGo(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
+		t.Errorf("the job: %+v", r.State)
+	}
+	if left := w.uploads(t, id); left != 0 {
+		t.Errorf("%d uploads were left", left)
+	}
+}
+
+// TestCancelledBeforeItsTime: nothing is launched any more.
+func TestCancelledBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t)
+	joinAt := w.clock.Now().Add(time.Minute)
+	id := w.create(t, joinAt)
+	if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.set(joinAt)
+	w.untilStarted(t, w.create(t, time.Time{}), 0)
+	if r := w.record(t, id); r.Status != job.Cancelled || r.Attempts != 0 || len(w.bots.launches(id)) != 0 {
+		t.Errorf("the job: %+v", r.State)
+	}
+}
+
+// TestCompletedJob: its bot ends by itself; one that does not is ended.
+func TestCompletedJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d, _ := w.run(t)
+	for _, stays := range []bool{false, true} {
+		id := w.create(t, time.Time{})
+		w.untilStarted(t, id, 0)
+		w.tell(t, id, 0, job.ManifestFinalized, "")
+		r := w.until(t, id, "watched", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+		if stays {
+			w.at(r.WakeAt)
+		} else {
+			w.bots.end(id, 0)
+			d.BotExited(t.Context(), id)
+		}
+		w.untilLetGo(t, id)
+		if state := w.bots.State(id, 0); state != launch.Gone {
+			t.Errorf("the bot is %s (stays %v)", state, stays)
+		}
+	}
+}
+
+// TestTwoDispatchers never handle the same job.
+func TestTwoDispatchers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t)
+	w.run(t)
+	const many = 60
+	var ids []uuid.UUID
+	for range many {
+		ids = append(ids, w.create(t, time.Time{}))
+	}
+	for _, id := range ids {
+		w.untilStarted(t, id, 0)
+	}
+	for _, id := range ids {
+		if launches := w.bots.launches(id); len(launches) != 1 {
+			t.Errorf("%d launches of one job", len(launches))
+		}
+	}
+}
+
+// TestDispatcherDies in the middle of a launch: another one goes on with the
+// same attempt, at once when it is alone on its database, else when the lease
+// has run out.
+func TestDispatcherDies(t *testing.T) {
+	t.Parallel()
+	for name, sole := range map[string]bool{"sole": true, "one of several": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			release := w.bots.block()
+			_, stop := w.run(t)
+			id := w.create(t, time.Time{})
+			<-w.bots.entered
+			stop()
+			left := w.record(t, id)
+			if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
+				t.Fatalf("it left: %+v", left)
+			}
+			close(release)
+			w.run(t, func(s *dispatch.Settings) { s.Sole = sole })
+			if !sole {
+				w.untilStarted(t, w.create(t, time.Time{}), 0)
+				if launches := w.bots.launches(id); len(launches) != 0 {
+					t.Error("the other one did not wait for the lease")
+				}
+				w.at(left.WakeAt)
+			}
+			if r := w.untilStarted(t, id, 0); r.Attempts != 1 || len(w.bots.launches(id)) != 1 {
+				t.Errorf("the job: %+v", r)
+			}
+		})
+	}
+}
+
+// TestLostLease: a dispatcher whose lease ran out in the middle of a step does
+// not touch the job any more.
+func TestLostLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.bots.block()
+	log := &lines{found: make(chan struct{}), text: `"step":"begin"`}
+	w.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
+	id := w.create(t, time.Time{})
+	<-w.bots.entered
+	var taken []store.Record
+	err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
+		taken, err = q.ClaimJobs(t.Context(), w.record(t, id).WakeAt, 1, time.Hour)
+		return err
+	})
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("take the lease: %v (%v)", taken, err)
+	}
+	close(release)
+	<-log.found // it has done its step
+	if r := w.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
+		t.Errorf("the job: %+v", r)
+	}
+}
+
+// lines closes found when a text was logged.
+type lines struct {
+	once  sync.Once
+	found chan struct{}
+	text  string
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), l.text) {
+		l.once.Do(func() { close(l.found) })
+	}
+	return len(line), nil
+}
+
+// TestDispatcherDiesAfterTheLaunch: the bot that runs is adopted, and no second
+// one is started.
+func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.bots.block()
+	_, stop := w.run(t)
+	id := w.create(t, time.Time{})
+	<-w.bots.entered
+	stop()
+	w.bots.mu.Lock()
+	w.bots.states[key(id, 0)] = launch.Running // it was, and nobody wrote it down
+	w.bots.mu.Unlock()
+	w.run(t, func(s *dispatch.Settings) { s.Sole = true })
+	if r := w.untilStarted(t, id, 0); r.Attempts != 1 || len(w.bots.launches(id)) != 0 {
+		t.Errorf("the job: %+v", r)
+	}
+}
+
+// TestBotByHand: with the manual launcher a bot may come before its time; it is
+// watched like any other.
+func TestBotByHand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	timeouts := dispatch.DefaultTimeouts().ByHand()
+	w.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = launch.Manual{}, timeouts })
+	id := w.create(t, w.clock.Now().Add(time.Hour))
+	w.tell(t, id, 0, job.BotRecordingStarted, "")
+	w.at(w.record(t, id).WakeAt)
+	r := w.until(t, id, "watched", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Silence)) {
+		t.Errorf("the job: %+v", r)
+	}
+}

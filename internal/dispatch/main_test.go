@@ -1,0 +1,399 @@
+package dispatch_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/dispatch"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+	"standin/internal/store"
+)
+
+// signingKey is of these tests' ingest tokens.
+var signingKey = []byte("a key for tests")
+
+// patience is how long these tests wait for what should come at once.
+const patience = 20 * time.Second
+
+// clock is a clock that the test sets.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.After(c.now) {
+		c.now = now
+	}
+}
+
+// bots is a launcher whose bots do nothing: the test says what becomes of
+// them.
+type bots struct {
+	mu      sync.Mutex
+	states  map[string]launch.State
+	begun   []launch.Assignment
+	history []string // what was done, in order
+	failure error    // of launches
+	blocked chan struct{}
+	entered chan struct{}
+}
+
+func newBots() *bots {
+	return &bots{states: make(map[string]launch.State), entered: make(chan struct{}, 1000)}
+}
+
+func key(jobID uuid.UUID, attempt int) string { return fmt.Sprintf("%s/%d", jobID, attempt) }
+
+// Launch implements launch.Launcher.
+func (b *bots) Launch(ctx context.Context, a launch.Assignment) error {
+	b.mu.Lock()
+	blocked, failure := b.blocked, b.failure
+	b.mu.Unlock()
+	b.entered <- struct{}{}
+	if blocked != nil {
+		select {
+		case <-blocked:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if failure != nil {
+		return failure
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.states[key(a.JobID, a.Attempt)] = launch.Running
+	b.begun = append(b.begun, a)
+	b.history = append(b.history, fmt.Sprintf("launch %d", a.Attempt))
+	return nil
+}
+
+// State implements launch.Launcher.
+func (b *bots) State(jobID uuid.UUID, attempt int) launch.State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state, known := b.states[key(jobID, attempt)]; known {
+		return state
+	}
+	return launch.NotStarted
+}
+
+// Stop implements launch.Launcher.
+func (b *bots) Stop(_ context.Context, jobID uuid.UUID, attempt int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.history = append(b.history, fmt.Sprintf("stop %d", attempt))
+	if b.states[key(jobID, attempt)] == launch.Running {
+		b.states[key(jobID, attempt)] = launch.Gone
+	}
+	return nil
+}
+
+// end is a bot that ends by itself.
+func (b *bots) end(jobID uuid.UUID, attempt int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.states[key(jobID, attempt)] = launch.Gone
+}
+
+func (b *bots) fail(failure error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failure = failure
+}
+
+// block holds launches until the channel it returns is closed.
+func (b *bots) block() chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.blocked = make(chan struct{})
+	return b.blocked
+}
+
+// launches are the assignments of a job's bots so far.
+func (b *bots) launches(jobID uuid.UUID) []launch.Assignment {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var of []launch.Assignment
+	for _, a := range b.begun {
+		if a.JobID == jobID {
+			of = append(of, a)
+		}
+	}
+	return of
+}
+
+func (b *bots) done() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.history)
+}
+
+// world is a database, storage and launcher for dispatchers to work on.
+type world struct {
+	clock      *clock
+	store      *store.Store
+	storage    *recording.Storage
+	bots       *bots
+	recordings *dispatch.FinishedRecordings
+	jobs       *lifecycle.Service
+	caller     account.Caller
+
+	mu          sync.Mutex
+	dispatchers []*dispatch.Dispatcher
+}
+
+// newWorld returns a world on a real database and real storage.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
+	w.recordings = &dispatch.FinishedRecordings{Store: s, Finisher: &recording.Finisher{
+		Storage: storage, BaseURL: "https://standin.test", TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	}}
+	w.jobs = lifecycle.New(lifecycle.Settings{
+		Store: s, Manifests: w.recordings, BaseURL: "https://standin.test", Now: w.clock.Now,
+		WakeJobs: w.wake, WakeHooks: func() {},
+	})
+	consumer, err := s.EnsureConsumer(t.Context(), account.Consumer{
+		ID: uuid.New(), Name: "ada", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: w.clock.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.caller = account.Caller{ConsumerID: consumer.ID, Mode: job.Live}
+	return w
+}
+
+// wake makes all dispatchers look.
+func (w *world) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range w.dispatchers {
+		d.Wake()
+	}
+}
+
+// at sets the clock and makes all dispatchers look.
+func (w *world) at(now time.Time) {
+	w.clock.set(now)
+	w.wake()
+}
+
+// run starts a dispatcher, and returns it with what stops it.
+func (w *world) run(t *testing.T, change ...func(*dispatch.Settings)) (d *dispatch.Dispatcher, stop func()) {
+	t.Helper()
+	settings := dispatch.Settings{
+		Store: w.store, Jobs: w.jobs, Launcher: w.bots, Recordings: w.recordings, SigningKey: signingKey,
+		ServiceURL: "http://127.0.0.1:1", AllowedHosts: []string{"meet.test"}, Timeouts: dispatch.DefaultTimeouts(),
+		Now: w.clock.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	for _, fn := range change {
+		fn(&settings)
+	}
+	d = dispatch.New(settings)
+	w.mu.Lock()
+	w.dispatchers = append(w.dispatchers, d)
+	w.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := d.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return d, stop
+}
+
+// create makes a job that is due at a time; zero is now.
+func (w *world) create(t *testing.T, joinAt time.Time) uuid.UUID {
+	t.Helper()
+	j, _, err := w.jobs.Create(t.Context(), w.caller, lifecycle.NewJob{
+		ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: joinAt,
+		DisplayName: "Ada's stand-in", Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),
+		Webhooks: job.Webhooks{OnStatusChange: "https://hooks.test/s", OnFinalize: "https://hooks.test/f"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.ID
+}
+
+// record is the job as it is kept.
+func (w *world) record(t *testing.T, id uuid.UUID) store.Record {
+	t.Helper()
+	r, err := w.store.Job(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// until waits until the job is as wanted and nobody holds it, and returns it.
+func (w *world) until(t *testing.T, id uuid.UUID, what string, wanted func(store.Record) bool) store.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		r := w.record(t, id)
+		if r.Lease == "" && wanted(r) {
+			return r
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("the job never was %s; it is %+v", what, r)
+		}
+	}
+}
+
+// untilStarted waits until the bot of an attempt was started.
+func (w *world) untilStarted(t *testing.T, id uuid.UUID, attempt int) store.Record {
+	t.Helper()
+	return w.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r store.Record) bool {
+		return r.Attempt == attempt && !r.LaunchedAt.IsZero()
+	})
+}
+
+// untilLetGo waits until nobody looks at the job any more.
+func (w *world) untilLetGo(t *testing.T, id uuid.UUID) store.Record {
+	t.Helper()
+	return w.until(t, id, "let go", func(r store.Record) bool { return r.WakeAt.IsZero() })
+}
+
+// tell has an attempt's bot tell of something.
+func (w *world) tell(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
+	t.Helper()
+	answer, err := w.jobs.Ingest(t.Context(), ingest.Event{
+		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: w.clock.Now(), Data: json.RawMessage(data),
+	})
+	if err != nil || !answer.Applied {
+		t.Fatalf("%s: %+v (%v)", kind, answer, err)
+	}
+}
+
+// upload stores what a bot uploads.
+func (w *world) upload(t *testing.T, id uuid.UUID, attempt int, name string, content []byte) {
+	t.Helper()
+	sum := sha256.Sum256(content)
+	_, err := w.storage.PutUpload(t.Context(), id, attempt, name, bytes.NewReader(content), hex.EncodeToString(sum[:]), 1<<24)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// uploads is how many files the bots of a job have left in storage.
+func (w *world) uploads(t *testing.T, id uuid.UUID) int {
+	t.Helper()
+	attempts, err := w.storage.Uploads(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for _, attempt := range attempts {
+		files += len(attempt.Files)
+	}
+	return files
+}
+
+// manifest is the job's manifest as it is stored.
+func (w *world) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
+	t.Helper()
+	text, err := w.storage.Manifest(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m recording.Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// told lists the status changes that the job's receiver is told, and its end.
+func (w *world) told(t *testing.T, id uuid.UUID) []string {
+	t.Helper()
+	deliveries, err := w.store.DeliveriesOfJob(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, d := range deliveries {
+		var data struct{ To string }
+		if err := json.Unmarshal(d.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		if data.To == "" {
+			data.To = d.Event
+		}
+		all = append(all, data.To)
+	}
+	return all
+}
+
+// recorded makes a second of recording, as a bot's browser would.
+func recorded(t *testing.T) []byte {
+	t.Helper()
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("ffmpeg is not installed")
+		}
+		t.Skip("ffmpeg is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x90:rate=15", "-f", "lavfi", "-i", "sine",
+		"-t", "1", "-c:v", "libx264", "-preset", "ultrafast", "-g", "5", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "pipe:1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, io.Discard
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("make a recording: %v", err)
+	}
+	return out.Bytes()
+}

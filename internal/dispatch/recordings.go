@@ -1,0 +1,146 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/store"
+)
+
+// FinishedRecordings ties the finishing of recordings to the jobs that they
+// belong to: it adds what the service knows of a job to what its bots
+// uploaded.
+type FinishedRecordings struct {
+	Store    *store.Store
+	Finisher *recording.Finisher
+
+	turns turns
+}
+
+// FromBot makes and stores the manifest of a job whose bot says that the
+// recording is complete (lifecycle.Manifests).
+func (f *FinishedRecordings) FromBot(ctx context.Context, r store.Record) error {
+	defer f.turns.take(r.ID)()
+	facts, err := f.facts(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = f.Finisher.FromBot(ctx, facts, r.Attempt)
+	return err
+}
+
+// Saved implements Recordings.
+func (f *FinishedRecordings) Saved(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	return f.Finisher.HasMedia(ctx, jobID)
+}
+
+// Salvage implements Recordings.
+func (f *FinishedRecordings) Salvage(ctx context.Context, r store.Record, detail string, progress func(Stage) error) error {
+	defer f.turns.take(r.ID)()
+	facts, err := f.facts(ctx, r)
+	if err != nil {
+		return err
+	}
+	facts.EndDetail = detail
+	var told Stage
+	var failed error
+	tell := func(stage recording.Stage, _, _ int64) {
+		now := Packing
+		if stage == recording.Storing {
+			now = Storing
+		}
+		if now != told && failed == nil {
+			told, failed = now, progress(now)
+		}
+	}
+	_, err = f.Finisher.FromUploads(ctx, facts, endReason(r), tell)
+	if nothing := new(recording.NothingSavedError); errors.As(err, &nothing) {
+		return ErrNothingSaved
+	}
+	return errors.Join(err, failed)
+}
+
+// endReason is why a meeting ended for a bot that cannot say it any more.
+func endReason(r store.Record) string {
+	if r.Status == job.Cancelled {
+		return "cancelled"
+	}
+	return "bot_lost"
+}
+
+// Clean implements Recordings.
+func (f *FinishedRecordings) Clean(ctx context.Context, jobID uuid.UUID) error {
+	return f.Finisher.Storage.DeleteUploads(ctx, jobID)
+}
+
+// facts gathers what the service knows of a job for its manifest.
+func (f *FinishedRecordings) facts(ctx context.Context, r store.Record) (recording.Facts, error) {
+	entries, err := f.Store.Timeline(ctx, r.ID)
+	if err != nil {
+		return recording.Facts{}, fmt.Errorf("gather what is known of the job: %w", err)
+	}
+	requests, err := f.Store.CommandsOfKind(ctx, r.ID, ingest.RequestRecordingPermission)
+	if err != nil {
+		return recording.Facts{}, fmt.Errorf("gather what is known of the job: %w", err)
+	}
+	facts := recording.Facts{Job: r.Job, Consents: consents(requests, entries)}
+	for _, e := range entries {
+		if e.Source != store.FromBot {
+			continue
+		}
+		switch at := (recording.Instant{Time: e.EmittedAt}); e.Kind {
+		case job.BotJoined:
+			facts.Heard.JoinedAt = at
+		case job.BotInMeeting:
+			facts.Heard.AdmittedAt = at
+		case job.BotRecordingStarted:
+			if facts.Heard.RecordingStartedAt.IsZero() {
+				facts.Heard.RecordingStartedAt = at
+			}
+		case job.BotRecordingStopped:
+			facts.Heard.RecordingStoppedAt = at
+		case job.BotExited:
+			facts.Heard.LeftAt = at
+			data := ingest.ReadEventData(e.Data)
+			facts.EndReason, facts.EndDetail = data.EndReason, data.Detail
+		}
+	}
+	return facts, nil
+}
+
+// turns lets one goroutine at a time finish a job's recording.
+type turns struct {
+	mu    sync.Mutex
+	taken map[uuid.UUID]chan struct{}
+}
+
+// take waits for the job's turn and returns what ends it.
+func (t *turns) take(id uuid.UUID) (end func()) {
+	for {
+		t.mu.Lock()
+		if t.taken == nil {
+			t.taken = make(map[uuid.UUID]chan struct{})
+		}
+		running, busy := t.taken[id]
+		if !busy {
+			done := make(chan struct{})
+			t.taken[id] = done
+			t.mu.Unlock()
+			return func() {
+				t.mu.Lock()
+				delete(t.taken, id)
+				t.mu.Unlock()
+				close(done)
+			}
+		}
+		t.mu.Unlock()
+		<-running
+	}
+}

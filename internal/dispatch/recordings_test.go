@@ -1,0 +1,68 @@
+package dispatch_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/job"
+)
+
+// TestManifestFromWhatWasHeard: a bot that uploads no report gets a manifest of
+// what the service heard.
+func TestManifestFromWhatWasHeard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t)
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	began := w.clock.Now()
+	for i, step := range []struct {
+		kind job.Trigger
+		data string
+	}{
+		{job.BotJoined, ""}, {job.BotInMeeting, ""}, {job.BotRecordingStarted, ""}, {job.BotRecordingPaused, ""}, {job.BotRecordingStarted, ""},
+		{job.BotRecordingStopped, ""}, {job.BotExited, `{"endReason":"host_ended","detail":"The call ended."}`}, {job.ManifestFinalized, ""},
+	} {
+		w.clock.set(began.Add(time.Duration(i) * time.Second))
+		w.tell(t, id, 0, step.kind, step.data)
+	}
+	m := w.manifest(t, id)
+	for what, got := range map[string][2]time.Time{
+		"joined":            {m.Timeline.JoinedAt.Time, began},
+		"admitted":          {m.Timeline.AdmittedAt.Time, began.Add(time.Second)},
+		"recording started": {m.Timeline.RecordingStartedAt.Time, began.Add(2 * time.Second)},
+		"recording stopped": {m.Timeline.RecordingStoppedAt.Time, began.Add(5 * time.Second)},
+		"left":              {m.Timeline.LeftAt.Time, began.Add(6 * time.Second)},
+	} {
+		if !got[0].Equal(got[1]) {
+			t.Errorf("%s at %s, want %s", what, got[0], got[1])
+		}
+	}
+	if m.End.Reason != "host_ended" || m.End.Detail == nil || *m.End.Detail != "The call ended." {
+		t.Errorf("the end: %+v", m.End)
+	}
+}
+
+// TestOneFinishesAtATime: however many times a bot says at once that its
+// recording is complete, there is one manifest and one end.
+func TestOneFinishesAtATime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t)
+	id := w.create(t, time.Time{})
+	w.untilStarted(t, id, 0)
+	r := w.record(t, id)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if err := w.recordings.FromBot(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if m := w.manifest(t, id); m.JobID != id.String() {
+		t.Errorf("the manifest: %+v", m)
+	}
+}
