@@ -1,0 +1,242 @@
+package simulator_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+	"standin/internal/simulator"
+	"standin/internal/webhook"
+)
+
+// row is a line of the table of outcomes in docs/simulator.md.
+type row struct {
+	title         string
+	outcome       string
+	onBotDetected bool
+	states        []string
+	events        []string
+	failure       string
+	manifest      bool
+	partial       bool
+	end           string
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// words returns what stands in backticks.
+func words(cell string) []string {
+	var found []string
+	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// documented reads the table.
+func documented(t *testing.T) []row {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/simulator.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "| `simulate` | What happens |")
+	if !found {
+		t.Fatal("docs/simulator.md has no table of outcomes")
+	}
+	var rows []row
+	for _, line := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(line, "|")
+		if len(cells) != 8 {
+			break
+		}
+		r := row{
+			title:   strings.TrimSpace(cells[1]),
+			outcome: words(cells[1])[0], onBotDetected: strings.Contains(cells[1], "onBotDetected"),
+			states: words(cells[3]), events: words(cells[4]),
+			manifest: strings.TrimSpace(cells[6]) != "none", partial: strings.Contains(cells[6], "partial"),
+		}
+		if code := words(cells[5]); len(code) > 0 {
+			r.failure = code[0]
+		}
+		if reason := words(cells[6]); len(reason) > 0 {
+			r.end = reason[0]
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// The table has a row for each outcome, and the outcomes a name for each
+// failure code.
+func TestEveryOutcomeIsDocumented(t *testing.T) {
+	t.Parallel()
+	var listed []string
+	for _, r := range documented(t) {
+		if !slices.Contains(listed, r.outcome) {
+			listed = append(listed, r.outcome)
+		}
+	}
+	if !slices.Equal(listed, simulator.Outcomes()) {
+		t.Errorf("docs/simulator.md lists %v, the simulator knows %v", listed, simulator.Outcomes())
+	}
+	for _, code := range job.FailureCodes() {
+		if !slices.Contains(simulator.Outcomes(), string(code)) {
+			t.Errorf("no outcome is named after the failure code %s", code)
+		}
+	}
+}
+
+// The table tells the truth: a job for each row walks the real machine, and
+// real webhooks tell of it.
+func TestTheDocumentedTable(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, atOnce{}, nil)
+	description, err := api.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("rows", func(t *testing.T) {
+		for _, r := range documented(t) {
+			t.Run(r.title, func(t *testing.T) {
+				t.Parallel()
+				j := h.create(t, r.outcome, func(n *lifecycle.NewJob) { n.AutoLeave.OnBotDetected = r.onBotDetected })
+				received := h.receiver.until(t, j.ID, r.events[len(r.events)-1])
+				r.compareWebhooks(t, received)
+				ended := h.reached(t, j.ID, job.Status(r.states[len(r.states)-1]))
+				r.compareJob(t, ended)
+				if r.manifest {
+					r.compareManifest(t, h, description, ended)
+				}
+			})
+		}
+	})
+}
+
+// compareWebhooks holds the row against what the receiver got.
+func (r row) compareWebhooks(t *testing.T, received []message) {
+	t.Helper()
+	var states, events []string
+	status := job.Scheduled
+	for i, got := range received {
+		if got.Data.Sequence != i+1 {
+			t.Errorf("webhook %d has the sequence %d", i+1, got.Data.Sequence)
+		}
+		if got.Event != webhook.JobStatusChanged {
+			events = append(events, got.Event)
+			continue
+		}
+		if got.Data.From != status {
+			t.Errorf("a change from %s is told after one to %s", got.Data.From, status)
+		}
+		status = got.Data.To
+		states = append(states, string(status))
+	}
+	if !slices.Equal(states, r.states) {
+		t.Errorf("states:\n%v, documented are\n%v", states, r.states)
+	}
+	if !slices.Equal(events, r.events) {
+		t.Errorf("events: %v, documented are %v", events, r.events)
+	}
+	for _, got := range received {
+		r.compareEvent(t, got)
+	}
+}
+
+// compareEvent checks what an event says beyond its name.
+func (r row) compareEvent(t *testing.T, got message) {
+	t.Helper()
+	switch got.Event {
+	case webhook.JobFailed:
+		if string(got.Data.FailureCode) != r.failure || got.Data.FailureDetail == "" {
+			t.Errorf("job.failed says %q: %q", got.Data.FailureCode, got.Data.FailureDetail)
+		}
+	case webhook.BotPermissionResponse:
+		want := r.outcome == "permission_granted"
+		if got.Data.Granted == nil || *got.Data.Granted != want || got.Data.Detail == "" {
+			t.Errorf("the permission response is %+v, want granted %t", got.Data, want)
+		}
+	case webhook.BotCompetingDetected:
+		if got.Data.LeftMeeting == nil || *got.Data.LeftMeeting != r.onBotDetected || got.Data.DetectedBotName == "" {
+			t.Errorf("the competing bot event is %+v, want leftMeeting %t", got.Data, r.onBotDetected)
+		}
+	}
+}
+
+func (r row) compareJob(t *testing.T, ended job.Job) {
+	t.Helper()
+	if string(ended.FailureCode) != r.failure {
+		t.Errorf("the failure code is %q (%s), documented is %q", ended.FailureCode, ended.FailureDetail, r.failure)
+	}
+	if r.manifest != (ended.ManifestURI != "") {
+		t.Errorf("the manifest is %q, documented one: %t", ended.ManifestURI, r.manifest)
+	}
+}
+
+// compareManifest checks the manifest and the media it names.
+func (r row) compareManifest(t *testing.T, h *house, description *api.Description, ended job.Job) {
+	t.Helper()
+	text, err := h.storage.Manifest(t.Context(), ended.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := description.CheckManifest(text); err != nil {
+		t.Errorf("the manifest does not keep to its schema: %v", err)
+	}
+	var manifest recording.Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.End.Reason != r.end || manifest.Partial != r.partial {
+		t.Errorf("the manifest says partial %t, ended by %s; documented are %t and %s", manifest.Partial, manifest.End.Reason, r.partial, r.end)
+	}
+	if len(manifest.Media) != 1 || len(manifest.Participants) != 2 || len(manifest.Speech) == 0 || len(manifest.Gaps) != 0 {
+		t.Fatalf("media, people, speech or gaps are wrong: %s", text)
+	}
+	media := manifest.Media[0]
+	checkMedia(t, h, ended.ID, media)
+	if r.partial {
+		return // nobody saw the end of it
+	}
+	line := manifest.Timeline
+	length := line.RecordingStoppedAt.Sub(line.RecordingStartedAt.Time)
+	if difference := length - time.Duration(media.DurationMs)*time.Millisecond; difference.Abs() > 100*time.Millisecond {
+		t.Errorf("the manifest tells of a recording of %s, its file of %d ms", length, media.DurationMs)
+	}
+	for _, moment := range []recording.Instant{line.JoinedAt, line.AdmittedAt, line.RecordingStartedAt, line.RecordingStoppedAt, line.LeftAt} {
+		if moment.IsZero() {
+			t.Errorf("the timeline is not complete: %+v", line)
+		}
+	}
+}
+
+// checkMedia reads a media file and compares it with what is said of it.
+func checkMedia(t *testing.T, h *house, id uuid.UUID, media recording.Media) {
+	t.Helper()
+	content, size, _, err := h.storage.OpenMedia(t.Context(), id, media.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close() // read only
+	sum := sha256.New()
+	if _, err := io.Copy(sum, content); err != nil {
+		t.Fatal(err)
+	}
+	if size != media.Bytes || hex.EncodeToString(sum.Sum(nil)) != media.SHA256 {
+		t.Errorf("%s has %d bytes and another sum than the manifest says: %+v", media.Name, size, media)
+	}
+}

@@ -1,0 +1,325 @@
+package simulator_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+	"standin/internal/simulator"
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// untilOrdered is a meeting that does not end while a test watches it.
+func untilOrdered(more map[string]any) map[string]any {
+	simulate := map[string]any{"outcome": "slow_meeting", "seconds": 3600}
+	for key, value := range more {
+		simulate[key] = value
+	}
+	return simulate
+}
+
+func (h *house) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
+	t.Helper()
+	text, err := h.storage.Manifest(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest recording.Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	return manifest
+}
+
+// A simulated bot obeys every verb while it is in the meeting, and acknowledges
+// each.
+func TestCommandsAreObeyed(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, nil, nil)
+	j := h.create(t, untilOrdered(map[string]any{"permission": "denied"}))
+	h.reached(t, j.ID, job.RecordingStarted)
+	h.command(t, j.ID, ingest.PauseRecording)
+	h.reached(t, j.ID, job.RecordingPaused)
+	h.command(t, j.ID, ingest.PauseRecording) // is paused already: passed over
+	h.command(t, j.ID, ingest.ResumeRecording)
+	h.reached(t, j.ID, job.RecordingStarted)
+	h.command(t, j.ID, ingest.SendChatMessage)
+	h.command(t, j.ID, ingest.PinParticipant)
+	h.command(t, j.ID, ingest.RequestRecordingPermission)
+	response := h.receiver.until(t, j.ID, webhook.BotPermissionResponse)
+	if last := response[len(response)-1]; last.Data.Granted == nil || *last.Data.Granted {
+		t.Errorf("the host was to deny it, and said %+v", last.Data)
+	}
+	h.reached(t, j.ID, job.RecordingStarted)
+	h.command(t, j.ID, ingest.StopRecording)
+	h.reached(t, j.ID, job.RecordingStopped)
+	h.command(t, j.ID, ingest.LeaveCall)
+	h.reached(t, j.ID, job.Completed)
+
+	var states []job.Status
+	for _, got := range h.receiver.until(t, j.ID, webhook.JobFinalized) {
+		if got.Event == webhook.JobStatusChanged {
+			states = append(states, got.Data.To)
+		}
+	}
+	want := []job.Status{
+		job.Dispatching, job.Joining, job.InMeeting, job.RecordingStarted, job.RecordingPaused, job.RecordingStarted,
+		job.PermissionRequested, job.RecordingStarted, job.RecordingStopped, job.Finalizing, job.PostProcessing,
+		job.MediaUploading, job.Completed,
+	}
+	if !slices.Equal(states, want) {
+		t.Errorf("states: %v", states)
+	}
+	manifest := h.manifest(t, j.ID)
+	if manifest.End.Reason != "left_on_command" || manifest.Partial {
+		t.Errorf("the manifest says %+v, partial %t", manifest.End, manifest.Partial)
+	}
+	for _, gap := range manifest.Gaps {
+		if gap.Reason != recording.GapPaused {
+			t.Errorf("there is a gap of another reason than the pause: %+v", gap)
+		}
+	}
+}
+
+// A pause that is long enough to be told is a gap, and nothing is missing.
+func TestAPauseIsAGap(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, nil, nil)
+	j := h.create(t, untilOrdered(map[string]any{"speed": 100}))
+	h.reached(t, j.ID, job.RecordingStarted)
+	h.command(t, j.ID, ingest.PauseRecording)
+	h.reached(t, j.ID, job.RecordingPaused)
+	paused := time.Now()
+	eventually(t, "20 ms of pause, which at this speed are two seconds", func() bool { return time.Since(paused) > 20*time.Millisecond })
+	h.command(t, j.ID, ingest.ResumeRecording)
+	h.reached(t, j.ID, job.RecordingStarted)
+	h.command(t, j.ID, ingest.LeaveCall)
+	h.reached(t, j.ID, job.Completed)
+	manifest := h.manifest(t, j.ID)
+	if manifest.Partial || len(manifest.Gaps) != 1 || manifest.Gaps[0].Reason != recording.GapPaused {
+		t.Fatalf("partial %t, gaps %+v", manifest.Partial, manifest.Gaps)
+	}
+	whole := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time).Milliseconds()
+	gap := manifest.Gaps[0].EndMs - manifest.Gaps[0].StartMs
+	if kept := manifest.Media[0].DurationMs; gap < 1500 || max(whole-gap-kept, kept+gap-whole) > 150 {
+		t.Errorf("of %d ms, %d were paused and %d are in the file", whole, gap, kept)
+	}
+}
+
+// A cancelled job's bot leaves; what it recorded is kept, and the job stays
+// cancelled.
+func TestCancelledWhileRecording(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, nil, nil)
+	j := h.create(t, untilOrdered(nil))
+	h.reached(t, j.ID, job.RecordingStarted)
+	if err := h.jobs.Cancel(t.Context(), h.caller, j.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "manifest of the cancelled job", func() bool {
+		r, err := h.store.Job(t.Context(), j.ID)
+		return err == nil && r.ManifestURI != ""
+	})
+	h.reached(t, j.ID, job.Cancelled)
+	if manifest := h.manifest(t, j.ID); manifest.End.Reason != "left_on_command" || len(manifest.Media) != 1 {
+		t.Errorf("the manifest says %+v", manifest)
+	}
+}
+
+// Told to leave the lobby, the bot fails the job as a real one does.
+func TestLeavingTheLobby(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, nil, nil)
+	j := h.create(t, map[string]any{"outcome": "lobby_timeout", "seconds": 3600})
+	h.reached(t, j.ID, job.EnteringLobby)
+	h.command(t, j.ID, ingest.RequestRecordingPermission) // nobody is there to be asked
+	h.command(t, j.ID, ingest.PauseRecording)
+	h.queue(t, j.ID, ingest.LeaveCall)
+	if ended := h.reached(t, j.ID, job.Failed); ended.FailureCode != job.MeetingEnded {
+		t.Errorf("the job failed with %s: %s", ended.FailureCode, ended.FailureDetail)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, atOnce{}, nil)
+	t.Run("seconds", func(t *testing.T) {
+		t.Parallel()
+		j := h.create(t, map[string]any{"seconds": 65.4})
+		h.reached(t, j.ID, job.Completed)
+		manifest := h.manifest(t, j.ID)
+		if ms := manifest.Media[0].DurationMs; ms < 65400 || ms > 65700 {
+			t.Errorf("the recording lasts %d ms", ms)
+		}
+		checkMedia(t, h, j.ID, manifest.Media[0])
+	})
+	t.Run("afterMaxSeconds", func(t *testing.T) {
+		t.Parallel()
+		j := h.create(t, "slow_meeting", func(n *lifecycle.NewJob) { n.AutoLeave.AfterMaxSeconds = 3 })
+		h.reached(t, j.ID, job.Completed)
+		if manifest := h.manifest(t, j.ID); manifest.End.Reason != "max_duration" || manifest.Media[0].DurationMs > 3300 {
+			t.Errorf("ended by %s after %d ms", manifest.End.Reason, manifest.Media[0].DurationMs)
+		}
+	})
+	t.Run("nothing is simulated by name", func(t *testing.T) {
+		t.Parallel()
+		j := h.create(t, nil, func(n *lifecycle.NewJob) { n.Metadata = json.RawMessage(`{}`) })
+		h.reached(t, j.ID, job.Completed)
+	})
+}
+
+// A plain job comes to its end within the seconds that are promised.
+func TestAPlainJobTakesSeconds(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, nil, nil)
+	began := time.Now()
+	j := h.create(t, "success")
+	h.reached(t, j.ID, job.Completed)
+	if took := time.Since(began); took < 2*time.Second || took > 20*time.Second {
+		t.Errorf("a plain job took %s", took)
+	}
+	if manifest := h.manifest(t, j.ID); manifest.Timeline.LeftAt.After(time.Now().Add(time.Second)) {
+		t.Errorf("at plain speed the bot's clock runs ahead: %s", manifest.Timeline.LeftAt)
+	}
+}
+
+// A wish that cannot be fulfilled fails the job and says why.
+func TestUnfulfillableWishes(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, atOnce{}, nil)
+	for name, test := range map[string]struct {
+		simulate any
+		says     string
+	}{
+		"unknown outcome":     {"lobby_timeuot", "lobby_timeout"},
+		"very long outcome":   {strings.Repeat("x", 100_000), "…"},
+		"unknown in object":   {map[string]any{"outcome": "nope"}, "competing_bot"},
+		"unknown field":       {map[string]any{"secnds": 3}, "secnds"},
+		"wrong type":          {17, "name of an outcome"},
+		"list":                {[]string{"success"}, "name of an outcome"},
+		"too long":            {map[string]any{"seconds": 3601}, "from 0 to 3600"},
+		"negative":            {map[string]any{"seconds": -1}, "from 0 to 3600"},
+		"too fast":            {map[string]any{"speed": 101}, "from 1 to 100"},
+		"standing still":      {map[string]any{"speed": 0}, "from 1 to 100"},
+		"unknown permission":  {map[string]any{"permission": "maybe"}, "granted, denied or timeout"},
+		"outcome of no text":  {map[string]any{"outcome": 3}, "outcome"},
+		"outcome of no words": {"", "success"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := h.create(t, test.simulate)
+			ended := h.reached(t, j.ID, job.Failed)
+			if ended.FailureCode != job.InternalError || !strings.Contains(ended.FailureDetail, test.says) || len(ended.FailureDetail) > 1000 {
+				t.Errorf("failed with %s: %s", ended.FailureCode, ended.FailureDetail)
+			}
+		})
+	}
+}
+
+// What was sent twice or late stands on the timeline with the reason why it
+// did not count.
+func TestDuplicatesAndDisorderAreOnTheTimeline(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, atOnce{}, nil)
+	for outcome, want := range map[string]map[job.Reason]int{
+		"duplicate_events":  {"": 9, job.Duplicate: 9},
+		"disordered_events": {"": 7, job.OutOfOrder: 2},
+	} {
+		t.Run(outcome, func(t *testing.T) {
+			t.Parallel()
+			j := h.create(t, outcome)
+			h.reached(t, j.ID, job.Completed)
+			found := map[job.Reason]int{}
+			eventually(t, "all events of the bot", func() bool {
+				entries, err := h.store.Timeline(t.Context(), j.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				clear(found)
+				for _, entry := range entries {
+					if entry.Source == store.FromBot {
+						found[entry.Reason]++
+					}
+				}
+				return len(found) == len(want) && found[""] == want[""] && found[job.Duplicate] == want[job.Duplicate] &&
+					found[job.OutOfOrder] == want[job.OutOfOrder]
+			})
+		})
+	}
+}
+
+// unsteady is a service that fails now and then, as one with a busy database
+// does.
+type unsteady struct {
+	simulator.Service
+	calls atomic.Int64
+}
+
+var errBusy = errors.New("busy")
+
+func (u *unsteady) busy() bool { return u.calls.Add(1)%3 == 0 }
+
+func (u *unsteady) Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error) {
+	if u.busy() {
+		return ingest.EventAnswer{}, errBusy
+	}
+	return u.Service.Ingest(ctx, event)
+}
+
+func (u *unsteady) AdmitUpload(ctx context.Context, id uuid.UUID, attempt int) error {
+	if u.busy() {
+		return errBusy
+	}
+	return u.Service.AdmitUpload(ctx, id, attempt)
+}
+
+// A bot insists on what it has to say.
+func TestAnUnsteadyService(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.run(t, atOnce{}, func(s simulator.Service) simulator.Service { return &unsteady{Service: s} })
+	j := h.create(t, "lobby")
+	h.reached(t, j.ID, job.Completed)
+	if received := h.receiver.until(t, j.ID, webhook.JobFinalized); len(received) != 11 {
+		t.Errorf("%d webhooks came", len(received))
+	}
+}
+
+// Simulated bots end with the service; the next one's dispatcher begins
+// another attempt, and the job comes to its end.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	stop := h.run(t, nil, nil)
+	j := h.create(t, untilOrdered(nil))
+	h.reached(t, j.ID, job.RecordingStarted)
+	stop()
+	h.run(t, atOnce{}, nil)
+	ended := h.reached(t, j.ID, job.Completed)
+	if ended.Attempts != 2 {
+		t.Errorf("it took %d attempts", ended.Attempts)
+	}
+	if manifest := h.manifest(t, j.ID); manifest.End.Reason != "host_ended" || len(manifest.Media) != 1 {
+		t.Errorf("the manifest says %+v", manifest.End)
+	}
+}
