@@ -1,0 +1,381 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/account"
+	"standin/internal/account/device"
+	"standin/internal/host"
+	"standin/internal/httpapi"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/payment"
+	"standin/internal/recording"
+	"standin/internal/store"
+)
+
+var (
+	signingKey = []byte("a signing key for tests")
+	adasJob    = uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80")
+	bobsJob    = uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e81")
+	newAdaJob  = uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e82")
+	nobodysJob = uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e83")
+)
+
+const (
+	adasKey   = "standin_live_ada"
+	bobsKey   = "standin_live_bob"
+	brokenKey = "standin_live_broken" // the database is away when it is looked up
+	secret    = "the database's own words"
+
+	intakeSecret  = "the intake worker's secret"
+	adminSecret   = "the operator's secret"
+	paymentSecret = "whsec_payments"
+)
+
+// keyring knows the keys of Ada and Bob.
+type keyring map[string]account.Caller
+
+func (k keyring) Authenticate(_ context.Context, bearer string) (account.Caller, error) {
+	if bearer == brokenKey {
+		return account.Caller{}, errors.New(secret)
+	}
+	caller, ok := k[bearer]
+	if !ok {
+		return account.Caller{}, &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
+	}
+	return caller, nil
+}
+
+// shelf keeps jobs in memory, as the lifecycle would.
+type shelf struct {
+	mu      sync.Mutex
+	jobs    map[uuid.UUID]job.Job
+	last    lifecycle.NewJob
+	broken  error
+	panics  bool
+	beats   []ingest.Heartbeat
+	events  []ingest.Event
+	command chan ingest.Command
+	waiting chan struct{} // told when a heartbeat begins to wait
+}
+
+func (s *shelf) Create(_ context.Context, caller account.Caller, request lifecycle.NewJob) (job.Job, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.panics {
+		panic(secret)
+	}
+	if s.broken != nil {
+		return job.Job{}, false, s.broken
+	}
+	s.last = request
+	for _, j := range s.jobs {
+		if j.ConsumerID == caller.ConsumerID && j.ExternalID == request.ExternalID {
+			return j, true, nil
+		}
+	}
+	joinAt := request.JoinAt
+	if joinAt.IsZero() {
+		joinAt = time.Now()
+	}
+	j := job.Job{
+		ID: uuid.New(), ConsumerID: caller.ConsumerID, Mode: caller.Mode, ExternalID: request.ExternalID,
+		MeetingURL: request.MeetingURL, Platform: request.Platform, DisplayName: request.DisplayName,
+		JoinAt: joinAt, CreatedAt: time.Now(), Webhooks: request.Webhooks, Metadata: request.Metadata,
+		AutoLeave: request.AutoLeave, State: job.New(),
+	}
+	s.jobs[j.ID] = j
+	return j, false, nil
+}
+
+func (s *shelf) Job(_ context.Context, caller account.Caller, id uuid.UUID) (job.Job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return job.Job{}, s.broken
+	}
+	j, ok := s.jobs[id]
+	if !ok || j.ConsumerID != caller.ConsumerID {
+		return job.Job{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+	}
+	return j, nil
+}
+
+func (s *shelf) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	_, err := s.Job(ctx, caller, id)
+	return err
+}
+
+func (s *shelf) Jobs(_ context.Context, caller account.Caller, _ store.JobFilter, _ lifecycle.Page) ([]job.Job, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var own []job.Job
+	for _, j := range s.jobs {
+		if j.ConsumerID == caller.ConsumerID {
+			own = append(own, j)
+		}
+	}
+	return own, "", s.broken
+}
+
+func (s *shelf) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, _ lifecycle.Patch) (job.Job, error) {
+	return s.Job(ctx, caller, id)
+}
+
+func (s *shelf) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	_, err := s.Job(ctx, caller, id)
+	return err
+}
+
+func (s *shelf) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.jobs[id]; !ok {
+		return &job.Error{Code: job.InvalidInput, Message: "no such job", Path: []any{"jobId"}}
+	}
+	return s.broken
+}
+
+func (s *shelf) Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error) {
+	if err := s.AdmitUpload(ctx, uuid.MustParse(event.JobID), event.Attempt); err != nil {
+		return ingest.EventAnswer{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, event)
+	return ingest.EventAnswer{OK: true, Applied: true, Status: job.Joining}, nil
+}
+
+func (s *shelf) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatAnswer, error) {
+	if err := s.AdmitUpload(ctx, uuid.MustParse(beat.JobID), beat.Attempt); err != nil {
+		return ingest.HeartbeatAnswer{}, err
+	}
+	s.mu.Lock()
+	s.beats = append(s.beats, beat)
+	s.mu.Unlock()
+	answer := ingest.HeartbeatAnswer{OK: true, Status: job.InMeeting, NextSeconds: 5}
+	if wait == 0 {
+		return answer, nil
+	}
+	select {
+	case s.waiting <- struct{}{}:
+	default:
+	}
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	select {
+	case command, ok := <-s.command:
+		if ok { // else closed by a test that does not want to wait
+			answer.Commands = []ingest.Command{command}
+		}
+	case <-over.C:
+	case <-ctx.Done():
+		return ingest.HeartbeatAnswer{}, fmt.Errorf("wait for commands: %w", ctx.Err())
+	}
+	return answer, nil
+}
+
+// storage is the real one, in a folder; it signs addresses when told to.
+type storage struct {
+	*recording.Storage
+	signed string
+}
+
+func (s *storage) SignedURL(ctx context.Context, id uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
+	if s.signed != "" {
+		return s.signed + name, true, nil
+	}
+	return s.Storage.SignedURL(ctx, id, name, expiry)
+}
+
+// surface is an API, served over a loopback connection. Its jobs are on a shelf
+// unless a test takes the real ones; what else it calls is real.
+type surface struct {
+	t           testing.TB
+	description *api.Description
+	shelf       *shelf
+	store       *store.Store
+	jobs        *lifecycle.Service
+	flows       *device.Flows
+	ada, bob    account.Caller
+	clients     atomic.Uint32 // that fuzzing has made up
+	storage     *storage
+	log         *logText
+	api         *httpapi.API
+	http        *http.Server
+	url         string
+}
+
+// logText is a log that can be read while it is written.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// newSurface serves an API until the test ends.
+func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
+	t.Helper()
+	description, err := api.Load()
+	if err != nil {
+		t.Fatalf("load the description: %v", err)
+	}
+	files, err := recording.OpenStorage(t.Context(), "file://"+t.TempDir())
+	if err != nil {
+		t.Fatalf("open storage: %v", err)
+	}
+	database, err := store.Open(t.Context(), t.TempDir()+"/standin.db")
+	if err != nil {
+		t.Fatalf("open the database: %v", err)
+	}
+	keys := &account.Keys{Store: database, Now: time.Now}
+	ada, bob := newCaller(t, keys, "ada"), newCaller(t, keys, "bob")
+	s := &surface{
+		t: t, description: description, store: database, ada: ada, bob: bob, storage: &storage{Storage: files}, log: &logText{},
+		shelf: &shelf{
+			jobs: map[uuid.UUID]job.Job{
+				adasJob: {
+					ID: adasJob, ConsumerID: ada.ConsumerID, ExternalID: "done", MeetingURL: "https://meet.google.com/abc-defg-hij",
+					Platform: job.Meet, Metadata: []byte(`{"a":1}`), AutoLeave: job.DefaultAutoLeave(),
+					JoinAt: time.UnixMilli(0), CreatedAt: time.UnixMilli(0),
+					State: job.State{Status: job.Completed, Attempts: 1, ManifestURI: "https://standin.example.com/m"},
+				},
+				newAdaJob: {ID: newAdaJob, ConsumerID: ada.ConsumerID, ExternalID: "new", Metadata: []byte(`{}`), State: job.New()},
+				bobsJob:   {ID: bobsJob, ConsumerID: bob.ConsumerID, ExternalID: "bobs", Metadata: []byte(`{}`), State: job.New()},
+			},
+			command: make(chan ingest.Command, 1),
+			waiting: make(chan struct{}, 1),
+		},
+	}
+	s.jobs = lifecycle.New(lifecycle.Settings{
+		Store: database, Recordings: files, BaseURL: "https://standin.example.com", Now: time.Now,
+		WakeJobs: func() {}, WakeHooks: func() {},
+	})
+	s.flows = device.New(device.Settings{
+		Store: database, BaseURL: "https://standin.example.com", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	settings := httpapi.Settings{
+		Description:  description,
+		Keys:         keyring{adasKey: ada, bobsKey: bob},
+		Jobs:         s.shelf,
+		Controls:     s.jobs,
+		History:      s.jobs,
+		Bots:         s.shelf,
+		Recordings:   s.storage,
+		Invites:      &lifecycle.Intake{Jobs: s.jobs, Plans: database},
+		Logins:       s.flows,
+		Payments:     &payment.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
+		Machine:      host.NewReader(t.TempDir()),
+		JobCounts:    database,
+		SigningKey:   signingKey,
+		IntakeSecret: intakeSecret,
+		AdminSecret:  adminSecret,
+		Log:          slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if change != nil {
+		change(&settings)
+	}
+	if s.api, err = httpapi.New(settings); err != nil {
+		t.Fatalf("make the API: %v", err)
+	}
+	s.http = httpapi.NewServer(s.api)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = s.http
+	server.Start()
+	s.url = server.URL
+	t.Cleanup(func() {
+		s.api.Drain()
+		server.Close()
+		if err := errors.Join(files.Close(), database.Close()); err != nil {
+			t.Errorf("close storage and database: %v", err)
+		}
+	})
+	return s
+}
+
+// newCaller makes a consumer in the database, and tells who calls with a key
+// of the consumer's.
+func newCaller(t testing.TB, keys *account.Keys, name string) account.Caller {
+	t.Helper()
+	key, _, err := keys.Issue(t.Context(), name, "", job.Live)
+	if err != nil {
+		t.Fatalf("make the consumer %s: %v", name, err)
+	}
+	return account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: job.Live}
+}
+
+// realJobs has a surface serve jobs from its database.
+func realJobs(settings *httpapi.Settings) { settings.Jobs = settings.Controls.(*lifecycle.Service) }
+
+// request is what a test sends; answer is what came back.
+type request struct {
+	method, path string
+	bearer       string
+	header       map[string]string
+	body         string
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request and reads the whole answer; redirects are not followed.
+func (s *surface) send(t testing.TB, r request) answer {
+	t.Helper()
+	sent, err := http.NewRequestWithContext(t.Context(), r.method, s.url+r.path, strings.NewReader(r.body))
+	if err != nil {
+		t.Fatalf("make the request: %v", err)
+	}
+	if r.bearer != "" {
+		sent.Header.Set("Authorization", "Bearer "+r.bearer)
+	}
+	for name, value := range r.header {
+		sent.Header.Set(name, value)
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	got, err := client.Do(sent)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	defer got.Body.Close() // read only
+	body, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatalf("%s %s: read the answer: %v", r.method, r.path, err)
+	}
+	return answer{got.StatusCode, got.Header, string(body)}
+}
+
+func token(id uuid.UUID, attempt int) string { return ingest.Token(signingKey, id.String(), attempt) }

@@ -1,0 +1,93 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/recording"
+)
+
+// patience is how long tests wait for what must happen.
+const patience = 10 * time.Second
+
+// eventually polls until a condition holds, and returns what it saw.
+func eventually[T any](t testing.TB, what string, look func() (T, bool)) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		seen, ok := look()
+		if ok {
+			return seen
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("there never was %s; last seen: %v", what, seen)
+		}
+	}
+}
+
+// decodeLines reads a log in JSON.
+func decodeLines(t testing.TB, text string) []map[string]any {
+	t.Helper()
+	var lines []map[string]any
+	scanner := bufio.NewScanner(strings.NewReader(text))
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		var line map[string]any
+		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+			t.Fatalf("read the log line %s: %v", scanner.Text(), err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// checksum is the header of an upload.
+func checksum(text string) map[string]string {
+	return map[string]string{ingest.ChecksumHeader: sumOf(text)}
+}
+
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// keepRecording puts a recording of Ada's job into storage: a video that is
+// there and one that is only in the manifest.
+func (s *surface) keepRecording(video string) {
+	s.t.Helper()
+	if _, err := s.storage.PutMedia(s.t.Context(), adasJob, "recording.mp4", strings.NewReader(video), sumOf(video)); err != nil {
+		s.t.Fatalf("keep the video: %v", err)
+	}
+	file := func(name string) recording.Media {
+		return recording.Media{
+			File: recording.File{
+				Name: name, Kind: recording.Video, ContentType: "video/mp4", SHA256: sumOf(video), Bytes: int64(len(video)),
+			},
+			URI: "https://standin.example.com/api/v1/jobs/" + adasJob.String() + "/media/" + name,
+		}
+	}
+	manifest := recording.Manifest{
+		SchemaVersion: 1, JobID: adasJob.String(), ExternalID: "done", Platform: "meet",
+		MeetingURL: "https://meet.google.com/abc-defg-hij", Metadata: []byte(`{}`),
+		End:   recording.End{Reason: recording.EndUnknown},
+		Gaps:  []recording.Gap{},
+		Media: []recording.Media{file("recording.mp4"), file("lost.mp4")},
+
+		Participants: []recording.Participant{}, Speech: []recording.Speech{}, Consent: []recording.Consent{},
+	}
+	if err := s.storage.PutManifest(s.t.Context(), adasJob, manifest); err != nil {
+		s.t.Fatalf("keep the manifest: %v", err)
+	}
+}

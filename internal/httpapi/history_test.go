@@ -1,0 +1,60 @@
+package httpapi_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/httpapi"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// archive is a history of what a receiver and a bot may leave behind.
+type archive struct {
+	httpapi.History // nil: nothing else is asked for
+}
+
+func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]store.DeliveryRecord, string, error) {
+	at := time.UnixMilli(0).UTC()
+	return []store.DeliveryRecord{
+		{ID: "dlv_1", URL: "https://a.example/?a&b", Event: "job.failed", Sequence: 1, EmittedAt: at, Version: 1, State: store.DeliveryGaveUp,
+			Attempt: 2, EndedAt: at, EndReason: "the receiver is gone",
+			Tries: []webhook.Try{
+				{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "no answer"},
+				{Number: 2, StartedAt: at, StatusCode: 410, Answer: []byte("gone\xff\x00é")},
+			}},
+		{ID: "dlv_2", URL: "https://a.example", Event: "job.failed", Sequence: 2, EmittedAt: at, Version: 2, State: store.DeliveryWaiting, DueAt: at},
+	}, "next", nil
+}
+
+func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]store.Entry, string, error) {
+	at := time.UnixMilli(0).UTC()
+	return []store.Entry{
+		{ID: adasJob, Source: store.FromService, Kind: job.AttemptBegun, EmittedAt: at, ReceivedAt: at, Applied: true, From: job.Scheduled, To: job.Dispatching},
+		{ID: adasJob, Source: store.FromBot, Kind: job.BotJoined, EmittedAt: at, ReceivedAt: at, Reason: job.Duplicate, From: job.Joining, To: job.Joining, Data: []byte(`{"a":"<"}`)},
+	}, "", nil
+}
+
+// TestHistoryIsTold looks at each form that a field of a history may take.
+func TestHistoryIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.History = archive{} })
+	own := jobsPath + "/" + adasJob.String()
+	s.run(t, []exchangeTest{
+		{"deliveries", request{"GET", own + "/deliveries", adasKey, nil, ""}, jobRoute + "/deliveries", 200, []string{
+			`"url":"https://a.example/?a&b"`, `"state":"gave_up"`, `"endReason":"the receiver is gone"`, `"nextTryAt":null`, `"endedAt":"1970-01-01T00:00:00.000Z"`,
+			`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":null,"error":"no answer","answer":""}`,
+			`{"number":2,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":0,"status":410,"error":null,"answer":"gone` + "\uFFFD" + `\u0000é"}`,
+			`"nextTryAt":"1970-01-01T00:00:00.000Z","endedAt":null,"endReason":null,"tries":[]`, `"nextCursor":"next"`,
+		}, nil, nil},
+		{"timeline", request{"GET", own + "/timeline", adasKey, nil, ""}, jobRoute + "/timeline", 200, []string{
+			`"kind":"attempt_begun"`, `"reason":null`, `"data":{}`, `"kind":"lifecycle.joined"`, `"reason":"duplicate"`, `"data":{"a":"<"}`, `"nextCursor":null`,
+		}, nil, nil},
+	})
+}

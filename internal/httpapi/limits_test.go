@@ -1,0 +1,153 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"standin/internal/account/device"
+	"standin/internal/httpapi"
+	"standin/internal/httpapi/ratelimit"
+)
+
+// untilRefused sends a request until it is answered 429, and returns how often
+// it was served.
+func (s *surface) untilRefused(t *testing.T, r request, limit int) int {
+	t.Helper()
+	for served := range limit {
+		got := s.send(t, r)
+		if got.status != http.StatusTooManyRequests {
+			continue
+		}
+		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
+			t.Errorf("Retry-After is %q", got.header.Get("Retry-After"))
+		}
+		return served
+	}
+	t.Fatalf("%s %s was served %d times", r.method, r.path, limit)
+	return 0
+}
+
+// TestClientsAreCountedByThemselves uses up what one client may do, and goes
+// on as others: each behind the trusted proxy, and an IPv6 client as one.
+func TestClientsAreCountedByThemselves(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(settings *httpapi.Settings) {
+		proxies, err := ratelimit.ParseProxies("127.0.0.0/8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Proxies = proxies
+	})
+	from := func(address string) request {
+		return request{"POST", completeRoute, "", map[string]string{"X-Forwarded-For": address}, `{"nonce":"x","apiKey":"k"}`}
+	}
+	if served := s.untilRefused(t, from("192.0.2.1"), 200); served < 60 {
+		t.Errorf("only %d requests were served", served)
+	}
+	s.untilRefused(t, from("2001:db8::1"), 200)
+	for _, same := range []string{"192.0.2.1", "192.0.2.2, 192.0.2.1", "2001:db8::ffff"} {
+		s.untilRefused(t, from(same), 30) // tokens come back one a second
+	}
+	for _, other := range []string{"192.0.2.2", "2001:db8:0:1::1"} {
+		if got := s.send(t, from(other)); got.status != http.StatusGone {
+			t.Errorf("%s: %d", other, got.status)
+		}
+	}
+	// Another operation has another bucket.
+	if got := s.send(t, request{"POST", "/api/v1/cli-auth/poll/x", "", map[string]string{"X-Forwarded-For": "192.0.2.1"}, ""}); got.status != 410 {
+		t.Errorf("polling answers %d", got.status)
+	}
+}
+
+// TestClientsCannotNameThemselves sends what a proxy would, without being one.
+func TestClientsCannotNameThemselves(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	n := 0
+	for got := http.StatusGone; got != http.StatusTooManyRequests && n < 200; n++ {
+		header := map[string]string{"X-Forwarded-For": "192.0.2." + strconv.Itoa(n), "Forwarded": "for=192.0.2." + strconv.Itoa(n)}
+		got = s.send(t, request{"POST", completeRoute, "", header, `{"nonce":"x","apiKey":"k"}`}).status
+	}
+	if n == 200 {
+		t.Error("a client with many names is never refused")
+	}
+}
+
+// TestTooManyOpenFlows opens one device flow where one may be open.
+func TestTooManyOpenFlows(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	few := newSurface(t, func(settings *httpapi.Settings) {
+		settings.Logins = device.New(device.Settings{
+			Store: s.store, BaseURL: "https://standin.example.com", MaxOpenByOpener: 1, Now: time.Now, Log: settings.Log,
+		})
+	})
+	open := request{"POST", "/api/v1/cli-auth/init", "", nil, ""}
+	if got := few.send(t, open); got.status != 201 {
+		t.Fatalf("the first: %d %s", got.status, got.body)
+	}
+	got := few.send(t, open)
+	if wait, err := strconv.Atoi(got.header.Get("Retry-After")); got.status != 429 || err != nil || wait < 500 || wait > 600 {
+		t.Errorf("the second: %d %s after %s s", got.status, got.body, got.header.Get("Retry-After"))
+	}
+}
+
+func TestKeysAreLimitedWhenToldTo(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.KeyRate = ratelimit.Rate{Requests: 5, Per: time.Minute} })
+	fetch := request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}
+	if served := s.untilRefused(t, fetch, 20); served < 5 {
+		t.Errorf("only %d requests were served", served)
+	}
+	fetch.bearer = bobsKey
+	if got := s.send(t, fetch); got.status != 404 {
+		t.Errorf("another key: %d", got.status)
+	}
+	fetch.bearer = "standin_live_eve"
+	for range 20 {
+		if got := s.send(t, fetch); got.status != 401 {
+			t.Fatalf("a wrong key: %d", got.status)
+		}
+	}
+	if got := s.send(t, request{"POST", "/api/v1/ingest", token(adasJob, 0), nil, ""}); got.status != 400 {
+		t.Errorf("a bot: %d", got.status)
+	}
+}
+
+// TestSecretsAreHardToGuess tries secrets until it is told to wait, and then
+// shows the right one.
+func TestSecretsAreHardToGuess(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	wrong := request{"GET", hostRoute, "", map[string]string{httpapi.AdminSecretHeader: "guess"}, ""}
+	s.untilRefused(t, wrong, 200)
+	wrong.header[httpapi.AdminSecretHeader] = adminSecret
+	if got := s.send(t, wrong); got.status != 200 {
+		t.Errorf("the right secret: %d %s", got.status, got.body)
+	}
+	s.untilRefused(t, request{"POST", inviteRoute, "", nil, ""}, 30) // guesses are counted together
+	s.run(t, []exchangeTest{
+		{"a key", request{"GET", jobsPath, "standin_live_eve", nil, ""}, jobsPath, 401, nil, nil, nil},
+		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, nil, nil, nil},
+	})
+}
+
+// TestSurfacesWithoutASecretAreShut configures none (contract, Starting it).
+func TestSurfacesWithoutASecretAreShut(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(settings *httpapi.Settings) {
+		settings.IntakeSecret, settings.AdminSecret, settings.Payments = "", "", nil
+	})
+	challenge := func(header string) map[string]string {
+		return map[string]string{"WWW-Authenticate": `Secret header="` + header + `"`}
+	}
+	s.run(t, []exchangeTest{
+		{"intake", request{"POST", inviteRoute, "", nil, "{"}, inviteRoute, 401, []string{`"error":"unauthorized"`}, nil, challenge("x-service-intake-secret")},
+		{"intake with an empty one", request{"POST", inviteRoute, "", map[string]string{"x-service-intake-secret": ""}, "{"}, inviteRoute, 401, nil, nil, nil},
+		{"operator", request{"GET", hostRoute, "", map[string]string{"x-service-admin-secret": ""}, ""}, hostRoute, 401, nil, nil, challenge("x-service-admin-secret")},
+		{"payments", request{"POST", paymentRoute, "", signedPayment("", "{}"), "{}"}, paymentRoute, 503, nil, []string{"{"}, nil},
+		{"payments with a body that is too long", request{"POST", paymentRoute, "", nil, padded(2 << 20)}, paymentRoute, 503, nil, []string{"{"}, nil},
+	})
+}

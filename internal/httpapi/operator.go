@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"standin/internal/host"
+	"standin/internal/job"
+)
+
+// Machine reads how the machine is doing.
+type Machine interface {
+	Read(ctx context.Context) host.Metrics
+}
+
+// JobCounts counts the jobs that have not ended.
+type JobCounts interface {
+	CountUnended(ctx context.Context) (map[job.Status]int, error)
+}
+
+// hostMetrics answers the HostMetrics of the specification.
+func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
+	counts, err := a.settings.JobCounts.CountUnended(r.Context())
+	if err != nil {
+		return fmt.Errorf("count jobs: %w", err)
+	}
+	metrics := a.settings.Machine.Read(r.Context())
+	for status, jobs := range counts {
+		if status.Dispatched() {
+			metrics.Bots.Running += jobs
+		} else {
+			metrics.Bots.Scheduled += jobs
+		}
+	}
+	a.writeJSON(w, http.StatusOK, metrics)
+	return nil
+}

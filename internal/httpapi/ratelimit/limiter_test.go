@@ -1,0 +1,253 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"standin/internal/httpapi/ratelimit"
+)
+
+// clock is a time that tests set.
+type clock struct{ ms atomic.Int64 }
+
+func newClock() *clock {
+	c := new(clock)
+	c.ms.Store(1_790_000_000_000)
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
+func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+func TestABucketEmptiesAndFills(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 3, Per: 30 * time.Second}, Now: clock.now})
+	steps := []struct {
+		after      time.Duration
+		ok         bool
+		retryAfter time.Duration
+	}{
+		{0, true, 0},
+		{0, true, 0},
+		{0, true, 0},
+		{0, false, 10 * time.Second},
+		{0, false, 10 * time.Second}, // being refused costs nothing
+		{4 * time.Second, false, 6 * time.Second},
+		{6*time.Second - time.Millisecond, false, time.Millisecond},
+		{time.Millisecond, true, 0},
+		{0, false, 10 * time.Second},
+		{time.Hour, true, 0}, // a bucket holds no more than it did at first
+		{0, true, 0},
+		{0, true, 0},
+		{0, false, 10 * time.Second},
+	}
+	for i, step := range steps {
+		clock.advance(step.after)
+		if ok, retryAfter := limiter.Allow("192.0.2.1"); ok != step.ok || retryAfter != step.retryAfter {
+			t.Fatalf("step %d: got %v, %v; want %v, %v", i, ok, retryAfter, step.ok, step.retryAfter)
+		}
+	}
+	if ok, _ := limiter.Allow("192.0.2.2"); !ok {
+		t.Error("another address was refused for the first one's requests")
+	}
+}
+
+// TestRetryAfterIsTrue: whoever waits as long as told is let in, and whoever
+// comes noticeably earlier is not.
+func TestRetryAfterIsTrue(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		clock := newClock()
+		rate := ratelimit.Rate{
+			Requests: rapid.IntRange(1, 50).Draw(t, "requests"),
+			Per:      time.Duration(rapid.IntRange(1000, 3_600_000).Draw(t, "per ms")) * time.Millisecond,
+		}
+		limiter := ratelimit.New(ratelimit.Settings{Rate: rate, Now: clock.now})
+		for range rapid.IntRange(1, 80).Draw(t, "calls") {
+			clock.advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause ms")) * time.Millisecond)
+			ok, wait := limiter.Allow("a")
+			if ok {
+				continue
+			}
+			if wait <= 0 || wait > rate.Per/time.Duration(rate.Requests)+time.Millisecond {
+				t.Fatalf("a token of %v takes %v", rate, wait)
+			}
+			if early := wait - 2*time.Millisecond; early > 0 {
+				clock.advance(early)
+				if ok, _ := limiter.Allow("a"); ok {
+					t.Fatalf("let in %v before the time told, %v", wait-early, wait)
+				}
+				wait -= early
+			}
+			clock.advance(wait)
+			if ok, more := limiter.Allow("a"); !ok {
+				t.Fatalf("refused after the time told; %v more", more)
+			}
+		}
+	})
+}
+
+func TestANilLimiterAllowsEverything(t *testing.T) {
+	t.Parallel()
+	limiter := ratelimit.New(ratelimit.Settings{Now: time.Now})
+	if limiter != nil {
+		t.Fatal("a rate that is off makes a limiter")
+	}
+	for range 1000 {
+		if ok, wait := limiter.Allow("a"); !ok || wait != 0 {
+			t.Fatalf("refused: %v, %v", ok, wait)
+		}
+	}
+}
+
+// TestManyAtOnce: however many ask at once, a bucket gives as many tokens as
+// it has.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	limiter := ratelimit.New(ratelimit.Settings{
+		Rate: ratelimit.Rate{Requests: 50, Per: time.Minute}, MaxBuckets: 8, Now: clock.now,
+	})
+	var allowed [4]atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range 400 {
+				if ok, _ := limiter.Allow(fmt.Sprint("key-", i%4)); ok {
+					allowed[i%4].Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for i := range allowed {
+		if got := allowed[i].Load(); got != 50 {
+			t.Errorf("key-%d was allowed %d requests, want 50", i, got)
+		}
+	}
+}
+
+// TestMemoryIsBounded is not parallel: it weighs the heap.
+func TestMemoryIsBounded(t *testing.T) {
+	const most, bytesEach = 1000, 1 << 10
+	clock := newClock()
+	before := heap()
+	limiter := ratelimit.New(ratelimit.Settings{
+		Rate: ratelimit.Rate{Requests: 1, Per: time.Minute}, MaxBuckets: most, Now: clock.now,
+	})
+	for i := range 4 * most {
+		limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // as if a caller could choose it
+	}
+	if got := limiter.Buckets(); got != most {
+		t.Errorf("%d buckets are kept, want %d", got, most)
+	}
+	grown := heap() - before
+	t.Logf("%d bytes for each bucket", grown/most)
+	if grown > most*bytesEach {
+		t.Errorf("%d buckets take %d bytes, want at most %d each", most, grown, bytesEach)
+	}
+	runtime.KeepAlive(limiter)
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// TestTheLeastRecentlyUsedIsForgotten: a full table makes room without
+// forgetting those who are being refused right now.
+func TestTheLeastRecentlyUsedIsForgotten(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	limiter := ratelimit.New(ratelimit.Settings{
+		Rate: ratelimit.Rate{Requests: 1, Per: time.Hour}, MaxBuckets: 10, Now: clock.now,
+	})
+	limiter.Allow("flooding")
+	for i := range 100 {
+		limiter.Allow(fmt.Sprint(i))
+		if ok, _ := limiter.Allow("flooding"); ok {
+			t.Fatalf("forgotten after %d other keys", i+1)
+		}
+	}
+	if ok, _ := limiter.Allow("0"); !ok {
+		t.Error("the bucket used longest ago was not forgotten")
+	}
+}
+
+// TestFullBucketsAreForgotten: what a flood left is given back.
+func TestFullBucketsAreForgotten(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 5, Per: time.Minute}, Now: clock.now})
+	for i := range 100 {
+		limiter.Allow(fmt.Sprint("flood-", i))
+	}
+	clock.advance(59 * time.Second)
+	limiter.Allow("too early")
+	if got := limiter.Buckets(); got != 101 {
+		t.Errorf("%d buckets are kept before any had the time to fill, want 101", got)
+	}
+	clock.advance(time.Second)
+	for i := range 100 {
+		limiter.Allow(fmt.Sprint("later-", i))
+	}
+	if got := limiter.Buckets(); got != 101 {
+		t.Errorf("%d buckets are kept, want the 101 that are not full", got)
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for wait, want := range map[time.Duration]int{
+		0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2, time.Minute: 60,
+	} {
+		if got := ratelimit.Seconds(wait); got != want {
+			t.Errorf("%v: got %d, want %d", wait, got, want)
+		}
+	}
+}
+
+func TestRateText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]ratelimit.Rate{
+		"": {}, "off": {}, "1/1s": {Requests: 1, Per: time.Second}, "600/1m": {Requests: 600, Per: time.Minute},
+		"1000000/24h": {Requests: 1_000_000, Per: 24 * time.Hour},
+	} {
+		var got, again ratelimit.Rate
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q: got %+v, %v; want %+v", text, got, err, want)
+		}
+		if err := again.UnmarshalText([]byte(got.String())); err != nil || again != want {
+			t.Errorf("%q, written as %q and read again: %+v, %v", text, got, again, err)
+		}
+	}
+	for _, text := range []string{"600", "/1m", "0/1m", "-1/1m", "1/0s", "1/999ms", "1/25h", "1000001/1m", "a/1m", "1/m", "1/1m/1", "on"} {
+		got := ratelimit.Rate{Requests: 7, Per: time.Hour}
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func BenchmarkAllow(b *testing.B) {
+	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 10, Per: time.Minute}, Now: time.Now})
+	keys := make([]string, 1<<17) // twice as many as there are buckets: the costliest way
+	for i := range keys {
+		keys[i] = fmt.Sprint("key-", i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		limiter.Allow(keys[i%len(keys)])
+	}
+}

@@ -1,0 +1,428 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/httpapi"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+)
+
+// exchangeTest is a request and what must and must not come back.
+type exchangeTest struct {
+	name    string
+	request request
+	route   string // the path's template; empty where no operation is meant
+	status  int
+	holds   []string // in the body
+	lacks   []string
+	header  map[string]string // exact values
+}
+
+// run sends each request and checks the answer against the table and against
+// the description.
+func (s *surface) run(t *testing.T, tests []exchangeTest) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got := s.send(t, test.request)
+			if got.status != test.status {
+				t.Fatalf("got %d %s, want %d", got.status, got.body, test.status)
+			}
+			for _, text := range test.holds {
+				if !strings.Contains(got.body, text) {
+					t.Errorf("the body lacks %q: %s", text, got.body)
+				}
+			}
+			for _, text := range append(test.lacks, secret, "goroutine") {
+				if strings.Contains(got.body, text) {
+					t.Errorf("the body holds %q: %s", text, got.body)
+				}
+			}
+			for name, value := range test.header {
+				if got.header.Get(name) != value {
+					t.Errorf("%s is %q, want %q", name, got.header.Get(name), value)
+				}
+			}
+			if !strings.HasPrefix(got.header.Get(httpapi.RequestIDHeader), "req_") {
+				t.Errorf("the request id is %q", got.header.Get(httpapi.RequestIDHeader))
+			}
+			if got.header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Error("the type may be sniffed")
+			}
+			if test.status >= 400 && got.body != "" && got.header.Get("Content-Type") != "application/json" {
+				t.Errorf("the error is %s", got.header.Get("Content-Type"))
+			}
+			err := error(nil)
+			if test.route == "" {
+				err = s.description.CheckError([]byte(got.body))
+			} else {
+				err = s.description.CheckResponse(test.request.method, test.route, got.status, []byte(got.body))
+			}
+			if err != nil {
+				t.Errorf("the answer does not fit the description: %v\n%s", err, got.body)
+			}
+		})
+	}
+}
+
+const (
+	jobsPath      = "/api/v1/jobs"
+	jobRoute      = "/api/v1/jobs/{id}"
+	manifestRoute = "/api/v1/jobs/{id}/manifest"
+	mediaRoute    = "/api/v1/jobs/{id}/media/{name}"
+	uploadRoute   = "/api/v1/ingest/media/{jobId}/{attempt}/{name}"
+
+	leastJob = `{"externalId":"standup","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+)
+
+func TestConsumerSurface(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	own, foreign, missing := jobsPath+"/"+adasJob.String(), jobsPath+"/"+bobsJob.String(), jobsPath+"/"+nobodysJob.String()
+	unauthorized := []string{`"error":"unauthorized"`}
+	challenge := map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}
+	notFound := []string{`"error":"not_found"`}
+	s.run(t, []exchangeTest{
+		{"create", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath, 201,
+			[]string{`"externalId":"standup"`, `"status":"scheduled"`, `"attempts":0`, `"metadata":{}`, `"startedAt":null`}, nil,
+			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "Cache-Control": "no-store"}},
+		{"create again", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 200,
+			[]string{`"status":"completed"`, adasJob.String(), "meet.google.com"}, []string{"zoom"},
+			map[string]string{"Idempotent-Replayed": "true"}},
+		{"create what another has", request{"POST", jobsPath, adasKey, nil, `{"externalId":"bobs","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 201, nil, []string{bobsJob.String()}, nil},
+		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, leastJob2}, jobsPath, 201, nil, nil, nil},
+		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, leastJob3}, jobsPath, 201, nil, nil, nil},
+		{"create without a key", request{"POST", jobsPath, "", nil, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"create with a wrong key", request{"POST", jobsPath, "standin_live_eve", nil, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"create with another scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "Basic YTpi"}, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"create with an empty key", request{"POST", jobsPath, "", map[string]string{"Authorization": "Bearer "}, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"401 before 400", request{"POST", jobsPath, "standin_live_eve", nil, `{`}, jobsPath, 401, unauthorized, []string{"issues"}, nil},
+		{"401 before 413", request{"POST", jobsPath, "standin_live_eve", nil, strings.Repeat(" ", 2<<20)}, jobsPath, 401, unauthorized, nil, nil},
+		{"create nothing", request{"POST", jobsPath, adasKey, nil, ""}, jobsPath, 400, []string{`"code":"invalid_json"`, `"path":[]`}, nil, nil},
+		{"create garbage", request{"POST", jobsPath, adasKey, nil, "{"}, jobsPath, 400, []string{`"error":"invalid_input"`, `"code":"invalid_json"`}, nil, nil},
+		{"create with every issue", request{"POST", jobsPath, adasKey, nil, `{"meetingUrl":"x","autoLeave":{"afterSoloSeconds":0}}`}, jobsPath, 400,
+			[]string{`"path":["externalId"]`, `"code":"required"`, `"path":["meetingUrl"]`, `"code":"format"`, `"path":["autoLeave","afterSoloSeconds"]`, `"code":"minimum"`, "3 issues"}, nil, nil},
+		{"a body of 1 MiB", request{"POST", jobsPath, adasKey, nil, padded(1 << 20)}, jobsPath, 201, nil, nil, nil},
+		{"a body of 1 MiB and a byte", request{"POST", jobsPath, adasKey, nil, padded(1<<20 + 1)}, jobsPath, 413, []string{`"error":"payload_too_large"`, "1048576"}, nil, nil},
+		{"a body of 10 MiB", request{"POST", jobsPath, adasKey, nil, padded(10 << 20)}, jobsPath, 413, []string{`"error":"payload_too_large"`}, nil, nil},
+
+		{"fetch", request{"GET", own, adasKey, nil, ""}, jobRoute, 200, []string{`"status":"completed"`, `"manifestUri":"https://standin.example.com/m"`}, nil, nil},
+		{"fetch in capitals", request{"GET", jobsPath + "/" + strings.ToUpper(adasJob.String()), adasKey, nil, ""}, jobRoute, 200, nil, nil, nil},
+		{"fetch without a key", request{"GET", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
+		{"fetch another's", request{"GET", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"fetch what is missing", request{"GET", missing, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"fetch no UUID", request{"GET", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"fetch a UUID of another form", request{"GET", jobsPath + "/" + strings.ReplaceAll(adasJob.String(), "-", ""), adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"fetch an escaped NUL", request{"GET", jobsPath + "/%00", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"401 before 404", request{"GET", jobsPath + "/42", "", nil, ""}, jobRoute, 401, unauthorized, nil, nil},
+
+		{"cancel", request{"DELETE", own, adasKey, nil, ""}, jobRoute, 204, nil, nil, nil},
+		{"cancel without a key", request{"DELETE", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
+		{"cancel another's", request{"DELETE", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"cancel no UUID", request{"DELETE", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+
+		{"manifest without a key", request{"GET", own + "/manifest", "", nil, ""}, manifestRoute, 401, unauthorized, nil, nil},
+		{"manifest of another's job", request{"GET", foreign + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
+		{"manifest not yet written", request{"GET", jobsPath + "/" + newAdaJob.String() + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
+		{"manifest that storage lost", request{"GET", own + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
+		{"media before the manifest", request{"GET", jobsPath + "/" + newAdaJob.String() + "/media/recording.mp4", adasKey, nil, ""}, mediaRoute, 404, notFound, nil, nil},
+		{"media without a key", request{"HEAD", own + "/media/recording.mp4", "", nil, ""}, mediaRoute, 401, nil, nil, challenge},
+
+		{"internal error", request{"GET", own, brokenKey, nil, ""}, jobRoute, 500, []string{`"error":"internal_server_error"`, "req_"}, nil, nil},
+	})
+}
+
+const (
+	leastJob2 = `{"externalId":"two","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+	leastJob3 = `{"externalId":"three","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+)
+
+// padded is a valid create request of the given length.
+func padded(length int) string {
+	head := `{"externalId":"padded","meetingUrl":"https://meet.google.com/abc-defg-hij","metadata":{"x":"`
+	return head + strings.Repeat("x", length-len(head)-3) + `"}}`
+}
+
+func TestPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	notFound := []string{`"error":"not_found"`}
+	wrong := []string{`"error":"method_not_allowed"`}
+	s.run(t, []exchangeTest{
+		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, []string{"ok\n"}, nil, map[string]string{"Content-Type": "text/plain; charset=utf-8"}},
+		{"health with a wrong key", request{"GET", "/healthz", "x", nil, ""}, "/healthz", 200, nil, nil, nil},
+		{"description", request{"GET", "/openapi.json", "", nil, ""}, "/openapi.json", 200, []string{`"openapi":"3.1.0"`}, nil, map[string]string{"Content-Type": "application/json"}},
+		{"manifest schema", request{"GET", "/manifest.schema.json", "", nil, ""}, "/manifest.schema.json", 200, []string{"schemaVersion"}, nil, nil},
+		{"root", request{"GET", "/", "", nil, ""}, "", 404, notFound, nil, nil},
+		{"unknown", request{"POST", "/api/v2/jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
+		{"a slash too many at the end", request{"POST", "/api/v1/jobs/", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
+		{"a slash too many inside", request{"POST", "/api/v1//jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
+		{"only slashes", request{"GET", "//", "", nil, ""}, "", 404, notFound, nil, nil},
+		{"dots", request{"POST", "/api/v1/x/../jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
+		{"escaped dots", request{"GET", "/api/v1/jobs/%2e%2e/jobs", adasKey, nil, ""}, "", 404, notFound, nil, nil},
+		{"put jobs", request{"PUT", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD, POST"}},
+		{"put a job", request{"PUT", jobsPath + "/42", "", nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
+		{"post health", request{"POST", "/healthz", "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD"}},
+		{"get an ingest path", request{"GET", ingest.EventPath, "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
+		{"a method of no standard", request{"BREW", "/healthz", "", nil, ""}, "", 405, wrong, nil, nil},
+		{"options", request{"OPTIONS", jobsPath, "", nil, ""}, "", 405, wrong, nil, nil},
+	})
+}
+
+func TestBotSurface(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	good := token(adasJob, 0)
+	identity := `"jobId":"` + adasJob.String() + `","attempt":0`
+	event := `{` + identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`
+	unknown := `{"jobId":"` + nobodysJob.String() + `","attempt":0,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`
+	path, beat := ingest.EventPath, ingest.HeartbeatPath
+	unauthorized := []string{`"error":"unauthorized"`}
+	s.run(t, []exchangeTest{
+		{"event", request{"POST", path, good, nil, event}, path, 200, []string{`"ok":true`, `"applied":true`, `"commands":[]`}, []string{"reason"}, nil},
+		{"event with an id in capitals", request{"POST", path, good, nil, strings.ReplaceAll(event, adasJob.String(), strings.ToUpper(adasJob.String()))}, path, 200, nil, nil, nil},
+		{"event with a whole number written with a point", request{"POST", path, good, nil, strings.Replace(event, `"attempt":0`, `"attempt":0.0`, 1)}, path, 200, nil, nil, nil},
+		{"no bearer comes first", request{"POST", path, "", nil, "{"}, path, 401, unauthorized, nil, nil},
+		{"unreadable comes before the token", request{"POST", path, "x", nil, "{"}, path, 400, []string{"invalid_json"}, nil, nil},
+		{"no jobId comes before the token", request{"POST", path, "x", nil, `{"attempt":0}`}, path, 400, []string{`"path":["jobId"]`, `"path":["kind"]`}, nil, nil},
+		{"a malformed jobId comes before the token", request{"POST", path, "x", nil, `{"jobId":"42","attempt":0}`}, path, 400, []string{`"path":["jobId"]`, `"code":"format"`}, nil, nil},
+		{"a malformed attempt comes before the token", request{"POST", path, "x", nil, `{"jobId":"` + adasJob.String() + `","attempt":-1}`}, path, 400, []string{`"path":["attempt"]`, `"code":"minimum"`}, nil, nil},
+		{"a list", request{"POST", path, "x", nil, `[]`}, path, 400, []string{`"path":[]`, `"code":"type"`}, nil, nil},
+		{"the token comes before the rest", request{"POST", path, "x", nil, `{` + identity + `}`}, path, 401, unauthorized, []string{"kind"}, nil},
+		{"the token of another attempt", request{"POST", path, token(adasJob, 1), nil, event}, path, 401, unauthorized, nil, nil},
+		{"the token of another job", request{"POST", path, token(bobsJob, 0), nil, event}, path, 401, unauthorized, nil, nil},
+		{"a consumer's key", request{"POST", path, adasKey, nil, event}, path, 401, unauthorized, nil, nil},
+		{"the rest", request{"POST", path, good, nil, `{` + identity + `,"kind":"x"}`}, path, 400, []string{`"path":["kind"]`, `"code":"enum"`, `"path":["emittedAt"]`, `"code":"required"`}, nil, nil},
+		{"a job that does not exist", request{"POST", path, token(nobodysJob, 0), nil, unknown}, path, 400, []string{`"error":"invalid_input"`, `"path":["jobId"]`}, nil, nil},
+		{"too long", request{"POST", path, good, nil, padded(1<<20 + 1)}, path, 413, []string{"payload_too_large"}, nil, nil},
+
+		{"heartbeat", request{"POST", beat, good, nil, `{` + identity + `}`}, beat, 200, []string{`"commands":[]`, `"nextSeconds":5`}, nil, nil},
+		{"heartbeat with everything", request{"POST", beat + "?wait=0", good, nil, `{` + identity + `,"acked":["` + bobsJob.String() + `"],"stats":{"bytesRecorded":1}}`}, beat, 200, nil, nil, nil},
+		{"heartbeat without a bearer", request{"POST", beat, "", nil, ""}, beat, 401, unauthorized, nil, nil},
+		{"heartbeat with a wrong token", request{"POST", beat + "?wait=x", "x", nil, `{` + identity + `}`}, beat, 401, unauthorized, nil, nil},
+		{"heartbeat with a bad wait and a bad list", request{"POST", beat + "?wait=soon", good, nil, `{` + identity + `,"acked":7}`}, beat, 400, []string{`"path":["acked"]`, `"path":["wait"]`}, nil, nil},
+		{"heartbeat that waits backwards", request{"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
+		{"heartbeat that waits for no number", request{"POST", beat + "?wait=NaN", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"type"`}, nil, nil},
+	})
+}
+
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.MaxUploadBytes = 1 << 20 })
+	const segment = "recording-000-000000.mp4s"
+	body := strings.Repeat("segment ", 1000)
+	at := func(id, attempt, name string) string { return ingest.MediaPath + "/" + id + "/" + attempt + "/" + name }
+	path, good := at(adasJob.String(), "0", segment), token(adasJob, 0)
+	if got := s.send(t, request{"PUT", path, good, checksum(body), body}); got.status != 200 {
+		t.Fatalf("upload: %d %s", got.status, got.body)
+	}
+	uploads, err := s.storage.Uploads(t.Context(), adasJob)
+	if err != nil || len(uploads) != 1 || len(uploads[0].Files) != 1 || uploads[0].Files[0].Bytes != int64(len(body)) {
+		t.Fatalf("storage holds %+v (%v)", uploads, err)
+	}
+	large := strings.Repeat("x", 1<<20+1)
+	unauthorized := []string{`"error":"unauthorized"`}
+	s.run(t, []exchangeTest{
+		{"again", request{"PUT", path, good, checksum(body), body}, uploadRoute, 200, []string{`"ok":true`}, nil, nil},
+		{"another body under the name", request{"PUT", path, good, checksum("other"), "other"}, uploadRoute, 409, []string{`"error":"invalid_state"`}, nil, nil},
+		{"no bearer comes first", request{"PUT", at("x", "y", "Z"), "", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
+		{"a malformed jobId comes before the token", request{"PUT", at("x", "y", "Z"), "x", nil, body}, uploadRoute, 400,
+			[]string{`"path":["jobId"]`, `"path":["attempt"]`, `"path":["name"]`, `"path":["x-content-sha256"]`}, nil, nil},
+		{"the token comes before the rest", request{"PUT", at(adasJob.String(), "0", "Z"), "x", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
+		{"the token of another attempt", request{"PUT", path, token(adasJob, 1), checksum(body), body}, uploadRoute, 401, unauthorized, nil, nil},
+		{"no checksum", request{"PUT", path, good, nil, body}, uploadRoute, 400, []string{`"path":["x-content-sha256"]`, `"code":"required"`}, nil, nil},
+		{"no real checksum", request{"PUT", path, good, map[string]string{ingest.ChecksumHeader: "abc"}, body}, uploadRoute, 400, []string{`"code":"pattern"`}, nil, nil},
+		{"a wrong checksum", request{"PUT", at(adasJob.String(), "0", "recording-000-000001.mp4s"), good, checksum("other"), body}, uploadRoute, 400, []string{`"code":"checksum"`}, nil, nil},
+		{"no plain name", request{"PUT", at(adasJob.String(), "0", "a%2Fb.mp4"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
+		{"a name that storage keeps for itself", request{"PUT", at(adasJob.String(), "0", "a.attrs"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
+		{"a job that does not exist", request{"PUT", at(nobodysJob.String(), "0", segment), token(nobodysJob, 0), checksum(body), body}, uploadRoute, 400, []string{`"path":["jobId"]`}, nil, nil},
+		{"too long", request{"PUT", path, good, checksum(large), large}, uploadRoute, 413, []string{"payload_too_large", "1048576"}, nil, nil},
+	})
+}
+
+// TestManifestAndMedia serves a recording that lies in storage.
+func TestManifestAndMedia(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	video := strings.Repeat("0123456789", 5000)
+	s.keepRecording(video)
+	media := jobsPath + "/" + adasJob.String() + "/media/"
+	tag := `"` + sumOf(video) + `"`
+	whole := map[string]string{"Content-Type": "video/mp4", "Content-Length": "50000", "ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
+	s.run(t, []exchangeTest{
+		{"whole", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, []string{video}, nil, whole},
+		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, whole},
+		{"range", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=10-14"}, ""}, mediaRoute, 206, []string{"01234"}, []string{"5"},
+			map[string]string{"Content-Range": "bytes 10-14/50000", "ETag": tag}},
+		{"the end", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=-3"}, ""}, mediaRoute, 206, []string{"789"}, []string{"6"}, nil},
+		{"beyond the end", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=50000-"}, ""}, mediaRoute, 416, []string{`"error":"range_not_satisfiable"`}, nil,
+			map[string]string{"Content-Range": "bytes */50000"}},
+		{"unchanged", request{"GET", media + "recording.mp4", adasKey, map[string]string{"If-None-Match": tag}, ""}, mediaRoute, 304, nil, nil, nil},
+		{"of a file not named", request{"GET", media + "manifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"of a path", request{"GET", media + "..%2Fmanifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"of a file that storage lost", request{"GET", media + "lost.mp4", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"another's", request{"GET", media + "recording.mp4", bobsKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+	})
+	got := s.send(t, request{"GET", jobsPath + "/" + adasJob.String() + "/manifest", adasKey, nil, ""})
+	stored, err := s.storage.Manifest(t.Context(), adasJob)
+	if err != nil || got.status != 200 || got.body != string(stored) || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("the manifest is %d %s, stored %s (%v)", got.status, got.body, stored, err)
+	}
+	if err := s.description.CheckResponse("GET", manifestRoute, got.status, []byte(got.body)); err != nil {
+		t.Errorf("the manifest does not fit: %v\n%s", err, got.body)
+	}
+}
+
+func TestMediaIsRedirectedToSignedAddresses(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	s.storage.signed = "https://bucket.example/signed/"
+	s.keepRecording("video")
+	media := jobsPath + "/" + adasJob.String() + "/media/"
+	s.run(t, []exchangeTest{
+		{"get", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 307, nil, nil,
+			map[string]string{"Location": "https://bucket.example/signed/recording.mp4", "Cache-Control": "no-store"}},
+		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, map[string]string{"Content-Length": "5"}},
+		{"of a file not named", request{"GET", media + "other.mp4", adasKey, nil, ""}, mediaRoute, 404, nil, nil, nil},
+	})
+}
+
+// TestDefaultsAreFilledIn looks at what reaches the lifecycle.
+func TestDefaultsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	least := lifecycle.NewJob{
+		ExternalID: "x", MeetingURL: "https://us02web.zoom.us/j/1", Platform: job.ZoomWeb, DisplayName: job.DefaultDisplayName,
+		Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),
+	}
+	all := lifecycle.NewJob{
+		ExternalID: "x", MeetingURL: "https://us02web.zoom.us/j/1", Platform: job.Meet, DisplayName: "Notes <b>",
+		JoinAt:   time.Date(2026, 11, 20, 13, 0, 0, 500e6, time.UTC),
+		Webhooks: job.Webhooks{OnStatusChange: "https://a.example/s", OnFinalize: "https://a.example/f"},
+		Metadata: json.RawMessage(`{"big":12345678901234567890123,"html":"<&>"}`),
+		AutoLeave: job.AutoLeave{
+			AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 60, AfterSoloSeconds: 600, AfterMaxSeconds: 86400, OnBotDetected: true,
+		},
+	}
+	for _, test := range []struct {
+		name, body string
+		want       lifecycle.NewJob
+	}{
+		{"least", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1"}`, least},
+		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \u0000\n","webhooks":{},"metadata":{},"autoLeave":{}}`, least},
+		{"fields in other letters", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","DisplayName":"no","METADATA":{"no":1}}`, least},
+		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\u0007 <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true}}`, all},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSurface(t, nil)
+			if got := s.send(t, request{"POST", jobsPath, adasKey, nil, test.body}); got.status != 201 {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			if !reflect.DeepEqual(s.shelf.last, test.want) {
+				t.Errorf("\n got %+v\nwant %+v", s.shelf.last, test.want)
+			}
+		})
+	}
+}
+
+// TestWhatBotsSayArrives looks at what reaches the lifecycle.
+func TestWhatBotsSayArrives(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	identity := `"jobId":"` + strings.ToUpper(adasJob.String()) + `","attempt":2`
+	s.send(t, request{"POST", ingest.EventPath, token(adasJob, 2), nil, `{` + identity + `,"kind":"lifecycle.exited","emittedAt":"2026-11-20T14:00:00.25+01:00","data":{"endReason":"alone","more":[1.0]}}`})
+	s.send(t, request{"POST", ingest.HeartbeatPath, token(adasJob, 2), nil, `{` + identity + `,"acked":["a0000000-0000-0000-0000-000000000000"],"stats":{"bytesRecorded":9007199254740991,"recordedMillis":1e3}}`})
+	wantEvent := ingest.Event{
+		Kind: job.BotExited, JobID: adasJob.String(), Attempt: 2,
+		EmittedAt: time.Date(2026, 11, 20, 13, 0, 0, 250e6, time.UTC), Data: json.RawMessage(`{"endReason":"alone","more":[1.0]}`),
+	}
+	wantBeat := ingest.Heartbeat{
+		JobID: adasJob.String(), Attempt: 2, Acked: []string{"a0000000-0000-0000-0000-000000000000"},
+		Stats: &ingest.Stats{BytesRecorded: 9007199254740991, RecordedMillis: 1000},
+	}
+	if len(s.shelf.events) != 1 || !reflect.DeepEqual(s.shelf.events[0], wantEvent) {
+		t.Errorf("event\n got %+v\nwant %+v", s.shelf.events, wantEvent)
+	}
+	if len(s.shelf.beats) != 1 || !reflect.DeepEqual(s.shelf.beats[0], wantBeat) {
+		t.Errorf("heartbeat\n got %+v\nwant %+v", s.shelf.beats, wantBeat)
+	}
+}
+
+func TestInternalErrorsTellNothing(t *testing.T) {
+	t.Parallel()
+	broken := newSurface(t, nil)
+	broken.shelf.broken = errors.New(secret)
+	panicking := newSurface(t, nil)
+	panicking.shelf.panics = true
+	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
+	for _, test := range []struct {
+		surface *surface
+		name    string
+		request request
+		route   string
+	}{
+		{broken, "create", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath},
+		{broken, "fetch", request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}, jobRoute},
+		{broken, "cancel", request{"DELETE", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}, jobRoute},
+		{broken, "manifest", request{"GET", jobsPath + "/" + adasJob.String() + "/manifest", adasKey, nil, ""}, manifestRoute},
+		{broken, "media", request{"GET", jobsPath + "/" + adasJob.String() + "/media/a.mp4", adasKey, nil, ""}, mediaRoute},
+		{broken, "event", request{"POST", ingest.EventPath, token(adasJob, 0), nil, identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`}, ingest.EventPath},
+		{broken, "heartbeat", request{"POST", ingest.HeartbeatPath, token(adasJob, 0), nil, identity + `}`}, ingest.HeartbeatPath},
+		{broken, "upload", request{"PUT", ingest.MediaPath + "/" + adasJob.String() + "/0/a.mp4", token(adasJob, 0), checksum(""), ""}, uploadRoute},
+		{panicking, "panic", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.surface.run(t, []exchangeTest{{"answer", test.request, test.route, 500, []string{"internal_server_error", "req_"}, []string{"panic"}, nil}})
+		})
+	}
+}
+
+// TestEachExchangeIsOneLine reads the log of a few requests.
+func TestEachExchangeIsOneLine(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	s.shelf.panics = true
+	panicked := s.send(t, request{"POST", jobsPath + "?key=hidden", adasKey, nil, leastJob})
+	s.send(t, request{"GET", jobsPath + "/" + adasJob.String() + "?q=hidden", adasKey, nil, ""})
+	s.send(t, request{"GET", "/hidden", "", nil, ""})
+	lines := eventually(t, "three lines in the log", func() ([]map[string]any, bool) {
+		lines := decodeLines(t, s.log.String())
+		return lines, len(lines) == 3
+	})
+	text := s.log.String()
+	for _, never := range []string{adasKey, "hidden", "standup"} {
+		if strings.Contains(text, never) {
+			t.Errorf("the log holds %q: %s", never, text)
+		}
+	}
+	for i, want := range []map[string]any{
+		{"level": "ERROR", "method": "POST", "route": jobsPath, "status": 500.0, "request_id": panicked.header.Get(httpapi.RequestIDHeader), "error": "panic: " + secret},
+		{"level": "INFO", "method": "GET", "route": jobRoute, "status": 200.0, "job_id": adasJob.String()},
+		{"level": "INFO", "method": "GET", "route": "/", "status": 404.0},
+	} {
+		for key, value := range want {
+			if lines[i][key] != value {
+				t.Errorf("line %d: %s is %v, want %v", i, key, lines[i][key], value)
+			}
+		}
+		if _, ok := lines[i]["duration"]; !ok {
+			t.Errorf("line %d has no duration", i)
+		}
+	}
+	if id, _ := lines[1]["consumer_id"].(string); uuid.Validate(id) != nil {
+		t.Errorf("the consumer is %q", id)
+	}
+	if stack, _ := lines[0]["stack"].(string); !strings.Contains(stack, "Create") {
+		t.Errorf("the panic's stack is %q", stack)
+	}
+}
