@@ -1,0 +1,438 @@
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+)
+
+// testTimeout bounds everything a test asks of the browser.
+const testTimeout = 60 * time.Second
+
+// executable finds the browser. Without one a test fails in CI and is skipped
+// elsewhere.
+func executable(t *testing.T) string {
+	t.Helper()
+	path, err := browser.Find("")
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("this test needs a browser: %v", err)
+	}
+	t.Skipf("this test needs a browser: %v", err)
+	return ""
+}
+
+// launch starts a browser that is closed with the test.
+func launch(t *testing.T) (context.Context, *browser.Browser, string) {
+	t.Helper()
+	path := executable(t)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	t.Cleanup(cancel)
+	profile := filepath.Join(t.TempDir(), "profile")
+	b, err := browser.Launch(ctx, browser.Options{Executable: path, ProfileDir: profile, LoopbackPeers: true})
+	if err != nil {
+		t.Fatalf("launching: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("closing the browser: %v", err)
+		}
+	})
+	return ctx, b, profile
+}
+
+// openPage opens a page on a document of the test.
+func openPage(t *testing.T, ctx context.Context, b *browser.Browser, document string) (*browser.Page, string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><meta name=languages content=%q>%s", r.Header.Get("Accept-Language"), document)
+	}))
+	t.Cleanup(server.Close)
+	p, err := b.NewPage(ctx)
+	if err != nil {
+		t.Fatalf("opening a page: %v", err)
+	}
+	t.Cleanup(p.Close)
+	if err := p.Navigate(ctx, server.URL+"/"); err != nil {
+		t.Fatalf("navigating: %v", err)
+	}
+	return p, server.URL
+}
+
+// eventually waits until the condition holds.
+func eventually(t *testing.T, ctx context.Context, what string, condition func() bool) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !condition() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never happened: %s", what)
+		case <-again.C:
+		}
+	}
+}
+
+// processesIn counts the processes whose command line names the directory.
+func processesIn(t *testing.T, directory string) int {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, line := range lines {
+		content, err := os.ReadFile(line)
+		if err == nil && strings.Contains(string(content), "="+directory) {
+			count++
+		}
+	}
+	return count
+}
+
+func TestPageIsDriven(t *testing.T) {
+	t.Parallel()
+	ctx, b, profile := launch(t)
+	p, address := openPage(t, ctx, b, `<title>First</title>
+		<button id=hidden class=go style="display:none">no</button>
+		<div style="height:3000px"></div>
+		<button class=go onclick="window.clicked = event.isTrusted">go</button>
+		<input id=name value="old" onkeydown="window.keys = (window.keys || 0) + event.isTrusted">
+		<iframe id=inner srcdoc="<body style='margin:40px'><button onclick='parent.inner = event.isTrusted'>in</button>"></iframe>`)
+
+	t.Run("size", func(t *testing.T) {
+		var size [2]int
+		if err := p.Eval(ctx, "[innerWidth, innerHeight]", &size); err != nil || size != [2]int{1280, 720} {
+			t.Errorf("page size = %v, %v; want 1280x720", size, err)
+		}
+	})
+	t.Run("language", func(t *testing.T) {
+		var languages string
+		if err := p.Eval(ctx, "navigator.language + ' ' + document.querySelector('[name=languages]').content", &languages); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(languages, "en-US en-US") {
+			t.Errorf("languages = %q, want en-US in the page and in Accept-Language", languages)
+		}
+	})
+	t.Run("click takes the first visible match", func(t *testing.T) {
+		if err := p.Click(ctx, ".go"); err != nil {
+			t.Fatal(err)
+		}
+		var clicked bool
+		if err := p.Eval(ctx, "window.clicked", &clicked); err != nil || !clicked {
+			t.Errorf("trusted click = %v, %v", clicked, err)
+		}
+	})
+	t.Run("click in a frame", func(t *testing.T) {
+		if err := p.ClickElement(ctx, "document.querySelector('#inner').contentDocument.querySelector('button')"); err != nil {
+			t.Fatal(err)
+		}
+		var clicked bool
+		if err := p.Eval(ctx, "window.inner", &clicked); err != nil || !clicked {
+			t.Errorf("trusted click in the frame = %v, %v", clicked, err)
+		}
+	})
+	t.Run("elements that cannot be clicked", func(t *testing.T) {
+		for selector, hidden := range map[string]bool{"#hidden": true, "#nowhere": false} {
+			var element *browser.ElementError
+			if err := p.Click(ctx, selector); !errors.As(err, &element) || element.Hidden != hidden {
+				t.Errorf("Click(%s) = %v, want an ElementError with Hidden %v", selector, err, hidden)
+			}
+		}
+	})
+	t.Run("typing replaces the text", func(t *testing.T) {
+		const text = "Zoë's Bot 漢 (1)"
+		if err := p.Type(ctx, "#name", text); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Value string
+			Keys  int
+		}
+		if err := p.Eval(ctx, "({Value: document.querySelector('#name').value, Keys: window.keys})", &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Value != text || got.Keys < len([]rune(text)) {
+			t.Errorf("typed %q with %d trusted key events, want %q", got.Value, got.Keys, text)
+		}
+	})
+	t.Run("promises and exceptions", func(t *testing.T) {
+		var answer int
+		if err := p.Eval(ctx, "Promise.resolve(42)", &answer); err != nil || answer != 42 {
+			t.Errorf("promise = %d, %v", answer, err)
+		}
+		var script *browser.ScriptError
+		if err := p.Eval(ctx, "Promise.reject(new Error('no'))", nil); !errors.As(err, &script) || !strings.Contains(script.Description, "no") {
+			t.Errorf("rejection = %v, want a ScriptError", err)
+		}
+	})
+	t.Run("gesture", func(t *testing.T) {
+		var active bool
+		if err := p.EvalWithGesture(ctx, "navigator.userActivation.isActive", &active); err != nil || !active {
+			t.Errorf("user activation = %v, %v", active, err)
+		}
+	})
+	t.Run("microphone and camera", func(t *testing.T) {
+		if err := b.GrantMicrophoneAndCamera(ctx, address); err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		err := p.Eval(ctx, `navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(s => s.getTracks().map(t => t.kind).sort())`, &kinds)
+		if err != nil || fmt.Sprint(kinds) != "[audio video]" {
+			t.Errorf("tracks = %v, %v", kinds, err)
+		}
+	})
+	t.Run("dialogs do not block", func(t *testing.T) {
+		if err := p.Eval(ctx, "alert('wait'), confirm('sure')", nil); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("screenshot", func(t *testing.T) {
+		picture, err := p.Screenshot(ctx)
+		if err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
+			t.Errorf("screenshot = %d bytes, %v", len(picture), err)
+		}
+	})
+	t.Run("address and title", func(t *testing.T) {
+		if err := p.Navigate(ctx, address+"/#part"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.URL(ctx)
+		if err != nil || got != address+"/#part" {
+			t.Errorf("URL = %q, %v", got, err)
+		}
+		title, err := p.Title(ctx)
+		if err != nil || title != "First" {
+			t.Errorf("title = %q, %v", title, err)
+		}
+	})
+	t.Run("a page that cannot be loaded", func(t *testing.T) {
+		var failed *browser.NavigationError
+		if err := p.Navigate(ctx, "http://127.0.0.1:1/"); !errors.As(err, &failed) {
+			t.Errorf("Navigate = %v, want a NavigationError", err)
+		}
+	})
+	t.Run("calls end with their context", func(t *testing.T) {
+		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		if err := p.Eval(short, "new Promise(() => {})", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Eval = %v, want the deadline", err)
+		}
+	})
+	t.Run("close leaves nothing", func(t *testing.T) {
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := processesIn(t, profile); left != 0 {
+			t.Errorf("%d processes are left", left)
+		}
+		if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the profile is still there: %v", err)
+		}
+		var gone *browser.GoneError
+		if err := p.Eval(ctx, "1", nil); !errors.As(err, &gone) || !errors.Is(err, browser.ErrClosed) {
+			t.Errorf("Eval after Close = %v, want a GoneError with ErrClosed", err)
+		}
+	})
+}
+
+func TestKilledBrowserIsNoticed(t *testing.T) {
+	t.Parallel()
+	ctx, b, profile := launch(t)
+	p, _ := openPage(t, ctx, b, "<title>x</title>")
+
+	waiting := make(chan error, 1)
+	go func() { waiting <- p.Eval(ctx, "new Promise(() => {})", nil) }()
+	if err := p.Eval(ctx, "1", nil); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	process, err := os.FindProcess(b.PID())
+	if err = errors.Join(err, process.Kill()); err != nil {
+		t.Fatal(err)
+	}
+	var gone *browser.GoneError
+	select {
+	case err := <-waiting:
+		if !errors.As(err, &gone) {
+			t.Errorf("pending Eval = %v, want a GoneError", err)
+		}
+	case <-ctx.Done():
+		t.Fatal("a pending call hangs on a dead browser")
+	}
+	<-b.Done()
+	if took := time.Since(killed); took > 2*time.Second {
+		t.Errorf("Done closed %v after the kill", took)
+	}
+	if left := processesIn(t, profile); left != 0 {
+		t.Errorf("%d processes are left", left)
+	}
+	if err := b.Err(); !errors.As(err, &gone) || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("Err = %v, want the signal", err)
+	}
+	if _, err := b.NewPage(ctx); !errors.As(err, &gone) {
+		t.Errorf("NewPage = %v, want a GoneError", err)
+	}
+}
+
+func TestCrashedPageIsNoticed(t *testing.T) {
+	t.Parallel()
+	ctx, b, _ := launch(t)
+	p, _ := openPage(t, ctx, b, "<title>x</title>")
+	other, _ := openPage(t, ctx, b, "<title>y</title>")
+
+	waiting := make(chan error, 1)
+	go func() { waiting <- p.Navigate(ctx, "chrome://crash") }()
+	select {
+	case <-p.Crashed():
+	case <-ctx.Done():
+		t.Fatal("the crash is not noticed")
+	}
+	if err := <-waiting; err == nil {
+		t.Error("navigating into the crash reports success")
+	}
+	if err := p.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageCrashed) {
+		t.Errorf("Eval = %v, want ErrPageCrashed", err)
+	}
+	if err := other.Eval(ctx, "1", nil); err != nil {
+		t.Errorf("the other page suffers: %v", err)
+	}
+	other.Close()
+	if err := other.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageClosed) {
+		t.Errorf("Eval on a closed page = %v, want ErrPageClosed", err)
+	}
+}
+
+func TestPagesDoNotSeeTheBotsEnvironment(t *testing.T) {
+	const name = "STANDIN_TEST_TOKEN"
+	t.Setenv(name, "secret")
+	_, b, _ := launch(t)
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", b.PID()))
+	if err != nil {
+		t.Skipf("this test reads /proc: %v", err)
+	}
+	if strings.Contains(string(environment), name) {
+		t.Error("the browser inherited the bot's environment")
+	}
+}
+
+func TestLaunchRefusesAUsedProfile(t *testing.T) {
+	t.Parallel()
+	profile := t.TempDir()
+	if err := os.WriteFile(filepath.Join(profile, "Cookies"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := browser.Launch(t.Context(), browser.Options{Executable: executable(t), ProfileDir: profile})
+	if err == nil {
+		_ = b.Close()
+		t.Fatal("Launch took a profile that is in use")
+	}
+	if _, err := os.Stat(filepath.Join(profile, "Cookies")); err != nil {
+		t.Errorf("Launch touched the profile it refused: %v", err)
+	}
+}
+
+func TestLaunchTellsWhyItFailed(t *testing.T) {
+	t.Parallel()
+	broken := filepath.Join(t.TempDir(), "broken-browser")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no display at all >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	profile := filepath.Join(t.TempDir(), "profile")
+	_, err := browser.Launch(t.Context(), browser.Options{Executable: broken, ProfileDir: profile})
+	if err == nil || !strings.Contains(err.Error(), "no display at all") {
+		t.Errorf("Launch = %v, want what the browser printed", err)
+	}
+	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a failed launch leaves its profile behind: %v", err)
+	}
+}
+
+// botProfileVariable makes the test binary play a bot that is killed.
+const botProfileVariable = "STANDIN_TEST_BOT_PROFILE"
+
+func TestMain(m *testing.M) {
+	if profile := os.Getenv(botProfileVariable); profile != "" {
+		os.Exit(playBot(profile))
+	}
+	os.Exit(m.Run())
+}
+
+// playBot launches a browser with two pages, says so, and waits to be killed.
+func playBot(profile string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	b, err := browser.Launch(ctx, browser.Options{ProfileDir: profile})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for range 2 {
+		if _, err := b.NewPage(ctx); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+	fmt.Println("ready")
+	<-ctx.Done()
+	return 1
+}
+
+func TestBrowserDiesWithTheBot(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("this test finds processes in /proc, which only Linux has")
+	}
+	executable(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	profile := filepath.Join(t.TempDir(), "profile")
+	bot := exec.CommandContext(ctx, self)
+	bot.Env = append(os.Environ(), botProfileVariable+"="+profile)
+	output, err := bot.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bot.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, 256)
+	length, err := output.Read(answer)
+	if said := string(answer[:length]); err != nil || !strings.HasPrefix(said, "ready") {
+		t.Fatalf("the bot said %q, %v", said, err)
+	}
+	if processesIn(t, profile) < 2 {
+		t.Fatal("the bot's browser has no processes to look for")
+	}
+	if err := bot.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = bot.Wait() // reports the kill
+	eventually(t, ctx, "the killed bot's browser ends", func() bool { return processesIn(t, profile) == 0 })
+
+	if err := browser.Reap(ctx, profile); err != nil {
+		t.Errorf("Reap: %v", err)
+	}
+	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Reap left the profile: %v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package browser
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// MissingError says that no usable browser was found. Its text is meant for
+// the operator: it names what was looked for and what to install.
+type MissingError struct {
+	// Configured is the executable that the operator asked for, empty when
+	// the usual names were tried.
+	Configured string
+	// Tried lists what was looked for, in order.
+	Tried []string
+}
+
+// Error tells what is missing and how to mend it on this kind of system.
+func (e *MissingError) Error() string {
+	var text strings.Builder
+	if e.Configured != "" {
+		fmt.Fprintf(&text, "the configured browser %q is not an executable file", e.Configured)
+	} else {
+		fmt.Fprintf(&text, "no Chromium or Chrome found (looked for %s)", strings.Join(e.Tried, ", "))
+	}
+	text.WriteString("; ")
+	text.WriteString(installAdvice(runtime.GOOS))
+	return text.String()
+}
+
+// installAdvice returns what to install on the named operating system.
+func installAdvice(system string) string {
+	switch system {
+	case "linux":
+		return "install it: on Debian with `apt-get install chromium`; on Ubuntu with `apt-get install chromium-browser` " +
+			"(a snap) or Google Chrome's own .deb package; on Fedora with `dnf install chromium`; " +
+			"on Arch with `pacman -S chromium`; on Alpine with `apk add chromium`"
+	case "darwin":
+		return "install it with `brew install --cask chromium`, or install Google Chrome"
+	default:
+		return "install Chromium or Google Chrome and name its executable in the configuration"
+	}
+}
+
+// Find returns the path of the browser to start. A configured executable (a
+// path, or a name on PATH) is the only candidate when it is given; otherwise
+// the usual names of Chromium and Chrome are tried in order. The error is a
+// *MissingError.
+func Find(configured string) (string, error) {
+	candidates := usualExecutables(runtime.GOOS)
+	if configured != "" {
+		candidates = []string{configured}
+	}
+	for _, candidate := range candidates {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path, nil
+		}
+	}
+	return "", &MissingError{Configured: configured, Tried: candidates}
+}
+
+// usualExecutables lists the names and places in which the named operating
+// system keeps Chromium and Chrome. headless_shell is left out on purpose: it
+// has no tab capture.
+func usualExecutables(system string) []string {
+	if system == "darwin" {
+		return []string{
+			"/Applications/Chromium.app/Contents/MacOS/Chromium",
+			"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+			"chromium",
+		}
+	}
+	return []string{
+		"chromium",
+		"chromium-browser",
+		"google-chrome",
+		"google-chrome-stable",
+		"chrome",
+	}
+}

@@ -1,0 +1,50 @@
+package browser_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/bot/browser"
+)
+
+func TestFindSaysWhatToInstall(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, configured := range []string{"", "my-chromium", "/nowhere/chromium"} {
+		path, err := browser.Find(configured)
+		var missing *browser.MissingError
+		if !errors.As(err, &missing) {
+			t.Fatalf("Find(%q) = %q, %v; want a MissingError", configured, path, err)
+		}
+		if missing.Configured != configured || len(missing.Tried) == 0 {
+			t.Errorf("Find(%q) reports %+v", configured, missing)
+		}
+		for _, part := range []string{"install", configured} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("Find(%q) says %q, want it to name %q", configured, err, part)
+			}
+		}
+	}
+}
+
+func TestFindTakesTheUsualNamesAndTheConfiguredOne(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	for _, name := range []string{"google-chrome", "mine"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for configured, want := range map[string]string{
+		"":                            "google-chrome",
+		"mine":                        "mine",
+		filepath.Join(folder, "mine"): "mine",
+	} {
+		path, err := browser.Find(configured)
+		if err != nil || path != filepath.Join(folder, want) {
+			t.Errorf("Find(%q) = %q, %v; want %s", configured, path, err, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/chromedp/chromedp"
+)
+
+// silenceFile is the file in the profile directory that plays as microphone.
+const silenceFile = "silence.wav"
+
+// allocatorOptions turns the options into Chromium's command line and
+// environment. chromedp itself adds --remote-debugging-pipe, and --no-sandbox
+// when the process runs as root, where Chromium has no sandbox. --mute-audio is
+// left out because it silences captured tabs too.
+func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
+	allocator := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(options.Executable),
+		chromedp.UserDataDir(options.ProfileDir),
+		chromedp.WindowSize(options.Width, options.Height),
+		chromedp.Flag("headless", "new"),
+		chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("accept-lang", "en-US,en"),
+		// Bars such as the one that announces a capture take their height from
+		// the page.
+		chromedp.Flag("disable-infobars", true),
+		chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+		chromedp.Flag("auto-select-tab-capture-source-by-title", options.CaptureTitle),
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-file-for-fake-audio-capture", filepath.Join(options.ProfileDir, silenceFile)),
+
+		// The recorder's window and the meeting's window cover each other:
+		// neither may be slowed down for being out of sight.
+		chromedp.Flag("disable-background-timer-throttling", true),
+		chromedp.Flag("disable-backgrounding-occluded-windows", true),
+		chromedp.Flag("disable-renderer-backgrounding", true),
+
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-breakpad", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-default-apps", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("metrics-recording-only", true),
+		chromedp.Flag("no-default-browser-check", true),
+		chromedp.Flag("no-first-run", true),
+		chromedp.Flag("password-store", "basic"),
+		chromedp.Flag("use-mock-keychain", true),
+	}
+	if options.LoopbackPeers {
+		allocator = append(allocator, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	}
+	return append(allocator, environment(options)...)
+}
+
+// environment gives Chromium only what it needs: the bot's own environment
+// holds its ingest token (contract, "Bot channel"), which no page's process
+// may read.
+func environment(options Options) []chromedp.ExecAllocatorOption {
+	variables := []string{
+		"HOME=" + options.ProfileDir,
+		"TMPDIR=" + options.temporaryDir,
+		"LANG=en_US.UTF-8",
+		"LANGUAGE=en_US",
+	}
+	passedOn := []string{
+		"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE",
+		"http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+	}
+	for _, name := range passedOn {
+		if value, set := os.LookupEnv(name); set {
+			variables = append(variables, fmt.Sprintf("%s=%s", name, value))
+		}
+	}
+	return []chromedp.ExecAllocatorOption{chromedp.NoInheritEnv, chromedp.Env(variables...)}
+}

@@ -1,0 +1,288 @@
+package channel_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"standin/internal/bot/channel"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := startBot(t, s, t.TempDir())
+	s.await("a heartbeat is held", func() bool { return s.asked("wait=25") > 0 && s.beating == 1 })
+
+	s.order("c1", ingest.LeaveCall) // ends the holding
+	if got := b.command(); got.ID != "c1" || got.Kind != ingest.LeaveCall {
+		t.Fatalf("got command %+v", got)
+	}
+	b.emit(job.BotRecordingStopped) // its answer carries the command once more
+	b.flush()
+	b.channel.Ack("c1")
+	s.await("the acknowledgement arrives", func() bool { return slices.Equal(s.acked, []string{"c1"}) })
+
+	s.order("c2", ingest.SendChatMessage)
+	if got := b.command(); got.ID != "c2" {
+		t.Fatalf("after c1 comes %+v, want c2", got)
+	}
+	b.channel.Ack("c2")
+	s.await("the second acknowledgement arrives", func() bool { return slices.Contains(s.acked, "c2") })
+	s.await("the next heartbeat is held again", func() bool {
+		return s.beating == 1 && strings.Contains(s.requests[len(s.requests)-1], "wait=25")
+	})
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !slices.Equal(s.acked, []string{"c1", "c2"}) {
+		t.Errorf("acknowledged were %v, want each once", s.acked)
+	}
+	if s.overlapped {
+		t.Error("two heartbeats were in flight at a time")
+	}
+}
+
+func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	s, dir := startService(t), t.TempDir()
+	s.set(func() { s.next = 1 })
+	b := startBot(t, s, dir)
+	s.order("c1", ingest.PauseRecording)
+	b.command()
+
+	var lost atomic.Int32
+	s.set(func() {
+		s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != ingest.HeartbeatPath || lost.Add(1) > 5 {
+				return false
+			}
+			reset(w)
+			return true
+		}
+	})
+	b.channel.Ack("c1")
+	s.await("the acknowledgement arrives at last", func() bool { return slices.Contains(s.acked, "c1") })
+
+	// The service forgets. Neither the same bot nor one started again carries
+	// the command out a second time, and the service is told again.
+	forget := func() {
+		s.set(func() {
+			s.acked = nil
+			s.commands = []ingest.Command{{ID: "c1", Kind: ingest.PauseRecording}}
+		})
+	}
+	forget()
+	s.await("the same bot acknowledges again", func() bool { return slices.Contains(s.acked, "c1") })
+	b.kill()
+	b.awaitEnd()
+	forget()
+	again := startBot(t, s, dir)
+	s.await("the bot started again acknowledges too", func() bool { return slices.Contains(s.acked, "c1") })
+	s.order("c2", ingest.ResumeRecording)
+	if got := again.command(); got.ID != "c2" {
+		t.Errorf("after the restart the bot is given %+v, want c2", got)
+	}
+}
+
+func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.set(func() { s.hold, s.next = false, 3600 })
+	b := startBot(t, s, t.TempDir())
+	b.channel.SetRecorded(90 * time.Second)
+	s.await("two heartbeats", func() bool { return s.heartbeats == 2 })
+	for range 20 { // twenty round trips later
+		b.emit(job.BotJoined)
+		b.flush()
+	}
+	s.mutex.Lock()
+	if s.heartbeats != 2 {
+		t.Errorf("%d heartbeats without a pause, want 2", s.heartbeats)
+	}
+	s.mutex.Unlock()
+	b.record(0, "12345")
+	b.flush()
+	b.channel.Ack("c1") // cuts the pause short
+	s.await("stats with the acknowledgement", func() bool {
+		return s.stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000}
+	})
+}
+
+func TestRunEndsAtOnceThoughAHeartbeatIsHeld(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := startBot(t, s, t.TempDir())
+	s.await("a heartbeat is held", func() bool { return s.asked("wait=") > 0 && s.beating == 1 })
+	began := time.Now()
+	b.kill()
+	if err := b.awaitEnd(); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("Run took %v to end", took)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(s *service)
+		want   channel.Verdict // without Detail
+	}{
+		"an event is of a stale attempt": {func(s *service) { s.stale = true },
+			channel.Verdict{Cause: channel.Stale, Status: job.InMeeting}},
+		"the job failed": {func(s *service) { s.status = job.Failed },
+			channel.Verdict{Cause: channel.Ended, Status: job.Failed}},
+		"an event comes after the end": {func(s *service) {
+			s.status = job.Completed
+			s.disturb = only(ingest.EventPath)
+		}, channel.Verdict{Cause: channel.Ended, Status: job.Completed}},
+		"a heartbeat finds the job ended": {func(s *service) {
+			s.status = job.Completed
+			s.disturb = only(ingest.HeartbeatPath)
+		}, channel.Verdict{Cause: channel.Ended, Status: job.Completed}},
+		"a heartbeat is of a stale attempt": {func(s *service) {
+			s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == ingest.HeartbeatPath {
+					reply(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
+				}
+				return true
+			}
+		}, channel.Verdict{Cause: channel.Stale, Status: job.InMeeting}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startService(t)
+			s.set(func() { test.change(s) })
+			b := startBot(t, s, t.TempDir())
+			b.emit(job.BotJoined)
+			got := b.awaitVerdict()
+			got.Detail = ""
+			if got != test.want {
+				t.Errorf("the verdict is %+v, want %+v", got, test.want)
+			}
+			s.set(func() { s.disturb = nil })
+			b.record(0, "what is left")
+			b.flush() // goes on: the media may still count
+		})
+	}
+}
+
+// only lets requests for one path through and loses the others.
+func only(path string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == path {
+			return false
+		}
+		reset(w)
+		return true
+	}
+}
+
+func TestACancelledJobIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.set(func() { s.status = job.Cancelled })
+	s.order("leave", ingest.LeaveCall)
+	b := startBot(t, s, t.TempDir())
+	if got := b.command(); got.Kind != ingest.LeaveCall {
+		t.Fatalf("got %+v, want leave_call", got)
+	}
+	b.channel.Ack("leave")
+	b.emit(job.BotExited)
+	b.record(0, "kept")
+	b.flush()
+	select {
+	case <-b.channel.Done():
+		t.Errorf("verdict %+v: a cancelled bot still has its recording to hand in", b.channel.Verdict())
+	default:
+	}
+}
+
+func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"token not known": func(w http.ResponseWriter) { refuse(w, http.StatusUnauthorized, "unauthorized") },
+		"not found":       func(w http.ResponseWriter) { refuse(w, http.StatusNotFound, "not_found") },
+		"gone":            func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
+		"job not known": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusBadRequest)
+			reply(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
+		},
+	} {
+		for _, path := range []string{ingest.EventPath, ingest.HeartbeatPath, ingest.MediaPath + "/"} {
+			t.Run(name+" "+path, func(t *testing.T) {
+				t.Parallel()
+				s := startService(t)
+				s.set(func() {
+					s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+						if r.URL.Path == path || r.Method == http.MethodPut && path == ingest.MediaPath+"/" {
+							answer(w)
+						} else {
+							reset(w)
+						}
+						return true
+					}
+				})
+				b := startBot(t, s, t.TempDir())
+				b.emit(job.BotJoined)
+				b.record(0, "zero")
+				if verdict := b.awaitVerdict(); verdict.Cause != channel.Refused {
+					t.Errorf("the verdict is %+v", verdict)
+				}
+				var refused *channel.RefusedError
+				if err := b.awaitEnd(); !errors.As(err, &refused) {
+					t.Errorf("Run returned %v, want a RefusedError", err)
+				}
+				if err := b.channel.Flush(t.Context()); !errors.As(err, &refused) {
+					t.Errorf("Flush returned %v, want a RefusedError", err)
+				}
+				if b.spool.WaitingEvents() != 1 || b.spool.PendingFiles() != 1 {
+					t.Error("what was not delivered is not in the spool any more")
+				}
+			})
+		}
+	}
+}
+
+func TestAProxysRefusalIsNotTheServices(t *testing.T) {
+	t.Parallel()
+	for status, body := range map[int]string{
+		400: "<html>no backend</html>",
+		401: "",
+		403: `{"message":"no route matched"}`,
+		404: "404 page not found",
+		410: `{"message":"gone"}`,
+		413: `["too","large"]`,
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			s := startService(t)
+			s.set(func() {
+				s.disturb = func(w http.ResponseWriter, _ *http.Request) bool {
+					http.Error(w, body, status)
+					return true
+				}
+			})
+			b := startBot(t, s, t.TempDir())
+			b.emit(job.BotJoined)
+			b.record(0, "zero")
+			s.await("each is tried again", func() bool {
+				return s.asked(ingest.HeartbeatPath) > 3 && s.asked("PUT") > 3 && s.asked("POST "+ingest.EventPath) > 8
+			})
+			s.set(func() { s.disturb = nil })
+			b.flush()
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			if len(s.events) != 1 || len(s.media) != 1 {
+				t.Errorf("%d events and %d files arrived, want 1 and 1", len(s.events), len(s.media))
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// AllowedHostsSetting is the operator's setting that adds meeting hosts.
+const AllowedHostsSetting = "STANDIN_ALLOWED_MEETING_HOSTS"
+
+// platformHosts are the platforms' own: each with all hosts below it
+// (platforms, URL forms).
+func platformHosts() []string {
+	return []string{
+		"meet.google.com",
+		"teams.microsoft.com", "teams.live.com", "teams.microsoft.us",
+		"zoom.us", "zoom.com", "zoomgov.com",
+	}
+}
+
+// allowed returns an error, for people, when the bot may not open the
+// address, which is the very one that the browser would be given: redirectors
+// around it are gone. An entry is a host, and allows those below it; with a
+// port it allows that very host and port.
+func allowed(address string, added []string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
+		return errors.New("the meeting address cannot be read")
+	}
+	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
+	for _, entry := range append(platformHosts(), added...) {
+		if admits(strings.ToLower(strings.TrimSpace(entry)), host, portOf(parsed)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the host %s is no meeting platform's own; an operator who trusts it adds it to %s", host, AllowedHostsSetting)
+}
+
+// admits reports whether an entry of allowed hosts covers a host and port.
+func admits(entry, host, port string) bool {
+	if name, entryPort, err := net.SplitHostPort(entry); err == nil {
+		return name == host && entryPort == port
+	}
+	entry = strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address as it stands in a URL
+	return entry != "" && (host == entry || strings.HasSuffix(host, "."+entry))
+}
+
+// portOf is the port that an address leads to.
+func portOf(address *url.URL) string {
+	switch {
+	case address.Port() != "":
+		return address.Port()
+	case address.Scheme == "http":
+		return "80"
+	}
+	return "443"
+}
+
+// origin returns scheme, host and port of an address.
+func origin(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}

@@ -1,0 +1,104 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+)
+
+// browserTestTime bounds everything one test asks of the browser.
+const browserTestTime = 90 * time.Second
+
+// launchBrowser starts a browser that is closed with the test. Without one a
+// test fails in CI and is skipped elsewhere.
+func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
+	t.Helper()
+	executable, err := browser.Find("")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("this test needs a browser: %v", err)
+		}
+		t.Skipf("this test needs a browser: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
+	t.Cleanup(cancel)
+	running, err := browser.Launch(ctx, browser.Options{
+		Executable:    executable,
+		ProfileDir:    filepath.Join(t.TempDir(), "profile"),
+		LoopbackPeers: true,
+	})
+	if err != nil {
+		t.Fatalf("launching the browser: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := running.Close(); err != nil {
+			t.Errorf("closing the browser: %v", err)
+		}
+	})
+	return ctx, running
+}
+
+// openDocument opens a page on a document of the test's own.
+func openDocument(t testing.TB, ctx context.Context, running *browser.Browser, document string) *browser.Page {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == "/" {
+			fmt.Fprintf(w, "<!doctype html><html lang=en><title>Meet</title>%s", document)
+		}
+	}))
+	t.Cleanup(server.Close)
+	page := openPage(t, ctx, running)
+	if err := page.Navigate(ctx, server.URL+"/"); err != nil {
+		t.Fatalf("navigating: %v", err)
+	}
+	return page
+}
+
+// openPage opens a blank page that is closed with the test.
+func openPage(t testing.TB, ctx context.Context, running *browser.Browser) *browser.Page {
+	t.Helper()
+	page, err := running.NewPage(ctx)
+	if err != nil {
+		t.Fatalf("opening a page: %v", err)
+	}
+	t.Cleanup(page.Close)
+	return page
+}
+
+// await observes the page, tidying it as a bot does, until it shows what is
+// wanted.
+func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what string, wanted func(Observation) bool) Observation {
+	t.Helper()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		observation, err := adapter.Observe(ctx, page)
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+		if wanted(observation) {
+			return observation
+		}
+		if err := adapter.Tidy(ctx, page, observation); err != nil {
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never seen: %s; the page shows %+v", what, observation)
+		case <-again.C:
+		}
+	}
+}
+
+// on makes the condition that the page shows a screen.
+func on(screen Screen) func(Observation) bool {
+	return func(observation Observation) bool { return observation.Screen == screen }
+}

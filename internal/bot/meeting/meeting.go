@@ -1,0 +1,139 @@
+// Package meeting gets a bot into a platform's meeting page and says what the
+// page shows: one Adapter for each platform, built on a profile file that holds
+// every selector and text, so that a page that changed is mended without a
+// rebuild.
+//
+// Looking and deciding are apart. One script, run in the page, reports in one
+// go what is visible; pure functions then tell which screen that is and what to
+// do next. A screen is reported only when it was positively seen.
+//
+// The package knows nothing of jobs' lives, of recording or of the service. It
+// drives a page through the methods of Page, and keeps no state between calls.
+package meeting
+
+import (
+	"context"
+	"fmt"
+
+	"standin/internal/job"
+)
+
+// Page is what an adapter needs of a browser's page. The errors that count as
+// passing (a page that navigates away, an element that has just gone) are those
+// of package browser.
+type Page interface {
+	// Eval evaluates a JavaScript expression and decodes its JSON value.
+	Eval(ctx context.Context, expression string, out any) error
+	// ClickElement clicks the element that an expression yields, with real
+	// mouse events.
+	ClickElement(ctx context.Context, expression string) error
+	// TypeInto replaces what the field that an expression yields holds, with
+	// real key events. Errors call the field by the name.
+	TypeInto(ctx context.Context, expression, name, text string) error
+	// Press sends keys to whatever has the focus.
+	Press(ctx context.Context, keys string) error
+	// MoveMouse moves the mouse to a place on the page.
+	MoveMouse(ctx context.Context, x, y float64) error
+}
+
+// Adapter knows one platform's meeting page.
+type Adapter interface {
+	// Address returns what to open for a meeting address: unwrapped, in
+	// English, without what mail programs put around it. The error is an
+	// *AddressError.
+	Address(meetingURL string) (string, error)
+
+	// Join goes from the opened page until joining was asked for: it answers
+	// cookie and device dialogs, gives the name (cut to what the platform
+	// takes), turns microphone and camera off, and presses the join button. It
+	// returns nil at once when the page shows the lobby or the meeting
+	// already. When the page shows that there is no way in, or when ctx ends,
+	// the error is a *ScreenError.
+	Join(ctx context.Context, page Page, name string) error
+
+	// Observe reports what the page shows now. An error is no evidence about
+	// the meeting.
+	Observe(ctx context.Context, page Page) (Observation, error)
+
+	// Tidy acts on an observation made after Join: it dismisses notices,
+	// presses a join button that came back ("Join anyway"), turns off a
+	// microphone or camera that is on, and moves the mouse when nothing was
+	// recognised because toolbars are hidden. It does at most one thing a
+	// call, so it is called after each observation.
+	Tidy(ctx context.Context, page Page, observation Observation) error
+
+	// Leave leaves the meeting or its lobby and waits until the page shows
+	// that the bot is out. It returns nil when it is out already.
+	Leave(ctx context.Context, page Page) error
+
+	// SendChat sends a chat message to everyone. A text longer than the
+	// platform's limit goes out in parts.
+	SendChat(ctx context.Context, page Page, text string) error
+}
+
+// Observation is what a page showed at one moment.
+type Observation struct {
+	Screen   Screen
+	Evidence string // what the screen was recognised by, for people
+
+	Participants []Participant // those that were seen, without the bot
+	// Others is how many others are in the meeting. It may exceed the number
+	// of Participants, because pages draw only some of them. It is -1 while
+	// the page does not tell.
+	Others int
+
+	Notices []string // elements of the profile that Tidy would act on
+	Dialog  string   // text of an open dialog, shortened
+}
+
+// Participant is somebody else in the meeting.
+type Participant struct {
+	ID       string // stable while the participant stays
+	Name     string // empty while the page does not tell
+	Speaking bool
+}
+
+// ScreenError says that the page showed a screen from which there is no way
+// into the meeting, or still showed it when time was up.
+type ScreenError struct {
+	Observation Observation
+	Cause       error // the context's, when time was up
+}
+
+// Error tells the screen and what it was recognised by.
+func (e *ScreenError) Error() string {
+	text := fmt.Sprintf("the page shows %s", e.Observation.Screen)
+	if e.Observation.Evidence != "" {
+		text += " (" + e.Observation.Evidence + ")"
+	}
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns the context's error when time was up.
+func (e *ScreenError) Unwrap() error { return e.Cause }
+
+// UnsupportedError says that there is no adapter for a platform.
+type UnsupportedError struct {
+	Platform job.Platform
+}
+
+// Error tells which platform, and which can be joined.
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("this version of Standin has no adapter for platform %q; it can join %q", e.Platform, job.Meet)
+}
+
+// New returns the adapter of a platform. The error is an *UnsupportedError when
+// there is none.
+func New(platform job.Platform, profiles Profiles) (Adapter, error) {
+	if platform != job.Meet {
+		return nil, &UnsupportedError{Platform: platform}
+	}
+	profile, ok := profiles[platform]
+	if !ok {
+		return nil, fmt.Errorf("no profile for platform %q is loaded", platform)
+	}
+	return newMeet(profile)
+}

@@ -1,0 +1,129 @@
+package meeting
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// people tells who else is in the meeting a snapshot shows, and how many they
+// are (-1: it does not tell).
+func (p *Profile) people(snapshot Snapshot) (participants []Participant, others int) {
+	own := p.ownTiles(snapshot.Tiles)
+	ownIDs := make(map[string]bool)
+	for i, tile := range snapshot.Tiles {
+		if own[i] {
+			ownIDs[tile.ID] = true
+		}
+	}
+	places := make(map[string]int) // id → place in participants
+	add := func(person Person) {
+		participant := Participant{ID: person.ID, Name: p.name(person), Speaking: person.Speaking}
+		if participant.ID == "" {
+			if participant.Name == "" {
+				return // nothing to know it by
+			}
+			participant.ID = "name:" + participant.Name
+		}
+		place, known := places[participant.ID]
+		if !known {
+			places[participant.ID] = len(participants)
+			participants = append(participants, participant)
+			return
+		}
+		if participants[place].Name == "" {
+			participants[place].Name = participant.Name
+		}
+		participants[place].Speaking = participants[place].Speaking || participant.Speaking
+	}
+	for i, tile := range snapshot.Tiles {
+		if !own[i] && (tile.ID == "" || !ownIDs[tile.ID]) {
+			add(tile)
+		}
+	}
+	for _, row := range snapshot.Rows {
+		if !p.ownRow(row, ownIDs) && !shown(participants, row, p.name(row)) {
+			add(row)
+		}
+	}
+	return participants, p.others(snapshot, len(ownIDs), len(participants))
+}
+
+// shown reports whether a row without an id of its own stands for a
+// participant already known by tile.
+func shown(participants []Participant, row Person, name string) bool {
+	return row.ID == "" && slices.ContainsFunc(participants, func(known Participant) bool {
+		return known.Name == name && !strings.HasPrefix(known.ID, "name:")
+	})
+}
+
+// ownTiles tells which tiles are the bot's own; there may be several
+// (platforms, "Rules that cost others dearly"). A mark that some tiles lack
+// tells them apart by being there. A mark that every tile has is the label
+// kept ready for the own one, which is then the one that shows it. Without
+// marks the platform's word for oneself counts.
+func (p *Profile) ownTiles(tiles []Person) []bool {
+	marked := 0
+	for _, tile := range tiles {
+		if tile.Mark != nil {
+			marked++
+		}
+	}
+	own := make([]bool, len(tiles))
+	for i, tile := range tiles {
+		switch {
+		case marked > 0 && marked < len(tiles):
+			own[i] = tile.Mark != nil
+		case marked > 0:
+			own[i] = tile.Marked == "" || tile.Marked == *tile.Mark || p.ownName(tile.Marked)
+		default:
+			own[i] = p.ownName(p.name(tile))
+		}
+	}
+	return own
+}
+
+// ownRow tells whether a row of the list of people is the bot's.
+func (p *Profile) ownRow(row Person, ownIDs map[string]bool) bool {
+	return row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.ownName(p.name(row))
+}
+
+// ownName reports whether a name is the platform's word for oneself.
+func (p *Profile) ownName(name string) bool {
+	return slices.ContainsFunc(p.Roster.OwnNames, func(own string) bool { return strings.EqualFold(own, name) })
+}
+
+// name is the first that was read.
+func (p *Profile) name(person Person) string {
+	if len(person.Names) == 0 {
+		return ""
+	}
+	return person.Names[0]
+}
+
+// countPattern is the first number of a label such as "People - 2 joined".
+var countPattern = regexp.MustCompile(`\d[\d,.]*`)
+
+// others takes the page's own count of everyone, because a page draws only some
+// of the tiles, and takes each of the bot's own entries off it. The tiles count
+// where they show more, so that somebody in sight is never overlooked; but for
+// one: a page that counts a single participant counts the bot.
+func (p *Profile) others(snapshot Snapshot, ownEntries, participants int) int {
+	for _, label := range snapshot.Counts {
+		digits := strings.NewReplacer(",", "", ".", "").Replace(countPattern.FindString(label))
+		everyone, err := strconv.Atoi(digits)
+		switch {
+		case err != nil || everyone < 1:
+			continue
+		case everyone == 1:
+			return 0
+		default:
+			return max(everyone-max(ownEntries, 1), participants)
+		}
+	}
+	if ownEntries == 0 && participants == 0 {
+		return -1
+	}
+	return participants
+}

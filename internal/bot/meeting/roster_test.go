@@ -1,0 +1,94 @@
+package meeting
+
+import (
+	"slices"
+	"testing"
+)
+
+// shownAs is a person under one name.
+func shownAs(id, name string) Person {
+	person := Person{ID: id}
+	if name != "" {
+		person.Names = []string{name}
+	}
+	return person
+}
+
+// markedAs is a person whose name stands beside a mark for oneself.
+func markedAs(id, name, mark string) Person {
+	person := shownAs(id, name)
+	person.Mark, person.Marked = &mark, name
+	return person
+}
+
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	speaking := shownAs("a", "Ada")
+	speaking.Speaking = true
+	for name, c := range map[string]struct {
+		snapshot Snapshot
+		want     []Participant
+		others   int
+	}{
+		"nothing is told": {Snapshot{}, nil, -1},
+		"alone": {
+			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin")}}, nil, 0,
+		},
+		"alone, own tile twice, one of them marked": {
+			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("me", "Standin")}, Counts: []string{"People - 1 joined"}}, nil, 0,
+		},
+		"alone, own tile twice under two ids, counted twice": {
+			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), markedAs("me2", "You", "Standin")}, Counts: []string{"People - 2 joined"}}, nil, 0,
+		},
+		"alone, by the count only": {Snapshot{Counts: []string{"People - 1 joined"}}, nil, 0},
+		"two, own tile twice under two ids, counted once": {
+			Snapshot{
+				Tiles:  []Person{markedAs("me", "Standin", "Standin"), markedAs("me2", "Standin", "Standin"), shownAs("a", "Ada")},
+				Counts: []string{"People - 2 joined"},
+			},
+			[]Participant{{ID: "a", Name: "Ada"}}, 1,
+		},
+		"every label carries the word for oneself": {
+			Snapshot{Tiles: []Person{markedAs("me", "You", "You"), markedAs("a", "Ada", "You")}},
+			[]Participant{{ID: "a", Name: "Ada"}}, 1,
+		},
+		"no mark, the word for oneself": {
+			Snapshot{Tiles: []Person{shownAs("me", "You"), shownAs("a", "Ada")}},
+			[]Participant{{ID: "a", Name: "Ada"}}, 1,
+		},
+		"somebody with the bot's name is somebody else": {
+			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("b", "Standin")}, Counts: []string{"People - 2 joined"}},
+			[]Participant{{ID: "b", Name: "Standin"}}, 1,
+		},
+		"more than are drawn": {
+			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), speaking}, Counts: []string{"", "People - 1,204 joined"}},
+			[]Participant{{ID: "a", Name: "Ada", Speaking: true}}, 1203,
+		},
+		"a participant drawn twice": {
+			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("a", ""), speaking}},
+			[]Participant{{ID: "a", Name: "Ada", Speaking: true}}, 1,
+		},
+		"the list of people is open": {
+			Snapshot{
+				Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("a", "")},
+				Rows:  []Person{shownAs("me", "Standin"), shownAs("a", "Ada"), shownAs("b", "Ben")},
+			},
+			[]Participant{{ID: "a", Name: "Ada"}, {ID: "b", Name: "Ben"}}, 2,
+		},
+		"rows without ids": {
+			Snapshot{
+				Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("a", "Ada")},
+				Rows:  []Person{shownAs("", "You"), shownAs("", "Ada"), shownAs("", "Ben"), shownAs("", "")},
+			},
+			[]Participant{{ID: "a", Name: "Ada"}, {ID: "name:Ben", Name: "Ben"}}, 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			people, others := meetAdapter(t).profile.people(c.snapshot)
+			if !slices.Equal(people, c.want) || others != c.others {
+				t.Errorf("people = %+v, %d others; want %+v, %d", people, others, c.want, c.others)
+			}
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/recording"
+)
+
+const (
+	// goneAfter is how long somebody must be missing from the roster to have
+	// left: pages draw tiles anew now and then.
+	goneAfter = 3 * time.Second
+	// pauseOfBreath is how long somebody may be silent within one speech.
+	pauseOfBreath = 1200 * time.Millisecond
+)
+
+// report gathers what the bot sees for the manifest, and keeps it in the spool
+// whenever something that matters has changed. Its methods may be called from
+// any goroutine.
+type report struct {
+	spool *spool.Spool
+
+	mu       sync.Mutex
+	content  ingest.Report
+	media    []recording.File // put together by the bot itself
+	people   map[string]*presence
+	order    []string // ids of people in the order of their coming
+	pausedAt time.Time
+}
+
+// presence is what is known of a person.
+type presence struct {
+	ingest.Person
+	seenAt   time.Time
+	speaking bool
+	from, to time.Time // of the speech that goes on
+}
+
+func newReport(attempt int, version string, keep *spool.Spool) *report {
+	return &report{
+		spool:   keep,
+		content: ingest.Report{Attempt: attempt, BotVersion: version, Stretches: []ingest.Stretch{}},
+		people:  make(map[string]*presence),
+	}
+}
+
+// keep writes the report to the spool, from where it is uploaded.
+func (r *report) keep() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.keepLocked()
+}
+
+func (r *report) keepLocked() error {
+	r.content.People = r.content.People[:0]
+	for _, id := range r.order {
+		r.content.People = append(r.content.People, r.people[id].Person)
+	}
+	data, err := json.Marshal(recording.FinalReport{Report: r.content, Media: r.media})
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	return r.spool.Put(ingest.ReportName, data)
+}
+
+// update changes the content and keeps it. A report that cannot be kept now is
+// kept with the next change; the events carry what the job needs.
+func (r *report) update(change func(*ingest.Report)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.content)
+	_ = r.keepLocked()
+}
+
+func (r *report) joined(at time.Time) {
+	r.update(func(c *ingest.Report) {
+		if c.JoinedAt.IsZero() {
+			c.JoinedAt = at
+		}
+	})
+}
+
+// admitted notes that the bot was let in. Whatever ended an earlier visit of
+// the attempt was not the end.
+func (r *report) admitted(at time.Time) {
+	r.update(func(c *ingest.Report) {
+		if c.AdmittedAt.IsZero() {
+			c.AdmittedAt = at
+		}
+		c.LeftAt, c.EndReason, c.EndDetail = time.Time{}, "", ""
+	})
+}
+
+func (r *report) admittedAt() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.content.AdmittedAt
+}
+
+// left notes the end of a visit and of everything that went on until then.
+func (r *report) left(at time.Time, end ending) {
+	r.update(func(c *ingest.Report) {
+		c.LeftAt, c.EndReason, c.EndDetail = at, end.reason, end.detail
+		for _, id := range r.order {
+			r.endSpeech(r.people[id])
+		}
+		r.endPause(at)
+	})
+}
+
+// nextStretch is the number of the stretch to begin.
+func (r *report) nextStretch() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.content.Stretches)
+}
+
+func (r *report) began(number int, at time.Time) {
+	r.update(func(c *ingest.Report) {
+		r.stretch(number).StartedAt = at
+	})
+}
+
+// stretch returns the entry of a stretch, made when it is missing: its first
+// segment may come before the recorder has said that it runs.
+func (r *report) stretch(number int) *ingest.Stretch {
+	for len(r.content.Stretches) <= number {
+		r.content.Stretches = append(r.content.Stretches, ingest.Stretch{Number: len(r.content.Stretches)})
+	}
+	return &r.content.Stretches[number]
+}
+
+// ended notes the end of the current stretch; why is nil when it ended in
+// order.
+func (r *report) ended(at time.Time, why error) {
+	r.update(func(c *ingest.Report) {
+		if len(c.Stretches) == 0 {
+			return
+		}
+		current := &c.Stretches[len(c.Stretches)-1]
+		current.EndedAt, current.Complete = at, why == nil
+		if why != nil {
+			current.EndedBy = why.Error()
+		}
+		r.endPause(at)
+	})
+}
+
+func (r *report) recordedSegment(stretch, sequence int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stretch(stretch).Segments = sequence + 1
+}
+
+// recorded reports whether anything was recorded at all.
+func (r *report) recorded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, stretch := range r.content.Stretches {
+		if stretch.Segments > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *report) paused(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pausedAt = at
+}
+
+func (r *report) resumed(at time.Time) {
+	r.update(func(*ingest.Report) { r.endPause(at) })
+}
+
+// endPause notes the gap that a pause has left.
+func (r *report) endPause(at time.Time) {
+	if !r.pausedAt.IsZero() {
+		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: r.pausedAt, To: at, Reason: "paused"})
+		r.pausedAt = time.Time{}
+	}
+}
+
+// saw notes who is in the meeting and who speaks.
+func (r *report) saw(participants []meeting.Participant, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed := false
+	for _, seen := range participants {
+		p, known := r.people[seen.ID]
+		if !known {
+			p = &presence{Person: ingest.Person{ID: seen.ID, JoinedAt: now}}
+			r.people[seen.ID] = p
+			r.order = append(r.order, seen.ID)
+			changed = true
+		}
+		if seen.Name != "" && seen.Name != p.Name {
+			p.Name, changed = seen.Name, true
+		}
+		changed = changed || !p.LeftAt.IsZero() // is back
+		p.seenAt, p.LeftAt = now, time.Time{}
+		r.heard(p, seen.Speaking, now)
+	}
+	for _, id := range r.order {
+		if p := r.people[id]; p.LeftAt.IsZero() && now.Sub(p.seenAt) > goneAfter {
+			p.LeftAt, changed = p.seenAt, true
+			r.endSpeech(p)
+		}
+	}
+	if changed {
+		_ = r.keepLocked() // as in update
+	}
+}
+
+// heard follows a person's speech.
+func (r *report) heard(p *presence, speaking bool, now time.Time) {
+	switch {
+	case speaking && !p.speaking:
+		p.speaking, p.from, p.to = true, now, now
+	case speaking:
+		p.to = now
+	case p.speaking && now.Sub(p.to) > pauseOfBreath:
+		r.endSpeech(p)
+	}
+}
+
+// endSpeech notes the speech that went on.
+func (r *report) endSpeech(p *presence) {
+	if p.speaking && p.to.After(p.from) {
+		r.content.Speech = append(r.content.Speech, ingest.Speech{PersonID: p.ID, From: p.from, To: p.to})
+	}
+	p.speaking = false
+}
+
+// finished notes the files that the bot has put together.
+func (r *report) finished(files []recording.File) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.media = files
+	return r.keepLocked()
+}
+
+// stretches returns what is known of the stretches.
+func (r *report) stretches() []ingest.Stretch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]ingest.Stretch(nil), r.content.Stretches...)
+}

@@ -1,0 +1,133 @@
+package spool_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// portrait is everything a spool tells, as text that can be compared.
+func portrait(t tester, s *spool.Spool) string {
+	t.Helper()
+	var text bytes.Buffer
+	next, ok := s.NextEvent()
+	recorded, uploaded := s.Bytes()
+	fmt.Fprintln(&text, "events:", s.WaitingEvents(), ok, next.Number, next.Kind, next.EmittedAt.UnixMilli(), string(next.Data))
+	fmt.Fprintln(&text, "bytes:", recorded, uploaded, "refused:", s.Refused())
+	fmt.Fprintln(&text, "commands:", s.CommandTaken("c1"), s.CommandTaken("c2"))
+	fmt.Fprint(&text, "pending:")
+	seen := map[string]bool{}
+	for {
+		name, ok := s.NextFile(func(name string) bool { return !seen[name] })
+		if !ok {
+			return text.String()
+		}
+		seen[name] = true
+		fmt.Fprint(&text, " ", name)
+	}
+}
+
+// TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut makes a journal of every
+// kind of record, and opens it cut off at each byte.
+func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, spool.Settings{})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Append(0, 0, []byte("one")))
+	must(s.Append(0, 1, []byte("two!")))
+	must(s.Put("notes.txt", []byte("notes")))
+	segment, _ := read(t, s, ingest.SegmentName(0, 0))
+	refused, _ := read(t, s, ingest.SegmentName(0, 1))
+	notes, _ := read(t, s, "notes.txt")
+
+	path := filepath.Join(dir, "journal")
+	steps := []func() error{
+		func() error { return s.Bind("job/0") },
+		func() error { _, err := s.AppendEvent(job.BotJoined, nil); return err },
+		func() error {
+			_, err := s.AppendEvent(job.BotInMeeting, map[string]string{"detail": "a\nb"})
+			return err
+		},
+		func() error { return s.MarkUploaded(segment) },
+		func() error { return s.AckEvent(1) },
+		func() error { return s.SetFileAside(refused, "409") },
+		func() error { return s.TakeCommand("c1") },
+		func() error { return s.MarkUploaded(notes) },
+		func() error { return s.SetEventAside(2, "400") },
+		func() error { return s.TakeCommand("c2") },
+		func() error { _, err := s.AppendEvent(job.BotExited, nil); return err },
+	}
+	portraits := map[int]string{0: portrait(t, s)} // by the journal's length
+	for number, step := range steps {
+		must(step())
+		info, err := os.Stat(path)
+		must(err)
+		if _, grew := portraits[int(info.Size())]; grew {
+			t.Fatalf("step %d left the journal as it was", number)
+		}
+		portraits[int(info.Size())] = portrait(t, s)
+	}
+	must(s.Close())
+
+	whole, err := os.ReadFile(path)
+	must(err)
+	want := portraits[0]
+	for length := 0; length <= len(whole); length++ {
+		if better, ok := portraits[length]; ok {
+			want = better
+		}
+		must(os.WriteFile(path, whole[:length], 0o600))
+		s := open(t, dir, spool.Settings{})
+		if got := portrait(t, s); got != want || s.Damaged() != 0 {
+			t.Fatalf("cut at %d of %d, %d lines damaged:\n%s\nwant\n%s", length, len(whole), s.Damaged(), got, want)
+		}
+		waiting := s.WaitingEvents()
+		_, err := s.AppendEvent(job.BotMediaUploading, nil)
+		must(err)
+		must(s.Close())
+		s = open(t, dir, spool.Settings{})
+		if s.WaitingEvents() != waiting+1 {
+			t.Fatalf("cut at %d: an event written behind the cut is lost", length)
+		}
+		must(s.Close())
+	}
+}
+
+func TestALineThatTheDiskChangedIsPassedOverAndCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, spool.Settings{})
+	for range 3 {
+		if _, err := s.AppendEvent(job.BotJoined, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "journal")
+	journal, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal[bytes.Index(journal, []byte("joined"))] ^= 1
+	if err := os.WriteFile(path, journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, spool.Settings{})
+	if s.Damaged() != 1 || s.WaitingEvents() != 2 {
+		t.Errorf("%d lines damaged and %d events left, want 1 and 2", s.Damaged(), s.WaitingEvents())
+	}
+}
