@@ -1,0 +1,169 @@
+package replica
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// The control surface does over HTTP what Meeting's methods do, for people and
+// for tests in other processes.
+//
+//	POST /control/meetings                 open a meeting: 201 and its report
+//	GET  /control/meetings                 reports of all meetings
+//	GET  /control/meetings/{code}          report of one
+//	GET  /control/meetings/{code}/events   events; ?after=N later ones only,
+//	                                       ?wait=S holds the answer up to S seconds
+//	                                       (at most 60) until there is one
+//	POST /control/meetings/{code}/{verb}   a verb: 200 and {"moved": guests}
+func (s *Server) routeControl(mux *http.ServeMux) {
+	mux.HandleFunc("POST /control/meetings", s.controlOpen)
+	mux.HandleFunc("GET /control/meetings", s.controlList)
+	mux.HandleFunc("GET /control/meetings/{code}", s.meeting(s.controlReport))
+	mux.HandleFunc("GET /control/meetings/{code}/events", s.meeting(s.controlEvents))
+	mux.HandleFunc("POST /control/meetings/{code}/{verb}", s.meeting(s.controlVerb))
+}
+
+// openRequest is Settings on the wire: times in seconds.
+type openRequest struct {
+	Code              string           `json:"code"`
+	Participants      []Participant    `json:"participants"`
+	NoLobby           bool             `json:"noLobby"`
+	AdmitAfterSeconds float64          `json:"admitAfterSeconds"`
+	LobbyLimitSeconds float64          `json:"lobbyLimitSeconds"`
+	HostAbsent        bool             `json:"hostAbsent"`
+	Wall              Wall             `json:"wall"`
+	Texts             map[State]string `json:"texts"`
+	JoinLabel         string           `json:"joinLabel"`
+	Language          string           `json:"language"`
+	DeviceDialog      bool             `json:"deviceDialog"`
+	Notices           []Notice         `json:"notices"`
+	NoTips            bool             `json:"noTips"`
+	LeaveAtOnce       bool             `json:"leaveAtOnce"`
+}
+
+func (r openRequest) settings() Settings {
+	return Settings{
+		Code: r.Code, Participants: r.Participants, NoLobby: r.NoLobby,
+		AdmitAfter: seconds(r.AdmitAfterSeconds), LobbyLimit: seconds(r.LobbyLimitSeconds),
+		HostAbsent: r.HostAbsent, Wall: r.Wall, Texts: r.Texts, JoinLabel: r.JoinLabel, Language: r.Language,
+		DeviceDialog: r.DeviceDialog, Notices: r.Notices, NoTips: r.NoTips, LeaveAtOnce: r.LeaveAtOnce,
+	}
+}
+
+func (s *Server) controlOpen(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, largestBody)
+	var request openRequest
+	if !read(w, r, &request) {
+		return
+	}
+	m, err := s.Open(request.settings())
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	reply(w, http.StatusCreated, m.Report())
+}
+
+func (s *Server) controlList(w http.ResponseWriter, _ *http.Request) {
+	reports := []Report{}
+	for _, m := range s.Meetings() {
+		reports = append(reports, m.Report())
+	}
+	reply(w, http.StatusOK, map[string]any{"meetings": reports})
+}
+
+func (s *Server) controlReport(w http.ResponseWriter, _ *http.Request, m *Meeting) {
+	reply(w, http.StatusOK, m.Report())
+}
+
+func (s *Server) controlEvents(w http.ResponseWriter, r *http.Request, m *Meeting) {
+	const longestWait = 60
+	after, err := queryNumber(r, "after")
+	if err != nil {
+		fail(w, http.StatusBadRequest, "after is no number")
+		return
+	}
+	wait, err := queryNumber(r, "wait")
+	if err != nil {
+		fail(w, http.StatusBadRequest, "wait is no number")
+		return
+	}
+	deadline := time.NewTimer(time.Duration(min(max(wait, 0), longestWait)) * time.Second)
+	defer deadline.Stop()
+	for {
+		events, changed := m.eventsAfter(after)
+		if len(events) > 0 || wait <= 0 {
+			reply(w, http.StatusOK, map[string]any{"events": append([]Event{}, events...)})
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			wait = 0
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func queryNumber(r *http.Request, name string) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	return strconv.Atoi(text)
+}
+
+// verbRequest is the body of a verb; each verb reads what concerns it. Guests
+// are ids; none means all.
+type verbRequest struct {
+	Guests      []string    `json:"guests"`
+	Participant Participant `json:"participant"` // join
+	Name        string      `json:"name"`        // leave, mute, unmute, camera-off, camera-on, say
+	Text        string      `json:"text"`        // say
+	Notice      Notice      `json:"notice"`      // notify
+}
+
+func (s *Server) controlVerb(w http.ResponseWriter, r *http.Request, m *Meeting) {
+	var body verbRequest
+	if !read(w, r, &body) {
+		return
+	}
+	verb, known := verbs()[r.PathValue("verb")]
+	if !known {
+		fail(w, http.StatusNotFound, "no such verb")
+		return
+	}
+	moved, err := verb(m, body)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	reply(w, http.StatusOK, map[string]int{"moved": moved})
+}
+
+// verbs are the control verbs by their names on the wire.
+func verbs() map[string]func(*Meeting, verbRequest) (int, error) {
+	moves := func(verb func(*Meeting, ...string) int) func(*Meeting, verbRequest) (int, error) {
+		return func(m *Meeting, body verbRequest) (int, error) { return verb(m, body.Guests...), nil }
+	}
+	return map[string]func(*Meeting, verbRequest) (int, error){
+		"admit":         moves((*Meeting).Admit),
+		"deny":          moves((*Meeting).Deny),
+		"lobby-timeout": moves((*Meeting).LobbyTimeout),
+		"remove":        moves((*Meeting).Remove),
+		"block":         moves((*Meeting).Block),
+		"drop-media":    moves((*Meeting).DropMedia),
+		"end":           func(m *Meeting, _ verbRequest) (int, error) { return m.End(), nil },
+		"host-arrives":  func(m *Meeting, _ verbRequest) (int, error) { return m.HostArrives(), nil },
+		"join":          func(m *Meeting, body verbRequest) (int, error) { return 0, m.Join(body.Participant) },
+		"leave":         func(m *Meeting, body verbRequest) (int, error) { return 0, m.Leave(body.Name) },
+		"mute":          func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, true) },
+		"unmute":        func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, false) },
+		"camera-off":    func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, true) },
+		"camera-on":     func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, false) },
+		"say":           func(m *Meeting, body verbRequest) (int, error) { return 0, m.Say(body.Name, body.Text) },
+		"notify":        func(m *Meeting, body verbRequest) (int, error) { return 0, m.Notify(body.Notice) },
+	}
+}

@@ -1,0 +1,67 @@
+package replica
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// prepared holds the media of this test run: made anew each time, so that what
+// is tested is what the code makes now, and once, for it takes seconds.
+type prepared struct {
+	once   sync.Once
+	folder string
+	media  *Media
+	err    error
+}
+
+var testMedia prepared
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if testMedia.folder != "" {
+		os.RemoveAll(testMedia.folder)
+	}
+	os.Exit(code)
+}
+
+// mediaForTest returns the prepared media and the folder they are in.
+func mediaForTest(t *testing.T) (*Media, string) {
+	t.Helper()
+	needTool(t, "ffmpeg")
+	testMedia.once.Do(func() {
+		if testMedia.folder, testMedia.err = os.MkdirTemp("", "replica-media-"); testMedia.err != nil {
+			return
+		}
+		began := time.Now()
+		testMedia.media, testMedia.err = PrepareMedia(context.Background(), testMedia.folder)
+		t.Logf("preparing media took %.1f s", time.Since(began).Seconds())
+	})
+	if testMedia.err != nil {
+		t.Fatalf("prepare media: %v", testMedia.err)
+	}
+	return testMedia.media, testMedia.folder
+}
+
+// needTool skips a test whose tool is missing, and fails it in CI.
+func needTool(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err == nil {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s is not installed, and CI must have it", name)
+	}
+	t.Skipf("%s is not installed", name)
+}
+
+// deadline is the time a test may wait for something that should come soon.
+func deadline(t *testing.T, wait time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	t.Cleanup(cancel)
+	return ctx
+}

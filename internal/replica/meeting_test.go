@@ -1,0 +1,175 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// visitor opens the meeting and asks to join, as a page does.
+func visitor(t *testing.T, m *Meeting) string {
+	t.Helper()
+	id, err := m.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.ask(id, "Stand-in"); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func stateOf(m *Meeting, id string) State {
+	for _, guest := range m.Guests() {
+		if guest.ID == id {
+			return guest.State
+		}
+	}
+	return ""
+}
+
+// Each verb moves the guests it is meant for, and no others.
+func TestVerbsMoveGuests(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	lobby, waiting, admitted := Settings{}, Settings{HostAbsent: true}, Settings{NoLobby: true}
+	for _, test := range []struct {
+		name     string
+		settings Settings
+		verb     func(*Meeting) int
+		moved    int
+		state    State
+	}{
+		{"admit from the lobby", lobby, func(m *Meeting) int { return m.Admit() }, 1, StateAdmitted},
+		{"admit another", lobby, func(m *Meeting) int { return m.Admit("g7") }, 0, StateLobby},
+		{"admit before the host", waiting, func(m *Meeting) int { return m.Admit() }, 0, StateWaitingForHost},
+		{"deny in the lobby", lobby, func(m *Meeting) int { return m.Deny() }, 1, StateDenied},
+		{"deny before the host", waiting, func(m *Meeting) int { return m.Deny() }, 1, StateDenied},
+		{"deny the admitted", admitted, func(m *Meeting) int { return m.Deny() }, 0, StateAdmitted},
+		{"time out", lobby, func(m *Meeting) int { return m.LobbyTimeout() }, 1, StateLobbyTimeout},
+		{"remove from the lobby", lobby, func(m *Meeting) int { return m.Remove() }, 0, StateLobby},
+		{"remove", admitted, func(m *Meeting) int { return m.Remove() }, 1, StateRemoved},
+		{"block", lobby, func(m *Meeting) int { return m.Block() }, 1, StateBlocked},
+		{"end", admitted, (*Meeting).End, 1, StateEnded},
+		{"host arrives", waiting, (*Meeting).HostArrives, 1, StateLobby},
+		{"host arrives, no lobby", Settings{HostAbsent: true, NoLobby: true}, (*Meeting).HostArrives, 1, StateAdmitted},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := openMeeting(t, s, test.settings)
+			id := visitor(t, m)
+			if moved := test.verb(m); moved != test.moved {
+				t.Errorf("moved %d guests, want %d", moved, test.moved)
+			}
+			if state := stateOf(m, id); state != test.state {
+				t.Errorf("the guest is %s, want %s", state, test.state)
+			}
+		})
+	}
+}
+
+func TestLobbyEndsByItself(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	for name, test := range map[string]struct {
+		settings Settings
+		state    State
+	}{
+		"admitted":  {Settings{AdmitAfter: 30 * time.Millisecond}, StateAdmitted},
+		"timed out": {Settings{LobbyLimit: 30 * time.Millisecond}, StateLobbyTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := openMeeting(t, s, test.settings)
+			visitor(t, m)
+			asked, ended := happens(t, m, EventKind(StateLobby)), happens(t, m, EventKind(test.state))
+			if waited := ended.At.Sub(asked.At); waited < 30*time.Millisecond {
+				t.Errorf("the wait ended after %v", waited)
+			}
+		})
+	}
+}
+
+// What a guest may not do now is refused, with an error that says why.
+func TestGuestsKeepToTheirState(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{})
+	waiting := visitor(t, m)
+	long := strings.Repeat("x", 501)
+	for _, test := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"ask twice", m.ask(waiting, "Stand-in"), ErrNotNow},
+		{"ask without a name", m.ask(waiting, "  "), ErrTooLong},
+		{"ask with a long name", m.ask(waiting, long[:61]), ErrTooLong},
+		{"chat from the lobby", m.write(waiting, "hello"), ErrNotNow},
+		{"a guest who is not there", m.leave("g99"), ErrNoSuchGuest},
+		{"a long message", m.Say("Ada Quill", long), ErrTooLong},
+		{"a participant who is not there", m.SetMuted("Nobody", true), ErrNoSuchParticipant},
+		{"a notice that was not shown", func() error { m.Admit(); return m.accept(waiting, NoticeGemini) }(), ErrNotNow},
+		{"media where there are none", func() error { _, _, err := m.connect(t.Context(), waiting, offer{}); return err }(), ErrNotNow},
+		{"leave", m.leave(waiting), nil},
+		{"leave again", m.leave(waiting), ErrNotNow},
+	} {
+		if !errors.Is(test.err, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, test.err, test.want)
+		}
+	}
+}
+
+func TestOpenRefusesWrongSettings(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	if _, err := s.Open(Settings{Code: "abc-defg-hij"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, settings := range map[string]Settings{
+		"form of the code": {Code: "abc"},
+		"taken code":       {Code: "abc-defg-hij"},
+		"nameless":         {Participants: []Participant{{}}},
+		"crowd":            {Participants: make([]Participant, 17)},
+		"wall":             {Wall: "fire"},
+		"notice":           {Notices: []Notice{"smoke"}},
+		"language":         {Language: "xx"},
+		"state":            {Texts: map[State]string{"nowhere": "text"}},
+		"time":             {AdmitAfter: -time.Second},
+	} {
+		if _, err := s.Open(settings); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+func TestWaitTellsWhatHappenedInstead(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{})
+	visitor(t, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := m.Wait(ctx, EventMediaConnected)
+	if err == nil || !strings.Contains(err.Error(), "g1 opened, g1 lobby") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	t.Parallel()
+	s, err := Start(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := openMeeting(t, s, Settings{AdmitAfter: time.Hour})
+	visitor(t, m)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Open(Settings{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed replica opens a meeting: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package replica
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+func testLoops() (picture, sound loop) {
+	picture = loop{clockRate: 90000, ticks: 3600, units: make([][]byte, 250)}
+	sound = loop{clockRate: 48000, ticks: 960, lead: 312, units: make([][]byte, 500)}
+	return picture, sound
+}
+
+// Whatever the sender's wakes are like, every unit is sent once, in order, when
+// its time has come, and sound and picture stay together for hours.
+func TestCursorsDoNotDrift(t *testing.T) {
+	t.Parallel()
+	const length = 3 * time.Hour
+	random := rand.New(rand.NewPCG(7, 7))
+	picture, sound := testLoops()
+	for name, track := range map[string]loop{"picture": picture, "sound": sound} {
+		walk := cursor{loop: track}
+		walk.begin(400 * time.Millisecond)
+		began := walk.next
+		if first := track.position(began); first > time.Second || first < time.Second-20*time.Millisecond {
+			t.Fatalf("%s begins at %v, not with the next whole second", name, first)
+		}
+		last := began - 1
+		var now time.Duration
+		for now < length {
+			late := time.Duration(random.IntN(8000)) * time.Microsecond
+			if random.IntN(500) == 0 {
+				late = time.Duration(random.IntN(1500)) * time.Millisecond // the machine stood still
+			}
+			now = max(now, walk.wake()) + late
+			if err := walk.due(now, func(unit int64) error {
+				if unit != last+1 {
+					t.Fatalf("%s: unit %d follows unit %d", name, unit, last)
+				}
+				if track.position(unit) > now {
+					t.Fatalf("%s: unit %d is sent %v early", name, unit, track.position(unit)-now)
+				}
+				last = unit
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if behind := now - track.position(last); behind > 40*time.Millisecond {
+				t.Fatalf("%s: %v behind the clock after a wake at %v", name, behind, now)
+			}
+		}
+		// From the clock alone, without the walk: the unit that is due now.
+		if want := track.unitAt(now); last != want {
+			t.Errorf("%s: after %v unit %d was the last one sent, by the clock it is %d", name, now, last, want)
+		}
+	}
+}
+
+// Timestamps of both tracks name the same moment, at any time of a long meeting.
+func TestTimestampsAgree(t *testing.T) {
+	t.Parallel()
+	picture, sound := testLoops()
+	for _, second := range []int64{0, 1, 59, 1799, 86399} {
+		at := time.Duration(second) * time.Second
+		if got := picture.timestamp(picture.unitAt(at)); got != second*90000 {
+			t.Errorf("second %d: the picture's timestamp is %d", second, got)
+		}
+		unit := sound.unitAt(at)
+		if got := sound.timestamp(unit); got != second*48000-312 {
+			t.Errorf("second %d: the sound's timestamp is %d", second, got)
+		}
+		// The beep begins as many samples into the packet as the decoder runs ahead.
+		if early := at - sound.position(unit); early < 6499*time.Microsecond || early > 6501*time.Microsecond {
+			t.Errorf("second %d: its packet is due %v before", second, early)
+		}
+		if sound.ticksAt(at) != second*48000 || picture.ticksAt(at) != second*90000 {
+			t.Errorf("second %d: clocks stand at %d and %d", second, sound.ticksAt(at), picture.ticksAt(at))
+		}
+	}
+}
+
+// A sender that slept too long begins anew instead of flooding the page.
+func TestCursorGivesUpCatchingUp(t *testing.T) {
+	t.Parallel()
+	picture, _ := testLoops()
+	walk := cursor{loop: picture}
+	walk.begin(0)
+	var sent []int64
+	note := func(unit int64) error { sent = append(sent, unit); return nil }
+	for _, now := range []time.Duration{time.Second, 20 * time.Second, 21 * time.Second} {
+		if err := walk.due(now, note); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(sent) != 2 || sent[0] != 25 || sent[1] != 21*25 {
+		t.Errorf("sent units %v, want 25 and, after the sleep, %d", sent, 21*25)
+	}
+}
+
+func TestNetworkTime(t *testing.T) {
+	t.Parallel()
+	c := clock{start: time.Date(2036, 2, 7, 6, 28, 14, 0, time.UTC)}
+	if got, want := c.networkTime(1500*time.Millisecond), uint64(0xffffffff<<32|1<<31); got != want {
+		t.Errorf("network time is %x, want %x", got, want)
+	}
+}

@@ -1,0 +1,224 @@
+// The Meet page: it draws the state that the stage reports, in Meet's elements.
+
+import { NoMeeting, Stage } from "/assets/stage.js";
+import { Notices, Panels, fresh } from "./panels.js";
+import { Tiles } from "./tiles.js";
+import { people, say, screens, speak } from "./words.js";
+
+const barStays = 4000; // ms after the last move of the mouse
+
+const screen = document.getElementById("screen");
+const dialogs = document.getElementById("dialogs");
+const code = location.pathname.slice(1);
+const stage = new Stage(code);
+const notices = new Notices();
+
+let shown = null; // the state that is on the screen
+let devices = { microphone: false, camera: false };
+let stream = null; // what the browser granted
+let tiles = null;
+let panels = null;
+
+// ---- devices
+
+async function askForDevices() {
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
+  } catch {
+    deviceDialog();
+    return;
+  }
+  stage.microphone = stream.getAudioTracks()[0] ?? null;
+  setDevices({ microphone: true, camera: true });
+  if (stage.state.meeting.deviceDialog) deviceDialog();
+}
+
+function setDevices(change) {
+  const next = { ...devices, ...change };
+  if (!stream) Object.assign(next, { microphone: false, camera: false });
+  devices = next;
+  for (const track of stream?.getAudioTracks() ?? []) track.enabled = devices.microphone;
+  // A camera that is off is given back: its pictures would cost time for nothing.
+  if (!devices.camera) for (const track of stream?.getVideoTracks() ?? []) track.stop();
+  showDevices();
+  stage.devices(devices.microphone, devices.camera);
+}
+
+async function toggle(device) {
+  if (device === "camera" && !devices.camera && stream) {
+    const again = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => null);
+    if (!again) return;
+    for (const track of stream.getVideoTracks()) stream.removeTrack(track);
+    stream.addTrack(again.getVideoTracks()[0]);
+  }
+  setDevices({ [device]: !devices[device] });
+}
+
+function showDevices() {
+  for (const button of document.querySelectorAll("[data-device]")) {
+    const on = devices[button.dataset.device];
+    button.ariaLabel = say(`Turn ${on ? "off" : "on"} ${button.dataset.device}`);
+    button.classList.toggle("off", !on);
+  }
+  const preview = document.querySelector(".preview video");
+  if (preview) {
+    preview.srcObject = devices.camera ? stream : null;
+    if (devices.camera) preview.play().catch(() => {});
+    preview.hidden = !devices.camera;
+  }
+}
+
+function deviceDialog() {
+  if (shown !== "prejoin" || dialogs.childElementCount > 0) return;
+  const dialog = fresh("devices");
+  dialog.querySelector("[data-use]").addEventListener("click", () => {
+    dialog.remove();
+    if (!stream) askForDevices();
+  });
+  dialog.querySelector("[data-without]").addEventListener("click", () => {
+    dialog.remove();
+    setDevices({ microphone: false, camera: false });
+  });
+  dialogs.append(dialog);
+}
+
+// ---- screens
+
+function showPreJoin(state) {
+  const input = screen.querySelector("input");
+  const join = screen.querySelector("[data-join]");
+  const label = state.meeting.joinLabel || (state.meeting.lobby ? "Ask to join" : "Join now");
+  join.firstElementChild.textContent = say(label);
+  // A name that a script puts into the field does not count: the button waits
+  // for a person's keys.
+  input.addEventListener("input", (event) => {
+    if (event.isTrusted) join.disabled = input.value.trim() === "";
+  });
+  const ask = () => {
+    if (join.disabled) return;
+    join.disabled = true;
+    stage.ask(input.value);
+  };
+  join.addEventListener("click", ask);
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(); });
+  input.focus();
+  askForDevices();
+}
+
+function showWaiting(state) {
+  screen.querySelector("[data-text]").textContent = say(state.text || screens[state.state]);
+  screen.querySelector(".avatar").textContent = [...state.name][0].toUpperCase();
+  screen.querySelector('[aria-label="' + say("Leave call") + '"]').addEventListener("click", () => stage.leave());
+}
+
+function showCall(state) {
+  const call = screen.firstElementChild;
+  document.title = `Meet - ${code}`;
+  tiles = new Tiles(call, code, { id: state.guest, name: state.name });
+  panels = new Panels(call, stage, tiles);
+  call.querySelector("[data-code]").textContent = code;
+  call.querySelector(".bar .leave").addEventListener("click", () => leave(state.meeting.leaveAtOnce));
+  const captions = call.querySelector("[data-captions]");
+  captions.addEventListener("click", () => {
+    const on = captions.classList.toggle("on");
+    captions.ariaLabel = say(`Turn ${on ? "off" : "on"} captions`);
+  });
+  if (state.meeting.tips) {
+    const tip = fresh("tip");
+    tip.querySelector("[data-got-it]").addEventListener("click", () => tip.remove());
+    dialogs.append(tip);
+  }
+  hideBar(call.querySelector(".bar"));
+}
+
+// hideBar hides the controls of the call until the mouse moves.
+function hideBar(bar) {
+  let timer = 0;
+  document.onmousemove = () => {
+    bar.classList.add("shown");
+    clearTimeout(timer);
+    timer = setTimeout(() => bar.classList.remove("shown"), barStays);
+  };
+}
+
+function leave(atOnce) {
+  if (atOnce) {
+    stage.leave();
+    return;
+  }
+  const dialog = fresh("leaving");
+  dialog.querySelector("[data-stay]").addEventListener("click", () => dialog.remove());
+  dialog.querySelector("[data-just-leave]").addEventListener("click", () => stage.leave());
+  dialogs.append(dialog);
+}
+
+function showMessage(state) {
+  stream?.getTracks().forEach((track) => track.stop());
+  screen.querySelector("[data-text]").textContent = say(state.text || screens[state.state]);
+  screen.querySelector("[data-home]").addEventListener("click", () => location.assign("/"));
+  const rejoin = screen.querySelector("[data-rejoin]");
+  if (state.state === "left") rejoin.addEventListener("click", () => location.reload());
+  else rejoin.remove();
+}
+
+function followCall(state) {
+  tiles.follow(state.participants);
+  panels.follow(state);
+  notices.follow(stage, () => stage.leave());
+  const count = state.participants.length + 1; // everybody, this guest included
+  const badge = screen.querySelector("[data-avatar-count]");
+  badge.dataset.avatarCount = count;
+  badge.textContent = count;
+  badge.ariaLabel = `${count} participants`;
+  screen.querySelector("[data-people]").ariaLabel = people(count);
+}
+
+// ---- the state decides
+
+const templates = {
+  prejoin: ["prejoin", showPreJoin],
+  lobby: ["waiting", showWaiting],
+  waiting_for_host: ["waiting", showWaiting],
+  admitted: ["call", showCall],
+  sign_in: ["signin", () => {}],
+  captcha: ["captcha", () => {}],
+};
+
+function draw(state) {
+  if (state.state !== shown) {
+    shown = state.state;
+    document.onmousemove = null;
+    dialogs.replaceChildren();
+    const [template, prepare] = templates[shown] ?? ["message", showMessage];
+    screen.replaceChildren(fresh(template));
+    prepare(state);
+    showDevices();
+  }
+  if (shown === "admitted") followCall(state);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-device]");
+  if (button) toggle(button.dataset.device);
+});
+
+setInterval(() => {
+  if (shown !== "admitted") return;
+  tiles.speaking(stage.state.participants, (one) => stage.speaking(one));
+  screen.querySelector("[data-time]").textContent =
+    new Date().toLocaleTimeString("en", { hour: "numeric", minute: "2-digit" });
+}, 200);
+
+stage.onState = (state) => {
+  if (shown === null) speak(state.meeting.language);
+  draw(state);
+};
+stage.onStream = (id, media) => tiles?.stream(id, media);
+
+try {
+  await stage.enter();
+} catch (problem) {
+  if (!(problem instanceof NoMeeting)) throw problem;
+  speak("en");
+  draw({ state: "not_found", text: "" });
+}

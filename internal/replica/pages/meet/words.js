@@ -1,0 +1,87 @@
+// The words of the page. English is written in the page itself; another
+// language is what a viewer gets who asked for none, as on the real page.
+
+// screens are the texts of the states, the usual one first (platforms: Meet).
+export const screens = {
+  lobby: "Asking to be let in. You'll join the call when someone lets you in",
+  waiting_for_host: "Waiting for the host to join",
+  denied: "Someone in the call denied your request to join",
+  lobby_timeout: "No one responded to your request to join the call",
+  removed: "You've been removed from the meeting",
+  ended: "Your host ended the meeting for everyone",
+  left: "You left the meeting",
+  not_found: "Check your meeting code",
+  blocked: "You can't join this video call",
+};
+
+export const notices = {
+  recorded: "This video call is being recorded",
+  transcribed: "This video call is being transcribed",
+  gemini: "Gemini is taking notes",
+};
+
+const german = {
+  "Ask to join": "Teilnahme anfragen",
+  "Asking to be let in. You'll join the call when someone lets you in": "Bitte warten, bis dich jemand in den Anruf lässt",
+  "Call controls": "Anrufsteuerung",
+  "Camera is off": "Kamera ist aus",
+  "Cancel": "Abbrechen",
+  "Chat with everyone": "Mit allen chatten",
+  "Check your meeting code": "Überprüfe deinen Besprechungscode",
+  "Continue without microphone and camera": "Ohne Mikrofon und Kamera fortfahren",
+  "Got it": "Ok",
+  "Join now": "Jetzt teilnehmen",
+  "Just leave the meeting": "Nur den Anruf verlassen",
+  "Leave call": "Anruf verlassen",
+  "No one responded to your request to join the call": "Niemand hat auf deine Anfrage reagiert",
+  "Participants": "Teilnehmer",
+  "Return to home": "Zurück zum Startbildschirm",
+  "Send a message": "Nachricht senden",
+  "Someone in the call denied your request to join": "Jemand im Anruf hat deine Anfrage abgelehnt",
+  "This video call is being recorded": "Dieser Videoanruf wird aufgezeichnet",
+  "This video call is being transcribed": "Dieser Videoanruf wird transkribiert",
+  "Turn off camera": "Kamera deaktivieren",
+  "Turn off captions": "Untertitel deaktivieren",
+  "Turn off microphone": "Mikrofon deaktivieren",
+  "Turn on camera": "Kamera aktivieren",
+  "Turn on captions": "Untertitel aktivieren",
+  "Turn on microphone": "Mikrofon aktivieren",
+  "Waiting for the host to join": "Es wird auf den Organisator gewartet",
+  "What's your name?": "Wie heißt du?",
+  "You can't join this video call": "Du kannst an diesem Videoanruf nicht teilnehmen",
+  "You left the meeting": "Du hast den Anruf verlassen",
+  "You've been removed from the meeting": "Du wurdest aus dem Anruf entfernt",
+  "Your host ended the meeting for everyone": "Der Organisator hat den Anruf für alle beendet",
+  "Your name": "Mein Name",
+};
+
+let dictionary = {};
+
+// speak chooses the language: what the address asks for, else the meeting's.
+export function speak(meetingLanguage) {
+  const language = new URLSearchParams(location.search).get("hl") ?? meetingLanguage;
+  document.documentElement.lang = language;
+  dictionary = language.startsWith("de") ? german : {};
+}
+
+export const say = (english) => dictionary[english] ?? english;
+
+// translate puts a fresh copy of a template into the chosen language.
+export function translate(fragment) {
+  for (const element of fragment.querySelectorAll("[aria-label]")) {
+    element.setAttribute("aria-label", say(element.getAttribute("aria-label")));
+  }
+  for (const element of fragment.querySelectorAll("[placeholder]")) {
+    element.placeholder = say(element.placeholder);
+  }
+  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.data.trim();
+    if (text) walker.currentNode.data = say(text);
+  }
+  return fragment;
+}
+
+// people is the label of the People button.
+export const people = (count) =>
+  document.documentElement.lang.startsWith("de") ? `Personen – ${count} im Anruf` : `People - ${count} joined`;

@@ -1,0 +1,172 @@
+package replica
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	pictureWidth  = 1280
+	pictureHeight = 720
+	pictureRate   = 25 // a second
+)
+
+// paint is a colour in the studio range of BT.601, which VP8 pictures have.
+type paint struct{ luma, blue, red byte }
+
+func paintOf(rgb uint32) paint {
+	r, g, b := float64(rgb>>16&0xff)/255, float64(rgb>>8&0xff)/255, float64(rgb&0xff)/255
+	luma := 0.299*r + 0.587*g + 0.114*b
+	return paint{
+		luma: byte(math.Round(16 + 219*luma)),
+		blue: byte(math.Round(128 + 224*(b-luma)/1.772)),
+		red:  byte(math.Round(128 + 224*(r-luma)/1.402)),
+	}
+}
+
+func (p paint) toward(q paint, share float64) paint {
+	mix := func(a, b byte) byte { return byte(math.Round(float64(a)*(1-share) + float64(b)*share)) }
+	return paint{mix(p.luma, q.luma), mix(p.blue, q.blue), mix(p.red, q.red)}
+}
+
+// canvas is one picture in planar YUV 4:2:0, as ffmpeg reads it.
+type canvas []byte
+
+func newCanvas() canvas { return make(canvas, pictureWidth*pictureHeight*3/2) }
+
+// row paints the pixels from left to right of one line; the ends may be
+// fractions, which soften slanted edges.
+func (c canvas) row(y int, left, right float64, p paint) {
+	left, right = max(left, 0), min(right, pictureWidth)
+	if y < 0 || y >= pictureHeight || right <= left {
+		return
+	}
+	first, last := int(math.Ceil(left)), int(math.Floor(right))
+	line := c[y*pictureWidth : (y+1)*pictureWidth]
+	for x := first; x < last; x++ {
+		line[x] = p.luma
+	}
+	soften := func(x int, share float64) {
+		if x >= 0 && x < pictureWidth {
+			line[x] = byte(float64(line[x])*(1-share) + float64(p.luma)*share)
+		}
+	}
+	soften(first-1, float64(first)-left)
+	soften(last, right-float64(last))
+	if y%2 != 0 {
+		return
+	}
+	const size = pictureWidth * pictureHeight
+	blue, red := c[size:size+size/4], c[size+size/4:]
+	for x := first / 2; x < last/2; x++ {
+		blue[y/2*pictureWidth/2+x], red[y/2*pictureWidth/2+x] = p.blue, p.red
+	}
+}
+
+func (c canvas) rectangle(left, top, width, height float64, p paint) {
+	for y := int(top); y < int(top+height); y++ {
+		c.row(y, left, left+width, p)
+	}
+}
+
+func (c canvas) ellipse(centreX, centreY, radiusX, radiusY float64, p paint) {
+	for y := int(centreY - radiusY); y <= int(centreY+radiusY); y++ {
+		offset := (float64(y) - centreY) / radiusY
+		if half := radiusX * math.Sqrt(max(0, 1-offset*offset)); half > 0 {
+			c.row(y, centreX-half, centreX+half, p)
+		}
+	}
+}
+
+// scene is what one source shows: a figure that sways and speaks before a
+// drifting background, with the second of the loop in the corner.
+type scene struct {
+	top, bottom, drift, body, face uint32 // colours, 0xRRGGBB
+	flashes                        bool
+}
+
+// draw paints the picture of a moment of the loop. Every motion has a period
+// that divides the loop, so that the end meets the beginning.
+func (s scene) draw(c canvas, at, loop time.Duration, loudness float64) {
+	white := paintOf(0xffffff)
+	if s.flashes && at%time.Second < FlashLength {
+		c.rectangle(0, 0, pictureWidth, pictureHeight, white)
+		return
+	}
+	turn := 2 * math.Pi * at.Seconds() / loop.Seconds()
+	s.background(c, turn)
+	s.figure(c, turn, loudness)
+	s.meter(c, at, loudness)
+	s.second(c, int(at/time.Second))
+	c.rectangle(0, pictureHeight-8, pictureWidth*float64(at%time.Second)/float64(time.Second), 8, white)
+}
+
+func (s scene) background(c canvas, turn float64) {
+	top, bottom := paintOf(s.top), paintOf(s.bottom)
+	for y := range pictureHeight {
+		c.row(y, 0, pictureWidth, top.toward(bottom, float64(y)/pictureHeight))
+	}
+	for i := range 7 {
+		place := float64(i)
+		x := pictureWidth * (0.5 + 0.47*math.Sin(turn+place*1.9))
+		y := pictureHeight * (0.45 + 0.4*math.Cos(turn*float64(1+i%2)+place*2.3))
+		near := top.toward(bottom, min(1, max(0, y/pictureHeight)))
+		radius := 60 + 18*place
+		c.ellipse(x, y, radius, radius, near.toward(paintOf(s.drift), 0.25+0.05*place))
+	}
+}
+
+func (s scene) figure(c canvas, turn, loudness float64) {
+	x := pictureWidth/2 + 34*math.Sin(2*turn)
+	y := 300 + 10*math.Sin(5*turn) - 8*loudness
+	body, face, dark := paintOf(s.body), paintOf(s.face), paintOf(s.bottom)
+	c.ellipse(x-8*math.Sin(2*turn), 760, 330, 270, body)
+	c.rectangle(x-48, y+90, 96, 120, face.toward(dark, 0.2))
+	c.ellipse(x, y, 128, 160, face)
+	for _, side := range []float64{-1, 1} {
+		c.ellipse(x+side*48, y-28, 13, 15, dark)
+	}
+	c.ellipse(x, y+72, 40, 5+24*loudness, dark)
+}
+
+// meter shows the voice as a row of bars, as an audio player does.
+func (s scene) meter(c canvas, at time.Duration, loudness float64) {
+	bar := paintOf(0xffffff)
+	for i := range 7 {
+		wobble := 0.55 + 0.45*math.Sin(float64(i)*1.7+2*math.Pi*3*at.Seconds())
+		height := math.Round(10 + 110*loudness*wobble)
+		c.rectangle(float64(215+i*22), 590-height, 12, height, bar)
+	}
+}
+
+// segments lists, for each digit, which of the seven bars of a digital clock
+// are lit: top, upper left, upper right, middle, lower left, lower right, bottom.
+var segments = [10][7]bool{
+	{true, true, true, false, true, true, true},
+	{false, false, true, false, false, true, false},
+	{true, false, true, true, true, false, true},
+	{true, false, true, true, false, true, true},
+	{false, true, true, true, false, true, false},
+	{true, true, false, true, false, true, true},
+	{true, true, false, true, true, true, true},
+	{true, false, true, false, false, true, false},
+	{true, true, true, true, true, true, true},
+	{true, true, true, true, false, true, true},
+}
+
+func (s scene) second(c canvas, second int) {
+	// Far enough from the edges to be seen in a tile that crops the picture.
+	const left, top, wide, tall, thick = 990, 150, 70, 60, 14
+	bars := [7][4]float64{
+		{left, top, wide, thick},
+		{left, top, thick, tall + thick}, {left + wide - thick, top, thick, tall + thick},
+		{left, top + tall, wide, thick},
+		{left, top + tall, thick, tall + thick}, {left + wide - thick, top + tall, thick, tall + thick},
+		{left, top + 2*tall, wide, thick},
+	}
+	for i, lit := range segments[second%10] {
+		if lit {
+			c.rectangle(bars[i][0], bars[i][1], bars[i][2], bars[i][3], paintOf(0xffffff))
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package replica
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// What a beeping participant sends at the start of each whole second, for the
+// detector that decodes a recording.
+const (
+	BeepFrequency = 1000.0 // Hz
+	BeepLength    = 100 * time.Millisecond
+	FlashLength   = 120 * time.Millisecond // three pictures at 25 a second
+)
+
+const (
+	sampleRate = 48000
+	// A beep stands 14 dB above the loudest syllable, so that a detector needs
+	// no more than a threshold on the energy near BeepFrequency.
+	beepLevel   = 0.5
+	speechLevel = 0.1
+)
+
+// Span is a stretch of the loop, from its start.
+type Span struct {
+	Start, End time.Duration
+}
+
+func (s Span) holds(at time.Duration) bool { return at >= s.Start && at < s.End }
+
+// voice is how one source speaks within its loop.
+type voice struct {
+	seed    uint64
+	pitch   float64 // Hz, of the glottal pulse
+	phrases []Span  // each holds a few words; between them the voice is silent
+	beeps   bool
+}
+
+// syllable is one vowel between two short closures.
+type syllable struct {
+	span  Span
+	vowel [3]float64 // formant frequencies in Hz
+	pitch float64
+}
+
+// vowels are the first three formants of a, e, i, o, u and schwa, rounded from
+// the averages any phonetics textbook prints for adult speakers.
+var vowels = [...][3]float64{
+	{730, 1090, 2440}, {530, 1840, 2480}, {270, 2290, 3010},
+	{570, 840, 2410}, {300, 870, 2240}, {500, 1500, 2500},
+}
+
+// syllables lays out the words of every phrase. It depends on the seed alone,
+// so a source sounds the same wherever it is prepared.
+func (v voice) syllables() []syllable {
+	random := rand.New(rand.NewPCG(v.seed, v.seed))
+	var all []syllable
+	for _, phrase := range v.phrases {
+		left := 2 + random.IntN(3) // syllables until the pause between two words
+		for at := phrase.Start; ; {
+			length := time.Duration(150+random.IntN(90)) * time.Millisecond
+			if at+length > phrase.End {
+				break
+			}
+			all = append(all, syllable{
+				span:  Span{at, at + length},
+				vowel: vowels[random.IntN(len(vowels))],
+				// The pitch falls over a phrase, as in a plain statement.
+				pitch: v.pitch * (1.12 - 0.24*float64(at-phrase.Start)/float64(phrase.End-phrase.Start)),
+			})
+			at += length + 15*time.Millisecond
+			if left--; left == 0 {
+				left = 2 + random.IntN(3)
+				at += time.Duration(60+random.IntN(80)) * time.Millisecond
+			}
+		}
+	}
+	return all
+}
+
+// loudness is the level of the voice at a moment of the loop, 0 to 1; the
+// picture moves with it.
+func (v voice) loudness(syllables []syllable, at time.Duration) float64 {
+	if v.beeps && nearWholeSecond(at) {
+		return 0
+	}
+	for _, s := range syllables {
+		if s.span.holds(at) {
+			along := float64(at-s.span.Start) / float64(s.span.End-s.span.Start)
+			return math.Pow(math.Sin(math.Pi*along), 0.6)
+		}
+	}
+	return 0
+}
+
+// nearWholeSecond tells the moments around a beep, which a beeping voice leaves
+// to it so that the beep's first sample is unmistakable.
+func nearWholeSecond(at time.Duration) bool {
+	within := at % time.Second
+	return within < BeepLength+60*time.Millisecond || within > time.Second-60*time.Millisecond
+}
+
+// samples renders one loop as 16 bit mono at 48 kHz.
+func (v voice) samples(loop time.Duration) []int16 {
+	speech := v.speech(loop)
+	loudest := 0.0
+	for _, value := range speech {
+		loudest = max(loudest, math.Abs(value))
+	}
+	rendered := make([]int16, len(speech))
+	for i, value := range speech {
+		if loudest > 0 {
+			value *= speechLevel / loudest
+		}
+		if v.beeps {
+			value += beep(i)
+		}
+		rendered[i] = int16(math.Round(value * math.MaxInt16))
+	}
+	return rendered
+}
+
+// speech passes glottal pulses through three resonators, one for each formant.
+func (v voice) speech(loop time.Duration) []float64 {
+	rendered := make([]float64, int(loop.Seconds()*sampleRate))
+	syllables := v.syllables()
+	for _, s := range syllables {
+		resonators := [3]resonator{
+			newResonator(s.vowel[0], 80), newResonator(s.vowel[1], 100), newResonator(s.vowel[2], 140),
+		}
+		gains := [3]float64{1, 0.5, 0.25}
+		phase := 0.0
+		for i := sampleAt(s.span.Start); i < sampleAt(s.span.End) && i < len(rendered); i++ {
+			phase += s.pitch / sampleRate
+			pulse := 0.0
+			if phase >= 1 {
+				phase--
+				pulse = 1
+			}
+			value := 0.0
+			for r := range resonators {
+				value += gains[r] * resonators[r].next(pulse)
+			}
+			at := time.Duration(i) * time.Second / sampleRate
+			rendered[i] = value * v.loudness(syllables, at)
+		}
+	}
+	return rendered
+}
+
+// beep is the tone at a sample of the loop: BeepLength from each whole second,
+// with edges of a millisecond so that it does not click.
+func beep(sample int) float64 {
+	const length, edge = int(BeepLength * sampleRate / time.Second), sampleRate / 1000
+	within := sample % sampleRate
+	if within >= length {
+		return 0
+	}
+	gain := min(1, float64(within)/float64(edge), float64(length-within)/float64(edge))
+	return beepLevel * gain * math.Sin(2*math.Pi*BeepFrequency*float64(within)/sampleRate)
+}
+
+func sampleAt(at time.Duration) int { return int(at * sampleRate / time.Second) }
+
+// resonator is a two-pole band-pass filter: one formant of the vocal tract.
+type resonator struct {
+	gain, first, second float64
+	last, before        float64
+}
+
+func newResonator(frequency, bandwidth float64) resonator {
+	radius := math.Exp(-math.Pi * bandwidth / sampleRate)
+	return resonator{
+		gain:   1 - radius,
+		first:  2 * radius * math.Cos(2*math.Pi*frequency/sampleRate),
+		second: -radius * radius,
+	}
+}
+
+func (r *resonator) next(input float64) float64 {
+	output := r.gain*input + r.first*r.last + r.second*r.before
+	r.last, r.before = output, r.last
+	return output
+}
