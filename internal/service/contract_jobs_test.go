@@ -1,0 +1,296 @@
+package service_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+)
+
+// specification, POST and GET and DELETE of jobs; contract, Jobs.
+func contractJobs(t *testing.T, h *contractHouse) {
+	full := `{"externalId":"full","meetingUrl":"https://us02web.zoom.us/j/1?pwd=x","joinAt":"2999-11-20T14:00:00.5+01:00",
+		"displayName":"Notes","webhooks":{"onStatusChange":"https://example.com/s","onFinalize":"https://example.com/f"},
+		"metadata":{"a":{"b":[1,null]}},"autoLeave":{"afterSoloSeconds":120,"onBotDetected":true},"beyond":1}`
+	made := h.expect(t, 201, contractAsk{op: "createJob", bearer: h.ada, body: full})
+	for name, want := range map[string]any{
+		"externalId": "full", "status": "scheduled", "platform": "zoom-web", "joinAt": "2999-11-20T13:00:00.500Z", "attempts": 0.0,
+		"startedAt": nil, "finalizedAt": nil, "manifestUri": nil, "failureCode": nil, "failureDetail": nil,
+		"metadata": map[string]any{"a": map[string]any{"b": []any{1.0, nil}}},
+		"autoLeave": map[string]any{
+			"afterEntryDelaySeconds": 600.0, "afterSilenceSeconds": 1200.0, "afterSoloSeconds": 120.0, "afterMaxSeconds": 14400.0, "onBotDetected": true,
+		},
+	} {
+		if got := made.field(t, name); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	id := made.text(t, "id")
+	again := h.expect(t, 200, contractAsk{op: "createJob", bearer: h.ada, body: `{"externalId":"full","meetingUrl":"https://other.example"}`})
+	if again.header.Get("Idempotent-Replayed") != "true" || string(again.body) != string(made.body) {
+		t.Errorf("the replay is %s, want %s", again.body, made.body)
+	}
+	for _, other := range []string{h.bob, h.adasTest} { // another consumer, another mode
+		if theirs := h.create(t, other, `{"externalId":"full","meetingUrl":"https://other.example"`+contractFuture+`}`); theirs == id {
+			t.Error("two keys share a job")
+		}
+	}
+	h.expectCode(t, 400, "invalid_input", contractAsk{op: "createJob", bearer: h.ada, body: `{"externalId":"","meetingUrl":"nowhere","joinAt":null}`})
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "createJob", bearer: "standin_live_x", body: full})
+
+	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getJob", in: []string{id}})
+	for _, unknown := range []string{"x", uuid.NewString(), strings.ReplaceAll(id, "-", "")} {
+		for _, op := range []string{"getJob", "cancelJob"} {
+			h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{unknown}, bearer: h.ada})
+		}
+	}
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "cancelJob", in: []string{id}})
+	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: h.ada})
+	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: h.ada}) // it has ended: nothing changes
+	if status := h.awaitStatus(t, h.ada, id, job.Cancelled); status.field(t, "failureCode") != nil {
+		t.Errorf("a cancelled job is %s", status.body)
+	}
+}
+
+// contract, Jobs: PATCH while not yet dispatched.
+func contractPatch(t *testing.T, h *contractHouse) {
+	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
+	changed := h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada,
+		body: `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"meetingUrl":"https://other.example"}`})
+	for name, want := range map[string]string{"joinAt": "2999-02-03T03:05:06.000Z", "meetingUrl": "https://meet.google.com/abc-defg-hij"} {
+		if got := changed.text(t, name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if got := fmt.Sprint(changed.field(t, "autoLeave"), changed.field(t, "metadata")); got != "map[afterEntryDelaySeconds:600 afterMaxSeconds:14400 afterSilenceSeconds:300 afterSoloSeconds:7 onBotDetected:false] map[b:2]" {
+		t.Errorf("patched to %s", got)
+	}
+	same := h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
+	if string(same.body) != string(changed.body) {
+		t.Errorf("an empty patch made %s of %s", same.body, changed.body)
+	}
+	h.expectCode(t, 400, "invalid_input", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`})
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "patchJob", in: []string{id}, body: `{}`})
+	h.expectCode(t, 404, "not_found", contractAsk{op: "patchJob", in: []string{id}, bearer: h.bob, body: `{}`})
+	h.tell(t, id, "lifecycle.joined", "")
+	h.expectCode(t, 409, "invalid_state", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
+}
+
+// contract, Jobs: the list, its filters and its pages.
+func contractLists(t *testing.T, h *contractHouse) {
+	key, _ := h.newKey(t, "lister", job.Live)
+	var made []string
+	for i := range 5 {
+		made = append(made, h.create(t, key, fmt.Sprintf(`{"externalId":"list %d","meetingUrl":"https://teams.live.com/%d","joinAt":"2999-01-0%dT00:00:00Z"}`, i, i, i+1)))
+	}
+	slices.Reverse(made)
+	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{made[4]}, bearer: key})
+	list := func(query string) (ids []string, next string) {
+		page := h.expect(t, 200, contractAsk{op: "listJobs", query: query, bearer: key})
+		jobs, _ := page.field(t, "jobs").([]any)
+		for _, one := range jobs {
+			ids = append(ids, one.(map[string]any)["id"].(string))
+		}
+		return ids, page.text(t, "nextCursor")
+	}
+	var paged []string
+	for cursor, more := "", true; more; more = cursor != "" {
+		ids, next := list("limit=2&cursor=" + cursor)
+		paged, cursor = append(paged, ids...), next
+	}
+	if !slices.Equal(paged, made) {
+		t.Errorf("the pages hold %v, want %v", paged, made)
+	}
+	for query, want := range map[string][]string{
+		"": made, "status=cancelled": made[4:], "status=scheduled": made[:4], "platform=teams": made, "platform=meet": nil,
+		"externalId=list+3": made[1:2], "joinFrom=2999-01-02T00:00:00Z&joinTo=2999-01-04T00:00:00Z": made[2:4],
+		"createdFrom=2999-01-01T00:00:00Z": nil, "createdTo=2999-01-01T00:00:00%2B00:00": made, "status=": made, "mood=good": made,
+	} {
+		if got, _ := list(query); !slices.Equal(got, want) {
+			t.Errorf("?%s lists %v, want %v", query, got, want)
+		}
+	}
+	for query, field := range map[string]string{
+		"limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "status=done": "status", "platform=webex": "platform",
+		"cursor=x": "cursor", "createdFrom=now": "createdFrom", "joinTo=2026": "joinTo", "status=failed&status=failed": "status",
+	} {
+		reply := h.expectCode(t, 400, "invalid_input", contractAsk{op: "listJobs", query: query, bearer: key})
+		if !strings.Contains(string(reply.body), `"path":["`+field+`"]`) {
+			t.Errorf("?%s answers %s", query, reply.body)
+		}
+	}
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "listJobs"})
+}
+
+// specification, request-recording-permission; contract, the control verbs.
+func contractControls(t *testing.T, h *contractHouse) {
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	ended := h.create(t, h.ada, contractJob(contractFuture))
+	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{ended}, bearer: h.ada})
+	teardown := h.create(t, h.ada, contractJob(contractFuture))
+	h.tell(t, teardown, "lifecycle.exited", "")
+	verbs := map[string]struct{ kind, body, bad string }{
+		"requestRecordingPermission": {"request_recording_permission", "", ""},
+		"pauseRecording":             {"pause_recording", "", ""},
+		"resumeRecording":            {"resume_recording", "", ""},
+		"stopRecording":              {"stop_recording", "", ""},
+		"leaveCall":                  {"leave_call", "", ""},
+		"sendChatMessage":            {"send_chat_message", `{"text":"hello"}`, `{"text":" "}`},
+		"pinParticipant":             {"pin_participant", `{"participantId":"p-1"}`, `{"participantId":7}`},
+	}
+	commands := map[string]string{} // kind by id
+	for op, verb := range verbs {
+		reply := h.expect(t, 202, contractAsk{op: op, in: []string{id}, bearer: h.ada, body: verb.body})
+		commands[reply.text(t, "commandId")] = verb.kind
+		h.expectCode(t, 401, "unauthorized", contractAsk{op: op, in: []string{id}, body: verb.body})
+		h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{id}, bearer: h.bob, body: verb.body})
+		h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{"x"}, bearer: h.ada, body: verb.body})
+		h.expectCode(t, 409, "invalid_state", contractAsk{op: op, in: []string{ended}, bearer: h.ada, body: verb.body})
+		h.expectCode(t, 409, "invalid_state", contractAsk{op: op, in: []string{teardown}, bearer: h.ada, body: verb.body})
+		if verb.bad != "" {
+			h.expectCode(t, 400, "invalid_input", contractAsk{op: op, in: []string{id}, bearer: h.ada, body: verb.bad})
+		}
+	}
+	again := h.expect(t, 202, contractAsk{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
+	if commands[again.text(t, "commandId")] != "request_recording_permission" {
+		t.Errorf("a second request while the first waits is %s, of %v", again.body, commands)
+	}
+	beat := `{"jobId":"` + id + `","attempt":0`
+	waiting := h.expect(t, 200, contractAsk{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`})
+	sent, _ := waiting.field(t, "commands").([]any)
+	for _, command := range sent {
+		fields := command.(map[string]any)
+		if kind := fields["kind"].(string); commands[fields["id"].(string)] != kind {
+			t.Errorf("the command %v was not asked for", fields)
+		}
+	}
+	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"]}`
+	after := h.expect(t, 200, contractAsk{op: "heartbeat", bearer: contractToken(id, 0), body: beat + acked})
+	if rest, _ := after.field(t, "commands").([]any); len(sent) != len(verbs) || len(rest) > 0 {
+		t.Errorf("%d commands were sent, %v after they were acknowledged", len(sent), rest)
+	}
+	fresh := h.expect(t, 202, contractAsk{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
+	if commands[fresh.text(t, "commandId")] != "" {
+		t.Error("an acknowledged request is returned again")
+	}
+}
+
+// specification, manifestUri; contract, manifest, media and their deletion. The
+// recording is the simulator's, which comes with real webhooks.
+func contractRecordings(t *testing.T, h *contractHouse) {
+	hooks := newContractHooks(t, h.description)
+	urls := `,"webhooks":{"onStatusChange":"` + hooks.URL + `","onFinalize":"` + hooks.URL + `"}`
+	key := h.adasTest
+	id := h.create(t, key, contractJob(urls+`,"metadata":{"simulate":{"outcome":"permission_denied","speed":100}}`))
+	failed := h.create(t, key, contractJob(urls+`,"metadata":{"simulate":"recording_disabled"}`))
+	beside := h.create(t, key, contractJob(urls+`,"metadata":{"simulate":{"outcome":"competing_bot","speed":100}}`))
+	done := h.awaitStatus(t, key, id, job.Completed, job.Failed)
+	if uri := done.text(t, "manifestUri"); uri != h.BaseURL()+"/api/v1/jobs/"+id+"/manifest" {
+		t.Fatalf("the manifest is at %q: %s", uri, done.body)
+	}
+	manifest := h.expect(t, 200, contractAsk{op: "getManifest", in: []string{id}, bearer: key})
+	if err := h.description.CheckManifest(manifest.body); err != nil {
+		t.Error(err)
+	}
+	media := manifest.field(t, "media").([]any)[0].(map[string]any)
+	contractMedia(t, h, key, id, media["name"].(string), int(media["bytes"].(float64)))
+
+	if got := h.awaitStatus(t, key, failed, job.Completed, job.Failed).text(t, "failureCode"); got != "recording_disabled" {
+		t.Errorf("the failure code is %q", got)
+	}
+	h.awaitStatus(t, key, beside, job.Completed, job.Failed)
+	for _, event := range []string{
+		"job.status_changed", "job.finalized", "job.failed", "bot.recording_permission_response", "bot.competing_bot_detected",
+	} {
+		contractEventually(t, "the webhook "+event, func() bool { return hooks.has(event) })
+	}
+
+	running := h.create(t, h.ada, contractJob(contractFuture))
+	h.tell(t, running, "lifecycle.recording_started", "")
+	h.expectCode(t, 409, "invalid_state", contractAsk{op: "deleteRecording", in: []string{running}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "deleteRecording", in: []string{id}})
+	h.expectCode(t, 404, "not_found", contractAsk{op: "deleteRecording", in: []string{id}, bearer: h.bob})
+	for range 2 { // doing it again is harmless
+		h.expect(t, 204, contractAsk{op: "deleteRecording", in: []string{id}, bearer: key})
+		h.expectCode(t, 404, "not_found", contractAsk{op: "getManifest", in: []string{id}, bearer: key})
+		h.expectCode(t, 404, "not_found", contractAsk{op: "getMedia", in: []string{id, media["name"].(string)}, bearer: key})
+	}
+}
+
+// contractMedia asks for a file in all the ways of RFC 9110.
+func contractMedia(t *testing.T, h *contractHouse, key, id, name string, size int) {
+	t.Helper()
+	in := []string{id, name}
+	whole := h.expect(t, 200, contractAsk{op: "getMedia", in: in, bearer: key})
+	if len(whole.body) != size {
+		t.Errorf("%s has %d bytes, the manifest says %d", name, len(whole.body), size)
+	}
+	tag := whole.header.Get("ETag")
+	for _, op := range []string{"getMedia", "headMedia"} {
+		for status, header := range map[int]map[string]string{
+			200: nil, 206: {"Range": "bytes=0-99"}, 304: {"If-None-Match": tag}, 412: {"If-Match": `"other"`}, 416: {"Range": "bytes=999999999-"},
+		} {
+			h.expect(t, status, contractAsk{op: op, in: in, bearer: key, header: header})
+		}
+		h.expect(t, 401, contractAsk{op: op, in: in})
+		h.expect(t, 404, contractAsk{op: op, in: in, bearer: h.bob})
+		h.expect(t, 404, contractAsk{op: op, in: []string{id, "other.mp4"}, bearer: key})
+	}
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getManifest", in: []string{id}})
+	h.expectCode(t, 404, "not_found", contractAsk{op: "getManifest", in: []string{id}, bearer: h.bob})
+}
+
+// contract, Jobs: timeline, deliveries, redelivery.
+func contractHistory(t *testing.T, h *contractHouse) {
+	hooks := newContractHooks(t, h.description)
+	hooks.status = http.StatusGone // the first is given up at once
+	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
+	h.tell(t, id, "lifecycle.joined", "")
+	h.tell(t, id, "lifecycle.joined", "")
+	h.expect(t, 202, contractAsk{op: "pauseRecording", in: []string{id}, bearer: h.ada})
+
+	first := h.expect(t, 200, contractAsk{op: "listTimeline", in: []string{id}, query: "limit=1", bearer: h.ada})
+	rest := h.expect(t, 200, contractAsk{op: "listTimeline", in: []string{id}, query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
+	text := string(first.body) + string(rest.body)
+	for _, want := range []string{`"kind":"lifecycle.joined"`, `"reason":"out_of_order"`, `"kind":"command_queued"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the timeline lacks %s: %s", want, text)
+		}
+	}
+	var delivery string
+	contractEventually(t, "a delivery that was given up", func() bool {
+		page := h.expect(t, 200, contractAsk{op: "listDeliveries", in: []string{id}, bearer: h.ada})
+		one, ok := page.field(t, "deliveries").([]any)
+		if !ok || len(one) == 0 {
+			return false
+		}
+		delivery = one[0].(map[string]any)["deliveryId"].(string)
+		return one[0].(map[string]any)["state"] == "gave_up"
+	})
+	at := []string{id, delivery}
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "redeliver", in: at})
+	h.expectCode(t, 404, "not_found", contractAsk{op: "redeliver", in: at, bearer: h.bob})
+	h.expectCode(t, 404, "not_found", contractAsk{op: "redeliver", in: []string{id, "dlv_x"}, bearer: h.ada})
+	hooks.mu.Lock() // the receiver does not answer: the delivery stays on its way
+	h.expect(t, 202, contractAsk{op: "redeliver", in: at, bearer: h.ada})
+	h.expectCode(t, 409, "invalid_state", contractAsk{op: "redeliver", in: at, bearer: h.ada})
+	hooks.status = http.StatusOK
+	hooks.mu.Unlock()
+	contractEventually(t, "the redelivery", func() bool {
+		page := h.expect(t, 200, contractAsk{op: "listDeliveries", in: []string{id}, query: "limit=5", bearer: h.ada})
+		return strings.Contains(string(page.body), `"state":"delivered"`)
+	})
+	for _, op := range []string{"listTimeline", "listDeliveries"} {
+		h.expectCode(t, 400, "invalid_input", contractAsk{op: op, in: []string{id}, query: "cursor=%20", bearer: h.ada})
+		h.expectCode(t, 400, "invalid_input", contractAsk{op: op, in: []string{id}, query: "limit=-1", bearer: h.ada})
+		h.expectCode(t, 401, "unauthorized", contractAsk{op: op, in: []string{id}})
+		h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{id}, bearer: h.bob})
+	}
+}

@@ -1,0 +1,249 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/service"
+)
+
+// TestContractUnauthorizedComesFirst asks every operation that wants
+// credentials for what does not exist, in a body that cannot be read, without
+// credentials and with wrong ones (specification, Authentication, rule 1).
+func TestContractUnauthorizedComesFirst(t *testing.T) {
+	t.Parallel()
+	h := openContractHouse(t, newContractWalk(), contractSettings(t.TempDir()))
+	asked := 0
+	for _, operation := range h.description.Operations() {
+		guarded := false
+		for _, status := range operation.Statuses {
+			guarded = guarded || status == "401"
+		}
+		if !guarded {
+			continue
+		}
+		asked++
+		ask := contractAsk{op: operation.ID, query: "limit=x&wait=x", body: "{"}
+		for range strings.Count(operation.Path, "{") {
+			ask.in = append(ask.in, "x")
+		}
+		h.expect(t, 401, ask)
+		if strings.HasPrefix(operation.Path, "/api/v1/ingest") {
+			continue // what a bot sends is looked at before its token
+		}
+		for _, wrong := range []string{"x", "standin_live_", "standin_test_" + strings.Repeat("x", 43), strings.ToUpper(h.ada), h.ada + "x", "\u00e9"} {
+			ask.bearer = wrong
+			h.expect(t, 401, ask)
+		}
+		for _, header := range []string{"", "Bearer", "Basic " + h.ada, h.ada} {
+			ask.bearer, ask.header = "", map[string]string{"Authorization": header}
+			h.expect(t, 401, ask)
+		}
+	}
+	if asked < 20 {
+		t.Errorf("only %d operations want credentials", asked)
+	}
+}
+
+// TestContractForeignJobsAreNotFound asks for another consumer's job, one of
+// the other mode and one that is not there, on every path below a job
+// (specification, What the service does, 8).
+func TestContractForeignJobsAreNotFound(t *testing.T) {
+	t.Parallel()
+	h := openContractHouse(t, newContractWalk(), contractSettings(t.TempDir()))
+	bodies := map[string]string{"patchJob": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`}
+	jobs := map[string]string{
+		"another consumer's": h.create(t, h.bob, contractJob(contractFuture)),
+		"of the other mode":  h.create(t, h.adasTest, contractJob(contractFuture)),
+		"not there":          uuid.NewString(),
+		"no UUID":            "x",
+		"a UUID in braces":   "{" + uuid.NewString() + "}",
+		"a NUL":              "\x00",
+	}
+	asked := 0
+	for _, operation := range h.description.Operations() {
+		if !strings.HasPrefix(operation.Path, "/api/v1/jobs/{id}") {
+			continue
+		}
+		asked++
+		for name, id := range jobs {
+			ask := contractAsk{op: operation.ID, in: []string{id}, bearer: h.ada, body: bodies[operation.ID]}
+			if strings.Count(operation.Path, "{") == 2 {
+				ask.in = append(ask.in, "x")
+			}
+			if reply := h.expect(t, 404, ask); operation.Method != http.MethodHead && reply.text(t, "error") != "not_found" {
+				t.Errorf("%s of a job that is %s: %s", operation.ID, name, reply.body)
+			}
+		}
+	}
+	if asked < 16 {
+		t.Errorf("only %d operations are below a job", asked)
+	}
+}
+
+// TestContractRevokedKeysAreRefusedAtOnce revokes a key that has just been
+// used.
+func TestContractRevokedKeysAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	h := openContractHouse(t, newContractWalk(), contractSettings(t.TempDir()))
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada})
+	if found, err := h.Store().RevokeKey(t.Context(), h.adasKeyID, time.Now()); err != nil || !found {
+		t.Fatalf("revoke: %v, %v", found, err)
+	}
+	for _, ask := range contractAll(id, h) {
+		if ask.bearer == h.ada {
+			h.expect(t, 401, ask)
+		}
+	}
+	other, _ := h.newKey(t, "ada", job.Live) // the jobs are the consumer's, not the key's
+	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: other})
+}
+
+// TestContractIdempotency sends one externalId many times at once, and again
+// after a restart and after the job's end (contract, Jobs).
+func TestContractIdempotency(t *testing.T) {
+	t.Parallel()
+	settings := contractSettings(t.TempDir())
+	h := openContractHouse(t, newContractWalk(), settings)
+	body := `{"externalId":"once","meetingUrl":"https://meet.google.com/abc"` + contractFuture + `}`
+	var mu sync.Mutex
+	statuses, ids := map[int]int{}, map[string]int{}
+	var asking sync.WaitGroup
+	for range 20 {
+		asking.Go(func() {
+			reply := h.ask(t, contractAsk{op: "createJob", bearer: h.ada, body: body})
+			id := reply.text(t, "id")
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[reply.status]++
+			ids[id]++
+		})
+	}
+	asking.Wait()
+	if statuses[201] != 1 || statuses[200] != 19 || len(ids) != 1 {
+		t.Fatalf("20 requests at once answered %v, with the jobs %v", statuses, ids)
+	}
+	replay := func(h *contractHouse, key string) {
+		t.Helper()
+		reply := h.expect(t, 200, contractAsk{op: "createJob", bearer: key, body: `{"externalId":"once","meetingUrl":"https://zoom.us/j/1"}`})
+		if ids[reply.text(t, "id")] == 0 || reply.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("the replay is %s", reply.body)
+		}
+	}
+	key := h.ada
+	if err := h.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+	h = openContractHouse(t, newContractWalk(), settings)
+	replay(h, key)
+	for id := range ids {
+		h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: key})
+	}
+	replay(h, key)
+}
+
+// TestContractGracefulStop closes the service while a heartbeat is held, a bot
+// is at work, a command waits and a simulated job runs; and starts it again.
+func TestContractGracefulStop(t *testing.T) {
+	t.Parallel()
+	settings := contractSettings(t.TempDir())
+	h := openContractHouse(t, newContractWalk(), settings)
+	id := h.create(t, h.ada, contractJob(""))
+	h.awaitStatus(t, h.ada, id, job.Dispatching)
+	h.tell(t, id, "lifecycle.recording_started", "")
+	simulated := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"outcome":"slow_meeting","seconds":3600}}`))
+	h.awaitStatus(t, h.adasTest, simulated, job.RecordingStarted)
+	beat := contractAsk{op: "heartbeat", query: "wait=60", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"stats":{"bytesRecorded":1}}`}
+
+	var held contractReply
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		held = h.ask(t, beat)
+	}()
+	contractEventually(t, "a heartbeat", func() bool {
+		r, err := h.Store().Job(t.Context(), uuid.MustParse(id))
+		return err == nil && len(r.Stats) > 0
+	})
+	began := time.Now()
+	if err := h.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("closing took %s", took)
+	}
+	<-answered
+	if held.status != 200 {
+		t.Errorf("the held heartbeat answers %d %s", held.status, held.body)
+	}
+	contractRefused(t, h.Service)
+
+	key, testKey := h.ada, h.adasTest
+	h = openContractHouse(t, newContractWalk(), settings)
+	if now := h.awaitStatus(t, key, id, job.RecordingStarted); now.field(t, "attempts") != 1.0 {
+		t.Errorf("after the restart the bot's job is %s", now.body)
+	}
+	h.expect(t, 202, contractAsk{op: "pauseRecording", in: []string{id}, bearer: key})
+	beat.query = "wait=10"
+	if again := h.expect(t, 200, beat); !strings.Contains(string(again.body), "pause_recording") {
+		t.Errorf("the bot is told %s", again.body)
+	}
+	if now := h.expect(t, 200, contractAsk{op: "getJob", in: []string{simulated}, bearer: testKey}); job.Status(now.text(t, "status")).Terminal() {
+		t.Errorf("the simulated job ended with the service: %s", now.body)
+	}
+}
+
+// contractRefused checks that nothing listens any more.
+func contractRefused(t *testing.T, s *service.Service) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr()+"/healthz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		answer.Body.Close()
+		t.Error("a closed service still answers")
+	}
+}
+
+// TestContractFreeTier spends the free tier, and gets a plan (contract,
+// Accounts).
+func TestContractFreeTier(t *testing.T) {
+	t.Parallel()
+	settings := contractSettings(t.TempDir())
+	settings.FreeTierJobs = 2
+	h := openContractHouse(t, newContractWalk(), settings)
+	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
+	invite := func(n, status int) contractReply {
+		t.Helper()
+		return h.expect(t, status, contractAsk{op: "intakeInvite", header: secret, body: fmt.Sprintf(
+			`{"organizerEmail":"ada@example.com","meetingUrl":"https://meet.google.com/%d","platform":"meet","joinAt":"2999-05-01T10:00:00Z","icalUid":"u-%d"}`, n, n)})
+	}
+	invite(1, 201)
+	invite(2, 201)
+	invite(2, 200)
+	spent := invite(3, 200)
+	if spent.text(t, "kind") != "free_tier_exhausted" {
+		t.Fatalf("the third invite answers %s", spent.body)
+	}
+	failed := h.expect(t, 200, contractAsk{op: "getJob", in: []string{spent.text(t, "jobId")}, bearer: h.ada})
+	if failed.text(t, "status") != "failed" || failed.text(t, "failureCode") != "quota_exceeded" || failed.text(t, "failureDetail") == "" {
+		t.Errorf("its job is %s", failed.body)
+	}
+	event := `{"id":"evt_1","type":"customer.subscription.created","created":1,"data":{"object":{"id":"sub_1","status":"active","metadata":{"consumer":"ada"}}}}`
+	h.expect(t, 200, contractAsk{op: "receivePayment", header: contractSigned(contractPaymentSecret, event, time.Now()), body: event})
+	if paid := invite(3, 201); paid.text(t, "kind") != "scheduled" {
+		t.Errorf("with a plan the third invite answers %s", paid.body)
+	}
+}

@@ -1,0 +1,258 @@
+package service_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// specification, POST /api/v1/ingest; contract, State machine and Bot channel:
+// the order of checks.
+func contractBots(t *testing.T, h *contractHouse) {
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	nobody := uuid.NewString()
+	good := contractToken(id, 0)
+	identity := `"jobId":"` + id + `","attempt":0`
+	event := `{` + identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`
+	for _, op := range []string{"ingestEvent", "heartbeat"} {
+		for name, row := range map[string]struct {
+			status       int
+			code, bearer string
+			body         string
+		}{
+			"no bearer before unreadable JSON":         {401, "unauthorized", "", `{`},
+			"unreadable JSON before the token":         {400, "invalid_input", "x", `{`},
+			"no object before the token":               {400, "invalid_input", "x", `[]`},
+			"a missing jobId before the token":         {400, "invalid_input", "x", `{"attempt":0}`},
+			"a malformed jobId before the token":       {400, "invalid_input", "x", `{"jobId":"x","attempt":0}`},
+			"a missing attempt before the token":       {400, "invalid_input", "x", `{"jobId":"` + id + `"}`},
+			"a malformed attempt before the token":     {400, "invalid_input", "x", `{"jobId":"` + id + `","attempt":-1}`},
+			"a wrong token before the rest":            {401, "unauthorized", "x", `{` + identity + `,"kind":1,"acked":1}`},
+			"another attempt's token":                  {401, "unauthorized", contractToken(id, 1), event},
+			"another job's token":                      {401, "unauthorized", contractToken(nobody, 0), event},
+			"a consumer's key":                         {401, "unauthorized", h.ada, event},
+			"the rest":                                 {400, "invalid_input", good, `{` + identity + `,"kind":1,"acked":1}`},
+			"a valid token of a job that is not there": {400, "invalid_input", contractToken(nobody, 0), strings.ReplaceAll(event, id, nobody)},
+		} {
+			reply := h.expectCode(t, row.status, row.code, contractAsk{op: op, bearer: row.bearer, body: row.body})
+			if name == "a valid token of a job that is not there" && !strings.Contains(string(reply.body), `"path":["jobId"]`) {
+				t.Errorf("%s, %s: %s", op, name, reply.body)
+			}
+		}
+	}
+	for _, row := range []struct{ body, applied, reason, status string }{
+		{event, "true", "<nil>", "joining"},
+		{event, "false", "duplicate", "joining"},
+		{`{` + identity + `,"kind":"lifecycle.in_meeting","emittedAt":"2026-11-20T13:00:02Z","data":{"whatever":1}}`, "true", "<nil>", "in_meeting"},
+		{`{` + identity + `,"kind":"lifecycle.entering_lobby","emittedAt":"2026-11-20T13:00:01Z"}`, "false", "out_of_order", "in_meeting"},
+		{`{` + identity + `,"kind":"lifecycle.exited","emittedAt":"2026-11-20T13:00:03Z","data":{"failureCode":"removed_from_meeting"}}`, "true", "<nil>", "failed"},
+		{`{` + identity + `,"kind":"lifecycle.in_meeting","emittedAt":"2026-11-20T13:00:04Z"}`, "false", "terminal", "failed"},
+	} {
+		reply := h.expect(t, 200, contractAsk{op: "ingestEvent", bearer: good, body: row.body})
+		got := fmt.Sprintf("%v %v %v", reply.field(t, "applied"), reply.field(t, "reason"), reply.field(t, "status"))
+		if want := row.applied + " " + row.reason + " " + row.status; got != want || reply.field(t, "ok") != true {
+			t.Errorf("%s\n got %s\nwant %s", row.body, got, want)
+		}
+	}
+	h.expectCode(t, 400, "invalid_input", contractAsk{op: "heartbeat", query: "wait=long", bearer: good, body: `{` + identity + `}`})
+}
+
+// contract, Bot channel: media.
+func contractUploads(t *testing.T, h *contractHouse) {
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	at := func(attempt, name string) []string { return []string{id, attempt, name} }
+	put := func(status int, in []string, bearer, body string, header map[string]string) {
+		t.Helper()
+		h.expect(t, status, contractAsk{op: "uploadMedia", in: in, bearer: bearer, body: body, header: header})
+	}
+	segment, good := at("0", "recording-000-000000.mp4s"), contractToken(id, 0)
+	put(200, segment, good, "media", contractSum("media"))
+	put(200, segment, good, "media", contractSum("media"))
+	put(409, segment, good, "other", contractSum("other"))
+	put(401, []string{"x", "y", "Z"}, "", "", nil)
+	put(400, []string{"x", "y", "Z"}, "x", "", nil)
+	put(401, at("0", "Z"), "x", "", nil)
+	put(400, at("0", "Z"), good, "", nil)
+	put(400, at("0", "recording-000-000001.mp4s"), good, "media", contractSum("other"))
+	put(400, []string{uuid.Nil.String(), "0", "a.mp4"}, contractToken(uuid.Nil.String(), 0), "media", contractSum("media"))
+	reply := h.raw(t, "uploadMedia", segment, good, "Expect: 100-continue\r\nContent-Length: 99999999999\r\nx-content-sha256: "+strings.Repeat("0", 64)+"\r\n", "")
+	if reply.status != 413 {
+		t.Errorf("an upload of 100 GB answers %d", reply.status)
+	}
+}
+
+// specification, POST /api/v1/intake/calendar-invite; contract, Accounts.
+func contractCalendar(t *testing.T, h *contractHouse) {
+	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
+	invite := func(uid, joinAt string) string {
+		return `{"organizerEmail":"Ada@Example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"` + joinAt + `","icalUid":` + uid + `}`
+	}
+	made := h.expect(t, 201, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T10:00:00Z")})
+	again := h.expect(t, 200, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T12:00:00+02:00")})
+	moved := h.expect(t, 200, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-02T10:00:00Z")})
+	h.expect(t, 201, contractAsk{op: "intakeInvite", header: secret, body: invite(`null`, "2999-06-01T10:00:00Z")})
+	id := made.text(t, "jobId")
+	if again.text(t, "jobId") != id || moved.text(t, "jobId") != id || made.text(t, "kind") != "scheduled" || moved.text(t, "kind") != "deduped" {
+		t.Errorf("got %s, %s, %s", made.body, again.body, moved.body)
+	}
+	seen := h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada}) // Ada's, by her e-mail
+	if seen.text(t, "joinAt") != "2999-05-02T10:00:00.000Z" || !strings.Contains(string(seen.body), "(no subject)") {
+		t.Errorf("the invite's job is %s", seen.body)
+	}
+	h.expectCode(t, 400, "invalid_input", contractAsk{op: "intakeInvite", header: secret, body: `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`})
+	for _, wrong := range []map[string]string{nil, {"x-service-intake-secret": ""}, {"x-service-intake-secret": contractAdminSecret}, {"x-service-admin-secret": contractIntakeSecret}} {
+		h.expectCode(t, 401, "unauthorized", contractAsk{op: "intakeInvite", header: wrong, body: `{`})
+	}
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "intakeInvite", bearer: contractIntakeSecret, body: `{`})
+}
+
+// specification, cli-auth; contract, Device flow.
+func contractLogin(t *testing.T, h *contractHouse) {
+	flow := h.expect(t, 201, contractAsk{op: "initLogin"})
+	nonce := flow.text(t, "nonce")
+	if flow.text(t, "verifyUrl") != h.BaseURL()+"/cli?nonce="+nonce {
+		t.Errorf("the flow is %s", flow.body)
+	}
+	if expires, err := time.Parse(time.RFC3339, flow.text(t, "expiresAt")); err != nil || time.Until(expires) > 10*time.Minute || time.Until(expires) < 9*time.Minute {
+		t.Errorf("the flow expires at %s", flow.text(t, "expiresAt"))
+	}
+	poll := func(status int, nonce, want string) {
+		t.Helper()
+		if reply := h.expect(t, status, contractAsk{op: "pollLogin", in: []string{nonce}}); strings.TrimSpace(string(reply.body)) != want {
+			t.Errorf("polling answers %s, want %s", reply.body, want)
+		}
+	}
+	complete := func(status int, body string) {
+		t.Helper()
+		h.expect(t, status, contractAsk{op: "completeLogin", body: body})
+	}
+	poll(200, nonce, `{"status":"pending"}`)
+	complete(400, `{"nonce":"`+nonce+`","apiKey":"","email":"ada"}`)
+	complete(400, `{"apiKey":"k"}`)
+	complete(410, `{"nonce":"unknown","apiKey":"k"}`)
+	complete(410, `{"nonce":"","apiKey":"k"}`)
+	complete(200, `{"nonce":"`+nonce+`","apiKey":"any key","email":"ada@example.com"}`)
+	complete(200, `{"nonce":"`+nonce+`","apiKey":"any key"}`)
+	complete(410, `{"nonce":"`+nonce+`","apiKey":"another key"}`)
+	for range 2 {
+		poll(200, nonce, `{"status":"complete","apiKey":"any key","email":"ada@example.com"}`)
+	}
+	poll(410, strings.Repeat("x", len(nonce)), `{"status":"expired"}`)
+	poll(410, "x", `{"status":"expired"}`)
+
+	other := h.expect(t, 201, contractAsk{op: "initLogin"}).text(t, "nonce")
+	complete(200, `{"nonce":"`+other+`","apiKey":"k"}`)
+	poll(200, other, `{"status":"complete","apiKey":"k"}`)
+}
+
+// specification, GET /api/v1/admin/host.
+func contractOperator(t *testing.T, h *contractHouse) {
+	h.create(t, h.bob, contractJob(contractFuture))
+	begun := h.create(t, h.bob, contractJob(contractFuture))
+	h.tell(t, begun, "lifecycle.joined", "")
+	metrics := h.expect(t, 200, contractAsk{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}})
+	bots := metrics.field(t, "bots").(map[string]any)
+	if bots["running"].(float64) < 1 || bots["scheduled"].(float64) < 1 {
+		t.Errorf("the jobs are counted as %v", bots)
+	}
+	for _, wrong := range []map[string]string{nil, {"x-service-admin-secret": contractIntakeSecret}, {"x-service-intake-secret": contractAdminSecret}} {
+		h.expectCode(t, 401, "unauthorized", contractAsk{op: "hostMetrics", header: wrong, bearer: h.ada})
+	}
+}
+
+// specification, POST /webhooks/payments; contract, Payments.
+func contractPayments(t *testing.T, h *contractHouse) {
+	event := `{"id":"evt_1","type":"customer.subscription.created","created":` + fmt.Sprint(time.Now().Unix()) +
+		`,"data":{"object":{"id":"sub_1","customer":"cus_1","status":"active","metadata":{"standin_consumer":"ada","plan":"team"}}}}`
+	now := time.Now()
+	for _, row := range []struct {
+		name   string
+		status int
+		header map[string]string
+		body   string
+		answer string
+	}{
+		{"new", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":false}`},
+		{"known", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":true}`},
+		{"unknown type", 200, contractSigned(contractPaymentSecret, `{}`, now), `{}`, `{"ok":true,"deduped":false}`},
+		{"provider's header", 200, map[string]string{"Stripe-Signature": contractSigned(contractPaymentSecret, `{"id":"evt_2"}`, now)["Payment-Signature"]}, `{"id":"evt_2"}`, `{"ok":true,"deduped":false}`},
+		{"no signature", 400, nil, event, ""},
+		{"garbage for a signature", 400, map[string]string{"Payment-Signature": "t=,v1="}, event, ""},
+		{"another secret", 400, contractSigned("whsec_other", event, now), event, ""},
+		{"another body", 400, contractSigned(contractPaymentSecret, event, now), event + " ", ""},
+		{"long ago", 400, contractSigned(contractPaymentSecret, event, now.Add(-10*time.Minute)), event, ""},
+		{"no object", 400, contractSigned(contractPaymentSecret, `[]`, now), `[]`, ""},
+		{"no JSON", 400, contractSigned(contractPaymentSecret, `{`, now), `{`, ""},
+	} {
+		reply := h.expect(t, row.status, contractAsk{op: "receivePayment", header: row.header, body: row.body})
+		if got := strings.TrimSpace(string(reply.body)); got != row.answer {
+			t.Errorf("%s: %s, want %s", row.name, got, row.answer)
+		}
+	}
+	consumer, err := h.Store().ConsumerByName(t.Context(), "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan, err := h.Store().PlanOf(t.Context(), consumer.ID); err != nil || !plan.Active() || plan.Name != "team" {
+		t.Errorf("the plan is %+v (%v)", plan, err)
+	}
+	settings := contractSettings(t.TempDir())
+	settings.PaymentWebhookSecret = ""
+	without := openContractHouse(t, h.walk, settings)
+	without.expect(t, 503, contractAsk{op: "receivePayment", header: contractSigned("", event, now), body: event})
+	without.expect(t, 503, contractAsk{op: "receivePayment"})
+}
+
+// specification, GET /healthz; what describes the rest; paths and methods that
+// are none.
+func contractService(t *testing.T, h *contractHouse) {
+	health := h.expect(t, 200, contractAsk{op: "health"})
+	if string(health.body) != "ok\n" || !strings.HasPrefix(health.header.Get("Content-Type"), "text/plain") {
+		t.Errorf("health is %q, %s", health.body, health.header.Get("Content-Type"))
+	}
+	if described := h.expect(t, 200, contractAsk{op: "describe"}); string(described.body) != string(h.description.JSON()) {
+		t.Error("the description is another")
+	}
+	h.expect(t, 200, contractAsk{op: "describeManifest"})
+	page := h.expect(t, 200, contractAsk{op: "reference"})
+	if page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("the reference page comes with %v", page.header)
+	}
+	for path, want := range map[string]struct {
+		method string
+		status int
+	}{
+		"/nowhere":                        {"GET", 404},
+		"/api/v1/jobs/":                   {"GET", 404},
+		"/api/v1/jobs/x/nothing":          {"POST", 404},
+		"/api/v1/cli-auth/init":           {"GET", 405},
+		"/api/v1/jobs":                    {"DELETE", 405},
+		"/webhooks/payments":              {"GET", 405},
+		"/api/v1/jobs/x/pause-recording":  {"GET", 405},
+		"/api/v1/intake/calendar-invite":  {"PUT", 405},
+		"/api/v1/admin/host":              {"POST", 405},
+		"/api/v1/cli-auth/poll/%20%00%ff": {"PATCH", 405},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), want.method, h.BaseURL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := h.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != want.status || h.description.CheckError(body) != nil {
+			t.Errorf("%s %s: %d %s (%v), want %d", want.method, path, answer.StatusCode, body, err, want.status)
+		}
+		if (answer.Header.Get("Allow") != "") != (want.status == 405) {
+			t.Errorf("%s %s: Allow is %q", want.method, path, answer.Header.Get("Allow"))
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// settings are of a service that starts no bots, on a free port.
+func settings(dir string) Settings {
+	return Settings{
+		Listen: "127.0.0.1:0", DataDir: dir, Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// start starts a service, which the test closes.
+func start(t *testing.T, settings Settings) *Service {
+	t.Helper()
+	s, err := Start(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeIt(t *testing.T, s *Service) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	select {
+	case err := <-s.Failed():
+		t.Errorf("a part failed: %v", err)
+	default:
+	}
+}
+
+// TestStart: a service with a free port tells which, answers there, and keeps
+// its data to itself.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	s := start(t, settings(dir))
+	defer closeIt(t, s)
+	if strings.HasSuffix(s.Addr(), ":0") || s.BaseURL() != "http://"+s.Addr() || s.settings.BotServiceURL != s.BaseURL() {
+		t.Errorf("it listens on %s, is reached at %s, and by bots at %s", s.Addr(), s.BaseURL(), s.settings.BotServiceURL)
+	}
+	answer, err := http.Get(s.BaseURL() + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "ok\n" {
+		t.Errorf("healthz: %q (%v)", body, err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the data folder is %v (%v)", info.Mode(), err)
+	}
+}
+
+// TestAddresses: what was not set follows from where the service listens.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change   func(*Settings)
+		base     string // %s is the port
+		bots     string
+		loopback bool // webhooks may go to this machine
+	}{
+		"loopback":     {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
+		"all of IPv4":  {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"everywhere":   {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"base set":     {func(s *Settings) { s.BaseURL = "https://standin.test/" }, "https://standin.test", "http://127.0.0.1:%s", true},
+		"for bots set": {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
+		"networks set": {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			with := settings(t.TempDir())
+			test.change(&with)
+			s := start(t, with)
+			defer closeIt(t, s)
+			port := s.Addr()[strings.LastIndex(s.Addr(), ":")+1:]
+			if want := strings.ReplaceAll(test.base, "%s", port); s.BaseURL() != want {
+				t.Errorf("consumers reach it at %s, want %s", s.BaseURL(), want)
+			}
+			if want := strings.ReplaceAll(test.bots, "%s", port); s.settings.BotServiceURL != want {
+				t.Errorf("bots reach it at %s, want %s", s.settings.BotServiceURL, want)
+			}
+			allow, err := s.webhookAllow()
+			if err != nil {
+				t.Fatal(err)
+			}
+			loopback := false
+			for _, prefix := range allow {
+				loopback = loopback || prefix.Contains(netip.MustParseAddr("127.0.0.1"))
+			}
+			if loopback != test.loopback {
+				t.Errorf("webhooks may go to %v", allow)
+			}
+		})
+	}
+}
+
+// TestReachable turns listening addresses into ones to connect to.
+func TestReachable(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80", "10.1.2.3:80": "10.1.2.3:80",
+	} {
+		if got := reachable(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// TestSigningKey is made once, for the owner's eyes, and used again.
+func TestSigningKey(t *testing.T) {
+	t.Parallel()
+	with := settings(t.TempDir())
+	with.IngestSigningKey = ""
+	first := start(t, with)
+	closeIt(t, first)
+	second := start(t, with)
+	closeIt(t, second)
+	if len(first.key) < 32 || !bytes.Equal(first.key, second.key) {
+		t.Errorf("the keys have %d and %d bytes, and are the same %v", len(first.key), len(second.key), bytes.Equal(first.key, second.key))
+	}
+	info, err := os.Stat(filepath.Join(with.DataDir, "ingest.key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file is %v (%v)", info.Mode(), err)
+	}
+	other := settings(t.TempDir())
+	other.IngestSigningKey = ""
+	third := start(t, other)
+	closeIt(t, third)
+	if bytes.Equal(first.key, third.key) {
+		t.Error("two services have the same key")
+	}
+}
+
+// TestRefusals: what cannot be served is refused at start, with the way out, and
+// nothing is left open.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	used := settings(t.TempDir())
+	running := start(t, used)
+	t.Cleanup(func() { closeIt(t, running) })
+	tests := map[string]struct {
+		change func(*Settings)
+		want   string
+	}{
+		"the data folder is in use": {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir},
+		"the port is in use":        {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
+		"PostgreSQL without a key":  {func(s *Settings) { s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", "" }, "STANDIN_INGEST_SIGNING_KEY must be set"},
+		"an unknown launcher":       {func(s *Settings) { s.Launcher = "carrier pigeon" }, `no launcher "carrier pigeon"`},
+		"a wrong network":           {func(s *Settings) { s.WebhookAllowCIDRs = "everywhere" }, "everywhere"},
+		"an unknown storage":        {func(s *Settings) { s.StorageURL = "tape://7" }, "open the storage"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			with := settings(t.TempDir())
+			dir := with.DataDir
+			test.change(&with)
+			if s, err := Start(t.Context(), with); err == nil {
+				closeIt(t, s)
+				t.Fatal("it started")
+			} else if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+			closeIt(t, start(t, settings(dir))) // the folder is free again
+		})
+	}
+}
+
+// TestClose drains: a bot's heartbeat that is held is answered, and nobody is
+// served afterwards. The next service on the folder knows the job.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	with := settings(t.TempDir())
+	s := start(t, with)
+	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var created struct{ ID string }
+	body := `{"externalId":"1","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &created); status != http.StatusCreated {
+		t.Fatalf("create: %d", status)
+	}
+	// The begin of an attempt forgets earlier heartbeats, so it has to be over.
+	waitFor(t, s, created.ID, "dispatching", func(r store.Record) bool { return r.Status == job.Dispatching })
+	token := ingest.Token([]byte("key"), created.ID, 0)
+	type held struct {
+		status int
+		answer ingest.HeartbeatAnswer
+	}
+	beats := make(chan held, 1)
+	go func() {
+		var h held
+		h.status = post(t, s.BaseURL()+ingest.HeartbeatPath+"?wait=60", token, fmt.Sprintf(`{"jobId":%q,"attempt":0}`, created.ID), &h.answer)
+		beats <- h
+	}()
+	waitFor(t, s, created.ID, "heard of", func(r store.Record) bool { return !r.HeartbeatAt.IsZero() })
+
+	began := time.Now()
+	closeIt(t, s)
+	if took := time.Since(began); took > drainTime/2 {
+		t.Errorf("closing took %s", took)
+	}
+	if h := <-beats; h.status != http.StatusOK || !h.answer.OK {
+		t.Errorf("the held heartbeat: %+v", h)
+	}
+	if answer, err := http.Get(s.BaseURL() + "/healthz"); err == nil {
+		answer.Body.Close()
+		t.Error("it still serves")
+	}
+
+	again := start(t, with)
+	defer closeIt(t, again)
+	if status := post(t, again.BaseURL()+"/api/v1/jobs", secret, body, nil); status != http.StatusOK {
+		t.Errorf("the replay: %d", status)
+	}
+}
+
+// post posts JSON, and decodes the answer.
+func post(t *testing.T, address, bearer, body string, into any) int {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	request.Header.Set("Authorization", "Bearer "+bearer)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer answer.Body.Close()
+	if into != nil {
+		if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+			t.Error(err)
+		}
+	}
+	return answer.StatusCode
+}
+
+// waitFor waits until the job's record is as wanted.
+func waitFor(t *testing.T, s *Service, id, what string, wanted func(store.Record) bool) {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		r, err := s.Store().Job(t.Context(), parse(t, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wanted(r) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			t.Fatalf("the job never was %s; it is %s", what, r.Status)
+		}
+	}
+}
+
+func parse(t *testing.T, id string) uuid.UUID {
+	t.Helper()
+	parsed, err := uuid.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}

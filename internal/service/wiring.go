@@ -1,0 +1,200 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/account"
+	"standin/internal/account/device"
+	"standin/internal/bot/browser"
+	"standin/internal/dispatch"
+	"standin/internal/host"
+	"standin/internal/httpapi"
+	"standin/internal/httpapi/ratelimit"
+	"standin/internal/launch"
+	"standin/internal/lifecycle"
+	"standin/internal/payment"
+	"standin/internal/recording"
+	"standin/internal/simulator"
+	"standin/internal/webhook"
+)
+
+const (
+	// maxUpload bounds one uploaded file: a day's recording is far smaller.
+	maxUpload = 32 << 30
+	// uploadTime is how long such a file may take; a stalled one ends earlier.
+	uploadTime = 6 * time.Hour
+)
+
+// parts are what works by itself once it is started.
+type parts struct {
+	jobs       *lifecycle.Service
+	dispatcher *dispatch.Dispatcher
+	sender     *webhook.Sender
+	flows      *device.Flows
+}
+
+// run makes the parts and starts them.
+func (s *Service) run() error {
+	working, stop := context.WithCancel(context.Background()) // until Close
+	s.stop = stop
+	p, err := s.makeParts(working)
+	if err != nil {
+		return err
+	}
+	if s.server, err = s.makeServer(p); err != nil {
+		return err
+	}
+	s.start(working, p)
+	return nil
+}
+
+// makeParts makes what works by itself, and what that launches. ctx is how
+// long it will work.
+func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
+	allow, err := s.webhookAllow()
+	if err != nil {
+		return p, err
+	}
+	p.sender = webhook.NewSender(s.store, webhook.Settings{Allow: allow, Log: s.settings.Log})
+	recordings := &dispatch.FinishedRecordings{
+		Store: s.store,
+		Finisher: &recording.Finisher{
+			Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir, Log: s.settings.Log,
+		},
+	}
+	var dispatcher *dispatch.Dispatcher
+	p.jobs = lifecycle.New(lifecycle.Settings{
+		Store: s.store, Manifests: recordings, Recordings: s.storage, BaseURL: s.settings.BaseURL, Now: time.Now,
+		WakeJobs: func() { dispatcher.Wake() }, WakeHooks: p.sender.Wake,
+	})
+	dispatcher = dispatch.New(dispatch.Settings{
+		Store: s.store, Jobs: p.jobs, Recordings: recordings, SigningKey: s.key,
+		ServiceURL: s.settings.BotServiceURL, AllowedHosts: s.settings.AllowedMeetingHosts,
+		LoopbackPeers: s.settings.LoopbackMeetings, Sole: !Shared(s.settings.DatabaseURL),
+		Now: time.Now, Log: s.settings.Log,
+	})
+	p.dispatcher = dispatcher
+	p.flows = device.New(device.Settings{Store: s.store, BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log})
+	return p, s.addLaunchers(ctx, p)
+}
+
+// addLaunchers gives the dispatcher its launchers: the simulator for jobs of
+// test keys, and the one that the settings name for all others. They tell the
+// dispatcher of bots that end, from their start on. While the service stops
+// nobody is told: simulated bots end with it, and their jobs get another
+// attempt once it is back.
+func (s *Service) addLaunchers(ctx context.Context, p parts) error {
+	onExit := func(jobID uuid.UUID, _ int) {
+		if ctx.Err() == nil {
+			p.dispatcher.BotExited(ctx, jobID)
+		}
+	}
+	timeouts := s.settings.Timeouts
+	if timeouts == (dispatch.Timeouts{}) {
+		timeouts = dispatch.DefaultTimeouts()
+	}
+	live, timeouts, err := s.launcher(timeouts, onExit)
+	if err != nil {
+		return err
+	}
+	s.simulator, err = simulator.New(simulator.Settings{
+		Service: p.jobs, Uploads: s.storage, OnExit: onExit, Log: s.settings.Log,
+	})
+	if err != nil {
+		return err
+	}
+	p.dispatcher.Launcher, p.dispatcher.Timeouts = simulator.Router{Test: s.simulator, Live: live}, timeouts
+	return nil
+}
+
+// makeServer makes the HTTP surface.
+func (s *Service) makeServer(p parts) (*http.Server, error) {
+	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: s.settings.WebhookSecret}
+	description, err := api.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load the API description: %w", err)
+	}
+	proxies, err := ratelimit.ParseProxies(s.settings.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	settings := httpapi.Settings{
+		Description: description, Keys: s.Keys, Jobs: p.jobs, Controls: p.jobs, History: p.jobs, Bots: p.jobs,
+		Recordings: s.storage, Logins: p.flows, Machine: host.NewReader(s.settings.DataDir), JobCounts: s.store,
+		Invites: &lifecycle.Intake{
+			Jobs: p.jobs, Plans: s.store, FreeTierJobs: s.settings.FreeTierJobs, WebhookSecret: s.settings.WebhookSecret,
+		},
+		SigningKey: s.key, IntakeSecret: s.settings.IntakeSecret, AdminSecret: s.settings.AdminSecret,
+		Proxies: proxies, KeyRate: s.settings.RateLimit,
+		MaxUploadBytes: maxUpload, Timeouts: s.settings.HTTP, Log: s.settings.Log,
+	}
+	if settings.Timeouts.Upload == 0 {
+		settings.Timeouts.Upload = uploadTime
+	}
+	if s.settings.PaymentWebhookSecret != "" {
+		settings.Payments = &payment.Receiver{Secret: s.settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
+	}
+	surface, err := httpapi.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTTP surface: %w", err)
+	}
+	return httpapi.NewServer(surface), nil
+}
+
+// start starts the parts.
+func (s *Service) start(ctx context.Context, p parts) {
+	fail := func(what string, err error) {
+		select {
+		case s.failed <- fmt.Errorf("%s: %w", what, err):
+		default: // the first one counts
+		}
+	}
+	s.parts.Go(func() {
+		if err := p.dispatcher.Run(ctx); err != nil {
+			fail("dispatcher", err)
+		}
+	})
+	s.parts.Go(func() { p.sender.Run(ctx) })
+	s.parts.Go(func() { p.flows.Run(ctx) })
+	s.parts.Go(func() {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			fail("HTTP server", err)
+		}
+	})
+}
+
+// launcher returns the launcher of live jobs that the settings name, and the
+// timeouts that go with it.
+func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, int)) (launch.Launcher, dispatch.Timeouts, error) {
+	switch s.settings.Launcher {
+	case "manual":
+		return launch.Manual{}, timeouts.ByHand(), nil
+	case "", "process":
+	default:
+		return nil, timeouts, fmt.Errorf("there is no launcher %q; this version has process and manual", s.settings.Launcher)
+	}
+	check := func() error {
+		_, err := browser.Find(s.settings.Browser)
+		return err
+	}
+	if err := check(); err != nil {
+		s.settings.Log.Error("no bot can be sent before this is mended", "error", err)
+	}
+	if _, err := recording.FindTools(); err != nil {
+		s.settings.Log.Error("no recording can be finished before this is mended", "error", err)
+	}
+	var err error
+	s.process, err = launch.NewProcess(launch.ProcessSettings{
+		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Browser: s.settings.Browser,
+		Check: check, OnExit: onExit, Log: s.settings.Log,
+	})
+	return s.process, timeouts, err
+}
