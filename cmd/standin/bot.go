@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"standin/internal/bot"
+	"standin/internal/job"
+	"standin/internal/launch"
+)
+
+type botCommand struct {
+	logFlags
+	Job           string       `env:"STANDIN_BOT_JOB" required:"" help:"The job's id."`
+	Attempt       int          `env:"STANDIN_BOT_ATTEMPT" help:"The attempt's number; the first is 0."`
+	ServiceURL    string       `env:"STANDIN_BOT_SERVICE_URL" required:"" help:"How to reach the service."`
+	MeetingURL    string       `env:"STANDIN_BOT_MEETING_URL" required:"" help:"The meeting to join. It may hold a passcode: better in the environment than on the command line."`
+	Platform      job.Platform `env:"STANDIN_BOT_PLATFORM" default:"meet" help:"The meeting's platform."`
+	Name          string       `env:"STANDIN_BOT_NAME" default:"Standin" help:"Name shown to other participants."`
+	AutoLeave     string       `env:"STANDIN_BOT_AUTO_LEAVE" placeholder:"JSON" help:"The job's autoLeave object; what is left out has its default."`
+	AllowedHosts  []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
+	LoopbackPeers bool         `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
+	Dir           string       `env:"STANDIN_BOT_DIR" help:"The bot's own folder. Default: a temporary one."`
+	Browser       string       `env:"STANDIN_BROWSER" help:"The Chromium to start. Default: found on PATH."`
+	Profiles      string       `env:"STANDIN_PROFILES" help:"Folder of page profiles that replace the embedded ones."`
+}
+
+// Help tells what the flags do not: the token is no flag, so that it is never
+// on a command line.
+func (botCommand) Help() string {
+	return "The bearer token of the attempt is taken from the environment variable " + launch.EnvToken +
+		" alone: hex HMAC-SHA256 over <job>:<attempt> with the service's ingest signing key."
+}
+
+// Run goes to the meeting and hands in what was recorded.
+func (c *botCommand) Run(ctx context.Context, to terminal) error {
+	token := os.Getenv(launch.EnvToken)
+	if token == "" {
+		return errors.New(launch.EnvToken + " is not set; a bot needs the token of its attempt")
+	}
+	// Whatever this process starts must not inherit it.
+	if err := os.Unsetenv(launch.EnvToken); err != nil {
+		return fmt.Errorf("take the token out of the environment: %w", err)
+	}
+	autoLeave := job.DefaultAutoLeave()
+	if c.AutoLeave != "" {
+		if err := json.Unmarshal([]byte(c.AutoLeave), &autoLeave); err != nil {
+			return fmt.Errorf("read autoLeave: %w", err)
+		}
+	}
+	if c.Dir == "" {
+		dir, err := os.MkdirTemp("", "standin-bot-")
+		if err != nil {
+			return fmt.Errorf("make the bot's folder: %w", err)
+		}
+		c.Dir = dir
+	}
+	held, err := launch.Hold(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	return bot.Run(ctx, bot.Settings{
+		JobID: c.Job, Attempt: c.Attempt, Token: token, ServiceURL: c.ServiceURL,
+		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: autoLeave,
+		AllowedHosts: trimmed(c.AllowedHosts), LoopbackPeers: c.LoopbackPeers,
+		Dir: c.Dir, Browser: c.Browser, Profiles: c.Profiles, Version: version(),
+		Log: c.logger(to.err).With("job", c.Job, "attempt", c.Attempt),
+	})
+}

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/job"
+	"standin/internal/mediacheck"
+	"standin/internal/recording"
+	"standin/internal/replica"
+)
+
+// wholeWay are the states of a recording that goes well.
+func wholeWay() []job.Status {
+	return []job.Status{
+		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
+		job.Finalizing, job.PostProcessing, job.MediaUploading, job.Completed,
+	}
+}
+
+// These tests record in real time on a machine that may be small: they run one
+// after the other, so that each has it for itself.
+
+// TestDemo runs the README's demo and holds the recording against what the
+// meeting showed: a flash and a beep once a second.
+func TestDemo(t *testing.T) {
+	needTools(t)
+	dir := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--once", "--seconds", "20", "--keep", dir)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("standin demo: %v\n%s", err, stderr.String())
+	}
+	var manifest recording.Manifest
+	if err := json.Unmarshal(stdout.Bytes(), &manifest); err != nil {
+		t.Fatalf("standard output is no manifest: %v\n%s", err, stdout.String())
+	}
+	if manifest.Partial || len(manifest.Gaps) > 0 || manifest.End.Reason != "host_ended" || len(manifest.Media) != 1 {
+		t.Fatalf("manifest: partial %v, gaps %v, end %+v, media %v", manifest.Partial, manifest.Gaps, manifest.End, manifest.Media)
+	}
+	file := manifest.Media[0]
+	path := filepath.Join(dir, "recordings", "jobs", manifest.JobID, "media", file.Name)
+	report := checkFile(t, path, file)
+	for what, ms := range map[string]float64{"the file": report.DurationMs, "the manifest": float64(file.DurationMs)} {
+		if ms < 18000 || ms > 22000 {
+			t.Errorf("by %s the recording lasts %.0f ms, want 20 s ± 2 s", what, ms)
+		}
+	}
+	checkBeat(t, report, 0, math.Inf(1), together)
+	checkPlays(t, path, report.DurationMs)
+	for _, want := range []string{"scheduled → dispatching", "media_uploading → completed", "job.finalized"} {
+		if strings.Count(stderr.String(), want) != 1 {
+			t.Errorf("the terminal tells %d times of %q:\n%s", strings.Count(stderr.String(), want), want, stderr.String())
+		}
+	}
+}
+
+// together is how far beep and flash may be apart in the demo, in ms. Where a
+// test kills things, the machine is busy and together means only that both
+// belong to the same second.
+const together = 100
+
+// checkBeat holds the beeps and flashes between two moments (in ms) against
+// the meeting's: one of each in every second, no further apart than apart.
+func checkBeat(t *testing.T, report mediacheck.Report, from, to, apart float64) {
+	t.Helper()
+	to = math.Min(to, report.DurationMs)
+	within := func(moments []float64) (n int) {
+		for _, at := range moments {
+			if at >= from && at <= to {
+				n++
+			}
+		}
+		return n
+	}
+	seconds := (to - from) / 1000
+	for what, n := range map[string]int{"flashes": within(report.FlashesMs), "beeps": within(report.BeepsMs)} {
+		// One may be cut off at either end.
+		if float64(n) < math.Floor(seconds)-1 || float64(n) > math.Ceil(seconds)+1 {
+			t.Errorf("%d %s in %.1f s: beeps at %.0f, flashes at %.0f", n, what, seconds, report.BeepsMs, report.FlashesMs)
+		}
+	}
+	// A stall of the machine may tear a second apart, one in ten at the most.
+	var torn, pairs int
+	for _, pair := range report.Pairs() {
+		if pair.FlashMs < from || pair.FlashMs > to {
+			continue
+		}
+		pairs++
+		if math.Abs(pair.DifferenceMs()) > apart {
+			torn++
+			t.Logf("beep and flash of second %.1f are %.0f ms apart", pair.FlashMs/1000, pair.DifferenceMs())
+		}
+	}
+	if torn > pairs/10 {
+		t.Errorf("beep and flash are more than %.0f ms apart in %d of %d seconds", apart, torn, pairs)
+	}
+}
+
+// checkPlays plays a recording in a browser and seeks in it.
+func checkPlays(t *testing.T, path string, durationMs float64) {
+	t.Helper()
+	executable, err := browser.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(path))))
+	t.Cleanup(server.Close)
+	chromium, err := browser.Launch(t.Context(), browser.Options{Executable: executable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chromium.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	page, err := chromium.NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Navigate(ctx, server.URL+"/"); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Duration, Played, Sought, Width float64 }
+	err = page.Eval(ctx, fmt.Sprintf(`(async () => {
+		const video = document.createElement("video");
+		video.muted = true;
+		video.src = %q;
+		const event = (name) => new Promise((resolve, reject) => {
+			video.addEventListener(name, resolve, {once: true});
+			video.addEventListener("error", () => reject(new Error(video.error.message)), {once: true});
+		});
+		await event("loadedmetadata");
+		await video.play();
+		while (video.currentTime < 0.5) await event("timeupdate");
+		video.pause();
+		const played = video.currentTime;
+		video.currentTime = video.duration - 2;
+		await event("seeked");
+		return {duration: video.duration, played, sought: video.currentTime, width: video.videoWidth};
+	})()`, "/"+filepath.Base(path)), &got)
+	if err != nil {
+		t.Fatalf("play the recording: %v", err)
+	}
+	if math.Abs(got.Duration*1000-durationMs) > 500 || got.Played < 0.5 || math.Abs(got.Sought-(got.Duration-2)) > 0.2 || got.Width != 1280 {
+		t.Errorf("in the browser: %+v, want a duration of %.0f ms, 0.5 s played, the end sought, 1280 wide", got, durationMs)
+	}
+}
+
+// TestServiceKilled kills the service in the middle of a recording and starts
+// it again: the same bot goes on, and nothing is lost or doubled.
+func TestServiceKilled(t *testing.T) {
+	w := newWorld(t)
+	id := w.send()
+	w.hooks.awaitStatus(t, job.RecordingStarted)
+	bot := w.bot(id, 0)
+	<-time.After(4 * time.Second) // of recording
+	w.stopService(syscall.SIGKILL)
+	<-time.After(5 * time.Second) // of absence, while the meeting goes on
+	w.startService(strings.TrimPrefix(w.base, "http://"))
+	<-time.After(4 * time.Second) // of recording
+	if again := w.bot(id, 0); again != bot {
+		t.Errorf("bot %d took the place of %d", again, bot)
+	}
+	w.meeting.End()
+	w.hooks.awaitStatus(t, job.Completed)
+	w.hooks.await(t, "job.finalized", func(hook received) bool { return hook.Event == "job.finalized" })
+	w.hooks.checkStory(t, wholeWay()...)
+
+	manifest := w.manifest(id)
+	if manifest.Partial || len(manifest.Gaps) > 0 {
+		t.Errorf("the recording is said to have gaps: %+v", manifest.Gaps)
+	}
+	_, report := w.recording(manifest)
+	if report.DurationMs < 12500 {
+		t.Errorf("the recording lasts %.0f ms, want the whole 13 s and more", report.DurationMs)
+	}
+	checkBeat(t, report, 0, math.Inf(1), 300)
+}
+
+// TestBrowserKilled kills the bot's browser in the middle of a recording: what
+// was recorded is kept, the bot comes back, and the manifest tells of the gap.
+func TestBrowserKilled(t *testing.T) {
+	w := newWorld(t)
+	id := w.send()
+	w.hooks.awaitStatus(t, job.RecordingStarted)
+	<-time.After(6 * time.Second) // of recording
+	if err := syscall.Kill(w.browserOf(w.bot(id, 0)), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitGuest(2)
+	<-time.After(6 * time.Second) // of recording by the second browser
+	w.meeting.End()
+	w.hooks.awaitStatus(t, job.Completed)
+	w.hooks.checkStory(t, wholeWay()...)
+	w.checkTwoStretches(id)
+}
+
+// TestBotKilled kills the bot itself: a second attempt goes on, and both
+// attempts' media make one recording.
+func TestBotKilled(t *testing.T) {
+	w := newWorld(t)
+	id := w.send()
+	w.hooks.awaitStatus(t, job.RecordingStarted)
+	<-time.After(6 * time.Second) // of recording
+	if err := syscall.Kill(w.bot(id, 0), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitGuest(2)
+	<-time.After(6 * time.Second) // of recording by the second bot
+	w.meeting.End()
+	w.hooks.awaitStatus(t, job.Completed)
+	w.hooks.checkStory(t,
+		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted,
+		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
+		job.Finalizing, job.PostProcessing, job.MediaUploading, job.Completed)
+	w.checkTwoStretches(id)
+}
+
+// awaitGuest waits until so many guests have received the meeting's media.
+func (w *world) awaitGuest(number int) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	defer cancel()
+	if _, err := w.meeting.WaitFor(ctx, func(event replica.Event) bool {
+		return event.Kind == replica.EventMediaConnected && event.Guest == fmt.Sprintf("g%d", number)
+	}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// checkTwoStretches holds a recording that was interrupted against what its
+// manifest says: partial, with a gap, and both parts there.
+func (w *world) checkTwoStretches(id string) {
+	w.Helper()
+	manifest := w.manifest(id)
+	if !manifest.Partial || len(manifest.Gaps) != 1 {
+		w.Fatalf("partial %v, gaps %+v; want a partial recording with one gap", manifest.Partial, manifest.Gaps)
+	}
+	gap := manifest.Gaps[0]
+	path, report := w.recording(manifest)
+	// Of 6 s before the kill it may cost 3 s; of 6 s after, the
+	// start of the second recorder takes about one.
+	if report.DurationMs < 7000 || gap.StartMs < 3000 || gap.EndMs <= gap.StartMs {
+		w.Errorf("the recording lasts %.0f ms around the gap %+v; want 3 s before it and 4 s after", report.DurationMs, gap)
+	}
+	checkBeat(w.T, report, 0, float64(gap.StartMs)-500, 300)
+	checkBeat(w.T, report, float64(gap.StartMs)+1500, math.Inf(1), 300)
+	checkPlays(w.T, path, report.DurationMs)
+}
+
+// TestCancelledRecording cancels a job in the middle of its recording: the bot
+// leaves by the page's button, what was captured is kept, and the job stays
+// cancelled. Before, a request for permission gets an answer, though this bot
+// cannot ask.
+func TestCancelledRecording(t *testing.T) {
+	w := newWorld(t)
+	id := w.send()
+	w.hooks.awaitStatus(t, job.RecordingStarted)
+	<-time.After(5 * time.Second) // of recording
+	w.call(http.MethodPost, "/api/v1/jobs/"+id+"/request-recording-permission", nil, nil)
+	if asked := w.hooks.await(t, "an answer about permission", func(hook received) bool {
+		return hook.Event == "bot.recording_permission_response"
+	}); asked.Data.Granted == nil || *asked.Data.Granted {
+		t.Errorf("permission that nobody was asked for: %+v", asked)
+	}
+	w.call(http.MethodDelete, "/api/v1/jobs/"+id, nil, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := w.meeting.Wait(ctx, replica.EventKind(replica.StateLeft)); err != nil {
+		t.Fatalf("the bot does not leave: %v", err)
+	}
+	var got struct {
+		Status      job.Status
+		ManifestURI string
+	}
+	for got.ManifestURI == "" {
+		select {
+		case <-time.After(200 * time.Millisecond):
+			w.call(http.MethodGet, "/api/v1/jobs/"+id, nil, &got)
+		case <-ctx.Done():
+			t.Fatal("no manifest is attached to the cancelled job")
+		}
+	}
+	if got.Status != job.Cancelled {
+		t.Errorf("the job is %s", got.Status)
+	}
+	manifest := w.manifest(id)
+	if manifest.End.Reason != "left_on_command" || manifest.Partial {
+		t.Errorf("end %+v, partial %v", manifest.End, manifest.Partial)
+	}
+	w.recording(manifest)
+	for _, hook := range w.hooks.all() {
+		if hook.Event == "job.finalized" {
+			t.Error("a cancelled job told of job.finalized")
+		}
+	}
+}
