@@ -59,7 +59,7 @@ type bot struct {
 	spool   *spool.Spool
 	channel *channel.Channel
 	adapter meeting.Adapter
-	address string // what the browser opens
+	address meeting.Address
 	report  *report
 	told    map[job.Trigger]bool // the lifecycle events that come once in an attempt
 
@@ -167,7 +167,7 @@ func (b *bot) prepare() (ending, bool) {
 	if b.address, err = b.adapter.Address(b.MeetingURL); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
-	if err := allowed(b.address, b.AllowedHosts); err != nil {
+	if err := allowed(b.address.URL, b.AllowedHosts); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
 	b.Browser, err = browser.Find(b.Browser)
@@ -210,7 +210,7 @@ func (b *bot) openBrowser(ctx context.Context, try int) (*browser.Browser, *brow
 // openPage opens the meeting's page, with a silent microphone and a test
 // picture for those platforms that insist on devices.
 func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser.Page, error) {
-	if err := chromium.GrantMicrophoneAndCamera(ctx, origin(b.address)); err != nil {
+	if err := chromium.GrantMicrophoneAndCamera(ctx, origin(b.address.URL)); err != nil {
 		return nil, err
 	}
 	page, err := chromium.NewPage(ctx)
@@ -223,5 +223,5 @@ func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser
 	if err := b.tell(job.BotJoined, nil); err != nil {
 		return nil, err
 	}
-	return page, page.Navigate(ctx, b.address)
+	return page, page.Navigate(ctx, b.address.URL)
 }

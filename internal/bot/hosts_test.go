@@ -103,7 +103,7 @@ func TestPrepare(t *testing.T) {
 				t.Fatal("a missing browser was found")
 			}
 			if test.want == "" {
-				if end.code != job.InternalError || b.address != test.opens {
+				if end.code != job.InternalError || b.address.URL != test.opens {
 					t.Errorf("it ends with %+v and would open %s", end, b.address)
 				}
 				return

@@ -80,7 +80,7 @@ func (v *visit) join(ctx context.Context) (ending, bool) {
 	joining, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
 	stop := v.leaveOnOrder(cancel)
-	err := v.adapter.Join(joining, v.page, v.DisplayName)
+	err := v.adapter.Join(joining, v.page, meeting.Visitor{Name: v.DisplayName, Passcode: v.address.Passcode})
 	if order, ordered := stop(); ordered {
 		v.leave()
 		return order, false

@@ -49,7 +49,7 @@ func TestMeetAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := meetAdapter(t).Address(c.given)
-			if err != nil || got != c.want {
+			if err != nil || got.URL != c.want {
 				t.Errorf("Address(%q) = %q, %v; want %q", c.given, got, err, c.want)
 			}
 		})

@@ -74,15 +74,15 @@ func newMeet(profile *Profile) (*meet, error) {
 
 // Address asks for the page in English, because texts are recognised in English
 // (platforms, "Rules that cost others dearly").
-func (m *meet) Address(meetingURL string) (string, error) {
+func (m *meet) Address(meetingURL string) (Address, error) {
 	address, err := unwrap(meetingURL)
 	if err != nil {
-		return "", err
+		return Address{}, err
 	}
 	address.User = nil
 	if strings.EqualFold(address.Hostname(), meetHost) {
 		if strings.Trim(address.Path, "/") == "" {
-			return "", &AddressError{Reason: "it holds no meeting code"}
+			return Address{}, &AddressError{Reason: "it holds no meeting code"}
 		}
 		address.Scheme, address.Host = "https", meetHost
 		address.Path, address.RawPath = strings.ToLower(address.Path), ""
@@ -90,12 +90,12 @@ func (m *meet) Address(meetingURL string) (string, error) {
 	query := address.Query()
 	query.Set("hl", "en")
 	address.RawQuery = query.Encode()
-	return address.String(), nil
+	return Address{URL: address.String()}, nil
 }
 
 // Join is described at Adapter.
-func (m *meet) Join(ctx context.Context, page Page, name string) error {
-	name = cut(plain(name), m.profile.Limits.Name)
+func (m *meet) Join(ctx context.Context, page Page, visitor Visitor) error {
+	name := cut(plain(visitor.Name), m.profile.Limits.Name)
 	if name == "" {
 		name = job.DefaultDisplayName
 	}
@@ -293,3 +293,14 @@ func passing(err error) bool {
 	var element *browser.ElementError
 	return errors.As(err, &interrupted) || errors.As(err, &element)
 }
+
+// Pin is described at Adapter.
+func (m *meet) Pin(context.Context, Page, Participant) error { return errors.ErrUnsupported }
+
+// AskPermission is described at Adapter.
+func (m *meet) AskPermission(context.Context, Page, string) (Asking, error) {
+	return "", errors.ErrUnsupported
+}
+
+// StopAsking is described at Adapter.
+func (m *meet) StopAsking(context.Context, Page) error { return nil }

@@ -41,7 +41,7 @@ type Adapter interface {
 	// Address returns what to open for a meeting address: unwrapped, in
 	// English, without what mail programs put around it. The error is an
 	// *AddressError.
-	Address(meetingURL string) (string, error)
+	Address(meetingURL string) (Address, error)
 
 	// Join goes from the opened page until joining was asked for: it answers
 	// cookie and device dialogs, gives the name (cut to what the platform
@@ -49,7 +49,7 @@ type Adapter interface {
 	// returns nil at once when the page shows the lobby or the meeting
 	// already. When the page shows that there is no way in, or when ctx ends,
 	// the error is a *ScreenError.
-	Join(ctx context.Context, page Page, name string) error
+	Join(ctx context.Context, page Page, visitor Visitor) error
 
 	// Observe reports what the page shows now. An error is no evidence about
 	// the meeting.
@@ -69,6 +69,55 @@ type Adapter interface {
 	// SendChat sends a chat message to everyone. A text longer than the
 	// platform's limit goes out in parts.
 	SendChat(ctx context.Context, page Page, text string) error
+
+	// Pin gives a participant the large picture.
+	Pin(ctx context.Context, page Page, participant Participant) error
+
+	// AskPermission asks the host for permission to record: by the page's own
+	// request where the platform has one, else by a chat message. The answer
+	// shows in later observations: in Permission, or in Chat.
+	AskPermission(ctx context.Context, page Page, name string) (Asking, error)
+	// StopAsking puts away what AskPermission opened on the page.
+	StopAsking(ctx context.Context, page Page) error
+}
+
+// Address is where a meeting is.
+type Address struct {
+	URL      string // what to open
+	Passcode string // to type when the page asks for it; empty when unknown
+}
+
+// Visitor is who asks to join.
+type Visitor struct {
+	Name     string
+	Passcode string // see Address
+}
+
+// Asking is a way in which the host was asked for permission to record.
+type Asking string
+
+// The ways to ask.
+const (
+	AskedByPage Asking = "page" // the platform's own request
+	AskedByChat Asking = "chat"
+)
+
+// Permission is the host's answer to the platform's own request.
+type Permission string
+
+// The answers that a page shows.
+const (
+	NoAnswer Permission = ""
+	Granted  Permission = "granted"
+	Refused  Permission = "refused"
+)
+
+// ChatMessage is a message that the page shows in its chat.
+type ChatMessage struct {
+	ID     string // stable while the message stays
+	Author string // empty while the page does not tell
+	Text   string
+	Own    bool // the bot wrote it
 }
 
 // Observation is what a page showed at one moment.
@@ -81,6 +130,10 @@ type Observation struct {
 	// of Participants, because pages draw only some of them. It is -1 while
 	// the page does not tell.
 	Others int
+
+	Permission Permission    // as far as the page shows it
+	Recorded   bool          // the platform itself says that the meeting is being recorded
+	Chat       []ChatMessage // those in sight, oldest first
 
 	Notices []string // elements of the profile that Tidy would act on
 	Dialog  string   // text of an open dialog, shortened

@@ -27,6 +27,7 @@ const (
 	SignInWall    Screen = "signInWall"
 	BotWall       Screen = "botWall" // captcha, or the visitor is refused
 	CannotConnect Screen = "cannotConnect"
+	Reconnecting  Screen = "reconnecting" // the page lost its connection and tries to get it back
 )
 
 // Screens lists every screen but Unknown in the order in which they are looked
