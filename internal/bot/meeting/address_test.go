@@ -109,7 +109,7 @@ func FuzzMeetAddress(f *testing.F) {
 			}
 			return
 		}
-		address, err := url.Parse(got)
+		address, err := url.Parse(got.URL)
 		if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" ||
 			address.User != nil || address.Query().Get("hl") != "en" {
 			t.Errorf("Address(%q) = %q, which is no English web address", given, got)
