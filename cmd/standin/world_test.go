@@ -149,7 +149,7 @@ func (w *world) tellOfFailure() {
 	logs, _ := filepath.Glob(filepath.Join(w.dir, "bots", "*", "bot.log"))
 	for _, path := range append(logs, w.log.Name()) {
 		text, _ := os.ReadFile(path)
-		w.Logf("%s:\n%s", filepath.Base(path), text[max(0, len(text)-8000):])
+		w.Logf("%s:\n%s", filepath.Base(path), text[max(0, len(text)-3000):])
 	}
 }
 
