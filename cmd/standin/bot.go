@@ -14,6 +14,7 @@ import (
 
 type botCommand struct {
 	logFlags
+	setupFlags
 	Job           string       `env:"STANDIN_BOT_JOB" required:"" help:"The job's id."`
 	Attempt       int          `env:"STANDIN_BOT_ATTEMPT" help:"The attempt's number; the first is 0."`
 	ServiceURL    string       `env:"STANDIN_BOT_SERVICE_URL" required:"" help:"How to reach the service."`
@@ -24,8 +25,7 @@ type botCommand struct {
 	AllowedHosts  []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
 	LoopbackPeers bool         `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
 	Dir           string       `env:"STANDIN_BOT_DIR" help:"The bot's own folder. Default: a temporary one."`
-	Browser       string       `env:"STANDIN_BROWSER" help:"The Chromium to start. Default: found on PATH."`
-	Profiles      string       `env:"STANDIN_PROFILES" help:"Folder of page profiles that replace the embedded ones."`
+	AskFirst      bool         `env:"STANDIN_BOT_ASK_FIRST" help:"Record only with the host's permission."`
 }
 
 // Help tells what the flags do not: the token is no flag, so that it is never

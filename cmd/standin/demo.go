@@ -19,6 +19,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/replica"
 	"standin/internal/service"
 )
@@ -125,7 +126,7 @@ func (d *demo) startService(ctx context.Context, stage string) error {
 		return fmt.Errorf("find the standin binary: %w", err)
 	}
 	d.service, err = service.Start(ctx, service.Settings{
-		Listen: d.Listen, DataDir: d.dir, Executable: self, Browser: d.Browser,
+		Listen: d.Listen, DataDir: d.dir, Executable: self, Bots: launch.Setup{Browser: d.Browser},
 		AllowedMeetingHosts: []string{strings.TrimPrefix(stage, "http://")}, LoopbackMeetings: true,
 		Log: d.log,
 	})

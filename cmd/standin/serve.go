@@ -20,6 +20,7 @@ type dataFlags struct {
 type serveCommand struct {
 	dataFlags
 	logFlags
+	setupFlags
 	Listen        string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
 	BaseURL       string `env:"STANDIN_BASE_URL" help:"How consumers reach the service. Default: http://<listen>."`
 	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"How bots reach the service. Default: http://<listen>."`
@@ -39,7 +40,7 @@ type serveCommand struct {
 
 	AllowedMeetingHosts []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open beside the platforms' own."`
 	LoopbackMeetings    bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Let meetings on this machine send media over loopback: for replicas."`
-	Browser             string   `env:"STANDIN_BROWSER" help:"The Chromium that bots start. Default: found on PATH."`
+	AskFirst            bool     `env:"STANDIN_ASK_FIRST" help:"Record only with the host's permission, as a job with the metadata recordingPermission \"required\" does by itself."`
 }
 
 // Run serves until a signal ends it.
@@ -56,7 +57,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
 		AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
-		Executable: self, Browser: c.Browser, Log: log,
+		Executable: self, Bots: c.setup(), AskFirst: c.AskFirst, Log: log,
 	})
 	if err != nil {
 		return err

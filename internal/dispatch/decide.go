@@ -81,17 +81,24 @@ type decision struct {
 	detail string          // of all but wait: why, for people
 }
 
+// policy is what decide goes by beside the job itself.
+type policy struct {
+	Timeouts
+	ZoomSDK bool // bots can join with Zoom's Meeting SDK
+}
+
 // decide is the whole policy: what to do with a job, given what its bot does
 // and whether any of its recording was saved. It reads no clock and changes
 // nothing.
-func decide(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts) decision {
+func decide(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+	t := by.Timeouts
 	switch {
 	case r.Status == job.Completed || r.Status == job.Failed || r.ManifestURI != "":
 		return decideEnded(r, bot, now, t)
 	case r.Status == job.Cancelled:
 		return decideCancelled(r, bot, saved, now, t)
 	case r.Status == job.Scheduled || r.Status == job.Pending:
-		return decideDue(r, now)
+		return decideDue(r, now, by)
 	case r.Status == job.Dispatching && r.LaunchedAt.IsZero():
 		return decideLaunch(r, bot, saved, now, t)
 	case r.Status == job.Finalizing && r.Attempt > 0:
@@ -112,11 +119,11 @@ func decide(r store.Record, bot launch.State, saved bool, now time.Time, t Timeo
 
 // decideDue begins the attempt of a job whose time has come, while that still
 // makes sense.
-func decideDue(r store.Record, now time.Time) decision {
+func decideDue(r store.Record, now time.Time, by policy) decision {
 	switch over := r.JoinAt.Add(maximum(r)); {
 	case now.Before(r.JoinAt):
 		return decision{step: wait, until: r.JoinAt}
-	case r.Platform == job.ZoomSDK:
+	case r.Platform == job.ZoomSDK && !by.ZoomSDK:
 		return decision{step: giveUp, code: job.InternalError,
 			detail: "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service; use zoom-web"}
 	case r.CreatedAt.Before(over) && !now.Before(over):

@@ -95,6 +95,7 @@ func TestDecide(t *testing.T) {
 		r      store.Record
 		bot    launch.State
 		saved  bool
+		sdk    bool // the SDK is configured
 		want   step
 		until  time.Time
 		code   job.FailureCode
@@ -107,6 +108,7 @@ func TestDecide(t *testing.T) {
 		"its time went by unserved":   {r: due(before(4*time.Hour), createdBefore(5*time.Hour)), want: giveUp, code: job.DispatchTimeout, detail: "no bot could be sent"},
 		"there is still a bit of it":  {r: due(before(4*time.Hour-second), createdBefore(5*time.Hour)), want: begin},
 		"zoom-sdk":                    {r: due(at, onZoomSDK), want: giveUp, code: job.InternalError, detail: "zoom-sdk"},
+		"zoom-sdk, configured":        {r: due(at, onZoomSDK), sdk: true, want: begin},
 		"zoom-sdk, not due":           {r: due(at.Add(minute), onZoomSDK), want: wait, until: at.Add(minute)},
 		"bot not started":             {r: launching(2*minute - second), bot: launch.NotStarted, want: start},
 		"bot started, not noted":      {r: launching(minute), bot: launch.Running, want: adoptBot},
@@ -162,7 +164,7 @@ func TestDecide(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := decide(test.r, test.bot, test.saved, at, waits)
+			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, ZoomSDK: test.sdk})
 			if got.step != test.want || got.code != test.code || !got.until.Equal(test.until) || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("got %+v, want %s until %v with %q and a detail of %q", got, test.want, test.until, test.code, test.detail)
 			}
@@ -201,7 +203,7 @@ func TestNoJobHangs(t *testing.T) {
 		saved := rapid.Bool().Draw(t, "saved")
 		now := at
 		for range 5 {
-			next := decide(r, bot, saved, now, waits)
+			next := decide(r, bot, saved, now, policy{Timeouts: waits})
 			if next.step != wait {
 				if next.step == giveUp && (r.Status.Terminal() || !next.code.Known()) {
 					t.Fatalf("a job in %s is given up with %q", r.Status, next.code)

@@ -67,6 +67,8 @@ type Settings struct {
 	ServiceURL    string // where bots reach the service
 	AllowedHosts  []string
 	LoopbackPeers bool
+	AskFirst      bool // every bot records only with the host's permission
+	ZoomSDK       bool // bots can join with Zoom's Meeting SDK
 	Timeouts      Timeouts
 	Sole          bool // no other dispatcher works on this database
 	Now           func() time.Time
@@ -204,7 +206,7 @@ func (d *Dispatcher) handle(ctx context.Context, r store.Record) {
 		d.Log.Error("cannot see what a bot saved", "job", r.ID, "error", err)
 		return
 	}
-	next := decide(r, bot, saved, d.Now(), d.timeouts(r))
+	next := decide(r, bot, saved, d.Now(), policy{Timeouts: d.timeouts(r), ZoomSDK: d.ZoomSDK})
 	stop := d.keepLease(ctx, r)
 	err = d.carryOut(ctx, r, next)
 	stop()

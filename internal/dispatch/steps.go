@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -87,6 +88,7 @@ func (d *Dispatcher) launch(ctx context.Context, r store.Record) error {
 		Metadata:      r.Metadata,
 		AllowedHosts:  d.AllowedHosts,
 		LoopbackPeers: d.LoopbackPeers && onLoopback(meeting),
+		AskFirst:      d.AskFirst || asksFirst(r.Metadata),
 	})
 	if failure == nil {
 		return d.launched(ctx, r)
@@ -272,6 +274,17 @@ func delay(failures int) time.Duration {
 		d = min(2*d, maxDelay)
 	}
 	return d
+}
+
+// asksFirst reports whether a consumer wants nothing recorded without the
+// host's permission: the job's metadata say recordingPermission "required".
+func asksFirst(metadata json.RawMessage) bool {
+	var wishes struct {
+		RecordingPermission any `json:"recordingPermission"`
+	}
+	// What is no such object holds no such wish.
+	_ = json.Unmarshal(metadata, &wishes)
+	return wishes.RecordingPermission == "required"
 }
 
 // onLoopback reports whether a meeting is on this machine: a replica.

@@ -52,7 +52,7 @@ const (
 	EnvAllowedHosts  = "STANDIN_ALLOWED_MEETING_HOSTS"
 	EnvDir           = "STANDIN_BOT_DIR"
 	EnvLoopbackPeers = "STANDIN_BOT_LOOPBACK_PEERS"
-	EnvBrowser       = "STANDIN_BROWSER"
+	EnvAskFirst      = "STANDIN_BOT_ASK_FIRST"
 )
 
 // Assignment is all that a bot must be told.
@@ -69,6 +69,7 @@ type Assignment struct {
 	Metadata      json.RawMessage // the consumer's own, a JSON object; real bots are not told
 	AllowedHosts  []string        // besides the platforms' own
 	LoopbackPeers bool            // the meeting's media comes from this machine: replicas only
+	AskFirst      bool            // nothing is recorded without the host's permission
 }
 
 // Environment returns the assignment as environment variables, for a bot that
@@ -91,6 +92,7 @@ func (a Assignment) Environment(dir string) ([]string, error) {
 		EnvAllowedHosts:  strings.Join(a.AllowedHosts, ","),
 		EnvDir:           dir,
 		EnvLoopbackPeers: strconv.FormatBool(a.LoopbackPeers),
+		EnvAskFirst:      strconv.FormatBool(a.AskFirst),
 	} {
 		env = append(env, name+"="+value)
 	}

@@ -33,9 +33,9 @@ const LogFile = "bot.log"
 
 // ProcessSettings are what a Process launcher is made of.
 type ProcessSettings struct {
-	Dir        string       // holds a folder for each bot
-	Executable string       // the standin binary
-	Browser    string       // the browser for bots to start; they find one when empty
+	Dir        string // holds a folder for each bot
+	Executable string // the standin binary
+	Setup      Setup
 	Check      func() error // whether a bot could run here at all, such as: is there a browser; may be nil
 	OnExit     func(jobID uuid.UUID, attempt int)
 	LeaveTime  time.Duration // DefaultLeaveTime when 0
@@ -113,7 +113,7 @@ func (p *Process) Launch(_ context.Context, a Assignment) error {
 
 	// No context: the bot outlives this call, and the service.
 	cmd := exec.CommandContext(context.Background(), p.settings.Executable, "bot")
-	cmd.Env = append(append(inherited(os.Environ()), environment...), EnvBrowser+"="+p.settings.Browser)
+	cmd.Env = slices.Concat(inherited(os.Environ()), environment, p.settings.Setup.Environment())
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -130,7 +130,7 @@ func inherited(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		switch name {
-		case "STANDIN_LOG_LEVEL", "STANDIN_LOG_FORMAT", "STANDIN_PROFILES":
+		case "STANDIN_LOG_LEVEL", "STANDIN_LOG_FORMAT":
 			return false
 		}
 		return strings.HasPrefix(name, "STANDIN_")

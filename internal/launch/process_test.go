@@ -38,7 +38,10 @@ func newFixture(t *testing.T, dir string, change ...func(*launch.ProcessSettings
 	}
 	f := &fixture{dir: dir, exits: make(chan string, 10)}
 	settings := launch.ProcessSettings{
-		Dir: dir, Executable: executable, Browser: "/usr/bin/browser", LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Dir: dir, Executable: executable, Setup: launch.Setup{
+			Browser: "/usr/bin/browser", Profiles: "/etc/profiles",
+			ZoomSDK: launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
+		}, LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 		OnExit: func(jobID uuid.UUID, attempt int) { f.exits <- name(jobID, attempt) },
 	}
 	for _, fn := range change {
@@ -142,7 +145,6 @@ func TestSecrets(t *testing.T) {
 	} {
 		t.Setenv(variable, "the service's own")
 	}
-	t.Setenv("STANDIN_PROFILES", "/etc/profiles")
 	t.Setenv("LANGUAGE", "en")
 	f := newFixture(t, t.TempDir())
 	defer f.Close()
@@ -157,6 +159,7 @@ func TestSecrets(t *testing.T) {
 		"STANDIN_BOT_SERVICE_URL=http://127.0.0.1:8080", "STANDIN_BOT_MEETING_URL=" + a.MeetingURL, "STANDIN_BOT_PLATFORM=meet",
 		"STANDIN_BOT_NAME=obedient", "STANDIN_ALLOWED_MEETING_HOSTS=a.test,b.test:81", "STANDIN_BOT_LOOPBACK_PEERS=false",
 		"STANDIN_BOT_DIR=" + filepath.Dir(f.file(a, "x")), "STANDIN_BROWSER=/usr/bin/browser", "STANDIN_PROFILES=/etc/profiles", "LANGUAGE=en",
+		"STANDIN_NO_SANDBOX=false", "STANDIN_ZOOM_SDK_DIR=/opt/zoom", "STANDIN_ZOOM_SDK_KEY=sdk key", "STANDIN_ZOOM_SDK_SECRET=sdk secret", "STANDIN_BOT_ASK_FIRST=false",
 	} {
 		if !slices.Contains(environment, want) {
 			t.Errorf("the bot's environment lacks %s", want)

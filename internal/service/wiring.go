@@ -78,7 +78,8 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 	dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: p.jobs, Recordings: recordings, SigningKey: s.key,
 		ServiceURL: s.settings.BotServiceURL, AllowedHosts: s.settings.AllowedMeetingHosts,
-		LoopbackPeers: s.settings.LoopbackMeetings, Sole: !Shared(s.settings.DatabaseURL),
+		LoopbackPeers: s.settings.LoopbackMeetings, AskFirst: s.settings.AskFirst,
+		ZoomSDK: s.settings.Bots.ZoomSDK.Complete(), Sole: !Shared(s.settings.DatabaseURL),
 		Now: time.Now, Log: s.settings.Log,
 	})
 	p.dispatcher = dispatcher
@@ -182,7 +183,7 @@ func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, in
 		return nil, timeouts, fmt.Errorf("there is no launcher %q; this version has process and manual", s.settings.Launcher)
 	}
 	check := func() error {
-		_, err := browser.Find(s.settings.Browser)
+		_, err := browser.Find(s.settings.Bots.Browser)
 		return err
 	}
 	if err := check(); err != nil {
@@ -193,7 +194,7 @@ func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, in
 	}
 	var err error
 	s.process, err = launch.NewProcess(launch.ProcessSettings{
-		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Browser: s.settings.Browser,
+		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Setup: s.settings.Bots,
 		Check: check, OnExit: onExit, Log: s.settings.Log,
 	})
 	return s.process, timeouts, err
