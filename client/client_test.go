@@ -1,0 +1,329 @@
+package client_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/client"
+	"standin/internal/job"
+	"standin/internal/service"
+)
+
+// house is a running service with a consumer's test key, whose jobs the
+// simulator walks through.
+type house struct {
+	base, secret string
+	*client.Client
+}
+
+func newHouse(t *testing.T) house {
+	t.Helper()
+	s, err := service.Start(t.Context(), service.Settings{
+		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key",
+		WebhookSecret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the service: %v", err)
+		}
+	})
+	_, key, err := s.Keys.Issue(t.Context(), "ada", "ada@example.com", job.Test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(s.BaseURL()+"/", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return house{base: s.BaseURL(), secret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Client: c}
+}
+
+// TestJob takes a simulated job through its whole life with nothing but the
+// client: made, told of by webhooks, finished, its recording fetched.
+func TestJob(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h := newHouse(t)
+	hooks := make(chan client.Webhook, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hook, err := client.ReceiveWebhook(r, h.secret)
+		if err != nil {
+			t.Errorf("a webhook: %v", err)
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		hooks <- hook
+	}))
+	t.Cleanup(receiver.Close)
+
+	wish := client.NewJob{
+		ExternalID: "standup / 1", MeetingURL: "https://meet.google.com/abc-defg-hij", DisplayName: "Notes",
+		Webhooks: &client.Webhooks{OnStatusChange: receiver.URL, OnFinalize: receiver.URL},
+		Metadata: json.RawMessage(`{"customer":"ada"}`),
+	}
+	made, replayed, err := h.CreateJob(ctx, wish)
+	if err != nil || replayed || made.ExternalID != wish.ExternalID || made.Platform != "meet" || made.AutoLeave.AfterSoloSeconds != 60 {
+		t.Fatalf("create: %+v, replayed %v, error %v", made, replayed, err)
+	}
+	again, replayed, err := h.CreateJob(ctx, wish)
+	if err != nil || !replayed || again.ID != made.ID {
+		t.Errorf("create again: %s, replayed %v, error %v", again.ID, replayed, err)
+	}
+
+	done := client.Job{}
+	for done.ManifestURI == nil {
+		select {
+		case hook := <-hooks:
+			if hook.Event == "job.finalized" {
+				done = hook.Data.Job
+			}
+		case <-ctx.Done():
+			t.Fatal("job.finalized never came")
+		}
+	}
+	job, err := h.Job(ctx, made.ID)
+	if err != nil || job.Status != client.Completed || !job.Over() {
+		t.Errorf("the job is %+v (%v)", job, err)
+	}
+	h.checkRecording(t, ctx, made.ID)
+	h.checkHistory(t, ctx, made.ID)
+
+	if err := h.DeleteRecording(ctx, made.ID); err != nil {
+		t.Errorf("delete the recording: %v", err)
+	}
+	if _, err := h.Manifest(ctx, made.ID); !client.Is(err, "not_found") {
+		t.Errorf("the manifest of a deleted recording: %v", err)
+	}
+}
+
+// checkRecording fetches every file whole and from its middle.
+func (h house) checkRecording(t *testing.T, ctx context.Context, id string) {
+	t.Helper()
+	manifest, err := h.Manifest(ctx, id)
+	if err != nil || manifest.SchemaVersion != 1 || len(manifest.Media) == 0 || len(manifest.Participants) == 0 {
+		t.Fatalf("manifest %+v (%v)", manifest, err)
+	}
+	for _, file := range manifest.Media {
+		whole := h.download(t, ctx, id, file.Name, 0)
+		if sum := sha256.Sum256(whole); int64(len(whole)) != file.Bytes || hex.EncodeToString(sum[:]) != file.SHA256 {
+			t.Errorf("%s has %d bytes and another sum than the manifest says", file.Name, len(whole))
+		}
+		if rest := h.download(t, ctx, id, file.Name, file.Bytes/2); !slices.Equal(rest, whole[file.Bytes/2:]) {
+			t.Errorf("%s from its middle is not its second half", file.Name)
+		}
+	}
+	if _, err := h.Download(ctx, id, "nothing.mp4", 0); !client.Is(err, "not_found") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func (h house) download(t *testing.T, ctx context.Context, id, name string, from int64) []byte {
+	t.Helper()
+	body, err := h.Download(ctx, id, name, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	content, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// checkHistory reads the timeline and the deliveries, and sends one again.
+func (h house) checkHistory(t *testing.T, ctx context.Context, id string) {
+	t.Helper()
+	var kinds []string
+	for entry, err := range h.Timeline(ctx, id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, entry.Kind)
+	}
+	if !slices.Contains(kinds, "lifecycle.in_meeting") || !slices.Contains(kinds, "manifest.finalized") {
+		t.Errorf("the timeline tells of %v", kinds)
+	}
+	for delivery, err := range h.Deliveries(ctx, id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if delivery.State != "delivered" {
+			continue
+		}
+		sent, err := h.Redeliver(ctx, id, delivery.DeliveryID)
+		if err != nil || sent.DeliveryID != delivery.DeliveryID || sent.State != "waiting" {
+			t.Errorf("redeliver: %+v (%v)", sent, err)
+		}
+		return
+	}
+	t.Error("nothing was delivered")
+}
+
+// TestJobsBeforeTheirTime lists, changes and cancels jobs that are not due.
+func TestJobsBeforeTheirTime(t *testing.T) {
+	t.Parallel()
+	ctx, h := t.Context(), newHouse(t)
+	later := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	const several = 120 // more than a page
+	var first client.Job
+	for i := range several {
+		made, _, err := h.CreateJob(ctx, client.NewJob{
+			ExternalID: "job " + string(rune('a'+i%26)) + strings.Repeat("x", i/26), MeetingURL: "https://us02web.zoom.us/j/123456789?pwd=x", JoinAt: &later,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = made
+		}
+	}
+	seen := map[string]bool{}
+	for listed, err := range h.Jobs(ctx, client.JobFilter{Platform: "zoom-web", JoinFrom: later, Status: "scheduled"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[listed.ID] = true
+	}
+	if len(seen) != several {
+		t.Errorf("%d jobs are listed, want %d", len(seen), several)
+	}
+	for range h.Jobs(ctx, client.JobFilter{JoinTo: later}) {
+		t.Error("a job is listed that is not due before its time")
+	}
+
+	sooner, name := later.Add(-time.Minute), "Other"
+	changed, err := h.PatchJob(ctx, first.ID, client.JobPatch{JoinAt: &sooner, DisplayName: &name})
+	if err != nil || !changed.JoinAt.Equal(sooner) {
+		t.Errorf("patch: %+v (%v)", changed, err)
+	}
+	if err := h.CancelJob(ctx, first.ID); err != nil {
+		t.Errorf("cancel: %v", err)
+	}
+	if _, err := h.PatchJob(ctx, first.ID, client.JobPatch{JoinAt: &later}); !client.Is(err, "invalid_state") {
+		t.Errorf("patch after cancel: %v", err)
+	}
+	for _, verb := range []client.Verb{
+		client.RequestRecordingPermission, client.PauseRecording, client.ResumeRecording, client.StopRecording, client.LeaveCall,
+	} {
+		if _, err := h.Tell(ctx, first.ID, verb); !client.Is(err, "invalid_state") {
+			t.Errorf("%s of a cancelled job: %v", verb, err)
+		}
+	}
+}
+
+// TestRefusals: errors carry all that the service said.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	ctx, h := t.Context(), newHouse(t)
+	_, _, err := h.CreateJob(ctx, client.NewJob{MeetingURL: "no url"})
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Status != 400 || refused.Code != "invalid_input" || len(refused.Issues) != 2 || refused.RequestID == "" {
+		t.Fatalf("create: %#v", err)
+	}
+	if text := err.Error(); !strings.Contains(text, "externalId: ") || !strings.Contains(text, "meetingUrl: ") {
+		t.Errorf("the error does not name the fields: %s", text)
+	}
+	stranger, err := client.New(h.base, "standin_live_nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Job(ctx, "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); !client.Is(err, "unauthorized") {
+		t.Errorf("with an unknown key: %v", err)
+	}
+	for _, id := range []string{"", ".", "..", "../../..", "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80/manifest", "a?b"} {
+		if _, err := h.Job(ctx, id); err == nil || client.Is(err, "unauthorized") {
+			t.Errorf("job %q: %v", id, err)
+		}
+	}
+	for _, base := range []string{"", "localhost:8080", "ftp://example.com", "http://"} {
+		if _, err := client.New(base, "key"); err == nil {
+			t.Errorf("the base URL %q is taken", base)
+		}
+	}
+	if _, err := client.New(h.base, "key\r\nX: y"); err == nil {
+		t.Error("a key with a line break is taken")
+	}
+}
+
+// TestLogin goes through the device flow with the page's half played by a
+// plain request.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h := newHouse(t)
+	login, err := h.StartLogin(ctx)
+	if err != nil || !strings.HasPrefix(login.VerifyURL, h.base+"/cli?nonce=") {
+		t.Fatalf("start: %+v (%v)", login, err)
+	}
+	body := `{"nonce":"` + login.Nonce + `","apiKey":"standin_test_minted","email":"ada@example.com"}`
+	answer, err := http.Post(h.base+"/api/v1/cli-auth/complete", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	grant, err := h.AwaitLogin(ctx, login, 0)
+	if err != nil || grant.APIKey != "standin_test_minted" || grant.Email != "ada@example.com" {
+		t.Errorf("grant %+v (%v)", grant, err)
+	}
+	login.Nonce = "never-opened"
+	if _, err := h.AwaitLogin(ctx, login, 0); !errors.Is(err, client.ErrLoginExpired) {
+		t.Errorf("a flow that nobody opened: %v", err)
+	}
+}
+
+// TestForgedWebhook: one byte altered, an old timestamp or another secret, and
+// a webhook does not verify.
+func TestForgedWebhook(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	got := make(chan *http.Request, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		select {
+		case got <- r:
+		default:
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	if _, _, err := h.CreateJob(t.Context(), client.NewJob{
+		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", Webhooks: &client.Webhooks{OnStatusChange: receiver.URL},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r := <-got
+	body, _ := io.ReadAll(r.Body)
+	now := time.Now()
+	if err := client.VerifyWebhook(r.Header, body, h.secret, now); err != nil {
+		t.Fatalf("a genuine webhook: %v", err)
+	}
+	altered := slices.Clone(body)
+	altered[len(altered)/2] ^= 1
+	for what, err := range map[string]error{
+		"altered":        client.VerifyWebhook(r.Header, altered, h.secret, now),
+		"old":            client.VerifyWebhook(r.Header, body, h.secret, now.Add(time.Hour)),
+		"another secret": client.VerifyWebhook(r.Header, body, "whsec_b3RoZXI=", now),
+		"no signature":   client.VerifyWebhook(http.Header{}, body, h.secret, now),
+	} {
+		if err == nil {
+			t.Errorf("a webhook verifies though it is %s", what)
+		}
+	}
+}

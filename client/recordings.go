@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Manifest says what a recording holds and how far it can be trusted
+// (/manifest.schema.json of every Standin). All times in it count from the
+// beginning of the recording.
+type Manifest struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	JobID         string          `json:"jobId"`
+	ExternalID    string          `json:"externalId"`
+	Platform      string          `json:"platform"`
+	MeetingURL    string          `json:"meetingUrl"`
+	Metadata      json.RawMessage `json:"metadata"`
+	Bot           ManifestBot     `json:"bot"`
+	Timeline      Visit           `json:"timeline"`
+	End           End             `json:"end"`
+	Partial       bool            `json:"partial"` // something is missing
+	Gaps          []Gap           `json:"gaps"`
+	Media         []Media         `json:"media"`
+	Participants  []Participant   `json:"participants"`
+	Speech        []Speech        `json:"speech"`
+	Consent       []Consent       `json:"consent"`
+}
+
+// ManifestBot is who recorded.
+type ManifestBot struct {
+	Name    string  `json:"name"`
+	Version *string `json:"version"`
+}
+
+// Visit holds the moments of a bot's visit.
+type Visit struct {
+	JoinedAt           *time.Time `json:"joinedAt"`
+	AdmittedAt         *time.Time `json:"admittedAt"`
+	RecordingStartedAt *time.Time `json:"recordingStartedAt"`
+	RecordingStoppedAt *time.Time `json:"recordingStoppedAt"`
+	LeftAt             *time.Time `json:"leftAt"`
+}
+
+// End says why a visit ended.
+type End struct {
+	Reason string  `json:"reason"`
+	Detail *string `json:"detail"`
+}
+
+// Gap is a time in which nothing was kept.
+type Gap struct {
+	StartMS int64  `json:"startMs"`
+	EndMS   int64  `json:"endMs"`
+	Reason  string `json:"reason"`
+}
+
+// Media is a file of a recording.
+type Media struct {
+	Name          string  `json:"name"`
+	Kind          string  `json:"kind"` // video, audio, participant_audio, chat or captions
+	URI           string  `json:"uri"`
+	ContentType   string  `json:"contentType"`
+	Codecs        string  `json:"codecs"` // RFC 6381
+	Bytes         int64   `json:"bytes"`
+	SHA256        string  `json:"sha256"`
+	DurationMS    int64   `json:"durationMs"`
+	StartOffsetMS int64   `json:"startOffsetMs"`
+	ParticipantID *string `json:"participantId"`
+	Width         *int    `json:"width"`
+	Height        *int    `json:"height"`
+}
+
+// Participant is somebody who was in the meeting.
+type Participant struct {
+	ID       string     `json:"id"`
+	Name     string     `json:"name"`
+	JoinedAt time.Time  `json:"joinedAt"`
+	LeftAt   *time.Time `json:"leftAt"`
+}
+
+// Speech is a time in which a participant spoke.
+type Speech struct {
+	ParticipantID string `json:"participantId"`
+	StartMS       int64  `json:"startMs"`
+	EndMS         int64  `json:"endMs"`
+}
+
+// Consent is a request for the host's permission to record, and its outcome.
+type Consent struct {
+	CommandID   string     `json:"commandId"`
+	RequestedAt time.Time  `json:"requestedAt"`
+	Outcome     *string    `json:"outcome"`
+	RespondedAt *time.Time `json:"respondedAt"`
+}
+
+// Manifest fetches a job's manifest; before there is one the error has the
+// code not_found.
+func (c *Client) Manifest(ctx context.Context, id string) (manifest Manifest, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "manifest")}, &manifest)
+	return manifest, err
+}
+
+// Download opens a file of a recording, from a byte onward. The caller closes
+// it, and holds what it has read against the manifest's size and SHA-256. A
+// redirect to object storage is followed without the key.
+func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.ReadCloser, error) {
+	header := http.Header{}
+	if from > 0 {
+		header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+	}
+	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
+	if err != nil {
+		return nil, err
+	}
+	if from > 0 && response.StatusCode != http.StatusPartialContent {
+		response.Body.Close()
+		return nil, fmt.Errorf("the service sends %s from its beginning, not from byte %d", name, from)
+	}
+	return response.Body, nil
+}
+
+// DeleteRecording deletes every file of a job's recording.
+func (c *Client) DeleteRecording(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: jobPath(id, "recording")}, nil)
+	return err
+}
