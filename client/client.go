@@ -122,21 +122,21 @@ type request struct {
 }
 
 // call sends a request and decodes the JSON answer into out, unless out is nil.
-// It returns the answer's status and header.
-func (c *Client) call(ctx context.Context, ask request, out any) (*http.Response, error) {
+// It returns the answer's header.
+func (c *Client) call(ctx context.Context, ask request, out any) (http.Header, error) {
 	response, err := c.send(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
 	if out == nil {
-		return response, nil
+		return response.Header, nil
 	}
 	limited := io.LimitReader(response.Body, largestAnswer)
 	if err := json.NewDecoder(limited).Decode(out); err != nil {
 		return nil, fmt.Errorf("read the answer to %s %s: %w", ask.method, response.Request.URL.Path, err)
 	}
-	return response, nil
+	return response.Header, nil
 }
 
 // send sends a request; an answer that says no is an *Error.

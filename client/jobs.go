@@ -83,11 +83,11 @@ func (j Job) Over() bool {
 // CreateJob makes a job, or returns the one that was made with the same
 // externalId before.
 func (c *Client) CreateJob(ctx context.Context, wish NewJob) (job Job, replayed bool, err error) {
-	response, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: wish}, &job)
+	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: wish}, &job)
 	if err != nil {
 		return Job{}, false, err
 	}
-	return job, response.Header.Get("Idempotent-Replayed") == "true", nil
+	return job, header.Get("Idempotent-Replayed") == "true", nil
 }
 
 // Job fetches a job.
