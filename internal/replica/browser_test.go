@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"testing"
@@ -12,6 +13,10 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 )
+
+// patience is how long a test waits for what should come at once, on a machine
+// that may be busy with much else.
+const patience = 40 * time.Second
 
 // chromium is the browser's name on this system, or the empty string.
 func chromium() string {
@@ -65,7 +70,7 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, stop := chromedp.NewExecAllocator(deadline(t, 90*time.Second), options...)
+	ctx, stop := chromedp.NewExecAllocator(deadline(t, 4*time.Minute), options...)
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
@@ -89,7 +94,7 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.t.Fatalf("%s: %v; the page shows: %s", what, err, p.text())
@@ -118,7 +123,7 @@ func (p *tab) sees(selector string) {
 // until waits for a JavaScript condition of the page, which may await.
 func (p *tab) until(condition string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -138,13 +143,27 @@ func (p *tab) until(condition string) {
 // reads evaluates an expression, which may be a promise.
 func reads[T any](p *tab, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("evaluate %s: %v", expression, err)
 	}
 	return value
+}
+
+// says waits until the page's visible text holds a text.
+func (p *tab) says(text string) {
+	p.t.Helper()
+	quoted, _ := json.Marshal(text)
+	p.until(fmt.Sprintf("document.body.innerText.includes(%s)", quoted))
+}
+
+// moveMouse brings out the controls of the call.
+func (p *tab) moveMouse() {
+	p.t.Helper()
+	x := 500 + rand.IntN(200)
+	p.do("move the mouse", chromedp.MouseEvent("mouseMoved", float64(x), 400))
 }
 
 func (p *tab) count(selector string) int {
@@ -173,6 +192,40 @@ func (p *tab) join(m *Meeting, name string) {
 	p.click("[data-join]")
 }
 
+// playsMedia checks that the picture and the sound within an element, given by a
+// JavaScript expression, play: the picture moves at full size, and the sound is
+// not silence.
+func playsMedia(p *tab, element string) {
+	p.t.Helper()
+	p.until(element + `?.querySelector("video")?.videoWidth === 1280`)
+	if high := reads[int](p, element+`.querySelector("video").videoHeight`); high != 720 {
+		p.t.Errorf("the picture is %d high", high)
+	}
+	before := reads[float64](p, element+`.querySelector("video").currentTime`)
+	p.until(element + `.querySelector("video").currentTime > ` + fmt.Sprint(before) + ` + 1`)
+	p.until(element + `.querySelector("audio").currentTime > 1`)
+	meter(p, element)
+	p.until(`window.loudness() > 0.02`)
+}
+
+// meter measures the sound within an element: window.loudness() is its peak of
+// the last moments.
+func meter(p *tab, element string) {
+	p.t.Helper()
+	reads[bool](p, `(() => {
+		const sound = new AudioContext();
+		const meter = sound.createAnalyser();
+		meter.fftSize = 32768;
+		sound.createMediaStreamSource(`+element+`.querySelector("audio").srcObject).connect(meter);
+		window.loudness = () => {
+			const samples = new Float32Array(meter.fftSize);
+			meter.getFloatTimeDomainData(samples);
+			return Math.max(...samples.map(Math.abs));
+		};
+		return true;
+	})()`)
+}
+
 // startServer serves a replica for the test.
 func startServer(t *testing.T, media *Media) *Server {
 	t.Helper()
@@ -199,7 +252,7 @@ func openMeeting(t *testing.T, s *Server, settings Settings) *Meeting {
 
 func happens(t *testing.T, m *Meeting, kind EventKind) Event {
 	t.Helper()
-	event, err := m.Wait(deadline(t, 20*time.Second), kind)
+	event, err := m.Wait(deadline(t, patience), kind)
 	if err != nil {
 		t.Fatal(err)
 	}

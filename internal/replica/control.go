@@ -60,18 +60,10 @@ func (m *Meeting) HostArrives() int {
 
 // move brings the named guests, or all, from one of some states to another.
 func (m *Meeting) move(to State, names []string, from ...State) int {
-	moved := 0
-	_ = m.change(func() error {
-		for _, g := range m.guests {
-			named := len(names) == 0 || slices.Contains(names, g.ID)
-			if named && slices.Contains(from, g.State) {
-				m.enter(g, to)
-				moved++
-			}
-		}
-		return nil
+	return m.each(names, from, func(g *guest) bool {
+		m.enter(g, to)
+		return true
 	})
-	return moved
 }
 
 // Join adds a participant to the running meeting.
@@ -145,8 +137,8 @@ func (m *Meeting) Say(from, text string) error {
 }
 
 func (m *Meeting) say(from, guest, text string) error {
-	if length := utf8.RuneCountInString(text); length < 1 || length > longestChat {
-		return fmt.Errorf("%w: %d characters where 1 to %d are allowed", ErrTooLong, length, longestChat)
+	if length := utf8.RuneCountInString(text); length < 1 || length > m.platform.longestMessage {
+		return fmt.Errorf("%w: %d characters where 1 to %d are allowed", ErrTooLong, length, m.platform.longestMessage)
 	}
 	if len(m.messages) >= mostMessages {
 		return fmt.Errorf("%w: %d messages", ErrFull, len(m.messages))
@@ -158,7 +150,7 @@ func (m *Meeting) say(from, guest, text string) error {
 // Notify shows a notice to every admitted guest, and to those who come later.
 func (m *Meeting) Notify(notice Notice) error {
 	return m.change(func() error {
-		if !notice.known() {
+		if !slices.Contains(m.platform.notices, notice) {
 			return fmt.Errorf("%w: unknown notice %q", ErrNotNow, notice)
 		}
 		if !slices.Contains(m.settings.Notices, notice) {
@@ -171,20 +163,4 @@ func (m *Meeting) Notify(notice Notice) error {
 		}
 		return nil
 	})
-}
-
-// DropMedia cuts the media connection of guests; their pages connect anew.
-func (m *Meeting) DropMedia(guests ...string) int {
-	dropped := 0
-	_ = m.change(func() error {
-		for _, g := range m.guests {
-			named := len(guests) == 0 || slices.Contains(guests, g.ID)
-			if named && g.peer != nil {
-				m.dropPeer(g)
-				dropped++
-			}
-		}
-		return nil
-	})
-	return dropped
 }

@@ -26,6 +26,7 @@ func (s *Server) routeControl(mux *http.ServeMux) {
 
 // openRequest is Settings on the wire: times in seconds.
 type openRequest struct {
+	Platform          Platform         `json:"platform"`
 	Code              string           `json:"code"`
 	Participants      []Participant    `json:"participants"`
 	NoLobby           bool             `json:"noLobby"`
@@ -33,21 +34,35 @@ type openRequest struct {
 	LobbyLimitSeconds float64          `json:"lobbyLimitSeconds"`
 	HostAbsent        bool             `json:"hostAbsent"`
 	Wall              Wall             `json:"wall"`
+	SignInCookie      bool             `json:"signInCookie"`
+	Passcode          string           `json:"passcode"`
 	Texts             map[State]string `json:"texts"`
 	JoinLabel         string           `json:"joinLabel"`
 	Language          string           `json:"language"`
+	NoLauncher        bool             `json:"noLauncher"`
+	CookieBanner      bool             `json:"cookieBanner"`
+	Framed            bool             `json:"framed"`
 	DeviceDialog      bool             `json:"deviceDialog"`
+	DevicesBeforeJoin bool             `json:"devicesBeforeJoin"`
+	DevicesAfterJoin  bool             `json:"devicesAfterJoin"`
 	Notices           []Notice         `json:"notices"`
 	NoTips            bool             `json:"noTips"`
 	LeaveAtOnce       bool             `json:"leaveAtOnce"`
+	PageDelaySeconds  float64          `json:"pageDelaySeconds"`
+	NeverLoads        bool             `json:"neverLoads"`
+	Hostile           bool             `json:"hostile"`
 }
 
 func (r openRequest) settings() Settings {
 	return Settings{
-		Code: r.Code, Participants: r.Participants, NoLobby: r.NoLobby,
+		Platform: r.Platform, Code: r.Code, Participants: r.Participants, NoLobby: r.NoLobby,
 		AdmitAfter: seconds(r.AdmitAfterSeconds), LobbyLimit: seconds(r.LobbyLimitSeconds),
-		HostAbsent: r.HostAbsent, Wall: r.Wall, Texts: r.Texts, JoinLabel: r.JoinLabel, Language: r.Language,
-		DeviceDialog: r.DeviceDialog, Notices: r.Notices, NoTips: r.NoTips, LeaveAtOnce: r.LeaveAtOnce,
+		HostAbsent: r.HostAbsent, Wall: r.Wall, SignInCookie: r.SignInCookie, Passcode: r.Passcode,
+		Texts: r.Texts, JoinLabel: r.JoinLabel, Language: r.Language,
+		NoLauncher: r.NoLauncher, CookieBanner: r.CookieBanner, Framed: r.Framed,
+		DeviceDialog: r.DeviceDialog, DevicesBeforeJoin: r.DevicesBeforeJoin, DevicesAfterJoin: r.DevicesAfterJoin,
+		Notices: r.Notices, NoTips: r.NoTips, LeaveAtOnce: r.LeaveAtOnce,
+		PageDelay: seconds(r.PageDelaySeconds), NeverLoads: r.NeverLoads, Hostile: r.Hostile,
 	}
 }
 
@@ -123,6 +138,8 @@ type verbRequest struct {
 	Name        string      `json:"name"`        // leave, mute, unmute, camera-off, camera-on, say
 	Text        string      `json:"text"`        // say
 	Notice      Notice      `json:"notice"`      // notify
+	URL         string      `json:"url"`         // wander
+	Granted     bool        `json:"granted"`     // answer-permission
 }
 
 func (s *Server) controlVerb(w http.ResponseWriter, r *http.Request, m *Meeting) {
@@ -155,15 +172,26 @@ func verbs() map[string]func(*Meeting, verbRequest) (int, error) {
 		"remove":        moves((*Meeting).Remove),
 		"block":         moves((*Meeting).Block),
 		"drop-media":    moves((*Meeting).DropMedia),
-		"end":           func(m *Meeting, _ verbRequest) (int, error) { return m.End(), nil },
-		"host-arrives":  func(m *Meeting, _ verbRequest) (int, error) { return m.HostArrives(), nil },
-		"join":          func(m *Meeting, body verbRequest) (int, error) { return 0, m.Join(body.Participant) },
-		"leave":         func(m *Meeting, body verbRequest) (int, error) { return 0, m.Leave(body.Name) },
-		"mute":          func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, true) },
-		"unmute":        func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, false) },
-		"camera-off":    func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, true) },
-		"camera-on":     func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, false) },
-		"say":           func(m *Meeting, body verbRequest) (int, error) { return 0, m.Say(body.Name, body.Text) },
-		"notify":        func(m *Meeting, body verbRequest) (int, error) { return 0, m.Notify(body.Notice) },
+		"disconnect":    moves((*Meeting).Disconnect),
+		"reconnect":     moves((*Meeting).Reconnect),
+		"reload":        moves((*Meeting).Reload),
+		"freeze":        moves((*Meeting).Freeze),
+		"wander":        func(m *Meeting, body verbRequest) (int, error) { return m.Wander(body.URL, body.Guests...) },
+		"mute-all":      func(m *Meeting, _ verbRequest) (int, error) { return m.MuteAll(), nil },
+		"silence":       func(m *Meeting, _ verbRequest) (int, error) { m.Silence(true); return 0, nil },
+		"sound":         func(m *Meeting, _ verbRequest) (int, error) { m.Silence(false); return 0, nil },
+		"answer-permission": func(m *Meeting, body verbRequest) (int, error) {
+			return m.AnswerPermission(body.Granted), nil
+		},
+		"end":          func(m *Meeting, _ verbRequest) (int, error) { return m.End(), nil },
+		"host-arrives": func(m *Meeting, _ verbRequest) (int, error) { return m.HostArrives(), nil },
+		"join":         func(m *Meeting, body verbRequest) (int, error) { return 0, m.Join(body.Participant) },
+		"leave":        func(m *Meeting, body verbRequest) (int, error) { return 0, m.Leave(body.Name) },
+		"mute":         func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, true) },
+		"unmute":       func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, false) },
+		"camera-off":   func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, true) },
+		"camera-on":    func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, false) },
+		"say":          func(m *Meeting, body verbRequest) (int, error) { return 0, m.Say(body.Name, body.Text) },
+		"notify":       func(m *Meeting, body verbRequest) (int, error) { return 0, m.Notify(body.Notice) },
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // call sends a request as a program would, and decodes the answer.
@@ -68,6 +70,18 @@ func TestControlOverHTTP(t *testing.T) {
 		{"leave", `{"name":"Ada Quill"}`, 200, 0},
 		{"notify", `{"notice":"gemini"}`, 200, 0},
 		{"notify", `{"notice":"smoke"}`, 409, 0},
+		{"disconnect", `{"guests":["` + guest + `"]}`, 200, 1},
+		{"disconnect", "", 200, 0},
+		{"reconnect", "", 200, 1},
+		{"mute-all", "", 200, 1},
+		{"silence", "", 200, 0},
+		{"sound", "", 200, 0},
+		{"reload", "", 200, 1},
+		{"freeze", "", 200, 1},
+		{"wander", `{"url":"http://127.0.0.1:1/"}`, 200, 1},
+		{"wander", `{"url":"elsewhere"}`, 409, 0},
+		{"answer-permission", `{"granted":true}`, 200, 0},
+		{"unmute", `{"name":"Cleo Marsh"}`, 200, 0},
 		{"dance", "", 404, 0},
 		{"remove", "not JSON", 400, 0},
 		{"remove", strings.Repeat(" ", largestBody+1), 413, 0},
@@ -90,6 +104,45 @@ func TestControlOverHTTP(t *testing.T) {
 	rest := report["participants"].([]any)
 	if len(rest) != 1 || rest[0].(map[string]any)["cameraOff"] != true || rest[0].(map[string]any)["muted"] != false {
 		t.Errorf("the report shows the participants as %v", rest)
+	}
+}
+
+// Every setting that has a name on the wire arrives in the meeting.
+func TestControlOpensAnyPlatform(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	for _, test := range []struct {
+		body, path string
+		want       Settings
+	}{
+		{
+			`{"platform":"teams","code":"234567890123","passcode":"abc","noLauncher":true,"cookieBanner":true,
+				"devicesBeforeJoin":true,"devicesAfterJoin":true,"signInCookie":true,"pageDelaySeconds":1.5}`,
+			"/meet/234567890123?p=abc",
+			Settings{
+				Platform: Teams, Code: "234567890123", Passcode: "abc", NoLauncher: true, CookieBanner: true,
+				DevicesBeforeJoin: true, DevicesAfterJoin: true, SignInCookie: true, PageDelay: 1500 * time.Millisecond,
+			},
+		},
+		{
+			`{"platform":"zoom","code":"9876543210","passcode":"abc","framed":true,"deviceDialog":true,"neverLoads":true,"hostile":true}`,
+			"/j/9876543210?pwd=abc",
+			Settings{
+				Platform: Zoom, Code: "9876543210", Passcode: "abc", Framed: true, DeviceDialog: true, NeverLoads: true, Hostile: true,
+			},
+		},
+	} {
+		status, opened := call(t, "POST", s.URL()+"/control/meetings", test.body, nil)
+		if status != http.StatusCreated || opened["url"] != s.URL()+test.path {
+			t.Fatalf("open: %d %v", status, opened)
+		}
+		want, _, err := test.want.complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Meeting(test.want.Code).settings; !reflect.DeepEqual(got, want) {
+			t.Errorf("the meeting is\n%+v, want\n%+v", got, want)
+		}
 	}
 }
 

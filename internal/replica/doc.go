@@ -8,7 +8,7 @@
 // becomes a guest, the control verbs (Go methods, and the same over HTTP) move
 // the guest on, and every move is an Event that a test can wait for. The other
 // half is one page for each platform, under pages/, which only draws the state
-// that the first half sends it. Today there is one: Meet.
+// that the first half sends it: Meet, Teams and Zoom.
 //
 // The package knows nothing of jobs, of the service, of the bot or of its
 // profile files. It would prove nothing if the page were made from the

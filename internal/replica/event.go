@@ -14,7 +14,9 @@ type Event struct {
 	At     time.Time `json:"at"`
 	Kind   EventKind `json:"kind"`
 	Guest  string    `json:"guest"`
-	Text   string    `json:"text,omitempty"` // of a chat message, a notice; "on" or "off" of a device
+	// Text is a chat message, a notice, a pinned participant's name, or "on" or
+	// "off" of a device; what a hostile page tried, and where.
+	Text string `json:"text,omitempty"`
 }
 
 // EventKind says what happened. Every State but StatePreJoin is one too: the
@@ -23,15 +25,22 @@ type EventKind string
 
 // Kinds that are no state.
 const (
-	EventOpened         EventKind = "opened"   // the page is there
-	EventVanished       EventKind = "vanished" // the page went away without Leave call
-	EventReturned       EventKind = "returned" // a vanished page is back
-	EventMediaConnected EventKind = "media_connected"
-	EventMediaLost      EventKind = "media_lost"
-	EventMicrophone     EventKind = "microphone"
-	EventCamera         EventKind = "camera"
-	EventNoticeAccepted EventKind = "notice_accepted"
-	EventChat           EventKind = "chat" // the guest wrote
+	EventOpened          EventKind = "opened"   // the page is there
+	EventVanished        EventKind = "vanished" // the page went away without Leave call
+	EventReturned        EventKind = "returned" // a vanished page is back
+	EventMediaConnected  EventKind = "media_connected"
+	EventMediaLost       EventKind = "media_lost"
+	EventMicrophone      EventKind = "microphone"
+	EventCamera          EventKind = "camera"
+	EventNoticeAccepted  EventKind = "notice_accepted"
+	EventChat            EventKind = "chat" // the guest wrote
+	EventPinned          EventKind = "pinned"
+	EventPermissionAsked EventKind = "permission_asked" // to record, by the page's own request
+	EventDisconnected    EventKind = "disconnected"
+	EventReconnected     EventKind = "reconnected"
+	EventReloading       EventKind = "reloading"
+	EventProbed          EventKind = "probed"     // a hostile page has tried everything
+	EventTrespassed      EventKind = "trespassed" // and this is what it reached
 )
 
 // most events that a meeting remembers; older ones are forgotten.

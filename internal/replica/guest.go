@@ -48,6 +48,10 @@ type Guest struct {
 	// Vanished is set while the page is gone though the guest never left: a
 	// closed tab, a killed browser, a reload. Leaving by the button is StateLeft.
 	Vanished bool `json:"vanished"`
+	// Offline is set while the page has lost its connection to the meeting.
+	Offline bool `json:"offline"`
+	// Permission is how the guest's own request to record stands (Zoom).
+	Permission Permission `json:"permission"`
 	// MediaConnected is set while the page receives the participants' media.
 	MediaConnected bool `json:"mediaConnected"`
 }
@@ -56,15 +60,27 @@ type Guest struct {
 type guest struct {
 	Guest
 	lobbySince time.Time
-	streams    int      // event streams that the page holds open
-	notices    []Notice // not yet accepted
-	peer       *peer    // nil while no media flow
+	language   string       // that the page speaks
+	passcode   passcodeNeed // what the page must ask for
+	streams    int          // event streams that the page holds open
+	notices    []Notice     // not yet accepted
+	orders     orders
+	peer       *peer // nil while no media flow
 }
+
+// passcodeNeed tells a page whether to ask for the passcode.
+type passcodeNeed string
+
+const (
+	passcodeSettled passcodeNeed = "" // none is needed, or the right one was given
+	passcodeNeeded  passcodeNeed = "needed"
+	passcodeWrong   passcodeNeed = "wrong"
+)
 
 // enter moves a guest to a state; the caller holds the lock.
 func (m *Meeting) enter(g *guest, state State) {
 	now := time.Now()
-	g.State, g.Since = state, now
+	g.State, g.Since, g.Offline = state, now, false
 	switch state {
 	case StateLobby:
 		g.lobbySince = now

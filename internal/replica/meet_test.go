@@ -3,7 +3,6 @@ package replica
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -45,6 +44,11 @@ func TestMeetFromNameToLeave(t *testing.T) {
 	seesMedia(p, "Ben Okafor")
 	playsInStep(p)
 
+	p.do("pin", chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Pin Ben Okafor to your main screen"]').click()`))
+	if pinned := happens(t, m, EventPinned); pinned.Text != "Ben Okafor" {
+		t.Errorf("pinned %q", pinned.Text)
+	}
+
 	leaveCall(p)
 	happens(t, m, EventKind(StateLeft))
 	p.until(`document.body.innerText.includes("You left the meeting")`)
@@ -59,25 +63,7 @@ func TestMeetFromNameToLeave(t *testing.T) {
 func seesMedia(p *tab, name string) {
 	p.t.Helper()
 	tile := `[...document.querySelectorAll("[data-participant-id]")].find((tile) => tile.querySelector("video") && tile.querySelector(".name").textContent === "` + name + `")`
-	p.until(tile + `.querySelector("video").videoWidth === 1280`)
-	if high := reads[int](p, tile+`.querySelector("video").videoHeight`); high != 720 {
-		p.t.Errorf("the picture of %s is %d high", name, high)
-	}
-	before := reads[float64](p, tile+`.querySelector("video").currentTime`)
-	p.until(tile + `.querySelector("video").currentTime > ` + fmt.Sprint(before) + ` + 1`)
-	p.until(tile + `.querySelector("audio").currentTime > 1`)
-	reads[bool](p, `(() => {
-		const sound = new AudioContext();
-		const meter = sound.createAnalyser();
-		sound.createMediaStreamSource(`+tile+`.querySelector("audio").srcObject).connect(meter);
-		window.loudness = () => {
-			const samples = new Float32Array(meter.fftSize);
-			meter.getFloatTimeDomainData(samples);
-			return Math.max(...samples.map(Math.abs));
-		};
-		return true;
-	})()`)
-	p.until(`window.loudness() > 0.02`)
+	playsMedia(p, tile)
 }
 
 // watchConnection keeps hold of the page's peer connection, for its statistics.
@@ -122,7 +108,7 @@ func leaveCall(p *tab) {
 	if visible := reads[string](p, `getComputedStyle(document.querySelector('[aria-label="Call controls"]')).visibility`); visible != "hidden" {
 		p.t.Errorf("the call bar is %s before the mouse moves", visible)
 	}
-	p.do("move the mouse", chromedp.MouseEvent("mouseMoved", 600, 400))
+	p.moveMouse()
 	p.click(`button[aria-label="Leave call"]`)
 	p.clickText("Just leave the meeting")
 }
@@ -274,7 +260,7 @@ func TestMeetRosterAndChat(t *testing.T) {
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Stand-in"))
 	p.click("[data-join]")
 	happens(t, m, EventMediaConnected)
-	p.do("move the mouse", chromedp.MouseEvent("mouseMoved", 600, 400))
+	p.moveMouse()
 	p.click(`button[aria-label^="People"]`)
 	roster := `[...document.querySelectorAll('div[aria-label="Participants"][role="list"] div[role="listitem"]')].map((item) => item.ariaLabel).join()`
 	p.until(roster + ` === "Stand-in,Ada Quill,Ben Okafor"`)
@@ -285,7 +271,7 @@ func TestMeetRosterAndChat(t *testing.T) {
 	p.until(roster + ` === "Stand-in,Ada Quill,Ben Okafor,Cleo Marsh"`)
 	seesMedia(p, "Cleo Marsh")
 	m.DropMedia()
-	if _, err := m.WaitFor(deadline(t, 20*time.Second), nth(EventMediaConnected, 2)); err != nil {
+	if _, err := m.WaitFor(deadline(t, patience), nth(EventMediaConnected, 2)); err != nil {
 		t.Fatal(err)
 	}
 	seesMedia(p, "Ada Quill")
@@ -294,7 +280,7 @@ func TestMeetRosterAndChat(t *testing.T) {
 	}
 	p.until(roster + ` === "Stand-in"`)
 
-	p.do("move the mouse", chromedp.MouseEvent("mouseMoved", 500, 300))
+	p.moveMouse()
 	p.click(`button[aria-label="Chat with everyone"]`)
 	p.do("write", chromedp.SendKeys(chromedp.CSS(`textarea[aria-label="Send a message"]`), "Recording has begun.\r"))
 	if written := happens(t, m, EventChat); written.Text != "Recording has begun." {

@@ -15,7 +15,9 @@ import (
 // goroutine.
 type Meeting struct {
 	settings Settings
-	url      string
+	platform traits
+	base     string   // the server's address
+	trap     []string // what a hostile page tries to reach
 	media    *Media
 	api      *webrtc.API
 	clock    clock
@@ -29,6 +31,7 @@ type Meeting struct {
 	eventCount   int
 	idCount      int
 	hostAbsent   bool
+	silent       bool // nobody's sound is more than silence
 	ended        bool
 	dropped      []*peer       // to be closed once the lock is free
 	changed      chan struct{} // closed, and made anew, at every change
@@ -49,10 +52,8 @@ type Message struct {
 }
 
 const (
-	mostGuests    = 256
-	mostMessages  = 1000
-	longestChat   = 500 // characters (platforms: Meet)
-	longestMyName = 60  // characters of a guest's name (platforms: name limits)
+	mostGuests   = 256
+	mostMessages = 1000
 )
 
 // What a request of a guest or of the control surface may fail with.
@@ -64,10 +65,11 @@ var (
 	ErrTooLong           = errors.New("text is empty or too long")
 )
 
-func newMeeting(settings Settings, url string, media *Media, api *webrtc.API, log *slog.Logger) *Meeting {
+func newMeeting(settings Settings, platform traits, base string, media *Media, api *webrtc.API, log *slog.Logger) *Meeting {
 	m := &Meeting{
 		settings:   settings,
-		url:        url,
+		platform:   platform,
+		base:       base,
 		media:      media,
 		api:        api,
 		clock:      newClock(),
@@ -82,7 +84,9 @@ func newMeeting(settings Settings, url string, media *Media, api *webrtc.API, lo
 }
 
 // URL is what a guest opens.
-func (m *Meeting) URL() string { return m.url }
+func (m *Meeting) URL() string {
+	return m.base + m.platform.path(m.settings.Code, m.settings.Passcode)
+}
 
 // Code is the meeting's code, as in its URL.
 func (m *Meeting) Code() string { return m.settings.Code }
@@ -191,6 +195,7 @@ func (m *Meeting) addParticipant(settings Participant) {
 		p.publisher.source = m.media.sourceFor(settings.Beeps, m.idCount)
 	}
 	p.publisher.soundOn.Store(!settings.Muted)
+	p.publisher.silent.Store(m.silent)
 	p.publisher.pictureOn.Store(!settings.CameraOff)
 	m.participants = append(m.participants, p)
 }

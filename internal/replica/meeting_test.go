@@ -11,11 +11,11 @@ import (
 // visitor opens the meeting and asks to join, as a page does.
 func visitor(t *testing.T, m *Meeting) string {
 	t.Helper()
-	id, err := m.open()
+	id, err := m.open(arrival{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.ask(id, "Stand-in"); err != nil {
+	if err := m.ask(id, "Stand-in", ""); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -104,9 +104,9 @@ func TestGuestsKeepToTheirState(t *testing.T) {
 		err  error
 		want error
 	}{
-		{"ask twice", m.ask(waiting, "Stand-in"), ErrNotNow},
-		{"ask without a name", m.ask(waiting, "  "), ErrTooLong},
-		{"ask with a long name", m.ask(waiting, long[:61]), ErrTooLong},
+		{"ask twice", m.ask(waiting, "Stand-in", ""), ErrNotNow},
+		{"ask without a name", m.ask(waiting, "  ", ""), ErrTooLong},
+		{"ask with a long name", m.ask(waiting, long[:61], ""), ErrTooLong},
 		{"chat from the lobby", m.write(waiting, "hello"), ErrNotNow},
 		{"a guest who is not there", m.leave("g99"), ErrNoSuchGuest},
 		{"a long message", m.Say("Ada Quill", long), ErrTooLong},
@@ -130,6 +130,17 @@ func TestOpenRefusesWrongSettings(t *testing.T) {
 	}
 	for name, settings := range map[string]Settings{
 		"form of the code": {Code: "abc"},
+		"Meet's on Teams":  {Platform: Teams, Code: "zzz-zzzz-zzz"},
+		"Zoom's on Teams":  {Platform: Teams, Code: "9876543210"},
+		"platform":         {Platform: "phone"},
+		"passcode on Meet": {Passcode: "1234"},
+		"odd passcode":     {Platform: Teams, Passcode: "a b"},
+		"launcher of Meet": {CookieBanner: true},
+		"framed Teams":     {Platform: Teams, Framed: true},
+		"late devices":     {Platform: Zoom, DevicesAfterJoin: true},
+		"device dialog":    {Platform: Teams, DeviceDialog: true},
+		"Gemini on Zoom":   {Platform: Zoom, Notices: []Notice{NoticeGemini}},
+		"slowness":         {PageDelay: -time.Second},
 		"taken code":       {Code: "abc-defg-hij"},
 		"nameless":         {Participants: []Participant{{}}},
 		"crowd":            {Participants: make([]Participant, 17)},

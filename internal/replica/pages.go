@@ -4,10 +4,13 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 )
 
-// Each platform's page is a folder of pages/; stage.js, which all share, talks
-// to the server.
+// Each platform's page is a folder of pages/; the scripts that lie beside the
+// folders are shared.
 //
 //go:embed pages
 var pages embed.FS
@@ -17,26 +20,90 @@ var pages embed.FS
 const contentPolicy = "default-src 'self'; base-uri 'self'; object-src 'none'; frame-ancestors 'self'; " +
 	"require-trusted-types-for 'script'"
 
+// hostilePolicy lets a hostile page ask for anything: what keeps it from its
+// aims must be the bot.
+const hostilePolicy = "default-src *; connect-src *; img-src *; frame-src *; style-src 'self'; script-src 'self'; base-uri 'self'"
+
 func (s *Server) routePages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", s.home)
-	mux.HandleFunc("GET /{code}", serveFile("pages/meet/index.html"))
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /recaptcha/anchor", serveFile("pages/recaptcha.html"))
-	for path, file := range map[string]string{
-		"GET /assets/stage.js":       "pages/stage.js",
-		"GET /assets/meet/meet.js":   "pages/meet/meet.js",
-		"GET /assets/meet/words.js":  "pages/meet/words.js",
-		"GET /assets/meet/tiles.js":  "pages/meet/tiles.js",
-		"GET /assets/meet/panels.js": "pages/meet/panels.js",
-		"GET /assets/meet/meet.css":  "pages/meet/meet.css",
-	} {
-		mux.HandleFunc(path, serveFile(file))
+	mux.HandleFunc("GET /assets/{file}", serveAsset)
+	mux.HandleFunc("GET /assets/{platform}/{file}", serveAsset)
+
+	// The forms of addresses (platforms: URL forms).
+	mux.HandleFunc("GET /{code}", s.document(Meet, "pages/meet/index.html", ""))
+
+	mux.HandleFunc("GET /meet/{code}", s.document(Teams, "pages/teams/index.html", "pages/teams/launcher.html"))
+	mux.HandleFunc("GET /l/meetup-join/{rest...}", s.document(Teams, "pages/teams/index.html", "pages/teams/launcher.html"))
+	mux.HandleFunc("GET /dl/launcher/launcher.html", s.document(Teams, "pages/teams/index.html", "pages/teams/launcher.html"))
+	mux.HandleFunc("GET /light-meetings/launch", s.document(Teams, "pages/teams/index.html", ""))
+	mux.HandleFunc("GET /v2/{$}", s.document(Teams, "pages/teams/index.html", ""))
+
+	mux.HandleFunc("GET /j/{code}", s.document(Zoom, "pages/zoom/index.html", "pages/zoom/launcher.html"))
+	mux.HandleFunc("GET /w/{code}", s.document(Zoom, "pages/zoom/index.html", "pages/zoom/launcher.html"))
+	mux.HandleFunc("GET /my/{name}", s.document(Zoom, "pages/zoom/index.html", "pages/zoom/launcher.html"))
+	mux.HandleFunc("GET /wc/{rest...}", s.document(Zoom, "pages/zoom/index.html", ""))
+}
+
+// document serves the page of the meeting that the address speaks of, or the
+// launcher that comes before it.
+func (s *Server) document(platform Platform, page, launcher string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		m := s.meetingOf(platform, r.URL)
+		if m != nil && m.settings.NeverLoads {
+			<-r.Context().Done()
+			return
+		}
+		file := page
+		switch {
+		case launcher != "" && (m == nil || !m.settings.NoLauncher):
+			file = launcher
+		case m != nil && m.settings.Framed && !r.URL.Query().Has("inner"):
+			file = "pages/zoom/framed.html"
+		}
+		w.Header().Set("Content-Security-Policy", s.policy())
+		serveFile(file)(w, r)
 	}
+}
+
+// meetingOf finds the platform's meeting whose code stands anywhere in an
+// address, or nil: what follows a # never comes here, so the page must look for
+// itself as well. Of two codes that begin alike the longer one is meant.
+func (s *Server) meetingOf(platform Platform, address *url.URL) *Meeting {
+	text := address.RequestURI()
+	for range 3 { // addresses come percent-encoded up to three times (platforms: URL forms, Teams)
+		if decoded, err := url.QueryUnescape(text); err == nil {
+			text = decoded
+		}
+	}
+	var found *Meeting
+	for _, m := range s.Meetings() {
+		if m.settings.Platform == platform && strings.Contains(text, m.settings.Code) &&
+			(found == nil || len(m.settings.Code) > len(found.settings.Code)) {
+			found = m
+		}
+	}
+	return found
+}
+
+// policy is the hostile one as soon as there is a hostile meeting.
+func (s *Server) policy() string {
+	if slices.ContainsFunc(s.Meetings(), func(m *Meeting) bool { return m.settings.Hostile }) {
+		return hostilePolicy
+	}
+	return contentPolicy
+}
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	serveFile(strings.Replace(r.URL.Path, "/assets/", "pages/", 1))(w, r)
 }
 
 func serveFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", contentPolicy)
+		if w.Header().Get("Content-Security-Policy") == "" {
+			w.Header().Set("Content-Security-Policy", contentPolicy)
+		}
 		w.Header().Set("Cache-Control", "no-store")
 		http.ServeFileFS(w, r, pages, name)
 	}

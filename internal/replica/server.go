@@ -45,6 +45,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	meetings []*Meeting
+	trap     *trap // nil until a meeting is hostile
 	closed   bool
 }
 
@@ -100,8 +101,8 @@ func (s *Server) URL() string { return s.url }
 
 // Open makes a meeting. Its code must be free.
 func (s *Server) Open(settings Settings) (*Meeting, error) {
-	settings = settings.complete()
-	if err := settings.check(); err != nil {
+	settings, platform, err := settings.complete()
+	if err != nil {
 		return nil, fmt.Errorf("open a meeting: %w", err)
 	}
 	s.mu.Lock()
@@ -114,7 +115,12 @@ func (s *Server) Open(settings Settings) (*Meeting, error) {
 	case s.find(settings.Code) != nil:
 		return nil, fmt.Errorf("open a meeting: %w: code %s is taken", ErrNotNow, settings.Code)
 	}
-	m := newMeeting(settings, s.url+"/"+settings.Code, s.media, s.api, s.log)
+	m := newMeeting(settings, platform, s.url, s.media, s.api, s.log)
+	if settings.Hostile {
+		if m.trap, err = s.setTrap(m); err != nil {
+			return nil, fmt.Errorf("open a hostile meeting: %w", err)
+		}
+	}
 	s.meetings = append(s.meetings, m)
 	s.tasks.Go(func() { m.run(s.live) })
 	return m, nil
@@ -155,9 +161,15 @@ func (s *Server) shutDown() {
 	s.mu.Lock()
 	s.closed = true
 	meetings := slices.Clone(s.meetings)
+	set := s.trap
 	s.mu.Unlock()
 	for _, m := range meetings {
 		m.close()
+	}
+	if set != nil {
+		if err := set.http.Close(); err != nil {
+			s.log.Warn("the trap did not close", "error", err)
+		}
 	}
 	// Every request ends with the context it was given, so this is quick.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

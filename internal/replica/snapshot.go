@@ -16,18 +16,44 @@ type snapshot struct {
 	Participants []pageIdentity   `json:"participants"` // others than this guest; only while admitted
 	Messages     []pageMessage    `json:"messages"`
 	Notices      []Notice         `json:"notices"`
-	Media        *pageMediaStatus `json:"media"` // null when the meeting has no media
+	Offline      bool             `json:"offline"`
+	Passcode     passcodeNeed     `json:"passcode"`
+	Permission   Permission       `json:"permission"`
+	Orders       orders           `json:"orders"`
+	Media        *pageMediaStatus `json:"media"` // null when the meeting has no media, or the page is offline
 }
 
 // pageSettings are the settings that the page acts on.
 type pageSettings struct {
-	Code         string `json:"code"`
-	Lobby        bool   `json:"lobby"`
-	JoinLabel    string `json:"joinLabel"`
-	Language     string `json:"language"`
-	DeviceDialog bool   `json:"deviceDialog"`
-	Tips         bool   `json:"tips"`
-	LeaveAtOnce  bool   `json:"leaveAtOnce"`
+	Platform          Platform `json:"platform"`
+	Code              string   `json:"code"`
+	Lobby             bool     `json:"lobby"`
+	JoinLabel         string   `json:"joinLabel"`
+	Language          string   `json:"language"`
+	CookieBanner      bool     `json:"cookieBanner"`
+	DeviceDialog      bool     `json:"deviceDialog"`
+	DevicesBeforeJoin bool     `json:"devicesBeforeJoin"`
+	DevicesAfterJoin  bool     `json:"devicesAfterJoin"`
+	Tips              bool     `json:"tips"`
+	LeaveAtOnce       bool     `json:"leaveAtOnce"`
+	PageDelayMS       int64    `json:"pageDelayMs"`
+	LongestName       int      `json:"longestName"`
+	LongestMessage    int      `json:"longestMessage"`
+	Trap              []string `json:"trap"` // what a hostile page tries to reach
+}
+
+// pageSettings are the settings for a page that speaks a language.
+func (m *Meeting) pageSettings(language string) pageSettings {
+	return pageSettings{
+		Platform: m.settings.Platform, Code: m.settings.Code, Lobby: !m.settings.NoLobby,
+		JoinLabel: m.settings.JoinLabel, Language: language, CookieBanner: m.settings.CookieBanner,
+		DeviceDialog: m.settings.DeviceDialog, DevicesBeforeJoin: m.settings.DevicesBeforeJoin,
+		DevicesAfterJoin: m.settings.DevicesAfterJoin,
+		Tips:             !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
+		PageDelayMS: m.settings.PageDelay.Milliseconds(),
+		LongestName: m.platform.longestName, LongestMessage: m.platform.longestMessage,
+		Trap: append([]string{}, m.trap...),
+	}
 }
 
 // pageIdentity is somebody on the roster. A guest who is in the meeting too has
@@ -67,11 +93,8 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	}
 	s := snapshot{
 		Guest: g.ID, Name: g.Name, State: g.State, Text: m.settings.Texts[g.State],
-		Meeting: pageSettings{
-			Code: m.settings.Code, Lobby: !m.settings.NoLobby, JoinLabel: m.settings.JoinLabel,
-			Language: m.settings.Language, DeviceDialog: m.settings.DeviceDialog,
-			Tips: !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
-		},
+		Meeting: m.pageSettings(g.language),
+		Offline: g.Offline, Passcode: g.passcode, Permission: g.Permission, Orders: g.orders,
 		Participants: []pageIdentity{}, Messages: []pageMessage{}, Notices: []Notice{},
 	}
 	if g.State != StateAdmitted {
@@ -82,7 +105,7 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	for _, message := range m.messages {
 		s.Messages = append(s.Messages, pageMessage{message.Number, message.From, message.Text, message.Guest == g.ID})
 	}
-	if m.media != nil {
+	if m.media != nil && !g.Offline {
 		s.Media = &pageMediaStatus{PositionMS: m.clock.now().Milliseconds(), LoopMS: loopLength.Milliseconds()}
 		if g.peer != nil {
 			s.Media.Connection = g.peer.number
@@ -99,7 +122,7 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 			ID: p.publisher.id, Name: p.Name, Media: m.media != nil, Muted: p.Muted, CameraOff: p.CameraOff,
 			Speech: [][2]int64{},
 		}
-		if source := p.publisher.source; source != nil {
+		if source := p.publisher.source; source != nil && !m.silent {
 			for _, phrase := range source.phrases {
 				one.Speech = append(one.Speech, [2]int64{phrase.Start.Milliseconds(), phrase.End.Milliseconds()})
 			}
@@ -118,6 +141,7 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 
 // Report is the meeting as the control surface shows it.
 type Report struct {
+	Platform     Platform      `json:"platform"`
 	Code         string        `json:"code"`
 	URL          string        `json:"url"`
 	Ended        bool          `json:"ended"`
@@ -134,7 +158,7 @@ func (m *Meeting) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	report := Report{
-		Code: m.settings.Code, URL: m.url, Ended: m.ended, HostAbsent: m.hostAbsent,
+		Platform: m.settings.Platform, Code: m.settings.Code, URL: m.URL(), Ended: m.ended, HostAbsent: m.hostAbsent,
 		PositionMS:   int64(m.clock.now() / time.Millisecond),
 		Participants: []Participant{}, Guests: guests, Messages: append([]Message{}, slices.Clone(m.messages)...),
 	}

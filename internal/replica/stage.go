@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,7 @@ const (
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /stage/{code}", s.meeting(s.look))
 	mux.HandleFunc("POST /stage/{code}/guests", s.meeting(s.visit))
 	mux.HandleFunc("GET /stage/{code}/guests/{guest}/events", s.meeting(s.follow))
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/media", s.meeting(s.negotiate))
@@ -44,14 +46,40 @@ func (s *Server) meeting(next func(http.ResponseWriter, *http.Request, *Meeting)
 	}
 }
 
+// look tells a page that comes before the meeting's own what the meeting is like.
+func (s *Server) look(w http.ResponseWriter, r *http.Request, m *Meeting) {
+	reply(w, http.StatusOK, m.pageSettings(m.languageFor(browsersLanguage(r))))
+}
+
 // visit registers a page that was just loaded.
-func (s *Server) visit(w http.ResponseWriter, _ *http.Request, m *Meeting) {
-	id, err := m.open()
+func (s *Server) visit(w http.ResponseWriter, r *http.Request, m *Meeting) {
+	var body struct {
+		Passcode string `json:"passcode"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	session, err := r.Cookie("session")
+	signedIn := err == nil && session.Value == "signed-in"
+	id, err := m.open(arrival{passcode: body.Passcode, signedIn: signedIn, language: browsersLanguage(r)})
 	if err != nil {
 		refuse(w, err)
 		return
 	}
 	reply(w, http.StatusCreated, map[string]string{"guest": id})
+}
+
+// browsersLanguage is the first language of the browser's wishes that pages
+// speak, or empty.
+func browsersLanguage(r *http.Request) string {
+	for wish := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		for _, known := range []string{"en", "de"} {
+			if strings.HasPrefix(strings.TrimSpace(wish), known) {
+				return known
+			}
+		}
+	}
+	return ""
 }
 
 // follow sends the page a snapshot at every change, as server-sent events.
@@ -127,11 +155,13 @@ func (s *Server) negotiate(w http.ResponseWriter, r *http.Request, m *Meeting) {
 // act takes what a guest does with the page.
 func (s *Server) act(w http.ResponseWriter, r *http.Request, m *Meeting) {
 	var body struct {
-		Name       string `json:"name"`
-		Text       string `json:"text"`
-		Notice     Notice `json:"notice"`
-		Microphone bool   `json:"microphone"`
-		Camera     bool   `json:"camera"`
+		Name        string `json:"name"`
+		Passcode    string `json:"passcode"`
+		Text        string `json:"text"`
+		Notice      Notice `json:"notice"`
+		Participant string `json:"participant"`
+		Microphone  bool   `json:"microphone"`
+		Camera      bool   `json:"camera"`
 	}
 	if !read(w, r, &body) {
 		return
@@ -139,7 +169,9 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, m *Meeting) {
 	var err error
 	switch id := r.PathValue("guest"); r.PathValue("action") {
 	case "ask":
-		err = m.ask(id, body.Name)
+		err = m.ask(id, body.Name, body.Passcode)
+	case "passcode":
+		err = m.givePasscode(id, body.Passcode)
 	case "devices":
 		err = m.setDevices(id, body.Microphone, body.Camera)
 	case "leave":
@@ -148,6 +180,12 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, m *Meeting) {
 		err = m.write(id, body.Text)
 	case "accept":
 		err = m.accept(id, body.Notice)
+	case "pin":
+		err = m.pin(id, body.Participant)
+	case "permission":
+		err = m.requestPermission(id)
+	case "probed":
+		err = m.probed(id, body.Text)
 	default:
 		fail(w, http.StatusNotFound, "no such action")
 		return

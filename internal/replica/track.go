@@ -22,6 +22,7 @@ type publisher struct {
 	source    *source
 	soundOn   atomic.Bool
 	pictureOn atomic.Bool
+	silent    atomic.Bool // the sound that is sent is silence
 }
 
 // track sends one loop to one page.
@@ -47,7 +48,12 @@ func newTracks(p *publisher) ([]*track, error) {
 	if err != nil {
 		return nil, err
 	}
-	sound.payloads = func(unit []byte) [][]byte { return [][]byte{unit} }
+	sound.payloads = func(unit []byte) [][]byte {
+		if p.silent.Load() {
+			unit = silentPacket()
+		}
+		return [][]byte{unit}
+	}
 	picture, err := newTrack(p, webrtc.MimeTypeVP8, "picture", p.source.picture, &p.pictureOn)
 	if err != nil {
 		return nil, err
@@ -123,6 +129,10 @@ func (t *track) sendUnit(unit int64) error {
 	}
 	return nil
 }
+
+// silentPacket is 20 ms of silence, of one packet's length in every loop: the
+// header of a mono packet of the full band, and an empty one's two bytes.
+func silentPacket() []byte { return []byte{0xf8, 0xff, 0xfe} }
 
 const reportInterval = 500 * time.Millisecond
 

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"crypto/subtle"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,25 +13,69 @@ import (
 
 // This file is what a page can do: the meeting as a guest sees it.
 
-// open makes a guest of a page that was just loaded.
-func (m *Meeting) open() (id string, err error) {
+// arrival is what a page brings along when it was just loaded.
+type arrival struct {
+	passcode string // of its address
+	signedIn bool   // by the browser's cookie
+	language string // that the browser asks for: one that pages speak, or empty
+}
+
+// open makes a guest of a page.
+func (m *Meeting) open(from arrival) (id string, err error) {
 	err = m.change(func() error {
 		if len(m.guests) >= mostGuests {
 			return fmt.Errorf("%w: %d guests", ErrFull, len(m.guests))
 		}
 		id = fmt.Sprintf("g%d", len(m.guests)+1)
-		g := &guest{Guest: Guest{ID: id, State: StatePreJoin}}
+		g := &guest{Guest: Guest{ID: id, State: StatePreJoin}, language: m.languageFor(from.language)}
 		m.guests = append(m.guests, g)
 		m.record(EventOpened, id, "")
+		lifted := m.settings.Wall == WallSignIn && m.settings.SignInCookie && from.signedIn
 		switch {
 		case m.ended:
 			m.enter(g, StateNotFound)
-		case m.settings.Wall != NoWall:
+		case m.settings.Wall != NoWall && !lifted:
 			m.enter(g, State(m.settings.Wall))
+		case from.passcode == "" && m.settings.Passcode != "":
+			g.passcode = passcodeNeeded
+		default:
+			m.tryPasscode(g, from.passcode)
 		}
 		return nil
 	})
 	return id, err
+}
+
+// languageFor is what a page speaks to a browser that asks for a language.
+func (m *Meeting) languageFor(asked string) string {
+	if asked != "" && m.platform.browsersLanguage {
+		return asked
+	}
+	return m.settings.Language
+}
+
+// givePasscode is what was typed into the page's field.
+func (m *Meeting) givePasscode(id, passcode string) error {
+	return m.change(func() error {
+		g, err := m.guestIn(id, StatePreJoin)
+		if err != nil {
+			return err
+		}
+		m.tryPasscode(g, passcode)
+		return nil
+	})
+}
+
+// tryPasscode holds a passcode against the meeting's; the caller holds the lock.
+func (m *Meeting) tryPasscode(g *guest, passcode string) {
+	switch {
+	case m.settings.Passcode == "" || subtle.ConstantTimeCompare([]byte(passcode), []byte(m.settings.Passcode)) == 1:
+		g.passcode = passcodeSettled
+	case m.settings.Platform == Teams:
+		m.enter(g, StateNotFound) // its page says no more than that the address is incorrect
+	default:
+		g.passcode = passcodeWrong
+	}
 }
 
 // attach and detach follow the event stream of a page: a page without one is
@@ -66,16 +111,25 @@ func (m *Meeting) detach(id string) {
 	})
 }
 
-// ask is a guest's request to join under a name.
-func (m *Meeting) ask(id, name string) error {
+// ask is a guest's request to join under a name; a passcode that comes with it
+// is tried first, and a wrong one leaves the guest where it is.
+func (m *Meeting) ask(id, name, passcode string) error {
 	name = strings.TrimSpace(name)
-	if length := utf8.RuneCountInString(name); length < 1 || length > longestMyName {
-		return fmt.Errorf("%w: name of %d characters where 1 to %d are allowed", ErrTooLong, length, longestMyName)
+	if length := utf8.RuneCountInString(name); length < 1 || length > m.platform.longestName {
+		return fmt.Errorf("%w: name of %d characters where 1 to %d are allowed", ErrTooLong, length, m.platform.longestName)
 	}
 	return m.change(func() error {
 		g, err := m.guestIn(id, StatePreJoin)
 		if err != nil {
 			return err
+		}
+		if g.passcode != passcodeSettled {
+			if passcode == "" {
+				return fmt.Errorf("%w: the passcode is missing", ErrNotNow)
+			}
+			if m.tryPasscode(g, passcode); g.passcode != passcodeSettled || g.State != StatePreJoin {
+				return nil
+			}
 		}
 		g.Name = name
 		m.admitOrQueue(g)
@@ -118,7 +172,7 @@ func (m *Meeting) leave(id string) error {
 // write is a line of chat from an admitted guest.
 func (m *Meeting) write(id, text string) error {
 	return m.change(func() error {
-		g, err := m.guestIn(id, StateAdmitted)
+		g, err := m.present(id)
 		if err != nil {
 			return err
 		}
@@ -144,6 +198,35 @@ func (m *Meeting) accept(id string, notice Notice) error {
 		m.record(EventNoticeAccepted, id, string(notice))
 		return nil
 	})
+}
+
+// pin puts somebody into the foreground of the guest's own view.
+func (m *Meeting) pin(id, participant string) error {
+	return m.change(func() error {
+		g, err := m.present(id)
+		if err != nil {
+			return err
+		}
+		for _, one := range m.roster(g) {
+			if one.ID == participant {
+				m.record(EventPinned, id, one.Name)
+				return nil
+			}
+		}
+		return fmt.Errorf("%w: %q", ErrNoSuchParticipant, participant)
+	})
+}
+
+// present returns a guest if it is in the meeting and connected to it.
+func (m *Meeting) present(id string) (*guest, error) {
+	g, err := m.guestIn(id, StateAdmitted)
+	if err != nil {
+		return nil, err
+	}
+	if g.Offline {
+		return nil, fmt.Errorf("%w: guest %s has lost its connection", ErrNotNow, id)
+	}
+	return g, nil
 }
 
 // guestIn returns a guest if it stands in one of some states.
@@ -172,7 +255,7 @@ func (m *Meeting) connect(ctx context.Context, id string, from offer) (answer st
 	var p *peer
 	var publishers []*publisher
 	err = m.change(func() error {
-		g, err := m.guestIn(id, StateAdmitted)
+		g, err := m.present(id)
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 // The Meet page: it draws the state that the stage reports, in Meet's elements.
 
+import { Devices } from "/assets/devices.js";
+import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
-import { Notices, Panels, fresh } from "./panels.js";
+import { Notices, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
-import { people, say, screens, speak } from "./words.js";
+import { people, screens, speak } from "./words.js";
 
 const barStays = 4000; // ms after the last move of the mouse
 
@@ -12,46 +14,16 @@ const dialogs = document.getElementById("dialogs");
 const code = location.pathname.slice(1);
 const stage = new Stage(code);
 const notices = new Notices();
+const devices = new Devices(stage, showDevices);
 
 let shown = null; // the state that is on the screen
-let devices = { microphone: false, camera: false };
-let stream = null; // what the browser granted
 let tiles = null;
 let panels = null;
 
 // ---- devices
 
 async function askForDevices() {
-  try {
-    stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
-  } catch {
-    deviceDialog();
-    return;
-  }
-  stage.microphone = stream.getAudioTracks()[0] ?? null;
-  setDevices({ microphone: true, camera: true });
-  if (stage.state.meeting.deviceDialog) deviceDialog();
-}
-
-function setDevices(change) {
-  const next = { ...devices, ...change };
-  if (!stream) Object.assign(next, { microphone: false, camera: false });
-  devices = next;
-  for (const track of stream?.getAudioTracks() ?? []) track.enabled = devices.microphone;
-  // A camera that is off is given back: its pictures would cost time for nothing.
-  if (!devices.camera) for (const track of stream?.getVideoTracks() ?? []) track.stop();
-  showDevices();
-  stage.devices(devices.microphone, devices.camera);
-}
-
-async function toggle(device) {
-  if (device === "camera" && !devices.camera && stream) {
-    const again = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => null);
-    if (!again) return;
-    for (const track of stream.getVideoTracks()) stream.removeTrack(track);
-    stream.addTrack(again.getVideoTracks()[0]);
-  }
-  setDevices({ [device]: !devices[device] });
+  if (!await devices.request() || stage.state.meeting.deviceDialog) deviceDialog();
 }
 
 function showDevices() {
@@ -61,11 +33,7 @@ function showDevices() {
     button.classList.toggle("off", !on);
   }
   const preview = document.querySelector(".preview video");
-  if (preview) {
-    preview.srcObject = devices.camera ? stream : null;
-    if (devices.camera) preview.play().catch(() => {});
-    preview.hidden = !devices.camera;
-  }
+  if (preview) devices.preview(preview);
 }
 
 function deviceDialog() {
@@ -73,11 +41,11 @@ function deviceDialog() {
   const dialog = fresh("devices");
   dialog.querySelector("[data-use]").addEventListener("click", () => {
     dialog.remove();
-    if (!stream) askForDevices();
+    if (!devices.stream) askForDevices();
   });
   dialog.querySelector("[data-without]").addEventListener("click", () => {
     dialog.remove();
-    setDevices({ microphone: false, camera: false });
+    devices.set({ microphone: false, camera: false });
   });
   dialogs.append(dialog);
 }
@@ -114,7 +82,7 @@ function showWaiting(state) {
 function showCall(state) {
   const call = screen.firstElementChild;
   document.title = `Meet - ${code}`;
-  tiles = new Tiles(call, code, { id: state.guest, name: state.name });
+  tiles = new Tiles(call, stage);
   panels = new Panels(call, stage, tiles);
   call.querySelector("[data-code]").textContent = code;
   call.querySelector(".bar .leave").addEventListener("click", () => leave(state.meeting.leaveAtOnce));
@@ -153,7 +121,7 @@ function leave(atOnce) {
 }
 
 function showMessage(state) {
-  stream?.getTracks().forEach((track) => track.stop());
+  devices.stop();
   screen.querySelector("[data-text]").textContent = say(state.text || screens[state.state]);
   screen.querySelector("[data-home]").addEventListener("click", () => location.assign("/"));
   const rejoin = screen.querySelector("[data-rejoin]");
@@ -195,11 +163,19 @@ function draw(state) {
     showDevices();
   }
   if (shown === "admitted") followCall(state);
+  showOffline(state.offline);
+}
+
+// showOffline lies over whatever the page showed last, which stays as it was.
+function showOffline(offline) {
+  const banner = document.getElementById("offline");
+  banner.hidden = !offline;
+  banner.textContent = offline ? say("You lost your network connection. Trying to reconnect") : "";
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-device]");
-  if (button) toggle(button.dataset.device);
+  if (button) devices.toggle(button.dataset.device);
 });
 
 setInterval(() => {

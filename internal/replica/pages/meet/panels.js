@@ -1,8 +1,7 @@
 // The panels beside the call, the chat's bubbles, and the dialogs over it.
 
-import { notices, say, translate } from "./words.js";
-
-export const fresh = (name) => translate(document.getElementById(name).content.cloneNode(true)).firstElementChild;
+import { fresh, say } from "/assets/language.js";
+import { notices } from "./words.js";
 
 export class Panels {
   #panel;
@@ -46,7 +45,7 @@ export class Panels {
     const writer = document.createElement("textarea");
     writer.ariaLabel = say("Send a message");
     writer.placeholder = say("Send a message");
-    writer.maxLength = 500;
+    writer.maxLength = this.#stage.state.meeting.longestMessage;
     writer.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       event.preventDefault();

@@ -8,18 +8,19 @@ export class Tiles {
   #tiles = new Map(); // participant id → element
   #pinned = null;
 
-  constructor(call, code, self) {
+  constructor(call, stage) {
+    const { guest, name } = stage.state;
     this.#grid = call.querySelector(".tiles");
     this.#selfView = call.querySelector(".self-view");
-    this.code = code;
-    this.self = self;
+    this.stage = stage;
+    this.self = { id: guest, name };
     // The guest's own tile is there twice, in the grid and floating above it,
     // and only one of the two says that it is the guest's own.
     this.#grid.append(this.#selfTile(true));
     this.#selfView.append(this.#selfTile(false));
   }
 
-  identity(id) { return `spaces/${this.code}/devices/${id}`; }
+  identity(id) { return `spaces/${this.stage.code}/devices/${id}`; }
 
   #selfTile(named) {
     const tile = this.#tile(this.self.id, this.self.name, false);
@@ -52,6 +53,7 @@ export class Tiles {
   }
 
   #pin(id) {
+    if (id !== null) this.stage.pin(id);
     this.#pinned = id;
     for (const [other, tile] of this.#tiles) tile.classList.toggle("pinned", other === id);
     this.#grid.classList.toggle("has-pinned", id !== null);

@@ -1,6 +1,8 @@
 // The words of the page. English is written in the page itself; another
 // language is what a viewer gets who asked for none, as on the real page.
 
+import { speak as choose } from "/assets/language.js";
+
 // screens are the texts of the states, the usual one first (platforms: Meet).
 export const screens = {
   lobby: "Asking to be let in. You'll join the call when someone lets you in",
@@ -52,34 +54,13 @@ const german = {
   "You left the meeting": "Du hast den Anruf verlassen",
   "You've been removed from the meeting": "Du wurdest aus dem Anruf entfernt",
   "Your host ended the meeting for everyone": "Der Organisator hat den Anruf für alle beendet",
+  "You lost your network connection. Trying to reconnect": "Die Netzwerkverbindung ist unterbrochen. Verbindung wird wiederhergestellt",
   "Your name": "Mein Name",
 };
 
-let dictionary = {};
-
 // speak chooses the language: what the address asks for, else the meeting's.
 export function speak(meetingLanguage) {
-  const language = new URLSearchParams(location.search).get("hl") ?? meetingLanguage;
-  document.documentElement.lang = language;
-  dictionary = language.startsWith("de") ? german : {};
-}
-
-export const say = (english) => dictionary[english] ?? english;
-
-// translate puts a fresh copy of a template into the chosen language.
-export function translate(fragment) {
-  for (const element of fragment.querySelectorAll("[aria-label]")) {
-    element.setAttribute("aria-label", say(element.getAttribute("aria-label")));
-  }
-  for (const element of fragment.querySelectorAll("[placeholder]")) {
-    element.placeholder = say(element.placeholder);
-  }
-  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const text = walker.currentNode.data.trim();
-    if (text) walker.currentNode.data = say(text);
-  }
-  return fragment;
+  choose(new URLSearchParams(location.search).get("hl") ?? meetingLanguage, { de: german });
 }
 
 // people is the label of the People button.

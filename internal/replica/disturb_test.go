@@ -1,0 +1,357 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// The verbs of misfortune change what they are meant to change, and tell how
+// many guests they changed.
+func TestDisturbances(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{NoLobby: true})
+	id := visitor(t, m)
+	offline := func() bool { return m.Guests()[0].Offline }
+	muted := func() (count int) {
+		for _, participant := range m.Report().Participants {
+			if participant.Muted {
+				count++
+			}
+		}
+		return count
+	}
+	for _, step := range []struct {
+		name   string
+		verb   func() int
+		moved  int
+		result func() bool
+	}{
+		{"disconnect", func() int { return m.Disconnect(id) }, 1, offline},
+		{"disconnect again", func() int { return m.Disconnect() }, 0, offline},
+		{"reconnect another", func() int { return m.Reconnect("g9") }, 0, offline},
+		{"reconnect", func() int { return m.Reconnect() }, 1, func() bool { return !offline() }},
+		{"mute all", m.MuteAll, 2, func() bool { return muted() == 2 }},
+		{"mute all again", m.MuteAll, 0, func() bool { return muted() == 2 }},
+		{"reload", func() int { return m.Reload() }, 1, func() bool { return m.guests[0].orders.Reload == 1 }},
+		{"freeze", func() int { return m.Freeze() }, 1, func() bool { return m.guests[0].orders.Freeze == 1 }},
+		{"answer nobody", func() int { return m.AnswerPermission(true) }, 0, func() bool { return m.Guests()[0].Permission == PermissionNone }},
+	} {
+		if moved := step.verb(); moved != step.moved || !step.result() {
+			t.Errorf("%s: %d moved, want %d, and its effect is there: %t", step.name, moved, step.moved, step.result())
+		}
+	}
+	for _, address := range []string{"", "about:blank", "file:///etc/passwd", "http:", "::"} {
+		if _, err := m.Wander(address); !errors.Is(err, ErrNotNow) {
+			t.Errorf("wander to %q: %v", address, err)
+		}
+	}
+	for kind, want := range map[EventKind]int{EventDisconnected: 1, EventReconnected: 1, EventReloading: 1} {
+		if got := countOf(m, kind); got != want {
+			t.Errorf("%d events %s, want %d", got, kind, want)
+		}
+	}
+}
+
+func countOf(m *Meeting, kind EventKind) (count int) {
+	for _, event := range m.Events() {
+		if event.Kind == kind {
+			count++
+		}
+	}
+	return count
+}
+
+// A guest that lost its connection can do nothing in the meeting but leave it.
+func TestOfflineGuestsAreMuted(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{NoLobby: true})
+	id := visitor(t, m)
+	snapshot, _, err := m.snapshotFor(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Disconnect()
+	for name, err := range map[string]error{
+		"chat":  m.write(id, "hello"),
+		"pin":   m.pin(id, snapshot.Participants[0].ID),
+		"media": func() error { _, _, err := m.connect(t.Context(), id, offer{}); return err }(),
+	} {
+		if !errors.Is(err, ErrNotNow) {
+			t.Errorf("%s while offline: %v", name, err)
+		}
+	}
+	if err := m.leave(id); err != nil {
+		t.Errorf("leave while offline: %v", err)
+	}
+	if m.Guests()[0].Offline {
+		t.Error("a guest that left is still offline")
+	}
+}
+
+func TestPinsNameWhomTheyPin(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{NoLobby: true})
+	id := visitor(t, m)
+	snapshot, _, err := m.snapshotFor(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.pin(id, snapshot.Participants[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if pinned := happens(t, m, EventPinned); pinned.Text != "Ben Okafor" || pinned.Guest != id {
+		t.Errorf("pinned %+v", pinned)
+	}
+	if err := m.pin(id, "p99"); !errors.Is(err, ErrNoSuchParticipant) {
+		t.Errorf("pin nobody: %v", err)
+	}
+}
+
+// Each platform asks for its passcode in its own way.
+func TestPasscodes(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	for _, test := range []struct {
+		name             string
+		platform         Platform
+		inAddress, typed string
+		need             passcodeNeed
+		state            State
+	}{
+		{"in the address", Teams, "sesame", "", passcodeSettled, StateLobby},
+		{"wrong in the address", Teams, "salt", "", passcodeSettled, StateNotFound},
+		{"missing", Teams, "", "", passcodeNeeded, StatePreJoin},
+		{"typed", Teams, "", "sesame", passcodeSettled, StateLobby},
+		{"wrongly typed", Teams, "", "salt", passcodeNeeded, StateNotFound},
+		{"Zoom, in the address", Zoom, "sesame", "", passcodeSettled, StateLobby},
+		{"Zoom, wrong in the address", Zoom, "salt", "", passcodeWrong, StatePreJoin},
+		{"Zoom, mended", Zoom, "salt", "sesame", passcodeSettled, StateLobby},
+		{"Zoom, wrongly typed", Zoom, "", "salt", passcodeWrong, StatePreJoin},
+	} {
+		m := openMeeting(t, s, Settings{Platform: test.platform, Passcode: "sesame"})
+		id, err := m.open(arrival{passcode: test.inAddress})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A guest that is not let past the passcode is refused, or sent away before.
+		if err := m.ask(id, "Stand-in", test.typed); err != nil && !errors.Is(err, ErrNotNow) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		snapshot, _, err := m.snapshotFor(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if snapshot.State != test.state || snapshot.Passcode != test.need {
+			t.Errorf("%s: state %s and passcode %q, want %s and %q", test.name, snapshot.State, snapshot.Passcode, test.state, test.need)
+		}
+	}
+}
+
+// Only Zoom's page has a request to record, and the host answers it.
+func TestPermission(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{Platform: Zoom, NoLobby: true})
+	id := visitor(t, m)
+	stand := func() Permission { return m.Guests()[0].Permission }
+	for _, answer := range []struct {
+		granted bool
+		want    Permission
+	}{{false, PermissionDenied}, {true, PermissionGranted}} {
+		if err := m.requestPermission(id); err != nil || stand() != PermissionAsked {
+			t.Fatalf("asked: %v, %q", err, stand())
+		}
+		if err := m.requestPermission(id); !errors.Is(err, ErrNotNow) {
+			t.Errorf("asked twice: %v", err)
+		}
+		if moved := m.AnswerPermission(answer.granted); moved != 1 || stand() != answer.want {
+			t.Errorf("answered %d, now %q, want %q", moved, stand(), answer.want)
+		}
+	}
+	if asked := countOf(m, EventPermissionAsked); asked != 2 {
+		t.Errorf("%d events of asking", asked)
+	}
+	elsewhere := openMeeting(t, s, Settings{NoLobby: true})
+	if err := elsewhere.requestPermission(visitor(t, elsewhere)); !errors.Is(err, ErrNotNow) {
+		t.Errorf("asked on Meet: %v", err)
+	}
+}
+
+// The document of a meeting that never loads hangs until the client gives up,
+// and the others of the server come at once.
+func TestNeverLoads(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	hangs := openMeeting(t, s, Settings{Platform: Teams, NeverLoads: true})
+	loads := openMeeting(t, s, Settings{Platform: Teams})
+	fetch := func(ctx context.Context, url string) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		_, err = io.Copy(io.Discard, response.Body)
+		return err
+	}
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := fetch(short, hangs.URL()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the document came, or failed otherwise: %v", err)
+	}
+	if err := fetch(t.Context(), loads.URL()); err != nil {
+		t.Errorf("the other document: %v", err)
+	}
+}
+
+// A page that lost its connection says so and has no media, until both come back.
+func TestMeetOfflineAndSilence(t *testing.T) {
+	t.Parallel()
+	media, _ := mediaForTest(t)
+	s := startServer(t, media)
+	m := openMeeting(t, s, Settings{NoLobby: true, NoTips: true, Participants: []Participant{{Name: "Ada Quill", Beeps: true}}})
+	p := openTab(t, true)
+	p.join(m, "Stand-in")
+	happens(t, m, EventMediaConnected)
+
+	m.Disconnect()
+	happens(t, m, EventMediaLost)
+	p.says("You lost your network connection. Trying to reconnect")
+	if p.count("[data-self-name]") != 1 {
+		t.Error("the call is gone from the page")
+	}
+	m.Reconnect()
+	if _, err := m.WaitFor(deadline(t, patience), nth(EventMediaConnected, 2)); err != nil {
+		t.Fatal(err)
+	}
+	seesMedia(p, "Ada Quill")
+	p.until(`document.getElementById("offline").hidden`)
+
+	// Silence: the page still gets sound, but there is nothing in it, not even the
+	// beep of every second.
+	const received = `document.querySelector("audio").currentTime`
+	before := reads[float64](p, received)
+	m.Silence(true)
+	p.until(`await ` + loudest + ` < 0.001`)
+	p.until(received + ` > ` + fmt.Sprint(before+3))
+	if muted := reads[bool](p, `document.querySelector("audio").srcObject.getAudioTracks()[0].muted`); muted {
+		t.Error("silence is no sound at all")
+	}
+	m.Silence(false)
+	p.until(`await ` + loudest + ` > 0.02`)
+}
+
+// loudest is the peak of two and a half seconds, each moment of which is looked
+// at.
+const loudest = `(async () => {
+	let peak = 0;
+	for (let i = 0; i < 10; i++) {
+		await new Promise((resolve) => setTimeout(resolve, 250));
+		peak = Math.max(peak, window.loudness());
+	}
+	return peak;
+})()`
+
+// A page can be told to load itself anew, to go elsewhere, and to hang.
+func TestPageDoesAsTold(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{NoLobby: true, NoTips: true, PageDelay: time.Second})
+	p := openTab(t, true)
+	p.open(m.URL() + "?hl=en")
+	happens(t, m, EventOpened)
+	p.sees(`[aria-label="Your name"]`)
+	if shown := reads[float64](p, `performance.now()`); shown < 1000 {
+		t.Errorf("the slow page shows itself after %.0f ms", shown)
+	}
+	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Stand-in"))
+	p.click("[data-join]")
+	happens(t, m, EventKind(StateAdmitted))
+
+	if moved := m.Reload(); moved != 1 {
+		t.Fatalf("%d reload", moved)
+	}
+	happens(t, m, EventVanished)
+	second, err := m.WaitFor(deadline(t, patience), nth(EventOpened, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.sees(`[aria-label="Your name"]`)
+
+	other := openMeeting(t, s, Settings{})
+	if moved, err := m.Wander(other.URL(), second.Guest); moved != 1 || err != nil {
+		t.Fatalf("%d wander: %v", moved, err)
+	}
+	arrived := happens(t, other, EventOpened)
+	p.sees(`[aria-label="Your name"]`)
+
+	if moved := other.Freeze(arrived.Guest); moved != 1 {
+		t.Fatalf("%d freeze", moved)
+	}
+	// Nothing tells of the hang but that questions stay without an answer.
+	limit := deadline(t, patience)
+	for answered := true; answered; {
+		if limit.Err() != nil {
+			t.Fatal("the page never hung")
+		}
+		ctx, cancel := context.WithTimeout(p.ctx, 2*time.Second)
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[int]("1"))
+		answered = err == nil
+		cancel()
+	}
+	if other.Guests()[0].Vanished {
+		t.Error("a page that hangs is taken for one that went")
+	}
+}
+
+// A hostile page tries what it says it tries, and goes on working. Here nothing
+// keeps it from the trap.
+func TestHostilePage(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{Hostile: true, NoLobby: true})
+	p := openTab(t, true)
+	p.join(m, "Stand-in")
+	happens(t, m, EventKind(StateAdmitted))
+	probed := happens(t, m, EventProbed)
+	for _, target := range []string{"fetch 127.0.0.1:", "img localhost:", "websocket 127.0.0.1:", "iframe localhost:"} {
+		if !strings.Contains(probed.Text, target) {
+			t.Errorf("the page did not try %q: %s", target, probed.Text)
+		}
+	}
+	for _, by := range []string{"fetch", "img", "websocket", "iframe"} {
+		reached := func(event Event) bool {
+			return event.Kind == EventTrespassed && strings.HasPrefix(event.Text, by+" 127.0.0.1:")
+		}
+		if _, err := m.WaitFor(deadline(t, patience), reached); err != nil {
+			t.Errorf("by %s: %v", by, err)
+		}
+	}
+	p.until(`document.querySelector("[data-self-name]")`)
+	if moved, err := m.Wander(m.TrapURL()); moved != 1 || err != nil {
+		t.Fatalf("%d wander: %v", moved, err)
+	}
+	wandered := func(event Event) bool {
+		return event.Kind == EventTrespassed && strings.HasPrefix(event.Text, "wander ")
+	}
+	if _, err := m.WaitFor(deadline(t, patience), wandered); err != nil {
+		t.Error(err)
+	}
+	if harmless := openMeeting(t, s, Settings{}); harmless.TrapURL() != "" {
+		t.Error("a meeting that is not hostile has a trap")
+	}
+}

@@ -1,0 +1,117 @@
+// The participants' sound and picture, as a page receives them.
+
+// Media is the one peer connection of a page. It asks for the sound and picture
+// of each participant, and asks anew when one joins or the connection is lost.
+export class Media {
+  #exchange;
+  #microphone;
+  #onStream;
+  #connection = null; // RTCPeerConnection
+  #number = 0; // what the server calls it
+  #confirmed = false; // a snapshot has named this connection
+  #asked = new Set(); // participants it has room for
+  #queue = Promise.resolve();
+  #latest = null;
+  #closed = false;
+
+  constructor(exchange, microphone, onStream) {
+    this.#exchange = exchange;
+    this.#microphone = microphone;
+    this.#onStream = onStream;
+  }
+
+  // follow brings the connection up to the state; one negotiation at a time.
+  follow(state) {
+    this.#latest = state;
+    this.#queue = this.#queue.then(() => this.#catchUp(state)).catch((problem) => {
+      if (this.#closed) return;
+      console.warn("media:", problem);
+      setTimeout(() => this.#closed || this.follow(this.#latest), 1000);
+    });
+  }
+
+  async #catchUp(state) {
+    if (this.#closed) return;
+    // Snapshots that were on their way before the server knew of the connection
+    // do not name it either, so only one that comes after means it is lost.
+    if (this.#connection && state.media.connection === this.#number) this.#confirmed = true;
+    else if (this.#confirmed) this.#drop();
+    const missing = state.participants.filter((one) => one.media && !this.#asked.has(one.id));
+    if (this.#connection && missing.length === 0) return;
+    if (!this.#connection) this.#open();
+    for (const one of missing) {
+      this.#connection.addTransceiver("audio", { direction: "recvonly" });
+      this.#connection.addTransceiver("video", { direction: "recvonly" });
+      this.#asked.add(one.id);
+    }
+    try {
+      await this.#negotiate(missing.map((one) => one.id));
+    } catch (problem) {
+      this.#drop();
+      throw problem;
+    }
+  }
+
+  #open() {
+    this.#connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+    this.#connection.ontrack = ({ streams: [stream] }) => this.#onStream(stream.id, stream);
+    if (this.#microphone) this.#connection.addTransceiver(this.#microphone, { direction: "sendonly" });
+  }
+
+  async #negotiate(participants) {
+    const connection = this.#connection;
+    await connection.setLocalDescription(await connection.createOffer());
+    await gathered(connection);
+    const answer = await this.#exchange({
+      description: connection.localDescription.sdp,
+      participants,
+      connection: this.#number,
+    });
+    await connection.setRemoteDescription({ type: "answer", sdp: answer.description });
+    this.#number = answer.connection;
+    await connected(connection);
+  }
+
+  #drop() {
+    this.#connection?.close();
+    this.#connection = null;
+    this.#number = 0;
+    this.#confirmed = false;
+    this.#asked.clear();
+  }
+
+  close() {
+    this.#closed = true;
+    this.#drop();
+  }
+}
+
+// connected waits until media can flow; a connection that does not come about
+// is given up for a new one.
+function connected(connection) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("media do not connect")), 3000);
+    const look = () => {
+      if (connection.connectionState !== "connected") return;
+      clearTimeout(timer);
+      resolve();
+    };
+    connection.addEventListener("connectionstatechange", look);
+    look();
+  });
+}
+
+// gathered waits until the description holds the page's addresses. Two seconds
+// are enough on loopback; without addresses the server still learns them from
+// the page's first packet.
+function gathered(connection) {
+  if (connection.iceGatheringState === "complete") return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 2000);
+    connection.addEventListener("icegatheringstatechange", () => {
+      if (connection.iceGatheringState !== "complete") return;
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

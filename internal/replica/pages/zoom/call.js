@@ -1,0 +1,99 @@
+// The meeting as one who was let in sees it: tiles, controls, panels.
+
+import { fresh } from "/assets/language.js";
+import { leaveButton } from "./leaving.js";
+import { modal } from "./modal.js";
+import { Panels } from "./panels.js";
+import { Recording } from "./recording.js";
+import { Tiles } from "./tiles.js";
+import { notices } from "./words.js";
+
+const footerStays = 4000; // ms after the last move of the mouse
+
+export class Call {
+  #stage;
+  #devices;
+  #tiles;
+  #panels;
+  #recording;
+  #notice = null; // that is shown, with its dialog
+  #noticeDialog = null;
+
+  constructor(element, stage, devices) {
+    this.#stage = stage;
+    this.#devices = devices;
+    this.#tiles = new Tiles(element, stage);
+    this.#panels = new Panels(element, stage);
+    this.#recording = new Recording(element, stage);
+    const footer = element.querySelector("#wc-footer");
+    leaveButton(footer, stage);
+    moreMenu(footer);
+    hideUntilMoved(footer);
+    if (stage.state.meeting.tips) tip();
+  }
+
+  follow(state) {
+    this.#tiles.follow(state.participants);
+    this.#panels.follow(state);
+    this.#recording.follow(state);
+    this.#consent(state.notices[0] ?? null);
+  }
+
+  // consent shows the first notice that the guest has not accepted.
+  #consent(notice) {
+    if (notice === this.#notice) return;
+    this.#notice = notice;
+    this.#noticeDialog?.remove();
+    if (!notice) return;
+    this.#noticeDialog = modal({
+      title: notices[notice],
+      content: "By staying in this meeting, you consent to it.",
+      buttons: [["Leave Meeting", () => this.#stage.leave()], ["Got it", () => this.#stage.accept(notice)]],
+    });
+  }
+
+  stream(id, media) { this.#tiles.stream(id, media); }
+
+  tick() { this.#tiles.speaking(this.#stage.state.participants, (one) => this.#stage.speaking(one)); }
+
+  // joinAudio is offered to who came without a microphone. Nobody needs it to
+  // hear, other than on the real page.
+  joinAudio() {
+    modal({
+      title: "Join Audio",
+      buttons: [["Close", () => {}], ["Join Audio by Computer", () => this.#devices.request()]],
+    });
+  }
+}
+
+function moreMenu(footer) {
+  const menu = footer.querySelector(".dropdown-menu");
+  const more = footer.querySelector("[data-more]");
+  const show = (open) => {
+    menu.hidden = !open;
+    more.ariaExpanded = open;
+  };
+  more.addEventListener("click", () => show(menu.hidden));
+  menu.addEventListener("click", () => show(false));
+}
+
+// hideUntilMoved hides the controls until the mouse moves, and again a while
+// after; a menu that is open keeps them.
+function hideUntilMoved(footer) {
+  let timer = 0;
+  const hide = () => {
+    if (footer.querySelector(".leave-meeting-options, .dropdown-menu:not([hidden])")) timer = setTimeout(hide, footerStays);
+    else footer.classList.remove("footer--shown");
+  };
+  document.onmousemove = () => {
+    footer.classList.add("footer--shown");
+    clearTimeout(timer);
+    timer = setTimeout(hide, footerStays);
+  };
+}
+
+function tip() {
+  const element = fresh("tip");
+  element.querySelector("[data-got-it]").addEventListener("click", () => element.remove());
+  document.getElementById("notifications").append(element);
+}

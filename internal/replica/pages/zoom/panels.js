@@ -1,0 +1,138 @@
+// The list of participants and the chat, beside the meeting or closed, and the
+// messages that pop up while the chat is closed.
+
+import { say } from "/assets/language.js";
+import { people, roles } from "./words.js";
+
+const popUpStays = 8000; // ms
+
+export class Panels {
+  #stage;
+  #panel;
+  #participants; // the button that opens the list
+  #chat;
+  #open = null; // "participants", "chat" or none
+  #seen; // messages that popped up, or were there before
+
+  constructor(call, stage) {
+    this.#stage = stage;
+    this.#panel = call.querySelector(".panel");
+    this.#participants = call.querySelector("[data-participants]");
+    this.#chat = call.querySelector("[data-chat]");
+    this.#participants.addEventListener("click", () => this.#toggle("participants"));
+    this.#chat.addEventListener("click", () => this.#toggle("chat"));
+    this.#seen = stage.state.messages.length;
+  }
+
+  #toggle(name) {
+    this.#open = this.#open === name ? null : name;
+    this.#panel.replaceChildren();
+    this.#panel.hidden = !this.#open;
+    if (this.#open === "participants") this.#panel.append(heading("Participants"), participantList());
+    if (this.#open === "chat") this.#panel.append(heading("Chat"), messageList(), this.#writer());
+    this.follow(this.#stage.state);
+  }
+
+  // follow brings the open panel, the buttons and the pop-ups up to the state.
+  follow(state) {
+    const count = state.participants.length + 1; // everybody, this guest included
+    this.#participants.ariaLabel = people(count, this.#open === "participants");
+    this.#participants.querySelector("[data-count]").textContent = count;
+    this.#chat.ariaLabel = say(`${this.#open === "chat" ? "close" : "open"} the chat panel`);
+    for (const message of state.messages.slice(this.#seen)) {
+      if (this.#open !== "chat" && !message.mine) popUp(message);
+    }
+    this.#seen = state.messages.length;
+    this.#panel.querySelector("#participants-ul")?.replaceChildren(...this.#entries(state));
+    this.#panel.querySelector(".chat-message-list")?.replaceChildren(...state.messages.map(line));
+  }
+
+  // entries are the guest first, then everybody else, of whom who was here first
+  // is the host.
+  #entries(state) {
+    const self = { name: state.name, muted: !this.#stage.microphone?.enabled };
+    return [self, ...state.participants].map((one, place) => {
+      const label = roles(place === 1, place === 0);
+      const item = document.createElement("li");
+      item.className = "participants-li";
+      item.ariaLabel = label ? `${one.name} ${label}` : one.name;
+      item.append(span("participants-item__display-name", one.name));
+      if (label) item.append(span("participants-item__name-label", label));
+      item.classList.toggle("muted", one.muted);
+      return item;
+    });
+  }
+
+  #writer() {
+    const box = document.createElement("div");
+    box.className = "chat-rtf-box";
+    const to = document.createElement("p");
+    to.className = "chat-receiver";
+    to.textContent = `${say("To:")} ${say("Everyone")}`;
+    const writer = document.createElement("textarea");
+    writer.className = "chat-box__chat-textarea";
+    writer.ariaLabel = say("Type message here ...");
+    writer.placeholder = say("Type message here ...");
+    writer.maxLength = this.#stage.state.meeting.longestMessage;
+    writer.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey) return;
+      event.preventDefault();
+      const text = writer.value.trim();
+      writer.value = "";
+      if (text) this.#stage.chat(text);
+    });
+    box.append(to, writer);
+    return box;
+  }
+}
+
+function heading(text) {
+  const element = document.createElement("h2");
+  element.textContent = say(text);
+  return element;
+}
+
+function participantList() {
+  const list = document.createElement("ul");
+  list.id = "participants-ul";
+  list.className = "participants-ul";
+  list.ariaLabel = say("Participants list");
+  return list;
+}
+
+function messageList() {
+  const list = document.createElement("div");
+  list.className = "chat-message-list";
+  list.setAttribute("role", "list");
+  list.ariaLabel = say("Chat Message List");
+  return list;
+}
+
+function line(message) {
+  const item = document.createElement("div");
+  item.id = `chat-message-${message.number}`;
+  item.className = "chat-item-container";
+  item.setAttribute("role", "listitem");
+  item.classList.toggle("chat-item-container--mine", message.mine);
+  const sender = span("chat-item__sender", message.mine ? say("You") : message.from);
+  sender.dataset.name = message.from;
+  item.append(sender, span("chat-item__receiver", say("Everyone")), span("chat-message__text-box", message.text));
+  return item;
+}
+
+// popUp shows a message for a while though the chat is closed: whatever people
+// write stands in the page's own text then.
+function popUp(message) {
+  const element = document.createElement("div");
+  element.className = "chat-notification";
+  element.append(span("chat-notification__name", message.from), span("chat-notification__text", message.text));
+  document.getElementById("notifications").append(element);
+  setTimeout(() => element.remove(), popUpStays);
+}
+
+function span(className, text) {
+  const element = document.createElement("span");
+  element.className = className;
+  element.textContent = text;
+  return element;
+}
