@@ -1,0 +1,52 @@
+package notetaker
+
+// newFolding returns the folding of look-alike letters. What looks like what
+// is taken from Unicode's confusables (UTS #39), as far as it is a letter or
+// digit; small capitals, letters with a stroke and small Greek and Cyrillic
+// letters of a Latin capital's shape are added. Full-width, mathematical,
+// circled and accented forms are missing: they decompose into what stands
+// here.
+func newFolding() folding {
+	f := folding{latin: make(map[rune]rune)}
+	for latin, others := range map[rune]string{
+		'2': "ƧϨᒿꙄꛯꝚ",
+		'3': "ƷȜЗӠⳌꝪꞫ",
+		'4': "Ꮞ",
+		'5': "Ƽ",
+		'6': "бᏮⳒ",
+		'8': "Ȣȣ৪੪",
+		'9': "৭੧୨൭ⳊꝮ",
+		'a': "ɑΑαАаᎪᗅꓮ",
+		'b': "ƄΒВЬᏏᏴᑲᖯᗷꓐꞴʙƀɃвβ",
+		'c': "СсᏟᴄⲤⲥꓚꮯϲϹς",
+		'd': "ԁᎠᏧᑯᗞᗪꓒꓓᴅđĐɖ",
+		'e': "ΕЕеҽᎬⴹꓰꬲᴇɛεє",
+		'f': "ϜքᖴẝꓝꞘꞙꬵꜰ",
+		'g': "ƍɡԌցᏀᏳᶃꓖɢ",
+		'h': "ΗНһհᎻᏂᕼⲎꓧʜнħĦ",
+		'i': "ıɩɪιіӏᎥꙇꭵɨ",
+		'j': "ͿϳЈјᎫᒍꓙꞲᴊ",
+		'k': "ΚКᏦᛕⲔꓗᴋκк",
+		'l': "ƖǀΙІӀ۱ᏞᒪᛁⲒⳐⵏꓡꓲʟłŁ",
+		'm': "ΜϺМᎷᗰᛖⲘꓟᴍм",
+		'n': "ΝոռⲚꓠɴηпŋŊ",
+		'o': "ΟοσОоՕօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽøØ",
+		'p': "ΡρРрᏢᑭⲢⲣꓑᴘϱ",
+		'q': "ԛգզⵕ",
+		'r': "ƦгᎡᏒᖇᴦⲅꓣꭇꭈꮁʀ",
+		's': "ƽЅѕՏᏕᏚꓢꜱꮪ",
+		't': "ΤТᎢⲦꓔᴛтτŧŦ",
+		'u': "ʋυՍսሀᑌᴜꓴꞟꭎꭒ",
+		'v': "νѴѵ۷Ꮩᐯᴠⴸꓦꛟꮩ",
+		'w': "ɯѡԜԝաᎳᏔᴡꓪꮃ",
+		'x': "ΧХхᕁᕽᚷⲬⵝꓫꞳχ",
+		'y': "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚϒ",
+		'z': "ΖᏃᴢꓜꮓƶƵ",
+		'.': "。․﹒．｡",
+	} {
+		for _, other := range others {
+			f.latin[other] = latin
+		}
+	}
+	return f
+}
