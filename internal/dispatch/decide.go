@@ -84,7 +84,7 @@ type decision struct {
 // policy is what decide goes by beside the job itself.
 type policy struct {
 	Timeouts
-	ZoomSDK bool // bots can join with Zoom's Meeting SDK
+	NoZoomSDK string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 }
 
 // decide is the whole policy: what to do with a job, given what its bot does
@@ -123,9 +123,9 @@ func decideDue(r store.Record, now time.Time, by policy) decision {
 	switch over := r.JoinAt.Add(maximum(r)); {
 	case now.Before(r.JoinAt):
 		return decision{step: wait, until: r.JoinAt}
-	case r.Platform == job.ZoomSDK && !by.ZoomSDK:
+	case r.Platform == job.ZoomSDK && by.NoZoomSDK != "":
 		return decision{step: giveUp, code: job.InternalError,
-			detail: "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service; use zoom-web"}
+			detail: by.NoZoomSDK + "; the platform zoom-web needs none of this"}
 	case r.CreatedAt.Before(over) && !now.Before(over):
 		return decision{step: giveUp, code: job.DispatchTimeout,
 			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",

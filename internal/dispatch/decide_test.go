@@ -164,7 +164,7 @@ func TestDecide(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, ZoomSDK: test.sdk})
+			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, NoZoomSDK: noSDK(test.sdk)})
 			if got.step != test.want || got.code != test.code || !got.until.Equal(test.until) || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("got %+v, want %s until %v with %q and a detail of %q", got, test.want, test.until, test.code, test.detail)
 			}
@@ -203,7 +203,7 @@ func TestNoJobHangs(t *testing.T) {
 		saved := rapid.Bool().Draw(t, "saved")
 		now := at
 		for range 5 {
-			next := decide(r, bot, saved, now, policy{Timeouts: waits})
+			next := decide(r, bot, saved, now, policy{Timeouts: waits, NoZoomSDK: noSDK(false)})
 			if next.step != wait {
 				if next.step == giveUp && (r.Status.Terminal() || !next.code.Known()) {
 					t.Fatalf("a job in %s is given up with %q", r.Status, next.code)
@@ -240,4 +240,12 @@ func TestOnLoopback(t *testing.T) {
 			t.Errorf("%q: %v", address, got)
 		}
 	}
+}
+
+// noSDK is why zoom-sdk jobs cannot be sent.
+func noSDK(configured bool) string {
+	if configured {
+		return ""
+	}
+	return "zoom-sdk is not configured"
 }

@@ -40,7 +40,7 @@ type Recordings interface {
 	Saved(ctx context.Context, jobID uuid.UUID) (bool, error)
 	// Salvage finalizes what the job's bots uploaded and stores the manifest.
 	// It tells its progress. With nothing usable it is ErrNothingSaved.
-	Salvage(ctx context.Context, r store.Record, detail string, progress func(Stage) error) error
+	Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error
 	// Clean removes what is no longer needed once the manifest is kept.
 	Clean(ctx context.Context, jobID uuid.UUID) error
 }
@@ -57,6 +57,12 @@ const (
 	Storing Stage = "storing"
 )
 
+// Progress is how far salvaging is.
+type Progress struct {
+	Stage       Stage
+	Done, Total int64 // bytes, while Storing
+}
+
 // Settings are what a Dispatcher is made of.
 type Settings struct {
 	Store         *store.Store
@@ -67,8 +73,8 @@ type Settings struct {
 	ServiceURL    string // where bots reach the service
 	AllowedHosts  []string
 	LoopbackPeers bool
-	AskFirst      bool // every bot records only with the host's permission
-	ZoomSDK       bool // bots can join with Zoom's Meeting SDK
+	AskFirst      bool   // every bot records only with the host's permission
+	NoZoomSDK     string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	Timeouts      Timeouts
 	Sole          bool // no other dispatcher works on this database
 	Now           func() time.Time
@@ -206,7 +212,7 @@ func (d *Dispatcher) handle(ctx context.Context, r store.Record) {
 		d.Log.Error("cannot see what a bot saved", "job", r.ID, "error", err)
 		return
 	}
-	next := decide(r, bot, saved, d.Now(), policy{Timeouts: d.timeouts(r), ZoomSDK: d.ZoomSDK})
+	next := decide(r, bot, saved, d.Now(), policy{Timeouts: d.timeouts(r), NoZoomSDK: d.NoZoomSDK})
 	stop := d.keepLease(ctx, r)
 	err = d.carryOut(ctx, r, next)
 	stop()

@@ -32,9 +32,6 @@ type ZoomSDK struct {
 	Secret string
 }
 
-// Complete reports whether nothing of it is missing.
-func (z ZoomSDK) Complete() bool { return z.Dir != "" && z.Key != "" && z.Secret != "" }
-
 // Environment returns the setup as environment variables.
 func (s Setup) Environment() []string {
 	return []string{

@@ -1,0 +1,77 @@
+package credentials_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/credentials"
+)
+
+// TestLife: saved, read, replaced, removed; the file is its owner's alone.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new", "standin")
+	if _, err := credentials.Load(dir); !errors.Is(err, credentials.ErrNone) {
+		t.Fatalf("load without a file: %v", err)
+	}
+	for _, want := range []credentials.Credentials{
+		{URL: "https://a.example", APIKey: "standin_live_a", Email: "ada@example.com"},
+		{URL: "https://b.example", APIKey: "standin_live_b"},
+	} {
+		if err := credentials.Save(dir, want); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := credentials.Load(dir); err != nil || got != want {
+			t.Errorf("load: %+v (%v)", got, err)
+		}
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, credentials.Path(dir): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s is %v (%v), want %v", path, info.Mode(), err, want)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v (%v)", entries, err)
+	}
+	if err := credentials.Remove(dir); err != nil {
+		t.Error(err)
+	}
+	if err := credentials.Remove(dir); !errors.Is(err, credentials.ErrNone) {
+		t.Errorf("remove again: %v", err)
+	}
+}
+
+// TestUnusable: a file that others can read, or that is damaged, is refused
+// without showing what is in it.
+func TestUnusable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := credentials.Save(dir, credentials.Credentials{URL: "https://a.example", APIKey: "standin_live_secret"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(credentials.Path(dir), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := credentials.Load(dir); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a file that others can read: %v", err)
+	}
+	if err := os.WriteFile(credentials.Path(dir), []byte(`{"apiKey":"standin_live_secret"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(credentials.Path(dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := credentials.Load(dir); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a damaged file: %v", err)
+	}
+	kept := credentials.Credentials{URL: "https://a.example", APIKey: "standin_live_secret"}
+	for _, text := range []string{fmt.Sprint(kept), fmt.Sprintf("%+v", kept), fmt.Sprintf("%#v", kept)} {
+		if strings.Contains(text, "secret") {
+			t.Errorf("the key is shown: %s", text)
+		}
+	}
+}
