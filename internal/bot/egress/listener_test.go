@@ -1,0 +1,50 @@
+package egress
+
+import (
+	"net"
+	"testing"
+)
+
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := bounded(tcp, 1)
+	accepted := make(chan net.Conn)
+	go func() {
+		defer close(accepted)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- conn
+		}
+	}()
+	for range 2 { // the kernel takes the second, and nobody accepts it
+		conn, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	first := <-accepted
+	if room := listener.(*boundedListener).room; len(room) != cap(room) {
+		t.Errorf("%d of %d places are taken", len(room), cap(room))
+	}
+	select {
+	case <-accepted:
+		t.Error("a second connection is accepted beside the first")
+	default:
+	}
+	first.Close()
+	first.Close()
+	second := <-accepted
+	second.Close()
+	listener.Close()
+	if _, more := <-accepted; more {
+		t.Error("a closed listener accepts")
+	}
+}

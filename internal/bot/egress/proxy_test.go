@@ -1,0 +1,286 @@
+package egress_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/egress"
+)
+
+func TestOnlyWhatIsAllowedIsReached(t *testing.T) {
+	t.Parallel()
+	allowed, forbidden := serve(t), serve(t)
+	proxy := start(t, egress.Settings{
+		Allowed: []string{allowed.hostPort(), "replica.test:" + allowed.port()},
+		Resolver: resolver(t, map[string][]string{
+			"replica.test": {"127.0.0.1"}, "rebound.test": {"127.0.0.1"}, "inner.test": {"10.0.0.1", "127.0.0.1", "169.254.169.254"},
+		}),
+	})
+	client := through(t, proxy)
+
+	for _, address := range []string{allowed.URL, "http://replica.test:" + allowed.port(), "http://Replica.TEST:" + allowed.port()} {
+		body, err := get(client, address+"/a/path")
+		if err != nil || !strings.HasSuffix(body, "for /a/path") {
+			t.Errorf("%s: %q, %v", address, body, err)
+		}
+	}
+	for _, host := range []string{
+		"127.0.0.1", "127.0.0.2", "localhost", "LOCALHOST.", "rebound.test", "inner.test", "[::1]", "[::]", "0.0.0.0",
+		"2130706433", "0x7f000001", "017700000001", "0177.0.0.1", "127.1", "127.0.0.1.", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]",
+		"169.254.169.254", "10.0.0.1", "192.168.1.1", "[fd00:ec2::254]", "100.64.0.1", "unknown.test",
+	} {
+		for _, scheme := range []string{"http", "https"} {
+			body, err := get(client, scheme+"://"+host+":"+forbidden.port()+"/")
+			if err == nil {
+				t.Errorf("%s %s answers %q", scheme, host, body)
+			}
+		}
+	}
+	if seen := forbidden.connections.Load(); seen > 0 {
+		t.Errorf("the forbidden site saw %d connections", seen)
+	}
+}
+
+func TestRefusalsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	forbidden := serve(t)
+	var told bytes.Buffer
+	proxy := start(t, egress.Settings{Log: slog.New(slog.NewTextHandler(&told, nil))})
+	client := through(t, proxy)
+	for range 3 {
+		if _, err := get(client, "https://"+forbidden.hostPort()+"/pass=word"); err == nil {
+			t.Error("a refused target answers")
+		}
+	}
+	for port := range 200 {
+		if _, err := get(client, fmt.Sprintf("https://10.0.0.1:%d/", port+1)); err == nil {
+			t.Error("a refused target answers")
+		}
+	}
+	refused := proxy.Refused()
+	if len(refused) != 100 {
+		t.Fatalf("%d targets are remembered, want the first 100", len(refused))
+	}
+	if first := refused[0]; first.Target != forbidden.hostPort() || first.Count != 3 || first.Reason != "127.0.0.1 is a loopback address" {
+		t.Errorf("the first refusal is %+v", first)
+	}
+	if err := proxy.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(told.String(), "\n"); lines != 100 || strings.Contains(told.String(), "word") {
+		t.Errorf("%d lines were logged, want one for each of 100 targets, without paths:\n%.300s", lines, told.String())
+	}
+}
+
+func TestASecretPathIsTheOnlyWayToItsHost(t *testing.T) {
+	t.Parallel()
+	intake := serve(t)
+	proxy := start(t, egress.Settings{})
+	client := through(t, proxy)
+	withdraw, err := proxy.Allow(intake.hostPort(), "/secret/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := get(client, intake.URL+"/secret/chunks/1"); err != nil || body != "you asked "+intake.hostPort()+" for /secret/chunks/1" {
+		t.Errorf("below the path: %q, %v", body, err)
+	}
+	reached := intake.connections.Load()
+	for _, address := range []string{
+		intake.URL + "/", intake.URL + "/secret", intake.URL + "/secreT/x", intake.URL + "/other/secret/", intake.URL + "/%73ecret/x",
+		"https://" + intake.hostPort() + "/secret/", // a tunnel, which shows no path
+		strings.Replace(intake.URL, "127.0.0.1", "localhost", 1) + "/secret/x",
+	} {
+		if body, err := get(client, address); err == nil {
+			t.Errorf("%s answers %q", address, body)
+		}
+	}
+	withdraw()
+	if body, err := get(client, intake.URL+"/secret/chunks/2"); err == nil {
+		t.Errorf("after its withdrawal it answers %q", body)
+	}
+	if more := intake.connections.Load() - reached; more > 0 {
+		t.Errorf("%d connections reached the host by other ways", more)
+	}
+}
+
+func TestTunnelCarriesBothWays(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	}))
+	t.Cleanup(secure.Close)
+	proxy := start(t, egress.Settings{Allowed: []string{secure.Listener.Addr().String()}})
+	client := through(t, proxy)
+	client.Transport.(*http.Transport).TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
+	sent := strings.Repeat("there and back ", 100_000)
+	response, err := client.Post(secure.URL, "text/plain", strings.NewReader(sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != sent {
+		t.Errorf("%d bytes came back, %v; want %d", len(body), err, len(sent))
+	}
+}
+
+// tunnel opens a tunnel by hand.
+func tunnel(t *testing.T, proxy *egress.Proxy, target string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", proxy.Address(), testTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target)
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("CONNECT: %v, %v", response, err)
+	}
+	return conn, reader
+}
+
+func TestTunnelEndsWithEitherEnd(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	proxy := start(t, egress.Settings{Allowed: []string{listener.Addr().String()}})
+
+	accept := func() net.Conn {
+		far, err := listener.Accept()
+		if err == nil {
+			err = far.SetDeadline(time.Now().Add(testTimeout))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { far.Close() })
+		return far
+	}
+	near, _ := tunnel(t, proxy, listener.Addr().String())
+	far := accept()
+	near.Close()
+	if rest, err := io.ReadAll(far); err != nil || len(rest) > 0 {
+		t.Errorf("the browser has gone, and the host reads %q, %v", rest, err)
+	}
+	_, fromHost := tunnel(t, proxy, listener.Addr().String())
+	far = accept()
+	_, _ = io.WriteString(far, "the last word")
+	far.Close()
+	if heard, err := io.ReadAll(fromHost); err != nil || string(heard) != "the last word" {
+		t.Errorf("the host has gone, and the browser reads %q, %v", heard, err)
+	}
+	_, fromHost = tunnel(t, proxy, listener.Addr().String())
+	accept()
+	if err := proxy.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fromHost.ReadByte(); err == nil {
+		t.Error("a tunnel outlives its proxy")
+	}
+	if err := proxy.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+}
+
+// Events reach the page when they are sent, not when the answer ends.
+func TestPlainAnswersAreNotHeldBack(t *testing.T) {
+	t.Parallel()
+	heard := make(chan struct{})
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: first\n\n")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-heard:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(source.Close)
+	proxy := start(t, egress.Settings{Allowed: []string{source.Listener.Addr().String()}})
+	response, err := through(t, proxy).Get(source.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	line, err := bufio.NewReader(response.Body).ReadString('\n')
+	if err != nil || line != "data: first\n" {
+		t.Errorf("the first event is %q, %v", line, err)
+	}
+	close(heard)
+}
+
+func TestNoHeaderOfOursIsAdded(t *testing.T) {
+	t.Parallel()
+	headers := make(chan http.Header, 1)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header }))
+	t.Cleanup(target.Close)
+	proxy := start(t, egress.Settings{Allowed: []string{target.Listener.Addr().String()}})
+	conn, err := net.Dial("tcp", proxy.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s/ HTTP/1.1\r\nHost: elsewhere.test\r\nProxy-Connection: keep-alive\r\nX-Mine: 1\r\n\r\n", target.URL)
+	select {
+	case got := <-headers:
+		got.Del("Connection")
+		if len(got) != 1 || got.Get("X-Mine") != "1" {
+			t.Errorf("the host got %v, want what was sent", got)
+		}
+	case <-time.After(testTimeout):
+		t.Fatal("the request does not arrive")
+	}
+}
+
+func TestMalformedRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	proxy := start(t, egress.Settings{})
+	tests := map[string]int{
+		"GET / HTTP/1.1\r\nHost: " + proxy.Address() + "\r\n\r\n":                                       http.StatusBadRequest,
+		"GET https://example.test/ HTTP/1.1\r\nHost: example.test\r\n\r\n":                              http.StatusBadRequest,
+		"GET ftp://example.test/ HTTP/1.1\r\nHost: example.test\r\n\r\n":                                http.StatusBadRequest,
+		"CONNECT example.test HTTP/1.1\r\nHost: example.test\r\n\r\n":                                   http.StatusBadRequest,
+		"CONNECT example.test:0 HTTP/1.1\r\nHost: example.test:0\r\n\r\n":                               http.StatusBadRequest,
+		"CONNECT example.test:https HTTP/1.1\r\nHost: example.test:https\r\n\r\n":                       http.StatusBadRequest,
+		"GET http://example.test/ HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n": http.StatusRequestHeaderFieldsTooLarge,
+	}
+	for request, want := range tests {
+		conn, err := net.Dial("tcp", proxy.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.WriteString(conn, request) }()
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != want {
+			t.Errorf("%.60q: %v, %v, want %d", request, response, err, want)
+		}
+		conn.Close()
+	}
+}
+
+func TestExceptionsAreHostsWithPorts(t *testing.T) {
+	t.Parallel()
+	for _, entry := range []string{"", "127.0.0.1", "::1", ":80", "host:", "host:0", "host:65536", "http://host:80"} {
+		proxy, err := egress.Start(t.Context(), egress.Settings{Allowed: []string{entry}})
+		if err == nil {
+			_ = proxy.Close()
+			t.Errorf("%q is taken for a host and port", entry)
+		}
+	}
+}
