@@ -30,8 +30,8 @@ const (
 	endTimeout = 10 * time.Second
 
 	// exitTimeout is how long a broken control pipe waits for the exit status
-	// that explains it.
-	exitTimeout = time.Second
+	// that explains it, which a busy machine delivers seconds later.
+	exitTimeout = 5 * time.Second
 )
 
 // Options say how to start a browser.
@@ -47,6 +47,20 @@ type Options struct {
 	// LoopbackPeers lets WebRTC connect over the loopback interface. It is for
 	// meeting replicas on this machine only.
 	LoopbackPeers bool
+	// Proxy is the host and port through which all of the browser's TCP
+	// connections go, with loopback no exception, as package egress runs it.
+	// Without one the browser reaches whatever this machine reaches.
+	Proxy string
+	// MediaThroughProxy keeps WebRTC from UDP, which passes no proxy: media then
+	// comes over TCP, where a platform offers that, and is the worse for it on
+	// a bad line. It is for networks in which a bot must reach nothing by UDP.
+	MediaThroughProxy bool
+	// NoSandbox runs Chromium without its own sandbox, for a system that
+	// allows none. As root there is none anyway.
+	NoSandbox bool
+	// SeedProfile is an operator's own user data folder of Chromium, with a
+	// visitor signed in. What that takes is copied into the fresh profile.
+	SeedProfile string
 	// CaptureTitle is the tab title for which Chromium answers a tab capture
 	// request by itself. An unguessable one is made when it is empty.
 	CaptureTitle string
@@ -55,6 +69,7 @@ type Options struct {
 	Log *slog.Logger
 
 	temporaryDir string // the browser's own folder for temporary files
+	asRoot       bool   // this process is root
 }
 
 // withDefaults fills in what was left out.
@@ -75,6 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.asRoot = asRoot()
 	return o, nil
 }
 
@@ -112,8 +128,15 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 	if options.ProfileDir, options.temporaryDir, err = makeProfile(options.ProfileDir); err != nil {
 		return nil, err
 	}
+	if options.SeedProfile != "" {
+		if err := seed(options.SeedProfile, options.ProfileDir); err != nil {
+			return nil, errors.Join(err, wipeProfile(options.ProfileDir))
+		}
+	}
+	warnUnsandboxed(options)
 	browser, err := start(ctx, options)
 	if err != nil {
+		err = explainLaunch(err)
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", options.Executable, err), wipeProfile(options.ProfileDir))
 	}
 	return browser, nil
@@ -145,6 +168,9 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	}
 
 	targets, err := chromedp.Targets(root)
+	if err == nil {
+		err = isolate(life, chromedp.FromContext(root).Browser, options)
+	}
 	if !stopBounding() {
 		return abandon(context.Cause(life))
 	}
@@ -202,6 +228,7 @@ func (b *Browser) supervise(life, root context.Context, pipeBroken <-chan struct
 			close(exited)
 		}
 	})
+	waiter.Go(func() { b.closeWindows(waiting) })
 	defer func() {
 		stopWaiting()
 		waiter.Wait()

@@ -12,9 +12,8 @@ import (
 const silenceFile = "silence.wav"
 
 // allocatorOptions turns the options into Chromium's command line and
-// environment. chromedp itself adds --remote-debugging-pipe, and --no-sandbox
-// when the process runs as root, where Chromium has no sandbox. --mute-audio is
-// left out because it silences captured tabs too.
+// environment. chromedp itself adds --remote-debugging-pipe. --mute-audio is left
+// out because it silences captured tabs too.
 func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 	allocator := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(options.Executable),
@@ -53,6 +52,7 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 	if options.LoopbackPeers {
 		allocator = append(allocator, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	}
+	allocator = append(allocator, isolationFlags(options)...)
 	return append(allocator, environment(options)...)
 }
 
@@ -66,10 +66,12 @@ func environment(options Options) []chromedp.ExecAllocatorOption {
 		"LANG=en_US.UTF-8",
 		"LANGUAGE=en_US",
 	}
-	passedOn := []string{
-		"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE",
-		"http_proxy", "https_proxy", "all_proxy", "no_proxy",
-		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+	passedOn := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
+	if options.Proxy == "" {
+		passedOn = append(passedOn,
+			"http_proxy", "https_proxy", "all_proxy", "no_proxy",
+			"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+		)
 	}
 	for _, name := range passedOn {
 		if value, set := os.LookupEnv(name); set {

@@ -35,6 +35,7 @@ type Page struct {
 	closed    chan struct{}
 	closeOnce sync.Once
 	dialogs   chan struct{}
+	guard     guard
 	attendant sync.WaitGroup
 }
 
@@ -55,6 +56,7 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 		crashed: make(chan struct{}),
 		closed:  make(chan struct{}),
 		dialogs: make(chan struct{}, 1),
+		guard:   guard{refused: make(chan struct{})},
 	}
 	if err := p.attach(ctx, tab); err != nil {
 		release()
@@ -197,9 +199,13 @@ func (p *Page) call(ctx context.Context, exchange func(context.Context) error) e
 
 // Navigate loads the address and returns when the new document is parsed,
 // whatever redirects led to it. It does not wait for pictures and the like. A
-// page that cannot be loaded gives a *NavigationError; an HTTP error status is
-// a loaded page.
+// page that cannot be loaded gives a *NavigationError, one that the guard does
+// not allow a *RefusedNavigationError; an HTTP error status is a loaded page.
 func (p *Page) Navigate(ctx context.Context, address string) error {
+	if err := p.guard.check(address); err != nil {
+		return err
+	}
+	refusedBefore := p.guard.refusal()
 	return p.call(ctx, func(ctx context.Context) error {
 		before, err := cdp.Call(ctx, p.session, page.GetFrameTree, cdp.Empty{})
 		if err != nil {
@@ -214,6 +220,9 @@ func (p *Page) Navigate(ctx context.Context, address string) error {
 		onlyFragment := err == nil && result.LoaderID == ""
 		if err != nil || result.ErrorText != "" || onlyFragment {
 			abandonEvents(lifecycle, stopListening)
+			if refused := p.guard.refusal(); refused != refusedBefore {
+				return refused
+			}
 			if result.ErrorText != "" {
 				return &NavigationError{Reason: result.ErrorText}
 			}

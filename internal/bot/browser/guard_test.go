@@ -1,0 +1,127 @@
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"standin/internal/bot/browser"
+)
+
+// elsewhere is a site that a meeting page may load from, and may not go to.
+type elsewhere struct {
+	*httptest.Server
+	documents atomic.Int64 // opened as pages
+	frames    atomic.Int64
+}
+
+func serveElsewhere(t *testing.T) *elsewhere {
+	t.Helper()
+	e := &elsewhere{}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/frame":
+			e.frames.Add(1)
+		case "/favicon.ico":
+		default:
+			e.documents.Add(1)
+		}
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func TestPageGoesOnlyWhereItIsAllowed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
+	defer cancel()
+	meeting, other := meetingPage(t), serveElsewhere(t)
+	b := launchWith(t, ctx, browser.Options{})
+	p, err := b.NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	err = p.GuardNavigation(ctx, func(address string) bool { return strings.HasPrefix(address, meeting.URL+"/") })
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	forbiddenPlaces := []string{
+		other.URL + "/direct", meeting.URL + "/redirect?to=" + url.QueryEscape(other.URL+"/redirected?pwd=secret"),
+		"file:///etc/passwd", "chrome://version", "view-source:" + meeting.URL,
+	}
+	for _, address := range forbiddenPlaces {
+		var refused *browser.RefusedNavigationError
+		if err := p.Navigate(ctx, address); !errors.As(err, &refused) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Navigate(%s) = %v, want a RefusedNavigationError without secrets", address, err)
+		}
+	}
+	select {
+	case <-p.Refused():
+	default:
+		t.Error("nobody is told of the refusals")
+	}
+	if err := p.Navigate(ctx, meeting.URL+"/"); err != nil {
+		t.Fatalf("the meeting itself does not open: %v", err)
+	}
+	if err := p.Navigate(ctx, meeting.URL+"/redirect?to=/home"); err != nil {
+		t.Errorf("a redirect within the meeting does not work: %v", err)
+	}
+	if err := p.Eval(ctx, "stayed = true; undefined", nil); err != nil {
+		t.Fatal(err)
+	}
+
+	frame := fmt.Sprintf(`new Promise(resolve => {
+		document.body.appendChild(Object.assign(document.createElement("iframe"), {src: %q, onload: resolve}));
+	}).then(() => undefined)`, strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+"/frame")
+	if err := p.Eval(ctx, frame, nil); err != nil || other.frames.Load() != 1 {
+		t.Errorf("%d frames were loaded, %v; want the one of the other site", other.frames.Load(), err)
+	}
+	ways := map[string]string{
+		"script":      `location = %q`,
+		"replacement": `location.replace(%q)`,
+		"link":        `document.body.appendChild(Object.assign(document.createElement("a"), {href: %q})).click()`,
+		"form":        `document.body.appendChild(Object.assign(document.createElement("form"), {action: %q, method: "post"})).submit()`,
+		"redirect":    `location = "/redirect?to=" + encodeURIComponent(%q)`,
+		"refresh":     `document.head.appendChild(Object.assign(document.createElement("meta"), {httpEquiv: "refresh", content: "0; url=" + %q}))`,
+		"frame":       `document.body.appendChild(document.createElement("iframe")).contentWindow.eval("top.location = " + JSON.stringify(%q))`,
+	}
+	for way, script := range ways {
+		t.Run(way, func(t *testing.T) {
+			before := p.LastRefusal()
+			address := strings.Replace(other.URL, "127.0.0.1", "localhost", 1) + "/" + way
+			if err := p.EvalWithGesture(ctx, fmt.Sprintf(script, address)+"; undefined", nil); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, ctx, "the navigation is refused", func() bool { return p.LastRefusal() != before })
+			_, port, _ := net.SplitHostPort(other.Listener.Addr().String())
+			if refused := p.LastRefusal(); refused.Host != "localhost:"+port || refused.Scheme != "http" {
+				t.Errorf("what was refused is %v", refused)
+			}
+			var stayed bool
+			if err := p.Eval(ctx, "window.stayed === true", &stayed); err != nil || !stayed {
+				t.Errorf("the page did not stay where it was: %v, %v", stayed, err)
+			}
+		})
+	}
+	if opened := other.documents.Load(); opened > 0 {
+		t.Errorf("the other site was asked for %d documents", opened)
+	}
+	// Its own ways are open to the page as before.
+	if err := p.Eval(ctx, "location = '/next'; undefined", nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, ctx, "the page goes on by itself", func() bool {
+		address, err := p.URL(ctx)
+		return err == nil && address == meeting.URL+"/next"
+	})
+}

@@ -1,0 +1,159 @@
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/bot/browser"
+)
+
+// operatorsProfile is a user data folder in which an operator has signed in,
+// with a browser that was closed in order.
+func operatorsProfile(t *testing.T, ctx context.Context, address string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "operators")
+	arguments := []string{"--headless=new", "--password-store=basic", "--user-data-dir=" + folder, "--no-first-run", "--dump-dom", address}
+	if os.Geteuid() == 0 {
+		arguments = append(arguments, "--no-sandbox")
+	}
+	command := exec.CommandContext(ctx, executable(t), arguments...)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	if said, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("the operator's own browser: %v\n%s", err, said)
+	}
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestSeededProfileIsSignedIn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
+	defer cancel()
+	wall := signInWall(t)
+	seed := operatorsProfile(t, ctx, wall.URL+"/sign-in")
+	profile := filepath.Join(t.TempDir(), "profile")
+	before := listing(t, seed)
+	b := launchWith(t, ctx, browser.Options{SeedProfile: seed, ProfileDir: profile})
+	if title := titleAt(t, ctx, b, wall.URL); title != "Welcome" {
+		t.Errorf("with the operator's profile the page is called %q", title)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+	if after := listing(t, seed); after != before {
+		t.Errorf("the operator's own profile changed from\n%s\nto\n%s", before, after)
+	}
+}
+
+// listing lists a folder with sizes and times.
+func listing(t *testing.T, folder string) string {
+	t.Helper()
+	var list strings.Builder
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			list.WriteString(path + " " + info.Mode().String() + " " + info.ModTime().String() + "\n")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.String()
+}
+
+func TestUnusableSeedsAreRefused(t *testing.T) {
+	t.Parallel()
+	cookies := filepath.Join("Default", "Cookies")
+	tests := map[string]struct {
+		make func(seed string) error
+		want string
+	}{
+		"nothing there":  {func(seed string) error { return os.Remove(seed) }, "no such file"},
+		"empty":          {func(string) error { return nil }, "--password-store=basic"},
+		"a file":         {func(seed string) error { return errors.Join(os.Remove(seed), os.WriteFile(seed, nil, 0o600)) }, "no folder"},
+		"open to others": {func(seed string) error { return os.Chmod(seed, 0o750) }, "chmod 700"},
+		"in use": {func(seed string) error {
+			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.WriteFile(filepath.Join(seed, cookies), nil, 0o600),
+				os.Symlink("host-123", filepath.Join(seed, "SingletonLock")))
+		}, "close that browser"},
+		"a link for a file": {func(seed string) error {
+			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.Symlink("/etc/passwd", filepath.Join(seed, cookies)))
+		}, "Cookies in it is a link"},
+		"a link for a folder": {func(seed string) error {
+			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.Symlink("/etc", filepath.Join(seed, "Default", "IndexedDB")))
+		}, "IndexedDB in it is a link"},
+		"too large": {func(seed string) error {
+			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.WriteFile(filepath.Join(seed, cookies), nil, 0o600),
+				os.Truncate(filepath.Join(seed, cookies), 513<<20))
+		}, "larger than 512 MiB"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seed, profile := filepath.Join(t.TempDir(), "seed"), filepath.Join(t.TempDir(), "profile")
+			if err := errors.Join(os.Mkdir(seed, 0o700), test.make(seed)); err != nil {
+				t.Fatal(err)
+			}
+			b, err := browser.Launch(t.Context(), browser.Options{Executable: executable(t), ProfileDir: profile, SeedProfile: seed})
+			if err == nil {
+				_ = b.Close()
+				t.Fatal("Launch took it")
+			}
+			if !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), seed) {
+				t.Errorf("Launch = %v, want it to name the folder and %q", err, test.want)
+			}
+			if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the fresh profile is still there: %v", err)
+			}
+		})
+	}
+}
+
+// What an operator has beside cookies and the pages' own storage stays there.
+func TestOnlyWhatSignsInIsCopied(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	seed, profile := t.TempDir(), filepath.Join(t.TempDir(), "profile")
+	content := map[string]bool{ // whether it is copied
+		"Default/IndexedDB/https_teams.test_0.indexeddb.leveldb/CURRENT": true,
+		"Default/IndexedDB/https_teams.test_0.indexeddb.leveldb/LOCK":    false,
+		"Default/Login Data":                   false,
+		"Default/Extensions/abc/manifest.json": false,
+		"Default/Cache/marker":                 false,
+		"First Run Marker":                     false,
+	}
+	for name := range content {
+		path := filepath.Join(seed, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("operator's"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(seed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	launchWith(t, ctx, browser.Options{SeedProfile: seed, ProfileDir: profile})
+	for name, wanted := range content {
+		got, err := os.ReadFile(filepath.Join(profile, filepath.FromSlash(name)))
+		if copied := err == nil && string(got) == "operator's"; copied != wanted {
+			t.Errorf("%s: copied is %v, want %v", name, copied, wanted)
+		}
+		if info, err := os.Stat(filepath.Join(profile, filepath.FromSlash(name))); wanted && (err != nil || info.Mode().Perm() != 0o600) {
+			t.Errorf("%s: the copy is not closed to others: %v, %v", name, info, err)
+		}
+	}
+}
