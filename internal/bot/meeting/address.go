@@ -1,7 +1,9 @@
 package meeting
 
 import (
+	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -24,8 +26,11 @@ type AddressError struct {
 // Error tells what is wrong.
 func (e *AddressError) Error() string { return "not a meeting address: " + e.Reason }
 
-// unwrap returns the one address that a text holds, taken out of Google's
-// redirector and out of repeated percent-encoding.
+// errTwoAddresses refuses to choose between meetings.
+func errTwoAddresses() error { return &AddressError{Reason: "it holds more than one address"} }
+
+// unwrap returns the one address that a text holds, taken out of redirectors
+// and of repeated percent-encoding.
 func unwrap(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "<"), ">"))
@@ -37,15 +42,13 @@ func unwrap(text string) (*url.URL, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !isGoogleRedirector(address) {
+		parameters := redirectorParameters(address)
+		if len(parameters) == 0 {
 			return address, nil
 		}
-		text = address.Query().Get("q")
+		text = first(address.Query(), parameters...)
 		if text == "" {
-			text = address.Query().Get("url")
-		}
-		if text == "" {
-			return nil, &AddressError{Reason: "the Google redirector in it names no target"}
+			return nil, &AddressError{Reason: "the redirector in it names no target"}
 		}
 	}
 	return nil, &AddressError{Reason: "it is wrapped in too many redirectors"}
@@ -65,7 +68,7 @@ func parse(text string) (*url.URL, error) {
 		text = decoded
 	}
 	if strings.ContainsAny(text, " \t\r\n<>\"") {
-		return nil, &AddressError{Reason: "it holds more than one address"}
+		return nil, errTwoAddresses()
 	}
 	address, err := url.Parse(text)
 	if err != nil {
@@ -74,10 +77,20 @@ func parse(text string) (*url.URL, error) {
 	if !hasWebScheme(text) || address.Hostname() == "" {
 		return nil, &AddressError{Reason: "it is not an http or https address with a host"}
 	}
-	if path := strings.ToLower(address.Path); strings.Contains(path, "http://") || strings.Contains(path, "https://") {
-		return nil, &AddressError{Reason: "it holds more than one address"}
+	if !plainHost(address.Hostname()) {
+		return nil, &AddressError{Reason: "its host is not written in plain letters"}
+	}
+	if holdsAddress(address.Path) {
+		return nil, errTwoAddresses()
 	}
 	return address, nil
+}
+
+// plainHost reports whether a host is written so that everybody reads it alike:
+// in ASCII, without percent-encoding.
+func plainHost(host string) bool {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+	return net.ParseIP(host) != nil || strings.Trim(host, plain) == "" && strings.Trim(host, ".") != ""
 }
 
 // hasWebScheme reports whether a text begins as a web address does.
@@ -86,9 +99,61 @@ func hasWebScheme(text string) bool {
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// isGoogleRedirector recognises google.com/url, which Google's calendar and
-// mail put around links.
-func isGoogleRedirector(address *url.URL) bool {
-	host := strings.TrimPrefix(strings.ToLower(address.Hostname()), "www.")
-	return host == "google.com" && address.Path == "/url"
+// holdsAddress reports whether a web address begins anywhere in a text.
+func holdsAddress(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "http://") || strings.Contains(text, "https://")
+}
+
+// redirectorParameters recognises what calendars and mail programs put around
+// links, and returns the parameters that may hold the target: google.com/url,
+// and the scanners of Outlook and of Teams itself.
+func redirectorParameters(address *url.URL) []string {
+	host := hostOf(address)
+	switch {
+	case strings.TrimPrefix(host, "www.") == "google.com" && address.Path == "/url":
+		return []string{"q", "url"}
+	case below(host, "safelinks.protection.outlook.com"), below(host, "safelinks.protection.office365.us"),
+		host == "statics.teams.cdn.office.net" && strings.Contains(strings.ToLower(address.Path), "safelinks"):
+		return []string{"url"}
+	}
+	return nil
+}
+
+// hostOf is the host of an address as browsers know it, without its port.
+func hostOf(address *url.URL) string {
+	return strings.TrimSuffix(strings.ToLower(address.Hostname()), ".")
+}
+
+// below reports whether host is one of the domains or stands below it.
+func below(host string, domains ...string) bool {
+	return slices.ContainsFunc(domains, func(domain string) bool {
+		return host == domain || strings.HasSuffix(host, "."+domain)
+	})
+}
+
+// first returns the first value that one of the parameters has.
+func first(query url.Values, parameters ...string) string {
+	for _, parameter := range parameters {
+		for _, value := range query[parameter] {
+			if value != "" {
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+// finish writes an address out, without the credentials that would stand
+// before its host.
+func finish(address *url.URL, passcode string) (Address, error) {
+	address.User = nil
+	text := address.String()
+	switch {
+	case len(text) > maxAddressLength:
+		return Address{}, &AddressError{Reason: "it is too long"}
+	case holdsAddress(passcode):
+		return Address{}, errTwoAddresses()
+	}
+	return Address{URL: text, Passcode: passcode}, nil
 }

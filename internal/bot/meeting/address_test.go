@@ -2,26 +2,11 @@ package meeting
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 	"testing"
 
 	"standin/internal/job"
 )
-
-// meetAdapter returns the Meet adapter with the profile that is shipped.
-func meetAdapter(t testing.TB) *meet {
-	t.Helper()
-	profiles, err := Embedded()
-	if err != nil {
-		t.Fatalf("the embedded profiles are not valid: %v", err)
-	}
-	adapter, err := newMeet(profiles[job.Meet])
-	if err != nil {
-		t.Fatalf("the embedded Meet profile does not fit the adapter: %v", err)
-	}
-	return adapter
-}
 
 func TestMeetAddress(t *testing.T) {
 	t.Parallel()
@@ -48,7 +33,7 @@ func TestMeetAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := meetAdapter(t).Address(c.given)
+			got, err := siteOf(t, job.Meet).Address(c.given)
 			if err != nil || got.URL != c.want {
 				t.Errorf("Address(%q) = %q, %v; want %q", c.given, got, err, c.want)
 			}
@@ -80,7 +65,7 @@ func TestMeetAddressRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := meetAdapter(t).Address(given)
+			got, err := siteOf(t, job.Meet).Address(given)
 			var refused *AddressError
 			if !errors.As(err, &refused) {
 				t.Fatalf("Address(%q) = %q, %v; want an AddressError", given, got, err)
@@ -90,29 +75,4 @@ func TestMeetAddressRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzMeetAddress(f *testing.F) {
-	for _, seed := range []string{
-		"https://meet.google.com/abc-defg-hij>", "https://www.google.com/url?q=https%253A%252F%252Fmeet.google.com%252Fabc-defg-hij",
-		"https://meet.google.com/a https://zoom.us/j/1", "http://[::1]:80/x", "%", "https://a/%2525", "<>",
-	} {
-		f.Add(seed)
-	}
-	adapter := meetAdapter(f)
-	f.Fuzz(func(t *testing.T, given string) {
-		got, err := adapter.Address(given)
-		if err != nil {
-			var refused *AddressError
-			if !errors.As(err, &refused) {
-				t.Fatalf("Address(%q): %v is no AddressError", given, err)
-			}
-			return
-		}
-		address, err := url.Parse(got.URL)
-		if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" ||
-			address.User != nil || address.Query().Get("hl") != "en" {
-			t.Errorf("Address(%q) = %q, which is no English web address", given, got)
-		}
-	})
 }

@@ -11,14 +11,21 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/job"
 )
 
 // browserTestTime bounds everything one test asks of the browser.
-const browserTestTime = 90 * time.Second
+const browserTestTime = 5 * time.Minute
 
 // launchBrowser starts a browser that is closed with the test. Without one a
 // test fails in CI and is skipped elsewhere.
 func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
+	t.Helper()
+	return launchBrowserFor(t, browserTestTime)
+}
+
+// launchBrowserFor is launchBrowser for a test that takes its time.
+func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *browser.Browser) {
 	t.Helper()
 	executable, err := browser.Find("")
 	if err != nil {
@@ -27,7 +34,7 @@ func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 		}
 		t.Skipf("this test needs a browser: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	t.Cleanup(cancel)
 	running, err := browser.Launch(ctx, browser.Options{
 		Executable:    executable,
@@ -45,8 +52,30 @@ func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	return ctx, running
 }
 
+// siteOf returns a platform's adapter with the profile that is shipped.
+func siteOf(t testing.TB, platform job.Platform) *site {
+	t.Helper()
+	profiles, err := Embedded()
+	if err != nil {
+		t.Fatalf("the embedded profiles are not valid: %v", err)
+	}
+	adapter, err := New(platform, profiles)
+	if err != nil {
+		t.Fatalf("the embedded profile of %s does not fit the adapter: %v", platform, err)
+	}
+	return adapter.(*site)
+}
+
 // openDocument opens a page on a document of the test's own.
 func openDocument(t testing.TB, ctx context.Context, running *browser.Browser, document string) *browser.Page {
+	t.Helper()
+	page := openPage(t, ctx, running)
+	showDocument(t, ctx, page, document)
+	return page
+}
+
+// showDocument loads a document of the test's own, with all its frames.
+func showDocument(t testing.TB, ctx context.Context, page *browser.Page, document string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -55,11 +84,13 @@ func openDocument(t testing.TB, ctx context.Context, running *browser.Browser, d
 		}
 	}))
 	t.Cleanup(server.Close)
-	page := openPage(t, ctx, running)
 	if err := page.Navigate(ctx, server.URL+"/"); err != nil {
 		t.Fatalf("navigating: %v", err)
 	}
-	return page
+	complete := `new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", done))`
+	if err := page.Eval(ctx, complete, nil); err != nil {
+		t.Fatalf("waiting for the document: %v", err)
+	}
 }
 
 // openPage opens a blank page that is closed with the test.
@@ -70,6 +101,9 @@ func openPage(t testing.TB, ctx context.Context, running *browser.Browser) *brow
 		t.Fatalf("opening a page: %v", err)
 	}
 	t.Cleanup(page.Close)
+	if err := page.EveryDocument(ctx, StayScript()); err != nil {
+		t.Fatalf("keeping the page in the browser: %v", err)
+	}
 	return page
 }
 
@@ -77,7 +111,7 @@ func openPage(t testing.TB, ctx context.Context, running *browser.Browser) *brow
 // wanted.
 func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what string, wanted func(Observation) bool) Observation {
 	t.Helper()
-	again := time.NewTicker(50 * time.Millisecond)
+	again := time.NewTicker(150 * time.Millisecond)
 	defer again.Stop()
 	for {
 		observation, err := adapter.Observe(ctx, page)

@@ -1,19 +1,23 @@
 // Package meeting gets a bot into a platform's meeting page and says what the
-// page shows: one Adapter for each platform, built on a profile file that holds
-// every selector and text, so that a page that changed is mended without a
-// rebuild.
+// page shows. One machine serves all platforms: what differs between them
+// stands in a profile file for each, with every selector and text, so that a
+// page that changed is mended without a rebuild, and in a few lines of code
+// about its addresses.
 //
 // Looking and deciding are apart. One script, run in the page, reports in one
 // go what is visible; pure functions then tell which screen that is and what to
 // do next. A screen is reported only when it was positively seen.
 //
 // The package knows nothing of jobs' lives, of recording or of the service. It
-// drives a page through the methods of Page, and keeps no state between calls.
+// drives a page through the methods of Page, and keeps nothing between calls
+// but the name under which the bot joined, to know its own picture by.
 package meeting
 
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"standin/internal/job"
 )
@@ -36,19 +40,20 @@ type Page interface {
 	MoveMouse(ctx context.Context, x, y float64) error
 }
 
-// Adapter knows one platform's meeting page.
+// Adapter knows one platform's meeting page, for one visit at a time.
 type Adapter interface {
 	// Address returns what to open for a meeting address: unwrapped, in
 	// English, without what mail programs put around it. The error is an
 	// *AddressError.
 	Address(meetingURL string) (Address, error)
 
-	// Join goes from the opened page until joining was asked for: it answers
-	// cookie and device dialogs, gives the name (cut to what the platform
-	// takes), turns microphone and camera off, and presses the join button. It
-	// returns nil at once when the page shows the lobby or the meeting
-	// already. When the page shows that there is no way in, or when ctx ends,
-	// the error is a *ScreenError.
+	// Join goes from the opened page until joining was asked for: it passes
+	// launchers, answers cookie and device dialogs, gives the name (cut to what
+	// the platform takes) and the passcode, turns microphone and camera off, and
+	// presses the join button. It returns nil at once when the page shows the
+	// lobby or the meeting already. When the page shows that there is no way in,
+	// asks for a passcode that is not known, or when ctx ends, the error is a
+	// *ScreenError.
 	Join(ctx context.Context, page Page, visitor Visitor) error
 
 	// Observe reports what the page shows now. An error is no evidence about
@@ -70,7 +75,8 @@ type Adapter interface {
 	// platform's limit goes out in parts.
 	SendChat(ctx context.Context, page Page, text string) error
 
-	// Pin gives a participant the large picture.
+	// Pin gives a participant the large picture. The error is an *AbsentError
+	// when the page does not show the participant.
 	Pin(ctx context.Context, page Page, participant Participant) error
 
 	// AskPermission asks the host for permission to record: by the page's own
@@ -133,7 +139,7 @@ type Observation struct {
 
 	Permission Permission    // as far as the page shows it
 	Recorded   bool          // the platform itself says that the meeting is being recorded
-	Chat       []ChatMessage // those in sight, oldest first
+	Chat       []ChatMessage // while the chat is open, oldest first
 
 	Notices []string // elements of the profile that Tidy would act on
 	Dialog  string   // text of an open dialog, shortened
@@ -175,18 +181,41 @@ type UnsupportedError struct {
 
 // Error tells which platform, and which can be joined.
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("this version of Standin has no adapter for platform %q; it can join %q", e.Platform, job.Meet)
+	var names []string
+	for _, known := range platforms() {
+		names = append(names, fmt.Sprintf("%q", known.name))
+	}
+	return fmt.Sprintf("this version of Standin has no adapter for platform %q; it can join %s", e.Platform, strings.Join(names, ", "))
 }
 
 // New returns the adapter of a platform. The error is an *UnsupportedError when
 // there is none.
-func New(platform job.Platform, profiles Profiles) (Adapter, error) {
-	if platform != job.Meet {
-		return nil, &UnsupportedError{Platform: platform}
+func New(wanted job.Platform, profiles Profiles) (Adapter, error) {
+	known := func(one platform) bool { return one.name == wanted }
+	if !slices.ContainsFunc(platforms(), known) {
+		return nil, &UnsupportedError{Platform: wanted}
 	}
-	profile, ok := profiles[platform]
+	profile, ok := profiles[wanted]
 	if !ok {
-		return nil, fmt.Errorf("no profile for platform %q is loaded", platform)
+		return nil, fmt.Errorf("no profile for platform %q is loaded", wanted)
 	}
-	return newMeet(profile)
+	return NewForProfile(profile, "")
+}
+
+// NewForProfile returns the adapter of the platform that the profile is for,
+// for a page in which the bot is, or will be, under a name, whether Join gets it
+// there or another program does.
+func NewForProfile(profile *Profile, name string) (Adapter, error) {
+	for _, known := range platforms() {
+		if known.name != profile.Platform {
+			continue
+		}
+		made, err := newSite(known, profile)
+		if err != nil {
+			return nil, err
+		}
+		made.ownName = cut(plain(name), profile.Limits.Name)
+		return made, nil
+	}
+	return nil, &UnsupportedError{Platform: profile.Platform}
 }

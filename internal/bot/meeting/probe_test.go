@@ -1,13 +1,14 @@
 package meeting
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"standin/internal/bot/browser"
+	"standin/internal/job"
 )
 
 // Parts of Meet pages.
@@ -19,12 +20,11 @@ const (
 	adaTile = `<div data-participant-id="ada"><span class=notranslate>Ada Quill</span><button aria-label="Pin Ada Quill to your main screen">pin</button></div>`
 )
 
-// TestProbe shows pages to the probe in a real browser: what each page is, and
+// testProbe shows pages to the probe in a real browser: what each page is, and
 // that what only looks or sounds like it is something else.
-func TestProbe(t *testing.T) {
-	t.Parallel()
-	ctx, running := launchBrowser(t)
-	adapter := meetAdapter(t)
+func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
+	adapter := siteOf(t, job.Meet)
+	page := openPage(t, ctx, running)
 	for _, c := range []struct {
 		name, document string
 		want           Screen
@@ -89,7 +89,7 @@ func TestProbe(t *testing.T) {
 			document: `<div style="visibility:hidden"><iframe title=reCAPTCHA src="/recaptcha/anchor" width=304 height=78></iframe></div>`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			page := openDocument(t, ctx, running, c.document)
+			showDocument(t, ctx, page, c.document)
 			observation, err := adapter.Observe(ctx, page)
 			if err != nil {
 				t.Fatal(err)
@@ -112,34 +112,10 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestProbeNamesABadSelector holds that a mistake that only a browser can find
-// is told with the selector.
-func TestProbeNamesABadSelector(t *testing.T) {
-	t.Parallel()
-	ctx, running := launchBrowser(t)
-	profile, err := parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
-	if err == nil {
-		t.Fatalf("the profile is valid: %+v", profile)
-	}
-	profile, err = parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	probe, err := newProbe(profile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = probe.look(ctx, openDocument(t, ctx, running, ""))
-	var script *browser.ScriptError
-	if !errors.As(err, &script) || !strings.Contains(err.Error(), "button:no-such") {
-		t.Errorf("error = %v; want a ScriptError that names the selector", err)
-	}
-}
-
 // BenchmarkProbe looks at a meeting of fifty people with a long open chat.
 func BenchmarkProbe(b *testing.B) {
 	ctx, running := launchBrowser(b)
-	adapter := meetAdapter(b)
+	adapter := siteOf(b, job.Meet)
 	var document strings.Builder
 	document.WriteString("<main>" + ownTile + callBar)
 	for i := range 49 {

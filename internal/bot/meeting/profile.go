@@ -30,7 +30,15 @@ type Profile struct {
 	Regions  map[string][]string `yaml:"regions"`
 	Elements map[string]Element  `yaml:"elements"`
 	Screens  map[Screen][]Sign   `yaml:"screens"`
-	Roster   Roster              `yaml:"roster"`
+
+	// In the meeting: nobody else is there; the platform says that it records;
+	// the host's answer to the platform's own request for permission.
+	Alone      []Sign                `yaml:"alone"`
+	Recorded   []Sign                `yaml:"recorded"`
+	Permission map[Permission][]Sign `yaml:"permission"`
+
+	Roster Roster `yaml:"roster"`
+	Chat   Chat   `yaml:"chat"`
 
 	source string // the file, for errors
 }
@@ -73,6 +81,7 @@ type TextCondition struct {
 // Sign is one way to recognise a screen. All that it names must hold.
 type Sign struct {
 	Hosts    []string        `yaml:"hosts"`    // the page's host is one of them
+	Titles   []string        `yaml:"titles"`   // the page's title is one of them
 	Text     []TextCondition `yaml:"text"`     // each is seen
 	Elements []string        `yaml:"elements"` // at least AtLeast are visible
 	AtLeast  int             `yaml:"atLeast"`  // 1 when left out
@@ -89,6 +98,22 @@ type Roster struct {
 	OwnNames []string    `yaml:"ownNames" json:"-"`
 	Speaking []Candidate `yaml:"speaking" json:"speaking"`
 	Count    []Reading   `yaml:"count" json:"count"` // of everyone, the bot included
+
+	// In a tile or row: what pins its participant, shows that this is done, or
+	// opens the menu in which pinItem is found.
+	Pin    []Candidate `yaml:"pin" json:"pin"`
+	Pinned []Candidate `yaml:"pinned" json:"pinned"`
+	Menu   []Candidate `yaml:"menu" json:"menu"`
+}
+
+// Chat says how to read the chat while it is open.
+type Chat struct {
+	Messages []string    `yaml:"messages" json:"messages"` // CSS; one element for each message
+	ID       []string    `yaml:"id" json:"id"`             // attributes that hold a message's id
+	Author   []Reading   `yaml:"author" json:"author"`     // in the message, or before it
+	Text     []Reading   `yaml:"text" json:"text"`         // all of the message but its author, where none is found
+	Own      []Candidate `yaml:"own" json:"own"`           // marks the bot's own messages
+	OwnNames []string    `yaml:"ownNames" json:"-"`
 }
 
 // Reading is a text to read: an attribute of an element, or its own text.
@@ -116,10 +141,10 @@ func parseProfile(source string, data []byte) (*Profile, error) {
 	if err := decoder.Decode(new(Profile)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("profile %s: holds more than one document", source)
 	}
-	for screen, signs := range profile.Screens {
+	for place, signs := range profile.signs() {
 		for i := range signs {
 			for j := range signs[i].Text {
-				signs[i].Text[j].place = fmt.Sprintf("screens.%s[%d].text[%d]", screen, i, j)
+				signs[i].Text[j].place = fmt.Sprintf("%s[%d].text[%d]", place, i, j)
 			}
 		}
 	}
@@ -127,6 +152,18 @@ func parseProfile(source string, data []byte) (*Profile, error) {
 		return nil, fmt.Errorf("profile %s: %s", source, strings.Join(issues, "; "))
 	}
 	return profile, nil
+}
+
+// signs returns all signs, by their place in the profile.
+func (p *Profile) signs() map[string][]Sign {
+	all := map[string][]Sign{"alone": p.Alone, "recorded": p.Recorded}
+	for screen, signs := range p.Screens {
+		all[fmt.Sprintf("screens.%s", screen)] = signs
+	}
+	for answer, signs := range p.Permission {
+		all[fmt.Sprintf("permission.%s", answer)] = signs
+	}
+	return all
 }
 
 // key names the condition in a snapshot.
@@ -156,19 +193,23 @@ func (p *Profile) check() []string {
 	}
 	for name, candidates := range p.Elements {
 		c.expect(len(candidates) > 0, "elements."+name, "has no candidate")
-		for i, candidate := range candidates {
-			c.candidate(fmt.Sprintf("elements.%s[%d]", name, i), candidate)
-		}
+		c.candidates("elements."+name, candidates)
 	}
 	for screen, signs := range p.Screens {
 		place := fmt.Sprintf("screens.%s", screen)
 		c.expect(slices.Contains(Screens(), screen), place, "is no screen; screens are %v", Screens())
 		c.expect(len(signs) > 0, place, "has no sign")
+	}
+	for answer := range p.Permission {
+		c.expect(answer == Granted || answer == Refused, fmt.Sprintf("permission.%s", answer), "is no answer; answers are %s and %s", Granted, Refused)
+	}
+	for place, signs := range p.signs() {
 		for i, sign := range signs {
 			c.sign(fmt.Sprintf("%s[%d]", place, i), sign)
 		}
 	}
 	c.roster(p.Roster)
+	c.chat(p.Chat)
 	slices.Sort(c.issues)
 	return c.issues
 }
@@ -222,7 +263,7 @@ func (c *checker) text(place string, match TextMatch) {
 }
 
 func (c *checker) sign(place string, sign Sign) {
-	c.expect(len(sign.Hosts)+len(sign.Text)+len(sign.Elements) > 0, place, "names no host, text or element")
+	c.expect(len(sign.Hosts)+len(sign.Titles)+len(sign.Text)+len(sign.Elements) > 0, place, "names no host, title, text or element")
 	c.expect(sign.AtLeast >= 0 && sign.AtLeast <= len(sign.Elements), place,
 		"atLeast is %d of %d elements", sign.AtLeast, len(sign.Elements))
 	for i, condition := range sign.Text {
@@ -243,18 +284,36 @@ func (c *checker) sign(place string, sign Sign) {
 func (c *checker) roster(roster Roster) {
 	c.selectors("roster.tiles", roster.Tiles)
 	c.selectors("roster.rows", roster.Rows)
-	for list, readings := range map[string][]Reading{"name": roster.Name, "self": roster.Self, "count": roster.Count} {
-		for i, reading := range readings {
-			place := fmt.Sprintf("roster.%s[%d]", list, i)
-			c.selector(place+".css", reading.CSS)
-			pattern, err := regexp.Compile(reading.Pattern)
-			c.expect(err == nil, place+".pattern", "%q is no regular expression", reading.Pattern)
-			c.expect(reading.Pattern == "" || err != nil || pattern.NumSubexp() > 0, place+".pattern",
-				"%q has no group in parentheses", reading.Pattern)
-		}
+	c.readings("roster.name", roster.Name)
+	c.readings("roster.self", roster.Self)
+	c.readings("roster.count", roster.Count)
+	c.candidates("roster.speaking", roster.Speaking)
+	c.candidates("roster.pin", roster.Pin)
+	c.candidates("roster.pinned", roster.Pinned)
+	c.candidates("roster.menu", roster.Menu)
+}
+
+func (c *checker) chat(chat Chat) {
+	c.selectors("chat.messages", chat.Messages)
+	c.readings("chat.author", chat.Author)
+	c.readings("chat.text", chat.Text)
+	c.candidates("chat.own", chat.Own)
+}
+
+func (c *checker) candidates(place string, candidates []Candidate) {
+	for i, candidate := range candidates {
+		c.candidate(fmt.Sprintf("%s[%d]", place, i), candidate)
 	}
-	for i, candidate := range roster.Speaking {
-		c.candidate(fmt.Sprintf("roster.speaking[%d]", i), candidate)
+}
+
+func (c *checker) readings(list string, readings []Reading) {
+	for i, reading := range readings {
+		place := fmt.Sprintf("%s[%d]", list, i)
+		c.selector(place+".css", reading.CSS)
+		pattern, err := regexp.Compile(reading.Pattern)
+		c.expect(err == nil, place+".pattern", "%q is no regular expression", reading.Pattern)
+		c.expect(reading.Pattern == "" || err != nil || pattern.NumSubexp() > 0, place+".pattern",
+			"%q has no group in parentheses", reading.Pattern)
 	}
 }
 
@@ -269,21 +328,32 @@ func wholePage(selector string) bool {
 	return false
 }
 
-// require checks that a profile holds what an adapter works with, and nothing
-// that it does not know, which would be a slip of the pen.
-func (p *Profile) require(elements []string, screens []Screen) error {
+// essentialScreens are those without which a bot would not know what became of
+// its visit. A profile may leave the others out, where nothing is known of them.
+func essentialScreens() []Screen {
+	return []Screen{PreJoin, Lobby, InMeeting, Removed, Ended, Denied, NotFound, SignInWall}
+}
+
+// require checks that a profile holds what a site works with, and no element
+// that neither the site nor a sign uses, which would be a slip of the pen.
+func (p *Profile) require(needed, usable []string) error {
 	var issues []string
-	for _, name := range elements {
+	for _, name := range needed {
 		if _, ok := p.Elements[name]; !ok {
 			issues = append(issues, fmt.Sprintf("elements.%s: missing", name))
 		}
 	}
-	for name := range p.Elements {
-		if !slices.Contains(elements, name) {
-			issues = append(issues, fmt.Sprintf("elements.%s: the adapter of %s uses no such element", name, p.Platform))
+	for _, signs := range p.signs() {
+		for _, sign := range signs {
+			usable = slices.Concat(usable, sign.Elements, sign.Unless)
 		}
 	}
-	for _, screen := range screens {
+	for name := range p.Elements {
+		if !slices.Contains(usable, name) {
+			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a sign uses it", name, p.Platform))
+		}
+	}
+	for _, screen := range essentialScreens() {
 		if _, ok := p.Screens[screen]; !ok {
 			issues = append(issues, fmt.Sprintf("screens.%s: missing", screen))
 		}

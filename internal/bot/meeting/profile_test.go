@@ -37,7 +37,7 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 		"mistake within":      {"css: button", "css: button, within: {css: ''}", "elements.join[0].within.css"},
 		"whole page":          {"[h1]", "[h1, body]", `regions.headings[1]: "body" is the whole page`},
 		"unknown screen":      {"preJoin:", "prejoin:", "screens.prejoin: is no screen"},
-		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: names no host, text or element"},
+		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: names no host, title, text or element"},
 		"unknown element":     {"elements: [join]}", "elements: [jion]}", `screens.preJoin[0]: element "jion" is not defined`},
 		"unknown unless":      {"elements: [join]}", "elements: [join], unless: [x]}", `element "x" is not defined`},
 		"too many":            {"elements: [join]}", "elements: [join], atLeast: 2}", "screens.preJoin[0]: atLeast is 2 of 1"},
@@ -74,12 +74,12 @@ func TestProfileAllMistakesAtOnce(t *testing.T) {
 
 func TestProfileMustFitTheAdapter(t *testing.T) {
 	t.Parallel()
-	profile, err := parseProfile("mended.yaml", []byte(small))
+	profile, err := parseProfile("mended.yaml", []byte(strings.Replace(small, "{join: ", "{slip: [{css: a}], join: ", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = New(job.Meet, Profiles{job.Meet: profile})
-	for _, want := range []string{"profile mended.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "elements.join: the adapter of meet uses no such element"} {
+	for _, want := range []string{"profile mended.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "elements.slip: neither the adapter of meet nor a sign uses it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v; want %q in it", err, want)
 		}
@@ -127,14 +127,17 @@ func TestPlatformsWithoutAdapter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, platform := range []job.Platform{job.Teams, job.ZoomWeb, job.ZoomSDK} {
-		_, err := New(platform, profiles)
-		var unsupported *UnsupportedError
-		if !errors.As(err, &unsupported) || unsupported.Platform != platform || !strings.Contains(err.Error(), string(platform)) {
-			t.Errorf("New(%s): %v; want an UnsupportedError that names it", platform, err)
-		}
+	_, err = New(job.ZoomSDK, profiles)
+	var unsupported *UnsupportedError
+	if !errors.As(err, &unsupported) || unsupported.Platform != job.ZoomSDK || !strings.Contains(err.Error(), string(job.ZoomSDK)) {
+		t.Errorf("New(%s): %v; want an UnsupportedError that names it", job.ZoomSDK, err)
 	}
-	if _, err := New(job.Meet, profiles); err != nil {
-		t.Errorf("New(meet): %v", err)
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		if _, err := New(platform, profiles); err != nil {
+			t.Errorf("New(%s): %v", platform, err)
+		}
+		if _, err := NewForProfile(profiles[platform], "Standin"); err != nil {
+			t.Errorf("NewForProfile of %s: %v", platform, err)
+		}
 	}
 }

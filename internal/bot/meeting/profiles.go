@@ -42,7 +42,8 @@ func Load(folder string) (Profiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(replacing) == 0 {
+	if entries, err := os.ReadDir(folder); len(replacing) == 0 && (err != nil || !slices.ContainsFunc(entries, fs.DirEntry.IsDir)) {
+		// A folder below it may hold what others replace.
 		return nil, fmt.Errorf("the profiles folder %s holds no *.yaml file", folder)
 	}
 	for platform, profile := range replacing {

@@ -8,9 +8,9 @@ import (
 )
 
 // people tells who else is in the meeting a snapshot shows, and how many they
-// are (-1: it does not tell).
-func (p *Profile) people(snapshot Snapshot) (participants []Participant, others int) {
-	own := p.ownTiles(snapshot.Tiles)
+// are (-1: it does not tell). The bot's name is empty where it is not known.
+func (p *Profile) people(snapshot Snapshot, ownName string) (participants []Participant, others int) {
+	own := p.ownTiles(snapshot.Tiles, ownName)
 	ownIDs := make(map[string]bool)
 	for i, tile := range snapshot.Tiles {
 		if own[i] {
@@ -19,12 +19,9 @@ func (p *Profile) people(snapshot Snapshot) (participants []Participant, others 
 	}
 	places := make(map[string]int) // id → place in participants
 	add := func(person Person) {
-		participant := Participant{ID: person.ID, Name: p.name(person), Speaking: person.Speaking}
+		participant := Participant{ID: p.identity(person), Name: p.name(person), Speaking: person.Speaking}
 		if participant.ID == "" {
-			if participant.Name == "" {
-				return // nothing to know it by
-			}
-			participant.ID = "name:" + participant.Name
+			return // nothing to know it by
 		}
 		place, known := places[participant.ID]
 		if !known {
@@ -43,18 +40,37 @@ func (p *Profile) people(snapshot Snapshot) (participants []Participant, others 
 		}
 	}
 	for _, row := range snapshot.Rows {
-		if !p.ownRow(row, ownIDs) && !shown(participants, row, p.name(row)) {
+		if !p.ownRow(row, ownIDs, ownName) && !shown(participants, row, p.name(row)) {
 			add(row)
 		}
 	}
-	return participants, p.others(snapshot, len(ownIDs), len(participants))
+	others = p.others(snapshot, len(ownIDs), len(participants))
+	if len(participants) == 0 && slices.ContainsFunc(p.Alone, func(sign Sign) bool { _, shown := sign.shown(snapshot); return shown }) {
+		others = 0
+	}
+	return participants, others
+}
+
+// byName begins the ids of participants to whom the page gives none.
+const byName = "name:"
+
+// identity is what a participant is known by: the page's id, else the name. It
+// is empty when there is neither.
+func (p *Profile) identity(person Person) string {
+	switch name := p.name(person); {
+	case person.ID != "":
+		return person.ID
+	case name != "":
+		return byName + name
+	}
+	return ""
 }
 
 // shown reports whether a row without an id of its own stands for a
 // participant already known by tile.
 func shown(participants []Participant, row Person, name string) bool {
 	return row.ID == "" && slices.ContainsFunc(participants, func(known Participant) bool {
-		return known.Name == name && !strings.HasPrefix(known.ID, "name:")
+		return known.Name == name && !strings.HasPrefix(known.ID, byName)
 	})
 }
 
@@ -62,8 +78,9 @@ func shown(participants []Participant, row Person, name string) bool {
 // (platforms, "Rules that cost others dearly"). A mark that some tiles lack
 // tells them apart by being there. A mark that every tile has is the label
 // kept ready for the own one, which is then the one that shows it. Without
-// marks the platform's word for oneself counts.
-func (p *Profile) ownTiles(tiles []Person) []bool {
+// marks the platform's word for oneself counts, and the name under which the
+// bot joined: somebody else of that name is then only counted.
+func (p *Profile) ownTiles(tiles []Person, ownName string) []bool {
 	marked := 0
 	for _, tile := range tiles {
 		if tile.Mark != nil {
@@ -76,21 +93,30 @@ func (p *Profile) ownTiles(tiles []Person) []bool {
 		case marked > 0 && marked < len(tiles):
 			own[i] = tile.Mark != nil
 		case marked > 0:
-			own[i] = tile.Marked == "" || tile.Marked == *tile.Mark || p.ownName(tile.Marked)
+			own[i] = tile.Marked == "" || tile.Marked == *tile.Mark || p.ownWord(tile.Marked)
 		default:
-			own[i] = p.ownName(p.name(tile))
+			own[i] = p.ownWord(p.name(tile)) || sameName(p.name(tile), ownName)
 		}
 	}
 	return own
 }
 
 // ownRow tells whether a row of the list of people is the bot's.
-func (p *Profile) ownRow(row Person, ownIDs map[string]bool) bool {
-	return row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.ownName(p.name(row))
+func (p *Profile) ownRow(row Person, ownIDs map[string]bool, ownName string) bool {
+	if row.ID != "" {
+		return row.Mark != nil || ownIDs[row.ID] || p.ownWord(p.name(row))
+	}
+	return row.Mark != nil || p.ownWord(p.name(row)) || sameName(p.name(row), ownName)
 }
 
-// ownName reports whether a name is the platform's word for oneself.
-func (p *Profile) ownName(name string) bool {
+// sameName reports whether a name that the page shows is the bot's. Pages drop
+// characters that nobody sees.
+func sameName(shown, own string) bool {
+	return own != "" && strings.EqualFold(plain(seen(shown)), plain(seen(own)))
+}
+
+// ownWord reports whether a name is the platform's word for oneself.
+func (p *Profile) ownWord(name string) bool {
 	return slices.ContainsFunc(p.Roster.OwnNames, func(own string) bool { return strings.EqualFold(own, name) })
 }
 

@@ -3,6 +3,8 @@ package meeting
 import (
 	"slices"
 	"testing"
+
+	"standin/internal/job"
 )
 
 // shownAs is a person under one name.
@@ -85,7 +87,44 @@ func TestPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			people, others := meetAdapter(t).profile.people(c.snapshot)
+			people, others := siteOf(t, job.Meet).profile.people(c.snapshot, "")
+			if !slices.Equal(people, c.want) || others != c.others {
+				t.Errorf("people = %+v, %d others; want %+v, %d", people, others, c.want, c.others)
+			}
+		})
+	}
+}
+
+// TestPeopleByOwnName holds that on pages that mark nobody the bot knows itself
+// by the name under which it joined, and that look-alikes are somebody else.
+func TestPeopleByOwnName(t *testing.T) {
+	t.Parallel()
+	profile := siteOf(t, job.Teams).profile
+	for name, c := range map[string]struct {
+		snapshot Snapshot
+		want     []Participant
+		others   int
+	}{
+		"own tile twice": {
+			Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "My video"), shownAs("", "Ada")}, Counts: []string{"People (2)"}},
+			[]Participant{{ID: "name:Ada", Name: "Ada"}}, 1,
+		},
+		"alone": {Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "standin ")}}, nil, 0},
+		"a look-alike": {
+			Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "St\u0430ndin")}},
+			[]Participant{{ID: "name:St\u0430ndin", Name: "St\u0430ndin"}}, 1,
+		},
+		"somebody of the same name is counted": {
+			Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "Standin")}, Counts: []string{"People (2)"}}, nil, 1,
+		},
+		"rows": {
+			Snapshot{Tiles: []Person{shownAs("", "Standin")}, Rows: []Person{shownAs("", "Standin"), shownAs("", "Ada")}},
+			[]Participant{{ID: "name:Ada", Name: "Ada"}}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			people, others := profile.people(c.snapshot, "Standin")
 			if !slices.Equal(people, c.want) || others != c.others {
 				t.Errorf("people = %+v, %d others; want %+v, %d", people, others, c.want, c.others)
 			}

@@ -31,15 +31,16 @@ const (
 )
 
 // Screens lists every screen but Unknown in the order in which they are looked
-// for. Two rules stand in the order (platforms, "Rules that cost others
+// for. Three rules stand in the order (platforms, "Rules that cost others
 // dearly"): the lobby comes before the meeting, because lobbies show the
-// meeting's controls too; and a screen that says more comes before one whose
-// signs stand on other pages as well ("Return to home", "You can't join this
-// video call").
+// meeting's controls too; a screen that says more comes before one whose signs
+// stand on other pages as well ("Return to home", "You can't join this video
+// call"); and a lost connection is told before what the page showed when it
+// was lost and still shows.
 func Screens() []Screen {
 	return []Screen{
-		Removed, Denied, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended,
-		HostAbsent, Lobby, PreJoin, InMeeting,
+		Denied, Removed, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended,
+		Reconnecting, HostAbsent, Lobby, PreJoin, InMeeting,
 	}
 }
 
@@ -81,6 +82,13 @@ func (s Sign) shown(snapshot Snapshot) (evidence string, ok bool) {
 			return "", false
 		}
 		seen = append(seen, "host "+snapshot.Host)
+	}
+	if len(s.Titles) > 0 {
+		title := strings.TrimSpace(snapshot.Title)
+		if !slices.ContainsFunc(s.Titles, func(wanted string) bool { return strings.EqualFold(wanted, title) }) {
+			return "", false
+		}
+		seen = append(seen, fmt.Sprintf("title %q", title))
 	}
 	for _, text := range s.Text {
 		found := snapshot.Texts[text.key()]
@@ -133,6 +141,8 @@ func (s Screen) Failure() (code job.FailureCode, detail string, ok bool) {
 		return job.MeetingEnded, "The meeting ended.", true
 	case CannotConnect:
 		return job.NetworkLoss, "The meeting page cannot connect.", true
+	case Reconnecting:
+		return job.NetworkLoss, "The page lost its connection and did not get it back.", true
 	case PreJoin:
 		return job.InternalError, "The page still showed its pre-join screen when time was up.", true
 	case InMeeting:

@@ -8,6 +8,16 @@ import (
 	"standin/internal/job"
 )
 
+// Elements of Meet's profile that only its screens are recognised by.
+const (
+	tile             = "tile"
+	selfName         = "selfName"
+	captionsButton   = "captionsButton"
+	callControls     = "callControls"
+	participantLabel = "participantLabel"
+	returnHome       = "returnHome"
+)
+
 // showing makes a snapshot with these elements and texts in sight. A text
 // stands for every condition of the profile that names it.
 func showing(t *testing.T, profile *Profile, elements []string, texts ...string) Snapshot {
@@ -40,7 +50,7 @@ func showing(t *testing.T, profile *Profile, elements []string, texts ...string)
 
 func TestClassify(t *testing.T) {
 	t.Parallel()
-	profile := meetAdapter(t).profile
+	profile := siteOf(t, job.Meet).profile
 	call := []string{leaveButton, callControls, microphoneOff, cameraOff}
 	for name, c := range map[string]struct {
 		elements []string
@@ -96,7 +106,7 @@ func TestClassify(t *testing.T) {
 
 func TestClassifyByAddress(t *testing.T) {
 	t.Parallel()
-	profile := meetAdapter(t).profile
+	profile := siteOf(t, job.Meet).profile
 	for want, snapshot := range map[Screen]Snapshot{
 		SignInWall:    {Scheme: "https:", Host: "accounts.google.com"},
 		CannotConnect: {Scheme: "chrome-error:", Host: "chromewebdata"},
@@ -123,6 +133,7 @@ func TestFailure(t *testing.T) {
 		Ended:         job.MeetingEnded,
 		CannotConnect: job.NetworkLoss,
 		PreJoin:       job.InternalError,
+		Reconnecting:  job.NetworkLoss,
 		Unknown:       job.InternalError,
 		InMeeting:     "",
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -12,16 +13,19 @@ import (
 type Snapshot struct {
 	Scheme string  `json:"scheme"` // with its colon
 	Host   string  `json:"host"`
+	Title  string  `json:"title"`
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 
 	Elements map[string]Seen   `json:"elements"` // those in sight
-	Hidden   []string          `json:"hidden"`   // those on the page and out of sight
+	Hidden   map[string]int    `json:"hidden"`   // those on the page and out of sight: which candidate
 	Texts    map[string]string `json:"texts"`    // by condition: the text that fulfils it
 
 	Tiles  []Person `json:"tiles"`
 	Rows   []Person `json:"rows"`
 	Counts []string `json:"counts"`
+
+	Chat []Line `json:"chat"` // oldest first
 }
 
 // Seen is an element in sight.
@@ -40,12 +44,30 @@ type Person struct {
 	Mark     *string  `json:"mark"`   // the mark of the bot's own tile, when there is one
 	Marked   string   `json:"marked"` // the text beside the mark
 	Speaking bool     `json:"speaking"`
+
+	Offers []string `json:"offers"` // what of pin, pinned and menu is in sight
+	X      float64  `json:"x"`      // its middle, on the page
+	Y      float64  `json:"y"`
+}
+
+// Line is a message of the chat as the page shows it.
+type Line struct {
+	ID     string `json:"id"`
+	Author string `json:"author"`
+	Text   string `json:"text"`
+	Own    bool   `json:"own"`
 }
 
 // Visible reports whether an element is in sight.
 func (s Snapshot) Visible(element string) bool {
 	_, visible := s.Elements[element]
 	return visible
+}
+
+// there reports whether an element is on the page, in sight or not.
+func (s Snapshot) there(element string) bool {
+	_, hidden := s.Hidden[element]
+	return hidden || s.Visible(element)
 }
 
 // clickable reports whether a click on the element would reach it.
@@ -74,8 +96,9 @@ type probeCondition struct {
 // newProbe writes the profile's looking part into the script.
 func newProbe(profile *Profile) (probe, error) {
 	conditions := []probeCondition{}
-	for _, screen := range Screens() {
-		for _, sign := range profile.Screens[screen] {
+	all := profile.signs()
+	for _, place := range slices.Sorted(maps.Keys(all)) {
+		for _, sign := range all[place] {
 			for _, text := range sign.Text {
 				conditions = append(conditions, probeCondition{Key: text.key(), In: text.In, Match: text.TextMatch})
 			}
@@ -90,6 +113,11 @@ func newProbe(profile *Profile) (probe, error) {
 			Tiles: notNil(profile.Roster.Tiles), Rows: notNil(profile.Roster.Rows), ID: notNil(profile.Roster.ID),
 			Name: notNil(profile.Roster.Name), Self: notNil(profile.Roster.Self),
 			Speaking: notNil(profile.Roster.Speaking), Count: notNil(profile.Roster.Count),
+			Pin: notNil(profile.Roster.Pin), Pinned: notNil(profile.Roster.Pinned), Menu: notNil(profile.Roster.Menu),
+		},
+		"chat": Chat{
+			Messages: notNil(profile.Chat.Messages), ID: notNil(profile.Chat.ID), Author: notNil(profile.Chat.Author),
+			Text: notNil(profile.Chat.Text), Own: notNil(profile.Chat.Own),
 		},
 	})
 	if err != nil {
@@ -117,6 +145,24 @@ func (p probe) look(ctx context.Context, page Page) (Snapshot, error) {
 
 // element returns the script that yields an element of the profile.
 func (p probe) element(name string) string {
-	quoted, _ := json.Marshal(name) // a string always encodes
-	return p.call + "," + string(quoted) + ")"
+	return p.find(name)
+}
+
+// offer returns the script that yields what a participant's tile or row offers.
+func (p probe) offer(person Person, offer string) string {
+	wanted := struct {
+		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Offer string `json:"offer"`
+	}{ID: person.ID, Offer: offer}
+	if len(person.Names) > 0 {
+		wanted.Name = person.Names[0]
+	}
+	return p.find(wanted)
+}
+
+// find returns the script that yields what is wanted.
+func (p probe) find(wanted any) string {
+	encoded, _ := json.Marshal(wanted) // strings always encode
+	return p.call + "," + string(encoded) + ")"
 }

@@ -65,7 +65,11 @@ export class Panels {
     const list = this.#panel.querySelector("[role=list]");
     list?.replaceChildren(...this.#people(state));
     const history = this.#panel.querySelector(".history");
-    history?.replaceChildren(...state.messages.map(line));
+    history?.replaceChildren(...state.messages.map((message) => {
+      const kept = line(message);
+      kept.dataset.messageId = message.number;
+      return kept;
+    }));
   }
 
   #people(state) {

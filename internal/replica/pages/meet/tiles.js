@@ -55,7 +55,12 @@ export class Tiles {
   #pin(id) {
     if (id !== null) this.stage.pin(id);
     this.#pinned = id;
-    for (const [other, tile] of this.#tiles) tile.classList.toggle("pinned", other === id);
+    for (const [other, tile] of this.#tiles) {
+      const pinned = other === id;
+      const name = tile.querySelector(".name").textContent;
+      tile.classList.toggle("pinned", pinned);
+      tile.querySelector(".pin").ariaLabel = `${pinned ? "Unpin" : "Pin"} ${name} ${pinned ? "from" : "to"} your main screen`;
+    }
     this.#grid.classList.toggle("has-pinned", id !== null);
   }
 

@@ -1,0 +1,177 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/job"
+)
+
+// TestDocuments shows documents of the tests' own to the adapters, all in one
+// browser.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchBrowser(t)
+	for name, test := range map[string]func(*testing.T, context.Context, *browser.Browser){
+		"probe":        testProbe,
+		"platforms":    testProbeOnPlatforms,
+		"titles":       testProbeReadsTitles,
+		"frames":       testProbeInFrames,
+		"bad selector": testProbeNamesABadSelector,
+		"inspect":      testInspect,
+		"unknown":      testUnknownPage,
+		"bounded":      testVisibleTextIsBounded,
+		"gone":         testPageGone,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, ctx, running) })
+	}
+}
+
+// testProbeReadsTitles holds that Zoom's page of errors is known by its title.
+func testProbeReadsTitles(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openDocument(t, ctx, running, `<script>document.title = "Error - Zoom"</script>`)
+	observation, err := siteOf(t, job.ZoomWeb).Observe(ctx, page)
+	if err != nil || observation.Screen != NotFound || !strings.Contains(observation.Evidence, "title") {
+		t.Errorf("observed %+v, %v", observation, err)
+	}
+}
+
+// testProbeInFrames holds that elements in frames are found, known as covered
+// when something of the page lies over the frame, and clicked where they are.
+func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Browser) {
+	site := siteOf(t, job.ZoomWeb)
+	button := `<body style="margin:0"><button class="preview-join-button" style="margin:120px 0 0 90px" onclick="parent.document.title='pressed'">Join</button>`
+	page := openDocument(t, ctx, running, `<div style="height:70px"></div>`+framed(framed(button))+
+		`<div id=cover style="position:fixed;inset:0;background:#fff"></div>`)
+	snapshot := func() Snapshot {
+		t.Helper()
+		seen, err := site.probe.look(ctx, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	if !snapshot().Visible(joinButton) || !snapshot().Elements[joinButton].Covered {
+		t.Error("the button in the inner frame is not found, or what lies over the frame does not cover it")
+	}
+	if err := page.Eval(ctx, `document.getElementById("cover").remove()`, nil); err != nil {
+		t.Fatal(err)
+	}
+	if snapshot().Elements[joinButton].Covered {
+		t.Error("nothing lies over the button, and yet it is covered")
+	}
+	if err := page.ClickElement(ctx, site.probe.element(joinButton)); err != nil {
+		t.Fatal(err)
+	}
+	var title string
+	script := `document.querySelector("iframe").contentDocument.title`
+	if err := page.Eval(ctx, script, &title); err != nil || title != "pressed" {
+		t.Errorf("after the click the frame's title is %q, %v", title, err)
+	}
+}
+
+// testProbeNamesABadSelector holds that a mistake that only a browser can find
+// is told with the selector.
+func testProbeNamesABadSelector(t *testing.T, ctx context.Context, running *browser.Browser) {
+	profile, err := parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
+	if err == nil {
+		t.Fatalf("the profile is valid: %+v", profile)
+	}
+	profile, err = parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe, err := newProbe(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = probe.look(ctx, openDocument(t, ctx, running, ""))
+	var script *browser.ScriptError
+	if !errors.As(err, &script) || !strings.Contains(err.Error(), "button:no-such") {
+		t.Errorf("error = %v; want a ScriptError that names the selector", err)
+	}
+}
+
+// testInspect holds that an inspection tells of each element how it was found,
+// in a stable order.
+func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openDocument(t, ctx, running, `<div class=meeting-app>`+zoomTile+zoomBar+`<input id=inputname value="not to be told"><button id=moreButton style="display:none">More</button></div>`)
+	inspection, err := Inspect(ctx, page, siteOf(t, job.ZoomWeb).profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inspection.Platform != job.ZoomWeb || inspection.Version != 1 || inspection.Date == "" || inspection.Screen == Unknown || inspection.Evidence == "" {
+		t.Errorf("the inspection says %+v", inspection)
+	}
+	states := make(map[string]InspectedElement)
+	last := ""
+	for _, element := range inspection.Elements {
+		if element.Name <= last {
+			t.Errorf("%s comes after %s", element.Name, last)
+		}
+		last = element.Name
+		states[element.Name] = element
+	}
+	for name, want := range map[string]InspectedElement{
+		nameInput:   {State: ElementVisible, Candidate: 1, Selector: "#inputname"},
+		moreButton:  {State: ElementHidden, Candidate: 0, Selector: "#moreButton"},
+		leaveButton: {State: ElementVisible, Candidate: 0, Selector: `button[aria-label="Leave"]`, Text: "Leave"},
+		captcha:     {State: ElementMissing, Candidate: -1},
+	} {
+		want.Name = name
+		if states[name] != want {
+			t.Errorf("inspected %+v, want %+v", states[name], want)
+		}
+	}
+	if text := fmt.Sprintf("%+v", inspection); strings.Contains(text, "not to be told") {
+		t.Errorf("the inspection tells what a field holds: %s", text)
+	}
+}
+
+// testUnknownPage holds that a page that never becomes a meeting ends with what
+// it showed, and can be read by people.
+func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser) {
+	for platform := range stands() {
+		page := openDocument(t, ctx, running, `<main><h1>Under construction</h1><p style="display:none">nothing</p></main>
+			<iframe srcdoc="<p>More to read</p>"></iframe>`)
+		site := siteOf(t, platform)
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		err := site.Join(short, page, Visitor{Name: "Standin"})
+		cancel()
+		var stopped *ScreenError
+		if !errors.As(err, &stopped) || stopped.Observation.Screen != Unknown || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("joining on %s: %v; want a ScreenError with an unknown page and the deadline", platform, err)
+		}
+		text, err := VisibleText(ctx, page)
+		if want := "Under construction\n\nMore to read"; err != nil || text != want {
+			t.Errorf("the page reads %q, %v; want %q", text, err, want)
+		}
+	}
+}
+
+// testVisibleTextIsBounded holds that a long page does not fill the disk.
+func testVisibleTextIsBounded(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openDocument(t, ctx, running, "<p>"+strings.Repeat("grüezi ", MaxVisibleText)+"</p>")
+	text, err := VisibleText(ctx, page)
+	if err != nil || len(text) > MaxVisibleText || len(text) < MaxVisibleText-3 || !strings.HasPrefix(text, "grüezi") {
+		t.Errorf("the text has %d bytes, %v", len(text), err)
+	}
+}
+
+// testPageGone holds that a lost page is told at once, not waited for.
+func testPageGone(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openDocument(t, ctx, running, "")
+	page.Close()
+	site := siteOf(t, job.Teams)
+	if err := site.Join(ctx, page, Visitor{Name: "Standin"}); !errors.Is(err, browser.ErrPageClosed) {
+		t.Errorf("joining on a closed page: %v, want %v", err, browser.ErrPageClosed)
+	}
+	if _, err := site.Observe(ctx, page); !errors.Is(err, browser.ErrPageClosed) {
+		t.Errorf("observing a closed page: %v, want %v", err, browser.ErrPageClosed)
+	}
+}

@@ -1,0 +1,191 @@
+package meeting
+
+import (
+	"context"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// stands lists the platforms with their replicas.
+func stands() map[job.Platform]replica.Platform {
+	return map[job.Platform]replica.Platform{job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom}
+}
+
+// pagesAtOnce is how many pages a test has open at the same time. They mostly
+// wait, so there may be more of them than processors.
+const pagesAtOnce = 8
+
+// rowTime bounds one visit.
+const rowTime = 2 * time.Minute
+
+// row is one visit of a platform's replica, with an adapter of its own.
+type row struct {
+	name string
+	test func(t *testing.T, s scene)
+}
+
+// TestPlatforms visits the replicas of all platforms, several at once in one
+// browser. Its rows are named after the platform and the table they stand in.
+func TestPlatforms(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchBrowser(t)
+	places := make(chan struct{}, pagesAtOnce)
+	var visits sync.WaitGroup
+	defer visits.Wait()
+	for _, table := range []struct {
+		name string
+		rows func(replica.Platform) []row
+	}{
+		{"usual", usualRows}, {"outcome", outcomeRows}, {"wall", wallRows}, {"passcode", passcodeRows}, {"chat", chatRows},
+		{"launcher", launcherRows}, {"send", sendRows}, {"pin", pinRows}, {"permission", permissionRows}, {"leaving", leavingRows}, {"framed", framedRows},
+	} {
+		for platform, stand := range stands() {
+			for _, row := range table.rows(stand) {
+				places <- struct{}{}
+				visits.Go(func() {
+					defer func() { <-places }()
+					t.Run(path.Join(string(platform), table.name, row.name), func(t *testing.T) {
+						ctx, cancel := context.WithTimeout(ctx, rowTime)
+						defer cancel()
+						row.test(t, newScene(t, ctx, running, platform))
+					})
+				})
+			}
+		}
+	}
+}
+
+// scene is one platform's replica and an adapter for one visit.
+type scene struct {
+	ctx     context.Context
+	browser *browser.Browser
+	server  *replica.Server
+	site    *site
+	stand   replica.Platform
+}
+
+// newScene starts a replica, until the end of the test. Each visit has its own,
+// because a browser opens no more than six connections to one server, and each
+// page of the replica holds one of them.
+func newScene(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform) scene {
+	t.Helper()
+	server, err := replica.Start(ctx, replica.Options{})
+	if err != nil {
+		t.Fatalf("starting the replica: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Errorf("closing the replica: %v", err)
+		}
+	})
+	return scene{ctx: ctx, browser: running, server: server, site: siteOf(t, platform), stand: stands()[platform]}
+}
+
+// visit opens a meeting of the replica in a page of its own, and tells the
+// passcode that its address carries.
+func (s scene) visit(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page, Address) {
+	t.Helper()
+	settings.Platform = s.stand
+	held, err := s.server.Open(settings)
+	if err != nil {
+		t.Fatalf("opening a meeting: %v", err)
+	}
+	address, err := s.site.Address(held.URL())
+	if err != nil {
+		t.Fatalf("the replica's address %q: %v", held.URL(), err)
+	}
+	return held, s.open(t, address.URL), address
+}
+
+// open opens a page on an address.
+func (s scene) open(t *testing.T, address string) *browser.Page {
+	t.Helper()
+	page := openPage(t, s.ctx, s.browser)
+	if err := page.Navigate(s.ctx, address); err != nil {
+		t.Fatalf("opening %q: %v", address, err)
+	}
+	return page
+}
+
+// joined visits a meeting, without its launcher, and asks to join it as Standin.
+func (s scene) joined(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page) {
+	t.Helper()
+	settings.NoLauncher = s.stand != replica.Meet // which has none
+	held, page, address := s.visit(t, settings)
+	if err := s.site.Join(s.ctx, page, Visitor{Name: "Standin", Passcode: address.Passcode}); err != nil {
+		s.report(t, page)
+		t.Fatalf("joining: %v", err)
+	}
+	return held, page
+}
+
+// inside joins a meeting and waits until the bot sees itself in it.
+func (s scene) inside(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page) {
+	t.Helper()
+	settings.NoLobby = true
+	held, page := s.joined(t, settings)
+	s.await(t, page, "the meeting", on(InMeeting))
+	return held, page
+}
+
+// await is await with the scene's adapter.
+func (s scene) await(t *testing.T, page *browser.Page, what string, wanted func(Observation) bool) Observation {
+	t.Helper()
+	return await(t, s.ctx, s.site, page, what, wanted)
+}
+
+// report logs what an adapter sees, for whoever mends a failing test.
+func (s scene) report(t *testing.T, page *browser.Page) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 5*time.Second)
+	defer cancel()
+	inspection, err := Inspect(ctx, page, s.site.profile)
+	if err != nil {
+		t.Logf("the page cannot be inspected: %v", err)
+		return
+	}
+	t.Logf("the page shows %s by %s", inspection.Screen, inspection.Evidence)
+	for _, element := range inspection.Elements {
+		if element.State != ElementMissing {
+			t.Logf("  %s: %s, candidate %d, %q", element.Name, element.State, element.Candidate, element.Text)
+		}
+	}
+	text, err := VisibleText(ctx, page)
+	t.Logf("its text (%v):\n%s", err, text)
+}
+
+// until observes and tidies the page until an event has happened.
+func (s scene) until(t *testing.T, page *browser.Page, what string, happened func() bool) {
+	t.Helper()
+	s.await(t, page, what, func(Observation) bool { return happened() })
+}
+
+func countEvents(held *replica.Meeting, kind replica.EventKind) int {
+	count := 0
+	for _, event := range held.Events() {
+		if event.Kind == kind {
+			count++
+		}
+	}
+	return count
+}
+
+// wantPeople holds who is seen, in any order.
+func wantPeople(t *testing.T, observation Observation, others int, names ...string) {
+	t.Helper()
+	var got []string
+	for _, one := range observation.Participants {
+		got = append(got, one.Name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, names) || observation.Others != others {
+		t.Errorf("people = %q, %d others; want %q, %d", got, observation.Others, names, others)
+	}
+}

@@ -1,0 +1,20 @@
+// The text that people can read on a page, with that of its frames of the same
+// origin, up to a number of characters.
+most => {
+	const pieces = [];
+	let left = most, frames = 0;
+	const gather = inside => {
+		const text = inside.body ? inside.body.innerText.replace(/[ \t]+\n/g, "\n").replace(/\n{3,}/g, "\n\n").trim() : "";
+		if (text !== "" && left > 0) {
+			pieces.push(text.slice(0, left));
+			left -= text.length;
+		}
+		for (const frame of inside.querySelectorAll("iframe, frame")) {
+			let within = null;
+			try { within = frame.contentDocument; } catch { /* of another origin */ }
+			if (within && left > 0 && ++frames < 20 && frame.checkVisibility({visibilityProperty: true})) gather(within);
+		}
+	};
+	gather(document);
+	return pieces.join("\n\n");
+}
