@@ -2,7 +2,8 @@
 # Installs what Standin needs beside Go, through the system's package manager.
 #
 #   scripts/setup.sh run    what a bot needs: Chromium and ffmpeg
-#   scripts/setup.sh test   that, and PostgreSQL's server for the tests
+#   scripts/setup.sh test   that, and for the tests PostgreSQL's server and an
+#                           S3 server, which is built from its Go module
 #
 # It says what it does, does nothing when everything is there, and uses sudo
 # only when it is not root.
@@ -29,6 +30,15 @@ has_postgres() {
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1
 }
 
+# s3_server builds the S3 server that storage is tested against, so that the
+# tests find it in Go's build cache.
+s3_server() {
+	cd "$(dirname "$0")/../internal/recording/s3test/server"
+	[ -n "$(go list -m -f '{{.Dir}}' github.com/versity/versitygw)" ] ||
+		echo "setup: building the S3 server of the tests (one to two minutes, this once)"
+	go build -o /dev/null . 2>&1 | grep -v '^go: downloading' >&2 || :
+}
+
 has_browser || {
 	echo "setup: Chromium is missing (the browser that bots join meetings with)"
 	missing="$missing chromium fonts-dejavu-core" # without a font, names are boxes
@@ -40,6 +50,9 @@ if [ "${1:-run}" = test ]; then
 		echo "setup: PostgreSQL's server is missing (tests run on a private cluster of it)"
 		missing="$missing postgresql"
 	}
+fi
+if [ "${1:-run}" = test ]; then
+	(s3_server)
 fi
 [ -n "$missing" ] || exit 0
 

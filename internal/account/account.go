@@ -23,6 +23,7 @@ type Consumer struct {
 	WebhookURL            string // default endpoint for jobs that name none
 	WebhookVersion        int
 	CreatedAt             time.Time
+	Retention             *time.Duration // of recordings; nil: as long as the service keeps them; 0: for ever
 }
 
 // Caller is who stands behind an authenticated request.

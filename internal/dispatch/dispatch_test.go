@@ -17,6 +17,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/lifecycle"
 	"standin/internal/store"
 )
 
@@ -207,6 +208,20 @@ func TestSalvage(t *testing.T) {
 	if left := w.uploads(t, id); left != 0 {
 		t.Errorf("%d uploads were left", left)
 	}
+	var stored []string
+	entries, err := w.store.Timeline(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Kind == lifecycle.MediaStored {
+			stored = append(stored, string(e.Data))
+		}
+	}
+	last := fmt.Sprintf(`{"bytesDone":%[1]d,"bytesTotal":%[1]d}`, m.Media[0].Bytes)
+	if len(stored) < 2 || len(stored) > 12 || stored[len(stored)-1] != last {
+		t.Errorf("stored: %v, want at most twelve up to %s", stored, last)
+	}
 }
 
 // TestSecondBotComesTooLate: the meeting is over when the second bot comes; what
@@ -259,7 +274,7 @@ func TestNothingUsable(t *testing.T) {
 // brokenStorage is of recordings that cannot be put together.
 type brokenStorage struct{ *dispatch.FinishedRecordings }
 
-func (brokenStorage) Salvage(context.Context, store.Record, string, func(dispatch.Stage) error) error {
+func (brokenStorage) Salvage(context.Context, store.Record, string, func(dispatch.Progress) error) error {
 	return errors.New("the disk is full")
 }
 

@@ -32,7 +32,7 @@ func (f *FinishedRecordings) FromBot(ctx context.Context, r store.Record) error 
 	if err != nil {
 		return err
 	}
-	_, err = f.Finisher.FromBot(ctx, facts, r.Attempt)
+	_, err = f.Finisher.FromBot(ctx, facts)
 	return err
 }
 
@@ -42,29 +42,43 @@ func (f *FinishedRecordings) Saved(ctx context.Context, jobID uuid.UUID) (bool, 
 }
 
 // Salvage implements Recordings.
-func (f *FinishedRecordings) Salvage(ctx context.Context, r store.Record, detail string, progress func(Stage) error) error {
+func (f *FinishedRecordings) Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error {
 	defer f.turns.take(r.ID)()
 	facts, err := f.facts(ctx, r)
 	if err != nil {
 		return err
 	}
 	facts.EndDetail = detail
-	var told Stage
-	var failed error
-	tell := func(stage recording.Stage, _, _ int64) {
-		now := Packing
-		if stage == recording.Storing {
-			now = Storing
-		}
-		if now != told && failed == nil {
-			told, failed = now, progress(now)
-		}
-	}
-	_, err = f.Finisher.FromUploads(ctx, facts, endReason(r), tell)
+	teller := &teller{tell: progress}
+	_, err = f.Finisher.FromUploads(ctx, facts, endReason(r), teller.hear)
 	if nothing := new(recording.NothingSavedError); errors.As(err, &nothing) {
 		return ErrNothingSaved
 	}
-	return errors.Join(err, failed)
+	return errors.Join(err, teller.failed)
+}
+
+// told is how often the storing of a recording is told of on its way: each
+// time is a line on the timeline.
+const told = 10
+
+// teller passes on the progress of finishing as far as it is worth telling:
+// each stage, and each tenth of the bytes that are stored.
+type teller struct {
+	tell   func(Progress) error
+	last   Progress
+	failed error // the first that telling gave
+}
+
+func (t *teller) hear(stage recording.Stage, done, total int64) {
+	now := Progress{Stage: Packing}
+	if stage == recording.Storing {
+		now = Progress{Stage: Storing, Done: done, Total: total}
+	}
+	tenth := func(p Progress) int64 { return p.Done * told / max(1, p.Total) }
+	if t.failed != nil || now.Stage == t.last.Stage && tenth(now) == tenth(t.last) {
+		return
+	}
+	t.last, t.failed = now, t.tell(now)
 }
 
 // endReason is why a meeting ended for a bot that cannot say it any more.

@@ -127,14 +127,7 @@ func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string)
 	if err != nil {
 		return err
 	}
-	err = d.Recordings.Salvage(ctx, r, detail, func(stage Stage) error {
-		event := job.Event{Trigger: job.SalvagePacking}
-		if stage == Storing {
-			event.Trigger = job.SalvageStoring
-		}
-		_, err := d.trigger(ctx, r, event, "")
-		return err
-	})
+	err = d.Recordings.Salvage(ctx, r, detail, func(progress Progress) error { return d.tell(ctx, r, progress) })
 	switch {
 	case errors.Is(err, ErrNothingSaved):
 		return d.giveUp(ctx, r, job.NetworkLoss, detail+", and nothing usable was recorded")
@@ -150,6 +143,20 @@ func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string)
 		c.Lease, c.WakeAt = "", c.Now // to be let go
 		return err
 	})
+	return err
+}
+
+// tell moves a job along with the salvaging of its recording, and notes how
+// much of it is stored.
+func (d *Dispatcher) tell(ctx context.Context, r store.Record, progress Progress) error {
+	if progress.Stage == Packing {
+		_, err := d.trigger(ctx, r, job.Event{Trigger: job.SalvagePacking}, "")
+		return err
+	}
+	if _, err := d.trigger(ctx, r, job.Event{Trigger: job.SalvageStoring}, ""); err != nil {
+		return err
+	}
+	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error { return c.MediaStored(ctx, progress.Done, progress.Total) })
 	return err
 }
 

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,15 +33,29 @@ type Recordings interface {
 // A job that has not ended gives a *job.Error with InvalidState, and so does a
 // cancelled one while its bot still hands in what it recorded.
 func (s *Service) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	return s.deleteRecording(ctx, id, byConsumer, func(r store.Record) error { return owned(r, caller) })
+}
+
+// ExpireRecording is DeleteRecording of a recording whose time is up. For one
+// whose deletion was begun, by whomever, and is not known to be done, it brings
+// that to its end.
+func (s *Service) ExpireRecording(ctx context.Context, id uuid.UUID) error {
+	return s.deleteRecording(ctx, id, byRetention, func(store.Record) error { return nil })
+}
+
+// deleteRecording notes that the recording is to be deleted, so that nothing is
+// added to it any more, deletes it, and notes that. A deletion that was
+// interrupted between is found by what was noted (store.ErasingJobs).
+func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, permitted func(store.Record) error) error {
 	_, err := s.Change(ctx, id, func(c *Change) error {
-		if err := owned(c.Record, caller); err != nil {
+		if err := permitted(c.Record); err != nil {
 			return err
 		}
 		if err := erasable(c.Record); err != nil {
 			return err
 		}
 		if c.RecordingDeletedAt.IsZero() {
-			c.RecordingDeletedAt = c.Now // from here on no upload is admitted
+			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from here on no upload is admitted
 		}
 		return nil
 	})
@@ -51,6 +66,7 @@ func (s *Service) DeleteRecording(ctx context.Context, caller account.Caller, id
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
 	}
 	_, err = s.Change(ctx, id, func(c *Change) error {
+		c.RecordingErasedAt = c.Now
 		entries, err := c.q.Timeline(ctx, id)
 		if err != nil {
 			return err
@@ -58,7 +74,7 @@ func (s *Service) DeleteRecording(ctx context.Context, caller account.Caller, id
 		if slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == RecordingDeleted }) {
 			return nil
 		}
-		return c.remark(ctx, RecordingDeleted, nil)
+		return c.remark(ctx, RecordingDeleted, map[string]string{"by": cmp.Or(c.RecordingDeletedBy, byConsumer)}) // which was not kept at first
 	})
 	return err
 }

@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -97,6 +98,72 @@ func TestDeleteRecording(t *testing.T) {
 		}
 		if n := w.count(t, id, lifecycle.RecordingDeleted); n != 1 {
 			t.Errorf("the timeline tells %d times of the deletion", n)
+		}
+		if who := w.deletedBy(t, id); who != "consumer" || after.RecordingErasedAt.IsZero() {
+			t.Errorf("deleted by %q, and done at %v", who, after.RecordingErasedAt)
+		}
+	})
+}
+
+// deletedBy is who the timeline says had the recording deleted.
+func (w *world) deletedBy(t *testing.T, id uuid.UUID) string {
+	t.Helper()
+	entries, err := w.store.Timeline(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Kind == lifecycle.RecordingDeleted {
+			var data struct{ By string }
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			return data.By
+		}
+	}
+	return ""
+}
+
+// TestExpireRecording does what the consumer's own deletion does, tells who did
+// it, and ends a deletion of the consumer's that was interrupted as his.
+func TestExpireRecording(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		s := w.clockwork(time.Now)
+		ended := func() uuid.UUID {
+			id := w.newJob(t)
+			w.begin(t, id)
+			w.recordSomething(t, id)
+			w.put(t, id, job.Failed)
+			return id
+		}
+		running := w.newJob(t)
+		w.begin(t, running)
+		w.recordSomething(t, running)
+		if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !w.stored(t, running) {
+			t.Errorf("a job that has not ended: %v", err)
+		}
+		old := ended()
+		for range 2 {
+			if err := s.ExpireRecording(t.Context(), old); err != nil || w.stored(t, old) {
+				t.Errorf("a job that has ended: %v", err)
+			}
+		}
+		if who, n := w.deletedBy(t, old), w.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
+			t.Errorf("the timeline tells %d times of a deletion by %q", n, who)
+		}
+		begun := ended()
+		if _, err := w.Change(t.Context(), begun, func(c *lifecycle.Change) error {
+			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ExpireRecording(t.Context(), begun); err != nil || w.stored(t, begun) {
+			t.Errorf("a deletion that was begun: %v", err)
+		}
+		if who := w.deletedBy(t, begun); who != "consumer" {
+			t.Errorf("it was deleted by %q", who)
 		}
 	})
 }

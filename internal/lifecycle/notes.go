@@ -15,14 +15,23 @@ import (
 const (
 	CommandQueued    job.Trigger = "command queued"    // data: commandId, command
 	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt when it is among them
-	RecordingDeleted job.Trigger = "recording deleted" // no data
+	RecordingDeleted job.Trigger = "recording deleted" // data: by
+	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while the service puts a recording together
 )
 
-// Who changes a job before it is dispatched, as the timeline names them.
+// Who changes a job beside its bot and the dispatcher, as the timeline names
+// them.
 const (
-	byConsumer = "consumer"
-	byInvite   = "calendar invite"
+	byConsumer  = "consumer"
+	byInvite    = "calendar invite"
+	byRetention = "retention"
 )
+
+// MediaStored notes how much of a recording that the service puts together is
+// in storage.
+func (c *Change) MediaStored(ctx context.Context, done, total int64) error {
+	return c.remark(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
+}
 
 // remark writes a line on the timeline that tells of no event of the machine.
 func (c *Change) remark(ctx context.Context, kind job.Trigger, data any) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,6 +30,11 @@ func FindTools() (Tools, error) {
 	}
 	return tools, nil
 }
+
+// containers are what media files may be: nothing that names other files or
+// addresses, which ffmpeg would open (playlists do), for bots upload what they
+// like.
+const containers = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg"
 
 // toolError says that a tool ran and failed.
 type toolError struct {
@@ -102,4 +108,26 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 	b.dropped = b.dropped || len(data) < length
 	b.kept.Write(data)
 	return length, nil
+}
+
+// decode decodes all of a media file, and returns the last moment that it came
+// to and what the decoder complained of first.
+func (t Tools) decode(ctx context.Context, file string) (end time.Duration, complaint string, err error) {
+	text, err := runTool(ctx, t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
+		"-format_whitelist", containers, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
+	if err != nil {
+		if !refused(err) {
+			return 0, "", err
+		}
+		complaint = reasonOf(err)
+	}
+	// The last of "out_time_us=5013000", which is N/A before anything is decoded.
+	for line := range strings.Lines(string(text)) {
+		value, found := strings.CutPrefix(strings.TrimSpace(line), "out_time_us=")
+		microseconds, unreadable := strconv.ParseInt(value, 10, 64)
+		if found && unreadable == nil {
+			end = time.Duration(microseconds) * time.Microsecond
+		}
+	}
+	return end, complaint, nil
 }

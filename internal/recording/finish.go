@@ -56,60 +56,46 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 	return false, nil
 }
 
-// FromBot finishes a job whose bot says that it is finished. The files that
-// its report names become the job's media, if they were uploaded as the
-// report says. If they were not, or if another attempt recorded too, the
-// recording is packed from the uploaded segments of all attempts instead; where
-// there are none either, the error is a MediaMismatchError. A bot that uploaded
+// FromBot finishes a job whose bot says that it is finished, of all that its
+// attempts left (assemble). A file that a bot's report names and that was not
+// uploaded as it says is passed over where its segments are there; where
+// nothing else is, the error is a MediaMismatchError. A bot that uploaded
 // nothing gets a manifest without media.
 //
 // With segments but nothing usable among them the error is a NothingSavedError.
-func (f *Finisher) FromBot(ctx context.Context, facts Facts, attempt int) (Manifest, error) {
-	made, done, err := f.survey(ctx, facts)
+func (f *Finisher) FromBot(ctx context.Context, facts Facts) (Manifest, error) {
+	left, done, err := f.survey(ctx, facts)
 	if done || err != nil {
-		return made.manifest, err
+		return left.manifest, err
 	}
-	if made.onlyRecorder(attempt) {
-		packed, err := f.adopt(ctx, facts.Job.ID, made.of(attempt))
-		if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) && made.segments() {
-			f.Log.Warn("the bot's files are not as its report says; packing its segments",
-				slog.String("job", facts.Job.ID.String()), slog.Any("error", err))
-		} else if err != nil {
-			return Manifest{}, fmt.Errorf("adopt the bot's files: %w", err)
-		} else if len(packed.Files) > 0 {
-			return f.conclude(ctx, facts, made, packed)
-		}
+	if !left.recorded() {
+		return f.conclude(ctx, facts, left, Packed{})
 	}
-	if made.segments() {
-		return f.salvage(ctx, facts, made, nil)
+	packed, err := f.assemble(ctx, facts.Job.ID, left, nil)
+	if err != nil {
+		return Manifest{}, err
 	}
-	return f.conclude(ctx, facts, made, Packed{})
+	return f.conclude(ctx, facts, left, packed)
 }
 
-// FromUploads finishes a job without its bot: of the files it had finished and
-// uploaded, if its report and they agree, and else of the segments of all
-// attempts. endReason is why the visit ended, unless the last attempt's report
-// tells. If nothing usable was uploaded the error is a NothingSavedError.
-// progress may be nil.
+// FromUploads finishes a job without its bot, of all that its attempts left
+// (assemble). endReason is why the visit ended, unless the last attempt's
+// report tells. If nothing usable was uploaded the error is a
+// NothingSavedError. progress may be nil.
 func (f *Finisher) FromUploads(ctx context.Context, facts Facts, endReason string, progress Progress) (Manifest, error) {
 	facts.EndReason, facts.BotLost = endReason, true
-	made, done, err := f.survey(ctx, facts)
+	left, done, err := f.survey(ctx, facts)
 	if done || err != nil {
-		return made.manifest, err
+		return left.manifest, err
 	}
-	if last := made.lastRecorder(); made.onlyRecorder(last) {
-		packed, err := f.adopt(ctx, facts.Job.ID, made.of(last))
-		if mismatch := new(MediaMismatchError); err != nil && !errors.As(err, &mismatch) {
-			return Manifest{}, fmt.Errorf("adopt the bot's files: %w", err)
-		}
-		if err == nil && len(packed.Files) > 0 {
-			return f.conclude(ctx, facts, made, packed)
-		}
+	packed, err := f.assemble(ctx, facts.Job.ID, left, progress)
+	if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) {
+		return Manifest{}, &NothingSavedError{Reasons: []string{mismatch.Error()}}
 	}
-	if !made.segments() {
-		return Manifest{}, &NothingSavedError{}
+	if err != nil {
+		return Manifest{}, err
 	}
-	return f.salvage(ctx, facts, made, progress)
+	return f.conclude(ctx, facts, left, packed)
 }
 
 // uploaded is what the bots of a job left behind.
@@ -134,36 +120,25 @@ func (a attemptLeft) segments() []Upload {
 
 func (a attemptLeft) recorded() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
 
-// of returns what an attempt left, which may be nothing.
-func (u uploaded) of(attempt int) attemptLeft {
-	for _, left := range u.attempts {
-		if left.Attempt == attempt {
-			return left
-		}
+// complete reports whether all segments are there that the attempt's report
+// tells of.
+func (a attemptLeft) complete() bool {
+	there := map[int]int{} // by stretch
+	for _, segment := range a.segments() {
+		stretch, _, _ := ingest.ParseSegmentName(segment.Name) // segments lists no other names
+		there[stretch]++
 	}
-	return attemptLeft{AttemptUploads: AttemptUploads{Attempt: attempt}}
-}
-
-// lastRecorder is the last attempt that recorded anything.
-func (u uploaded) lastRecorder() int {
-	for _, left := range slices.Backward(u.attempts) {
-		if left.recorded() {
-			return left.Attempt
-		}
-	}
-	return 0
-}
-
-// onlyRecorder reports whether no other attempt recorded anything.
-func (u uploaded) onlyRecorder(attempt int) bool {
-	return !slices.ContainsFunc(u.attempts, func(left attemptLeft) bool {
-		return left.Attempt != attempt && left.recorded()
+	return len(there) > 0 && !slices.ContainsFunc(a.report.Stretches, func(told ingest.Stretch) bool {
+		return there[told.Number] < told.Segments
 	})
 }
 
-func (u uploaded) segments() bool {
-	return slices.ContainsFunc(u.attempts, func(left attemptLeft) bool { return len(left.segments()) > 0 })
+// recorders are the attempts that recorded anything.
+func (u uploaded) recorders() []attemptLeft {
+	return slices.DeleteFunc(slices.Clone(u.attempts), func(left attemptLeft) bool { return !left.recorded() })
 }
+
+func (u uploaded) recorded() bool { return len(u.recorders()) > 0 }
 
 func (u uploaded) reports() []ingest.Report {
 	var reports []ingest.Report

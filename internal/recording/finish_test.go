@@ -124,7 +124,7 @@ func TestFromBotAdoptsItsFile(t *testing.T) {
 	file := desk.packByBot(t, 0, segments)
 	report := left(0, whole(0, 0, 3))
 	desk.report(t, report, file)
-	manifest, err := desk.FromBot(t.Context(), desk.facts, 0)
+	manifest, err := desk.FromBot(t.Context(), desk.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,14 +135,14 @@ func TestFromBotAdoptsItsFile(t *testing.T) {
 	if manifest.Partial || manifest.End.Reason != "host_ended" || len(manifest.Gaps) > 0 {
 		t.Errorf("the manifest is %+v", manifest)
 	}
-	again, err := desk.FromBot(t.Context(), desk.facts, 0)
+	again, err := desk.FromBot(t.Context(), desk.facts)
 	if err != nil || !reflect.DeepEqual(again, manifest) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if err := desk.Storage.DeleteUploads(t.Context(), desk.id); err != nil {
 		t.Fatal(err)
 	}
-	after, err := desk.FromBot(t.Context(), desk.facts, 0)
+	after, err := desk.FromBot(t.Context(), desk.facts)
 	if err != nil || asJSON(t, after) != asJSON(t, manifest) {
 		t.Errorf("after the uploads are gone: %s, %v", asJSON(t, after), err)
 	}
@@ -170,7 +170,7 @@ func TestFromBotDistrusts(t *testing.T) {
 				if saved {
 					desk.upload(t, 0, 0, segments)
 				}
-				manifest, err := desk.FromBot(t.Context(), desk.facts, 0)
+				manifest, err := desk.FromBot(t.Context(), desk.facts)
 				if !saved {
 					if !is[*MediaMismatchError](err) {
 						t.Errorf("the error is %v", err)
@@ -210,7 +210,7 @@ func TestFromBotWithoutMedia(t *testing.T) {
 			if test.report != nil {
 				desk.report(t, *test.report)
 			}
-			manifest, err := desk.FromBot(t.Context(), desk.facts, 0)
+			manifest, err := desk.FromBot(t.Context(), desk.facts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func TestFromBotOfASecondAttempt(t *testing.T) {
 	desk.upload(t, 1, 0, segments)
 	desk.report(t, left(1, ingest.Stretch{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
 		desk.packByBot(t, 1, segments))
-	manifest, err := desk.FromBot(t.Context(), desk.facts, 1)
+	manifest, err := desk.FromBot(t.Context(), desk.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,6 +255,7 @@ func TestFromUploads(t *testing.T) {
 	for name, test := range map[string]struct {
 		leave   func(t *testing.T, desk desk)
 		lasts   int64 // milliseconds
+		adopted bool  // the bot had finished
 		partial bool
 		reason  string
 	}{
@@ -283,7 +284,7 @@ func TestFromUploads(t *testing.T) {
 				desk.upload(t, 0, 0, [][]byte{segments[0], nil, segments[2]})
 				desk.report(t, left(0, whole(0, 0, 4)), desk.packByBot(t, 0, segments))
 			},
-			lasts: 4000, reason: "host_ended",
+			lasts: 4000, adopted: true, reason: "host_ended",
 		},
 		"an unreadable report": {
 			leave: func(t *testing.T, desk desk) {
@@ -318,12 +319,12 @@ func TestFromUploads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(stages) == 0 { // adopted, not salvaged
-				if err := os.Remove(stale); err != nil {
-					t.Error(err)
-				}
-			} else if !slices.Equal(stages, []Stage{Fetching, Packing, Storing}) {
-				t.Errorf("stages are %v", stages)
+			want := []Stage{Fetching, Packing, Storing}
+			if test.adopted {
+				want = []Stage{Storing}
+			}
+			if !slices.Equal(stages, want) {
+				t.Errorf("stages are %v, want %v", stages, want)
 			}
 			desk.check(t, manifest)
 			if off := manifest.Media[0].DurationMs - test.lasts; off < -50 || off > 500 {
@@ -338,6 +339,80 @@ func TestFromUploads(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEarlierFile holds that the file which an earlier attempt had finished is
+// part of the recording, whatever a later one leaves and who finishes.
+func TestEarlierFile(t *testing.T) {
+	t.Parallel()
+	segments := cut(t, record(t, source{Seconds: 3}))
+	later := ingest.Stretch{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: len(segments), Complete: true}
+	for name, test := range map[string]struct {
+		leave   func(t *testing.T, desk desk) // what the second attempt leaves
+		media   []string
+		offsets []int64
+		gaps    []Gap
+		partial bool
+	}{
+		"a report only": {
+			leave: func(t *testing.T, desk desk) { desk.report(t, left(1)) },
+			media: []string{"recording.mp4"}, offsets: []int64{0},
+		},
+		"segments": {
+			leave: func(t *testing.T, desk desk) {
+				desk.upload(t, 1, 0, segments)
+				desk.report(t, left(1, later))
+			},
+			media: []string{"recording-2.mp4", "recording.mp4"}, offsets: []int64{0, 10000}, gaps: []Gap{{3000, 10000, GapBotLost}}, partial: true,
+		},
+		"a file": {
+			leave: func(t *testing.T, desk desk) { desk.report(t, left(1, later), desk.packByBot(t, 1, segments)) },
+			media: []string{"recording.mp4", "recording-2.mp4"}, offsets: []int64{0, 10000}, gaps: []Gap{{3000, 10000, GapBotLost}}, partial: true,
+		},
+		"unusable segments": {
+			leave: func(t *testing.T, desk desk) {
+				desk.upload(t, 1, 0, segments[:1])
+				desk.report(t, lost(1, torn(0, 10)))
+			},
+			media: []string{"recording.mp4"}, offsets: []int64{0}, partial: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			desk := newDesk(t)
+			desk.report(t, ingest.Report{Attempt: 0, Stretches: []ingest.Stretch{whole(0, 0, 3)}}, desk.packByBot(t, 0, segments))
+			test.leave(t, desk)
+			finish := map[string]func() (Manifest, error){
+				"bot":     func() (Manifest, error) { return desk.FromBot(t.Context(), desk.facts) },
+				"service": func() (Manifest, error) { return desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil) },
+			}
+			for who, finish := range finish {
+				manifest, err := finish()
+				if err != nil {
+					t.Fatalf("%s: %v", who, err)
+				}
+				desk.check(t, manifest)
+				var names []string
+				var offsets []int64
+				for _, media := range manifest.Media {
+					names, offsets = append(names, media.Name), append(offsets, media.StartOffsetMs)
+				}
+				if !slices.Equal(names, test.media) || !slices.Equal(offsets, test.offsets) {
+					t.Errorf("%s: media is %v at %v, want %v at %v", who, names, offsets, test.media, test.offsets)
+				}
+				if manifest.Partial != test.partial || !sameGaps(manifest.Gaps, test.gaps) {
+					t.Errorf("%s: partial %v, gaps %v; want %v, %v", who, manifest.Partial, manifest.Gaps, test.partial, test.gaps)
+				}
+			}
+		})
+	}
+}
+
+// sameGaps compares gaps; a file's end is known to a frame or two.
+func sameGaps(got, want []Gap) bool {
+	return slices.EqualFunc(got, want, func(a, b Gap) bool {
+		return a.Reason == b.Reason && a.EndMs == b.EndMs && a.StartMs-b.StartMs > -100 && a.StartMs-b.StartMs < 100
+	})
 }
 
 func TestFromUploadsOfNothing(t *testing.T) {

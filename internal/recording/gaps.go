@@ -53,6 +53,9 @@ func (b *builder) gaps() []Gap {
 	}
 	add(b.lostUntil(), GapMediaLost)
 	for _, gap := range told {
+		if b.openBefore(gap.from) {
+			add(gap.from, GapMediaLost)
+		}
 		if gap.to-max(gap.from, end) >= shortestGap {
 			holes = append(holes, span{from: max(gap.from, end), to: gap.to, reason: gap.reason})
 			end = gap.to
@@ -121,6 +124,24 @@ func (b *builder) lostUntil() time.Duration {
 	return until
 }
 
+// openBefore reports whether a stretch behind the last kept moment had begun by
+// then, of which nobody tells how it ended: it went on until then, and was lost.
+func (b *builder) openBefore(moment time.Duration) bool {
+	since := time.Duration(0)
+	if last := len(b.kept) - 1; last >= 0 {
+		since = b.kept[last].from
+	}
+	for _, report := range b.reports {
+		for _, stretch := range report.Stretches {
+			began := b.offset(stretch.StartedAt)
+			if stretch.EndedAt.IsZero() && began >= since && began < moment {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // whole reports whether all of a stretch is in a file.
 func (b *builder) whole(attempt int, stretch ingest.Stretch) bool {
 	if empty(stretch) {
@@ -155,6 +176,10 @@ func (b *builder) partial() bool {
 		if gap.reason != GapPaused && gap.to > 0 {
 			return true
 		}
+	}
+	lost := func(gap Gap) bool { return gap.Reason == GapBotLost || gap.Reason == GapMediaLost }
+	if slices.ContainsFunc(b.gaps(), lost) {
+		return true
 	}
 	return b.facts.BotLost && !b.stoppedInOrder()
 }

@@ -34,7 +34,7 @@ type probedStream struct {
 // probe reads a media file with ffprobe. For an error that tells that ffprobe
 // cannot read it, refused is true.
 func (t Tools) probe(ctx context.Context, file string) (probed, error) {
-	text, err := runTool(ctx, t.FFprobe, "-v", "error", "-of", "json",
+	text, err := runTool(ctx, t.FFprobe, "-v", "error", "-format_whitelist", containers, "-of", "json",
 		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
 			"sample_rate,channels,extradata,extradata_hash",
 		"-show_data", "-show_data_hash", "sha256", file)

@@ -62,33 +62,18 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	return report, nil
 }
 
-// adopt makes the files that a report names the job's media. A file that was
-// not uploaded as the report says is a MediaMismatchError, and then none is
-// adopted.
-func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft) (Packed, error) {
+// agreeAll checks the files that a report names. The error for one that was
+// not uploaded as the report says is a MediaMismatchError.
+func (f *Finisher) agreeAll(ctx context.Context, jobID uuid.UUID, left attemptLeft) error {
 	for i, file := range left.report.Media {
 		if err := f.agree(ctx, jobID, left, file); err != nil {
-			return Packed{}, err
+			return err
 		}
 		if slices.ContainsFunc(left.report.Media[:i], func(other File) bool { return other.Name == file.Name }) {
-			return Packed{}, &MediaMismatchError{Name: file.Name, Reason: "named twice"}
+			return &MediaMismatchError{Name: file.Name, Reason: "named twice"}
 		}
 	}
-	for i, file := range left.report.Media {
-		from, err := uploadKey(jobID, left.Attempt, file.Name)
-		if err != nil {
-			return Packed{}, err
-		}
-		to, err := mediaKey(jobID, file.Name)
-		if err != nil {
-			return Packed{}, err
-		}
-		left.report.Media[i].SHA256 = strings.ToLower(file.SHA256)
-		if err := f.Storage.copyUpload(ctx, from, to, file.Bytes, left.report.Media[i].SHA256); err != nil {
-			return Packed{}, err
-		}
-	}
-	return packedByBot(left.report), nil
+	return nil
 }
 
 // agree checks what a report says of a file, and compares it with the upload.

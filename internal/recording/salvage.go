@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -19,53 +18,50 @@ import (
 // where the store is far.
 const fetchers = 8
 
-// salvage packs the uploaded segments of all attempts.
-func (f *Finisher) salvage(ctx context.Context, facts Facts, left uploaded, progress Progress) (Manifest, error) {
-	if progress == nil {
-		progress = func(Stage, int64, int64) {}
-	}
-	prefix := "salvage-" + facts.Job.ID.String() + "-"
-	if err := removeAllNamed(f.TempDir, prefix); err != nil {
-		return Manifest{}, fmt.Errorf("clear away an earlier run: %w", err)
-	}
-	work, err := os.MkdirTemp(f.TempDir, prefix)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("make a folder to pack in: %w", err)
-	}
-	defer os.RemoveAll(work) // what stays is cleared away by the next run
+// A segment whose reading breaks off is fetched again, so many times in all,
+// after a growing delay: the S3 library tries only requests again, not the
+// reading of what they bring.
+const (
+	fetchTries = 4
+	fetchDelay = 250 * time.Millisecond
+)
 
-	stretches, err := f.fetchAll(ctx, facts.Job.ID, left, work, progress)
+// pack packs the uploaded segments of some attempts into work. With nothing
+// usable among them the error is a NothingSavedError, and the stretches are
+// told all the same.
+func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress) (Packed, error) {
+	stretches, err := f.fetchAll(ctx, jobID, attempts, work, progress)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("fetch the segments: %w", err)
+		return Packed{}, fmt.Errorf("fetch the segments: %w", err)
 	}
 	progress(Packing, 0, int64(len(stretches)))
 	packed, err := Pack(ctx, stretches, work)
+	if nothing := new(NothingSavedError); errors.As(err, &nothing) {
+		for _, stretch := range stretches {
+			packed.Stretches = append(packed.Stretches, PackedStretch{
+				Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt, Loss: LossUnusable,
+			})
+		}
+	}
 	if err != nil {
-		return Manifest{}, err
+		return packed, err
 	}
 	progress(Packing, int64(len(stretches)), int64(len(stretches)))
-	if packed.Partial() {
-		f.Log.Warn("some of the recording is lost", slog.String("job", facts.Job.ID.String()),
-			slog.String("losses", strings.Join(packed.Losses(), "; ")))
-	}
-	if err := f.storeAll(ctx, facts.Job.ID, packed.Files, work, progress); err != nil {
-		return Manifest{}, fmt.Errorf("store the recording: %w", err)
-	}
-	return f.conclude(ctx, facts, left, packed)
+	return packed, nil
 }
 
-// fetchAll copies every attempt's segments into a folder of its own below
-// work and finds the stretches there.
-func (f *Finisher) fetchAll(ctx context.Context, jobID uuid.UUID, left uploaded, work string, progress Progress) ([]PackStretch, error) {
+// fetchAll copies each attempt's segments into a folder of its own below work
+// and finds the stretches there.
+func (f *Finisher) fetchAll(ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress) ([]PackStretch, error) {
 	var done, total int64
-	for _, attempt := range left.attempts {
+	for _, attempt := range attempts {
 		for _, segment := range attempt.segments() {
 			total += segment.Bytes
 		}
 	}
 	progress(Fetching, 0, total)
 	var stretches []PackStretch
-	for _, attempt := range left.attempts {
+	for _, attempt := range attempts {
 		folder := filepath.Join(work, fmt.Sprintf("attempt-%d", attempt.Attempt))
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return nil, err
@@ -93,45 +89,52 @@ func (f *Finisher) fetchAll(ctx context.Context, jobID uuid.UUID, left uploaded,
 	return stretches, nil
 }
 
+// fetch copies a segment to target, whole.
 func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name, target string) error {
+	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		err = f.copyTo(ctx, file, jobID, attempt, name)
+		if missing := new(NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
+			break
+		}
+		if err := pause(ctx, time.Duration(try)*fetchDelay); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("attempt %d, %s: %w", attempt, name, err)
+	}
+	return nil
+}
+
+// copyTo makes file's content that of an upload.
+func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, attempt int, name string) error {
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	reader, err := f.Storage.openUpload(ctx, jobID, attempt, name)
 	if err != nil {
 		return err
 	}
 	defer reader.Close() // read only
-	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(file, reader); err != nil {
-		return errors.Join(fmt.Errorf("attempt %d, %s: %w", attempt, name, err), file.Close())
-	}
-	return file.Close()
-}
-
-// storeAll puts the packed files into storage.
-func (f *Finisher) storeAll(ctx context.Context, jobID uuid.UUID, files []File, folder string, progress Progress) error {
-	var done, total int64
-	for _, file := range files {
-		total += file.Bytes
-	}
-	progress(Storing, 0, total)
-	for _, file := range files {
-		if err := f.store(ctx, jobID, file, filepath.Join(folder, file.Name)); err != nil {
-			return fmt.Errorf("%s: %w", file.Name, err)
-		}
-		done += file.Bytes
-		progress(Storing, done, total)
-	}
-	return nil
-}
-
-func (f *Finisher) store(ctx context.Context, jobID uuid.UUID, file File, path string) error {
-	content, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer content.Close() // read only
-	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, content, file.SHA256)
+	_, err = io.Copy(file, reader)
 	return err
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, length time.Duration) error {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/url"
 	"os"
 	"path"
@@ -17,15 +18,14 @@ import (
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	_ "gocloud.dev/blob/s3blob" // opens s3:// addresses
-	"gocloud.dev/gcerrors"
 
 	"standin/internal/ingest"
 )
 
 // Storage keeps what belongs to recordings, each job in a folder of its own:
 //
-//	jobs/<jobId>/uploads/<attempt>/<name>   as the bots sent it
+//	jobs/<jobId>/uploads/<attempt>/<name>   as the bots sent it; names that begin
+//	                                        with diagnostics- are for the operator
 //	jobs/<jobId>/media/<name>               what the manifest names
 //	jobs/<jobId>/manifest.json
 //
@@ -56,7 +56,7 @@ func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 	if parsed.Scheme == fileblob.Scheme {
 		return openFolder(parsed)
 	}
-	bucket, err := blob.OpenBucket(ctx, address)
+	bucket, err := openObjects(ctx, parsed)
 	if err != nil {
 		return nil, fmt.Errorf("open storage at %s://%s: %w", parsed.Scheme, parsed.Host, err)
 	}
@@ -137,36 +137,26 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// DeleteUploads deletes what the bots uploaded. It is called only when the
-// manifest is durable, and may be repeated.
-func (s *Storage) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteBelow(ctx, uploadsFolder(jobID))
-}
-
-// DeleteRecording deletes all that storage holds of a job: media, uploads and
-// the manifest, which names people. It may be repeated.
-func (s *Storage) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteBelow(ctx, jobFolder(jobID))
-}
-
-func (s *Storage) deleteBelow(ctx context.Context, folder string) error {
-	if s.folder != "" {
-		if err := os.RemoveAll(filepath.Join(s.folder, filepath.FromSlash(folder))); err != nil {
-			return fmt.Errorf("delete %s: %w", folder, err)
-		}
-		return nil
-	}
-	objects := s.bucket.List(&blob.ListOptions{Prefix: folder})
-	for {
-		object, err := objects.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list %s: %w", folder, err)
-		}
-		if err := s.bucket.Delete(ctx, object.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-			return fmt.Errorf("delete %s: %w", object.Key, err)
+// objects lists what is stored under keys that begin with prefix. An error is
+// the last that is given.
+func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.ListObject, error] {
+	return func(yield func(*blob.ListObject, error) bool) {
+		listed := s.bucket.List(&blob.ListOptions{Prefix: prefix})
+		for {
+			object, err := listed.Next(ctx)
+			// The library's end of the list is io.EOF itself. A connection that
+			// broke off is an error that wraps io.EOF: taken for the end, it
+			// would make what is stored look as if it were not there.
+			if err == io.EOF { //nolint:errorlint // see above
+				return
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("list %s: %w", prefix, err))
+				return
+			}
+			if !yield(object, nil) {
+				return
+			}
 		}
 	}
 }

@@ -26,16 +26,18 @@ import (
 	"standin/internal/ingest"
 )
 
-// eachStorage runs a test on a folder and on an object store.
+// eachStorage runs a test on a folder, on an object store that signs no
+// addresses, and on a real S3 server.
 func eachStorage(t *testing.T, test func(t *testing.T, storage *Storage)) {
 	t.Helper()
-	for name, address := range map[string]string{
-		"folder":       folderAddress(filepath.Join(t.TempDir(), "deep", "storage")),
-		"object store": "mem://",
+	for name, address := range map[string]func(t *testing.T) string{
+		"folder":       func(t *testing.T) string { return folderAddress(filepath.Join(t.TempDir(), "deep", "storage")) },
+		"object store": func(*testing.T) string { return "mem://" },
+		"S3":           func(t *testing.T) string { return objects.Line(t).Address() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, openStorage(t, address))
+			test(t, openStorage(t, address(t)))
 		})
 	}
 }
@@ -230,8 +232,19 @@ func TestMedia(t *testing.T) {
 				t.Errorf("range %q is %q, want %q", span, got, want)
 			}
 		}
-		if address, ok, err := storage.SignedURL(t.Context(), jobID, "recording.mp4", time.Minute); ok || err != nil {
-			t.Errorf("a signed address %q, %v, %v where there are none", address, ok, err)
+		address, signed, err := storage.SignedURL(t.Context(), jobID, "recording.mp4", time.Minute)
+		if err != nil || signed != strings.HasSuffix(t.Name(), "/S3") {
+			t.Errorf("a signed address %q, %v, %v", address, signed, err)
+		}
+		if signed {
+			for span, want := range map[string]string{"": "0123456789", "bytes=3-5": "345"} {
+				if got := get(t, address, span); got != want {
+					t.Errorf("at the signed address, range %q is %q, want %q", span, got, want)
+				}
+			}
+			if got := get(t, strings.Replace(address, "recording.mp4", "other.mp4", 1), ""); !strings.Contains(got, "SignatureDoesNotMatch") {
+				t.Errorf("an address signed for another file gives %q", got)
+			}
 		}
 	})
 }

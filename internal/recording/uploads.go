@@ -3,7 +3,6 @@ package recording
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,6 +15,16 @@ import (
 
 	"standin/internal/ingest"
 )
+
+// diagnosticsPrefix begins the names of what bots upload for the operator of
+// the service: how a page looked that they could not make out. It is no part
+// of a recording, and is kept as long as one would be.
+const diagnosticsPrefix = "diagnostics-"
+
+// diagnostic reports whether an upload is for the operator.
+func diagnostic(name string) bool {
+	return strings.HasPrefix(name, diagnosticsPrefix) && storableName(name)
+}
 
 // AttemptUploads is what one attempt's bot uploaded.
 type AttemptUploads struct {
@@ -87,23 +96,18 @@ func (s *Storage) confirmUpload(ctx context.Context, key string, upload *body, s
 	return stored, nil
 }
 
-// Uploads lists what the bots of a job uploaded, by attempt.
+// Uploads lists what the bots of a job uploaded of its recording, by attempt.
 func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUploads, error) {
 	folder := uploadsFolder(jobID)
 	var attempts []AttemptUploads
-	objects := s.bucket.List(&blob.ListOptions{Prefix: folder})
-	for {
-		object, err := objects.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for object, err := range s.objects(ctx, folder) {
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", folder, err)
+			return nil, err
 		}
 		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
 		attempt, err := strconv.Atoi(number)
-		if err != nil || !storableName(name) {
-			continue // no upload: the rest of a write that was interrupted
+		if err != nil || !storableName(name) || diagnostic(name) {
+			continue // not of the recording, or the rest of a write that was interrupted
 		}
 		at := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })
 		if at < 0 {

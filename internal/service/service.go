@@ -85,7 +85,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.store, err = store.Open(ctx, DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)); err != nil {
 		return err
 	}
-	if s.storage, err = recording.OpenStorage(ctx, s.storageAddress()); err != nil {
+	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
 	return nil

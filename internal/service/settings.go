@@ -19,6 +19,7 @@ import (
 	"standin/internal/httpapi"
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/launch"
+	"standin/internal/retention"
 	"standin/internal/webhook"
 )
 
@@ -39,6 +40,8 @@ type Settings struct {
 	DatabaseURL   string // postgres://…; default a SQLite file in the data folder
 	StorageURL    string // default a folder in the data folder
 	Launcher      string // process (default) or manual
+
+	Retention retention.Period // of the recordings of consumers that have none of their own; forever when zero
 
 	IngestSigningKey  string // default: made once and kept in the data folder
 	WebhookSecret     string // of new consumers; default: each gets its own
@@ -85,12 +88,13 @@ func DatabaseAddress(databaseURL, dataDir string) string {
 	return filepath.Join(dataDir, databaseFile)
 }
 
-// storageAddress is where recordings are kept.
-func (s *Service) storageAddress() string {
-	if s.settings.StorageURL != "" {
-		return s.settings.StorageURL
+// StorageAddress is where recordings are kept: the storage that was set, or a
+// folder in the data folder, whose path must be absolute.
+func StorageAddress(storageURL, dataDir string) string {
+	if storageURL != "" {
+		return storageURL
 	}
-	return (&url.URL{Scheme: "file", Path: filepath.Join(s.settings.DataDir, storageDir)}).String()
+	return (&url.URL{Scheme: "file", Path: filepath.Join(dataDir, storageDir)}).String()
 }
 
 // signingKey returns the key of the ingest tokens: the one that was set, or

@@ -14,6 +14,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/bot/browser"
+	"standin/internal/bot/zoomsdk"
 	"standin/internal/dispatch"
 	"standin/internal/host"
 	"standin/internal/httpapi"
@@ -22,6 +23,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/payment"
 	"standin/internal/recording"
+	"standin/internal/retention"
 	"standin/internal/simulator"
 	"standin/internal/webhook"
 )
@@ -39,6 +41,7 @@ type parts struct {
 	dispatcher *dispatch.Dispatcher
 	sender     *webhook.Sender
 	flows      *device.Flows
+	keeper     *retention.Keeper
 }
 
 // run makes the parts and starts them.
@@ -79,12 +82,25 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 		Store: s.store, Jobs: p.jobs, Recordings: recordings, SigningKey: s.key,
 		ServiceURL: s.settings.BotServiceURL, AllowedHosts: s.settings.AllowedMeetingHosts,
 		LoopbackPeers: s.settings.LoopbackMeetings, AskFirst: s.settings.AskFirst,
-		ZoomSDK: s.settings.Bots.ZoomSDK.Complete(), Sole: !Shared(s.settings.DatabaseURL),
+		NoZoomSDK: s.noZoomSDK(), Sole: !Shared(s.settings.DatabaseURL),
 		Now: time.Now, Log: s.settings.Log,
 	})
 	p.dispatcher = dispatcher
 	p.flows = device.New(device.Settings{Store: s.store, BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log})
+	p.keeper = retention.New(retention.Settings{
+		Store: s.store, Recordings: p.jobs, Storage: s.storage, Retention: s.settings.Retention, Now: time.Now, Log: s.settings.Log,
+	})
 	return p, s.addLaunchers(ctx, p)
+}
+
+// noZoomSDK tells why bots cannot join with Zoom's Meeting SDK; empty when they
+// can.
+func (s *Service) noZoomSDK() string {
+	sdk := s.settings.Bots.ZoomSDK
+	if err := (zoomsdk.Settings{Dir: sdk.Dir, Key: sdk.Key, Secret: sdk.Secret}).Complete(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // addLaunchers gives the dispatcher its launchers: the simulator for jobs of
@@ -165,6 +181,7 @@ func (s *Service) start(ctx context.Context, p parts) {
 	})
 	s.parts.Go(func() { p.sender.Run(ctx) })
 	s.parts.Go(func() { p.flows.Run(ctx) })
+	s.parts.Go(func() { p.keeper.Run(ctx) })
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			fail("HTTP server", err)

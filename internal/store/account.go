@@ -14,7 +14,7 @@ import (
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at`
+	webhook_url, webhook_version, created_at, retention_ms`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -142,10 +142,11 @@ func oneConsumer(row *sql.Row) (account.Consumer, error) {
 
 func scanConsumer(row interface{ Scan(...any) error }) (account.Consumer, error) {
 	var c account.Consumer
-	var expires sql.NullInt64
+	var expires, retention sql.NullInt64
 	var created int64
 	err := row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, &expires,
-		&c.WebhookURL, &c.WebhookVersion, &created)
+		&c.WebhookURL, &c.WebhookVersion, &created, &retention)
+	c.Retention = fromNullPeriod(retention)
 	c.PreviousSecretExpires, c.CreatedAt = fromNull(expires), fromMillis(created)
 	return c, err
 }

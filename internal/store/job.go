@@ -35,7 +35,9 @@ type Record struct {
 	ICalUID   string // of the calendar invite that the job was made from; empty when there was none
 	IntakeKey string // by which the invite finds its job again; empty for a job that no invite made
 
-	RecordingDeletedAt time.Time // when the consumer had the recording deleted; zero when not
+	RecordingDeletedAt time.Time // when the recording was to be deleted; zero when it is kept
+	RecordingDeletedBy string    // who had it deleted; empty when nobody, or when that was not kept
+	RecordingErasedAt  time.Time // when storage held nothing of it any more; zero when that is not known
 }
 
 const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, display_name,
@@ -43,7 +45,7 @@ const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, d
 	status, status_before, status_since, attempts, attempt, started_at, finalized_at,
 	manifest_uri, failure_code, failure_detail, sequence,
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
-	ical_uid, intake_key, recording_deleted_at`
+	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at`
 
 // InsertJob keeps a new job, unless the consumer already has one of that
 // externalId in that mode: then nothing is done and false returned.
@@ -94,13 +96,13 @@ func (q *Queries) SaveJob(ctx context.Context, r Record) error {
 			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
 			sequence = $13, wake_at = $14, lease = $15, attempt_began_at = $16, launched_at = $17,
 			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
-			recording_deleted_at = $22
+			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24
 		WHERE id = $1`,
 		r.ID, millis(r.JoinAt), r.Status, r.Before, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, keptText(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptBeganAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, keptText(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
-		nullMillis(r.RecordingDeletedAt))
+		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt))
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", r.ID, err)
 	}
@@ -211,7 +213,7 @@ func scanJob(row interface{ Scan(...any) error }) (Record, error) {
 		r                                           Record
 		joinAt, createdAt, statusSince              int64
 		started, finalized, wake, began, heard, ran sql.NullInt64
-		deleted                                     sql.NullInt64
+		deleted, erased                             sql.NullInt64
 		metadata, autoLeave, stats                  string
 		intakeKey                                   sql.NullString
 	)
@@ -220,7 +222,7 @@ func scanJob(row interface{ Scan(...any) error }) (Record, error) {
 		&r.Status, &r.Before, &statusSince, &r.Attempts, &r.Attempt, &started, &finalized,
 		&r.ManifestURI, &r.FailureCode, &r.FailureDetail, &r.Sequence,
 		&wake, &r.Lease, &began, &ran, &r.LaunchFailures, &r.LaunchError, &heard, &stats,
-		&r.ICalUID, &intakeKey, &deleted)
+		&r.ICalUID, &intakeKey, &deleted, &r.RecordingDeletedBy, &erased)
 	if err != nil {
 		return Record{}, err
 	}
@@ -233,7 +235,7 @@ func scanJob(row interface{ Scan(...any) error }) (Record, error) {
 	r.JoinAt, r.CreatedAt, r.StatusSince = fromMillis(joinAt), fromMillis(createdAt), fromMillis(statusSince)
 	r.StartedAt, r.FinalizedAt, r.WakeAt = fromNull(started), fromNull(finalized), fromNull(wake)
 	r.AttemptBeganAt, r.LaunchedAt, r.HeartbeatAt = fromNull(began), fromNull(ran), fromNull(heard)
-	r.RecordingDeletedAt = fromNull(deleted)
+	r.RecordingDeletedAt, r.RecordingErasedAt = fromNull(deleted), fromNull(erased)
 	r.Metadata, r.Stats = json.RawMessage(metadata), json.RawMessage(stats)
 	return r, nil
 }

@@ -1,0 +1,230 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// assembly is a job's media in the making.
+type assembly struct {
+	adopted  []attemptLeft // whose bots' finished files are taken as they are
+	packed   []attemptLeft // whose segments are packed
+	mismatch error         // of a bot's files that are not as its report says
+}
+
+// assemble makes the job's media of all that its attempts left, so that
+// nothing that any of them saved is lost. A single attempt's finished files are
+// taken as they are. Of several, the segments are packed together; only where
+// an attempt's segments are not all there, and the files that its bot had
+// finished are, those stand beside. progress may be nil.
+func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left uploaded, progress Progress) (Packed, error) {
+	if progress == nil {
+		progress = func(Stage, int64, int64) {}
+	}
+	plan, err := f.plan(ctx, jobID, left.recorders())
+	if err != nil {
+		return Packed{}, err
+	}
+	if len(plan.adopted)+len(plan.packed) == 0 {
+		return Packed{}, cmp.Or(plan.mismatch, error(&NothingSavedError{}))
+	}
+	prefix := "salvage-" + jobID.String() + "-"
+	if err := removeAllNamed(f.TempDir, prefix); err != nil {
+		return Packed{}, fmt.Errorf("clear away an earlier run: %w", err)
+	}
+	work, err := os.MkdirTemp(f.TempDir, prefix)
+	if err != nil {
+		return Packed{}, fmt.Errorf("make a folder to pack in: %w", err)
+	}
+	defer os.RemoveAll(work) // what stays is cleared away by the next run
+	var packed Packed
+	if len(plan.packed) > 0 {
+		packed, err = f.pack(ctx, jobID, plan.packed, work, progress)
+		if nothing := new(NothingSavedError); err != nil && (len(plan.adopted) == 0 || !errors.As(err, &nothing)) {
+			return Packed{}, err
+		}
+	}
+	if packed.Partial() {
+		f.Log.Warn("some of the recording is lost", slog.String("job", jobID.String()),
+			slog.String("losses", strings.Join(packed.Losses(), "; ")))
+	}
+	return f.storeAll(ctx, jobID, packed, plan.adopted, work, progress)
+}
+
+// plan decides what the media is made of.
+func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, recorders []attemptLeft) (assembly, error) {
+	var plan assembly
+	for _, left := range recorders {
+		if len(left.report.Media) > 0 && (len(recorders) == 1 || !left.complete()) {
+			err := f.agreeAll(ctx, jobID, left)
+			if err == nil {
+				plan.adopted = append(plan.adopted, left)
+				continue
+			}
+			if mismatch := new(MediaMismatchError); !errors.As(err, &mismatch) {
+				return assembly{}, fmt.Errorf("compare the bot's files with its report: %w", err)
+			}
+			f.Log.Warn("a bot's files are not as its report says",
+				slog.String("job", jobID.String()), slog.Int("attempt", left.Attempt), slog.Any("error", err))
+			plan.mismatch = err
+		}
+		if len(left.segments()) > 0 {
+			plan.packed = append(plan.packed, left)
+		}
+	}
+	return plan, nil
+}
+
+// storeAll puts the packed files into storage, and those that bots had
+// finished. It returns what all of them hold, in the order of the attempts.
+func (f *Finisher) storeAll(
+	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptLeft, work string, progress Progress,
+) (Packed, error) {
+	var done, total int64
+	count := func(files []File) {
+		for _, file := range files {
+			total += file.Bytes
+		}
+	}
+	count(packed.Files)
+	for _, left := range adopted {
+		count(left.report.Media)
+	}
+	tell := func(bytes int64) {
+		done += bytes
+		progress(Storing, done, total)
+	}
+	tell(0)
+	for _, file := range packed.Files {
+		if err := f.store(ctx, jobID, file, filepath.Join(work, file.Name), tell); err != nil {
+			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
+		}
+	}
+	origin := firstStart(packed.Stretches, adopted)
+	for _, left := range adopted {
+		taken, err := f.adopt(ctx, jobID, left.on(origin), packed.Files, tell)
+		if err != nil {
+			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", left.Attempt, err)
+		}
+		packed.Files = append(packed.Files, taken.Files...)
+		packed.Stretches = append(packed.Stretches, taken.Stretches...)
+	}
+	slices.SortStableFunc(packed.Stretches, func(a, b PackedStretch) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	slices.SortStableFunc(packed.Files, func(a, b File) int { return cmp.Compare(packed.place(a), packed.place(b)) })
+	return packed, nil
+}
+
+// place is where a file stands among the others: where its first stretch does,
+// or behind all that hold one.
+func (p Packed) place(file File) int {
+	at := slices.IndexFunc(p.Stretches, func(stretch PackedStretch) bool { return stretch.File == file.Name })
+	if at < 0 {
+		return len(p.Stretches)
+	}
+	return at
+}
+
+// firstStart is when the first stretch of all began; zero when nobody knows.
+func firstStart(packed []PackedStretch, adopted []attemptLeft) time.Time {
+	var first time.Time
+	consider := func(at time.Time) {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	for _, stretch := range packed {
+		consider(stretch.StartedAt)
+	}
+	for _, left := range adopted {
+		for _, stretch := range left.report.Stretches {
+			consider(stretch.StartedAt)
+		}
+	}
+	return first
+}
+
+// on puts the offsets of an attempt's files, which count from its own first
+// stretch, onto the clock of a recording that began at origin. Those of files
+// that hold a stretch are set by Build.
+func (a attemptLeft) on(origin time.Time) attemptLeft {
+	began := firstStart(nil, []attemptLeft{a})
+	if began.IsZero() || origin.IsZero() {
+		return a
+	}
+	a.report.Media = slices.Clone(a.report.Media)
+	for i := range a.report.Media {
+		a.report.Media[i].StartOffsetMs += began.Sub(origin).Milliseconds()
+	}
+	return a
+}
+
+// store puts a packed file into storage.
+func (f *Finisher) store(ctx context.Context, jobID uuid.UUID, file File, path string, tell func(bytes int64)) error {
+	content, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer content.Close() // read only
+	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &toldReader{Reader: content, tell: tell}, file.SHA256)
+	return err
+}
+
+// toldReader tells of what is read.
+type toldReader struct {
+	io.Reader
+	tell func(bytes int64)
+}
+
+func (r *toldReader) Read(buffer []byte) (int, error) {
+	n, err := r.Reader.Read(buffer)
+	if n > 0 {
+		r.tell(int64(n))
+	}
+	return n, err
+}
+
+// adopt makes the files that an attempt's bot had finished the job's media,
+// under their own names where those are free.
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft, beside []File, tell func(bytes int64)) (Packed, error) {
+	files := slices.Clone(left.report.Media)
+	for i := range files {
+		from, err := uploadKey(jobID, left.Attempt, files[i].Name)
+		if err != nil {
+			return Packed{}, err
+		}
+		files[i].Name = freeName(files[i].Name, slices.Concat(beside, files[:i], files[i+1:]))
+		to, err := mediaKey(jobID, files[i].Name)
+		if err != nil {
+			return Packed{}, err
+		}
+		files[i].SHA256 = strings.ToLower(files[i].SHA256)
+		if err := f.Storage.copyUpload(ctx, from, to, files[i].Bytes, files[i].SHA256); err != nil {
+			return Packed{}, err
+		}
+		tell(files[i].Bytes)
+	}
+	left.report.Media = files
+	return packedByBot(left.report), nil
+}
+
+// freeName is the name, or one made of it that no other file has.
+func freeName(name string, others []File) string {
+	free := name
+	for number := 2; slices.ContainsFunc(others, func(file File) bool { return file.Name == free }); number++ {
+		extension := path.Ext(name)
+		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension)
+	}
+	return free
+}

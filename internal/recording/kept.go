@@ -1,0 +1,138 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Kept is what storage holds of a job.
+type Kept struct {
+	JobID      uuid.UUID
+	Objects    int
+	Bytes      int64
+	Newest     time.Time // when the last of them was written
+	Uploads    int       // of these, what bots uploaded of the recording
+	Unfinished int       // of these, writes in progress or interrupted
+}
+
+// Kept tells what is kept of each job, one after the other; an error that each
+// returns ends it. What is no job's is passed over.
+func (s *Storage) Kept(ctx context.Context, each func(Kept) error) error {
+	if s.folder != "" {
+		return s.keptInFolder(ctx, each)
+	}
+	var job Kept
+	err := s.list(ctx, "jobs/", func(id uuid.UUID, object *blob.ListObject) error {
+		if id != job.JobID { // objects come in the order of their keys
+			if err := tellKept(job, each); err != nil {
+				return err
+			}
+			job = Kept{JobID: id}
+		}
+		job.count(object)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return tellKept(job, each)
+}
+
+func tellKept(job Kept, each func(Kept) error) error {
+	if job.Objects == 0 {
+		return nil
+	}
+	return each(job)
+}
+
+// keptInFolder lists job by job: in a folder each page of a list walks all
+// that lies below.
+func (s *Storage) keptInFolder(ctx context.Context, each func(Kept) error) error {
+	folder, err := os.Open(filepath.Join(s.folder, "jobs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was stored yet
+	}
+	if err != nil {
+		return fmt.Errorf("list the jobs in storage: %w", err)
+	}
+	defer folder.Close() // read only
+	for {
+		names, err := folder.Readdirnames(1000)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list the jobs in storage: %w", err)
+		}
+		for _, name := range names {
+			id, err := uuid.Parse(name)
+			if err != nil {
+				continue
+			}
+			job, err := s.KeptOf(ctx, id)
+			if gcerrors.Code(err) == gcerrors.NotFound {
+				continue // it is being deleted from: the library's lists do not bear that
+			}
+			if err != nil {
+				return err
+			}
+			if err := tellKept(job, each); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// KeptOf tells what is kept of one job.
+func (s *Storage) KeptOf(ctx context.Context, jobID uuid.UUID) (Kept, error) {
+	job := Kept{JobID: jobID}
+	err := s.list(ctx, jobFolder(jobID), func(_ uuid.UUID, object *blob.ListObject) error {
+		job.count(object)
+		return nil
+	})
+	return job, err
+}
+
+// list gives the objects whose keys begin with prefix and that are a job's.
+func (s *Storage) list(ctx context.Context, prefix string, each func(id uuid.UUID, object *blob.ListObject) error) error {
+	for object, err := range s.objects(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(object.Key, "jobs/"), "/")
+		id, err := uuid.Parse(name)
+		if err != nil || jobFolder(id) != "jobs/"+name+"/" {
+			continue
+		}
+		if err := each(id, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *Kept) count(object *blob.ListObject) {
+	k.Objects++
+	k.Bytes += object.Size
+	if object.ModTime.After(k.Newest) {
+		k.Newest = object.ModTime
+	}
+	below := strings.TrimPrefix(object.Key, jobFolder(k.JobID))
+	switch {
+	case unfinished(below):
+		k.Unfinished++
+	case strings.HasPrefix(below, "uploads/") && !diagnostic(below[strings.LastIndex(below, "/")+1:]):
+		k.Uploads++
+	}
+}

@@ -1,0 +1,92 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/s3blob"
+)
+
+// stalled is how long a connection to an object store may carry nothing
+// before it is given up: longer than a store takes to copy its largest object
+// (largestServerCopy) within itself. Without a bound, a store that answers no
+// more would hold a job for ever (contract: no job can hang).
+const stalled = 3 * time.Minute
+
+// openObjects opens a bucket of an object store.
+func openObjects(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
+	if address.Scheme != s3blob.Scheme {
+		return blob.OpenBucket(ctx, address.String())
+	}
+	return openS3(ctx, address, stalled)
+}
+
+// openS3 opens an S3 bucket whose connections end when nothing has moved for
+// as long as stall. How often a request is tried again is the S3 library's
+// business: three times in all, with growing delays.
+func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {
+	opener := new(s3blob.URLOpener)
+	bucket, err := opener.OpenBucketURL(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer bucket.Close() // it holds nothing: the bucket below takes its place
+	var client *s3.Client
+	if !bucket.As(&client) {
+		return nil, errors.New("the S3 bucket has no S3 client")
+	}
+	patient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
+		transport.DialContext = dialWatched(transport.DialContext, stall)
+	})
+	client = s3.New(client.Options(), func(options *s3.Options) {
+		options.HTTPClient = patient
+		// Of an object that was stored in parts there is no sum of the whole to
+		// compare; each download of one would be a line on standard error.
+		options.DisableLogOutputChecksumValidationSkipped = true
+	})
+	return s3blob.OpenBucket(ctx, client, address.Host, &opener.Options)
+}
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialWatched gives connections that end when nothing moves.
+func dialWatched(dial dialFunc, stall time.Duration) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: connection, stall: stall}, nil
+	}
+}
+
+// watchedConn is a connection on which a read or a write that makes no
+// progress for as long as stall is an error.
+type watchedConn struct {
+	net.Conn
+	stall time.Duration
+}
+
+func (c *watchedConn) Read(buffer []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.stall)); err != nil {
+		return 0, fmt.Errorf("watch a connection: %w", err)
+	}
+	return c.Conn.Read(buffer)
+}
+
+// Write puts off the end of a read too: HTTP waits for the answer from the
+// first byte of the request on.
+func (c *watchedConn) Write(data []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.stall)); err != nil {
+		return 0, fmt.Errorf("watch a connection: %w", err)
+	}
+	return c.Conn.Write(data)
+}

@@ -1,0 +1,217 @@
+package recording
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"standin/internal/ingest"
+)
+
+// course is what happened in a made-up meeting, all of it known. Times are
+// from the beginning of the first stretch.
+type course struct {
+	reports  []ingest.Report
+	packed   Packed
+	botLost  bool
+	kept     []span        // that is in a file
+	known    time.Duration // up to when anybody knows that there was something to record
+	lost     bool          // something of a started recording is missing
+	paused   []span        // told
+	starts   map[string]time.Duration
+	position time.Duration
+}
+
+// drawCourse makes up a meeting: attempts, of which all but the last are lost,
+// each with stretches that end in order or not, with pauses and other gaps
+// between, and of which all is kept, or their beginning, or nothing.
+func drawCourse(t *rapid.T) *course {
+	c := &course{starts: map[string]time.Duration{}}
+	attempts := rapid.IntRange(1, 3).Draw(t, "attempts")
+	for attempt := range attempts {
+		if attempt > 0 {
+			c.position += c.draw(t, "until the next bot records", 1000, 60_000)
+		}
+		c.attempt(t, attempt, attempt == attempts-1)
+	}
+	return c
+}
+
+func (c *course) draw(t *rapid.T, what string, least, most int) time.Duration {
+	return time.Duration(rapid.IntRange(least, most).Draw(t, what)) * time.Millisecond
+}
+
+func (c *course) attempt(t *rapid.T, attempt int, last bool) {
+	report := ingest.Report{Attempt: attempt}
+	stretches := rapid.IntRange(1, 4).Draw(t, "stretches")
+	for number := range stretches {
+		if number > 0 {
+			c.between(t, &report)
+		}
+		c.stretch(t, &report, number)
+	}
+	switch {
+	case !last:
+		c.lost = true // nobody recorded until the next bot did
+	case rapid.Bool().Draw(t, "the last bot is lost"):
+		c.botLost, c.lost = true, true
+	default:
+		if rapid.Bool().Draw(t, "paused until it left") {
+			from := c.position
+			c.position += c.draw(t, "length of the last pause", 1000, 20_000)
+			report.Gaps = append(report.Gaps, ingest.Gap{From: c.at(from), To: c.at(c.position), Reason: GapPaused})
+			c.paused = append(c.paused, span{from: from, to: c.position})
+			c.known = c.position
+		}
+		report.LeftAt, report.EndReason = c.at(c.position), "alone"
+	}
+	c.reports = append(c.reports, report)
+}
+
+func (c *course) at(position time.Duration) time.Time { return began.Add(position) }
+
+// between leaves a hole between two stretches, told of or not.
+func (c *course) between(t *rapid.T, report *ingest.Report) {
+	from := c.position
+	c.position += c.draw(t, "hole", 200, 20_000)
+	reason := rapid.SampledFrom([]string{"", GapPaused, "capture_lost"}).Draw(t, "reason of the hole")
+	if reason == "" {
+		return
+	}
+	report.Gaps = append(report.Gaps, ingest.Gap{From: c.at(from), To: c.at(c.position), Reason: reason})
+	c.known = c.position
+	if reason == GapPaused {
+		c.paused = append(c.paused, span{from: from, to: c.position})
+	} else {
+		c.lost = true
+	}
+}
+
+// stretch records, and says what of it is kept.
+func (c *course) stretch(t *rapid.T, report *ingest.Report, number int) {
+	from := c.position
+	length := c.draw(t, "length", 1000, 30_000)
+	c.position += length
+	told := ingest.Stretch{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "ended in order")}
+	if told.Complete {
+		told.EndedAt = c.at(c.position)
+		c.known = max(c.known, c.position)
+	}
+	report.Stretches = append(report.Stretches, told)
+	place := PackedStretch{Attempt: report.Attempt, Number: number, StartedAt: told.StartedAt}
+	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
+	case "all":
+		place.Length = length
+	case "beginning":
+		place.Length, place.Loss = c.draw(t, "kept length", 200, int(length.Milliseconds())-200), LossSegments
+	case "nothing":
+		place.Loss = LossBeginning
+	}
+	c.lost = c.lost || !told.Complete || place.Loss != ""
+	if place.Length > 0 {
+		c.keep(t, &place, from)
+	}
+	c.packed.Stretches = append(c.packed.Stretches, place)
+}
+
+// keep puts a stretch into the last file, or into a new one.
+func (c *course) keep(t *rapid.T, place *PackedStretch, from time.Duration) {
+	files := len(c.packed.Files)
+	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
+		file := someFile()
+		file.Name, file.DurationMs = fileName(files), 0
+		c.packed.Files = append(c.packed.Files, file)
+		c.starts[file.Name] = from
+		files++
+	}
+	file := &c.packed.Files[files-1]
+	place.File, place.Offset = file.Name, time.Duration(file.DurationMs)*time.Millisecond
+	file.DurationMs += place.Length.Milliseconds()
+	c.kept = append(c.kept, span{from: from, to: from + place.Length})
+	c.known = max(c.known, from+place.Length)
+}
+
+// TestManifestTellsTheTruth holds, for any course of a meeting, that what was
+// kept and the gaps together are the whole of it, once; that nothing missing is
+// called whole, nor the reverse; and that each file stands where it belongs.
+func TestManifestTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	schema := manifestSchema(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCourse(t)
+		facts := someFacts()
+		facts.BotLost = c.botLost
+		reports := rapid.Permutation(c.reports).Draw(t, "reports")
+		manifest := Build(facts, reports, c.packed, testBase)
+		if err := breaksSchema(schema, manifest); err != nil {
+			t.Errorf("the manifest breaks its schema: %v", err)
+		}
+		if manifest.Partial != c.lost {
+			t.Errorf("partial is %v, and something is missing: %v", manifest.Partial, c.lost)
+		}
+		if err := c.checkGaps(manifest.Gaps); err != nil {
+			t.Error(err)
+		}
+		for _, media := range manifest.Media {
+			if want := c.starts[media.Name].Milliseconds(); media.StartOffsetMs != want {
+				t.Errorf("%s begins at %d ms, want %d", media.Name, media.StartOffsetMs, want)
+			}
+		}
+		if again := Build(facts, c.reports, c.packed, testBase); asText(again) != asText(manifest) {
+			t.Errorf("built again of the same: %s, not %s", asText(again), asText(manifest))
+		}
+	})
+}
+
+func breaksSchema(schema *jsonschema.Schema, manifest Manifest) error {
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(asText(manifest)))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// asText is a manifest as it is stored.
+func asText(manifest Manifest) string {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// checkGaps holds that gaps and what was kept make up the recording.
+func (c *course) checkGaps(gaps []Gap) error {
+	pieces := slices.Clone(c.kept)
+	for _, gap := range gaps {
+		one := span{from: time.Duration(gap.StartMs) * time.Millisecond, to: time.Duration(gap.EndMs) * time.Millisecond, reason: gap.Reason}
+		if one.to-one.from < shortestGap {
+			return fmt.Errorf("the gap %+v is too short to tell", gap)
+		}
+		if gap.Reason == GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool { return one.overlap(p) > (one.to-one.from)/2 }) {
+			return fmt.Errorf("the gap %+v is called a pause, and was none", gap)
+		}
+		pieces = append(pieces, one)
+	}
+	slices.SortFunc(pieces, func(a, b span) int { return int(a.from - b.from) })
+	end := time.Duration(0)
+	for _, piece := range pieces {
+		if piece.from < end {
+			return fmt.Errorf("%+v is told of twice: until %v something else is", piece, end)
+		}
+		if piece.from-end >= shortestGap {
+			return fmt.Errorf("from %v to %v there is neither media nor a gap", end, piece.from)
+		}
+		end = piece.to
+	}
+	if c.known-end >= shortestGap || end-c.known >= shortestGap {
+		return fmt.Errorf("media and gaps end at %v, the recording at %v", end, c.known)
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package recording
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// How far what is decoded may be from what the manifest tells: containers
+// round to frames, and the last sound ends within one of its packets.
+const (
+	maxDurationError = 100 * time.Millisecond // of the length that the container states
+	maxDecodingError = time.Second            // of the last moment that was decoded
+	maxStart         = 100 * time.Millisecond // of the first moment
+)
+
+// Verifier compares recordings with what their manifests tell of them. It
+// changes nothing and keeps nothing on disk.
+type Verifier struct {
+	Storage *Storage
+	Tools   Tools
+}
+
+// Verdict is what became of a recording.
+type Verdict struct {
+	JobID    string        `json:"jobId"`
+	Problems []string      `json:"problems"` // of the recording as a whole
+	Files    []FileVerdict `json:"files"`
+}
+
+// FileVerdict is what became of one of its files.
+type FileVerdict struct {
+	Name      string   `json:"name"`
+	Bytes     int64    `json:"bytes"`     // as they are
+	SHA256    string   `json:"sha256"`    // the same
+	DecodedMs int64    `json:"decodedMs"` // the last moment that could be decoded; 0 for text
+	Codecs    string   `json:"codecs"`
+	Problems  []string `json:"problems"`
+}
+
+// OK reports whether nothing is wrong.
+func (v Verdict) OK() bool {
+	return len(v.Problems) == 0 && !slices.ContainsFunc(v.Files, func(f FileVerdict) bool { return len(f.Problems) > 0 })
+}
+
+// Verify reads and decodes all of a job's recording. What is wrong with it is
+// in the verdict; an error means that it could not be looked at.
+func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (Verdict, error) {
+	verdict := Verdict{JobID: jobID.String(), Problems: []string{}, Files: []FileVerdict{}}
+	text, err := v.Storage.Manifest(ctx, jobID)
+	if missing := new(NotFoundError); errors.As(err, &missing) {
+		verdict.Problems = append(verdict.Problems, "the manifest is missing")
+		return verdict, nil
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	var manifest Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		verdict.Problems = append(verdict.Problems, fmt.Sprintf("the manifest is unreadable: %v", err))
+		return verdict, nil
+	}
+	verdict.Problems = append(verdict.Problems, contradictions(manifest, jobID)...)
+	for _, media := range manifest.Media {
+		file, err := v.file(ctx, jobID, media.File)
+		if err != nil {
+			return Verdict{}, fmt.Errorf("verify %s of job %s: %w", media.Name, jobID, err)
+		}
+		verdict.Files = append(verdict.Files, file)
+	}
+	return verdict, nil
+}
+
+// contradictions are what a manifest says against itself.
+func contradictions(manifest Manifest, jobID uuid.UUID) []string {
+	var problems []string
+	if manifest.SchemaVersion != SchemaVersion {
+		problems = append(problems, fmt.Sprintf("the manifest's version is %d, not %d", manifest.SchemaVersion, SchemaVersion))
+	}
+	if manifest.JobID != jobID.String() {
+		problems = append(problems, fmt.Sprintf("the manifest is of job %q", manifest.JobID))
+	}
+	for _, gap := range manifest.Gaps {
+		if gap.StartMs < 0 || gap.EndMs <= gap.StartMs {
+			problems = append(problems, fmt.Sprintf("a gap goes from %d to %d ms", gap.StartMs, gap.EndMs))
+		}
+		if !manifest.Partial && (gap.Reason == GapBotLost || gap.Reason == GapMediaLost) {
+			problems = append(problems, "the recording is not called partial, and has a gap of reason "+gap.Reason)
+		}
+	}
+	return problems
+}
+
+// file verifies one file.
+func (v *Verifier) file(ctx context.Context, jobID uuid.UUID, told File) (FileVerdict, error) {
+	found := FileVerdict{Name: told.Name, Problems: []string{}}
+	wrong := func(format string, arguments ...any) {
+		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
+	}
+	content, _, _, err := v.Storage.OpenMedia(ctx, jobID, told.Name)
+	missing, misnamed := new(NotFoundError), new(NameError)
+	switch {
+	case errors.As(err, &missing):
+		wrong("the file is missing")
+		return found, nil
+	case errors.As(err, &misnamed):
+		wrong("the file cannot have that name")
+		return found, nil
+	case err != nil:
+		return found, err
+	}
+	hasher := sha256.New()
+	found.Bytes, err = io.Copy(hasher, content)
+	if err := errors.Join(err, content.Close()); err != nil {
+		return found, err
+	}
+	found.SHA256 = hex.EncodeToString(hasher.Sum(nil))
+	if found.Bytes != told.Bytes {
+		wrong("it has %d bytes, not %d", found.Bytes, told.Bytes)
+	}
+	if found.SHA256 != told.SHA256 {
+		wrong("its SHA-256 is %s, not %s", found.SHA256, told.SHA256)
+	}
+	if slices.Contains([]MediaKind{Video, Audio, ParticipantAudio}, told.Kind) {
+		err = v.offer(ctx, jobID, told.Name, func(address string) error { return v.decode(ctx, address, told, &found, wrong) })
+	}
+	return found, err
+}
+
+// decode decodes a file and compares what it holds with what is told.
+func (v *Verifier) decode(ctx context.Context, address string, told File, found *FileVerdict, wrong func(string, ...any)) error {
+	media, err := v.Tools.probe(ctx, address)
+	if refused(err) {
+		wrong("it cannot be read: %v", reasonOf(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	found.Codecs = media.codecs()
+	if found.Codecs != told.Codecs {
+		wrong("its codecs are %q, not %q", found.Codecs, told.Codecs)
+	}
+	toldLength := time.Duration(told.DurationMs) * time.Millisecond
+	if (media.Duration - toldLength).Abs() > maxDurationError {
+		wrong("it states a length of %d ms, not %d", media.Duration.Milliseconds(), told.DurationMs)
+	}
+	picture, _ := media.stream("video")
+	if told.Kind == Video && (picture.Width != told.Width || picture.Height != told.Height) {
+		wrong("its picture is %dx%d, not %dx%d", picture.Width, picture.Height, told.Width, told.Height)
+	}
+	if err := v.beginning(ctx, address, told, wrong); err != nil {
+		return err
+	}
+	decoded, complaint, err := v.Tools.decode(ctx, address)
+	if err != nil {
+		return err
+	}
+	found.DecodedMs = decoded.Milliseconds()
+	if complaint != "" {
+		wrong("it cannot be decoded: %s", complaint)
+	} else if (decoded - toldLength).Abs() > maxDecodingError {
+		wrong("what can be decoded ends at %d ms, not %d", decoded.Milliseconds(), told.DurationMs)
+	}
+	return nil
+}
+
+// beginning holds that a file plays from its start: what it begins with lies
+// at 0, and a picture can be decoded by itself.
+func (v *Verifier) beginning(ctx context.Context, address string, told File, wrong func(string, ...any)) error {
+	stream := "a:0"
+	if told.Kind == Video {
+		stream = "v:0"
+	}
+	text, err := runTool(ctx, v.Tools.FFprobe, "-v", "error", "-format_whitelist", containers, "-of", "json",
+		"-select_streams", stream, "-read_intervals", "%+#1", "-show_entries", "format=start_time:packet=flags", address)
+	if refused(err) {
+		wrong("its beginning cannot be read: %v", reasonOf(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var first struct {
+		Packets []struct {
+			Flags string `json:"flags"`
+		} `json:"packets"`
+		Format struct {
+			StartTime string `json:"start_time"`
+		} `json:"format"`
+	}
+	if err := json.Unmarshal(text, &first); err != nil {
+		return fmt.Errorf("read ffprobe's answer: %w", err)
+	}
+	seconds, err := strconv.ParseFloat(first.Format.StartTime, 64)
+	if start := time.Duration(seconds * float64(time.Second)); err != nil || start.Abs() > maxStart {
+		wrong("it begins at %s s, not at 0", first.Format.StartTime)
+	}
+	if len(first.Packets) == 0 || !strings.HasPrefix(first.Packets[0].Flags, "K") {
+		wrong("it does not begin with a key frame")
+	}
+	return nil
+}
+
+// offer gives ffmpeg an address on this machine at which it can read a media
+// file, wherever that is stored, and seek in it, so that nothing has to be
+// copied. The address cannot be guessed and ends with use.
+func (v *Verifier) offer(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("offer the file to ffmpeg: %w", err)
+	}
+	failure := make(chan error, 1) // the first of the storage's
+	place := "/" + rand.Text() + "/" + name
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != place {
+			http.NotFound(w, r)
+			return
+		}
+		content, _, modified, err := v.Storage.OpenMedia(r.Context(), jobID, name)
+		if err != nil {
+			select {
+			case failure <- err:
+			default:
+			}
+			http.Error(w, "the file cannot be read", http.StatusBadGateway)
+			return
+		}
+		defer content.Close() // read only
+		http.ServeContent(w, r, name, modified, content)
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener) // until it is closed below
+	}()
+	err = use("http://" + listener.Addr().String() + place)
+	closing := server.Close()
+	<-served
+	select {
+	case away := <-failure: // which is not the file's fault
+		return errors.Join(away, closing)
+	default:
+		return errors.Join(err, closing)
+	}
+}
+
+// reasonOf is what a tool said, without which tool and how it ended.
+func reasonOf(err error) string {
+	if tool := new(toolError); errors.As(err, &tool) && tool.Stderr != "" {
+		line, _, _ := strings.Cut(tool.Stderr, "\n")
+		return line
+	}
+	return err.Error()
+}

@@ -1,0 +1,184 @@
+package recording
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/recording/s3test"
+)
+
+// finished is a finished recording, with what is needed to spoil it.
+type finished struct {
+	desk
+	manifest Manifest
+	content  []byte // of its one file
+}
+
+func finishOne(t *testing.T, storage *Storage, source source) finished {
+	t.Helper()
+	desk := newDesk(t)
+	desk.Storage = storage
+	desk.upload(t, 0, 0, cut(t, record(t, source)))
+	desk.report(t, left(0, whole(0, 0, source.Seconds)))
+	manifest, err := desk.FromBot(t.Context(), desk.facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, _, _, err := storage.OpenMedia(t.Context(), desk.id, manifest.Media[0].Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(content); err != nil {
+		t.Fatal(err)
+	}
+	return finished{desk: desk, manifest: manifest, content: text.Bytes()}
+}
+
+// keep puts other content in place of the file's, and has the manifest tell of
+// it when told.
+func (f *finished) keep(t *testing.T, content []byte, told bool) {
+	t.Helper()
+	media := &f.manifest.Media[0]
+	if _, err := f.Storage.PutMedia(t.Context(), f.id, media.Name, bytes.NewReader(content), sumBytes(content)); err != nil {
+		t.Fatal(err)
+	}
+	if told {
+		media.Bytes, media.SHA256 = int64(len(content)), sumBytes(content)
+	}
+}
+
+func (f *finished) verify(t *testing.T) Verdict {
+	t.Helper()
+	if err := f.Storage.PutManifest(t.Context(), f.id, f.manifest); err != nil {
+		t.Fatal(err)
+	}
+	verifier := &Verifier{Storage: f.Storage, Tools: needFFmpeg(t)}
+	verdict, err := verifier.Verify(t.Context(), f.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verdict
+}
+
+// TestVerify finds nothing wrong with a good recording, wherever it is stored,
+// with sound, without, and of several stretches.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		for _, source := range []source{{Seconds: 3}, {Seconds: 3, NoSound: true}, {Seconds: 3, Late: 0.4}} {
+			one := finishOne(t, storage, source)
+			verdict := one.verify(t)
+			if !verdict.OK() || len(verdict.Files) != 1 {
+				t.Fatalf("%+v: %+v", source, verdict)
+			}
+			file, told := verdict.Files[0], one.manifest.Media[0]
+			if file.Bytes != told.Bytes || file.SHA256 != told.SHA256 || file.Codecs != told.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
+				t.Errorf("%+v: %+v, want %+v", source, file, told)
+			}
+		}
+	})
+}
+
+// TestVerifyFindsDamage of every kind, and tells of it.
+func TestVerifyFindsDamage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, f *finished)
+		want  string
+	}{
+		"a flipped bit": {func(t *testing.T, f *finished) {
+			spoiled := slices.Clone(f.content)
+			spoiled[len(spoiled)-10] ^= 1
+			f.keep(t, spoiled, false)
+		}, "its SHA-256 is"},
+		"cut": {func(t *testing.T, f *finished) { f.keep(t, f.content[:len(f.content)*2/3], false) }, "bytes, not"},
+		"cut, and the manifest says so": {func(t *testing.T, f *finished) { f.keep(t, f.content[:len(f.content)*2/3], true) },
+			"decoded"},
+		"garbled in the middle, and the manifest says so": {func(t *testing.T, f *finished) {
+			spoiled := slices.Clone(f.content)
+			for i := len(spoiled) / 2; i < len(spoiled)/2+4000; i++ {
+				spoiled[i] = 0xa5
+			}
+			f.keep(t, spoiled, true)
+		}, "it cannot be decoded"},
+		"a playlist": {func(t *testing.T, f *finished) {
+			f.keep(t, []byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:1/other.mp4\n#EXT-X-ENDLIST\n"), true)
+		}, "it cannot be read"},
+		"no MP4":           {func(t *testing.T, f *finished) { f.keep(t, []byte("GIF89a and no more"), true) }, "it cannot be read"},
+		"empty":            {func(t *testing.T, f *finished) { f.keep(t, nil, true) }, "it cannot be read"},
+		"no key frame":     {func(t *testing.T, f *finished) { f.keep(t, withoutFirstKeyFrame(t, f.content), true) }, "key frame"},
+		"another length":   {func(_ *testing.T, f *finished) { f.manifest.Media[0].DurationMs += 2000 }, "it states a length of"},
+		"other codecs":     {func(_ *testing.T, f *finished) { f.manifest.Media[0].Codecs = "vp09.00.10.08,opus" }, "its codecs are"},
+		"another picture":  {func(_ *testing.T, f *finished) { f.manifest.Media[0].Width = 1280 }, "its picture is 320x180, not 1280x180"},
+		"a missing file":   {func(_ *testing.T, f *finished) { f.manifest.Media[0].Name = "other.mp4" }, "the file is missing"},
+		"a way out":        {func(_ *testing.T, f *finished) { f.manifest.Media[0].Name = "../manifest.json" }, "cannot have that name"},
+		"another job":      {func(_ *testing.T, f *finished) { f.manifest.JobID = uuid.NewString() }, "the manifest is of job"},
+		"another version":  {func(_ *testing.T, f *finished) { f.manifest.SchemaVersion = 9 }, "version is 9"},
+		"a gap backwards":  {func(_ *testing.T, f *finished) { f.manifest.Gaps = []Gap{{2000, 1000, GapPaused}} }, "a gap goes from 2000 to 1000"},
+		"whole with a gap": {func(_ *testing.T, f *finished) { f.manifest.Gaps = []Gap{{1, 1000, GapBotLost}} }, "not called partial"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := finishOne(t, openStorage(t, folderAddress(t.TempDir())), source{Seconds: 3})
+			test.spoil(t, &one)
+			verdict := one.verify(t)
+			problems := verdict.Problems
+			for _, file := range verdict.Files {
+				problems = append(problems, file.Problems...)
+			}
+			if verdict.OK() || !strings.Contains(strings.Join(problems, "\n"), test.want) {
+				t.Errorf("the problems are %q, want %q among them", problems, test.want)
+			}
+		})
+	}
+}
+
+// withoutFirstKeyFrame is a recording that begins in the middle of a group of
+// pictures.
+func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
+	t.Helper()
+	folder := t.TempDir()
+	from, to := filepath.Join(folder, "from.mp4"), filepath.Join(folder, "to.mp4")
+	if err := os.WriteFile(from, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), needFFmpeg(t).FFmpeg, "-nostdin", "-v", "error", "-i", from, "-map", "0", "-c", "copy",
+		"-bsf:v", "noise=drop='lt(n,1)'", "-movflags", "+faststart", to)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("drop the first key frame: %v: %s", err, output)
+	}
+	spoiled, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spoiled
+}
+
+// TestVerifyWithoutManifest: nothing to compare with is a problem; a store that
+// does not answer is an error.
+func TestVerifyWithoutManifest(t *testing.T) {
+	t.Parallel()
+	line := objects.Line(t)
+	storage := openStorage(t, line.Address())
+	verifier := &Verifier{Storage: storage, Tools: needFFmpeg(t)}
+	id := uuid.New()
+	put(t, storage, id, 0, ingest.ReportName, "{}")
+	if verdict, err := verifier.Verify(t.Context(), id); err != nil || verdict.OK() || verdict.Problems[0] != "the manifest is missing" {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+	line.Lay(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
+	if verdict, err := verifier.Verify(t.Context(), id); err == nil {
+		t.Errorf("with the store away: %+v", verdict)
+	}
+}

@@ -1,0 +1,200 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// ended keeps a job that ended at a time and that nobody works on any more.
+func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, change func(*store.Record)) uuid.UUID {
+	t.Helper()
+	r := newJob(consumer)
+	insert(t, s, r)
+	r.Status, r.StatusSince, r.Attempts, r.WakeAt, r.ManifestURI = job.Completed, at, 1, time.Time{}, "https://a.test/m"
+	if change != nil {
+		change(&r)
+	}
+	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+		t.Fatal(err)
+	}
+	return r.ID
+}
+
+// TestKeptJobs: of a consumer, that have ended, were dispatched, and whose
+// recordings were not deleted; page by page, the first to end first.
+func TestKeptJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ada, bob := newConsumer(t, s).ID, newConsumer(t, s).ID
+		day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
+		third := ended(t, s, ada, day(3), nil)
+		first := ended(t, s, ada, day(1), nil)
+		second := ended(t, s, ada, day(1), nil)
+		ended(t, s, ada, day(4), nil)
+		ended(t, s, bob, day(2), nil)
+		ended(t, s, ada, day(0), func(r *store.Record) { r.RecordingDeletedAt = day(1) })
+		ended(t, s, ada, day(0), func(r *store.Record) { r.Attempts = 0 })
+		ended(t, s, ada, day(0), func(r *store.Record) { r.WakeAt = day(9) })
+		ended(t, s, ada, day(0), func(r *store.Record) { r.Status, r.WakeAt = job.InMeeting, day(9) })
+
+		var got []uuid.UUID
+		var after store.Ended
+		for {
+			page, err := s.KeptJobs(t.Context(), ada, day(3), after, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range page {
+				got, after = append(got, one.JobID), one
+			}
+			if len(page) < 2 {
+				break
+			}
+		}
+		want := []uuid.UUID{first, second, third}
+		slices.SortFunc(want[:2], func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+
+		month := 30 * 24 * time.Hour
+		if err := s.SetRetention(t.Context(), nameOf(t, s, bob), &month); err != nil {
+			t.Fatal(err)
+		}
+		keepings, err := s.Keepings(t.Context())
+		if err != nil || len(keepings) != 2 {
+			t.Fatalf("keepings: %+v, %v", keepings, err)
+		}
+		for _, k := range keepings {
+			oldest, own := day(1), time.Duration(0)
+			if k.ConsumerID == bob {
+				oldest, own = day(2), month
+			}
+			if !k.Oldest.Equal(oldest) || (k.Retention != nil) != (own > 0) || own > 0 && *k.Retention != own {
+				t.Errorf("%+v, want %v since %v", k, own, oldest)
+			}
+		}
+	})
+}
+
+func nameOf(t *testing.T, s *store.Store, id uuid.UUID) string {
+	t.Helper()
+	c, err := s.Consumer(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Name
+}
+
+// TestErasingJobs: deletions that were begun and not finished, the oldest
+// first.
+func TestErasingJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		begun := func(minutes int, erased bool) uuid.UUID {
+			return ended(t, s, consumer, now, func(r *store.Record) {
+				r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(time.Duration(minutes)*time.Minute), "retention"
+				if erased {
+					r.RecordingErasedAt = r.RecordingDeletedAt
+				}
+			})
+		}
+		second, first := begun(2, false), begun(1, false)
+		begun(0, true)
+		begun(3, false)
+		ended(t, s, consumer, now, nil)
+		got, err := s.ErasingJobs(t.Context(), now.Add(2*time.Minute), 10)
+		if err != nil || !slices.Equal(got, []uuid.UUID{first, second}) {
+			t.Errorf("got %v, %v, want %v", got, err, []uuid.UUID{first, second})
+		}
+		r, err := s.Job(t.Context(), first)
+		if err != nil || r.RecordingDeletedBy != "retention" || !r.RecordingErasedAt.IsZero() {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// TestRecordedJobs: those with a manifest that was not deleted, page by page.
+func TestRecordedJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		var want []uuid.UUID
+		for range 3 {
+			want = append(want, ended(t, s, consumer, now, nil))
+		}
+		ended(t, s, consumer, now, func(r *store.Record) { r.ManifestURI = "" })
+		ended(t, s, consumer, now, func(r *store.Record) { r.RecordingDeletedAt = now })
+		slices.SortFunc(want, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
+		var got []uuid.UUID
+		for after := uuid.Nil; ; after = got[len(got)-1] {
+			page, err := s.RecordedJobs(t.Context(), after, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range page {
+				got = append(got, j.ID)
+			}
+			if len(page) < 2 {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
+func TestSetRetention(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		c := newConsumer(t, s)
+		hour, forever := time.Hour, time.Duration(0)
+		for _, retention := range []*time.Duration{&hour, &forever, nil} {
+			if err := s.SetRetention(t.Context(), c.Name, retention); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Consumer(t.Context(), c.ID)
+			if err != nil || (got.Retention == nil) != (retention == nil) || retention != nil && *got.Retention != *retention {
+				t.Errorf("kept %v, %v, want %v", got.Retention, err, retention)
+			}
+		}
+		if err := s.SetRetention(t.Context(), "nobody", &hour); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("a consumer that is not there: %v", err)
+		}
+	})
+}
+
+// TestRetentionUsesItsIndexes: the service asks each quarter of an hour, and
+// jobs are never deleted.
+func TestRetentionUsesItsIndexes(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	for want, ask := range map[string]func(q *store.Queries) error{
+		"SEARCH j USING INDEX jobs_kept (consumer_id=?)": func(q *store.Queries) error {
+			_, err := q.Keepings(t.Context())
+			return err
+		},
+		"SEARCH jobs USING INDEX jobs_kept (consumer_id=?": func(q *store.Queries) error {
+			_, err := q.KeptJobs(t.Context(), uuid.Nil, now, store.Ended{}, 10)
+			return err
+		},
+		"USING INDEX jobs_erasing": func(q *store.Queries) error {
+			_, err := q.ErasingJobs(t.Context(), now, 10)
+			return err
+		},
+	} {
+		plan, err := s.StepsOf(t.Context(), ask)
+		if err != nil || !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("the plan is %q (%v), want %q", plan, err, want)
+		}
+	}
+}
