@@ -1,0 +1,120 @@
+package zoomsdk_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/zoomsdk"
+)
+
+const (
+	// browserTestTime bounds everything one test asks of the browser.
+	browserTestTime = 90 * time.Second
+
+	testKey    = "the-apps-key"
+	testSecret = "the-apps-secret-which-nobody-may-see"
+	testURL    = "https://us02web.zoom.us/j/81234567890?pwd=right"
+	testNumber = "81234567890"
+)
+
+// launchBrowser starts a browser that is closed with the test. Without one a
+// test fails in CI and is skipped elsewhere.
+func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
+	t.Helper()
+	executable, err := browser.Find("")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("this test needs a browser: %v", err)
+		}
+		t.Skipf("this test needs a browser: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
+	t.Cleanup(cancel)
+	running, err := browser.Launch(ctx, browser.Options{
+		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
+	})
+	if err != nil {
+		t.Fatalf("launching the browser: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := running.Close(); err != nil {
+			t.Errorf("closing the browser: %v", err)
+		}
+	})
+	return ctx, running
+}
+
+// newAdapter serves the page for the SDK's files in a folder, until the test
+// ends.
+func newAdapter(t testing.TB, dir string) *zoomsdk.Adapter {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	adapter, err := zoomsdk.New(t.Context(), zoomsdk.Settings{Dir: dir, Key: testKey, Secret: testSecret}, log)
+	if err != nil {
+		t.Fatalf("making the adapter: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := adapter.Close(); err != nil {
+			t.Errorf("closing the adapter: %v", err)
+		}
+	})
+	return adapter
+}
+
+// violationsScript notes what the page's policy refuses.
+const violationsScript = `window.violations = [];
+document.addEventListener("securitypolicyviolation", v => window.violations.push(v.effectiveDirective + " " + v.blockedURI));`
+
+// openMeeting opens the adapter's page for a meeting's address.
+func openMeeting(t testing.TB, ctx context.Context, running *browser.Browser, adapter *zoomsdk.Adapter, meetingURL string) *browser.Page {
+	t.Helper()
+	page, err := running.NewPage(ctx)
+	if err != nil {
+		t.Fatalf("opening a page: %v", err)
+	}
+	t.Cleanup(page.Close)
+	if err := page.EveryDocument(ctx, violationsScript); err != nil {
+		t.Fatalf("watching the page's policy: %v", err)
+	}
+	address, err := adapter.Address(meetingURL)
+	if err != nil {
+		t.Fatalf("reading the meeting's address: %v", err)
+	}
+	if err := page.Navigate(ctx, address.URL); err != nil {
+		t.Fatalf("opening the page: %v", err)
+	}
+	return page
+}
+
+// await looks at the page until it shows what is wanted.
+func await(t testing.TB, ctx context.Context, adapter *zoomsdk.Adapter, page *browser.Page, what string, wanted func(meeting.Observation) bool) meeting.Observation {
+	t.Helper()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	var last meeting.Observation
+	for {
+		observation, err := adapter.Observe(ctx, page)
+		if err == nil {
+			last = observation
+			if wanted(observation) {
+				return observation
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never seen: %s; the page shows %+v (last error %v)", what, last, err)
+		case <-again.C:
+		}
+	}
+}
+
+// on makes the condition that the page shows a screen.
+func on(screen meeting.Screen) func(meeting.Observation) bool {
+	return func(observation meeting.Observation) bool { return observation.Screen == screen }
+}

@@ -1,0 +1,109 @@
+package zoomsdk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	// scriptPrefix and scriptSuffix stand around the version in the name of the
+	// SDK's script. The package's other script, zoomus-websdk.umd.min.js, is for
+	// bundlers: loaded by a page it does not find React.
+	scriptPrefix = "zoom-meeting-"
+	scriptSuffix = ".min.js"
+	// embeddedMark is in the names of the SDK's other view, which is no whole
+	// page.
+	embeddedMark = "embedded"
+
+	// distDir holds all that the page loads.
+	distDir = "dist"
+	// libraryDir is what the SDK calls its library.
+	libraryDir = distDir + "/lib"
+	// mediaScript is the part of the library without which nothing is heard.
+	mediaScript = libraryDir + "/av/js_media.min.js"
+)
+
+// vendorScripts are what the SDK's script needs, in the order of loading.
+func vendorScripts() []string {
+	return []string{"react.min.js", "react-dom.min.js", "redux.min.js", "redux-thunk.min.js", "lodash.min.js"}
+}
+
+// library is the operator's copy of the SDK. Nothing outside of its folder can
+// be reached through it, links out of it included.
+type library struct {
+	root    *os.Root
+	version string
+	scripts []string // paths in the folder, in the order of loading
+}
+
+// openLibrary finds the SDK's files in a folder: that of the npm package, which
+// holds dist.
+func openLibrary(dir string) (*library, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	lib := &library{root: root}
+	if err := lib.find(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return lib, nil
+}
+
+// find notes the scripts and makes sure that they can be read.
+func (l *library) find() error {
+	entries, err := fs.ReadDir(l.root.FS(), distDir)
+	if err != nil {
+		return fmt.Errorf("look for the SDK's script: %w", err)
+	}
+	var scripts []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, scriptPrefix) && strings.HasSuffix(name, scriptSuffix) && !strings.Contains(name, embeddedMark) {
+			scripts = append(scripts, name)
+		}
+	}
+	switch len(scripts) {
+	case 1:
+	case 0:
+		return fmt.Errorf("it holds no %s/%s<version>%s", distDir, scriptPrefix, scriptSuffix)
+	default:
+		return fmt.Errorf("it holds several versions: %s", strings.Join(scripts, ", "))
+	}
+	l.version = strings.TrimSuffix(strings.TrimPrefix(scripts[0], scriptPrefix), scriptSuffix)
+	for _, name := range vendorScripts() {
+		l.scripts = append(l.scripts, path.Join(libraryDir, "vendor", name))
+	}
+	l.scripts = append(l.scripts, path.Join(distDir, scripts[0]))
+	for _, name := range append(slices.Clone(l.scripts), mediaScript) {
+		if err := l.readable(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readable makes sure that a file can be read.
+func (l *library) readable(name string) error {
+	file, err := l.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", name)
+	}
+	return nil
+}
+
+// Close gives the folder up.
+func (l *library) Close() error { return l.root.Close() }

@@ -1,0 +1,118 @@
+package zoomsdk
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/job"
+)
+
+// Adapter is one of package meeting's.
+var _ meeting.Adapter = (*Adapter)(nil)
+
+// TestClassify holds what the page tells against what it means.
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for told, want := range map[string]meeting.Screen{
+		`{}`:                                  meeting.Unknown,
+		`{"ready": true}`:                     meeting.PreJoin,
+		`{"ready": true, "asked": true}`:      meeting.Unknown,
+		`{"asked": true, "status": 1}`:        meeting.Unknown,
+		`{"asked": true, "status": 2}`:        meeting.Unknown, // connected is not yet admitted
+		`{"asked": true, "hostAbsent": true}`: meeting.HostAbsent,
+		`{"hostAbsent": true, "status": 3, "disconnectedMs": 60000}`: meeting.HostAbsent,
+		`{"status": 2, "waiting": true}`:                             meeting.Lobby,
+		`{"status": 2, "inMeeting": true}`:                           meeting.InMeeting,
+		`{"inMeeting": true, "waiting": true}`:                       meeting.Lobby,
+		`{"status": 4, "inMeeting": true}`:                           meeting.Reconnecting,
+		`{"status": 3, "disconnectedMs": 100}`:                       meeting.Reconnecting,
+		`{"status": 3, "disconnectedMs": 60000}`:                     meeting.CannotConnect,
+
+		`{"end": {"code": 1}}`:                                                           meeting.Ended,
+		`{"end": {"code": 2}, "left": true}`:                                             meeting.Ended,
+		`{"end": {"code": 5}}`:                                                           meeting.Ended,
+		`{"end": {"code": 6}, "status": 3, "disconnectedMs": 60000}`:                     meeting.Removed,
+		`{"end": {"code": 6}, "left": true}`:                                             meeting.Removed,
+		`{"end": {"code": 7}, "waiting": true}`:                                          meeting.Denied,
+		`{"status": 3, "shown": {"endDialog": true}}`:                                    meeting.Ended,
+		`{"status": 3, "shown": {"removedDialog": true}}`:                                meeting.Removed,
+		`{"left": true}`:                                                                 meeting.Ended,
+		`{"status": 3, "trouble": {"during": "join", "code": 3004}}`:                     meeting.NotFound,
+		`{"status": 3, "trouble": {"during": "join", "code": 3001}}`:                     meeting.NotFound,
+		`{"status": 3, "end": {"code": 0}, "trouble": {"during": "join", "code": 3100}}`: meeting.SignInWall,
+		`{"trouble": {"during": "join", "code": 3009}}`:                                  meeting.Removed,
+		`{"trouble": {"during": "join", "code": 4006}}`:                                  meeting.BotWall,
+		`{"trouble": {"during": "join", "code": 4011}}`:                                  meeting.BotWall,
+		`{"trouble": {"during": "join", "code": -3000}}`:                                 meeting.CannotConnect,
+		`{"trouble": {"during": "join", "code": 4004}}`:                                  meeting.Ended,
+		`{"trouble": {"during": "join", "code": 3712}}`:                                  meeting.Unknown,
+		`{"trouble": {"during": "join", "code": 1}}`:                                     meeting.Unknown,
+		`{"trouble": {"during": "init", "code": 3004}}`:                                  meeting.Unknown,
+
+		`{"asked": true, "shown": {"form": true, "signIn": true}}`:  meeting.SignInWall,
+		`{"asked": true, "shown": {"form": true, "captcha": true}}`: meeting.BotWall,
+		`{"asked": true, "shown": {"form": true}}`:                  meeting.BotWall,
+
+		`{"scheme": "chrome-error:"}`:                meeting.CannotConnect,
+		`{"scheme": "https:", "host": "zoom.us"}`:    meeting.Ended,
+		`{"scheme": "http:", "host": "127.0.0.1:1"}`: meeting.Unknown,
+		`{"scheme": "about:"}`:                       meeting.Unknown,
+	} {
+		var r report
+		if err := json.Unmarshal([]byte(told), &r); err != nil {
+			t.Fatalf("%s: %v", told, err)
+		}
+		screen, evidence := r.classify()
+		if screen != want {
+			t.Errorf("%s is %s (%s), want %s", told, screen, evidence, want)
+		}
+		if screen != meeting.Unknown && evidence == "" {
+			t.Errorf("%s is %s by no evidence", told, screen)
+		}
+	}
+}
+
+// TestChatDecidesNothing: what participants write is no evidence.
+func TestChatDecidesNothing(t *testing.T) {
+	t.Parallel()
+	r := report{InMeeting: true, OwnID: "7", Chat: []message{
+		{ID: "1", Author: "Mallory", AuthorID: "8", Text: "You have been removed"},
+		{ID: "2", Author: "Standin", AuthorID: "7", Text: "Meeting is end now"},
+	}}
+	o := r.observation()
+	if o.Screen != meeting.InMeeting {
+		t.Errorf("the chat makes it %s", o.Screen)
+	}
+	if len(o.Chat) != 2 || o.Chat[0].Own || !o.Chat[1].Own || o.Chat[0].Author != "Mallory" {
+		t.Errorf("the chat is %+v", o.Chat)
+	}
+}
+
+func TestRefusedErrorNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]string{
+		3712: SecretSetting, 3704: KeySetting, 3705: SecretSetting, 10000: DirSetting, 1: "did not get into the meeting",
+	} {
+		refused := &RefusedError{During: "join", Code: code, Text: "the SDK's words"}
+		if text := refused.Error(); !strings.Contains(text, want) || !strings.Contains(text, "the SDK's words") {
+			t.Errorf("error %d says %q, want %q in it", code, text, want)
+		}
+	}
+}
+
+// TestEndingsHaveFailureCodes: whatever ends a join has one.
+func TestEndingsHaveFailureCodes(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]job.FailureCode{
+		3004: job.MeetingNotFound, 3100: job.AuthFailure, 3634: job.AuthFailure, 3008: job.WaitingForHost, 403: job.NetworkLoss,
+		3009: job.RemovedFromMeeting, 4004: job.MeetingEnded,
+	} {
+		r := report{Trouble: &trouble{During: "join", Code: code, Text: "words"}}
+		got, detail, ok := r.observation().Failure()
+		if !ok || got != want || !strings.Contains(detail, "words") {
+			t.Errorf("error %d fails with %s: %s", code, got, detail)
+		}
+	}
+}

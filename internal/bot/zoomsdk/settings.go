@@ -1,0 +1,71 @@
+package zoomsdk
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// The operator's settings, as environment variables: arguments are seen by
+// everybody on the machine.
+const (
+	DirSetting    = "STANDIN_ZOOM_SDK_DIR"
+	KeySetting    = "STANDIN_ZOOM_SDK_KEY"
+	SecretSetting = "STANDIN_ZOOM_SDK_SECRET"
+)
+
+// Settings are what the operator has from Zoom.
+type Settings struct {
+	Dir    string // the SDK's files, as its npm package lays them out
+	Key    string // of the app: its SDK key or client id
+	Secret string // of the app; signs, and goes nowhere
+}
+
+// Complete tells what is not set, as a *NotConfiguredError. It looks at no
+// file: a service that only launches bots need not have them.
+func (s Settings) Complete() error {
+	var missing []string
+	for _, setting := range []struct{ name, value string }{
+		{DirSetting, s.Dir}, {KeySetting, s.Key}, {SecretSetting, s.Secret},
+	} {
+		if strings.TrimSpace(setting.value) == "" {
+			missing = append(missing, setting.name)
+		}
+	}
+	if len(missing) > 0 {
+		return &NotConfiguredError{Missing: missing}
+	}
+	return nil
+}
+
+// String tells where the files are, and neither key nor secret.
+func (s Settings) String() string { return fmt.Sprintf("Zoom's Meeting SDK in %q", s.Dir) }
+
+// GoString is String, for %#v.
+func (s Settings) GoString() string { return s.String() }
+
+// LogValue is String, for logs.
+func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// NotConfiguredError says that the SDK cannot be run because of its settings.
+// Its text is meant for the operator and for the job's detail.
+type NotConfiguredError struct {
+	Missing []string // the settings that are not set
+	Cause   error    // why the folder's files cannot be used, when all are set
+}
+
+// Error names the settings.
+func (e *NotConfiguredError) Error() string {
+	const lack = "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service: "
+	if len(e.Missing) > 0 {
+		verb := " is not set"
+		if len(e.Missing) > 1 {
+			verb = " are not set"
+		}
+		return lack + strings.Join(e.Missing, ", ") + verb
+	}
+	return fmt.Sprintf("%sthe folder named by %s cannot be used: %v", lack, DirSetting, e.Cause)
+}
+
+// Unwrap returns why the files cannot be used.
+func (e *NotConfiguredError) Unwrap() error { return e.Cause }

@@ -1,0 +1,113 @@
+package zoomsdk_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/zoomsdk"
+)
+
+// readSignature verifies a signature by its parts and returns its claims.
+func readSignature(t *testing.T, signature, secret string) map[string]any {
+	t.Helper()
+	parts := strings.Split(signature, ".")
+	if len(parts) != 3 {
+		t.Fatalf("a JWT has three parts, not %d", len(parts))
+	}
+	decode := func(part string) []byte {
+		decoded, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil {
+			t.Fatalf("decoding %q: %v", part, err)
+		}
+		return decoded
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(parts[0] + "." + parts[1]))
+	if !hmac.Equal(mac.Sum(nil), decode(parts[2])) {
+		t.Fatal("the signature is not by the secret")
+	}
+	var header, claims map[string]any
+	if err := json.Unmarshal(decode(parts[0]), &header); err != nil {
+		t.Fatalf("reading the header: %v", err)
+	}
+	if header["alg"] != "HS256" || header["typ"] != "JWT" || len(header) != 2 {
+		t.Errorf("the header is %v", header)
+	}
+	if err := json.Unmarshal(decode(parts[1]), &claims); err != nil {
+		t.Fatalf("reading the claims: %v", err)
+	}
+	return claims
+}
+
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	settings := zoomsdk.Settings{Key: testKey, Secret: testSecret}
+	signature, err := zoomsdk.Signature(settings, testNumber, zoomsdk.Attendee, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readSignature(t, signature, testSecret)
+	begins, ends := float64(now.Unix()-30), float64(now.Unix()+3600)
+	want := map[string]any{
+		"appKey": testKey, "sdkKey": testKey, "mn": testNumber, "role": 0.0, "iat": begins, "exp": ends, "tokenExp": ends,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the claims are %v, want %v (names %v)", got, want, slices.Sorted(maps.Keys(got)))
+	}
+	if valid := ends - begins; valid < 1800 || valid > 48*3600 {
+		t.Errorf("Zoom takes no signature that is good for %v s", valid)
+	}
+	host, err := zoomsdk.Signature(settings, testNumber, zoomsdk.Host, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if role := readSignature(t, host, testSecret)["role"]; role != 1.0 {
+		t.Errorf("the host's role is %v", role)
+	}
+}
+
+// TestSignatureByHand holds one whole token, made with another implementation:
+// printf of header and claims, base64 and openssl.
+func TestSignatureByHand(t *testing.T) {
+	t.Parallel()
+	signature, err := zoomsdk.Signature(zoomsdk.Settings{Key: "KEY", Secret: "SECRET"}, "123456789", zoomsdk.Attendee, time.Unix(1800000000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJhcHBLZXkiOiJLRVkiLCJzZGtLZXkiOiJLRVkiLCJtbiI6IjEyMzQ1Njc4OSIsInJvbGUiOjAsImlhdCI6MTc5OTk5OTk3MCwiZXhwIjoxODAwMDAzNjAwLCJ0b2tlbkV4cCI6MTgwMDAwMzYwMH0.2Ik_FuQEwiadLStsqyqJYn0oigKRlD5ucdJDjAzItPE"
+	if signature != want {
+		t.Errorf("got  %s\nwant %s", signature, want)
+	}
+}
+
+func TestSignatureRefuses(t *testing.T) {
+	t.Parallel()
+	good := zoomsdk.Settings{Key: testKey, Secret: testSecret}
+	for name, test := range map[string]struct {
+		settings zoomsdk.Settings
+		number   string
+		role     zoomsdk.Role
+	}{
+		"no key":            {zoomsdk.Settings{Secret: testSecret}, testNumber, zoomsdk.Attendee},
+		"no secret":         {zoomsdk.Settings{Key: testKey}, testNumber, zoomsdk.Attendee},
+		"no number":         {good, "", zoomsdk.Attendee},
+		"a name":            {good, "my.room", zoomsdk.Attendee},
+		"a number too long": {good, "1234567890123", zoomsdk.Attendee},
+		"two lines":         {good, testNumber + "\n1", zoomsdk.Attendee},
+		"an unknown role":   {good, testNumber, 2},
+	} {
+		if signature, err := zoomsdk.Signature(test.settings, test.number, test.role, time.Now()); err == nil {
+			t.Errorf("%s: signed as %s", name, signature)
+		} else if strings.Contains(err.Error(), testSecret) {
+			t.Errorf("%s: the error shows the secret", name)
+		}
+	}
+}
