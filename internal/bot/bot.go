@@ -10,6 +10,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,14 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/channel"
+	"standin/internal/bot/egress"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/notetaker"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/spool"
+	"standin/internal/bot/venue"
+	"standin/internal/bot/zoomsdk"
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -44,36 +50,85 @@ type Settings struct {
 	AllowedHosts  []string // may be opened beside the platforms' own
 	LoopbackPeers bool     // the meeting's media comes from this machine: replicas only
 
+	// RequirePermission has the bot ask the host as soon as it is let in, and
+	// record only once the host has allowed it.
+	RequirePermission bool
+	// PermissionTime is how long the host's answer is awaited; 0: 2 minutes.
+	PermissionTime time.Duration
+	Patience       Patience
+
 	Dir      string // the bot's own folder
 	Browser  string // the browser to start; found when empty
 	Profiles string // folder of page profiles that replace the embedded ones; may be empty
-	Recorder recorder.Settings
-	Version  string // of the program, for the manifest
-	Log      *slog.Logger
+	SignIn   string // folder of what signs a visitor in; empty: never signed in
+	ZoomSDK  zoomsdk.Settings
+
+	NoSandbox bool // Chromium runs without its own sandbox
+	Recorder  recorder.Settings
+	Version   string // of the program, for the manifest
+	Log       *slog.Logger
 }
 
-// bot is a bot at work.
+// usualPermissionTime is how long a host's answer is awaited.
+const usualPermissionTime = 2 * time.Minute
+
+// bot is a bot at work. What is kept here outlives a browser.
 type bot struct {
 	Settings
 
-	spool   *spool.Spool
-	channel *channel.Channel
-	adapter meeting.Adapter
-	address meeting.Address
-	report  *report
-	told    map[job.Trigger]bool // the lifecycle events that come once in an attempt
+	spool      *spool.Spool
+	channel    *channel.Channel
+	adapter    meeting.Adapter
+	sdk        *zoomsdk.Adapter // the same one, on the platform zoom-sdk; else nil
+	signedIn   signIn
+	egress     *egress.Proxy // the browser's only way out
+	notetakers *notetaker.List
+	address    meeting.Address
+	report     *report
+	clock      *clock
+	told       map[job.Trigger]bool // the lifecycle events that come once in an attempt
 
-	// What was ordered outlives a browser that crashed.
-	paused  bool
-	stopped bool          // no more is recorded, for good
-	kept    time.Duration // length of the stretches that have ended
+	asked        time.Time // when joining was asked for; zero in the meeting
+	firstIn      time.Time // when the bot was let in for the first time
+	alone        time.Time // since when nobody else was seen; zero while somebody is there
+	heard        time.Time // when something was last heard; zero when nothing was
+	reportedAt   time.Time
+	detected     map[string]bool // participants known as notetakers, by id
+	interruption ending          // what took the bot out of the meeting last
+	comebacks    limit
+	unrecorded   int // browsers that could not record
+
+	// What was ordered.
+	postponed []ingest.Command // until the bot is in the meeting
+	consent   consent
+	permitted bool // the host allowed it
+	paused    bool
+	stopped   bool          // no more is recorded, for good
+	kept      time.Duration // length of the stretches that have ended
+}
+
+// newBot returns a bot with what its settings leave out filled in.
+func newBot(settings Settings) *bot {
+	settings.Patience = settings.Patience.withDefaults()
+	if settings.PermissionTime <= 0 {
+		settings.PermissionTime = usualPermissionTime
+	}
+	if settings.Log == nil {
+		settings.Log = slog.Default()
+	}
+	return &bot{
+		Settings: settings, clock: newClock(),
+		told: make(map[job.Trigger]bool), detected: make(map[string]bool),
+		comebacks: limit{most: settings.Patience.Comebacks, within: comebackWindow},
+	}
 }
 
 // Run takes the bot through its visit and returns when all that it has was
 // delivered. When ctx ends the bot leaves its meeting and hands in what it
 // has. An error means that something is left in the bot's folder.
 func Run(ctx context.Context, settings Settings) error {
-	b := &bot{Settings: settings, told: make(map[job.Trigger]bool)}
+	b := newBot(settings)
+	settings = b.Settings
 	var err error
 	if b.spool, err = spool.Open(filepath.Join(settings.Dir, "spool"), spool.Settings{}); err != nil {
 		return fmt.Errorf("open the spool: %w", err)
@@ -86,7 +141,7 @@ func Run(ctx context.Context, settings Settings) error {
 	if err != nil {
 		return fmt.Errorf("prepare the way to the service: %w", err)
 	}
-	b.report = newReport(settings.Attempt, settings.Version, b.spool)
+	b.report = newReport(settings.Attempt, settings.Version, b.spool, b.clock)
 
 	// The channel outlives the visit, and ctx too: what was recorded until
 	// then must still be told.
@@ -128,53 +183,152 @@ func (b *bot) tell(kind job.Trigger, data any) error {
 	return nil
 }
 
-// rejoins is how often a bot whose browser crashed comes back in the same
-// attempt.
-const rejoins = 2
-
-// visitAll visits the meeting, and again when the browser was lost while the
-// meeting may still be on.
+// visitAll visits the meeting, and again when the browser or the connection was
+// lost while the meeting may still be on.
 func (b *bot) visitAll(ctx context.Context) ending {
-	if end, ok := b.prepare(); !ok {
+	defer b.dismantle()
+	end, ok := b.prepare(ctx)
+	if !ok {
 		return end
 	}
-	var end ending
-	for try := range 1 + rejoins {
-		end = b.visit(ctx, try)
-		if !end.lostBrowser || ctx.Err() != nil {
+	began := time.Now()
+	for number := 0; ; number++ {
+		end = b.visit(ctx, number)
+		if !end.again || ctx.Err() != nil {
 			break
 		}
-		b.Log.Warn("the browser is gone; joining again", "detail", end.detail)
+		pause, ok := b.mayReturn(time.Now(), began)
+		if !ok {
+			break
+		}
+		b.Log.Warn("joining again with another browser", "why", end.detail, "after", pause)
+		if other, over := b.rest(ctx, pause); over {
+			end = other
+			break
+		}
 	}
+	return b.conclude(end)
+}
+
+// mayReturn counts a return to the meeting and tells how long to wait before
+// it; false when there were enough.
+func (b *bot) mayReturn(now, began time.Time) (pause time.Duration, ok bool) {
+	if b.firstIn.IsZero() && now.Sub(began) > arriveTime {
+		return 0, false
+	}
+	others, ok := b.comebacks.take(now)
+	return b.Patience.pauseBefore(others), ok
+}
+
+// rest waits between two visits; true when that is the end.
+func (b *bot) rest(ctx context.Context, pause time.Duration) (ending, bool) {
+	waited := time.NewTimer(pause)
+	defer waited.Stop()
+	for {
+		select {
+		case <-waited.C:
+			return b.overdue(time.Now())
+		case <-ctx.Done():
+			return shutdown(), true
+		case <-b.channel.Done():
+			return b.superseded(), true
+		case command := <-b.channel.Commands():
+			if end, over := b.postpone(command); over {
+				return end, true
+			}
+		}
+	}
+}
+
+// conclude is how the whole of the visits ended. Where the last one did not
+// come into the meeting, but one before it did, what took the bot out is why
+// the recording ended.
+func (b *bot) conclude(end ending) ending {
 	if end.reason == "" && b.report.recorded() {
-		// The last visit did not come into the meeting, but one before it did:
-		// its browser's end is why the recording ended.
-		end = ending{reason: reasonBrowserLost, detail: "the browser was lost, and coming back failed: " + end.detail}
+		why := b.interruption
+		end = ending{reason: cmp.Or(why.reason, reasonConnection), detail: why.detail + " Coming back failed: " + end.detail}
+	}
+	if b.report.recorded() {
+		b.report.concluded(end)
+	}
+	if b.consent.open() {
+		if err := b.tellAnswer(verdict{timedOut, "The bot left before the host answered."}); err != nil {
+			b.Log.Error("cannot tell that the host did not answer", "error", err)
+		}
 	}
 	return end
 }
 
+// superseded is the ending for a bot that the service no longer wants.
+func (b *bot) superseded() ending {
+	verdict := b.channel.Verdict()
+	return ending{reason: reasonSuperseded, detail: fmt.Sprintf("the service wants no more of this bot (%s): %s", verdict.Cause, verdict.Detail)}
+}
+
 // prepare finds out whether the meeting may and can be visited at all.
-func (b *bot) prepare() (ending, bool) {
+func (b *bot) prepare(ctx context.Context) (ending, bool) {
 	profiles, err := loadProfiles(b.Profiles)
 	if err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
-	b.adapter, err = meeting.New(b.Platform, profiles)
+	if err := b.chooseAdapter(ctx, profiles); err != nil {
+		return failed(job.InternalError, err.Error()), false
+	}
+	known, err := notetaker.Load(b.Profiles)
 	if err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
+	b.notetakers = known.Without(b.DisplayName)
 	if b.address, err = b.adapter.Address(b.MeetingURL); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
-	if err := allowed(b.address.URL, b.AllowedHosts); err != nil {
+	target := b.address.URL
+	if b.sdk != nil { // its page is the bot's own; the meeting is elsewhere
+		if target, err = b.sdk.Target(b.MeetingURL); err != nil {
+			return failed(job.MeetingNotFound, err.Error()), false
+		}
+	}
+	if err := venue.Allowed(target, b.AllowedHosts); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
 	b.Browser, err = browser.Find(b.Browser)
 	if err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
+	if b.signedIn, err = b.readSignIn(); err != nil {
+		return failed(job.InternalError, err.Error()), false
+	}
+	if err := b.buildWalls(ctx, target); err != nil {
+		return failed(job.InternalError, err.Error()), false
+	}
 	return ending{}, true
+}
+
+// chooseAdapter picks what knows the platform's page.
+func (b *bot) chooseAdapter(ctx context.Context, profiles meeting.Profiles) (err error) {
+	if b.Platform != job.ZoomSDK {
+		b.adapter, err = meeting.New(b.Platform, profiles)
+		return err
+	}
+	if b.sdk, err = zoomsdk.New(ctx, b.ZoomSDK, b.Log); err != nil {
+		return err
+	}
+	b.adapter = b.sdk
+	return nil
+}
+
+// dismantle ends what outlived the browsers.
+func (b *bot) dismantle() {
+	var err error
+	if b.egress != nil {
+		err = b.egress.Close()
+	}
+	if b.sdk != nil {
+		err = errors.Join(err, b.sdk.Close())
+	}
+	if err != nil {
+		b.Log.Warn("what stood around the browser does not close cleanly", "error", err)
+	}
 }
 
 // loadProfiles returns the embedded profiles, or with those of a folder in
@@ -195,6 +349,7 @@ func (b *bot) openBrowser(ctx context.Context, try int) (*browser.Browser, *brow
 	}
 	chromium, err := browser.Launch(ctx, browser.Options{
 		Executable: b.Browser, ProfileDir: profile, LoopbackPeers: b.LoopbackPeers, Log: b.Log,
+		Proxy: b.egress.Address(), NoSandbox: b.NoSandbox, SeedProfile: b.signedIn.profile,
 		Width: b.Recorder.Width, Height: b.Recorder.Height,
 	})
 	if err != nil {
@@ -210,12 +365,21 @@ func (b *bot) openBrowser(ctx context.Context, try int) (*browser.Browser, *brow
 // openPage opens the meeting's page, with a silent microphone and a test
 // picture for those platforms that insist on devices.
 func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser.Page, error) {
-	if err := chromium.GrantMicrophoneAndCamera(ctx, origin(b.address.URL)); err != nil {
+	if err := chromium.GrantMicrophoneAndCamera(ctx, venue.Origin(b.address.URL)); err != nil {
+		return nil, err
+	}
+	if err := b.setCookies(ctx, chromium); err != nil {
 		return nil, err
 	}
 	page, err := chromium.NewPage(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open a page: %w", err)
+	}
+	if err := page.GuardNavigation(ctx, b.mayOpen); err != nil {
+		return nil, err
+	}
+	if err := page.EveryDocument(ctx, meeting.StayScript()); err != nil {
+		return nil, fmt.Errorf("keep the page from starting other programs: %w", err)
 	}
 	if err := recorder.Prepare(ctx, page); err != nil {
 		return nil, err
@@ -223,5 +387,11 @@ func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser
 	if err := b.tell(job.BotJoined, nil); err != nil {
 		return nil, err
 	}
-	return page, page.Navigate(ctx, b.address.URL)
+	loading, cancel := context.WithTimeout(ctx, b.Patience.Open)
+	defer cancel()
+	err = page.Navigate(loading, b.address.URL)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &browser.NavigationError{Reason: fmt.Sprintf("nothing came within %s", b.Patience.Open)}
+	}
+	return page, err
 }

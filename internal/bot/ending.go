@@ -10,20 +10,23 @@ const (
 	reasonAlone       = "alone"
 	reasonSilence     = "silence"
 	reasonMaximum     = "max_duration"
+	reasonCompeting   = "competing_bot"
 	reasonCommand     = "left_on_command"
+	reasonPermission  = "permission_refused"
 	reasonSuperseded  = "superseded"      // the service wants no more of this bot
 	reasonShutdown    = "bot_stopped"     // the bot's process was told to end
 	reasonBrowserLost = "browser_crashed" // and coming back failed
-	reasonPageLost    = "connection_lost" // the page stopped answering or could not connect
+	reasonConnection  = "connection_lost" // the page died or lost its connection, and coming back failed
 	reasonNoRecording = "recording_failed"
 )
 
 // ending is how a visit ended.
 type ending struct {
-	reason      string          // when the bot was in the meeting
-	code        job.FailureCode // when it did not get there, or nothing can be recorded
-	detail      string          // for people
-	lostBrowser bool            // the browser is gone; another one may go on
+	reason  string          // when the bot was in the meeting
+	code    job.FailureCode // when it did not get there, or nothing can be recorded
+	detail  string          // for people
+	again   bool            // the meeting may still be on: another browser may go on
+	unclear bool            // what the page shows is worth keeping for the operator
 }
 
 // shutdown is the ending of a visit whose bot was told to end. It is no fault
@@ -35,4 +38,10 @@ func shutdown() ending {
 // failed is the ending of a visit that came to nothing.
 func failed(code job.FailureCode, detail string) ending {
 	return ending{code: code, detail: detail}
+}
+
+// interrupted is the ending of a visit whose page or connection was lost while
+// the meeting may go on.
+func interrupted(detail string) ending {
+	return ending{reason: reasonConnection, code: job.NetworkLoss, detail: detail, again: true, unclear: true}
 }

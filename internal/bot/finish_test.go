@@ -2,11 +2,7 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,98 +12,55 @@ import (
 	"time"
 
 	"standin/internal/bot/channel"
+	"standin/internal/bot/channel/channeltest"
 	"standin/internal/bot/spool"
+	"standin/internal/bot/venue"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
 const testJob = "0193a1b2-0000-7000-8000-000000000001"
 
-// service is the ingest surface as a bot sees it; it takes everything.
-type service struct {
-	*httptest.Server
+// service is the ingest surface as a bot sees it.
+type service struct{ *channeltest.Service }
 
-	mu     sync.Mutex
-	events []ingest.Event
-	media  []string // names, in the order of their first upload
-}
-
-func newService(t *testing.T) *service {
+func newService(t *testing.T, attempt int) *service {
 	t.Helper()
-	s := &service{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+ingest.EventPath, func(w http.ResponseWriter, r *http.Request) {
-		var event ingest.Event
-		if err := json.NewDecoder(r.Body).Decode(&event); err != nil {
-			t.Error(err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.events = append(s.events, event)
-		answer(w, ingest.EventAnswer{OK: true, Applied: true, Status: job.Finalizing, Commands: []ingest.Command{}})
-	})
-	mux.HandleFunc("POST "+ingest.HeartbeatPath, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, ingest.HeartbeatAnswer{OK: true, Status: job.Finalizing, Commands: []ingest.Command{}, NextSeconds: 1})
-	})
-	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			t.Error(err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if name := r.PathValue("name"); !slices.Contains(s.media, name) {
-			s.media = append(s.media, name)
-		}
-		answer(w, map[string]bool{"ok": true})
-	})
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s
-}
-
-func answer(w http.ResponseWriter, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // to a bot that may be gone
+	return &service{channeltest.Start(t, testJob, attempt, "token")}
 }
 
 // heard are the kinds of the events that came.
 func (s *service) heard() []job.Trigger {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var kinds []job.Trigger
-	for _, event := range s.events {
-		kinds = append(kinds, event.Kind)
-	}
-	return kinds
+	s.Lock()
+	defer s.Unlock()
+	return s.Kinds()
 }
 
 // last is the data of the last event.
 func (s *service) last() ingest.EventData {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return ingest.ReadEventData(s.events[len(s.events)-1].Data)
+	events := s.Heard()
+	return ingest.ReadEventData(events[len(events)-1].Data)
 }
 
 func (s *service) uploaded(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.media, name)
+	_, ok := s.Uploaded(name)
+	return ok
 }
 
 // newTestBot returns a bot of the attempt whose channel talks to the service.
 func newTestBot(t *testing.T, s *service, attempt int) *bot {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	b := &bot{Settings: Settings{Attempt: attempt, Dir: t.TempDir(), Log: log}, told: make(map[job.Trigger]bool)}
+	b := newBot(Settings{Attempt: attempt, Dir: t.TempDir(), Log: log})
 	var err error
 	if b.spool, err = spool.Open(filepath.Join(b.Dir, "spool"), spool.Settings{}); err != nil {
 		t.Fatal(err)
 	}
-	b.channel, err = channel.New(channel.Settings{ServiceURL: s.URL, JobID: testJob, Attempt: attempt, Token: "token", Spool: b.spool, Log: log})
+	b.channel, err = channel.New(channel.Settings{ServiceURL: s.URL(), JobID: testJob, Attempt: attempt, Token: "token", Spool: b.spool, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.report = newReport(attempt, "v9", b.spool)
+	b.report = newReport(attempt, "v9", b.spool, b.clock)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var talk sync.WaitGroup
 	talk.Go(func() {
@@ -159,7 +112,7 @@ func TestHandInNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t)
+			s := newService(t, 0)
 			b := newTestBot(t, s, 0)
 			if err := b.handIn(deliver(t), test.end); err != nil {
 				t.Fatal(err)
@@ -184,7 +137,7 @@ func TestHandInForTheService(t *testing.T) {
 	}{"a later attempt": {1, reasonHostEnded}, "another has taken over": {0, reasonSuperseded}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t)
+			s := newService(t, test.attempt)
 			b := newTestBot(t, s, test.attempt)
 			b.record(t)
 			if err := b.handIn(deliver(t), ending{reason: test.reason}); err != nil {
@@ -194,7 +147,7 @@ func TestHandInForTheService(t *testing.T) {
 				t.Errorf("heard: %v", heard)
 			}
 			if !s.uploaded(ingest.SegmentName(0, 0)) || !s.uploaded(ingest.ReportName) {
-				t.Errorf("uploaded: %v", s.media)
+				t.Errorf("uploaded: %v", s.Uploads)
 			}
 			if data := s.last(); data.FailureCode != "" || data.EndReason != test.reason {
 				t.Errorf("told: %+v", data)
@@ -207,7 +160,7 @@ func TestHandInForTheService(t *testing.T) {
 // before the bot ends with its error.
 func TestHandInWhatCannotBePacked(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newService(t, 0)
 	b := newTestBot(t, s, 0)
 	b.record(t)
 	err := b.handIn(deliver(t), ending{reason: reasonHostEnded})
@@ -216,7 +169,7 @@ func TestHandInWhatCannotBePacked(t *testing.T) {
 	}
 	want := []job.Trigger{job.BotRecordingStopped, job.BotExited, job.BotPostProcessing}
 	if heard := s.heard(); !slices.Equal(heard, want) || !s.uploaded(ingest.SegmentName(0, 0)) {
-		t.Errorf("heard %v and got %v", heard, s.media)
+		t.Errorf("heard %v and got %v", heard, s.Uploads)
 	}
 }
 
@@ -224,16 +177,16 @@ func TestHandInWhatCannotBePacked(t *testing.T) {
 // may not open: no browser starts, the service hears why, nothing is left.
 func TestRunRefused(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newService(t, 0)
 	dir := t.TempDir()
 	err := Run(deliver(t), Settings{
-		JobID: testJob, Token: "token", ServiceURL: s.URL, MeetingURL: "https://evil.test/abc", Platform: job.Meet,
+		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://evil.test/abc", Platform: job.Meet,
 		AutoLeave: job.DefaultAutoLeave(), Dir: dir, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data := s.last(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, AllowedHostsSetting) {
+	if data := s.last(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, venue.Setting) {
 		t.Errorf("told: %+v", data)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
@@ -244,11 +197,11 @@ func TestRunRefused(t *testing.T) {
 // TestToldToEnd: a bot that is told to end before it has begun still tells so.
 func TestToldToEnd(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newService(t, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := Run(ctx, Settings{
-		JobID: testJob, Token: "token", ServiceURL: s.URL, MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
 		Browser: "/bin/true", AutoLeave: job.DefaultAutoLeave(), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -263,7 +216,7 @@ func TestToldToEnd(t *testing.T) {
 // back.
 func TestTellOnce(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newService(t, 0)
 	b := newTestBot(t, s, 0)
 	for range 2 {
 		for _, kind := range []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped} {

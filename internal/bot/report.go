@@ -25,6 +25,7 @@ const (
 // any goroutine.
 type report struct {
 	spool *spool.Spool
+	clock *clock
 
 	mu       sync.Mutex
 	content  ingest.Report
@@ -42,9 +43,10 @@ type presence struct {
 	from, to time.Time // of the speech that goes on
 }
 
-func newReport(attempt int, version string, keep *spool.Spool) *report {
+func newReport(attempt int, version string, keep *spool.Spool, clock *clock) *report {
 	return &report{
 		spool:   keep,
+		clock:   clock,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, Stretches: []ingest.Stretch{}},
 		people:  make(map[string]*presence),
 	}
@@ -81,7 +83,7 @@ func (r *report) update(change func(*ingest.Report)) {
 func (r *report) joined(at time.Time) {
 	r.update(func(c *ingest.Report) {
 		if c.JoinedAt.IsZero() {
-			c.JoinedAt = at
+			c.JoinedAt = r.clock.steady(at)
 		}
 	})
 }
@@ -91,20 +93,15 @@ func (r *report) joined(at time.Time) {
 func (r *report) admitted(at time.Time) {
 	r.update(func(c *ingest.Report) {
 		if c.AdmittedAt.IsZero() {
-			c.AdmittedAt = at
+			c.AdmittedAt = r.clock.steady(at)
 		}
 		c.LeftAt, c.EndReason, c.EndDetail = time.Time{}, "", ""
 	})
 }
 
-func (r *report) admittedAt() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.content.AdmittedAt
-}
-
 // left notes the end of a visit and of everything that went on until then.
 func (r *report) left(at time.Time, end ending) {
+	at = r.clock.steady(at)
 	r.update(func(c *ingest.Report) {
 		c.LeftAt, c.EndReason, c.EndDetail = at, end.reason, end.detail
 		for _, id := range r.order {
@@ -112,6 +109,12 @@ func (r *report) left(at time.Time, end ending) {
 		}
 		r.endPause(at)
 	})
+}
+
+// concluded gives the reason why the attempt ended, which may come after the
+// last time in the meeting.
+func (r *report) concluded(end ending) {
+	r.update(func(c *ingest.Report) { c.EndReason, c.EndDetail = end.reason, end.detail })
 }
 
 // nextStretch is the number of the stretch to begin.
@@ -123,7 +126,7 @@ func (r *report) nextStretch() int {
 
 func (r *report) began(number int, at time.Time) {
 	r.update(func(c *ingest.Report) {
-		r.stretch(number).StartedAt = at
+		r.stretch(number).StartedAt = r.clock.steady(at)
 	})
 }
 
@@ -139,6 +142,7 @@ func (r *report) stretch(number int) *ingest.Stretch {
 // ended notes the end of the current stretch; why is nil when it ended in
 // order.
 func (r *report) ended(at time.Time, why error) {
+	at = r.clock.steady(at)
 	r.update(func(c *ingest.Report) {
 		if len(c.Stretches) == 0 {
 			return
@@ -149,6 +153,16 @@ func (r *report) ended(at time.Time, why error) {
 			current.EndedBy = why.Error()
 		}
 		r.endPause(at)
+	})
+}
+
+// interrupted gives the reason for what is missing after the current stretch,
+// which ended in order.
+func (r *report) interrupted(reason string) {
+	r.update(func(c *ingest.Report) {
+		if last := len(c.Stretches) - 1; last >= 0 && c.Stretches[last].Complete {
+			c.Stretches[last].EndedBy = reason
+		}
 	})
 }
 
@@ -173,10 +187,11 @@ func (r *report) recorded() bool {
 func (r *report) paused(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pausedAt = at
+	r.pausedAt = r.clock.steady(at)
 }
 
 func (r *report) resumed(at time.Time) {
+	at = r.clock.steady(at)
 	r.update(func(*ingest.Report) { r.endPause(at) })
 }
 
@@ -190,6 +205,7 @@ func (r *report) endPause(at time.Time) {
 
 // saw notes who is in the meeting and who speaks.
 func (r *report) saw(participants []meeting.Participant, now time.Time) {
+	now = r.clock.steady(now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed := false
@@ -217,6 +233,16 @@ func (r *report) saw(participants []meeting.Participant, now time.Time) {
 	if changed {
 		_ = r.keepLocked() // as in update
 	}
+}
+
+// nameOf is the name of somebody who was seen, empty for others.
+func (r *report) nameOf(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p, known := r.people[id]; known {
+		return p.Name
+	}
+	return ""
 }
 
 // heard follows a person's speech.

@@ -35,7 +35,7 @@ func newTestReport(t *testing.T) *report {
 			t.Error(err)
 		}
 	})
-	return newReport(1, "v9", keep)
+	return newReport(1, "v9", keep, newClock())
 }
 
 // kept is the report as it would be uploaded now.

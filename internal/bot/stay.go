@@ -2,75 +2,64 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
-// stay records the meeting until it ends, the bot is told to leave, or one of
-// the job's knobs trips.
-func (v *visit) stay(ctx context.Context) ending {
-	v.take = newTake(v.bot, v.browser, v.page)
-	if err := v.take.start(ctx); err != nil {
-		if end := v.lost(err); end.lostBrowser {
-			return end
-		}
-		return ending{code: job.InternalError, reason: reasonNoRecording, detail: err.Error()}
+// reportTime is the time between reports when nothing else happens.
+const reportTime = 10 * time.Second
+
+// enter begins the stay in the meeting, or goes on with it.
+func (v *visit) enter(ctx context.Context, s sighting) (ending, bool) {
+	v.phase, v.wasIn, v.home, v.admitted = inside, true, s.host, s.at
+	v.asked = time.Time{}
+	if v.firstIn.IsZero() {
+		v.firstIn = s.at
 	}
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	reports := time.NewTicker(reportTime)
-	defer reports.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return shutdown()
-		case <-v.channel.Done():
-			return v.superseded()
-		case command := <-v.channel.Commands():
-			if end, leave := v.obey(ctx, command); leave {
-				return end
-			}
-		case <-v.browser.Done():
-			return v.lost(&browser.GoneError{Cause: v.browser.Err()})
-		case <-v.page.Crashed():
-			return v.lost(browser.ErrPageCrashed)
-		case <-v.take.ended():
-			if end, over := v.recordAgain(ctx); over {
-				return end
-			}
-		case <-reports.C:
-			v.take.note()
-		case <-ticker.C:
-			if end, over := v.lookFromInside(ctx); over {
-				return end
-			}
+	v.alone = time.Time{}
+	v.report.admitted(s.at)
+	if err := v.tell(job.BotInMeeting, nil); err != nil {
+		return failed(job.InternalError, err.Error()), true
+	}
+	if v.paused {
+		v.report.paused(s.at)
+	}
+	switch {
+	case v.consent.open(): // the page that was asked is gone
+		v.ask(ctx)
+	case v.RequirePermission && !v.permitted:
+		v.requestPermission(ctx, "")
+	}
+	v.record(ctx)
+	orders := v.postponed
+	v.postponed = nil
+	for _, command := range orders {
+		if end, over := v.obey(ctx, command); over {
+			return end, true
 		}
 	}
+	return v.sawFromInside(ctx, s)
 }
 
-// lookFromInside looks at the page once while the bot is in the meeting.
-func (v *visit) lookFromInside(ctx context.Context) (ending, bool) {
-	if end, ok := v.look(ctx); !ok {
-		return end, true
-	}
-	now := time.Now()
-	switch v.last.Screen {
-	case meeting.InMeeting:
-		v.report.saw(v.last.Participants, now)
+// sawFromInside acts on a look of a bot that is in the meeting.
+func (v *visit) sawFromInside(ctx context.Context, s sighting) (ending, bool) {
+	switch s.seen.Screen {
 	case meeting.Removed:
 		return v.endedOn(reasonRemoved), true
 	case meeting.Ended:
 		return v.endedOn(reasonHostEnded), true
+	case meeting.InMeeting:
+		v.report.saw(s.seen.Participants, s.at)
 	}
-	v.channel.SetRecorded(v.take.length())
-	return v.autoLeave(now)
+	v.alone = aloneSince(v.alone, s.seen, s.at)
+	if end, over := v.sawNotetakers(s.seen.Participants); over {
+		return end, true
+	}
+	return v.sawAnswer(ctx, s.seen)
 }
 
 // endedOn is the ending for a screen that says that the meeting is over for
@@ -80,27 +69,71 @@ func (v *visit) endedOn(reason string) ending {
 	return ending{reason: reason, code: code, detail: detail}
 }
 
-// autoLeave holds the job's knobs against what was seen and heard; each fires
-// on its own (specification, AutoLeaveConfig).
-func (v *visit) autoLeave(now time.Time) (ending, bool) {
-	v.alone = aloneSince(v.alone, v.last, now)
+// checkInside is check for a bot that is in the meeting.
+func (v *visit) checkInside(ctx context.Context, now time.Time) (ending, bool) {
+	if end, over := v.dead(now); over {
+		return end, true
+	}
+	v.hear()
+	v.channel.SetRecorded(v.length())
+	if now.Sub(v.reportedAt) >= reportTime {
+		v.reportedAt = now
+		v.note()
+		v.listenAgain(ctx)
+	}
+	alive := v.connected || !v.heard.IsZero() && now.Sub(v.heard) < v.Patience.Strange
+	switch v.trouble.cure(now, v.Patience, alive) {
+	case joinAgain:
+		return v.goBack(ctx, arriving, "The page was loaded again.")
+	case waitAgain:
+		return v.goBack(ctx, waiting, "The bot was put back into the lobby.")
+	case comeAgain:
+		return interrupted(v.strayed(now)), true
+	}
+	if end, over := v.checkAnswer(ctx, now); over {
+		return end, true
+	}
 	return tripped(v.AutoLeave, company{
-		admitted: v.report.admittedAt(),
-		heard:    v.take.lastSound(),
+		admitted: v.admitted,
+		heard:    v.heard,
+		deaf:     v.deaf(now),
 		alone:    v.alone,
 		isAlone:  showsNobody(v.last),
 	}, now)
 }
 
+// strayed tells, for people, what is wrong with the page.
+func (v *visit) strayed(now time.Time) string {
+	lasted := now.Sub(v.trouble.since).Round(time.Second)
+	switch v.trouble.state {
+	case offline:
+		return fmt.Sprintf("The page had no connection for %s (%s).", lasted, v.last.Evidence)
+	case astray:
+		return fmt.Sprintf("For %s the page was elsewhere: %s (%s).", lasted, v.last.Screen, v.last.Evidence)
+	}
+	return fmt.Sprintf("For %s the page was not recognised, and nothing arrived from the meeting.", lasted)
+}
+
+// overdue holds the job's ceiling, which counts from the first admission, in
+// every phase.
+func (b *bot) overdue(now time.Time) (ending, bool) {
+	if b.firstIn.IsZero() || now.Sub(b.firstIn) < seconds(b.AutoLeave.AfterMaxSeconds) {
+		return ending{}, false
+	}
+	return ending{reason: reasonMaximum, detail: fmt.Sprintf("in the meeting for %d s", b.AutoLeave.AfterMaxSeconds)}, true
+}
+
 // company is what the knobs are held against.
 type company struct {
-	admitted time.Time
+	admitted time.Time // by this visit
 	heard    time.Time // when something was last heard; zero when nothing was
+	deaf     bool      // nobody listens now: silence is no evidence
 	alone    time.Time // since when nobody else was seen; zero while somebody is there
 	isAlone  bool      // the last look showed that nobody else is there
 }
 
-// tripped reports whether a knob has tripped, and which.
+// tripped reports whether a knob has tripped, and which: each fires on its own
+// (specification, AutoLeaveConfig).
 func tripped(knobs job.AutoLeave, c company, now time.Time) (ending, bool) {
 	quiet := c.admitted
 	if c.heard.After(quiet) {
@@ -109,10 +142,8 @@ func tripped(knobs job.AutoLeave, c company, now time.Time) (ending, bool) {
 	switch {
 	case c.isAlone && now.Sub(c.alone) >= seconds(knobs.AfterSoloSeconds):
 		return ending{reason: reasonAlone, detail: fmt.Sprintf("alone in the meeting for %d s", knobs.AfterSoloSeconds)}, true
-	case now.Sub(quiet) >= seconds(knobs.AfterSilenceSeconds):
+	case !c.deaf && now.Sub(quiet) >= seconds(knobs.AfterSilenceSeconds):
 		return ending{reason: reasonSilence, detail: fmt.Sprintf("nothing was heard for %d s", knobs.AfterSilenceSeconds)}, true
-	case now.Sub(c.admitted) >= seconds(knobs.AfterMaxSeconds):
-		return ending{reason: reasonMaximum, detail: fmt.Sprintf("in the meeting for %d s", knobs.AfterMaxSeconds)}, true
 	}
 	return ending{}, false
 }
@@ -135,83 +166,28 @@ func showsNobody(seen meeting.Observation) bool {
 	return seen.Screen == meeting.InMeeting && seen.Others == 0
 }
 
-// obey does what a command says, and acknowledges it: one that cannot be done
-// is not sent for ever.
-func (v *visit) obey(ctx context.Context, command ingest.Command) (ending, bool) {
-	v.channel.Ack(command.ID)
-	ctx, cancel := context.WithTimeout(ctx, obeyTime)
-	defer cancel()
-	var err error
-	switch command.Kind {
-	case ingest.LeaveCall:
-		return ending{reason: reasonCommand, detail: "told to leave"}, true
-	case ingest.PauseRecording:
-		err = v.take.pause(ctx)
-	case ingest.ResumeRecording:
-		err = v.take.resume(ctx)
-	case ingest.StopRecording:
-		err = v.take.stop(ctx)
-	case ingest.SendChatMessage:
-		var args struct {
-			Text string `json:"text"`
+// sawNotetakers tells of each notetaker of another house once, and ends the
+// visit where the job wants that (specification, AutoLeaveConfig).
+func (v *visit) sawNotetakers(participants []meeting.Participant) (ending, bool) {
+	found := ""
+	for _, one := range participants {
+		known, ok := v.notetakers.Match(one.Name)
+		if !ok {
+			continue
 		}
-		if err = json.Unmarshal(command.Args, &args); err == nil {
-			err = v.adapter.SendChat(ctx, v.page, args.Text)
+		found = known
+		if v.detected[one.ID] {
+			continue
 		}
-	case ingest.RequestRecordingPermission:
-		err = v.permissionNotAsked(command.ID)
-	default:
-		err = errors.New("this version of the bot cannot do it")
+		v.detected[one.ID] = true
+		leaves := v.AutoLeave.OnBotDetected
+		data := ingest.EventData{DetectedBotName: known, LeftMeeting: &leaves, Detail: "in the roster as " + one.Name}
+		if end, over := v.told(job.BotCompetingDetected, data); over {
+			return end, true
+		}
 	}
-	v.Log.Info("command", "command", command.ID, "kind", command.Kind, "error", err)
+	if found != "" && v.AutoLeave.OnBotDetected {
+		return ending{reason: reasonCompeting, detail: "another notetaker is in the meeting: " + found}, true
+	}
 	return ending{}, false
-}
-
-// permissionNotAsked answers a request for the host's permission to record:
-// this version of the bot cannot ask, and a consumer who waits for an answer
-// must not wait for ever.
-func (v *visit) permissionNotAsked(commandID string) error {
-	granted := false
-	return v.tell(job.BotPermissionResponse, struct {
-		ingest.EventData
-		CommandID string `json:"commandId"`
-	}{
-		EventData: ingest.EventData{Granted: &granted, Outcome: "timeout", Detail: "the host was not asked: this version of the bot cannot"},
-		CommandID: commandID,
-	})
-}
-
-// recordAgain begins a new stretch after the recorder ended by itself.
-func (v *visit) recordAgain(ctx context.Context) (ending, bool) {
-	why := v.take.close()
-	v.Log.Warn("the recorder ended by itself; starting it again", "error", why)
-	err := v.take.start(ctx)
-	if err == nil {
-		return ending{}, false
-	}
-	if end := v.lost(err); end.lostBrowser {
-		return end, true
-	}
-	return ending{code: job.InternalError, reason: reasonNoRecording, detail: fmt.Sprintf("recording ended (%v) and did not start again: %v", why, err)}, true
-}
-
-// depart ends the recording and leaves the meeting, as far as there still is
-// a browser to do it with.
-func (v *visit) depart(end ending) {
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
-	defer cancel()
-	if err := v.take.finish(ctx); err != nil {
-		v.Log.Warn("the recording does not end in order", "error", err)
-	}
-	if !end.lostBrowser { // after a crash the recording may go on
-		if v.report.recorded() {
-			if err := v.tell(job.BotRecordingStopped, nil); err != nil {
-				v.Log.Error("cannot tell that the recording has stopped", "error", err)
-			}
-		}
-		if !v.last.Screen.Over() {
-			v.leave()
-		}
-	}
-	v.report.left(time.Now(), end)
 }

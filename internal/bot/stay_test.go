@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/job"
 )
 
 // TestTripped holds each knob by itself (specification, AutoLeaveConfig).
 func TestTripped(t *testing.T) {
 	t.Parallel()
-	knobs := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1000}
+	knobs := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1}
 	now := after(1500)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
 	tests := map[string]struct {
@@ -27,8 +28,8 @@ func TestTripped(t *testing.T) {
 		"never a sound":               {company{admitted: ago(100)}, reasonSilence},
 		"never a sound, just come":    {company{admitted: ago(99)}, ""},
 		"sound only before admission": {company{admitted: ago(50), heard: ago(400)}, ""},
-		"almost the maximum":          {company{admitted: ago(999.9), heard: ago(1)}, ""},
-		"the maximum":                 {company{admitted: ago(1000), heard: ago(1)}, reasonMaximum},
+		"nobody listens":              {company{admitted: ago(500), heard: ago(400), deaf: true}, ""},
+		"silent, but back just now":   {company{admitted: ago(99), heard: ago(400)}, ""},
 		"all at once":                 {company{admitted: ago(1000), heard: ago(100), alone: ago(60), isAlone: true}, reasonAlone},
 	}
 	for name, test := range tests {
@@ -66,33 +67,57 @@ func TestAloneSince(t *testing.T) {
 	}
 }
 
+// TestOverdue: the ceiling counts from the first admission, wherever the bot is,
+// and the entry delay is no part of it.
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	b := newBot(Settings{AutoLeave: job.AutoLeave{AfterEntryDelaySeconds: 1, AfterMaxSeconds: 1000}})
+	if end, over := b.overdue(after(1e6)); over {
+		t.Errorf("never let in, it leaves with %+v", end)
+	}
+	b.firstIn = after(100)
+	if end, over := b.overdue(after(1099.9)); over {
+		t.Errorf("a moment before the ceiling it leaves with %+v", end)
+	}
+	if end, over := b.overdue(after(1100)); !over || end.reason != reasonMaximum || end.detail == "" || end.code != "" {
+		t.Errorf("at the ceiling: %v, %+v", over, end)
+	}
+}
+
 // TestOrdersOutliveARecorder: what was told to stop or to pause is not recorded
-// again by the next recorder, which is what a crash brings.
+// again by the next browser, and what needs permission not before it is given.
 func TestOrdersOutliveARecorder(t *testing.T) {
 	t.Parallel()
-	for name, b := range map[string]*bot{"paused": {paused: true}, "stopped": {stopped: true}} {
-		again := newTake(b, nil, nil)
-		if err := again.start(t.Context()); err != nil || again.recorder != nil || again.starts != 0 {
-			t.Errorf("%s: it records again (%v)", name, err)
+	for name, test := range map[string]struct {
+		change func(*visit)
+		want   bool
+	}{
+		"in the meeting":          {func(*visit) {}, true},
+		"in the lobby":            {func(v *visit) { v.phase = waiting }, false},
+		"paused":                  {func(v *visit) { v.paused = true }, false},
+		"stopped":                 {func(v *visit) { v.stopped = true }, false},
+		"permission is needed":    {func(v *visit) { v.RequirePermission = true }, false},
+		"permission was given":    {func(v *visit) { v.RequirePermission, v.permitted = true, true }, true},
+		"recorded already":        {func(v *visit) { v.take.recorder = new(recorder.Recorder) }, false},
+		"permission but stopped":  {func(v *visit) { v.permitted, v.stopped = true, true }, false},
+		"permission not required": {func(v *visit) { v.permitted = false }, true},
+	} {
+		v := &visit{bot: newBot(Settings{}), phase: inside, take: newTake()}
+		test.change(v)
+		if got := v.wanted(); got != test.want {
+			t.Errorf("%s: it records: %v", name, got)
 		}
-		if err := again.pause(t.Context()); err == nil {
-			t.Errorf("%s: it can be paused", name)
-		}
 	}
-	b := &bot{kept: time.Minute}
-	take := newTake(b, nil, nil)
-	if length := take.length(); length != time.Minute {
-		t.Errorf("the recording is %s long", length)
+}
+
+// TestDeaf: silence is evidence only while somebody listens.
+func TestDeaf(t *testing.T) {
+	t.Parallel()
+	v := &visit{bot: newBot(Settings{}), take: newTake()}
+	if !v.deaf(time.Now()) {
+		t.Error("without a recorder somebody listens")
 	}
-	if err := take.resume(t.Context()); err == nil {
-		t.Error("what was not paused was resumed")
-	}
-	if since := time.Since(take.lastSound()); since > time.Minute {
-		t.Errorf("with nobody listening it is silent since %s", since)
-	}
-	select {
-	case <-take.ended():
-		t.Error("a recorder that is not there has ended")
-	default:
+	if v.take.ended() != nil {
+		t.Error("a recorder that is not there can end")
 	}
 }

@@ -8,153 +8,328 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
-// maxTakes is how often the recorder is started in one visit. A recorder that
-// keeps ending will not become better.
-const maxTakes = 10
+const (
+	// recordTime bounds the start of the recorder.
+	recordTime = 20 * time.Second
+	// A recorder that keeps ending will not become better: so many starts
+	// within so long a time are enough.
+	mostStarts   = 10
+	startsWindow = 10 * time.Minute
+	// mostUnrecorded is how many browsers may fail to record a meeting: each
+	// asks to be let in anew.
+	mostUnrecorded = 2
+	// deafAfter is how long the recorder tab may be silent about the sound
+	// before nobody counts as listening.
+	deafAfter = 10 * time.Second
+)
 
 // take is the recording of one visit: one stretch after another, usually only
 // one.
 type take struct {
-	*bot
-	browser *browser.Browser
-	page    *browser.Page
-
 	recorder *recorder.Recorder // nil while nothing is recorded
-	starts   int
-	never    chan struct{}
+	listener *recorder.Listener // nil but where nothing is to be recorded
+	stopping bool               // the stretch is being ended
+	began    bool               // something was recorded by this browser
+	starts   limit
 }
 
-func newTake(b *bot, chromium *browser.Browser, page *browser.Page) *take {
-	return &take{bot: b, browser: chromium, page: page, never: make(chan struct{})}
-}
-
-// start begins a stretch, unless it was ordered that nothing be recorded: an
-// order outlives recorders and browsers.
-func (t *take) start(ctx context.Context) error {
-	if t.stopped || t.paused {
-		return nil
-	}
-	if t.starts == maxTakes {
-		return fmt.Errorf("the recorder was started %d times", t.starts)
-	}
-	t.starts++
-	ctx, cancel := context.WithTimeout(ctx, recordTime)
-	defer cancel()
-	number := t.report.nextStretch()
-	started, err := recorder.Start(ctx, t.browser, t.page, t.Recorder, &sink{bot: t.bot, stretch: number})
-	if err != nil {
-		return err
-	}
-	t.recorder = started
-	t.Log.Info("recording", "stretch", number, "picture_lag", started.PictureLag())
-	t.report.began(number, started.StartedAt())
-	return t.tell(job.BotRecordingStarted, nil)
-}
+func newTake() take { return take{starts: limit{most: mostStarts, within: startsWindow}} }
 
 // ended is closed when the recorder has ended by itself.
 func (t *take) ended() <-chan struct{} {
-	if t.recorder == nil {
-		return t.never
+	if t.recorder == nil || t.stopping {
+		return nil
 	}
 	return t.recorder.Done()
 }
 
-// close ends the stretch of a recorder that has ended, and returns why it did.
-func (t *take) close() error {
-	err := t.recorder.Err()
-	t.endStretch(err)
-	return err
+// stats are those of whoever listens.
+func (t *take) stats() (recorder.Stats, bool) {
+	switch {
+	case t.recorder != nil:
+		return t.recorder.Stats(), true
+	case t.listener != nil:
+		return t.listener.Stats(), true
+	}
+	return recorder.Stats{}, false
 }
 
-// endStretch notes the end of a stretch; why is nil when it ended in order.
-func (t *take) endStretch(why error) {
-	t.kept += t.recorder.Stats().Recorded
-	t.report.ended(time.Now(), why)
-	t.recorder = nil
+// hear keeps when something was last heard.
+func (v *visit) hear() {
+	if stats, ok := v.take.stats(); ok && stats.LastSoundAt.After(v.heard) {
+		v.heard = stats.LastSoundAt
+	}
+}
+
+// deaf reports whether nobody listens to the meeting: then its silence is no
+// evidence.
+func (v *visit) deaf(now time.Time) bool {
+	stats, ok := v.take.stats()
+	return !ok || now.Sub(stats.LastPulseAt) > deafAfter
+}
+
+// wanted reports whether a stretch should be recorded: an order outlives
+// recorders and browsers.
+func (v *visit) wanted() bool {
+	return v.phase == inside && !v.stopped && !v.paused && v.take.recorder == nil && (!v.RequirePermission || v.permitted)
+}
+
+// record begins a stretch, unless it was ordered that nothing be recorded.
+func (v *visit) record(ctx context.Context) {
+	var number int
+	var listener *recorder.Listener
+	var started *recorder.Recorder
+	v.desk.add(ctx, errand{
+		name: "start recording", patience: recordTime,
+		due: func() bool {
+			if v.wanted() {
+				listener, v.take.listener = v.take.listener, nil
+				return true
+			}
+			return false
+		},
+		do: func(ctx context.Context) (err error) {
+			if listener != nil {
+				listener.Close()
+			}
+			number = v.report.nextStretch()
+			started, err = recorder.Start(ctx, v.browser, v.page, v.Recorder, &sink{bot: v.bot, stretch: number})
+			return err
+		},
+		then: func(ctx context.Context, err error) (ending, bool) {
+			if err != nil {
+				return v.recordingFailed(ctx, err)
+			}
+			v.take.recorder, v.take.began = started, true
+			v.Log.Info("recording", "stretch", number, "picture_lag", started.PictureLag())
+			v.report.began(number, started.StartedAt())
+			return v.told(job.BotRecordingStarted, nil)
+		},
+	})
+	v.listen(ctx) // where nothing is to be recorded
+}
+
+// recordingFailed tries again while that makes sense; then another browser may
+// do better.
+func (v *visit) recordingFailed(ctx context.Context, err error) (ending, bool) {
+	if v.phase != inside || ctx.Err() != nil {
+		return ending{}, false // the page went away under it
+	}
+	var gone *browser.GoneError
+	if errors.As(err, &gone) || errors.Is(err, browser.ErrPageCrashed) {
+		return v.lost(err), true
+	}
+	v.Log.Warn("the recorder does not run", "error", err)
+	if _, ok := v.take.starts.take(time.Now()); ok && v.take.began {
+		v.record(ctx)
+		return ending{}, false
+	}
+	v.unrecorded++
+	return ending{
+		code: job.InternalError, reason: reasonNoRecording, again: v.unrecorded < mostUnrecorded, unclear: true,
+		detail: fmt.Sprintf("The meeting cannot be recorded: %v", err),
+	}, true
+}
+
+// recorderEnded begins a new stretch after the recorder ended by itself.
+func (v *visit) recorderEnded(ctx context.Context) (ending, bool) {
+	why := v.take.recorder.Err()
+	v.closeStretch(why)
+	var gone *browser.GoneError
+	if errors.As(why, &gone) || errors.Is(why, browser.ErrPageCrashed) {
+		return v.lost(why), true
+	}
+	if why == nil {
+		why = errors.New("it ended by itself")
+	}
+	return v.recordingFailed(ctx, why)
+}
+
+// closeStretch notes the end of a stretch; why is nil when it ended in order.
+func (v *visit) closeStretch(why error) {
+	v.hear()
+	v.kept += v.take.recorder.Stats().Recorded
+	v.report.ended(time.Now(), why)
+	v.take.recorder, v.take.stopping = nil, false
+}
+
+// endStretch ends what is being recorded, for a reason that the manifest gives
+// to what is missing after it.
+func (v *visit) endStretch(ctx context.Context, reason string) {
+	v.stopStretch(ctx, nil, func(ended bool, _ error) {
+		if ended {
+			v.report.interrupted(reason)
+		}
+	})
+}
+
+// stopStretch ends what is being recorded, in order, if anything is.
+func (v *visit) stopStretch(ctx context.Context, command *ingest.Command, then func(ended bool, err error)) {
+	var running *recorder.Recorder
+	v.desk.add(ctx, errand{
+		name: "stop recording", patience: finishTime, command: command, whole: true,
+		due: func() bool {
+			running = v.take.recorder
+			v.take.stopping = running != nil
+			return true
+		},
+		do: func(ctx context.Context) error {
+			if running == nil {
+				return nil
+			}
+			return running.Stop(ctx)
+		},
+		then: func(_ context.Context, err error) (ending, bool) {
+			if running != nil {
+				v.closeStretch(err)
+			}
+			then(running != nil, err)
+			return ending{}, false
+		},
+	})
 }
 
 // pause suspends the recording.
-func (t *take) pause(ctx context.Context) error {
-	if t.recorder == nil || t.paused {
-		return errors.New("nothing is being recorded")
-	}
-	if err := t.recorder.Pause(ctx); err != nil {
-		return err
-	}
-	t.paused = true
-	t.report.paused(time.Now())
-	return t.tell(job.BotRecordingPaused, nil)
+func (v *visit) pause(ctx context.Context, command ingest.Command) {
+	var running *recorder.Recorder
+	var refused error
+	v.desk.add(ctx, errand{
+		name: string(command.Kind), patience: obeyTime, command: &command,
+		due: func() bool {
+			running = v.take.recorder
+			if v.paused || v.stopped {
+				refused = errors.New("nothing is being recorded")
+			}
+			return true
+		},
+		do: func(ctx context.Context) error {
+			if refused != nil || running == nil {
+				return refused
+			}
+			return running.Pause(ctx)
+		},
+		then: func(ctx context.Context, err error) (ending, bool) {
+			v.obeyed(command, err)
+			if err != nil {
+				return ending{}, false
+			}
+			v.paused = true
+			v.report.paused(time.Now())
+			v.listen(ctx)
+			return v.told(job.BotRecordingPaused, nil)
+		},
+	})
 }
 
 // resume goes on with a paused recording.
-func (t *take) resume(ctx context.Context) error {
-	if !t.paused {
-		return errors.New("no recording is paused")
-	}
-	if t.recorder == nil { // it was lost during the pause
-		t.paused = false
-		err := t.start(ctx)
-		t.paused = err != nil
-		return err
-	}
-	if err := t.recorder.Resume(ctx); err != nil {
-		return err
-	}
-	t.paused = false
-	t.report.resumed(time.Now())
-	return t.tell(job.BotRecordingStarted, nil)
+func (v *visit) resume(ctx context.Context, command ingest.Command) {
+	var running *recorder.Recorder
+	var refused error
+	v.desk.add(ctx, errand{
+		name: string(command.Kind), patience: obeyTime, command: &command,
+		due: func() bool {
+			running = v.take.recorder
+			if !v.paused {
+				refused = errors.New("no recording is paused")
+			}
+			return true
+		},
+		do: func(ctx context.Context) error {
+			if refused != nil || running == nil {
+				return refused
+			}
+			return running.Resume(ctx)
+		},
+		then: func(ctx context.Context, err error) (ending, bool) {
+			v.obeyed(command, err)
+			if err != nil {
+				return ending{}, false
+			}
+			v.paused = false
+			v.report.resumed(time.Now())
+			if running == nil { // it was lost during the pause
+				v.record(ctx)
+				return ending{}, false
+			}
+			return v.told(job.BotRecordingStarted, nil)
+		},
+	})
 }
 
-// stop ends the recording for good, as ordered.
-func (t *take) stop(ctx context.Context) error {
-	if t.stopped {
-		return nil
+// stopRecording ends the recording for good, as ordered.
+func (v *visit) stopRecording(ctx context.Context, command ingest.Command) {
+	if v.stopped {
+		v.obeyed(command, errors.New("it is stopped already"))
+		return
 	}
-	t.stopped, t.paused = true, false
-	return errors.Join(t.finish(ctx), t.tell(job.BotRecordingStopped, nil))
+	v.stopStretch(ctx, &command, func(_ bool, err error) {
+		v.stopped, v.paused = true, false
+		v.obeyed(command, err)
+		if err := v.tell(job.BotRecordingStopped, nil); err != nil {
+			v.Log.Error("cannot tell that the recording has stopped", "error", err)
+		}
+		v.listen(ctx)
+	})
 }
 
-// finish ends the stretch that is being recorded.
-func (t *take) finish(ctx context.Context) error {
-	if t.recorder == nil {
-		return nil
+// listen follows the meeting's sound where nothing is recorded of it: a paused
+// or stopped recording does not end the job's interest in silence. Before the
+// host permitted to record nobody listens.
+func (v *visit) listen(ctx context.Context) {
+	needed := func() bool {
+		return v.phase == inside && v.take.recorder == nil && v.take.listener == nil && (v.paused || v.stopped)
 	}
-	err := t.recorder.Stop(ctx)
-	if err == nil {
-		err = t.recorder.Err()
+	if !needed() {
+		return
 	}
-	t.endStretch(err)
-	return err
+	var listener *recorder.Listener
+	v.desk.add(ctx, errand{
+		name: "listen", patience: recordTime,
+		due: needed,
+		do: func(ctx context.Context) (err error) {
+			listener, err = recorder.Listen(ctx, v.browser, v.page, v.Recorder)
+			return err
+		},
+		then: func(_ context.Context, err error) (ending, bool) {
+			if err != nil {
+				v.Log.Warn("cannot listen to the meeting; trying again later", "error", err)
+				return ending{}, false
+			}
+			v.take.listener = listener
+			return ending{}, false
+		},
+	})
+}
+
+// listenAgain listens where that failed before, or has ended.
+func (v *visit) listenAgain(ctx context.Context) {
+	if v.take.listener != nil {
+		select {
+		case <-v.take.listener.Done():
+			v.take.listener = nil
+		default:
+		}
+	}
+	v.listen(ctx)
 }
 
 // note brings the report up to date with what was recorded.
-func (t *take) note() {
-	if err := t.report.keep(); err != nil {
-		t.Log.Error("cannot keep the report", "error", err)
+func (b *bot) note() {
+	if err := b.report.keep(); err != nil {
+		b.Log.Error("cannot keep the report", "error", err)
 	}
 }
 
 // length is how long the recording is so far.
-func (t *take) length() time.Duration {
-	if t.recorder == nil {
-		return t.kept
+func (v *visit) length() time.Duration {
+	if v.take.recorder == nil {
+		return v.kept
 	}
-	return t.kept + t.recorder.Stats().Recorded
-}
-
-// lastSound is when something was last heard. Before a recorder listened
-// nobody did: that is no silence of the meeting.
-func (t *take) lastSound() time.Time {
-	if t.recorder == nil {
-		return time.Now()
-	}
-	if heard := t.recorder.LastSoundAt(); heard.After(t.recorder.StartedAt()) {
-		return heard
-	}
-	return t.recorder.StartedAt()
+	return v.kept + v.take.recorder.Stats().Recorded
 }
 
 // sink puts the chunks of a stretch into the spool, from where they are

@@ -38,7 +38,7 @@ func startBotWith(t *testing.T, s *service, dir string, change func(*channel.Set
 		t.Fatal(err)
 	}
 	settings := channel.Settings{
-		ServiceURL: s.url(), JobID: jobID, Attempt: attempt, Token: token, Spool: b.spool,
+		ServiceURL: s.URL(), JobID: jobID, Attempt: attempt, Token: token, Spool: b.spool,
 		Log:      slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond,
 	}

@@ -22,7 +22,7 @@ import (
 func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.set(func() { s.disturb = s.mischief() })
+	s.Set(func() { s.Disturb = s.mischief() })
 	b := startBotWith(t, s, t.TempDir(), func(settings *channel.Settings) { settings.Timeout = 200 * time.Millisecond })
 
 	var kinds []job.Trigger
@@ -40,25 +40,25 @@ func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 		step(number)
 	}
 	for round := range 3 {
-		s.await("some of it arrives", func() bool { return len(s.events) > round*10 && len(s.media) > round*10 })
-		s.kill()
+		s.Await("some of it arrives", func() bool { return len(s.Events) > round*10 && len(s.Media) > round*10 })
+		s.Kill()
 		for number := range 10 { // while the service is away
 			step(10 + round*10 + number)
 		}
-		s.start()
+		s.Restart()
 	}
 	b.flush()
 
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if got := s.kinds(); !slices.Equal(got, kinds) {
+	s.Lock()
+	defer s.Unlock()
+	if got := s.Kinds(); !slices.Equal(got, kinds) {
 		t.Errorf("the service applied\n%v, want\n%v", got, kinds)
 	}
-	if !slices.IsSortedFunc(s.events, func(a, b ingest.Event) int { return a.EmittedAt.Compare(b.EmittedAt) }) {
+	if !slices.IsSortedFunc(s.Events, func(a, b ingest.Event) int { return a.EmittedAt.Compare(b.EmittedAt) }) {
 		t.Error("the events' times are out of order")
 	}
-	if !maps.Equal(s.media, media) {
-		t.Errorf("the service holds %v", slices.Sorted(maps.Keys(s.media)))
+	if !maps.Equal(s.Media, media) {
+		t.Errorf("the service holds %v", slices.Sorted(maps.Keys(s.Media)))
 	}
 	select {
 	case <-b.channel.Done():
@@ -76,26 +76,26 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 	first.put("{}")
 	first.flush()
 
-	s.set(func() { s.disturb = func(w http.ResponseWriter, _ *http.Request) bool { reset(w); return true } })
+	s.Set(func() { s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool { reset(w); return true } })
 	first.emit(job.BotInMeeting, job.BotRecordingStarted)
 	first.record(1, "one")
 	first.kill()
 	first.awaitEnd()
 
-	s.set(func() { s.disturb = nil })
+	s.Set(func() { s.Disturb = nil })
 	second := startBot(t, s, dir)
 	second.emit(job.BotRecordingStopped)
 	second.flush()
 
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
-	if !slices.Equal(s.kinds(), want) || s.repeats != 0 {
-		t.Errorf("applied %v and saw %d repeats, want %v and 0", s.kinds(), s.repeats, want)
+	if !slices.Equal(s.Kinds(), want) || s.Repeats != 0 {
+		t.Errorf("applied %v and saw %d repeats, want %v and 0", s.Kinds(), s.Repeats, want)
 	}
 	for _, name := range []string{ingest.SegmentName(0, 0), ingest.SegmentName(0, 1), ingest.ReportName} {
-		if s.uploads[name] != 1 {
-			t.Errorf("%s was uploaded %d times, want once", name, s.uploads[name])
+		if s.Uploads[name] != 1 {
+			t.Errorf("%s was uploaded %d times, want once", name, s.Uploads[name])
 		}
 	}
 }
@@ -103,8 +103,8 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.set(func() {
-		s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == http.MethodPut {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
@@ -115,40 +115,40 @@ func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 	b.record(0, "zero")
 	b.put("{}")
 	b.emit(job.BotMediaUploading, job.ManifestFinalized)
-	s.await("the uploads are tried and tried again", func() bool { return s.asked("PUT") > 6 && len(s.events) == 1 })
+	s.Await("the uploads are tried and tried again", func() bool { return s.Asked("PUT") > 6 && len(s.Events) == 1 })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := b.channel.FlushMedia(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("FlushMedia with files waiting and its context ended: %v", err)
 	}
-	s.mutex.Lock()
-	if slices.Contains(s.kinds(), job.ManifestFinalized) {
+	s.Lock()
+	if slices.Contains(s.Kinds(), job.ManifestFinalized) {
 		t.Error("manifest.finalized was sent before the media")
 	}
-	s.mutex.Unlock()
-	s.set(func() { s.disturb = nil })
+	s.Unlock()
+	s.Set(func() { s.Disturb = nil })
 	b.flush()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	last := s.requests[len(s.requests)-1]
-	for _, request := range slices.Backward(s.requests) {
+	s.Lock()
+	defer s.Unlock()
+	last := s.Requests[len(s.Requests)-1]
+	for _, request := range slices.Backward(s.Requests) {
 		if !strings.Contains(request, ingest.HeartbeatPath) {
 			last = request
 			break
 		}
 	}
-	if last != "POST "+ingest.EventPath || len(s.media) != 2 {
-		t.Errorf("the last request is %q with %d files uploaded", last, len(s.media))
+	if last != "POST "+ingest.EventPath || len(s.Media) != 2 {
+		t.Errorf("the last request is %q with %d files uploaded", last, len(s.Media))
 	}
 }
 
 func TestARefusedEventIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.set(func() {
+	s.Set(func() {
 		var before atomic.Bool
-		s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != ingest.EventPath || before.Swap(true) {
 				return false
 			}
@@ -159,10 +159,10 @@ func TestARefusedEventIsSetAside(t *testing.T) {
 	b := startBot(t, s, t.TempDir())
 	b.emit(job.BotJoined, job.BotInMeeting)
 	b.flush()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if !slices.Equal(s.kinds(), []job.Trigger{job.BotInMeeting}) {
-		t.Errorf("applied %v, want the second event alone", s.kinds())
+	s.Lock()
+	defer s.Unlock()
+	if !slices.Equal(s.Kinds(), []job.Trigger{job.BotInMeeting}) {
+		t.Errorf("applied %v, want the second event alone", s.Kinds())
 	}
 	if !strings.Contains(b.log.String(), "refuses an event") {
 		t.Error("the refusal is not in the log")
@@ -180,8 +180,8 @@ func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
 			t.Parallel()
 			s := startService(t)
 			bad := ingest.SegmentName(0, 1)
-			s.set(func() {
-				s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			s.Set(func() {
+				s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 					if strings.HasSuffix(r.URL.Path, bad) {
 						refuse(w, test.status, "invalid_state")
 						return true
@@ -194,10 +194,10 @@ func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
 				b.record(sequence, "data")
 			}
 			b.flush()
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			if s.asked(bad) != test.tries || len(s.media) != 2 {
-				t.Errorf("tried %d times, want %d; %d other files arrived, want 2", s.asked(bad), test.tries, len(s.media))
+			s.Lock()
+			defer s.Unlock()
+			if s.Asked(bad) != test.tries || len(s.Media) != 2 {
+				t.Errorf("tried %d times, want %d; %d other files arrived, want 2", s.Asked(bad), test.tries, len(s.Media))
 			}
 			if !slices.Equal(b.spool.Refused(), []string{bad}) {
 				t.Errorf("set aside are %v", b.spool.Refused())
@@ -209,14 +209,14 @@ func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
 func TestAFileThatTheDiskLostIsSetAside(t *testing.T) {
 	t.Parallel()
 	s, dir := startService(t), t.TempDir()
-	s.kill()
+	s.Kill()
 	b := startBot(t, s, dir)
 	b.record(0, "zero")
 	b.record(1, "one")
 	if err := removeSegment(b.spool, 0); err != nil {
 		t.Fatal(err)
 	}
-	s.start()
+	s.Restart()
 	b.flush()
 	if got := b.spool.Refused(); !slices.Equal(got, []string{ingest.SegmentName(0, 0)}) {
 		t.Errorf("set aside are %v", got)
@@ -228,9 +228,9 @@ func TestAnUploadThatDoesNotMoveIsGivenUpAndTriedAgain(t *testing.T) {
 	s := startService(t)
 	b := startBotWith(t, s, t.TempDir(), func(settings *channel.Settings) { settings.Timeout = 100 * time.Millisecond })
 	gone := make(chan struct{})
-	s.set(func() {
+	s.Set(func() {
 		var before atomic.Bool
-		s.disturb = func(_ http.ResponseWriter, r *http.Request) bool {
+		s.Disturb = func(_ http.ResponseWriter, r *http.Request) bool {
 			if r.Method != http.MethodPut || before.Swap(true) {
 				return false
 			}
@@ -259,33 +259,33 @@ func TestALargeFileIsStreamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.flush()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	empty, there := s.media["empty.txt"]
-	if s.media[ingest.SegmentName(0, 0)] != large || empty != "" || !there {
-		t.Errorf("%d of %d bytes arrived, empty file: %t", len(s.media[ingest.SegmentName(0, 0)]), len(large), there)
+	s.Lock()
+	defer s.Unlock()
+	empty, there := s.Media["empty.txt"]
+	if s.Media[ingest.SegmentName(0, 0)] != large || empty != "" || !there {
+		t.Errorf("%d of %d bytes arrived, empty file: %t", len(s.Media[ingest.SegmentName(0, 0)]), len(large), there)
 	}
 }
 
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.set(func() { s.disturb = s.mischief() })
+	s.Set(func() { s.Disturb = s.mischief() })
 	b := startBotWith(t, s, t.TempDir(), func(settings *channel.Settings) { settings.Timeout = 100 * time.Millisecond })
 	for number := range 10 {
 		b.emit(job.BotJoined)
 		b.record(number, "data")
 	}
 	b.flush()
-	s.set(func() {
-		s.disturb = func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 401, "unauthorized"); return true }
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 401, "unauthorized"); return true }
 	})
 	b.emit(job.BotExited)
 	b.awaitVerdict()
 	b.awaitEnd()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if strings.Contains(b.log.String(), token) || strings.Contains(strings.Join(s.requests, "\n"), token) {
+	s.Lock()
+	defer s.Unlock()
+	if strings.Contains(b.log.String(), token) || strings.Contains(strings.Join(s.Requests, "\n"), token) {
 		t.Error("the token stands in the log or in a URL")
 	}
 }
@@ -293,22 +293,22 @@ func TestNoSecretLeaves(t *testing.T) {
 func TestTheTokenFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	s, other := startService(t), startService(t)
-	s.set(func() {
-		s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
-			http.Redirect(w, r, other.url()+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, other.URL()+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 			return true
 		}
 	})
 	b := startBot(t, s, t.TempDir())
 	b.emit(job.BotJoined)
 	b.record(0, "zero")
-	s.await("each is tried again", func() bool {
-		return s.asked(ingest.HeartbeatPath) > 2 && s.asked("PUT") > 2 && s.asked("POST "+ingest.EventPath) > 6
+	s.Await("each is tried again", func() bool {
+		return s.Asked(ingest.HeartbeatPath) > 2 && s.Asked("PUT") > 2 && s.Asked("POST "+ingest.EventPath) > 6
 	})
-	other.mutex.Lock()
-	defer other.mutex.Unlock()
-	if len(other.requests) > 0 {
-		t.Errorf("another host was asked: %v", other.requests)
+	other.Lock()
+	defer other.Unlock()
+	if len(other.Requests) > 0 {
+		t.Errorf("another host was asked: %v", other.Requests)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"standin/internal/bot/channel"
+	"standin/internal/bot/channel/channeltest"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -18,7 +19,7 @@ func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
-	s.await("a heartbeat is held", func() bool { return s.asked("wait=25") > 0 && s.beating == 1 })
+	s.Await("a heartbeat is held", func() bool { return s.Asked("wait=25") > 0 && s.Beating == 1 })
 
 	s.order("c1", ingest.LeaveCall) // ends the holding
 	if got := b.command(); got.ID != "c1" || got.Kind != ingest.LeaveCall {
@@ -27,23 +28,23 @@ func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
 	b.emit(job.BotRecordingStopped) // its answer carries the command once more
 	b.flush()
 	b.channel.Ack("c1")
-	s.await("the acknowledgement arrives", func() bool { return slices.Equal(s.acked, []string{"c1"}) })
+	s.Await("the acknowledgement arrives", func() bool { return slices.Equal(s.Acked, []string{"c1"}) })
 
 	s.order("c2", ingest.SendChatMessage)
 	if got := b.command(); got.ID != "c2" {
 		t.Fatalf("after c1 comes %+v, want c2", got)
 	}
 	b.channel.Ack("c2")
-	s.await("the second acknowledgement arrives", func() bool { return slices.Contains(s.acked, "c2") })
-	s.await("the next heartbeat is held again", func() bool {
-		return s.beating == 1 && strings.Contains(s.requests[len(s.requests)-1], "wait=25")
+	s.Await("the second acknowledgement arrives", func() bool { return slices.Contains(s.Acked, "c2") })
+	s.Await("the next heartbeat is held again", func() bool {
+		return s.Beating == 1 && strings.Contains(s.Requests[len(s.Requests)-1], "wait=25")
 	})
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if !slices.Equal(s.acked, []string{"c1", "c2"}) {
-		t.Errorf("acknowledged were %v, want each once", s.acked)
+	s.Lock()
+	defer s.Unlock()
+	if !slices.Equal(s.Acked, []string{"c1", "c2"}) {
+		t.Errorf("acknowledged were %v, want each once", s.Acked)
 	}
-	if s.overlapped {
+	if s.Overlapped {
 		t.Error("two heartbeats were in flight at a time")
 	}
 }
@@ -51,14 +52,14 @@ func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
 func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	s, dir := startService(t), t.TempDir()
-	s.set(func() { s.next = 1 })
+	s.Set(func() { s.NextSeconds = 1 })
 	b := startBot(t, s, dir)
 	s.order("c1", ingest.PauseRecording)
 	b.command()
 
 	var lost atomic.Int32
-	s.set(func() {
-		s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != ingest.HeartbeatPath || lost.Add(1) > 5 {
 				return false
 			}
@@ -67,23 +68,23 @@ func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 		}
 	})
 	b.channel.Ack("c1")
-	s.await("the acknowledgement arrives at last", func() bool { return slices.Contains(s.acked, "c1") })
+	s.Await("the acknowledgement arrives at last", func() bool { return slices.Contains(s.Acked, "c1") })
 
 	// The service forgets. Neither the same bot nor one started again carries
 	// the command out a second time, and the service is told again.
 	forget := func() {
-		s.set(func() {
-			s.acked = nil
-			s.commands = []ingest.Command{{ID: "c1", Kind: ingest.PauseRecording}}
+		s.Set(func() {
+			s.Acked = nil
+			s.Commands = []ingest.Command{{ID: "c1", Kind: ingest.PauseRecording}}
 		})
 	}
 	forget()
-	s.await("the same bot acknowledges again", func() bool { return slices.Contains(s.acked, "c1") })
+	s.Await("the same bot acknowledges again", func() bool { return slices.Contains(s.Acked, "c1") })
 	b.kill()
 	b.awaitEnd()
 	forget()
 	again := startBot(t, s, dir)
-	s.await("the bot started again acknowledges too", func() bool { return slices.Contains(s.acked, "c1") })
+	s.Await("the bot started again acknowledges too", func() bool { return slices.Contains(s.Acked, "c1") })
 	s.order("c2", ingest.ResumeRecording)
 	if got := again.command(); got.ID != "c2" {
 		t.Errorf("after the restart the bot is given %+v, want c2", got)
@@ -93,24 +94,24 @@ func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.set(func() { s.hold, s.next = false, 3600 })
+	s.Set(func() { s.Hold, s.NextSeconds = false, 3600 })
 	b := startBot(t, s, t.TempDir())
 	b.channel.SetRecorded(90 * time.Second)
-	s.await("two heartbeats", func() bool { return s.heartbeats == 2 })
+	s.Await("two heartbeats", func() bool { return s.Heartbeats == 2 })
 	for range 20 { // twenty round trips later
 		b.emit(job.BotJoined)
 		b.flush()
 	}
-	s.mutex.Lock()
-	if s.heartbeats != 2 {
-		t.Errorf("%d heartbeats without a pause, want 2", s.heartbeats)
+	s.Lock()
+	if s.Heartbeats != 2 {
+		t.Errorf("%d heartbeats without a pause, want 2", s.Heartbeats)
 	}
-	s.mutex.Unlock()
+	s.Unlock()
 	b.record(0, "12345")
 	b.flush()
 	b.channel.Ack("c1") // cuts the pause short
-	s.await("stats with the acknowledgement", func() bool {
-		return s.stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000}
+	s.Await("stats with the acknowledgement", func() bool {
+		return s.Stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000}
 	})
 }
 
@@ -118,7 +119,7 @@ func TestRunEndsAtOnceThoughAHeartbeatIsHeld(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
-	s.await("a heartbeat is held", func() bool { return s.asked("wait=") > 0 && s.beating == 1 })
+	s.Await("a heartbeat is held", func() bool { return s.Asked("wait=") > 0 && s.Beating == 1 })
 	began := time.Now()
 	b.kill()
 	if err := b.awaitEnd(); err != nil {
@@ -135,22 +136,22 @@ func TestVerdicts(t *testing.T) {
 		change func(s *service)
 		want   channel.Verdict // without Detail
 	}{
-		"an event is of a stale attempt": {func(s *service) { s.stale = true },
+		"an event is of a stale attempt": {func(s *service) { s.Stale = true },
 			channel.Verdict{Cause: channel.Stale, Status: job.InMeeting}},
-		"the job failed": {func(s *service) { s.status = job.Failed },
+		"the job failed": {func(s *service) { s.Status = job.Failed },
 			channel.Verdict{Cause: channel.Ended, Status: job.Failed}},
 		"an event comes after the end": {func(s *service) {
-			s.status = job.Completed
-			s.disturb = only(ingest.EventPath)
+			s.Status = job.Completed
+			s.Disturb = only(ingest.EventPath)
 		}, channel.Verdict{Cause: channel.Ended, Status: job.Completed}},
 		"a heartbeat finds the job ended": {func(s *service) {
-			s.status = job.Completed
-			s.disturb = only(ingest.HeartbeatPath)
+			s.Status = job.Completed
+			s.Disturb = only(ingest.HeartbeatPath)
 		}, channel.Verdict{Cause: channel.Ended, Status: job.Completed}},
 		"a heartbeat is of a stale attempt": {func(s *service) {
-			s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == ingest.HeartbeatPath {
-					reply(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
+					channeltest.Reply(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
 				}
 				return true
 			}
@@ -159,7 +160,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startService(t)
-			s.set(func() { test.change(s) })
+			s.Set(func() { test.change(s) })
 			b := startBot(t, s, t.TempDir())
 			b.emit(job.BotJoined)
 			got := b.awaitVerdict()
@@ -167,7 +168,7 @@ func TestVerdicts(t *testing.T) {
 			if got != test.want {
 				t.Errorf("the verdict is %+v, want %+v", got, test.want)
 			}
-			s.set(func() { s.disturb = nil })
+			s.Set(func() { s.Disturb = nil })
 			b.record(0, "what is left")
 			b.flush() // goes on: the media may still count
 		})
@@ -188,7 +189,7 @@ func only(path string) func(http.ResponseWriter, *http.Request) bool {
 func TestACancelledJobIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.set(func() { s.status = job.Cancelled })
+	s.Set(func() { s.Status = job.Cancelled })
 	s.order("leave", ingest.LeaveCall)
 	b := startBot(t, s, t.TempDir())
 	if got := b.command(); got.Kind != ingest.LeaveCall {
@@ -213,15 +214,15 @@ func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
 		"gone":            func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
 		"job not known": func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusBadRequest)
-			reply(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
+			channeltest.Reply(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
 		},
 	} {
 		for _, path := range []string{ingest.EventPath, ingest.HeartbeatPath, ingest.MediaPath + "/"} {
 			t.Run(name+" "+path, func(t *testing.T) {
 				t.Parallel()
 				s := startService(t)
-				s.set(func() {
-					s.disturb = func(w http.ResponseWriter, r *http.Request) bool {
+				s.Set(func() {
+					s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 						if r.URL.Path == path || r.Method == http.MethodPut && path == ingest.MediaPath+"/" {
 							answer(w)
 						} else {
@@ -264,8 +265,8 @@ func TestAProxysRefusalIsNotTheServices(t *testing.T) {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			t.Parallel()
 			s := startService(t)
-			s.set(func() {
-				s.disturb = func(w http.ResponseWriter, _ *http.Request) bool {
+			s.Set(func() {
+				s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool {
 					http.Error(w, body, status)
 					return true
 				}
@@ -273,15 +274,15 @@ func TestAProxysRefusalIsNotTheServices(t *testing.T) {
 			b := startBot(t, s, t.TempDir())
 			b.emit(job.BotJoined)
 			b.record(0, "zero")
-			s.await("each is tried again", func() bool {
-				return s.asked(ingest.HeartbeatPath) > 3 && s.asked("PUT") > 3 && s.asked("POST "+ingest.EventPath) > 8
+			s.Await("each is tried again", func() bool {
+				return s.Asked(ingest.HeartbeatPath) > 3 && s.Asked("PUT") > 3 && s.Asked("POST "+ingest.EventPath) > 8
 			})
-			s.set(func() { s.disturb = nil })
+			s.Set(func() { s.Disturb = nil })
 			b.flush()
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			if len(s.events) != 1 || len(s.media) != 1 {
-				t.Errorf("%d events and %d files arrived, want 1 and 1", len(s.events), len(s.media))
+			s.Lock()
+			defer s.Unlock()
+			if len(s.Events) != 1 || len(s.Media) != 1 {
+				t.Errorf("%d events and %d files arrived, want 1 and 1", len(s.Events), len(s.Media))
 			}
 		})
 	}

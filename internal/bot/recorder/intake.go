@@ -40,6 +40,8 @@ type Stats struct {
 	LongestGap time.Duration
 	// LastSoundAt is when the page last made a sound; zero if never.
 	LastSoundAt time.Time
+	// LastPulseAt is when the recorder tab last told of sound and silence.
+	LastPulseAt time.Time
 	// Level is the greatest loudness within the last second, as root mean
 	// square of samples between -1 and 1.
 	Level float64
@@ -82,6 +84,7 @@ type intake struct {
 	listener net.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
+	withdraw func() // see Settings.Admit
 	ended    chan endReport
 
 	appending sync.Mutex // one chunk at a time reaches the sink
@@ -94,13 +97,17 @@ type intake struct {
 	sinkErr  error     // why the sink refused the chunk that is due
 }
 
-// listen opens the intake on a free port of the loopback interface.
-func listen(ctx context.Context, sink Sink) (*intake, error) {
+// listen opens the intake on a free port of the loopback interface, and lets the
+// browser reach it.
+func listen(ctx context.Context, settings Settings, sink Sink) (*intake, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listening for the recorder tab: %w", err)
 	}
 	i := &intake{sink: sink, token: rand.Text(), listener: listener, ended: make(chan endReport, 1)}
+	if i.withdraw, err = settings.Admit(listener.Addr().String(), i.path()); err != nil {
+		return nil, errors.Join(fmt.Errorf("letting the browser reach the recorder's listener: %w", err), listener.Close())
+	}
 	i.server = &http.Server{Handler: i.routes(), ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout}
 	i.serving.Go(func() {
 		// It ends with ErrServerClosed, by close.
@@ -110,7 +117,10 @@ func listen(ctx context.Context, sink Sink) (*intake, error) {
 }
 
 // address is the recorder tab's page.
-func (i *intake) address() string { return i.origin() + "/" + i.token + "/" }
+func (i *intake) address() string { return i.origin() + i.path() }
+
+// path begins with the secret that only the recorder tab knows.
+func (i *intake) path() string { return "/" + i.token + "/" }
 
 func (i *intake) origin() string { return "http://" + i.listener.Addr().String() }
 
@@ -136,7 +146,7 @@ func (i *intake) routes() http.Handler {
 // onlyRecorderTab refuses requests without the secret, and those that another
 // page, or a name that resolves to this machine, may have caused.
 func (i *intake) onlyRecorderTab(next http.Handler) http.Handler {
-	token := []byte("/" + i.token + "/")
+	token := []byte(i.path())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := []byte(r.URL.Path)
 		if len(path) < len(token) || subtle.ConstantTimeCompare(path[:len(token)], token) != 1 {
@@ -232,8 +242,9 @@ func (i *intake) takePulse(w http.ResponseWriter, r *http.Request) {
 	}
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
+	i.current.LastPulseAt = time.Now()
 	if pulse.SoundAgoMs >= 0 {
-		i.current.LastSoundAt = time.Now().Add(-time.Duration(pulse.SoundAgoMs) * time.Millisecond)
+		i.current.LastSoundAt = i.current.LastPulseAt.Add(-time.Duration(pulse.SoundAgoMs) * time.Millisecond)
 	}
 	i.current.Level, i.current.Queued = pulse.Level, pulse.Queued
 	i.current.Width, i.current.Height = pulse.Width, pulse.Height
@@ -286,6 +297,7 @@ func (i *intake) stats() Stats {
 
 // close ends the listener. When it returns the sink gets nothing more.
 func (i *intake) close() error {
+	defer i.withdraw()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	err := i.server.Shutdown(ctx)

@@ -30,7 +30,7 @@ func (s *listSink) Append(chunk Chunk) error {
 func openIntake(t *testing.T) (*intake, *listSink) {
 	t.Helper()
 	sink := &listSink{}
-	i, err := listen(t.Context(), sink)
+	i, err := listen(t.Context(), Settings{}.withDefaults(), sink)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,6 +77,10 @@ type Settings struct {
 	// ChunkTimeout is how long a running recording may bring no chunk before
 	// it ends with a *StallError [15 s].
 	ChunkTimeout time.Duration
+	// Admit lets the browser reach the recorder's own listener where something
+	// stands between them: a host and port, and only below a secret path. The
+	// function it returns takes that back [nothing is in the way].
+	Admit func(hostPort, pathPrefix string) (withdraw func(), err error)
 }
 
 // withDefaults fills in what was left out.
@@ -98,6 +102,9 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.ChunkTimeout == 0 {
 		s.ChunkTimeout = 15 * time.Second
+	}
+	if s.Admit == nil {
+		s.Admit = func(string, string) (func(), error) { return func() {}, nil }
 	}
 	return s
 }
@@ -183,7 +190,7 @@ type Recorder struct {
 // title.
 func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings, sink Sink) (*Recorder, error) {
 	settings = settings.withDefaults()
-	intake, err := listen(ctx, sink)
+	intake, err := listen(ctx, settings, sink)
 	if err != nil {
 		return nil, err
 	}
@@ -206,14 +213,8 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 }
 
 // open sets up the recorder tab and starts the encoder.
-func (r *Recorder) open(ctx context.Context) (err error) {
-	if r.tab, err = r.browser.NewPage(ctx); err != nil {
-		return err
-	}
-	if err := r.tab.Navigate(ctx, r.intake.address()); err != nil {
-		return fmt.Errorf("opening the recorder tab: %w", err)
-	}
-	if err := r.capture(ctx); err != nil {
+func (r *Recorder) open(ctx context.Context) error {
+	if err := r.openTab(ctx); err != nil {
 		return err
 	}
 	if err := r.fit(ctx); err != nil {
@@ -221,16 +222,42 @@ func (r *Recorder) open(ctx context.Context) (err error) {
 	}
 	var started struct {
 		StartedAtMs float64 `json:"startedAtMs"`
+		AgoMs       float64 `json:"agoMs"`
 		LagMs       float64 `json:"lagMs"`
 	}
 	if err := r.tab.Eval(ctx, "standin.record()", &started); err != nil {
 		return fmt.Errorf("starting the encoder: %w", err)
 	}
-	r.startedAt = time.UnixMicro(int64(started.StartedAtMs * 1000))
-	r.pictureLag = time.Duration(started.LagMs * float64(time.Millisecond))
-	r.intake.resume(time.Now())
+	now := time.Now()
+	r.startedAt = startedAt(time.UnixMicro(int64(started.StartedAtMs*1000)), now.Add(-milliseconds(started.AgoMs)))
+	r.pictureLag = milliseconds(started.LagMs)
+	r.intake.resume(now)
 	return nil
 }
+
+// openTab opens the recorder tab and makes it capture the meeting tab.
+func (r *Recorder) openTab(ctx context.Context) (err error) {
+	if r.tab, err = r.browser.NewPage(ctx); err != nil {
+		return err
+	}
+	if err := r.tab.Navigate(ctx, r.intake.address()); err != nil {
+		return fmt.Errorf("opening the recorder tab: %w", err)
+	}
+	return r.capture(ctx)
+}
+
+// startedAt tells when the encoder started by the clock of this process, which
+// goes on evenly however the machine's is set. The browser's word is exact, but
+// for a clock that was set since the tab was opened.
+func startedAt(told, heard time.Time) time.Time {
+	const believable = time.Second
+	if late := heard.Sub(told); late.Abs() < believable {
+		return heard.Add(-late)
+	}
+	return heard
+}
+
+func milliseconds(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 
 // capture makes the recorder tab capture the meeting tab, which the browser
 // finds by the title that the meeting tab bears for that moment.

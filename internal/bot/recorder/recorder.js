@@ -134,7 +134,13 @@ const standin = (() => {
 		recorder.onstop = () => end("capture_ended", "");
 		runningSince = started.at;
 		timers.push(setInterval(pulse, pulseIntervalMs));
-		return {startedAtMs: performance.timeOrigin + started.at, lagMs: started.lagMs};
+		return {startedAtMs: performance.timeOrigin + started.at, agoMs: performance.now() - started.at, lagMs: started.lagMs};
+	}
+
+	// listen follows the loudness without recording anything.
+	function listen() {
+		stream.getAudioTracks()[0].onended = () => end("capture_ended", "");
+		timers.push(setInterval(pulse, pulseIntervalMs));
 	}
 
 	// begin starts a new encoder after a moment, and tells when that was and by
@@ -198,7 +204,7 @@ const standin = (() => {
 
 	// stop ends the recording and returns when the bot has taken all of it.
 	async function stop(reason) {
-		if (recorder.state !== "inactive") {
+		if (recorder && recorder.state !== "inactive") {
 			const stopped = new Promise(resolve => { recorder.onstop = resolve; });
 			recorder.stop();
 			await stopped;
@@ -207,5 +213,5 @@ const standin = (() => {
 		await end(reason, "");
 	}
 
-	return {capture, size, record, suspend, resume, stop};
+	return {capture, size, record, listen, suspend, resume, stop};
 })();

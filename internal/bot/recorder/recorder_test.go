@@ -165,14 +165,20 @@ func prepare(t *testing.T, query string) (context.Context, stage) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == callPath {
+			_, _ = io.WriteString(w, callPage)
+			return
+		}
 		// A meeting page's policy must not stand in the way.
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'")
 		_, _ = io.WriteString(w, clockPage)
 	}))
 	t.Cleanup(server.Close)
-	b, err := browser.Launch(ctx, browser.Options{Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile")})
+	b, err := browser.Launch(ctx, browser.Options{
+		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +189,9 @@ func prepare(t *testing.T, query string) (context.Context, stage) {
 	})
 	page, err := b.NewPage(ctx)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := recorder.Prepare(ctx, page); err != nil {
 		t.Fatal(err)
 	}
 	if err := page.Navigate(ctx, server.URL+"/"+query); err != nil {

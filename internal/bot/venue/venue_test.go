@@ -1,11 +1,8 @@
-package bot
+package venue
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
-
-	"standin/internal/job"
 )
 
 // TestAllowed: the bot opens the platforms' own hosts, those that the operator
@@ -66,60 +63,34 @@ func TestAllowed(t *testing.T) {
 		"chrome://settings/meet.google.com":                false,
 		"data:text/html,<a href='//meet.google.com'>x</a>": false,
 	} {
-		err := allowed(address, added)
+		err := Allowed(address, added)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if err := allowed("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), AllowedHostsSetting) {
+	if err := Allowed("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), Setting) {
 		t.Errorf("the setting is not named: %v", err)
 	}
 }
 
-// TestPrepare: what is checked is the address that the browser would open, with
-// redirectors taken off; a refused one fails the job before a browser starts.
-func TestPrepare(t *testing.T) {
+// TestPassable: a page may go to a sign-in page, which no bot is sent to.
+func TestPassable(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		address string
-		want    job.FailureCode // empty: as far as the browser
-		opens   string
-		detail  string
-	}{
-		"a meeting":                   {"https://meet.google.com/abc-defg-hij", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
-		"in Google's redirector":      {"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
-		"elsewhere in the redirector": {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", AllowedHostsSetting},
-		"another page of Google's":    {"https://google.com/search?q=meet", job.MeetingNotFound, "", AllowedHostsSetting},
-		"elsewhere":                   {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", AllowedHostsSetting},
-		"with a name in front":        {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", AllowedHostsSetting},
-		"no address":                  {"see you at ten", job.MeetingNotFound, "", "not a meeting address"},
-		"no meeting code":             {"https://meet.google.com/", job.MeetingNotFound, "", "no meeting code"},
+	for address, want := range map[string]bool{
+		"https://meet.google.com/abc-defg-hij":   true,
+		"https://accounts.google.com/signin":     true,
+		"https://login.live.com/login.srf":       true,
+		"http://127.0.0.1:4000/x":                true,
+		"http://127.0.0.1:4001/x":                false,
+		"https://accounts.google.com.evil.test/": false,
+		"https://example.com/":                   false,
+		"chrome://settings":                      false,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := &bot{Settings: Settings{MeetingURL: test.address, Platform: job.Meet, Browser: "/no/such/browser", Log: slog.New(slog.DiscardHandler)}}
-			end, ok := b.prepare()
-			if ok {
-				t.Fatal("a missing browser was found")
-			}
-			if test.want == "" {
-				if end.code != job.InternalError || b.address.URL != test.opens {
-					t.Errorf("it ends with %+v and would open %s", end, b.address)
-				}
-				return
-			}
-			if end.code != test.want || !strings.Contains(end.detail, test.detail) {
-				t.Errorf("it ends with %+v", end)
-			}
-		})
+		if got := Passable(address, []string{"127.0.0.1:4000"}); got != want {
+			t.Errorf("%s: passable is %v", address, got)
+		}
 	}
-}
-
-// TestPrepareWithoutAdapter names the platform.
-func TestPrepareWithoutAdapter(t *testing.T) {
-	t.Parallel()
-	b := &bot{Settings: Settings{MeetingURL: "https://x.test/", Platform: "semaphore"}}
-	if end, ok := b.prepare(); ok || end.code != job.InternalError || !strings.Contains(end.detail, "semaphore") {
-		t.Errorf("it ends with %+v", end)
+	if Allowed("https://accounts.google.com/signin", nil) == nil {
+		t.Error("a bot may be sent to a sign-in page")
 	}
 }
