@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"standin/internal/bot"
+	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
 	"standin/internal/launch"
 )
@@ -41,9 +42,11 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 	if token == "" {
 		return errors.New(launch.EnvToken + " is not set; a bot needs the token of its attempt")
 	}
-	// Whatever this process starts must not inherit it.
-	if err := os.Unsetenv(launch.EnvToken); err != nil {
-		return fmt.Errorf("take the token out of the environment: %w", err)
+	// Whatever this process starts must not inherit them.
+	for _, secret := range []string{launch.EnvToken, launch.EnvZoomSDKKey, launch.EnvZoomSDKSecret} {
+		if err := os.Unsetenv(secret); err != nil {
+			return fmt.Errorf("take the secrets out of the environment: %w", err)
+		}
 	}
 	autoLeave := job.DefaultAutoLeave()
 	if c.AutoLeave != "" {
@@ -67,7 +70,9 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		JobID: c.Job, Attempt: c.Attempt, Token: token, ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: autoLeave,
 		AllowedHosts: trimmed(c.AllowedHosts), LoopbackPeers: c.LoopbackPeers,
-		Dir: c.Dir, Browser: c.Browser, Profiles: c.Profiles, Version: version(),
+		Dir: c.Dir, Browser: c.Browser, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn,
+		ZoomSDK:           zoomsdk.Settings{Dir: c.ZoomSDKDir, Key: c.ZoomSDKKey, Secret: c.ZoomSDKSecret},
+		RequirePermission: c.AskFirst, Version: version(),
 		Log: c.logger(to.err).With("job", c.Job, "attempt", c.Attempt),
 	})
 }

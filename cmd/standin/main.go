@@ -19,12 +19,17 @@ import (
 // commands is the whole command line; kong reads flags, environment and help
 // from it.
 type commands struct {
-	Serve     serveCommand     `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
-	Bot       botCommand       `cmd:"" help:"Run one bot. The service starts it; it can be run by hand, with the manual launcher."`
-	Demo      demoCommand      `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
-	Keys      keysCommand      `cmd:"" help:"Create, list and revoke API keys."`
-	Consumers consumersCommand `cmd:"" help:"List and show consumers."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Serve      serveCommand      `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
+	Bot        botCommand        `cmd:"" help:"Run one bot. The service starts it; it can be run by hand, with the manual launcher."`
+	Demo       demoCommand       `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
+	Doctor     doctorCommand     `cmd:"" help:"Check what Standin needs on this machine, or look at a meeting page with a profile."`
+	Keys       keysCommand       `cmd:"" help:"Create, list and revoke API keys."`
+	Consumers  consumersCommand  `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
+	Jobs       jobsCommand       `cmd:"" help:"Send bots and follow them: a client of the public API."`
+	Login      loginCommand      `cmd:"" help:"Sign in to a service, for the commands that call it."`
+	Logout     logoutCommand     `cmd:"" help:"Forget the key of the sign-in."`
+	Recordings recordingsCommand `cmd:"" help:"Verify recordings, and clear up their storage."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 func main() {
@@ -50,7 +55,7 @@ func run(args []string, out, err io.Writer) int {
 	exited := -1
 	parser, parseErr := kong.New(&line,
 		kong.Name("standin"),
-		kong.Description("Standin sends a stand-in into online meetings (Google Meet) and returns a recording that can be trusted."),
+		kong.Description("Standin sends a stand-in into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording that can be trusted."),
 		kong.UsageOnError(),
 		kong.Writers(out, err),
 		kong.Exit(func(code int) { exited = code }),
@@ -71,6 +76,10 @@ func run(args []string, out, err io.Writer) int {
 		return 2
 	}
 	if runErr := command.Run(); runErr != nil {
+		if exit := (*exitError)(nil); errors.As(runErr, &exit) {
+			fmt.Fprintln(err, "standin:", exit)
+			return exit.code
+		}
 		if !errors.Is(runErr, context.Canceled) || ctx.Err() == nil {
 			fmt.Fprintln(err, "standin:", runErr)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"standin/internal/httpapi/ratelimit"
+	"standin/internal/retention"
 	"standin/internal/service"
 )
 
@@ -17,6 +18,11 @@ type dataFlags struct {
 	DatabaseURL string `env:"STANDIN_DATABASE_URL" placeholder:"postgres://…" help:"PostgreSQL for several nodes. Default: a SQLite file in the data folder."`
 }
 
+// storageFlags say where recordings are kept.
+type storageFlags struct {
+	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Where recordings are kept: file:///folder or s3://bucket. Default: a folder in the data folder."`
+}
+
 type serveCommand struct {
 	dataFlags
 	logFlags
@@ -24,8 +30,10 @@ type serveCommand struct {
 	Listen        string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
 	BaseURL       string `env:"STANDIN_BASE_URL" help:"How consumers reach the service. Default: http://<listen>."`
 	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"How bots reach the service. Default: http://<listen>."`
-	StorageURL    string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Where recordings are kept: file:///folder or s3://bucket. Default: a folder in the data folder."`
-	Launcher      string `env:"STANDIN_LAUNCHER" default:"process" enum:"process,manual" help:"How bots are started: process, or manual (the operator runs them)."`
+	storageFlags
+	Launcher string `env:"STANDIN_LAUNCHER" default:"process" enum:"process,manual" help:"How bots are started: process, or manual (the operator runs them)."`
+
+	Retention retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after their meeting, as in 30d or 720h; standin consumers set gives a consumer its own."`
 
 	IngestSigningKey  string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key of the bots' tokens. Default: made once, kept 0600 in the data folder; required with PostgreSQL. Better in the environment than on the command line."`
 	WebhookSecret     string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of new consumers. Default: each gets its own. Better in the environment than on the command line."`
@@ -52,7 +60,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	log := c.logger(to.err)
 	s, err := service.Start(ctx, service.Settings{
 		Listen: c.Listen, BaseURL: c.BaseURL, BotServiceURL: c.BotServiceURL,
-		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher,
+		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs,
 		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,

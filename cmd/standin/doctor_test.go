@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/replica"
+)
+
+// TestDoctorTellsWhatFails: a check that fails is in the output and in the
+// exit code, and a mistake in the command line is neither.
+func TestDoctorTellsWhatFails(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	folder := filepath.Join(t.TempDir(), "data")
+	for _, test := range []struct {
+		args []string
+		code int
+		out  string
+		err  string
+	}{
+		{[]string{"--data-dir", folder}, 0, "ok    database     SQLite " + folder, ""},
+		{[]string{"--data-dir", folder, "--browser", "/no/such/browser"}, 1, "fail  browser ", "not everything is in order"},
+		{[]string{"--data-dir", folder, "--base-url", "nonsense"}, 1, "fail  base URL", "not everything is in order"},
+		{[]string{"--platform", "meet"}, 2, "", "--url"},
+		{[]string{"--platform", "meet", "--url", "https://evil.test/abc-defg-hij"}, 1, "", "--allow-host evil.test"},
+	} {
+		var out, err bytes.Buffer
+		code := run(append([]string{"doctor"}, test.args...), &out, &err)
+		if code != test.code || !strings.Contains(out.String(), test.out) || !strings.Contains(err.String(), test.err) {
+			t.Errorf("standin doctor %s: code %d\n%s%s", strings.Join(test.args, " "), code, out.String(), err.String())
+		}
+	}
+}
+
+func TestDoctorAsJSON(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	var out, err bytes.Buffer
+	code := run([]string{"doctor", "--json", "--data-dir", t.TempDir(), "--profiles", "/no/such/folder"}, &out, &err)
+	var report struct {
+		OK     bool
+		Checks []struct{ Name, State, Found, Mend string }
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatalf("%v:\n%s", err, out.String())
+	}
+	last := report.Checks[len(report.Checks)-1]
+	if code != 1 || report.OK || last.Name != "profiles" || last.State != "fail" || last.Mend == "" {
+		t.Errorf("code %d:\n%s", code, out.String())
+	}
+}
+
+// TestDoctorLooksAtAPage runs the command against a replica's meeting.
+func TestDoctorLooksAtAPage(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage, err := replica.Start(t.Context(), replica.Options{Media: media})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stage.Close() })
+	meeting, err := stage.Open(replica.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run([]string{
+		"doctor", "--platform", "meet", "--url", meeting.URL(), "--wait", "30s", "--loopback-peers",
+		"--allow-host", strings.TrimPrefix(stage.URL(), "http://"),
+	}, &out, &errs)
+	if code != 0 {
+		t.Fatalf("code %d\n%s%s", code, out.String(), errs.String())
+	}
+	for _, line := range []string{"screen   preJoin, by element joinButton, nameInput", `"Ask to join"`, "missing  "} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("the output lacks %q:\n%s", line, out.String())
+		}
+	}
+}

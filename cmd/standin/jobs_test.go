@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/client"
+	"standin/internal/job"
+	"standin/internal/service"
+)
+
+// desk is a command line that is signed in to a running service, whose jobs
+// the simulator walks through.
+type desk struct {
+	base, config string
+}
+
+func newDesk(t *testing.T) desk {
+	t.Helper()
+	s, err := service.Start(t.Context(), service.Settings{
+		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the service: %v", err)
+		}
+	})
+	_, key, err := s.Keys.Issue(t.Context(), "ada", "ada@example.com", job.Test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := desk{base: s.BaseURL(), config: filepath.Join(t.TempDir(), "standin")}
+	d.login(t, key)
+	return d
+}
+
+// login signs in, with the page's half of the device flow played by a plain
+// request: whoever opens the link mints the key.
+func (d desk) login(t *testing.T, key string) {
+	t.Helper()
+	told := newPrompt()
+	done := make(chan int, 1)
+	var out bytes.Buffer
+	go func() {
+		done <- run([]string{"login", "--no-browser", "--url", d.base, "--config-dir", d.config}, &out, told)
+	}()
+	nonce := told.await(t, "/cli?nonce=")
+	body := `{"nonce":"` + nonce + `","apiKey":"` + key + `","email":"ada@example.com"}`
+	answer, err := http.Post(d.base+"/api/v1/cli-auth/complete", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if code := <-done; code != 0 || !strings.Contains(out.String(), "signed in to "+d.base+" as ada@example.com") {
+		t.Fatalf("login ended with %d: %s", code, out.String())
+	}
+	if strings.Contains(out.String(), key) {
+		t.Error("the sign-in shows the key")
+	}
+}
+
+// prompt is a terminal that can be waited on.
+type prompt struct{ lines chan string }
+
+func newPrompt() prompt { return prompt{lines: make(chan string, 100)} }
+
+func (p prompt) Write(text []byte) (int, error) {
+	p.lines <- string(text)
+	return len(text), nil
+}
+
+// await returns the word that follows a text.
+func (p prompt) await(t *testing.T, after string) string {
+	t.Helper()
+	timeout := time.After(30 * time.Second)
+	for {
+		select {
+		case text := <-p.lines:
+			if _, rest, found := strings.Cut(text, after); found {
+				return strings.Fields(rest)[0]
+			}
+		case <-timeout:
+			t.Fatalf("the terminal never showed %q", after)
+		}
+	}
+}
+
+// run runs a command of the signed-in command line.
+func (d desk) run(t *testing.T, wantCode int, args ...string) (out, err string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(append(args, "--config-dir", d.config), &stdout, &stderr); code != wantCode {
+		t.Fatalf("standin %s ended with %d, want %d: %s%s", strings.Join(args, " "), code, wantCode, stdout.String(), stderr.String())
+	}
+	return stdout.String(), stderr.String()
+}
+
+// TestJobsCommands goes through the life of jobs by the command line alone.
+func TestJobsCommands(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const meeting = "https://meet.google.com/abc-defg-hij"
+
+	out, _ := d.run(t, 0, "jobs", "create", meeting, "--external-id", "one", "--metadata", `{"team":"a"}`, "--watch")
+	for _, want := range []string{"externalId  one", "scheduled → dispatching", "lifecycle.in_meeting", "media_uploading → completed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("create --watch does not show %q:\n%s", want, out)
+		}
+	}
+	out, told := d.run(t, 0, "jobs", "create", meeting, "--external-id", "one", "--json")
+	var made client.Job
+	if err := json.Unmarshal([]byte(out), &made); err != nil || made.ExternalID != "one" || !strings.Contains(told, "exists already") {
+		t.Errorf("create again: %v: %s%s", err, out, told)
+	}
+
+	_, told = d.run(t, exitJobFailed, "jobs", "create", meeting, "--metadata", `{"simulate":"lobby_timeout"}`, "--watch")
+	if !strings.Contains(told, "failed with lobby_timeout: ") {
+		t.Errorf("a failed job is told as %s", told)
+	}
+
+	out, _ = d.run(t, 0, "jobs", "create", meeting, "--external-id", "later", "--join-at", "2099-01-01T10:00:00Z", "--json")
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = d.run(t, 0, "jobs", "patch", made.ID, "--join-at", "2099-01-02T10:00:00Z", "--auto-leave", `{"afterSoloSeconds":5}`, "--json")
+	if err := json.Unmarshal([]byte(out), &made); err != nil || made.JoinAt.Day() != 2 || made.AutoLeave.AfterSoloSeconds != 5 {
+		t.Errorf("patch: %v: %s", err, out)
+	}
+	if out, _ = d.run(t, 0, "jobs", "cancel", made.ID); !strings.Contains(out, "cancelled") {
+		t.Errorf("cancel: %s", out)
+	}
+	if out, _ = d.run(t, 0, "jobs", "get", made.ID); !strings.Contains(out, "cancelled") {
+		t.Errorf("get: %s", out)
+	}
+	if out, _ = d.run(t, 0, "jobs", "list", "--status", "cancelled"); strings.Count(out, "\n") != 2 || !strings.Contains(out, made.ID) {
+		t.Errorf("list: %s", out)
+	}
+	if _, told = d.run(t, 1, "jobs", "leave", made.ID); !strings.Contains(told, "invalid_state") {
+		t.Errorf("leave of a cancelled job: %s", told)
+	}
+	if _, told = d.run(t, 1, "jobs", "create", "no url"); !strings.Contains(told, "meetingUrl: ") {
+		t.Errorf("create without a URL: %s", told)
+	}
+
+	d.run(t, 0, "logout")
+	if _, told = d.run(t, 1, "jobs", "list"); !strings.Contains(told, "standin login") {
+		t.Errorf("without a sign-in: %s", told)
+	}
+}
+
+// TestControlCommands queues every verb for a bot in its meeting.
+func TestControlCommands(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	out, _ := d.run(t, 0, "jobs", "create", "https://meet.google.com/abc-defg-hij", "--metadata", `{"simulate":{"outcome":"success","seconds":600}}`, "--json")
+	var made client.Job
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(d.base, "")
+	if err != nil || api.BaseURL() != d.base {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); made.Status != "recording_started"; {
+		if time.Now().After(deadline) || made.Over() {
+			t.Fatalf("the job is %s", made.Status)
+		}
+		out, _ = d.run(t, 0, "jobs", "get", made.ID, "--json")
+		if err := json.Unmarshal([]byte(out), &made); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, verb := range [][]string{{"pause"}, {"resume"}, {"chat", "hello"}, {"pin", "p-1"}, {"ask"}, {"stop"}, {"leave"}} {
+		args := append([]string{"jobs", verb[0], made.ID}, verb[1:]...)
+		if out, _ := d.run(t, 0, args...); len(strings.TrimSpace(out)) != 36 {
+			t.Errorf("%s prints %q, want a command's id alone", verb[0], out)
+		}
+	}
+	d.run(t, 0, "jobs", "watch", made.ID)
+}

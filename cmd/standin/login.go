@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"standin/client"
+	"standin/internal/credentials"
+)
+
+// pollEvery is how often a sign-in asks whether it was authorized.
+const pollEvery = 2 * time.Second
+
+type loginCommand struct {
+	configFlags
+	URL       string `env:"STANDIN_URL" required:"" placeholder:"https://…" help:"The service to sign in to."`
+	NoBrowser bool   `help:"Only print the link; do not open a browser."`
+	WithKey   bool   `help:"Read an API key from standard input instead, as in: standin keys create --consumer ada | standin login --with-key."`
+}
+
+// Run signs in.
+func (c *loginCommand) Run(ctx context.Context, to terminal) error {
+	dir, err := c.dir()
+	if err != nil {
+		return err
+	}
+	service, err := client.New(c.URL, "")
+	if err != nil {
+		return err
+	}
+	grant, err := c.grant(ctx, to, service)
+	if err != nil {
+		return err
+	}
+	if err := credentials.Save(dir, credentials.Credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
+		return err
+	}
+	who := grant.Email
+	if who == "" {
+		who = "the owner of the key"
+	}
+	fmt.Fprintf(to.out, "signed in to %s as %s; the key is kept in %s\n", service.BaseURL(), who, credentials.Path(dir))
+	return nil
+}
+
+// grant gets a key: from standard input, where it must work, or by the device
+// flow.
+func (c *loginCommand) grant(ctx context.Context, to terminal, service *client.Client) (client.Grant, error) {
+	if c.WithKey {
+		const largestKey = 4 << 10
+		line, err := io.ReadAll(io.LimitReader(os.Stdin, largestKey))
+		if err != nil {
+			return client.Grant{}, fmt.Errorf("read the key: %w", err)
+		}
+		grant := client.Grant{APIKey: strings.TrimSpace(string(line))}
+		return grant, try(ctx, service.BaseURL(), grant.APIKey)
+	}
+	return c.deviceFlow(ctx, to, service)
+}
+
+// try makes sure that a key works, before it is kept.
+func try(ctx context.Context, baseURL, key string) error {
+	api, err := client.New(baseURL, key)
+	if err != nil {
+		return err
+	}
+	for _, err := range api.Jobs(ctx, client.JobFilter{}) {
+		if err != nil {
+			return fmt.Errorf("the key does not work: %w", err)
+		}
+		break
+	}
+	return nil
+}
+
+// deviceFlow has somebody allow this command line in a browser.
+func (c *loginCommand) deviceFlow(ctx context.Context, to terminal, service *client.Client) (client.Grant, error) {
+	login, err := service.StartLogin(ctx)
+	if err != nil {
+		return client.Grant{}, err
+	}
+	fmt.Fprintf(to.err, "Open this page and compare the code before you allow it:\n\n    %s\n\n    code: %s\n\n", login.VerifyURL, shortCode(login.Nonce))
+	if !c.NoBrowser {
+		openBrowser(login.VerifyURL)
+	}
+	fmt.Fprintf(to.err, "Waiting until %s …\n", login.ExpiresAt.Local().Format("15:04:05"))
+	grant, err := service.AwaitLogin(ctx, login, pollEvery)
+	if errors.Is(err, client.ErrLoginExpired) {
+		return client.Grant{}, errors.New("nobody allowed it in time; run standin login again")
+	}
+	return grant, err
+}
+
+// shortCode is what the page and the command line both show, so that people
+// see that they allow their own: eight letters made from the nonce, which do
+// not tell it.
+func shortCode(nonce string) string {
+	sum := sha256.Sum256([]byte("standin device code " + nonce))
+	letters := base32.StdEncoding.EncodeToString(sum[:5])
+	return letters[:4] + "-" + letters[4:]
+}
+
+// openBrowser tries to open a page in the user's browser. Where there is none,
+// the printed link does.
+func openBrowser(address string) {
+	name := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		name = "open"
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return
+	}
+	_ = exec.CommandContext(context.Background(), name, address).Start()
+}
+
+type logoutCommand struct {
+	configFlags
+}
+
+// Run forgets the key. It stays valid until it is revoked.
+func (c *logoutCommand) Run(to terminal) error {
+	dir, err := c.dir()
+	if err != nil {
+		return err
+	}
+	if err := credentials.Remove(dir); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.out, "the key is gone from this machine; revoke it on the service if it may be known to others")
+	return nil
+}

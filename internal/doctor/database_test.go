@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/store"
+)
+
+// made makes a database at an address and leaves it closed.
+func made(t *testing.T, address string) {
+	t.Helper()
+	s, err := store.Open(limited(t), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change runs a statement in a database.
+func change(t *testing.T, driver, address, statement string) {
+	t.Helper()
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(limited(t), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	const last = `(SELECT max(version_id) FROM goose_db_version)`
+	for name, test := range map[string]struct {
+		statement string
+		state     State
+		found     string
+	}{
+		"up to date": {``, OK, "up to date"},
+		"older":      {`DELETE FROM goose_db_version WHERE version_id = ` + last, Warn, "this program has"},
+		"newer":      {`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`, Fail, "schema 999 is newer"},
+		"empty":      {`DROP TABLE goose_db_version`, OK, "empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			path := filepath.Join(folder, "standin.db")
+			made(t, path)
+			if test.statement != "" {
+				change(t, "sqlite", path, test.statement)
+			}
+			untouched(t, folder)
+			check, clocks := checkDatabase(limited(t), Settings{DataDir: folder})
+			expect(t, check, test.state, test.found, "SQLite 3.", path)
+			if len(clocks) != 0 {
+				t.Errorf("SQLite has a clock: %v", clocks)
+			}
+		})
+	}
+}
+
+// TestSQLiteInUse: what was written a moment ago is seen, and the files beside
+// the database stay as they are.
+func TestSQLiteInUse(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "standin.db")
+	s, err := store.Open(limited(t), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		t.Fatalf("the open database has no write-ahead log: %v", err)
+	}
+	before := tree(t, folder)
+	check, _ := checkDatabase(limited(t), Settings{DataDir: folder})
+	expect(t, check, OK, "up to date")
+	if after := tree(t, folder); strings.Join(before, " ") != strings.Join(after, " ") {
+		t.Errorf("the folder held %q and now holds %q", before, after)
+	}
+}
+
+func TestSQLiteThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "standin.db")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, strings.Repeat("this is no database ", 100))
+	check, _ := checkDatabase(limited(t), Settings{DataDir: folder})
+	expect(t, check, Fail, path)
+	write(path+"-wal", "left behind")
+	check, _ = checkDatabase(limited(t), Settings{DataDir: folder})
+	expect(t, check, Fail, "write-ahead log", "killed")
+}
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	if cluster == nil {
+		t.Skip("PostgreSQL is not installed")
+	}
+	address, err := cluster.NewDatabase(limited(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Settings{DatabaseURL: address}
+	check, clocks := checkDatabase(limited(t), settings)
+	expect(t, check, OK, "PostgreSQL ", "empty", `as "postgres"`)
+	if len(clocks) != 1 || clocks[0].skew() > harmfulSkew {
+		t.Errorf("the clock of this very machine is %v", clocks)
+	}
+	check, _ = checkDatabase(limited(t), settings)
+	expect(t, check, OK, "empty") // the first look migrated nothing
+
+	made(t, address)
+	check, _ = checkDatabase(limited(t), settings)
+	expect(t, check, OK, "up to date")
+	change(t, "pgx", address, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, true)`)
+	check, _ = checkDatabase(limited(t), settings)
+	expect(t, check, Fail, "schema 999 is newer")
+}
+
+// TestPasswordsStaySecret: no address is repeated with what is secret in it.
+func TestPasswordsStaySecret(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"postgres://me:hunter2@127.0.0.1:1/standin?connect_timeout=5",
+		"postgres://me:hunter2@127.0.0.1:port/standin",
+		"mysql://me:hunter2@127.0.0.1/standin",
+	} {
+		check, _ := checkDatabase(limited(t), Settings{DataDir: t.TempDir(), DatabaseURL: address})
+		expect(t, check, Fail)
+		if strings.Contains(check.Found+check.Mend, "hunter2") {
+			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Mend)
+		}
+	}
+	for _, address := range []string{"s3://key:hunter2@bucket", "file://me:hunter2@host/folder", "s3://key:hunter2@b%"} {
+		check, _ := checkStorage(limited(t), Settings{DataDir: t.TempDir(), StorageURL: address})
+		expect(t, check, Fail)
+		if strings.Contains(check.Found+check.Mend, "hunter2") {
+			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Mend)
+		}
+	}
+	check := checkBaseURL(Settings{BaseURL: "https://me:hunter2@example.com", Listen: "127.0.0.1:8080"})
+	expect(t, check, Fail)
+	if strings.Contains(check.Found+check.Mend, "hunter2") {
+		t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Mend)
+	}
+}

@@ -1,0 +1,85 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/recording"
+	"standin/internal/store/storetest"
+)
+
+// cluster is the tests' PostgreSQL; nil where it is not installed.
+var cluster *storetest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+}
+
+// limited returns a context that a test that hangs does not outlive.
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// needTools skips a test whose tools are missing, and fails it in CI.
+func needTools(t *testing.T) {
+	t.Helper()
+	_, noBrowser := browser.Find("")
+	_, noFFmpeg := recording.FindTools()
+	for _, err := range []error{noBrowser, noFFmpeg} {
+		switch {
+		case err != nil && os.Getenv("CI") != "":
+			t.Fatal(err)
+		case err != nil:
+			t.Skip(err)
+		}
+	}
+}
+
+// expect holds a check against its state and texts that must be in it.
+func expect(t *testing.T, check Check, state State, texts ...string) {
+	t.Helper()
+	if check.State != state {
+		t.Errorf("%s is %s, want %s: %s", check.Name, check.State, state, check.Found)
+	}
+	for _, text := range texts {
+		if !strings.Contains(check.Found+"\n"+check.Mend, text) {
+			t.Errorf("%s does not tell of %q: %s; mend: %s", check.Name, text, check.Found, check.Mend)
+		}
+	}
+	if check.Found == "" || (check.Mend == "") != (check.State == OK) {
+		t.Errorf("%s found %q and says how to mend it: %q", check.Name, check.Found, check.Mend)
+	}
+}
+
+// untouched fails the test unless a folder holds the same in the end as now.
+func untouched(t *testing.T, folder string) {
+	t.Helper()
+	before := tree(t, folder)
+	t.Cleanup(func() {
+		if after := tree(t, folder); !slices.Equal(before, after) {
+			t.Errorf("the folder held %q and now holds %q", before, after)
+		}
+	})
+}
+
+func tree(t *testing.T, folder string) []string {
+	t.Helper()
+	var paths []string
+	err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+		paths = append(paths, strings.TrimPrefix(path, folder))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}

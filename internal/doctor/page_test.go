@@ -1,0 +1,184 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// openReplica opens a meeting on a replica of the test's own.
+func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
+	t.Helper()
+	needTools(t)
+	media, err := replica.PrepareMedia(limited(t), replica.MediaFolder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stage.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	opened, err := stage.Open(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// lookAt are the settings to look at a replica's meeting with.
+func lookAt(opened *replica.Meeting) PageSettings {
+	return PageSettings{
+		Platform: job.Meet, URL: opened.URL(), AllowedHosts: []string{hostOfURL(opened.URL())},
+		LoopbackPeers: true, Wait: 30 * time.Second,
+	}
+}
+
+// hostOfURL is the host and port of an address.
+func hostOfURL(address string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
+	return host
+}
+
+// element returns what became of an element of the page.
+func (p Page) element(t *testing.T, name string) Element {
+	t.Helper()
+	place := slices.IndexFunc(p.Elements, func(element Element) bool { return element.Name == name })
+	if place < 0 {
+		t.Fatalf("nothing is told of the element %s", name)
+	}
+	return p.Elements[place]
+}
+
+// TestPageBeforeJoining: the profile's elements are found on the page, and
+// those of the meeting are not.
+func TestPageBeforeJoining(t *testing.T) {
+	t.Parallel()
+	settings := lookAt(openReplica(t, replica.Settings{}))
+	settings.Screenshot = filepath.Join(t.TempDir(), "page.png")
+	page, err := InspectPage(limited(t), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.Screen != meeting.PreJoin || page.Evidence == "" || page.Title == "" || page.Profile == "" || page.Version < 1 {
+		t.Errorf("the page is %+v", page)
+	}
+	for _, name := range []string{"nameInput", "joinButton"} {
+		if found := page.element(t, name); found.State != meeting.ElementVisible || found.Candidate != 1 || found.Selector == "" {
+			t.Errorf("%s is %+v", name, found)
+		}
+	}
+	if label := page.element(t, "joinButton").Text; label != "Ask to join" {
+		t.Errorf("the join button says %q", label)
+	}
+	for on, off := range map[string]string{"microphoneOn": "microphoneOff", "cameraOn": "cameraOff"} {
+		if (page.element(t, on).State == meeting.ElementVisible) == (page.element(t, off).State == meeting.ElementVisible) {
+			t.Errorf("%s is %+v and %s is %+v", on, page.element(t, on), off, page.element(t, off))
+		}
+	}
+	for _, name := range []string{"tile", "chatInput", "captcha"} {
+		if found := page.element(t, name); found.State == meeting.ElementVisible || found.Text != "" {
+			t.Errorf("%s is %+v", name, found)
+		}
+	}
+	if strings.ContainsAny(page.Address, "?#") {
+		t.Errorf("the address is shown with what may be secret: %s", page.Address)
+	}
+	picture, err := os.ReadFile(settings.Screenshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width != 1280 || size.Height != 720 {
+		t.Errorf("the picture is %dx%d, %v", size.Width, size.Height, err)
+	}
+}
+
+// TestPageWithAWrongSelector: who mends a profile sees what it misses.
+func TestPageWithAWrongSelector(t *testing.T) {
+	t.Parallel()
+	settings := lookAt(openReplica(t, replica.Settings{}))
+	settings.Profiles = profilesWith(t, func(text string) string {
+		wrong := strings.NewReplacer(
+			`'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`,
+			`'input[type="text"][aria-label="Your name"]'`, `'#no-such-input'`,
+		)
+		return wrong.Replace(text)
+	})
+	page, err := InspectPage(limited(t), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := page.element(t, "joinButton"); found.State != meeting.ElementMissing || found.Candidate != 0 {
+		t.Errorf("an element with a wrong selector is %+v", found)
+	}
+	if found := page.element(t, "nameInput"); found.State != meeting.ElementVisible || found.Candidate != 2 {
+		t.Errorf("an element with a wrong first selector is %+v", found)
+	}
+	if !strings.HasPrefix(page.Profile, settings.Profiles) {
+		t.Errorf("the profile is %s", page.Profile)
+	}
+}
+
+// TestPageThatIsNotRecognised: that is told after the wait, and is no error.
+func TestPageThatIsNotRecognised(t *testing.T) {
+	t.Parallel()
+	settings := lookAt(openReplica(t, replica.Settings{PageDelay: time.Hour}))
+	settings.Wait = 2 * time.Second
+	page, err := InspectPage(limited(t), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.Recognised() || page.Screen != meeting.Unknown {
+		t.Errorf("a page without anything on it is %s, by %s", page.Screen, page.Evidence)
+	}
+	var text strings.Builder
+	if err := page.WriteText(&text); err != nil || !strings.Contains(text.String(), "not recognised") {
+		t.Errorf("%v:\n%s", err, text.String())
+	}
+}
+
+// TestPageThatMayNotBeOpened: no browser is started for it.
+func TestPageThatMayNotBeOpened(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		platform job.Platform
+		url      string
+		added    []string
+		refused  string // empty: as far as the browser
+	}{
+		{job.Meet, "https://meet.google.com/abc-defg-hij", nil, ""},
+		{job.Meet, "https://evil.test/abc-defg-hij", nil, "--allow-host evil.test"},
+		{job.Meet, "https://evil.test/abc-defg-hij", []string{"evil.test"}, ""},
+		{job.Meet, "https://evil.test:444/abc-defg-hij", []string{"evil.test:443"}, "--allow-host evil.test:444"},
+		{job.Meet, "https://meet.google.com.evil.test/abc-defg-hij", nil, "--allow-host"},
+		{job.Meet, "https://meet.google.com@evil.test/abc-defg-hij", nil, "--allow-host"},
+		{job.Meet, "http://127.0.0.1:80/abc-defg-hij", []string{"127.0.0.1:80"}, ""},
+		{job.Meet, "not an address", nil, "address"},
+		{job.Platform("skype"), "https://meet.google.com/abc-defg-hij", nil, "skype"},
+	} {
+		_, err := InspectPage(limited(t), PageSettings{
+			Platform: test.platform, URL: test.url, AllowedHosts: test.added, Browser: "/no/such/browser",
+		})
+		want := test.refused
+		if want == "" {
+			want = "/no/such/browser"
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", test.url, err, want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"standin/internal/bot/meeting"
+)
+
+// WriteJSON writes the report as JSON.
+func (r Report) WriteJSON(w io.Writer) error {
+	return writeJSON(w, struct {
+		OK bool `json:"ok"`
+		Report
+	}{!r.Failed(), r})
+}
+
+// WriteJSON writes the page as JSON; ok says that a screen was recognised.
+func (p Page) WriteJSON(w io.Writer) error {
+	return writeJSON(w, struct {
+		OK   bool `json:"ok"`
+		Page Page `json:"page"`
+	}{p.Recognised(), p})
+}
+
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// Recognised reports whether the page shows a screen of the profile.
+func (p Page) Recognised() bool { return p.Screen != meeting.Unknown }
+
+// WriteText writes the report for people: a line for each check, and one below
+// it that says how to mend what is not in order.
+func (r Report) WriteText(w io.Writer) error {
+	const nameWidth = 12
+	paint := painter(w)
+	for _, check := range r.Checks {
+		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", paint(check.State), nameWidth, check.Name, oneLine(check.Found)); err != nil {
+			return err
+		}
+		if check.Mend == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "      %-*s mend: %s\n", nameWidth, "", oneLine(check.Mend)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// painter returns how states are written: in colour on a terminal, unless its
+// user wants none (no-color.org).
+func painter(w io.Writer) func(State) string {
+	plain := func(state State) string { return fmt.Sprintf("%-4s", state) }
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return plain
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return plain
+	}
+	return func(state State) string {
+		const green, yellow, red = 32, 33, 31
+		colour := map[State]int{OK: green, Warn: yellow, Fail: red}[state]
+		return fmt.Sprintf("\x1b[%dm%-4s\x1b[0m", colour, state)
+	}
+}
+
+// WriteText writes the page for people.
+func (p Page) WriteText(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "profile\t%s version %d of %s (%s)\n", p.Platform, p.Version, p.Date, p.Profile)
+	fmt.Fprintf(table, "page\t%s, %s\n", quoted(p.Title), oneLine(p.Address))
+	screen := "not recognised: it shows none of the profile's screens"
+	if p.Recognised() {
+		screen = fmt.Sprintf("%s, by %s", p.Screen, oneLine(p.Evidence))
+	}
+	fmt.Fprintf(table, "screen\t%s\n", screen)
+	fmt.Fprintf(table, "people\t%s\n", p.people())
+	for _, text := range p.Texts {
+		fmt.Fprintf(table, "text\t%s: %s\n", text.Place, quoted(text.Found))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, element := range p.Elements {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, element.how())
+	}
+	return table.Flush()
+}
+
+// people names those who were seen.
+func (p Page) people() string {
+	if p.Others < 0 {
+		return "the page does not tell"
+	}
+	names := make([]string, 0, len(p.People))
+	for _, name := range p.People {
+		names = append(names, quoted(cmp.Or(name, "?")))
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d beside the bot: %s", p.Others, strings.Join(names, ", ")), ": ")
+}
+
+// how tells by what an element was found, and what it says.
+func (e Element) how() string {
+	if e.State == meeting.ElementMissing {
+		return "-"
+	}
+	how := fmt.Sprintf("candidate %d, %s", e.Candidate, oneLine(e.Selector))
+	if e.Text != "" {
+		how += ": " + quoted(e.Text)
+	}
+	if e.Disabled {
+		how += ", disabled"
+	}
+	if e.Covered {
+		how += ", something lies over it"
+	}
+	return how
+}
+
+// quoted writes a text of the page's so that no terminal obeys it.
+func quoted(text string) string { return strconv.Quote(text) }
+
+// oneLine puts a text on one line, without what a terminal would obey.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}

@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"standin/internal/bot/meeting"
+)
+
+func TestReportForPeople(t *testing.T) {
+	t.Parallel()
+	report := Report{Checks: []Check{
+		{Name: "browser", State: OK, Found: "Chromium 1"},
+		{Name: "data folder", State: Warn, Found: "open to others", Mend: "chmod 700 data"},
+		{Name: "database", State: Fail, Found: "line\none\x1b[2J", Mend: "start it"},
+	}}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = "ok    browser      Chromium 1\n" +
+		"warn  data folder  open to others\n" +
+		"                   mend: chmod 700 data\n" +
+		"fail  database     line one [2J\n" +
+		"                   mend: start it\n"
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+	if !report.Failed() || (Report{Checks: report.Checks[:2]}).Failed() {
+		t.Error("a warning counts as failure, or a failure does not")
+	}
+}
+
+// TestNoColourInFiles: what is not a terminal gets none.
+func TestNoColourInFiles(t *testing.T) {
+	t.Parallel()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := (Report{Checks: []Check{{Name: "browser", State: OK, Found: "Chromium 1"}}}).WriteText(file); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file.Name()); err != nil || strings.Contains(string(text), "\x1b") {
+		t.Errorf("the file holds %q, %v", text, err)
+	}
+}
+
+func TestReportForPrograms(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	report := Report{Checks: []Check{{Name: "clock", State: Fail, Found: "wrong", Mend: "set it"}}}
+	if err := report.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		OK     *bool
+		Checks []map[string]string
+	}
+	if err := json.Unmarshal([]byte(text.String()), &read); err != nil {
+		t.Fatal(err)
+	}
+	if read.OK == nil || *read.OK || len(read.Checks) != 1 || read.Checks[0]["state"] != "fail" || read.Checks[0]["mend"] != "set it" {
+		t.Errorf("read %+v of\n%s", read, text.String())
+	}
+}
+
+// TestPageForPeople: what a page says is shown so that no terminal obeys it.
+func TestPageForPeople(t *testing.T) {
+	t.Parallel()
+	page := Page{
+		Platform: "meet", Profile: "embedded/meet.yaml", Version: 2, Date: "2026-11-21",
+		Title: "Meet \x1b[2J", Address: "https://meet.google.com/abc-defg-hij", Screen: meeting.Lobby, Evidence: `text "Asking to be let in"`,
+		Elements: []Element{
+			{Name: "leaveButton", State: meeting.ElementVisible, Candidate: 2, Selector: "button", Text: "Leave\u202e call", Disabled: true, Covered: true},
+			{Name: "nameInput", State: meeting.ElementMissing},
+		},
+		Texts:  []Text{{Place: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
+		People: []string{"Jörg", ""}, Others: 2,
+	}
+	var text strings.Builder
+	if err := page.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `profile  meet version 2 of 2026-11-21 (embedded/meet.yaml)
+page     "Meet \x1b[2J", https://meet.google.com/abc-defg-hij
+screen   lobby, by text "Asking to be let in"
+people   2 beside the bot: "Jörg", "?"
+text     screens.lobby[0].text[0]: "Asking to be let in"
+
+visible  leaveButton  candidate 2, button: "Leave\u202e call", disabled, something lies over it
+missing  nameInput    -
+`
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+	page.Others = -1
+	if page.people() != "the page does not tell" {
+		t.Errorf("people: %s", page.people())
+	}
+}

@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+
+	"standin/internal/recording"
+)
+
+// recordingsFolder is where the service keeps recordings in its data folder
+// when it is told no other place (package service).
+const recordingsFolder = "recordings"
+
+// checkStorage writes, reads and deletes an object where recordings are kept.
+func checkStorage(ctx context.Context, settings Settings) (Check, []reading) {
+	const name = verdict("storage")
+	ctx, cancel := context.WithTimeout(ctx, serverTime)
+	defer cancel()
+	address := settings.StorageURL
+	if address == "" {
+		folder, err := filepath.Abs(filepath.Join(settings.DataDir, recordingsFolder))
+		if err != nil {
+			return name.fail(err.Error(), "give the data folder as an absolute path"), nil
+		}
+		address = (&url.URL{Scheme: fileblob.Scheme, Path: filepath.ToSlash(folder)}).String()
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return name.fail("the storage address is no URL", "give it the form file:///absolute/folder or s3://bucket"), nil
+	}
+	if parsed.Scheme == fileblob.Scheme {
+		if parsed.User != nil || parsed.Host != "" && parsed.Host != "localhost" || parsed.RawQuery != "" {
+			return name.fail("the storage address names more than a folder", "give it the form file:///absolute/folder"), nil
+		}
+		return checkFolderStorage(ctx, name, address, filepath.FromSlash(parsed.Path)), nil
+	}
+	where := parsed.Scheme + "://" + parsed.Host
+	bucket, err := openBucket(ctx, address)
+	if err != nil {
+		return name.fail(where+": "+err.Error(), "give it the form file:///absolute/folder or s3://bucket?region=…"), nil
+	}
+	defer bucket.Close() // everything was written already
+	written, finished, stored, err := probeBucket(ctx, bucket, "jobs/")
+	if err != nil {
+		return name.fail(where+": "+err.Error(),
+			"see that the bucket exists, that its endpoint and region are right, that it is reachable from here, "+
+				"that the clock is right, and that the credentials may put, get and delete objects under jobs/"), nil
+	}
+	// Object stores tell whole seconds.
+	return name.ok("%s: an object was written, read and deleted", where),
+		[]reading{compared(where, written, finished, stored, time.Second)}
+}
+
+// openBucket opens the address as the service does, which refuses credentials
+// in it, and then for objects of any name.
+func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
+	checked, err := recording.OpenStorage(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := checked.Close(); err != nil {
+		return nil, err
+	}
+	return blob.OpenBucket(ctx, address)
+}
+
+// checkFolderStorage is checkStorage for a folder, which it does not make.
+func checkFolderStorage(ctx context.Context, name verdict, address, folder string) Check {
+	info, err := os.Stat(folder)
+	if errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(folder) {
+		if err := writable(existing(folder)); err != nil {
+			return name.fail(fmt.Sprintf("the folder %s is not there, and cannot be made: %v", folder, err), makeFolder(folder))
+		}
+		return name.ok("the folder %s is not there yet; standin serve makes it", folder)
+	}
+	if err == nil && !info.IsDir() {
+		return name.fail(folder+" is no folder", "name another place, or move the file away")
+	}
+	checked, err := recording.OpenStorage(ctx, address) // the folder is there: nothing is made
+	if err == nil {
+		err = checked.Close()
+	}
+	if err != nil {
+		return name.fail(err.Error(), "give it the form file:///absolute/folder")
+	}
+	bucket, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
+	if err != nil {
+		return name.fail(err.Error(), "let this user read and write the folder")
+	}
+	defer bucket.Close()                        // everything was written already
+	_, _, _, err = probeBucket(ctx, bucket, "") // in no folder, which would stay
+	if err != nil {
+		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err), "let this user read and write the folder, and see that its disk has room")
+	}
+	return name.ok("the folder %s: an object was written, read and deleted", folder)
+}
+
+// probeBucket writes, reads and deletes an object below a prefix, and tells
+// when it was written by this machine's clock and by the store's.
+func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (written, finished, stored time.Time, err error) {
+	content := []byte("standin doctor was here: " + rand.Text())
+	key := prefix + "standin-doctor-" + strings.ToLower(rand.Text())
+	written = time.Now()
+	if err := bucket.WriteAll(ctx, key, content, nil); err != nil {
+		return written, finished, stored, fmt.Errorf("write an object: %w", err)
+	}
+	finished = time.Now()
+	read, readErr := bucket.ReadAll(ctx, key)
+	if readErr == nil && !bytes.Equal(read, content) {
+		readErr = errors.New("it holds something else than was written")
+	}
+	attributes, attributesErr := bucket.Attributes(ctx, key)
+	if attributesErr == nil {
+		stored = attributes.ModTime
+	}
+	deleteErr := bucket.Delete(ctx, key)
+	for _, step := range []struct {
+		what string
+		err  error
+	}{{"read the object that was written", readErr}, {"ask for the object that was written", attributesErr}, {"delete " + key, deleteErr}} {
+		if step.err != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", step.what, step.err))
+		}
+	}
+	return written, finished, stored, err
+}

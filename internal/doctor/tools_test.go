@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"standin/internal/bot/browser"
+)
+
+func TestBrowserAsItIs(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	check := checkBrowser(limited(t), Settings{})
+	if os.Geteuid() == 0 {
+		expect(t, check, Warn, "starts; its sandbox is off", "root", "ordinary user")
+		return
+	}
+	expect(t, check, OK, "starts; its sandbox is on")
+}
+
+func TestBrowserThatIsMissing(t *testing.T) {
+	t.Parallel()
+	expect(t, checkBrowser(limited(t), Settings{Browser: "/no/such/browser"}), Fail, "not found", "apt-get install chromium")
+}
+
+func TestBrowserThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	broken := filepath.Join(t.TempDir(), "chromium")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\ntest \"$1\" = --version && echo Chromium 1.2.3 && exit\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, checkBrowser(limited(t), Settings{Browser: broken}), Fail, "Chromium 1.2.3", "does not start", "--dump-dom")
+}
+
+// TestSandboxIsSeen: a running browser's sandbox is told from its processes.
+func TestSandboxIsSeen(t *testing.T) {
+	t.Parallel()
+	process := func(parent, arguments, seccomp string) (line, status *fstest.MapFile) {
+		return &fstest.MapFile{Data: []byte(arguments)},
+			&fstest.MapFile{Data: []byte("Name:\tchromium\nPPid:\t" + parent + "\nSeccomp:\t" + seccomp + "\n")}
+	}
+	machine := func(browserLine, rendererParent, seccomp string) fs.FS {
+		files := fstest.MapFS{}
+		files["proc/10/cmdline"], files["proc/10/status"] = process("1", browserLine, "0")
+		files["proc/11/cmdline"], files["proc/11/status"] = process("10", "chromium\x00--type=zygote\x00", "0")
+		files["proc/12/cmdline"], files["proc/12/status"] = process(rendererParent, "chromium --type=renderer --lang=en\x00", seccomp)
+		files["proc/20/cmdline"], files["proc/20/status"] = process("1", "chromium\x00--type=renderer\x00", "0") // another browser's
+		return files
+	}
+	for name, test := range map[string]struct {
+		root fs.FS
+		on   bool
+	}{
+		"locked in":         {machine("chromium\x00--headless\x00", "11", "2"), true},
+		"started without":   {machine("chromium\x00--no-sandbox\x00", "11", "2"), false},
+		"not filtered":      {machine("chromium\x00", "11", "0"), false},
+		"of another":        {machine("chromium\x00", "20", "2"), false},
+		"no such processes": {fstest.MapFS{}, false},
+	} {
+		if on, where := sandbox(test.root, 10); on != test.on || where == "" {
+			t.Errorf("%s: sandboxed is %t: %s", name, on, where)
+		}
+	}
+}
+
+// TestSandboxOfARealBrowser: the one that this machine can have is seen.
+func TestSandboxOfARealBrowser(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	ctx := limited(t)
+	running, err := browser.Launch(ctx, browser.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Close()
+	page, err := running.NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close()
+	renderers := 0
+	entries, err := fs.Glob(os.DirFS("/"), "proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if process := filepath.Base(entry); renders(os.DirFS("/"), process) && descends(os.DirFS("/"), process, running.PID()) {
+			renderers++
+		}
+	}
+	if renderers == 0 {
+		t.Error("no process of a page is found below the browser's")
+	}
+}
+
+func TestNamespaceAdviceNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	for setting, value := range map[string]string{
+		"kernel/unprivileged_userns_clone":             "0",
+		"kernel/apparmor_restrict_unprivileged_userns": "1",
+		"user/max_user_namespaces":                     "0",
+	} {
+		machine := fstest.MapFS{"proc/sys/" + setting: {Data: []byte(value + "\n")}}
+		if advice := namespaceAdvice(machine); advice != "here "+filepath.Dir(setting)+"."+filepath.Base(setting)+" is "+value+", which forbids it" {
+			t.Errorf("%s: %s", setting, advice)
+		}
+	}
+	free := fstest.MapFS{"proc/sys/user/max_user_namespaces": {Data: []byte("15000\n")}}
+	if advice := namespaceAdvice(free); advice != namespaceAdvice(fstest.MapFS{}) {
+		t.Errorf("a system that allows it gets %q", advice)
+	}
+}
+
+func TestFFmpegAsItIs(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	expect(t, checkFFmpeg(limited(t)), OK, "ffmpeg ", "finishes recordings")
+}
+
+// TestFFmpegMissingOrBroken changes PATH, so it does not run beside others.
+func TestFFmpegMissingOrBroken(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	expect(t, checkFFmpeg(limited(t)), Fail, "not found", "apt-get install ffmpeg")
+	for _, tool := range []string{"ffmpeg", "ffprobe"} {
+		if err := os.WriteFile(filepath.Join(folder, tool), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, checkFFmpeg(limited(t)), Fail, "does not tell its version", "cannot finish a recording")
+}
