@@ -27,7 +27,7 @@ demo: setup build ## Send a bot into a local meeting and watch (ARGS="--once --s
 .PHONY: test
 test: ## Run all tests, installing what they need
 	@scripts/setup.sh test
-	scripts/test.sh -race -timeout 20m -p 1 ./...
+	scripts/test.sh
 
 .PHONY: lint
 lint: ## Check style with golangci-lint (.golangci.yml gives its reasons)
