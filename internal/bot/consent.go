@@ -128,7 +128,7 @@ func (v *visit) ask(ctx context.Context) {
 	var by meeting.Asking
 	v.consent.by = ""
 	v.hands.add(ctx, errand{
-		name: "ask for permission", patience: obeyTime,
+		name: "ask for permission", patience: v.Patience.Obey,
 		due: func() bool { v.consent.asking(v.last); return v.consent.open() },
 		do: func(ctx context.Context) (err error) {
 			by, err = v.adapter.AskPermission(ctx, v.page, v.DisplayName)

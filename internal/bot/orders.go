@@ -7,14 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"standin/internal/bot/meeting"
 	"standin/internal/ingest"
 )
-
-// obeyTime bounds what a command makes the bot do.
-const obeyTime = time.Minute
 
 // order takes in a command, at any time of a visit. It is acknowledged at once:
 // one that cannot be done is not sent for ever.
@@ -75,7 +71,7 @@ func (v *visit) obeyed(command ingest.Command, err error) {
 // onPage does what a command says on the meeting's page.
 func (v *visit) onPage(ctx context.Context, command ingest.Command, do func(context.Context) error) {
 	v.hands.add(ctx, errand{
-		name: string(command.Kind), patience: obeyTime, command: &command, do: do,
+		name: string(command.Kind), patience: v.Patience.Obey, command: &command, do: do,
 		then: func(_ context.Context, err error) (ending, bool) {
 			v.obeyed(command, err)
 			return ending{}, false

@@ -108,7 +108,7 @@ func newOuting(t *testing.T, stage *replica.Server, platform job.Platform, r row
 		DisplayName:  "Standin for Eve",
 		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600},
 		AllowedHosts: []string{strings.TrimPrefix(stage.URL(), "http://")}, LoopbackPeers: true,
-		Patience: Patience{Comeback: 50 * time.Millisecond, Comebacks: 2, Settle: time.Second, Leave: 20 * time.Second},
+		Patience: Patience{Comeback: 50 * time.Millisecond, Comebacks: 2, Settle: time.Second, Leave: 20 * time.Second, Obey: outingTime},
 		Dir:      t.TempDir(), Version: "v9",
 		Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000},
 		Log:      slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

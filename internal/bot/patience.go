@@ -25,6 +25,8 @@ type Patience struct {
 	// Settle is how long the page must show that the bot is outside again
 	// before that is believed [3 s].
 	Settle time.Duration
+	// Obey bounds what a command makes the bot do in the meeting [60 s].
+	Obey time.Duration
 	// Leave is how long the page's own way out may take before the browser is
 	// simply closed [5 s].
 	Leave time.Duration
@@ -49,6 +51,7 @@ func (p Patience) withDefaults() Patience {
 		{&p.Connection, 30 * time.Second},
 		{&p.Strange, 60 * time.Second},
 		{&p.Settle, 3 * time.Second},
+		{&p.Obey, 60 * time.Second},
 		{&p.Leave, 5 * time.Second},
 		{&p.Comeback, 2 * time.Second},
 	} {

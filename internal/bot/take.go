@@ -198,7 +198,7 @@ func (v *visit) pause(ctx context.Context, command ingest.Command) {
 	var running *recorder.Recorder
 	var refused error
 	v.desk.add(ctx, errand{
-		name: string(command.Kind), patience: obeyTime, command: &command,
+		name: string(command.Kind), patience: v.Patience.Obey, command: &command,
 		due: func() bool {
 			running = v.take.recorder
 			if v.paused || v.stopped {
@@ -230,7 +230,7 @@ func (v *visit) resume(ctx context.Context, command ingest.Command) {
 	var running *recorder.Recorder
 	var refused error
 	v.desk.add(ctx, errand{
-		name: string(command.Kind), patience: obeyTime, command: &command,
+		name: string(command.Kind), patience: v.Patience.Obey, command: &command,
 		due: func() bool {
 			running = v.take.recorder
 			if !v.paused {

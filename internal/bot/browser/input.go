@@ -95,6 +95,18 @@ func (p *Page) Type(ctx context.Context, selector, text string) error {
 	return p.TypeInto(ctx, selectorExpression(selector), selector, text)
 }
 
+// PasteInto is TypeInto at once, as text that is pasted: for texts that are too
+// long for key after key.
+func (p *Page) PasteInto(ctx context.Context, expression, name, text string) error {
+	if err := p.TypeInto(ctx, expression, name, ""); err != nil {
+		return err
+	}
+	return p.call(ctx, func(ctx context.Context) error {
+		_, err := cdp.Call(ctx, p.session, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	})
+}
+
 // TypeInto is Type for the field that a JavaScript expression yields; name
 // stands for it in errors.
 func (p *Page) TypeInto(ctx context.Context, expression, name, text string) error {

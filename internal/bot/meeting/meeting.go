@@ -34,6 +34,8 @@ type Page interface {
 	// TypeInto replaces what the field that an expression yields holds, with
 	// real key events. Errors call the field by the name.
 	TypeInto(ctx context.Context, expression, name, text string) error
+	// PasteInto is TypeInto without the keys: the text comes at once.
+	PasteInto(ctx context.Context, expression, name, text string) error
 	// Press sends keys to whatever has the focus.
 	Press(ctx context.Context, keys string) error
 	// MoveMouse moves the mouse to a place on the page.

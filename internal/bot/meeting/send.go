@@ -85,7 +85,7 @@ func (s *site) closeChat(ctx context.Context, page Page) error {
 // sendPart sends one message and waits until the page has taken it, which
 // empties the field.
 func (s *site) sendPart(ctx context.Context, page Page, part string) error {
-	if err := page.TypeInto(ctx, s.probe.element(chatInput), chatInput, part); err != nil {
+	if err := page.PasteInto(ctx, s.probe.element(chatInput), chatInput, part); err != nil {
 		return err
 	}
 	if err := s.enter(ctx, page); err != nil {
