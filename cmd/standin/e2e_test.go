@@ -305,22 +305,27 @@ func (w *world) checkTwoStretches(id string) {
 
 // TestCancelledRecording cancels a job in the middle of its recording: the bot
 // leaves by the page's button, what was captured is kept, and the job stays
-// cancelled. Before, a request for permission gets an answer, though this bot
-// cannot ask.
+// cancelled. Before, the host is asked in the chat and refuses.
 func TestCancelledRecording(t *testing.T) {
 	w := newWorld(t)
 	id := w.send()
 	w.hooks.awaitStatus(t, job.RecordingStarted)
 	<-time.After(5 * time.Second) // of recording
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
 	w.call(http.MethodPost, "/api/v1/jobs/"+id+"/request-recording-permission", nil, nil)
+	if _, err := w.meeting.Wait(ctx, replica.EventChat); err != nil {
+		t.Fatalf("the bot does not ask the host: %v", err)
+	}
+	if err := w.meeting.Say("Ada Quill", "No, thanks."); err != nil {
+		t.Fatal(err)
+	}
 	if asked := w.hooks.await(t, "an answer about permission", func(hook received) bool {
 		return hook.Event == "bot.recording_permission_response"
 	}); asked.Data.Granted == nil || *asked.Data.Granted {
-		t.Errorf("permission that nobody was asked for: %+v", asked)
+		t.Errorf("permission that the host refused: %+v", asked)
 	}
 	w.call(http.MethodDelete, "/api/v1/jobs/"+id, nil, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	if _, err := w.meeting.Wait(ctx, replica.EventKind(replica.StateLeft)); err != nil {
 		t.Fatalf("the bot does not leave: %v", err)
 	}

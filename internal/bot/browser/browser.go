@@ -172,7 +172,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		err = isolate(life, chromedp.FromContext(root).Browser, options)
 	}
 	if !stopBounding() {
-		return abandon(context.Cause(life))
+		return abandon(ctx.Err())
 	}
 	if err != nil {
 		return abandon(err)
