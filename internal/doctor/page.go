@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -91,7 +92,8 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 		return Page{}, err
 	}
 	if err := venue.Allowed(address.URL, settings.AllowedHosts); err != nil {
-		return Page{}, err
+		_, host, _ := strings.Cut(venue.Origin(address.URL), "://")
+		return Page{}, fmt.Errorf("%w; --allow-host %s opens it here all the same", err, host)
 	}
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
