@@ -323,6 +323,9 @@ func TestPagesDoNotSeeTheBotsEnvironment(t *testing.T) {
 	t.Setenv(name, "secret")
 	_, b, _ := launch(t)
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", b.PID()))
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatalf("this test reads /proc: %v", err)
+	}
 	if err != nil {
 		t.Skipf("this test reads /proc: %v", err)
 	}
