@@ -79,10 +79,16 @@ type ElementError struct {
 	Locator string
 	// Hidden tells that matches exist, all of them invisible.
 	Hidden bool
+	// Covered tells that something else lay there when it was to be clicked,
+	// which was left alone.
+	Covered bool
 }
 
 // Error names the element.
 func (e *ElementError) Error() string {
+	if e.Covered {
+		return fmt.Sprintf("something else lies over element %s", e.Locator)
+	}
 	if e.Hidden {
 		return fmt.Sprintf("element %s is not visible", e.Locator)
 	}

@@ -17,10 +17,14 @@ const (
 	KeyTab    = kb.Tab
 )
 
-// locateScript returns the centre of the first visible one of the elements, in
+// aimScript returns the centre of the first visible one of the elements, in
 // coordinates of the page, after scrolling it into view. Elements in frames of
 // the same origin count from the frame's corner, so the corners are added up.
-const locateScript = `(found => {
+//
+// Until releaseScript, a press that would land on anything else is taken away
+// before the page sees it: a dialog may come, or go, between the aim and the
+// press, and the button that lies there then was not meant.
+const aimScript = `(found => {
 	const isElement = node => node && node.nodeType === 1;
 	const elements = (isElement(found) ? [found] : Array.from(found || [])).filter(isElement);
 	if (elements.length === 0) return {state: "missing"};
@@ -34,34 +38,77 @@ const locateScript = `(found => {
 	element.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
 	const box = element.getBoundingClientRect();
 	let x = box.x + box.width / 2, y = box.y + box.height / 2;
-	for (let frame = element.ownerDocument.defaultView.frameElement; frame; frame = frame.ownerDocument.defaultView.frameElement) {
+	const views = [element.ownerDocument.defaultView];
+	for (let frame = views[0].frameElement; frame; frame = frame.ownerDocument.defaultView.frameElement) {
 		const corner = frame.getBoundingClientRect();
 		x += corner.x + frame.clientLeft;
 		y += corner.y + frame.clientTop;
+		views.push(frame.ownerDocument.defaultView);
 	}
+
+	const meant = event => {
+		if (event.view !== views[0]) return false; // over the frame, not in it
+		const target = event.composedPath()[0];
+		return event.composedPath().includes(element) || target.contains(element) || Array.from(element.labels || []).some(label => label.contains(target));
+	};
+	const kinds = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+	const aim = {hit: false, missed: false};
+	const watch = event => {
+		if (!event.isTrusted || aim.hit) return;
+		if (!aim.missed && meant(event)) { aim.hit = true; return; }
+		aim.missed = true;
+		event.preventDefault();
+		event.stopImmediatePropagation();
+	};
+	const each = act => views.forEach(view => kinds.forEach(kind => view[act](kind, watch, {capture: true})));
+	aim.release = () => each("removeEventListener");
+	const name = Symbol.for("standin.aim");
+	if (window[name]) window[name].release();
+	window[name] = aim;
+	each("addEventListener");
 	return {state: "visible", x, y};
 })`
 
+// releaseScript takes the watch of aimScript away and tells whether the press
+// would have landed elsewhere.
+const releaseScript = `(() => {
+	const name = Symbol.for("standin.aim"), aim = window[name];
+	if (!aim) return false; // another document by now: the press did it
+	aim.release();
+	delete window[name];
+	return aim.missed;
+})()`
+
 // Click clicks the middle of the first visible element that matches the CSS
 // selector, with real mouse events. It does not wait for the element: when none
-// can be clicked it returns an *ElementError.
+// can be clicked, or something else lies there when the button goes down, it
+// returns an *ElementError.
 func (p *Page) Click(ctx context.Context, selector string) error {
-	x, y, err := p.locate(ctx, selectorExpression(selector), selector)
-	if err != nil {
-		return err
-	}
-	return p.ClickAt(ctx, x, y)
+	return p.click(ctx, selectorExpression(selector), selector)
 }
 
 // ClickElement is Click for the element, or the first visible one of the
 // elements, that a JavaScript expression yields. The expression may reach into
 // frames of the page's own origin.
 func (p *Page) ClickElement(ctx context.Context, expression string) error {
-	x, y, err := p.locate(ctx, expression, expression)
+	return p.click(ctx, expression, expression)
+}
+
+// click aims at an element and presses; name stands for it in errors.
+func (p *Page) click(ctx context.Context, expression, name string) error {
+	x, y, err := p.aim(ctx, expression, name)
 	if err != nil {
 		return err
 	}
-	return p.ClickAt(ctx, x, y)
+	if err := p.ClickAt(ctx, x, y); err != nil {
+		return err
+	}
+	// Without an answer the press was sent, and the page it was sent to is gone.
+	missed := false
+	if err := p.Eval(ctx, releaseScript, &missed); err == nil && missed {
+		return &ElementError{Locator: name, Covered: true}
+	}
+	return nil
 }
 
 // ClickAt moves the mouse to a place on the page, in CSS pixels from its upper
@@ -110,11 +157,7 @@ func (p *Page) PasteInto(ctx context.Context, expression, name, text string) err
 // TypeInto is Type for the field that a JavaScript expression yields; name
 // stands for it in errors.
 func (p *Page) TypeInto(ctx context.Context, expression, name, text string) error {
-	x, y, err := p.locate(ctx, expression, name)
-	if err != nil {
-		return err
-	}
-	if err := p.ClickAt(ctx, x, y); err != nil {
+	if err := p.click(ctx, expression, name); err != nil {
 		return err
 	}
 	if err := p.selectAll(ctx); err != nil {
@@ -153,14 +196,15 @@ func (p *Page) selectAll(ctx context.Context) error {
 	return p.key(ctx, press)
 }
 
-// locate returns where to click an element.
-func (p *Page) locate(ctx context.Context, expression, name string) (x, y float64, err error) {
+// aim returns where to click an element, and has the page keep a press that
+// would land on another one.
+func (p *Page) aim(ctx context.Context, expression, name string) (x, y float64, err error) {
 	var place struct {
 		State string  `json:"state"`
 		X     float64 `json:"x"`
 		Y     float64 `json:"y"`
 	}
-	if err := p.Eval(ctx, locateScript+"("+expression+")", &place); err != nil {
+	if err := p.Eval(ctx, aimScript+"("+expression+")", &place); err != nil {
 		return 0, 0, fmt.Errorf("looking for element %s: %w", name, err)
 	}
 	if place.State != "visible" {
