@@ -152,6 +152,8 @@ func stats(fields object) *ingest.Stats {
 	return &ingest.Stats{
 		BytesRecorded:  told.whole("bytesRecorded", 0),
 		BytesUploaded:  told.whole("bytesUploaded", 0),
+		BytesToHandIn:  told.whole("bytesToHandIn", 0),
+		BytesHandedIn:  told.whole("bytesHandedIn", 0),
 		EventsWaiting:  int(told.whole("eventsWaiting", 0)),
 		RecordedMillis: told.whole("recordedMillis", 0),
 	}

@@ -233,12 +233,38 @@ func (s *Service) noteHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.H
 			if err := q.NoteHeartbeat(ctx, id, s.now(), stats); err != nil {
 				return err
 			}
+			if err := s.noteHandingIn(ctx, q, r, beat.Stats); err != nil {
+				return err
+			}
 		}
 		status = r.Status
 		commands, err = commandsFor(ctx, q, r, beat.Attempt)
 		return err
 	})
 	return status, commands, err
+}
+
+// handedInParts is how often the handing in of a recording is told of on its
+// way: each time is a line on the timeline.
+const handedInParts = 10
+
+// noteHandingIn notes each tenth of a recording that its bot hands in.
+func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r store.Record, told *ingest.Stats) error {
+	if told == nil || told.BytesToHandIn <= 0 || r.Status != job.MediaUploading {
+		return nil
+	}
+	var before ingest.Stats
+	if len(r.Stats) > 0 {
+		if err := json.Unmarshal(r.Stats, &before); err != nil {
+			return fmt.Errorf("decode what the bot told before: %w", err)
+		}
+	}
+	part := func(stats ingest.Stats) int64 { return stats.BytesHandedIn * handedInParts / max(1, stats.BytesToHandIn) }
+	if part(*told) <= part(before) {
+		return nil
+	}
+	change := Change{Record: r, Now: s.now(), q: q}
+	return change.MediaStored(ctx, told.BytesHandedIn, told.BytesToHandIn)
 }
 
 // waiting returns what waits for a bot now.

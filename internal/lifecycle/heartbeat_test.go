@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -227,5 +228,41 @@ func TestHeartbeatOfUnknownJob(t *testing.T) {
 	for _, id := range []string{uuid.NewString(), "job 7"} {
 		_, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id}, time.Minute)
 		checkUnknown(t, id, err)
+	}
+}
+
+// TestHandingIn is told on the timeline, a line for each tenth.
+func TestHandingIn(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteWorld(t)
+	id := w.newJob(t)
+	w.begin(t, id)
+	hand := func(done, total int64) {
+		t.Helper()
+		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesToHandIn: total, BytesHandedIn: done}}
+		if _, err := w.Heartbeat(t.Context(), beat, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hand(500, 1000) // before its time
+	w.take(t, event(id, 0, 0, job.BotMediaUploading, ""))
+	for _, done := range []int64{0, 40, 99, 100, 180, 450, 450, 380, 1000, 1000} {
+		hand(done, 1000)
+	}
+	entries, err := w.store.Timeline(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, entry := range entries {
+		if entry.Kind == lifecycle.MediaStored {
+			told = append(told, string(entry.Data))
+		}
+	}
+	want := []string{
+		`{"bytesDone":100,"bytesTotal":1000}`, `{"bytesDone":450,"bytesTotal":1000}`, `{"bytesDone":1000,"bytesTotal":1000}`,
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told: %s\nwant: %s", told, want)
 	}
 }

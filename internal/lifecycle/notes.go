@@ -16,7 +16,7 @@ const (
 	CommandQueued    job.Trigger = "command queued"    // data: commandId, command
 	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt when it is among them
 	RecordingDeleted job.Trigger = "recording deleted" // data: by
-	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while the service puts a recording together
+	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while a recording is handed in, or put together by the service
 )
 
 // Who changes a job beside its bot and the dispatcher, as the timeline names
@@ -27,8 +27,8 @@ const (
 	byRetention = "retention"
 )
 
-// MediaStored notes how much of a recording that the service puts together is
-// in storage.
+// MediaStored notes how much of a recording is in storage: of one that the
+// service puts together, or of a bot's files that are on their way.
 func (c *Change) MediaStored(ctx context.Context, done, total int64) error {
 	return c.remark(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
 }

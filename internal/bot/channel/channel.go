@@ -53,12 +53,13 @@ type Channel struct {
 	http     *http.Client
 	base     *url.URL
 
-	running  atomic.Bool
-	recorded atomic.Int64 // milliseconds, told with heartbeats
-	commands commands
-	acks     acks
-	claims   claims
-	end      end
+	running   atomic.Bool
+	recorded  atomic.Int64 // milliseconds, told with heartbeats
+	handingIn atomic.Bool  // see FlushMedia
+	commands  commands
+	acks      acks
+	claims    claims
+	end       end
 }
 
 // New checks the settings and ties the spool to the attempt. It sends nothing;
@@ -176,12 +177,18 @@ func (c *Channel) SetRecorded(length time.Duration) { c.recorded.Store(length.Mi
 // Stats is what heartbeats tell of the bot.
 func (c *Channel) Stats() ingest.Stats {
 	recorded, uploaded := c.spool.Bytes()
-	return ingest.Stats{
+	stats := ingest.Stats{
 		BytesRecorded:  recorded,
 		BytesUploaded:  uploaded,
 		EventsWaiting:  c.spool.WaitingEvents(),
 		RecordedMillis: c.recorded.Load(),
 	}
+	if c.handingIn.Load() {
+		total, settled := c.spool.Finished()
+		stats.BytesToHandIn = total
+		stats.BytesHandedIn = min(total, settled+c.claims.sent())
+	}
+	return stats
 }
 
 // Flush waits until every event and every file in the spool was acknowledged
@@ -192,8 +199,11 @@ func (c *Channel) Flush(ctx context.Context) error {
 }
 
 // FlushMedia is Flush for files alone. The bot calls it before it emits
-// manifest.finalized, which tells that the media are there.
+// manifest.finalized, which tells that the media are there. From then on
+// heartbeats are not held: they tell how far the handing in is.
 func (c *Channel) FlushMedia(ctx context.Context) error {
+	c.handingIn.Store(true)
+	c.acks.hurry()
 	return c.waitFor(ctx, func() bool { return c.spool.PendingFiles() == 0 })
 }
 

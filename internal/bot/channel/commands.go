@@ -125,6 +125,15 @@ func (a *acks) add(id string) {
 	}
 }
 
+// hurry ends the holding of the heartbeat that is on its way.
+func (a *acks) hurry() {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.interrupt != nil {
+		a.interrupt()
+	}
+}
+
 func (a *acks) repeat(id string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

@@ -35,6 +35,9 @@ func (c *Channel) beat(ctx context.Context) error {
 		if urgent {
 			hold = 0
 		}
+		if c.handingIn.Load() {
+			hold = min(hold, minBeat)
+		}
 		began := time.Now()
 		answer, err := c.sendHeartbeat(ctx, ids, hold)
 		refusal, refused := errors.AsType[*RefusedError](err)

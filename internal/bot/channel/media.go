@@ -34,6 +34,7 @@ const (
 type claims struct {
 	mutex   sync.Mutex
 	taken   map[string]bool
+	sending map[string]int64 // bytes of finished files that are on their way
 	trouble map[string]*trouble
 }
 
@@ -45,7 +46,28 @@ type trouble struct {
 }
 
 func newClaims() claims {
-	return claims{taken: map[string]bool{}, trouble: map[string]*trouble{}}
+	return claims{taken: map[string]bool{}, sending: map[string]int64{}, trouble: map[string]*trouble{}}
+}
+
+// sent is how many bytes of finished files are on their way.
+func (c *claims) sent() int64 {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	total := int64(0)
+	for _, bytes := range c.sending {
+		total += bytes
+	}
+	return total
+}
+
+// moved counts bytes of a file that were sent. Segments count by themselves.
+func (c *claims) moved(name string, bytes int) {
+	if _, _, segment := ingest.ParseSegmentName(name); segment {
+		return
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.sending[name] += int64(bytes)
 }
 
 // uploadFiles uploads one file after the other until ctx ends. Several such
@@ -124,6 +146,7 @@ func (c *Channel) release(name string) {
 	c.claims.mutex.Lock()
 	defer c.claims.mutex.Unlock()
 	delete(c.claims.taken, name)
+	delete(c.claims.sending, name)
 }
 
 // upload sends the present version of a file.
@@ -140,7 +163,10 @@ func (c *Channel) upload(ctx context.Context, name string) (spool.File, error) {
 	defer stalled.Stop()
 
 	target := c.base.JoinPath(ingest.MediaPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), name)
-	body := io.Reader(watched{file, func() { stalled.Reset(patience) }})
+	body := io.Reader(watched{file, func(bytes int) {
+		stalled.Reset(patience)
+		c.claims.moved(name, bytes)
+	}})
 	if version.Size == 0 {
 		body = http.NoBody // an unknown length otherwise
 	}
@@ -163,12 +189,12 @@ var errStalled = errors.New("the upload does not move")
 // watched tells of each read.
 type watched struct {
 	io.Reader
-	moved func()
+	moved func(bytes int)
 }
 
 func (w watched) Read(into []byte) (int, error) {
 	n, err := w.Reader.Read(into)
-	w.moved()
+	w.moved(n)
 	return n, err
 }
 

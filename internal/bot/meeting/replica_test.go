@@ -159,6 +159,9 @@ func (s scene) report(t *testing.T, page *browser.Page) {
 	}
 	text, err := VisibleText(ctx, page)
 	t.Logf("its text (%v):\n%s", err, text)
+	var loaded string
+	err = page.Eval(ctx, `[location.href, document.readyState, ...performance.getEntriesByType("resource").map(one => one.responseStatus + " " + one.name)].join("\n")`, &loaded)
+	t.Logf("what it loaded (%v):\n%s", err, loaded)
 }
 
 // until observes and tidies the page until an event has happened.

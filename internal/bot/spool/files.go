@@ -213,6 +213,23 @@ func (s *Spool) Bytes() (recorded, uploaded int64) {
 	return s.files.recorded, s.files.uploaded
 }
 
+// Finished tells how many bytes the files hold that the bot has put together,
+// and how many of them were uploaded or set aside.
+func (s *Spool) Finished() (total, settled int64) {
+	s.files.mutex.Lock()
+	defer s.files.mutex.Unlock()
+	for _, f := range s.files.byName {
+		if f.segment {
+			continue
+		}
+		total += f.size
+		if f.settled {
+			settled += f.size
+		}
+	}
+	return total, settled
+}
+
 func (s *Spool) pathOf(name string) string { return filepath.Join(s.mediaDir(), name) }
 
 // needSum computes a sum that is not known since a reopening. The caller holds
