@@ -47,8 +47,9 @@ type Settings struct {
 	Platform      job.Platform
 	DisplayName   string
 	AutoLeave     job.AutoLeave
-	AllowedHosts  []string // may be opened beside the platforms' own
-	LoopbackPeers bool     // the meeting's media comes from this machine: replicas only
+	JoinAt        time.Time // the meeting's page is not opened before; zero: at once
+	AllowedHosts  []string  // may be opened beside the platforms' own
+	LoopbackPeers bool      // the meeting's media comes from this machine: replicas only
 
 	// RequirePermission has the bot ask the host as soon as it is let in, and
 	// record only once the host has allowed it.
@@ -58,6 +59,7 @@ type Settings struct {
 	Patience       Patience
 
 	Dir      string // the bot's own folder
+	Spool    int64  // bytes of media that it may hold; 0: spool.DefaultLimit
 	Browser  string // the browser to start; found when empty
 	Profiles string // folder of page profiles that replace the embedded ones; may be empty
 	SignIn   string // folder of what signs a visitor in; empty: never signed in
@@ -65,8 +67,13 @@ type Settings struct {
 
 	NoSandbox bool // Chromium runs without its own sandbox
 	Recorder  recorder.Settings
-	Version   string // of the program, for the manifest
-	Log       *slog.Logger
+
+	// ParticipantAudio records what each stream of the call says by itself too,
+	// where the page exposes it.
+	ParticipantAudio bool
+
+	Version string // of the program, for the manifest
+	Log     *slog.Logger
 }
 
 // usualPermissionTime is how long a host's answer is awaited.
@@ -85,6 +92,7 @@ type bot struct {
 	notetakers *notetaker.List
 	address    meeting.Address
 	report     *report
+	voices     *voiceSink
 	clock      *clock
 	told       map[job.Trigger]bool // the lifecycle events that come once in an attempt
 
@@ -104,6 +112,7 @@ type bot struct {
 	permitted bool // the host allowed it
 	paused    bool
 	stopped   bool          // no more is recorded, for good
+	full      bool          // nothing more can be kept for now
 	kept      time.Duration // length of the stretches that have ended
 }
 
@@ -116,11 +125,13 @@ func newBot(settings Settings) *bot {
 	if settings.Log == nil {
 		settings.Log = slog.Default()
 	}
-	return &bot{
+	b := &bot{
 		Settings: settings, clock: newClock(),
 		told: make(map[job.Trigger]bool), detected: make(map[string]bool),
 		comebacks: limit{most: settings.Patience.Comebacks, within: comebackWindow},
 	}
+	b.voices = &voiceSink{bot: b}
+	return b
 }
 
 // Run takes the bot through its visit and returns when all that it has was
@@ -130,7 +141,7 @@ func Run(ctx context.Context, settings Settings) error {
 	b := newBot(settings)
 	settings = b.Settings
 	var err error
-	if b.spool, err = spool.Open(filepath.Join(settings.Dir, "spool"), spool.Settings{}); err != nil {
+	if b.spool, err = spool.Open(filepath.Join(settings.Dir, ingest.SpoolFolder), spool.Settings{Limit: settings.Spool}); err != nil {
 		return fmt.Errorf("open the spool: %w", err)
 	}
 	defer b.spool.Close()
@@ -384,7 +395,7 @@ func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser
 	if err := recorder.Prepare(ctx, page); err != nil {
 		return nil, err
 	}
-	if err := b.tell(job.BotJoined, nil); err != nil {
+	if err := b.arrive(ctx); err != nil {
 		return nil, err
 	}
 	loading, cancel := context.WithTimeout(ctx, b.Patience.Open)

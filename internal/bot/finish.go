@@ -25,9 +25,9 @@ func (b *bot) handIn(ctx context.Context, end ending) error {
 		return err
 	}
 	exited := ingest.EventData{EndReason: end.reason, Detail: end.detail}
-	if b.Attempt > 0 || end.reason == reasonSuperseded {
-		// Only the service has what other attempts recorded: it finalizes
-		// once it has all of this one's segments.
+	if b.Attempt > 0 || end.reason == reasonSuperseded || b.spool.Evicted() > 0 {
+		// Only the service has what other attempts recorded, and what this
+		// one had no room to keep: it finalizes once it has the rest.
 		if err := b.channel.FlushMedia(ctx); err != nil {
 			return fmt.Errorf("upload the recording: %w", err)
 		}
@@ -71,12 +71,15 @@ func (b *bot) finalize(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("put the recording together: %w", err)
 	}
+	if err := b.packVoices(ctx, &packed, folder); err != nil {
+		return err
+	}
 	for _, file := range packed.Files {
 		if err := b.spool.AddFile(filepath.Join(folder, file.Name), file.Name); err != nil {
 			return fmt.Errorf("spool %s: %w", file.Name, err)
 		}
 	}
-	if err := b.report.finished(packed.Files); err != nil {
+	if err := b.report.finished(packed); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	if err := b.tell(job.BotMediaUploading, nil); err != nil {
@@ -100,6 +103,20 @@ func (b *bot) packStretches() []recording.PackStretch {
 		})
 	}
 	return stretches
+}
+
+// packVoices adds what participants said by themselves.
+func (b *bot) packVoices(ctx context.Context, packed *recording.Packed, folder string) error {
+	work := filepath.Join(folder, "voices")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return fmt.Errorf("make a folder for participants' own sound: %w", err)
+	}
+	told := ingest.Report{Voices: b.report.voices()}
+	voices, err := recording.VoicesIn(b.spool.Bundles(), work, b.Attempt, told, b.Log)
+	if err == nil {
+		err = recording.PackVoices(ctx, packed, voices, folder, b.Log)
+	}
+	return errors.Join(err, os.RemoveAll(work))
 }
 
 // flush waits until the service has every event and file.

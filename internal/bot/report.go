@@ -30,9 +30,12 @@ type report struct {
 	mu       sync.Mutex
 	content  ingest.Report
 	media    []recording.File // put together by the bot itself
+	packed   []recording.PackedVoice
+	chorus   chorus
 	people   map[string]*presence
 	order    []string // ids of people in the order of their coming
 	pausedAt time.Time
+	fullAt   time.Time // since when there has been no room for more
 }
 
 // presence is what is known of a person.
@@ -49,6 +52,7 @@ func newReport(attempt int, version string, keep *spool.Spool, clock *clock) *re
 		clock:   clock,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, Stretches: []ingest.Stretch{}},
 		people:  make(map[string]*presence),
+		chorus:  newChorus(),
 	}
 }
 
@@ -64,7 +68,7 @@ func (r *report) keepLocked() error {
 	for _, id := range r.order {
 		r.content.People = append(r.content.People, r.people[id].Person)
 	}
-	data, err := json.Marshal(recording.FinalReport{Report: r.content, Media: r.media})
+	data, err := json.Marshal(recording.FinalReport{Report: r.content, Media: r.media, PackedVoices: r.packed})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
@@ -108,6 +112,7 @@ func (r *report) left(at time.Time, end ending) {
 			r.endSpeech(r.people[id])
 		}
 		r.endPause(at)
+		r.endWant(at)
 	})
 }
 
@@ -203,6 +208,29 @@ func (r *report) endPause(at time.Time) {
 	}
 }
 
+// outOfRoom notes that nothing more can be kept.
+func (r *report) outOfRoom(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fullAt.IsZero() {
+		r.fullAt = r.clock.steady(at)
+	}
+}
+
+// roomAgain notes that the recording goes on.
+func (r *report) roomAgain(at time.Time) {
+	at = r.clock.steady(at)
+	r.update(func(*ingest.Report) { r.endWant(at) })
+}
+
+// endWant notes the gap that the want of room has left.
+func (r *report) endWant(at time.Time) {
+	if !r.fullAt.IsZero() {
+		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: r.fullAt, To: at, Reason: recording.GapNoRoom})
+		r.fullAt = time.Time{}
+	}
+}
+
 // saw notes who is in the meeting and who speaks.
 func (r *report) saw(participants []meeting.Participant, now time.Time) {
 	now = r.clock.steady(now)
@@ -266,10 +294,10 @@ func (r *report) endSpeech(p *presence) {
 }
 
 // finished notes the files that the bot has put together.
-func (r *report) finished(files []recording.File) error {
+func (r *report) finished(packed recording.Packed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.media = files
+	r.media, r.packed = packed.Files, packed.Voices
 	return r.keepLocked()
 }
 

@@ -205,7 +205,7 @@ func TestFinished(t *testing.T) {
 	t.Parallel()
 	r := newTestReport(t)
 	file := recording.File{Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Bytes: 7}
-	if err := r.finished([]recording.File{file}); err != nil {
+	if err := r.finished(recording.Packed{Files: []recording.File{file}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := inSpool(t, r); len(got.Media) != 1 || got.Media[0].Name != file.Name || got.Media[0].Bytes != 7 {

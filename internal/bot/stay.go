@@ -54,6 +54,7 @@ func (v *visit) sawFromInside(ctx context.Context, s sighting) (ending, bool) {
 		return v.endedOn(reasonHostEnded), true
 	case meeting.InMeeting:
 		v.report.saw(s.seen.Participants, s.at)
+		v.report.played(s.seen.Played)
 	}
 	v.alone = aloneSince(v.alone, s.seen, s.at)
 	if end, over := v.sawNotetakers(s.seen.Participants); over {
@@ -80,6 +81,7 @@ func (v *visit) checkInside(ctx context.Context, now time.Time) (ending, bool) {
 		v.reportedAt = now
 		v.note()
 		v.listenAgain(ctx)
+		v.recordAgain(ctx)
 	}
 	alive := v.connected || !v.heard.IsZero() && now.Sub(v.heard) < v.Patience.Strange
 	switch v.trouble.cure(now, v.Patience, alive) {

@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -25,6 +26,10 @@ const (
 	// deafAfter is how long the recorder tab may be silent about the sound
 	// before nobody counts as listening.
 	deafAfter = 10 * time.Second
+	// roomToGoOn is how many bytes there must be room for before a recording
+	// that ended for want of it goes on, about a minute's; at most a quarter of
+	// what the spool may hold.
+	roomToGoOn = 8 << 20
 )
 
 // take is the recording of one visit: one stretch after another, usually only
@@ -75,7 +80,7 @@ func (v *visit) deaf(now time.Time) bool {
 // wanted reports whether a stretch should be recorded: an order outlives
 // recorders and browsers.
 func (v *visit) wanted() bool {
-	return v.phase == inside && !v.stopped && !v.paused && v.take.recorder == nil && (!v.RequirePermission || v.permitted)
+	return v.phase == inside && !v.stopped && !v.paused && !v.full && v.take.recorder == nil && (!v.RequirePermission || v.permitted)
 }
 
 // record begins a stretch, unless it was ordered that nothing be recorded.
@@ -97,7 +102,7 @@ func (v *visit) record(ctx context.Context) {
 				listener.Close()
 			}
 			number = v.report.nextStretch()
-			started, err = recorder.Start(ctx, v.browser, v.page, v.Recorder, &sink{bot: v.bot, stretch: number})
+			started, err = recorder.Start(ctx, v.browser, v.page, v.recorderSettings(), &sink{bot: v.bot, stretch: number})
 			return err
 		},
 		then: func(ctx context.Context, err error) (ending, bool) {
@@ -107,10 +112,21 @@ func (v *visit) record(ctx context.Context) {
 			v.take.recorder, v.take.began = started, true
 			v.Log.Info("recording", "stretch", number, "picture_lag", started.PictureLag())
 			v.report.began(number, started.StartedAt())
+			v.report.roomAgain(started.StartedAt())
 			return v.told(job.BotRecordingStarted, nil)
 		},
 	})
 	v.listen(ctx) // where nothing is to be recorded
+}
+
+// recorderSettings are those of a stretch.
+func (b *bot) recorderSettings() recorder.Settings {
+	settings := b.Recorder
+	settings.Log = b.Log
+	if b.ParticipantAudio {
+		settings.Voices = b.voices
+	}
+	return settings
 }
 
 // recordingFailed tries again while that makes sense; then another browser may
@@ -123,6 +139,10 @@ func (v *visit) recordingFailed(ctx context.Context, err error) (ending, bool) {
 	if errors.As(err, &gone) || errors.Is(err, browser.ErrPageCrashed) {
 		return v.lost(err), true
 	}
+	if full := new(spool.FullError); errors.As(err, &full) {
+		v.outOfRoom(ctx, full)
+		return ending{}, false
+	}
 	v.Log.Warn("the recorder does not run", "error", err)
 	if _, ok := v.take.starts.take(time.Now()); ok && v.take.began {
 		v.record(ctx)
@@ -133,6 +153,25 @@ func (v *visit) recordingFailed(ctx context.Context, err error) (ending, bool) {
 		code: job.InternalError, reason: reasonNoRecording, again: v.unrecorded < mostUnrecorded, unclear: true,
 		detail: fmt.Sprintf("The meeting cannot be recorded: %v", err),
 	}, true
+}
+
+// outOfRoom stays in the meeting though nothing more can be kept: what the bot
+// holds is still to be handed in, and with that there will be room again.
+func (v *visit) outOfRoom(ctx context.Context, full *spool.FullError) {
+	v.Log.Error("nothing more can be kept; the recording goes on as soon as there is room", "error", full)
+	v.full = true
+	v.report.outOfRoom(time.Now())
+	v.listen(ctx)
+}
+
+// recordAgain goes on with the recording once there is room again.
+func (v *visit) recordAgain(ctx context.Context) {
+	if !v.full || !v.spool.HasRoom(min(roomToGoOn, v.spool.Limit()/4)) {
+		return
+	}
+	v.Log.Info("there is room again")
+	v.full = false
+	v.record(ctx)
 }
 
 // recorderEnded begins a new stretch after the recorder ended by itself.
@@ -281,7 +320,7 @@ func (v *visit) stopRecording(ctx context.Context, command ingest.Command) {
 // host permitted to record nobody listens.
 func (v *visit) listen(ctx context.Context) {
 	needed := func() bool {
-		return v.phase == inside && v.take.recorder == nil && v.take.listener == nil && (v.paused || v.stopped)
+		return v.phase == inside && v.take.recorder == nil && v.take.listener == nil && (v.paused || v.stopped || v.full)
 	}
 	if !needed() {
 		return

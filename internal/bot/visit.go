@@ -107,7 +107,7 @@ func (v *visit) open(ctx context.Context) {
 	var chromium *browser.Browser
 	var page *browser.Page
 	v.hands.add(ctx, errand{
-		name: "open the meeting's page", patience: startTime + v.Patience.Open,
+		name: "open the meeting's page", patience: startTime + v.Patience.Open + max(0, time.Until(v.JoinAt)),
 		do: func(ctx context.Context) (err error) {
 			chromium, page, err = v.openBrowser(ctx, v.number)
 			return err

@@ -2,7 +2,9 @@ package bot
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"standin/internal/bot/channel/channeltest"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -93,6 +96,35 @@ func troubles() []row {
 			name: "the page's process is killed", reason: reasonHostEnded, only: onMeet(), check: stretches(2),
 			act: func(o *outing) { o.letIn(1); o.recorded(); o.kill("renderer"); o.letIn(2); o.meeting.End() },
 		},
+		{
+			// Nobody takes the segments away: the recording stops, the bot does
+			// not, and it goes on once there is room.
+			name: "no room for more", reason: reasonHostEnded, only: onMeet(), byService: true,
+			bot: func(s *Settings) { s.Spool, s.Recorder.ChunkTimeout = 150_000, 6*time.Second },
+			act: func(o *outing) {
+				o.refuseSegments(true)
+				o.letIn(1)
+				o.await("the end of all room", func() bool { return o.log.holds("nothing more can be kept") })
+				o.refuseSegments(false)
+				o.toldTimes(job.BotRecordingStarted, 2)
+				o.await("a segment of the second stretch", func() bool { return o.service.Media[ingest.SegmentName(1, 1)] != "" })
+				o.meeting.End()
+			},
+			check: func(o *outing) {
+				stretches(2)(o)
+				gaps := o.report.Gaps
+				if len(gaps) != 1 || gaps[0].Reason != recording.GapNoRoom || gaps[0].To.Sub(gaps[0].From) < time.Second {
+					o.Errorf("gaps are %+v, want one for want of room", gaps)
+				}
+				for _, stretch := range o.report.Stretches {
+					for sequence := range stretch.Segments {
+						if name := ingest.SegmentName(stretch.Number, sequence); o.service.Media[name] == "" {
+							o.Errorf("%s was accepted and is not with the service", name)
+						}
+					}
+				}
+			},
+		},
 	}
 }
 
@@ -126,6 +158,20 @@ func (l *logBuffer) count(text string) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return strings.Count(string(l.text), text)
+}
+
+// refuseSegments has the service take no segments, or take them again.
+func (o *outing) refuseSegments(refuse bool) {
+	o.service.Set(func() {
+		o.service.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			_, _, segment := ingest.ParseSegmentName(path.Base(r.URL.Path))
+			if refuse && segment && r.Method == http.MethodPut {
+				channeltest.Refuse(w, http.StatusServiceUnavailable, "internal_error")
+				return true
+			}
+			return false
+		}
+	})
 }
 
 // recorded waits until something of the first stretch is kept.

@@ -93,12 +93,12 @@ type Heartbeat struct {
 
 // Stats is what a bot tells of itself with a heartbeat.
 type Stats struct {
-	BytesRecorded  int64 `json:"bytesRecorded"`  // media bytes written to the spool
-	BytesUploaded  int64 `json:"bytesUploaded"`  // of these, acknowledged by the service
-	BytesToHandIn  int64 `json:"bytesToHandIn"`  // in the finished files, once they are being handed in
-	BytesHandedIn  int64 `json:"bytesHandedIn"`  // of these, sent
-	EventsWaiting  int   `json:"eventsWaiting"`  // events not yet acknowledged
-	RecordedMillis int64 `json:"recordedMillis"` // length of the recording so far
+	BytesRecorded  int64 `json:"bytesRecorded"`           // media bytes written to the spool
+	BytesUploaded  int64 `json:"bytesUploaded"`           // of these, acknowledged by the service
+	BytesToHandIn  int64 `json:"bytesToHandIn,omitempty"` // in the finished files, once they are being handed in
+	BytesHandedIn  int64 `json:"bytesHandedIn,omitempty"` // of these, sent
+	EventsWaiting  int   `json:"eventsWaiting"`           // events not yet acknowledged
+	RecordedMillis int64 `json:"recordedMillis"`          // length of the recording so far
 }
 
 // HeartbeatAnswer carries the commands that wait for the bot.

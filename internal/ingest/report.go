@@ -21,6 +21,7 @@ type Report struct {
 	Gaps       []Gap     `json:"gaps,omitempty"`
 	People     []Person  `json:"people,omitempty"`
 	Speech     []Speech  `json:"speech,omitempty"`
+	Voices     []Voice   `json:"voices,omitempty"`
 }
 
 // Stretch is a run of media recorded without interruption: its segments, put
@@ -54,4 +55,16 @@ type Speech struct {
 	PersonID string    `json:"personId"`
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
+}
+
+// Voice is what one stream of the call said by itself, recorded without
+// interruption: its segments, put one behind the other, are one fragmented MP4
+// file.
+type Voice struct {
+	Number    int       `json:"number"` // 0, 1, …, within the attempt
+	StartedAt time.Time `json:"startedAt"`
+	Segments  int       `json:"segments"`           // how many were recorded so far
+	Complete  bool      `json:"complete"`           // ended in order: nothing of its end is missing
+	EndedBy   string    `json:"endedBy,omitempty"`  // why it did not
+	PersonID  string    `json:"personId,omitempty"` // whose it is, where the page showed that beyond doubt
 }

@@ -56,15 +56,32 @@ func decodeSound(ctx context.Context, file string) ([]float32, error) {
 	return samples, nil
 }
 
+// Tones returns, for each frequency, the onsets in the file's sound of beeps of
+// that pitch, in milliseconds. Pitches must lie 500 Hz or more apart.
+func Tones(ctx context.Context, file string, hertz ...float64) ([][]float64, error) {
+	samples, err := decodeSound(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	onsets := make([][]float64, len(hertz))
+	for i, pitch := range hertz {
+		onsets[i] = findTones(samples, pitch)
+	}
+	return onsets, nil
+}
+
 // findBeeps returns the onsets of the beeps.
-func findBeeps(samples []float32) []float64 {
+func findBeeps(samples []float32) []float64 { return findTones(samples, beepHz) }
+
+// findTones returns the onsets of the beeps of a pitch.
+func findTones(samples []float32, hertz float64) []float64 {
 	if len(samples) < windowSamples {
 		return nil
 	}
 	hops := (len(samples)-windowSamples)/hopSamples + 1
 	levels := make([]float64, hops)
 	for hop := range levels {
-		levels[hop] = beepLevel(samples[hop*hopSamples:][:windowSamples])
+		levels[hop] = toneLevel(samples[hop*hopSamples:][:windowSamples], hertz)
 	}
 	loud := slices.Clone(levels)
 	slices.Sort(loud)
@@ -94,15 +111,15 @@ func findBeeps(samples []float32) []float64 {
 	return onsets
 }
 
-// beepLevel returns the amplitude of the beep in one window, and 0 when its
+// toneLevel returns the amplitude of a tone in one window, and 0 when its
 // neighbourhood is nearly as strong.
-func beepLevel(window []float32) float64 {
+func toneLevel(window []float32, hertz float64) float64 {
 	neighbours := 0.0
 	offsets := []float64{-300, -200, -100, 100, 200, 300}
 	for _, offset := range offsets {
-		neighbours += amplitude(window, beepHz+offset)
+		neighbours += amplitude(window, hertz+offset)
 	}
-	level := amplitude(window, beepHz)
+	level := amplitude(window, hertz)
 	if level < tonePurity*neighbours/float64(len(offsets)) {
 		return 0
 	}

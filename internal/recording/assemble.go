@@ -120,6 +120,7 @@ func (f *Finisher) storeAll(
 		}
 		packed.Files = append(packed.Files, taken.Files...)
 		packed.Stretches = append(packed.Stretches, taken.Stretches...)
+		packed.Voices = append(packed.Voices, taken.Voices...)
 	}
 	slices.SortStableFunc(packed.Stretches, func(a, b PackedStretch) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	slices.SortStableFunc(packed.Files, func(a, b File) int { return cmp.Compare(packed.place(a), packed.place(b)) })
@@ -198,13 +199,19 @@ func (r *toldReader) Read(buffer []byte) (int, error) {
 // adopt makes the files that an attempt's bot had finished the job's media,
 // under their own names where those are free.
 func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft, beside []File, tell func(bytes int64)) (Packed, error) {
-	files := slices.Clone(left.report.Media)
+	files, voices := slices.Clone(left.report.Media), slices.Clone(left.report.PackedVoices)
 	for i := range files {
 		from, err := uploadKey(jobID, left.Attempt, files[i].Name)
 		if err != nil {
 			return Packed{}, err
 		}
-		files[i].Name = freeName(files[i].Name, slices.Concat(beside, files[:i], files[i+1:]))
+		name := freeName(files[i].Name, slices.Concat(beside, files[:i], files[i+1:]))
+		for at := range voices {
+			if voices[at].File == files[i].Name {
+				voices[at].File = name
+			}
+		}
+		files[i].Name = name
 		to, err := mediaKey(jobID, files[i].Name)
 		if err != nil {
 			return Packed{}, err
@@ -215,7 +222,7 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 		}
 		tell(files[i].Bytes)
 	}
-	left.report.Media = files
+	left.report.Media, left.report.PackedVoices = files, voices
 	return packedByBot(left.report), nil
 }
 

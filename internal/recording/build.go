@@ -30,6 +30,7 @@ type Facts struct {
 // report of each attempt, and of what was packed. It depends on nothing else.
 func Build(facts Facts, reports []ingest.Report, packed Packed, baseURL string) Manifest {
 	b := newBuilder(facts, reports, packed)
+	participants, speech, ids := b.people()
 	manifest := Manifest{
 		SchemaVersion: SchemaVersion,
 		JobID:         facts.Job.ID.String(),
@@ -42,13 +43,14 @@ func Build(facts Facts, reports []ingest.Report, packed Packed, baseURL string) 
 		End:           b.end(),
 		Partial:       b.partial(),
 		Gaps:          b.gaps(),
-		Media:         b.media(baseURL),
+		Media:         b.media(baseURL, ids),
+		Participants:  participants,
+		Speech:        speech,
 		Consent:       append([]Consent{}, facts.Consents...),
 	}
 	if len(manifest.Metadata) == 0 {
 		manifest.Metadata = json.RawMessage("{}")
 	}
-	manifest.Participants, manifest.Speech = b.people()
 	return manifest
 }
 
@@ -191,13 +193,21 @@ func firstKnown(at, otherwise time.Time) time.Time {
 	return at
 }
 
-// media lists the packed files with their addresses.
-func (b *builder) media(baseURL string) []Media {
+// media lists the packed files with their addresses. ids are those of people.
+func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 	media := make([]Media, 0, len(b.packed.Files))
 	for _, file := range b.packed.Files {
 		first := slices.IndexFunc(b.kept, func(k kept) bool { return k.File == file.Name })
 		if first >= 0 {
 			file.StartOffsetMs = b.kept[first].from.Milliseconds()
+		}
+		spoken := slices.IndexFunc(b.packed.Voices, func(voice PackedVoice) bool { return voice.File == file.Name })
+		if spoken >= 0 {
+			voice := b.packed.Voices[spoken]
+			if !b.origin.IsZero() {
+				file.StartOffsetMs = max(0, b.offset(voice.StartedAt)).Milliseconds()
+			}
+			file.ParticipantID = ids[rosterID{voice.Attempt, voice.PersonID}]
 		}
 		media = append(media, Media{File: file, URI: MediaURI(baseURL, b.facts.Job.ID.String(), file.Name)})
 	}

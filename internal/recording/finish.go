@@ -48,7 +48,8 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 	for _, attempt := range attempts {
 		for _, file := range attempt.Files {
 			_, sequence, segment := ingest.ParseSegmentName(file.Name)
-			if file.Bytes > 0 && (segment && sequence == 0 || filepath.Ext(file.Name) == ".mp4") {
+			finished := filepath.Ext(file.Name) == ".mp4" || filepath.Ext(file.Name) == ".m4a"
+			if file.Bytes > 0 && (segment && sequence == 0 || finished) {
 				return true, nil
 			}
 		}
@@ -118,7 +119,29 @@ func (a attemptLeft) segments() []Upload {
 	})
 }
 
-func (a attemptLeft) recorded() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
+// recorded lists all that the attempt's media may be made of: the segments, and
+// the bundles of voices'.
+func (a attemptLeft) recorded() []Upload {
+	return slices.DeleteFunc(slices.Clone(a.Files), func(file Upload) bool {
+		_, _, ok := ingest.ParseSegmentName(file.Name)
+		return !ok && !ingest.IsBundleName(file.Name)
+	})
+}
+
+// bundles are the paths in a folder of the attempt's bundles, in their order.
+func (a attemptLeft) bundles(folder string) []string {
+	var paths []string
+	for _, file := range a.Files {
+		if ingest.IsBundleName(file.Name) {
+			paths = append(paths, filepath.Join(folder, file.Name))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// usable reports whether there is anything to make a recording of.
+func (a attemptLeft) usable() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
 
 // complete reports whether all segments are there that the attempt's report
 // tells of.
@@ -135,7 +158,7 @@ func (a attemptLeft) complete() bool {
 
 // recorders are the attempts that recorded anything.
 func (u uploaded) recorders() []attemptLeft {
-	return slices.DeleteFunc(slices.Clone(u.attempts), func(left attemptLeft) bool { return !left.recorded() })
+	return slices.DeleteFunc(slices.Clone(u.attempts), func(left attemptLeft) bool { return !left.usable() })
 }
 
 func (u uploaded) recorded() bool { return len(u.recorders()) > 0 }

@@ -15,6 +15,9 @@ const (
 	GapNotRecording = "not_recording" // a stretch had ended in order, the next had not begun
 )
 
+// GapNoRoom is the reason that bots give where their disk had no room for more.
+const GapNoRoom = "no_room"
+
 // GapPaused is the reason that bots give for a pause: the one gap that is as
 // it was asked for, so that nothing is missing.
 const GapPaused = "paused"
@@ -172,6 +175,9 @@ func (b *builder) partial() bool {
 			}
 		}
 	}
+	if b.voicesMissing() {
+		return true
+	}
 	for _, gap := range b.toldGaps() {
 		if gap.reason != GapPaused && gap.to > 0 {
 			return true
@@ -182,6 +188,22 @@ func (b *builder) partial() bool {
 		return true
 	}
 	return b.facts.BotLost && !b.stoppedInOrder()
+}
+
+// voicesMissing reports whether anything is missing of what participants were
+// recorded saying by themselves.
+func (b *builder) voicesMissing() bool {
+	for _, report := range b.reports {
+		for _, told := range report.Voices {
+			whole := told.Complete && slices.ContainsFunc(b.packed.Voices, func(packed PackedVoice) bool {
+				return packed.Attempt == report.Attempt && packed.Number == told.Number && packed.File != "" && packed.Loss == ""
+			})
+			if told.Segments > 0 && !whole {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stoppedInOrder reports whether the last recording ended because it was to

@@ -16,6 +16,7 @@ import (
 type Packed struct {
 	Files     []File // in the folder that was packed into, under their names
 	Stretches []PackedStretch
+	Voices    []PackedVoice
 }
 
 // PackedStretch tells where a stretch is found, and what of it was lost.
@@ -52,13 +53,18 @@ func (p Packed) Losses() []string {
 			losses = append(losses, fmt.Sprintf("attempt %d, stretch %d: %s", stretch.Attempt, stretch.Number, stretch.Loss))
 		}
 	}
+	for _, voice := range p.Voices {
+		if voice.Loss != "" {
+			losses = append(losses, fmt.Sprintf("attempt %d, voice %d: %s", voice.Attempt, voice.Number, voice.Loss))
+		}
+	}
 	return losses
 }
 
 // workPrefix begins the names of the folders that Pack works in.
 const workPrefix = "packing-"
 
-// Pack makes recording.mp4 in dir of the stretches, in the order given: media
+// Pack makes recording.mp4, or recording.m4a where there is no picture, in dir of the stretches, in the order given: media
 // copied as it is, the index in front, so that it plays and seeks in browsers.
 // Stretches follow one another without a pause; where one was encoded with
 // other settings than the one before, which an MP4 cannot hold, a further file
@@ -145,7 +151,7 @@ func (p packing) run(ctx context.Context, stretches []PackStretch) (Packed, erro
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
 	}
 	for _, group := range groups(pieces) {
-		name := fileName(len(packed.Files))
+		name := fileName(len(packed.Files), group[0].media)
 		file, err := p.finish(ctx, group, name)
 		if err != nil {
 			return Packed{}, fmt.Errorf("%s: %w", name, err)
@@ -162,11 +168,15 @@ func (p packing) run(ctx context.Context, stretches []PackStretch) (Packed, erro
 }
 
 // fileName names the recording's files: number 0 is the first.
-func fileName(number int) string {
-	if number == 0 {
-		return "recording.mp4"
+func fileName(number int, media probed) string {
+	extension := ".mp4"
+	if _, picture := media.stream("video"); !picture {
+		extension = ".m4a"
 	}
-	return fmt.Sprintf("recording-%d.mp4", number+1)
+	if number == 0 {
+		return "recording" + extension
+	}
+	return fmt.Sprintf("recording-%d%s", number+1, extension)
 }
 
 // groups puts neighbours together that fit into one file.

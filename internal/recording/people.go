@@ -12,15 +12,23 @@ import (
 // so the name belongs to it.
 type personKey struct{ id, name string }
 
+// rosterID is an id of one attempt's roster.
+type rosterID struct {
+	attempt int
+	id      string
+}
+
+// rosterIDs are those of all attempts, each with the manifest's.
+type rosterIDs map[rosterID]string
+
 // people lists who was seen and when each spoke. The same id and name in
 // several attempts is one participant; the same id with another name is
 // another one, and gets an id of its own.
-func (b *builder) people() ([]Participant, []Speech) {
-	participants, speech := []Participant{}, []Speech{}
+func (b *builder) people() (participants []Participant, speech []Speech, ids rosterIDs) {
+	participants, speech, ids = []Participant{}, []Speech{}, rosterIDs{}
 	places := map[personKey]int{}
 	taken := map[string]bool{}
 	for _, report := range b.reports {
-		ids := map[string]string{} // of this attempt: the roster's to the manifest's
 		for _, person := range byJoining(report.People) {
 			key := personKey{id: person.ID, name: person.Name}
 			place, known := places[key]
@@ -32,7 +40,7 @@ func (b *builder) people() ([]Participant, []Speech) {
 				})
 			}
 			participants[place].LeftAt = Instant{person.LeftAt} // who came again left when he last left
-			ids[person.ID] = participants[place].ID
+			ids[rosterID{report.Attempt, person.ID}] = participants[place].ID
 		}
 		speech = append(speech, b.speech(report, ids)...)
 	}
@@ -40,7 +48,7 @@ func (b *builder) people() ([]Participant, []Speech) {
 		return cmp.Or(a.JoinedAt.Compare(c.JoinedAt.Time), cmp.Compare(a.ID, c.ID))
 	})
 	slices.SortStableFunc(speech, func(a, c Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
-	return participants, speech
+	return participants, speech, ids
 }
 
 func byJoining(people []ingest.Person) []ingest.Person {
@@ -61,13 +69,13 @@ func freeID(id string, taken map[string]bool) string {
 
 // speech puts a report's speech on the recording's clock. What was said before
 // the recording, or by nobody in the roster, is left out.
-func (b *builder) speech(report ingest.Report, ids map[string]string) []Speech {
+func (b *builder) speech(report ingest.Report, ids rosterIDs) []Speech {
 	if b.origin.IsZero() {
 		return nil
 	}
 	var speech []Speech
 	for _, spoken := range report.Speech {
-		id, known := ids[spoken.PersonID]
+		id, known := ids[rosterID{report.Attempt, spoken.PersonID}]
 		from, to := max(0, b.offset(spoken.From)), b.offset(spoken.To)
 		if known && to > from {
 			speech = append(speech, Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})

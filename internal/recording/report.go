@@ -27,7 +27,8 @@ const maxStretches = 1000
 // at the end the files that it packed and uploaded beside it.
 type FinalReport struct {
 	ingest.Report
-	Media []File `json:"media,omitempty"`
+	Media        []File        `json:"media,omitempty"`
+	PackedVoices []PackedVoice `json:"packedVoices,omitempty"`
 
 	told bool // of one that was read: there is one
 }
@@ -109,7 +110,7 @@ func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 // after the other. How long each is the bot's clock tells; what is left of the
 // file goes to one that has no end.
 func packedByBot(report FinalReport) Packed {
-	packed := Packed{Files: slices.Clone(report.Media)}
+	packed := Packed{Files: slices.Clone(report.Media), Voices: voicesByBot(report)}
 	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
 	if at < 0 {
 		return packed
@@ -143,4 +144,18 @@ func packedByBot(report FinalReport) Packed {
 		offset += length
 	}
 	return packed
+}
+
+// voicesByBot are the voices that a bot has packed, as its report knows them.
+func voicesByBot(report FinalReport) []PackedVoice {
+	var voices []PackedVoice
+	for _, voice := range report.PackedVoices {
+		at := slices.IndexFunc(report.Voices, func(told ingest.Voice) bool { return told.Number == voice.Number })
+		if at < 0 {
+			continue // of nobody, and nobody knows when
+		}
+		voice.Attempt, voice.StartedAt, voice.PersonID = report.Attempt, report.Voices[at].StartedAt, report.Voices[at].PersonID
+		voices = append(voices, voice)
+	}
+	return voices
 }

@@ -30,7 +30,7 @@ const (
 // usable among them the error is a NothingSavedError, and the stretches are
 // told all the same.
 func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress) (Packed, error) {
-	stretches, err := f.fetchAll(ctx, jobID, attempts, work, progress)
+	stretches, voices, err := f.fetchAll(ctx, jobID, attempts, work, progress)
 	if err != nil {
 		return Packed{}, fmt.Errorf("fetch the segments: %w", err)
 	}
@@ -46,27 +46,31 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 	if err != nil {
 		return packed, err
 	}
+	if err := PackVoices(ctx, &packed, voices, work, f.Log); err != nil {
+		return Packed{}, err
+	}
 	progress(Packing, int64(len(stretches)), int64(len(stretches)))
 	return packed, nil
 }
 
 // fetchAll copies each attempt's segments into a folder of its own below work
-// and finds the stretches there.
-func (f *Finisher) fetchAll(ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress) ([]PackStretch, error) {
+// and finds the stretches and voices there.
+func (f *Finisher) fetchAll(
+	ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress,
+) (stretches []PackStretch, voices []PackVoice, err error) {
 	var done, total int64
 	for _, attempt := range attempts {
-		for _, segment := range attempt.segments() {
+		for _, segment := range attempt.recorded() {
 			total += segment.Bytes
 		}
 	}
 	progress(Fetching, 0, total)
-	var stretches []PackStretch
 	for _, attempt := range attempts {
 		folder := filepath.Join(work, fmt.Sprintf("attempt-%d", attempt.Attempt))
 		if err := os.Mkdir(folder, 0o700); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for batch := range slices.Chunk(attempt.segments(), 16*fetchers) {
+		for batch := range slices.Chunk(attempt.recorded(), 16*fetchers) {
 			group, fetching := errgroup.WithContext(ctx)
 			group.SetLimit(fetchers)
 			for _, segment := range batch {
@@ -76,17 +80,21 @@ func (f *Finisher) fetchAll(ctx context.Context, jobID uuid.UUID, attempts []att
 				})
 			}
 			if err := group.Wait(); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			progress(Fetching, done, total)
 		}
 		found, err := StretchesIn(folder, attempt.Attempt, attempt.report.Report)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		stretches = append(stretches, found...)
+		spoken, err := VoicesIn(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
+		if err != nil {
+			return nil, nil, err
+		}
+		stretches, voices = append(stretches, found...), append(voices, spoken...)
 	}
-	return stretches, nil
+	return stretches, voices, nil
 }
 
 // fetch copies a segment to target, whole.

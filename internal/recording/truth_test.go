@@ -125,7 +125,7 @@ func (c *course) keep(t *rapid.T, place *PackedStretch, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
 		file := someFile()
-		file.Name, file.DurationMs = fileName(files), 0
+		file.Name, file.DurationMs = fileName(files, probed{Streams: []probedStream{{Type: "video"}}}), 0
 		c.packed.Files = append(c.packed.Files, file)
 		c.starts[file.Name] = from
 		files++

@@ -134,6 +134,9 @@ type Observation struct {
 	Evidence string // what the screen was recognised by, for people
 
 	Participants []Participant // those that were seen, without the bot
+	// Played are the tracks that are played by one participant's tile alone, and
+	// so are nobody else's. Pages that play all sound in one place have none.
+	Played []Played
 	// Others is how many others are in the meeting. It may exceed the number
 	// of Participants, because pages draw only some of them. It is -1 while
 	// the page does not tell.
@@ -152,6 +155,12 @@ type Participant struct {
 	ID       string // stable while the participant stays
 	Name     string // empty while the page does not tell
 	Speaking bool
+}
+
+// Played is a track and the participant whose tile plays it.
+type Played struct {
+	Track         string // its id on the page
+	ParticipantID string
 }
 
 // ScreenError says that the page showed a screen from which there is no way

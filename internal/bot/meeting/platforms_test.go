@@ -63,6 +63,7 @@ func usualRows(replica.Platform) []row {
 			t.Error("the platform's notice that it records was not observed")
 		}
 		wantPeople(t, observation, 2, "Ada Quill", "Ben Okafor")
+		s.wantPlayed(t, page)
 
 		if err := held.Join(replica.Participant{Name: "Cy Lind"}); err != nil {
 			t.Fatal(err)

@@ -167,6 +167,11 @@
 			return true;
 		});
 	};
+	// The tracks whose sound the elements within an element play.
+	const playedIn = element => [...element.querySelectorAll("audio, video")].flatMap(player => {
+		const stream = player.srcObject;
+		return stream && stream.getAudioTracks ? stream.getAudioTracks().map(track => track.id) : [];
+	});
 	const offers = ["pin", "pinned", "menu"];
 	const people = selectors => outermost(everywhere(selectors)).slice(0, mostPeople).flatMap(element => {
 		const sight = box(element);
@@ -177,6 +182,7 @@
 			id: attributeOf(element, profile.roster.id),
 			names: profile.roster.name.map(reading => (read(element, reading) || {value: ""}).value).filter(name => name !== ""),
 			speaking: findWithin(element, profile.roster.speaking) !== null,
+			tracks: playedIn(element),
 			offers: offers.filter(offer => findWithin(element, profile.roster[offer])),
 			x: x + sight.left + sight.width / 2,
 			y: y + sight.top + sight.height / 2,

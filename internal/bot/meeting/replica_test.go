@@ -192,3 +192,24 @@ func wantPeople(t *testing.T, observation Observation, others int, names ...stri
 		t.Errorf("people = %q, %d others; want %q, %d", got, observation.Others, names, others)
 	}
 }
+
+// wantPlayed has a tile of the meeting play a track, and holds that the track is
+// known for that participant's.
+func (s scene) wantPlayed(t *testing.T, page *browser.Page) {
+	t.Helper()
+	const play = `(() => {
+		const tiles = document.querySelectorAll('[data-participant-id], [data-cid="calling-participant-stream"], .gallery-video-container__video-frame');
+		const tile = [...tiles].find(one => one.textContent.includes("Ada Quill"));
+		const {stream} = new AudioContext().createMediaStreamDestination();
+		tile.append(Object.assign(document.createElement("audio"), {srcObject: stream}));
+		return stream.getAudioTracks()[0].id;
+	})()`
+	var track string
+	if err := page.Eval(s.ctx, play, &track); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, page, "the track to be Ada's", func(o Observation) bool {
+		ada := slices.IndexFunc(o.Participants, func(one Participant) bool { return one.Name == "Ada Quill" })
+		return ada >= 0 && slices.Contains(o.Played, Played{Track: track, ParticipantID: o.Participants[ada].ID})
+	})
+}

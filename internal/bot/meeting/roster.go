@@ -51,6 +51,41 @@ func (p *Profile) people(snapshot Snapshot, ownName string) (participants []Part
 	return participants, others
 }
 
+// played tells which tracks are played by one participant's tile alone. A tile of
+// the bot's own, one without anything to know it by, and one whose name another
+// bears too, makes what it plays nobody's.
+func (p *Profile) played(snapshot Snapshot, ownName string) []Played {
+	own := p.ownTiles(snapshot.Tiles, ownName)
+	bearers := make(map[string]int) // of an identity
+	for _, tile := range snapshot.Tiles {
+		bearers[p.identity(tile)]++
+	}
+	owners := make(map[string]string) // by track; empty where there are several
+	var order []string
+	for i, tile := range snapshot.Tiles {
+		identity := p.identity(tile)
+		if own[i] || strings.HasPrefix(identity, byName) && bearers[identity] > 1 {
+			identity = ""
+		}
+		for _, track := range tile.Tracks {
+			owner, known := owners[track]
+			if !known {
+				order = append(order, track)
+				owners[track] = identity
+			} else if owner != identity {
+				owners[track] = ""
+			}
+		}
+	}
+	var played []Played
+	for _, track := range order {
+		if owners[track] != "" {
+			played = append(played, Played{Track: track, ParticipantID: owners[track]})
+		}
+	}
+	return played
+}
+
 // byName begins the ids of participants to whom the page gives none.
 const byName = "name:"
 

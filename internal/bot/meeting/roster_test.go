@@ -131,3 +131,42 @@ func TestPeopleByOwnName(t *testing.T) {
 		})
 	}
 }
+
+// TestPlayed: a track is somebody's only when that one's tile alone plays it.
+func TestPlayed(t *testing.T) {
+	t.Parallel()
+	playing := func(person Person, tracks ...string) Person {
+		person.Tracks = tracks
+		return person
+	}
+	for name, c := range map[string]struct {
+		platform job.Platform
+		tiles    []Person
+		want     []Played
+	}{
+		"nothing is played in tiles": {job.Meet, []Person{shownAs("a", "Ada")}, nil},
+		"each in its tile": {
+			job.Meet, []Person{playing(shownAs("a", "Ada"), "1"), playing(shownAs("b", "Ben"), "2")},
+			[]Played{{"1", "a"}, {"2", "b"}},
+		},
+		"twice in one tile, and in two of one participant": {
+			job.Meet, []Person{playing(shownAs("a", "Ada"), "1", "1"), playing(shownAs("a", "Ada"), "1")}, []Played{{"1", "a"}},
+		},
+		"in the tiles of two": {
+			job.Meet, []Person{playing(shownAs("a", "Ada"), "1", "2"), playing(shownAs("b", "Ben"), "1")}, []Played{{"2", "a"}},
+		},
+		"in the bot's own tile too": {
+			job.Meet, []Person{playing(markedAs("me", "Standin", "Standin"), "1"), playing(shownAs("a", "Ada"), "1")}, nil,
+		},
+		"by name":                  {job.Teams, []Person{playing(shownAs("", "Ada"), "1")}, []Played{{"1", "name:Ada"}}},
+		"by a name that two bear":  {job.Teams, []Person{playing(shownAs("", "Ada"), "1"), playing(shownAs("", "Ada"), "2")}, nil},
+		"in a tile without a name": {job.Teams, []Person{playing(shownAs("", ""), "1")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := siteOf(t, c.platform).profile.played(Snapshot{Tiles: c.tiles}, ""); !slices.Equal(got, c.want) {
+				t.Errorf("played: %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -135,6 +135,7 @@ func (s *site) observation(snapshot Snapshot) Observation {
 	switch observation.Screen {
 	case InMeeting, Reconnecting:
 		observation.Participants, observation.Others = s.profile.people(snapshot, s.name())
+		observation.Played = s.profile.played(snapshot, s.name())
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		observation.Chat = s.profile.chat(snapshot, s.name())

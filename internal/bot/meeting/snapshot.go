@@ -44,6 +44,7 @@ type Person struct {
 	Mark     *string  `json:"mark"`   // the mark of the bot's own tile, when there is one
 	Marked   string   `json:"marked"` // the text beside the mark
 	Speaking bool     `json:"speaking"`
+	Tracks   []string `json:"tracks"` // of the sound that it plays
 
 	Offers []string `json:"offers"` // what of pin, pinned and menu is in sight
 	X      float64  `json:"x"`      // its middle, on the page

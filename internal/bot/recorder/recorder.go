@@ -1,5 +1,5 @@
-// Package recorder records a page of a running browser, picture and sound, into
-// one fragmented MP4 stream that is playable up to its last chunk whatever
+// Package recorder records a page of a running browser, picture and sound or the
+// sound alone, into one fragmented MP4 stream that is playable up to its last chunk whatever
 // happens afterwards. A second tab, the recorder tab, captures the page's tab,
 // encodes it in the browser and posts the chunks to a listener of the bot on
 // the loopback interface. The package must know nothing about meetings, jobs or
@@ -19,10 +19,6 @@ import (
 )
 
 const (
-	// mimeType is H.264 and Opus in MP4: Chromium writes that container as a
-	// fragment for each key frame, so what was written stays playable.
-	mimeType = "video/mp4;codecs=avc1.42E01F,opus"
-
 	// keyFrameInterval is how often a fragment becomes complete, and timeslice
 	// how often the encoder is asked for complete ones: their sum bounds what
 	// a killed browser takes with it.
@@ -53,60 +49,12 @@ var receiversScript string
 // Prepare makes the page to be recorded keep sound and picture of its calls
 // together. It has to be called before the page is opened.
 func Prepare(ctx context.Context, meeting *browser.Page) error {
-	if err := meeting.EveryDocument(ctx, receiversScript); err != nil {
-		return fmt.Errorf("preparing the page for recording: %w", err)
+	for _, script := range []string{receiversScript, voicesScript} {
+		if err := meeting.EveryDocument(ctx, script); err != nil {
+			return fmt.Errorf("preparing the page for recording: %w", err)
+		}
 	}
 	return nil
-}
-
-// Settings say how to record. Zero values take the defaults in brackets.
-type Settings struct {
-	// Width and Height are the picture's size in pixels [1280, 720]. The
-	// recorded page is resized to it.
-	Width, Height int
-	// FramesPerSecond is the most frames that are taken in a second [15]. A
-	// page that does not change gives fewer.
-	FramesPerSecond int
-	// VideoBitsPerSecond and AudioBitsPerSecond are the encoder's targets
-	// [1,200,000 and 64,000].
-	VideoBitsPerSecond, AudioBitsPerSecond int
-	// SoundThreshold is the loudness, as root mean square of samples between
-	// -1 and 1, above which the page counts as making sound [0.003, about
-	// -50 dBFS].
-	SoundThreshold float64
-	// ChunkTimeout is how long a running recording may bring no chunk before
-	// it ends with a *StallError [15 s].
-	ChunkTimeout time.Duration
-	// Admit lets the browser reach the recorder's own listener where something
-	// stands between them: a host and port, and only below a secret path. The
-	// function it returns takes that back [nothing is in the way].
-	Admit func(hostPort, pathPrefix string) (withdraw func(), err error)
-}
-
-// withDefaults fills in what was left out.
-func (s Settings) withDefaults() Settings {
-	if s.Width == 0 || s.Height == 0 {
-		s.Width, s.Height = 1280, 720
-	}
-	if s.FramesPerSecond == 0 {
-		s.FramesPerSecond = 15
-	}
-	if s.VideoBitsPerSecond == 0 {
-		s.VideoBitsPerSecond = 1_200_000
-	}
-	if s.AudioBitsPerSecond == 0 {
-		s.AudioBitsPerSecond = 64_000
-	}
-	if s.SoundThreshold == 0 {
-		s.SoundThreshold = 0.003
-	}
-	if s.ChunkTimeout == 0 {
-		s.ChunkTimeout = 15 * time.Second
-	}
-	if s.Admit == nil {
-		s.Admit = func(string, string) (func(), error) { return func() {}, nil }
-	}
-	return s
 }
 
 // Chunk is a piece of the recording. All chunks of one recording, one after the
@@ -174,6 +122,7 @@ type Recorder struct {
 	meeting  *browser.Page
 	tab      *browser.Page
 	intake   *intake
+	voices   *voices // nil where none are wanted
 
 	startedAt  time.Time
 	pictureLag time.Duration
@@ -208,6 +157,7 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 		}
 		return nil, errors.Join(fmt.Errorf("starting to record: %w", err), intake.close())
 	}
+	r.voices = hear(meeting, settings)
 	go r.watch()
 	return r, nil
 }
@@ -217,8 +167,10 @@ func (r *Recorder) open(ctx context.Context) error {
 	if err := r.openTab(ctx); err != nil {
 		return err
 	}
-	if err := r.fit(ctx); err != nil {
-		return err
+	if !r.settings.AudioOnly {
+		if err := r.fit(ctx); err != nil {
+			return err
+		}
 	}
 	var started struct {
 		StartedAtMs float64 `json:"startedAtMs"`
@@ -288,7 +240,8 @@ func (r *Recorder) capture(ctx context.Context) (err error) {
 		"videoBitsPerSecond": r.settings.VideoBitsPerSecond,
 		"audioBitsPerSecond": r.settings.AudioBitsPerSecond,
 		"soundThreshold":     r.settings.SoundThreshold,
-		"mimeType":           mimeType,
+		"mimeType":           r.settings.mimeType(),
+		"audioOnly":          r.settings.AudioOnly,
 		"keyFrameIntervalMs": keyFrameInterval.Milliseconds(),
 		"timesliceMs":        timeslice.Milliseconds(),
 	}), nil)
@@ -352,6 +305,7 @@ func (r *Recorder) Pause(ctx context.Context) error {
 		r.intake.resume(time.Now())
 		return fmt.Errorf("pausing the recording: %w", err)
 	}
+	r.voices.set(ctx, false)
 	return nil
 }
 
@@ -361,6 +315,7 @@ func (r *Recorder) Resume(ctx context.Context) error {
 		return fmt.Errorf("resuming the recording: %w", err)
 	}
 	r.intake.resume(time.Now())
+	r.voices.set(ctx, true)
 	return nil
 }
 
@@ -392,6 +347,9 @@ func (r *Recorder) Err() error {
 // context's error is returned. A recording that is already over returns how it
 // ended.
 func (r *Recorder) Stop(ctx context.Context) error {
+	var hearing sync.WaitGroup
+	hearing.Go(func() { r.voices.set(ctx, false) })
+	defer hearing.Wait()
 	// The answer comes through the intake: the tab is closed once it is there.
 	if err := r.tab.Eval(ctx, stopScript(reasonStopped), nil); err != nil {
 		select {
@@ -414,6 +372,7 @@ func (r *Recorder) Stop(ctx context.Context) error {
 func (r *Recorder) watch() {
 	defer close(r.done)
 	r.err = r.untilEnd()
+	r.voices.close()
 	r.tab.Close()
 	if err := r.intake.close(); err != nil {
 		r.err = errors.Join(r.err, err)

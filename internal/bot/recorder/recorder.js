@@ -72,7 +72,7 @@ const standin = (() => {
 	}
 
 	function pulse() {
-		const video = stream.getVideoTracks()[0].getSettings();
+		const video = size();
 		const body = JSON.stringify({
 			soundAgoMs: lastSound === null ? -1 : Math.round(performance.now() - lastSound),
 			level: loudest,
@@ -100,21 +100,28 @@ const standin = (() => {
 		});
 		const audio = stream.getAudioTracks()[0];
 		if (!audio) throw new Error("the captured tab gives no sound");
+		if (wanted.audioOnly) {
+			// A tab's sound cannot be asked for without its picture, only freed of it.
+			for (const track of stream.getVideoTracks()) {
+				track.stop();
+				stream.removeTrack(track);
+			}
+		}
 		watchLevel(audio, wanted.soundThreshold);
 	}
 
-	// size is the captured picture's own.
+	// size is the captured picture's own; 0 where none is taken.
 	function size() {
-		const {width, height} = stream.getVideoTracks()[0].getSettings();
+		const {width = 0, height = 0} = stream.getVideoTracks()[0]?.getSettings() ?? {};
 		return {width, height};
 	}
 
-	// record starts the encoder and returns when it runs. The encoder counts
-	// picture and sound each from its own first one, so the time between the
-	// start and the taking of the first picture stands between them for good.
-	// A start at a bad moment is therefore thrown away for another one, before
-	// anything is recorded.
-	async function record() {
+	// beginInTime starts an encoder whose picture is in time with its sound. The
+	// encoder counts picture and sound each from its own first one, so the time
+	// between the start and the taking of the first picture stands between them
+	// for good. A start at a bad moment is therefore thrown away for another one,
+	// before anything is recorded.
+	async function beginInTime() {
 		const watch = document.createElement("video");
 		watch.muted = true;
 		watch.srcObject = stream;
@@ -128,6 +135,12 @@ const standin = (() => {
 			await discard();
 		}
 		watch.srcObject = null;
+		return started;
+	}
+
+	// record starts the encoder and returns when it runs.
+	async function record() {
+		const started = settings.audioOnly ? await begin(null, 0) : await beginInTime();
 		started.early.forEach(enqueue);
 		recorder.ondataavailable = event => enqueue(event.data);
 		// The encoder stops by itself when the captured tab is gone.
@@ -144,14 +157,14 @@ const standin = (() => {
 	}
 
 	// begin starts a new encoder after a moment, and tells when that was and by
-	// how much the next picture was taken later.
+	// how much the next picture that is watched was taken later.
 	async function begin(watch, delay) {
 		const picture = () => new Promise(resolve => watch.requestVideoFrameCallback((now, frame) => resolve(frame.captureTime ?? now)));
 		recorder = new MediaRecorder(stream, {
 			mimeType: settings.mimeType,
-			videoBitsPerSecond: settings.videoBitsPerSecond,
+			videoBitsPerSecond: settings.audioOnly ? undefined : settings.videoBitsPerSecond,
 			audioBitsPerSecond: settings.audioBitsPerSecond,
-			videoKeyFrameIntervalDuration: settings.keyFrameIntervalMs,
+			videoKeyFrameIntervalDuration: settings.audioOnly ? undefined : settings.keyFrameIntervalMs,
 		});
 		const failed = new Promise((_, reject) => {
 			recorder.onerror = event => {
@@ -163,8 +176,8 @@ const standin = (() => {
 		const early = []; // what comes before the start is settled
 		recorder.ondataavailable = event => early.push(event.data);
 		await pause(delay);
-		const next = picture();
 		const at = performance.now();
+		const next = watch ? picture() : Promise.resolve(at);
 		recorder.start(settings.timesliceMs);
 		const taken = await Promise.race([next, failed, pause(longestPictureMs).then(() => at + longestPictureMs)]);
 		await Promise.race([running, failed]);

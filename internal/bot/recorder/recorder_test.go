@@ -171,6 +171,10 @@ func prepare(t *testing.T, query string) (context.Context, stage) {
 			_, _ = io.WriteString(w, callPage)
 			return
 		}
+		if r.URL.Path == choirPath {
+			_, _ = io.WriteString(w, choirPage)
+			return
+		}
 		// A meeting page's policy must not stand in the way.
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'")
 		_, _ = io.WriteString(w, clockPage)

@@ -40,15 +40,17 @@ type file struct {
 type files struct {
 	mutex    sync.Mutex
 	byName   map[string]*file
-	pending  []*file // not settled, in the order of uploading
-	used     int64   // bytes in the folder, or promised to a file being written
-	recorded int64   // of these, in segments
-	uploaded int64   // of the segments, what the service has
+	pending  []*file           // not settled, in the order of uploading
+	used     int64             // bytes in the folder, or promised to a file being written
+	recorded int64             // of these, in segments
+	uploaded int64             // of the segments, what the service has
+	evicted  map[string]string // segments that gave way to others, and their sums
 }
 
 // Append adds a segment of the recording. Adding the same one again does
 // nothing; other data under the same numbers is an error that wraps
-// fs.ErrExist. A spool without room answers with a *FullError.
+// fs.ErrExist. Where there is no room, segments that the service has give way;
+// when that is not enough the answer is a *FullError.
 func (s *Spool) Append(stretch, sequence int, data []byte) error {
 	name := ingest.SegmentName(stretch, sequence)
 	if a, b, ok := ingest.ParseSegmentName(name); !ok || a != stretch || b != sequence {
@@ -57,6 +59,22 @@ func (s *Spool) Append(stretch, sequence int, data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("append segment %s: it is empty", name)
 	}
+	if known, err := s.knows(name, data); known || err != nil {
+		return err
+	}
+	err := s.append(name, data)
+	if full := new(FullError); errors.As(err, &full) {
+		freed, failed := s.makeRoom(int64(len(data)))
+		if !freed || failed != nil {
+			return errors.Join(err, failed)
+		}
+		return s.append(name, data)
+	}
+	return err
+}
+
+// append writes a segment that there is room for.
+func (s *Spool) append(name string, data []byte) error {
 	release, err := s.files.reserve(s.limit, int64(len(data)))
 	if err != nil {
 		return err
@@ -118,8 +136,7 @@ func (s *Spool) write(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, _, segment := ingest.ParseSegmentName(name)
-	written := &file{name: name, size: int64(len(data)), sum: sum, segment: segment}
+	written := &file{name: name, size: int64(len(data)), sum: sum, segment: isSegment(name)}
 	temporary, err := writeTemporary(s.Scratch(), bytes.NewReader(data))
 	if err == nil {
 		err = s.publish(temporary, written)
@@ -249,7 +266,7 @@ func (s *Spool) needSum(f *file) error {
 
 // recoverFiles takes stock of the media folder when the spool is opened.
 func (s *Spool) recoverFiles(marks marks) error {
-	s.files.byName = map[string]*file{}
+	s.files.byName, s.files.evicted = map[string]*file{}, map[string]string{}
 	entries, err := os.ReadDir(s.mediaDir())
 	if err != nil {
 		return err
@@ -262,13 +279,13 @@ func (s *Spool) recoverFiles(marks marks) error {
 		if err != nil {
 			return err
 		}
-		_, _, segment := ingest.ParseSegmentName(entry.Name())
-		found := &file{name: entry.Name(), size: info.Size(), segment: segment}
+		found := &file{name: entry.Name(), size: info.Size(), segment: isSegment(entry.Name())}
 		if mark, ok := marks[found.name]; ok && mark.Size == found.size {
 			found.settled, found.sum, found.refusal = true, mark.Sum, mark.Refusal
 		}
 		s.files.add(found)
 	}
+	s.files.countEvicted(marks)
 	return nil
 }
 
@@ -337,7 +354,7 @@ func checkName(name string) error {
 	if !ingest.ValidMediaName(name) {
 		return fmt.Errorf("%q is no media name", name)
 	}
-	if _, _, segment := ingest.ParseSegmentName(name); segment {
+	if isSegment(name) {
 		return fmt.Errorf("%q is the name of a segment", name)
 	}
 	return nil

@@ -3,6 +3,7 @@ package spool_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,7 @@ type model struct {
 	waiting  []spool.Event
 	files    map[string]string // name to content
 	uploaded map[string]bool
+	evicted  map[string]string // likewise
 }
 
 const modelLimit = 60
@@ -63,21 +65,46 @@ func (m *model) appendSegment(t *rapid.T) {
 	name, data := ingest.SegmentName(stretch, sequence), rapid.StringN(1, 8, 16).Draw(t, "data")
 	err := m.spool.Append(stretch, sequence, []byte(data))
 	old, there := m.files[name]
+	if gone, evicted := m.evicted[name]; evicted {
+		old, there = gone, true
+	}
 	var full *spool.FullError
 	switch {
-	case m.used()+len(data) > modelLimit:
-		if !errors.As(err, &full) {
-			t.Fatalf("append %s beyond the limit: %v", name, err)
-		}
 	case there && old != data:
 		if !errors.Is(err, os.ErrExist) {
 			t.Fatalf("append %s with other data: %v", name, err)
+		}
+	case there:
+		if err != nil {
+			t.Fatalf("append %s again: %v", name, err)
+		}
+	case !m.makeRoom(len(data)):
+		if !errors.As(err, &full) {
+			t.Fatalf("append %s beyond the limit: %v", name, err)
 		}
 	case err != nil:
 		t.Fatalf("append %s: %v", name, err)
 	default:
 		m.files[name] = data
 	}
+}
+
+// makeRoom has uploaded segments give way, the oldest first, as far as needed,
+// and reports whether there is room.
+func (m *model) makeRoom(wanted int) bool {
+	if m.used()+wanted <= modelLimit {
+		return true
+	}
+	freed := 0
+	for _, name := range slices.Sorted(maps.Keys(m.files)) {
+		if _, _, segment := ingest.ParseSegmentName(name); !segment || !m.uploaded[name] || freed >= wanted {
+			continue
+		}
+		freed += len(m.files[name])
+		m.evicted[name] = m.files[name]
+		delete(m.files, name)
+	}
+	return m.used()+wanted <= modelLimit
 }
 
 func (m *model) put(t *rapid.T) {
@@ -157,6 +184,9 @@ func (m *model) check(t *rapid.T) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
+	if m.spool.Evicted() != len(m.evicted) {
+		t.Fatalf("%d segments gave way, want %v", m.spool.Evicted(), m.evicted)
+	}
 	if !slices.Equal(got, want) || m.spool.PendingFiles() != len(want) {
 		t.Fatalf("%v wait for upload (%d), want %v", got, m.spool.PendingFiles(), want)
 	}
@@ -180,7 +210,7 @@ func TestTheSpoolBehavesAsItsModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &model{dir: dir, at: time.UnixMilli(1_790_000_000_000), files: map[string]string{}, uploaded: map[string]bool{}}
+		m := &model{dir: dir, at: time.UnixMilli(1_790_000_000_000), files: map[string]string{}, uploaded: map[string]bool{}, evicted: map[string]string{}}
 		m.reopen(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"append event":   m.appendEvent,

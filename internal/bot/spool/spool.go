@@ -4,7 +4,7 @@
 // Whatever a method has accepted is on the disk when the method returns, so it
 // outlives a bot killed at any moment and a service that is away for hours.
 // Files stay after they were uploaded, since the bot packs its recording from
-// them; Remove ends that. The package knows neither the network nor who
+// them, as long as there is room (room.go); Remove ends that. The package knows neither the network nor who
 // uploads: that is the channel's work.
 //
 // The folder holds:
@@ -22,6 +22,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"standin/internal/ingest"
 )
 
 // DefaultLimit is how much a spool holds when the settings name no limit: some
@@ -30,7 +32,7 @@ const DefaultLimit = 8 << 30
 
 // Settings are what Open needs beside the folder. The zero value is good.
 type Settings struct {
-	Limit int64            // bytes of media beyond which Append refuses; 0 means DefaultLimit
+	Limit int64            // bytes of media beyond which segments must give way; 0 means DefaultLimit
 	Now   func() time.Time // nil means time.Now
 }
 
@@ -103,7 +105,7 @@ func (s *Spool) Bind(owner string) error {
 // made: AddFile takes them over without copying. Open empties it.
 func (s *Spool) Scratch() string { return filepath.Join(s.dir, "scratch") }
 
-func (s *Spool) mediaDir() string { return filepath.Join(s.dir, "media") }
+func (s *Spool) mediaDir() string { return filepath.Join(s.dir, ingest.SpoolMediaFolder) }
 
 // Damaged is how many whole lines of the journal Open could not read. It is 0
 // unless the disk lost or changed what it had already confirmed.

@@ -1,0 +1,59 @@
+package recorder_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/mediacheck"
+)
+
+// TestAudioOnly records the sound without a picture, in time.
+func TestAudioOnly(t *testing.T) {
+	t.Parallel()
+	ctx, s := prepare(t, "")
+	r, sink := s.record(t, ctx, recorder.Settings{AudioOnly: true})
+	sink.await(t, ctx, r, 3*time.Second)
+	if err := r.Pause(ctx); err != nil {
+		t.Fatal(err)
+	}
+	paused := time.Since(r.StartedAt())
+	if err := r.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sink.await(t, ctx, r, 6*time.Second)
+	// When the page's clock stood at 0.
+	var zero float64
+	if err := s.page.Eval(ctx, "performance.timeOrigin + performance.now() - sound.currentTime * 1000", &zero); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if stats := r.Stats(); stats.Width != 0 || stats.LastSoundAt.IsZero() {
+		t.Errorf("stats %+v", stats)
+	}
+	report, err := mediacheck.Decode(ctx, sink.file(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.VideoCodec != "" || report.AudioCodec != "opus" || len(report.BeepsMs) < 5 {
+		t.Fatalf("recorded %+v", report)
+	}
+	for _, beep := range report.BeepsMs {
+		if beep > paused.Seconds()*1000 {
+			break
+		}
+		at := float64(r.StartedAt().UnixMicro())/1000 + beep - zero
+		off := at - math.Round(at/1000)*1000
+		t.Logf("a beep at %.0f ms is %+.0f ms from its second", beep, off)
+		if beep > 150 && math.Abs(off) > 150 { // within the first one the recording may begin
+			t.Errorf("a beep at %.0f ms is %.0f ms from its second", beep, off)
+		}
+	}
+	if content := bytes.Join(chunks(sink), nil); len(content) == 0 {
+		t.Error("nothing was taken")
+	}
+}

@@ -1,0 +1,43 @@
+package spool_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+)
+
+// TestBundlesLeaveRoom: what participants say by themselves is refused while
+// there still is room for the recording itself.
+func TestBundlesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	s, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Settings{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	part := make([]byte, 300)
+	for sequence := range 2 {
+		if err := s.AppendBundle(sequence, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var full *spool.FullError
+	if err := s.AppendBundle(2, part); !errors.As(err, &full) {
+		t.Errorf("a third bundle: %v, want a FullError", err)
+	}
+	if err := s.Append(0, 0, part); err != nil {
+		t.Errorf("the recording's segment: %v", err)
+	}
+	if name, _ := s.NextFile(func(string) bool { return true }); name != ingest.SegmentName(0, 0) {
+		t.Errorf("%s is uploaded first, want the recording's segment", name)
+	}
+	if bundles := s.Bundles(); len(bundles) != 2 || filepath.Base(bundles[1]) != ingest.BundleName(1) {
+		t.Errorf("the bundles are %v", bundles)
+	}
+	if err := s.Put(ingest.BundleName(7), part); err == nil {
+		t.Error("a bundle was put in place of another")
+	}
+}

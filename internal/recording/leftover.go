@@ -1,0 +1,92 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+)
+
+// Leftover is the folder of a bot that is gone and whose disk is this
+// machine's: it may hold what the bot had no time to upload.
+type Leftover struct {
+	Attempt int
+	Folder  string
+}
+
+// TakeLeftover stores what such a bot had not uploaded, as if it had. Files are whole as soon as they are there, so
+// nothing is lost or doubled if the bot lives after all.
+func (s *Storage) TakeLeftover(ctx context.Context, jobID uuid.UUID, left Leftover) error {
+	folder := filepath.Join(left.Folder, ingest.SpoolFolder, ingest.SpoolMediaFolder)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at what a bot left: %w", err)
+	}
+	known, err := s.uploadedSizes(ctx, jobID, left.Attempt)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the bot lives after all
+		}
+		if err != nil {
+			return fmt.Errorf("look at what a bot left: %w", err)
+		}
+		size, there := known[entry.Name()]
+		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || there && size == info.Size() && entry.Name() != ingest.ReportName {
+			continue
+		}
+		err = s.takeFile(ctx, jobID, left.Attempt, filepath.Join(folder, entry.Name()))
+		if conflict := new(ConflictError); errors.As(err, &conflict) {
+			continue // what the bot uploaded itself counts
+		}
+		if err != nil {
+			return fmt.Errorf("take %s, which a bot left: %w", entry.Name(), err)
+		}
+	}
+	return nil
+}
+
+// uploadedSizes are the sizes of what an attempt's bot uploaded, by name.
+func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
+	attempts, err := s.Uploads(ctx, jobID)
+	if err != nil {
+		return nil, fmt.Errorf("look at what a bot uploaded: %w", err)
+	}
+	sizes := make(map[string]int64)
+	for _, uploads := range attempts {
+		if uploads.Attempt != attempt {
+			continue
+		}
+		for _, file := range uploads.Files {
+			sizes[file.Name] = file.Bytes
+		}
+	}
+	return sizes, nil
+}
+
+// takeFile stores a file of this machine as an upload.
+func (s *Storage) takeFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
+	size, sum, err := settle(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // read only
+	_, err = s.PutUpload(ctx, jobID, attempt, filepath.Base(path), file, sum, size)
+	return err
+}

@@ -1,0 +1,305 @@
+package recording
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"standin/internal/ingest"
+)
+
+// spoken makes the segments of a voice: sound alone, as the recorder's, that
+// beeps at the beginning of each second.
+func spoken(t *testing.T, seconds int) [][]byte {
+	t.Helper()
+	tools := needFFmpeg(t)
+	target := filepath.Join(t.TempDir(), "voice.mp4")
+	sound := fmt.Sprintf("aevalsrc='if(lt(mod(t,1),0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%d", seconds)
+	command := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-f", "lavfi", "-i", sound,
+		"-c:a", "libopus", "-b:a", "32k", "-frag_duration", "500000", "-movflags", "+empty_moov+default_base_moof", "-f", "mp4", target)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("make a voice: %v: %s", err, output)
+	}
+	data, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cut(t, data)
+}
+
+// bundles puts voices' segments into bundles: one for each place.
+func bundles(t *testing.T, starts []time.Time, voices ...[][]byte) [][]byte {
+	t.Helper()
+	var all [][]byte
+	for sequence := 0; ; sequence++ {
+		var segments []VoiceSegment
+		for number, voice := range voices {
+			if sequence < len(voice) {
+				segments = append(segments, VoiceSegment{Voice: number, Sequence: sequence, StartedAt: starts[number], Data: voice[sequence]})
+			}
+		}
+		if len(segments) == 0 {
+			return all
+		}
+		bundle, err := Bundle(segments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, bundle)
+	}
+}
+
+// bundle uploads bundles; a nil one is left out.
+func (d desk) bundle(t *testing.T, attempt int, bundles [][]byte) {
+	t.Helper()
+	for sequence, bundle := range bundles {
+		if bundle != nil {
+			put(t, d.Storage, d.id, attempt, ingest.BundleName(sequence), string(bundle))
+		}
+	}
+}
+
+// told is what a report says of a voice.
+func told(number int, from float64, segments int, person string) ingest.Voice {
+	return ingest.Voice{Number: number, StartedAt: at(from), Segments: segments, Complete: true, PersonID: person}
+}
+
+func roster() []ingest.Person {
+	return []ingest.Person{{ID: "a", Name: "Ada", JoinedAt: at(0)}, {ID: "b", Name: "Ben", JoinedAt: at(0)}}
+}
+
+// TestVoicesOfALostBot packs what participants said by themselves out of what a
+// lost bot had uploaded: with its report, without any, and where some of it is
+// missing.
+func TestVoicesOfALostBot(t *testing.T) {
+	t.Parallel()
+	recorded, ada, ben := cut(t, record(t, source{Seconds: 4})), spoken(t, 3), spoken(t, 2)
+	all := bundles(t, []time.Time{at(0.5), at(1.25)}, ada, ben)
+	spoil := func(place int, with []byte) [][]byte {
+		spoilt := slices.Clone(all)
+		spoilt[place] = with
+		return spoilt
+	}
+	usual := []ingest.Voice{told(0, 0.5, len(ada), "a"), told(1, 1.25, len(ben), "b")}
+	for name, test := range map[string]struct {
+		bundles  [][]byte
+		voices   []ingest.Voice
+		noReport bool
+		lasts    []int64 // milliseconds of each voice's file
+		persons  []string
+		offsets  []int64
+		whole    bool
+	}{
+		"all there": {
+			bundles: all, voices: usual, lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250}, whole: true,
+		},
+		"nobody known": {
+			bundles: all, voices: []ingest.Voice{told(0, 0.5, len(ada), ""), told(1, 1.25, len(ben), "nobody")},
+			lasts: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250}, whole: true,
+		},
+		"no report": {
+			bundles: all, noReport: true, lasts: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{0, 0},
+		},
+		"a bundle missing": {
+			bundles: spoil(3, nil), voices: usual, lasts: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+		},
+		"a bundle torn": {
+			bundles: spoil(3, all[3][:700]), voices: usual, lasts: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+		},
+		"no bundle at all": {bundles: nil, voices: usual},
+		"one not ended in order": {
+			bundles: all, voices: []ingest.Voice{usual[0], {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "b"}},
+			lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			desk := newDesk(t)
+			desk.upload(t, 0, 0, recorded)
+			desk.bundle(t, 0, test.bundles)
+			if !test.noReport {
+				report := left(0, ingest.Stretch{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
+				report.People, report.Voices = roster(), test.voices
+				desk.report(t, report)
+			}
+			manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			desk.check(t, manifest)
+			if manifest.Partial == test.whole || len(manifest.Media) != 1+len(test.lasts) || manifest.Media[0].Kind != Video {
+				t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
+			}
+			for i, media := range manifest.Media[1:] {
+				off := media.DurationMs - test.lasts[i]
+				if media.Kind != ParticipantAudio || media.ParticipantID != test.persons[i] || off < -50 || off > 100 ||
+					media.Name != fmt.Sprintf("participant-%03d.m4a", i+1) || media.ContentType != "audio/mp4" || media.Codecs != "opus" {
+					t.Errorf("voice %d is %+v", i, media)
+				}
+				if media.StartOffsetMs != test.offsets[i] && !test.noReport {
+					t.Errorf("voice %d begins at %d ms, want %d", i, media.StartOffsetMs, test.offsets[i])
+				}
+			}
+			if !test.whole {
+				return // what is kept is as in the others
+			}
+			verdict, err := (&Verifier{Storage: desk.Storage, Tools: needFFmpeg(t)}).Verify(t.Context(), desk.id)
+			if err != nil || !verdict.OK() {
+				t.Errorf("verified: %+v, %v", verdict, err)
+			}
+		})
+	}
+}
+
+// TestVoicesThatCannotBePacked cost nothing but themselves.
+func TestVoicesThatCannotBePacked(t *testing.T) {
+	t.Parallel()
+	desk := newDesk(t)
+	desk.upload(t, 0, 0, cut(t, record(t, source{Seconds: 2})))
+	desk.bundle(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
+	desk.bundle(t, 0, nil)
+	put(t, desk.Storage, desk.id, 0, ingest.BundleName(7), "no archive")
+	report := left(0, whole(0, 0, 2))
+	report.Voices = []ingest.Voice{told(0, 0, 2, "")}
+	desk.report(t, report)
+	manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk.check(t, manifest)
+	if len(manifest.Media) != 1 || !manifest.Partial || len(manifest.Gaps) > 0 {
+		t.Errorf("partial %v, gaps %v, media %+v", manifest.Partial, manifest.Gaps, manifest.Media)
+	}
+}
+
+// TestVoicesOfTwoAttempts stand beside each other, each under the id that the
+// manifest gives its speaker.
+func TestVoicesOfTwoAttempts(t *testing.T) {
+	t.Parallel()
+	desk := newDesk(t)
+	segments, voice := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
+	for attempt, name := range []string{"Ada", "Cleo"} { // the same id, another person
+		from := float64(10 * attempt)
+		desk.upload(t, attempt, 0, segments)
+		desk.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, voice))
+		report := left(attempt, whole(0, from, from+2))
+		report.People = []ingest.Person{{ID: "a", Name: name, JoinedAt: at(from)}}
+		report.Voices = []ingest.Voice{told(0, from+0.5, len(voice), "a")}
+		desk.report(t, report)
+	}
+	manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk.check(t, manifest)
+	var voices []string
+	for _, media := range manifest.Media {
+		if media.Kind == ParticipantAudio {
+			voices = append(voices, fmt.Sprintf("%s %s %d", media.Name, media.ParticipantID, media.StartOffsetMs))
+		}
+	}
+	if want := []string{"participant-001.m4a a 500", "participant-001-2.m4a a-2 10500"}; !slices.Equal(voices, want) {
+		t.Errorf("the voices are %q, want %q", voices, want)
+	}
+}
+
+// TestVoicesThatTheBotPacked are taken as they are; one that it told of and did
+// not pack is missing.
+func TestVoicesThatTheBotPacked(t *testing.T) {
+	t.Parallel()
+	for name, missing := range map[string]bool{"all": false, "but for one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			desk := newDesk(t)
+			segments, voice := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
+			packed := Packed{Files: []File{desk.packByBot(t, 0, segments)}}
+			work, out := t.TempDir(), t.TempDir()
+			report := left(0, whole(0, 0, 2))
+			report.People, report.Voices = roster(), []ingest.Voice{told(0, 0.5, len(voice), "b")}
+			bundle := filepath.Join(work, ingest.BundleName(0))
+			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(voice...)})...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			report.Voices[0].Segments = 1
+			log := slog.New(slog.DiscardHandler)
+			voices, err := VoicesIn([]string{bundle}, work, 0, report, log)
+			if err == nil {
+				err = PackVoices(t.Context(), &packed, voices, out, log)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := os.ReadFile(filepath.Join(out, "participant-001.m4a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, desk.Storage, desk.id, 0, "participant-001.m4a", string(content))
+			if missing {
+				report.Voices = append(report.Voices, told(1, 1, 4, ""))
+			}
+			text, err := json.Marshal(FinalReport{Report: report, Media: packed.Files, PackedVoices: packed.Voices})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, desk.Storage, desk.id, 0, ingest.ReportName, string(text))
+			manifest, err := desk.FromBot(t.Context(), desk.facts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			desk.check(t, manifest)
+			if len(manifest.Media) != 2 || manifest.Partial != missing {
+				t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
+			}
+			if spoke := manifest.Media[1]; spoke.ParticipantID != "b" || spoke.StartOffsetMs != 500 {
+				t.Errorf("the voice is %+v", spoke)
+			}
+		})
+	}
+}
+
+// TestBundlesAreNotTrusted: what an archive names reaches no other place.
+func TestBundlesAreNotTrusted(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	work := filepath.Join(folder, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	good := ingest.VoiceSegmentName(1, 2)
+	for _, header := range []tar.Header{
+		{Name: "../" + good}, {Name: "other/" + good}, {Name: filepath.Join(folder, good)}, {Name: "report.json"},
+		{Name: good, Typeflag: tar.TypeSymlink, Linkname: "../target"},
+		{Name: good},
+	} {
+		var bundle bytes.Buffer
+		writer := tar.NewWriter(&bundle)
+		if err := errors.Join(writer.WriteHeader(&header), writer.Close()); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, "bundle.tar")
+		if err := os.WriteFile(path, bundle.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := unbundle(path, work); err != nil {
+			t.Errorf("%s: %v", header.Name, err)
+		}
+		info, err := os.Lstat(filepath.Join(work, good))
+		taken := err == nil && info.Mode().IsRegular()
+		if wanted := header.Name == good && header.Typeflag != tar.TypeSymlink; taken != wanted {
+			t.Errorf("%s, type %q: taken %v", header.Name, header.Typeflag, taken)
+		}
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
