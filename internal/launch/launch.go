@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,7 @@ type State string
 // The states of a bot.
 const (
 	NotStarted State = "not started" // this launcher never started it
+	Starting   State = "starting"    // the engine has taken it on; it does not run yet
 	Running    State = "running"
 	Gone       State = "gone"    // it was started and has ended
 	Unknown    State = "unknown" // the launcher cannot tell
@@ -31,8 +33,13 @@ type Launcher interface {
 	// Launch starts the bot of an attempt. An error means that no bot runs;
 	// its text is shown to people.
 	Launch(ctx context.Context, assignment Assignment) error
-	// State tells what became of an attempt's bot.
+	// State tells what became of an attempt's bot. It answers at once: what
+	// is not on this machine is watched, not asked after.
 	State(jobID uuid.UUID, attempt int) State
+	// Why tells people what is known of an attempt's bot beyond its state:
+	// what it waits for while it starts, and how it ended. It is empty when
+	// nothing is.
+	Why(jobID uuid.UUID, attempt int) string
 	// Stop ends an attempt's bot with everything it started. When it returns
 	// nil, no such bot runs.
 	Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
@@ -48,11 +55,13 @@ const (
 	EnvMeeting       = "STANDIN_BOT_MEETING_URL"
 	EnvPlatform      = "STANDIN_BOT_PLATFORM"
 	EnvName          = "STANDIN_BOT_NAME"
+	EnvJoinAt        = "STANDIN_BOT_JOIN_AT"
 	EnvAutoLeave     = "STANDIN_BOT_AUTO_LEAVE"
 	EnvAllowedHosts  = "STANDIN_ALLOWED_MEETING_HOSTS"
 	EnvDir           = "STANDIN_BOT_DIR"
 	EnvLoopbackPeers = "STANDIN_BOT_LOOPBACK_PEERS"
 	EnvAskFirst      = "STANDIN_BOT_ASK_FIRST"
+	EnvTask          = "STANDIN_BOT_TASK" // a file with all of these; see Task
 )
 
 // Assignment is all that a bot must be told.
@@ -64,9 +73,10 @@ type Assignment struct {
 	MeetingURL    string
 	Platform      job.Platform
 	DisplayName   string
+	JoinAt        time.Time // not before then; a bot may be launched early so that it is ready
 	AutoLeave     job.AutoLeave
 	Mode          job.Mode
-	Metadata      json.RawMessage // the consumer's own, a JSON object; real bots are not told
+	Metadata      json.RawMessage // the consumer's own, a JSON object; real bots are told its Wishes alone
 	AllowedHosts  []string        // besides the platforms' own
 	LoopbackPeers bool            // the meeting's media comes from this machine: replicas only
 	AskFirst      bool            // nothing is recorded without the host's permission
@@ -88,6 +98,7 @@ func (a Assignment) Environment(dir string) ([]string, error) {
 		EnvMeeting:       a.MeetingURL,
 		EnvPlatform:      string(a.Platform),
 		EnvName:          strings.ReplaceAll(a.DisplayName, "\x00", ""), // the environment cannot hold it
+		EnvJoinAt:        a.JoinAt.UTC().Format(time.RFC3339Nano),
 		EnvAutoLeave:     string(autoLeave),
 		EnvAllowedHosts:  strings.Join(a.AllowedHosts, ","),
 		EnvDir:           dir,
@@ -96,7 +107,7 @@ func (a Assignment) Environment(dir string) ([]string, error) {
 	} {
 		env = append(env, name+"="+value)
 	}
-	return env, nil
+	return append(env, ReadWishes(a.Metadata).environment()...), nil
 }
 
 // Manual launches nothing: the operator runs bots himself.
@@ -107,6 +118,9 @@ func (Manual) Launch(context.Context, Assignment) error { return nil }
 
 // State implements Launcher: nobody can tell.
 func (Manual) State(uuid.UUID, int) State { return Unknown }
+
+// Why implements Launcher.
+func (Manual) Why(uuid.UUID, int) string { return "" }
 
 // Stop implements Launcher. The bot learns from its next heartbeat that it
 // has to leave.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -129,11 +130,7 @@ func (p *Process) Launch(_ context.Context, a Assignment) error {
 func inherited(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		switch name {
-		case "STANDIN_LOG_LEVEL", "STANDIN_LOG_FORMAT":
-			return false
-		}
-		return strings.HasPrefix(name, "STANDIN_")
+		return strings.HasPrefix(name, "STANDIN_") && !logSetting(name)
 	})
 }
 
@@ -150,6 +147,33 @@ func (p *Process) State(jobID uuid.UUID, attempt int) State {
 		return Gone
 	}
 	return Running
+}
+
+// Why implements Launcher: of a bot that has ended, the end of its log.
+func (p *Process) Why(jobID uuid.UUID, attempt int) string {
+	if p.State(jobID, attempt) != Gone {
+		return ""
+	}
+	log, err := readEnd(filepath.Join(p.folder(jobID, attempt), LogFile), MaxTail)
+	if err != nil || len(log) == 0 {
+		return "" // it left none
+	}
+	return "its log ends: " + Tail(log)
+}
+
+// readEnd reads at most so many bytes from the end of a file.
+func readEnd(path string, atMost int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	start := max(0, info.Size()-atMost)
+	return io.ReadAll(io.NewSectionReader(file, start, atMost))
 }
 
 // Stop implements Launcher: the bot is asked to leave its meeting, and killed

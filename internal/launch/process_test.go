@@ -450,3 +450,23 @@ func TestManual(t *testing.T) {
 		t.Errorf("the bot is %s", state)
 	}
 }
+
+// TestWhyProcess: of a bot that has ended, the end of its log is told.
+func TestWhyProcess(t *testing.T) {
+	t.Parallel()
+	f, a := newFixture(t, t.TempDir()), assignment(obedient)
+	if why := f.Why(a.JobID, a.Attempt); why != "" {
+		t.Errorf("of a bot that never was it is told %q", why)
+	}
+	f.start(t, a)
+	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
+		t.Fatal(err)
+	}
+	log := strings.Repeat("level=INFO msg=\"it goes on\"\n", 1000) + "standin: no browser\n"
+	if err := os.WriteFile(f.file(a, launch.LogFile), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if why := f.Why(a.JobID, a.Attempt); !strings.HasPrefix(why, "its log ends: ") || !strings.HasSuffix(why, "| standin: no browser") {
+		t.Errorf("it is told %q", why)
+	}
+}

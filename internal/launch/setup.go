@@ -1,6 +1,9 @@
 package launch
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Names of the environment variables that tell a bot what its operator has
 // set for all bots. Secrets are in the environment alone: arguments are seen by
@@ -13,6 +16,7 @@ const (
 	EnvZoomSDKDir    = "STANDIN_ZOOM_SDK_DIR"
 	EnvZoomSDKKey    = "STANDIN_ZOOM_SDK_KEY"
 	EnvZoomSDKSecret = "STANDIN_ZOOM_SDK_SECRET"
+	EnvSpoolLimit    = "STANDIN_SPOOL_LIMIT"
 )
 
 // Setup is what the operator has set for all bots of a service.
@@ -22,6 +26,8 @@ type Setup struct {
 	Profiles  string // folder of page profiles that replace the embedded ones
 	SignIn    string // folder of cookies and browser profiles for signed-in joining
 	ZoomSDK   ZoomSDK
+	Recording Recording
+	SpoolMiB  int // of its recording that a bot may hold on its disk; 0: the bot's own default
 }
 
 // ZoomSDK is what joining with Zoom's Meeting SDK needs. The operator has it
@@ -34,7 +40,11 @@ type ZoomSDK struct {
 
 // Environment returns the setup as environment variables.
 func (s Setup) Environment() []string {
-	return []string{
+	var spool []string
+	if s.SpoolMiB > 0 {
+		spool = []string{EnvSpoolLimit + "=" + strconv.Itoa(s.SpoolMiB)}
+	}
+	return slices.Concat(s.Recording.Environment(), spool, []string{
 		EnvBrowser + "=" + s.Browser,
 		EnvNoSandbox + "=" + strconv.FormatBool(s.NoSandbox),
 		EnvProfiles + "=" + s.Profiles,
@@ -42,5 +52,5 @@ func (s Setup) Environment() []string {
 		EnvZoomSDKDir + "=" + s.ZoomSDK.Dir,
 		EnvZoomSDKKey + "=" + s.ZoomSDK.Key,
 		EnvZoomSDKSecret + "=" + s.ZoomSDK.Secret,
-	}
+	})
 }

@@ -1,0 +1,347 @@
+package docker_test
+
+import (
+	"archive/tar"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/events"
+)
+
+// fakeEngine behaves as a Docker engine does where the launcher meets it: its
+// paths, statuses, messages and streams were taken from the Engine API's
+// description (v1.44), and the same tests run on a real engine where there is
+// one (podman_test.go). What a container does is the last word of its command,
+// as in testbot.
+type fakeEngine struct {
+	server *httptest.Server
+
+	mu         sync.Mutex
+	containers map[string]*fakeContainer // by name
+	listeners  map[chan events.Message]string
+	images     map[string]bool
+	pulls      int
+	pulling    func(w http.ResponseWriter) // what a pull answers
+	fault      func(w http.ResponseWriter, r *http.Request) bool
+}
+
+// fakeContainer is a container of a fakeEngine.
+type fakeContainer struct {
+	id, name string
+	request  container.CreateRequest
+	state    container.State
+	files    map[string]string // in its volume
+	log      []byte
+}
+
+func newFakeEngine(t *testing.T) *fakeEngine {
+	t.Helper()
+	e := &fakeEngine{
+		containers: make(map[string]*fakeContainer), listeners: make(map[chan events.Message]string),
+		images: map[string]bool{image: true},
+	}
+	e.pulling = func(w http.ResponseWriter) { io.WriteString(w, `{"status":"Pull complete"}`+"\n") }
+	versions := http.NewServeMux()
+	versions.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Api-Version", "1.44") })
+	versions.Handle("/v1.44/", http.StripPrefix("/v1.44", e.routes()))
+	e.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		fault := e.fault
+		e.mu.Unlock()
+		if fault == nil || !fault(w, r) {
+			versions.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() { e.server.CloseClientConnections(); e.server.Close() })
+	return e
+}
+
+func (e *fakeEngine) routes() http.Handler {
+	routes := http.NewServeMux()
+	routes.HandleFunc("POST /containers/create", e.create)
+	routes.HandleFunc("GET /containers/json", e.list)
+	routes.HandleFunc("GET /containers/{name}/json", e.with(e.inspect))
+	routes.HandleFunc("GET /containers/{name}/logs", e.with(e.logs))
+	routes.HandleFunc("PUT /containers/{name}/archive", e.with(e.archive))
+	routes.HandleFunc("POST /containers/{name}/start", e.with(e.start))
+	routes.HandleFunc("POST /containers/{name}/stop", e.with(e.stop))
+	routes.HandleFunc("DELETE /containers/{name}", e.with(e.remove))
+	routes.HandleFunc("GET /events", e.events)
+	routes.HandleFunc("GET /images/{name...}", e.image)
+	routes.HandleFunc("POST /images/create", e.pull)
+	return routes
+}
+
+// lay has a fault decide what becomes of each request; it returns whether it
+// answered.
+func (e *fakeEngine) lay(fault func(w http.ResponseWriter, r *http.Request) bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fault = fault
+}
+
+// cut ends all connections, streams too.
+func (e *fakeEngine) cut() { e.server.CloseClientConnections() }
+
+func say(w http.ResponseWriter, status int, format string, args ...any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]string{"message": fmt.Sprintf(format, args...)})
+}
+
+func give(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(value)
+}
+
+// find looks a container up by name or id; the lock is held.
+func (e *fakeEngine) find(name string) *fakeContainer {
+	for _, c := range e.containers {
+		if c.name == name || c.id == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func (e *fakeEngine) with(handle func(http.ResponseWriter, *http.Request, *fakeContainer)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		c := e.find(r.PathValue("name"))
+		if c == nil {
+			say(w, http.StatusNotFound, "No such container: %s", r.PathValue("name"))
+			return
+		}
+		handle(w, r, c)
+	}
+}
+
+func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
+	var request container.CreateRequest
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		say(w, http.StatusBadRequest, "%v", err)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := r.URL.Query().Get("name")
+	if other := e.containers[name]; other != nil {
+		say(w, http.StatusConflict, `Conflict. The container name "/%s" is already in use by container "%s". You have to remove (or rename) that container to be able to reuse that name.`, name, other.id)
+		return
+	}
+	if !e.images[request.Image] {
+		say(w, http.StatusNotFound, "No such image: %s", request.Image)
+		return
+	}
+	c := &fakeContainer{id: uuid.NewString(), name: name, request: request, files: make(map[string]string)}
+	c.state.Status = container.StateCreated
+	e.containers[name] = c
+	e.tell(c, events.ActionCreate, nil)
+	give(w, http.StatusCreated, container.CreateResponse{ID: c.id, Warnings: []string{}})
+}
+
+// tell sends an event to all who listen; the lock is held.
+func (e *fakeEngine) tell(c *fakeContainer, action events.Action, more map[string]string) {
+	attributes := maps.Clone(c.request.Labels)
+	maps.Copy(attributes, more)
+	attributes["name"], attributes["image"] = c.name, c.request.Image
+	message := events.Message{
+		Type: events.ContainerEventType, Action: action, Scope: "local", Time: time.Now().Unix(), TimeNano: time.Now().UnixNano(),
+		Actor: events.Actor{ID: c.id, Attributes: attributes},
+	}
+	for listener, label := range e.listeners {
+		name, value, _ := strings.Cut(label, "=")
+		if c.request.Labels[name] == value {
+			listener <- message
+		}
+	}
+}
+
+func (e *fakeEngine) archive(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
+	target := r.URL.Query().Get("path")
+	if c.request.HostConfig.ReadonlyRootfs && !slices.ContainsFunc(c.request.HostConfig.Mounts, mountedAt(target)) {
+		say(w, http.StatusBadRequest, "container rootfs is marked read-only")
+		return
+	}
+	archive := tar.NewReader(r.Body)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			say(w, http.StatusBadRequest, "%v", err)
+			return
+		}
+		content, _ := io.ReadAll(archive)
+		c.files[path.Join(target, header.Name)] = fmt.Sprintf("%o %d:%d %s", header.Mode, header.Uid, header.Gid, content)
+	}
+}
+
+func (e *fakeEngine) start(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
+	if c.state.Running {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	does := c.request.Cmd[len(c.request.Cmd)-1]
+	if does == "unstartable" {
+		c.state = container.State{Status: container.StateCreated, ExitCode: 127}
+		say(w, http.StatusBadRequest, `failed to create task for container: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "bot": executable file not found in $PATH: unknown`)
+		return
+	}
+	c.state = container.State{Status: container.StateRunning, Running: true, StartedAt: time.Now().Format(time.RFC3339Nano)}
+	c.write(1, "in the meeting as Standin\n")
+	e.tell(c, events.ActionStart, nil)
+	switch does {
+	case "finish":
+		e.die(c, 0, false)
+	case "fail":
+		c.write(2, "the browser is missing\n")
+		e.die(c, 3, false)
+	case "eat":
+		e.tell(c, events.ActionOOM, nil)
+		e.die(c, 137, true)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// write adds a line to a container's log, in the engine's frames.
+func (c *fakeContainer) write(stream byte, line string) {
+	header := [8]byte{stream}
+	binary.BigEndian.PutUint32(header[4:], uint32(len(line)))
+	c.log = append(append(c.log, header[:]...), line...)
+}
+
+// die ends a container; the lock is held.
+func (e *fakeEngine) die(c *fakeContainer, code int, oom bool) {
+	c.state.Status, c.state.Running = container.StateExited, false
+	c.state.ExitCode, c.state.OOMKilled, c.state.FinishedAt = code, oom, time.Now().Format(time.RFC3339Nano)
+	e.tell(c, events.ActionDie, map[string]string{"exitCode": strconv.Itoa(code)})
+}
+
+func (e *fakeEngine) stop(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
+	if !c.state.Running {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if c.request.Cmd[len(c.request.Cmd)-1] == "stubborn" {
+		e.die(c, 137, false)
+	} else {
+		e.die(c, 0, false)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (e *fakeEngine) remove(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
+	if c.state.Running && r.URL.Query().Get("force") != "1" {
+		say(w, http.StatusConflict, "cannot remove container: container is running: stop the container before removing or force remove")
+		return
+	}
+	if c.state.Running {
+		e.die(c, 137, false)
+	}
+	delete(e.containers, c.name)
+	e.tell(c, events.ActionDestroy, nil)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (e *fakeEngine) inspect(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
+	give(w, http.StatusOK, container.InspectResponse{
+		ID: c.id, Name: "/" + c.name, State: &c.state, Config: c.request.Config, HostConfig: c.request.HostConfig,
+	})
+}
+
+func (e *fakeEngine) logs(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
+	w.Header().Set("Content-Type", "application/vnd.docker.multiplexed-stream")
+	w.Write(c.log)
+}
+
+// filter is the label that a request asks for.
+func filter(r *http.Request) string {
+	var filters map[string]map[string]bool
+	json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters)
+	for label := range filters["label"] {
+		return label
+	}
+	return ""
+}
+
+func (e *fakeEngine) list(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name, value, _ := strings.Cut(filter(r), "=")
+	found := []container.Summary{}
+	for _, c := range e.containers {
+		if c.request.Labels[name] == value && (c.state.Running || r.URL.Query().Get("all") == "1") {
+			found = append(found, container.Summary{ID: c.id, Names: []string{"/" + c.name}, Labels: c.request.Labels, State: c.state.Status})
+		}
+	}
+	give(w, http.StatusOK, found)
+}
+
+func (e *fakeEngine) events(w http.ResponseWriter, r *http.Request) {
+	listener := make(chan events.Message, 1000)
+	e.mu.Lock()
+	e.listeners[listener] = filter(r)
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.listeners, listener)
+	}()
+	w.Header().Set("Content-Type", "application/json")
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case message := <-listener:
+			json.NewEncoder(w).Encode(message)
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (e *fakeEngine) image(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := strings.TrimSuffix(r.PathValue("name"), "/json")
+	if !e.images[name] {
+		say(w, http.StatusNotFound, "No such image: %s", name)
+		return
+	}
+	give(w, http.StatusOK, map[string]string{"Id": "sha256:1"})
+}
+
+func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	e.pulls++
+	pulling := e.pulling
+	e.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	pulling(w)
+}
+
+// have makes an image known.
+func (e *fakeEngine) have(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.images[name] = true
+}

@@ -1,0 +1,364 @@
+package kubernetes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
+)
+
+// fakeCluster behaves as a Kubernetes API server, with a controller of Jobs,
+// does where the launcher meets them. The same tests run on the real ones
+// where they are built (real_test.go). It knows objects as JSON knows them.
+type fakeCluster struct {
+	server *httptest.Server
+
+	mu       sync.Mutex
+	version  int
+	objects  map[string]object // by resource/name
+	history  []change
+	oldest   int // of the versions that a watch may begin at
+	watchers map[chan change]struct{}
+	fault    func(w http.ResponseWriter, r *http.Request) bool
+}
+
+type object = map[string]any
+
+// change is what happened to an object.
+type change struct {
+	version  int
+	resource string
+	kind     string // ADDED, MODIFIED, DELETED
+	object   object
+}
+
+const namespace = "standin"
+
+func newFakeCluster(t *testing.T) *fakeCluster {
+	t.Helper()
+	c := &fakeCluster{objects: make(map[string]object), watchers: make(map[chan change]struct{}), version: 1}
+	routes := http.NewServeMux()
+	for _, root := range []string{"/api/v1", "/apis/batch/v1"} {
+		base := root + "/namespaces/" + namespace + "/{resource}"
+		routes.HandleFunc("POST "+base, c.create)
+		routes.HandleFunc("GET "+base, c.list)
+		routes.HandleFunc("GET "+base+"/{name}", c.get)
+		routes.HandleFunc("PATCH "+base+"/{name}", c.patch)
+		routes.HandleFunc("PATCH "+base+"/{name}/status", c.patch)
+		routes.HandleFunc("DELETE "+base+"/{name}", c.delete)
+	}
+	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		fault := c.fault
+		c.mu.Unlock()
+		if fault == nil || !fault(w, r) {
+			routes.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() { c.server.CloseClientConnections(); c.server.Close() })
+	return c
+}
+
+func (c *fakeCluster) config() *rest.Config { return &rest.Config{Host: c.server.URL} }
+
+// lay has a fault decide what becomes of each request; it returns whether it
+// answered.
+func (c *fakeCluster) lay(fault func(w http.ResponseWriter, r *http.Request) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault = fault
+}
+
+// count is how many objects there are of a resource.
+func (c *fakeCluster) count(resource string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for name := range c.objects {
+		if strings.HasPrefix(name, resource+"/") {
+			n++
+		}
+	}
+	return n
+}
+
+// say answers with a Status, as every error of the API is told.
+func say(w http.ResponseWriter, code int, reason, format string, args ...any) {
+	give(w, code, status(code, reason, fmt.Sprintf(format, args...)))
+}
+
+func status(code int, reason, message string) object {
+	return object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message}
+}
+
+func give(w http.ResponseWriter, code int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(value)
+}
+
+func meta(o object) object {
+	if o["metadata"] == nil {
+		o["metadata"] = object{}
+	}
+	return o["metadata"].(object)
+}
+
+// copied is an object with nothing in common with the one given.
+func copied(o object) object {
+	encoded, _ := json.Marshal(o)
+	var other object
+	json.Unmarshal(encoded, &other)
+	return other
+}
+
+// note keeps an object as it is now and tells of it; the lock is held.
+func (c *fakeCluster) note(kind, resource string, o object) {
+	c.version++
+	o = copied(o)
+	meta(o)["resourceVersion"] = strconv.Itoa(c.version)
+	key := resource + "/" + meta(o)["name"].(string)
+	c.objects[key] = o
+	if kind == "DELETED" {
+		delete(c.objects, key)
+	}
+	happened := change{c.version, resource, kind, o}
+	c.history = append(c.history, happened)
+	for watcher := range c.watchers {
+		watcher <- happened
+	}
+}
+
+func kindOf(resource string) (kind, version string) {
+	switch resource {
+	case "jobs":
+		return "Job", "batch/v1"
+	case "pods":
+		return "Pod", "v1"
+	}
+	return "Secret", "v1"
+}
+
+func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
+	var o object
+	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
+		say(w, http.StatusBadRequest, "BadRequest", "%v", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	resource := r.PathValue("resource")
+	name := meta(o)["name"].(string)
+	if c.objects[resource+"/"+name] != nil {
+		say(w, http.StatusConflict, "AlreadyExists", "%s %q already exists", resource, name)
+		return
+	}
+	o["kind"], o["apiVersion"] = kindOf(resource)
+	meta(o)["uid"], meta(o)["namespace"] = uuid.NewString(), namespace
+	meta(o)["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	c.note("ADDED", resource, o)
+	give(w, http.StatusCreated, c.objects[resource+"/"+name])
+}
+
+func (c *fakeCluster) get(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o := c.find(w, r); o != nil {
+		give(w, http.StatusOK, o)
+	}
+}
+
+// find is the object that a request is about; it answers when there is none.
+func (c *fakeCluster) find(w http.ResponseWriter, r *http.Request) object {
+	o := c.objects[r.PathValue("resource")+"/"+r.PathValue("name")]
+	if o == nil {
+		say(w, http.StatusNotFound, "NotFound", "%s %q not found", r.PathValue("resource"), r.PathValue("name"))
+	}
+	return o
+}
+
+// chosen reports whether a request chooses an object by its labels.
+func chosen(r *http.Request, resource string, o object) bool {
+	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	has := labels.Set{}
+	of, _ := meta(o)["labels"].(object)
+	for name, value := range of {
+		has[name] = value.(string)
+	}
+	return err == nil && resource == r.PathValue("resource") && selector.Matches(has)
+}
+
+func (c *fakeCluster) list(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("watch") != "" {
+		c.watch(w, r)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	resource := r.PathValue("resource")
+	items := []object{}
+	for _, name := range slices.Sorted(maps.Keys(c.objects)) {
+		if of, _, _ := strings.Cut(name, "/"); chosen(r, of, c.objects[name]) {
+			items = append(items, c.objects[name])
+		}
+	}
+	kind, version := kindOf(resource)
+	give(w, http.StatusOK, object{
+		"kind": kind + "List", "apiVersion": version, "items": items, "metadata": object{"resourceVersion": strconv.Itoa(c.version)},
+	})
+}
+
+func (c *fakeCluster) watch(w http.ResponseWriter, r *http.Request) {
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
+	happens := make(chan change, 1000)
+	c.mu.Lock()
+	stale := from < c.oldest
+	for _, happened := range c.history {
+		if happened.version > from {
+			happens <- happened
+		}
+	}
+	c.watchers[happens] = struct{}{}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watchers, happens)
+	}()
+	w.Header().Set("Content-Type", "application/json")
+	tell := func(kind string, o object) {
+		json.NewEncoder(w).Encode(object{"type": kind, "object": o})
+		w.(http.Flusher).Flush()
+	}
+	w.(http.Flusher).Flush()
+	if stale { // told within the stream, as the real one does
+		tell("ERROR", status(http.StatusGone, "Expired", fmt.Sprintf("too old resource version: %d (%d)", from, c.oldest)))
+		return
+	}
+	end := time.After(time.Duration(seconds) * time.Second)
+	for {
+		select {
+		case happened := <-happens:
+			if chosen(r, happened.resource, happened.object) {
+				tell(happened.kind, happened.object)
+			}
+		case <-end:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// merge lays a JSON merge patch over an object (RFC 7396).
+func merge(o, patch object) {
+	for name, value := range patch {
+		inner, isObject := value.(object)
+		switch old, _ := o[name].(object); {
+		case value == nil:
+			delete(o, name)
+		case isObject && old != nil:
+			merge(old, inner)
+		default:
+			o[name] = value
+		}
+	}
+}
+
+func (c *fakeCluster) patch(w http.ResponseWriter, r *http.Request) {
+	var patch object
+	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil || r.Header.Get("Content-Type") != "application/merge-patch+json" {
+		say(w, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "%v", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.find(w, r)
+	if o == nil {
+		return
+	}
+	o = copied(o)
+	merge(o, patch)
+	c.note("MODIFIED", r.PathValue("resource"), o)
+	if r.PathValue("resource") == "jobs" {
+		c.control(o)
+	}
+	give(w, http.StatusOK, c.objects[r.PathValue("resource")+"/"+r.PathValue("name")])
+}
+
+// control makes the pod of a Job that is let go; the lock is held.
+func (c *fakeCluster) control(job object) {
+	spec := job["spec"].(object)
+	name := meta(job)["name"].(string) + "-x7k2p"
+	if spec["suspend"] == true || c.objects["pods/"+name] != nil {
+		return
+	}
+	pod := copied(spec["template"].(object))
+	pod["kind"], pod["apiVersion"] = kindOf("pods")
+	pod["status"] = object{"phase": "Pending"}
+	maps.Copy(meta(pod), object{
+		"name": name, "namespace": namespace, "uid": uuid.NewString(), "creationTimestamp": time.Now().UTC().Format(time.RFC3339),
+		"ownerReferences": []any{object{"kind": "Job", "name": meta(job)["name"], "uid": meta(job)["uid"], "apiVersion": "batch/v1"}},
+	})
+	c.note("ADDED", "pods", pod)
+}
+
+func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
+	var options struct {
+		GracePeriodSeconds *int64
+		Preconditions      struct{ UID string }
+	}
+	json.NewDecoder(r.Body).Decode(&options)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.find(w, r)
+	if o == nil {
+		return
+	}
+	resource := r.PathValue("resource")
+	if want := options.Preconditions.UID; want != "" && want != meta(o)["uid"] {
+		say(w, http.StatusConflict, "Conflict", "the UID in the precondition (%s) does not match", want)
+		return
+	}
+	phase := ""
+	if s, ok := o["status"].(object); ok {
+		phase, _ = s["phase"].(string)
+	}
+	if resource == "pods" && phase == "Running" && *options.GracePeriodSeconds > 0 {
+		if meta(o)["deletionTimestamp"] == nil { // its node ends it in time, and tells
+			o = copied(o)
+			meta(o)["deletionTimestamp"] = time.Now().Add(time.Duration(*options.GracePeriodSeconds) * time.Second).UTC().Format(time.RFC3339)
+			c.note("MODIFIED", resource, o)
+		}
+		give(w, http.StatusOK, o)
+		return
+	}
+	c.note("DELETED", resource, o)
+	if resource == "jobs" {
+		c.collect(meta(o)["uid"])
+	}
+	give(w, http.StatusOK, o)
+}
+
+// collect removes the secrets that belonged to a Job; the lock is held. Its
+// pods the launcher ends itself.
+func (c *fakeCluster) collect(owner any) {
+	for name, o := range maps.Clone(c.objects) {
+		owners, _ := meta(o)["ownerReferences"].([]any)
+		if len(owners) == 1 && owners[0].(object)["uid"] == owner && strings.HasPrefix(name, "secrets/") {
+			c.note("DELETED", "secrets", o)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package kubernetes_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// realCluster names the variable that has the tests run on a real API server
+// too (make launchers).
+const realCluster = "STANDIN_TEST_KUBERNETES"
+
+// The tokens of a real cluster's users, made up: nobody but the test reaches
+// it.
+const (
+	serviceToken = "of-the-service"
+	adminToken   = "of-the-tests"
+)
+
+// asNodes is the token by which the tests play the nodes of a real cluster.
+func asNodes(config *rest.Config) string {
+	if config.BearerToken == serviceToken {
+		return adminToken
+	}
+	return ""
+}
+
+// TestRealCluster runs what holds on any cluster on a real kube-apiserver with
+// etcd and the real controllers, with the rights of deploy/kubernetes and in
+// its namespace, which enforces the restricted Pod Security Standard. The
+// tests play the nodes.
+func TestRealCluster(t *testing.T) {
+	if os.Getenv(realCluster) == "" {
+		t.Skip("set " + realCluster + "=1, or run make launchers, for the tests on a real API server")
+	}
+	t.Parallel()
+	host := startCluster(t)
+	for _, file := range []string{"namespace.yaml", "rbac.yaml", "network.yaml", "service.yaml"} {
+		apply(t, host, filepath.Join("..", "..", "..", "deploy", "kubernetes", file))
+	}
+	everyCluster(t, &rest.Config{Host: host, BearerToken: serviceToken, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+}
+
+// startCluster starts etcd, the API server and the controllers until the test
+// ends.
+func startCluster(t *testing.T) (host string) {
+	t.Helper()
+	dir := t.TempDir()
+	server := filepath.Join(dir, "server")
+	build := exec.Command("go", "build", "-o", server, ".")
+	build.Dir = filepath.Join("apiservertest", "server")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the cluster (the first time it takes ten minutes, and needs Go's module proxy): %v\n%s", err, out)
+	}
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	etcd, peer, api := "http://"+freeAddress(t), "http://"+freeAddress(t), freeAddress(t)
+	host = "https://" + api
+	_, port, _ := net.SplitHostPort(api)
+	key := write("key.pem", newKey(t))
+	tokens := write("tokens.csv", serviceToken+",system:serviceaccount:standin:standin,1\n"+adminToken+",tests,2,system:masters\n")
+	kubeconfig := write("kubeconfig", fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": [{"name": "c", "cluster": {"server": %q, "insecure-skip-tls-verify": true}}],
+		"users": [{"name": "u", "user": {"token": %q}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`, host, adminToken))
+
+	begin(t, server, "etcd", "--data-dir", filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level", "error",
+		"--listen-client-urls", etcd, "--advertise-client-urls", etcd,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
+	begin(t, server, "apiserver", "--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		"--secure-port", port, "--cert-dir", filepath.Join(dir, "certificates"), "--token-auth-file", tokens,
+		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
+		"--service-account-issuer", "https://tests", "--service-account-key-file", key, "--service-account-signing-key-file", key)
+	await(t, host+"/readyz")
+	begin(t, server, "controllers", "--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port=0",
+		"--controllers", "job-controller,garbage-collector-controller,ttl-after-finished-controller")
+	return host
+}
+
+// begin starts a part of the cluster until the test ends.
+func begin(t *testing.T, server, part string, flags ...string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, server, append([]string{part}, flags...)...)
+	log := new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		_ = cmd.Wait()
+		if t.Failed() {
+			tail := log.Bytes()
+			t.Logf("%s says:\n%s", part, tail[max(0, len(tail)-4000):])
+		}
+	})
+}
+
+// client reaches the cluster as the tests.
+func client() *http.Client {
+	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+}
+
+// await waits until the API server is ready.
+func await(t *testing.T, address string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * patience); ; <-time.After(100 * time.Millisecond) {
+		code, answer := send(t, http.MethodGet, address, nil)
+		if code == http.StatusOK {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the API server is not ready: %d %s", code, answer)
+		}
+	}
+}
+
+// send asks the cluster for something, as the tests; 0 when it is not there.
+func send(t *testing.T, method, address string, body []byte) (int, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client().Do(request)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer response.Body.Close()
+	answer, _ := io.ReadAll(response.Body)
+	return response.StatusCode, answer
+}
+
+// apply makes the objects of a manifest, with the API server's strict check of
+// their fields.
+func apply(t *testing.T, host, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for document := range strings.SplitSeq(string(content), "\n---\n") {
+		var o struct {
+			APIVersion, Kind string
+			Metadata         struct{ Namespace string }
+		}
+		encoded, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil {
+			err = yaml.Unmarshal(encoded, &o)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		root := "/apis/" + o.APIVersion
+		if o.APIVersion == "v1" {
+			root = "/api/v1"
+		}
+		if o.Metadata.Namespace != "" {
+			root += "/namespaces/" + o.Metadata.Namespace
+		}
+		resource := strings.ToLower(o.Kind) + "s"
+		if o.Kind == "NetworkPolicy" {
+			resource = "networkpolicies"
+		}
+		code, answer := send(t, http.MethodPost, host+root+"/"+resource+"?fieldValidation=Strict", encoded)
+		if code/100 != 2 {
+			t.Fatalf("%s: %s: %d %s", path, o.Kind, code, answer)
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// newKey makes a key for the accounts' tokens, of which there are none.
+func newKey(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}))
+}

@@ -1,0 +1,118 @@
+package service
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/launch/docker"
+	"standin/internal/launch/kubernetes"
+	"standin/internal/recording"
+)
+
+// DefaultStartTime is how long an engine may take to start a bot: to pull its
+// image and to find room for it.
+const DefaultStartTime = 5 * time.Minute
+
+// KubernetesSettings are those of the launcher kubernetes. What is the
+// service's own is filled in.
+type KubernetesSettings struct {
+	kubernetes.Settings
+	Kubeconfig  string // a file; the cluster that the service runs in, or the user's, when empty
+	PodTemplate string // a file; nothing more than a bot needs when empty
+}
+
+// engine is a launcher whose bots run elsewhere.
+type engine interface {
+	launch.Launcher
+	Close()
+}
+
+// elsewhere reports whether bots run in containers, which know nothing of this
+// machine's addresses and folders.
+func (s Settings) elsewhere() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
+
+// checkLauncher finds what a launcher misses before anything is opened.
+func (s Settings) checkLauncher() error {
+	if s.elsewhere() && s.BotServiceURL == "" && s.Docker.Network != "host" {
+		return fmt.Errorf("STANDIN_BOT_SERVICE_URL must be set with the launcher %s: "+
+			"in a bot's container the address that the service listens on is the container itself", s.Launcher)
+	}
+	return nil
+}
+
+// startTime is how long an engine may take to start a bot.
+func (s Settings) startTime() time.Duration {
+	if s.StartTime == 0 {
+		return DefaultStartTime
+	}
+	return s.StartTime
+}
+
+// newEngine returns the launcher of bots that run elsewhere.
+func (s *Service) newEngine(changed func(uuid.UUID, int)) (engine, error) {
+	if _, err := recording.FindTools(); err != nil {
+		s.settings.Log.Error("no recording can be finished before this is mended", "error", err)
+	}
+	instance, more := s.instance(), launch.LogSettings(os.Environ())
+	if s.settings.Launcher == "docker" {
+		settings := s.settings.Docker
+		settings.Instance, settings.More, settings.Wanted, settings.Changed = instance, more, s.wanted, changed
+		settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+		return docker.New(settings)
+	}
+	settings := s.settings.Kubernetes
+	settings.Instance, settings.More, settings.Wanted, settings.Changed = instance, more, s.wanted, changed
+	settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+	config, namespace, err := kubernetes.Find(settings.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	settings.Cluster = config
+	if settings.Namespace == "" {
+		settings.Namespace = namespace
+	}
+	if settings.PodTemplate != "" {
+		if settings.Template, err = kubernetes.ReadTemplate(settings.PodTemplate); err != nil {
+			return nil, err
+		}
+	}
+	return kubernetes.New(settings.Settings)
+}
+
+// containerSetup is the bots' setup in a container. The usual seccomp profiles
+// of containers forbid what Chromium's own sandbox is made of; under those the
+// container is the sandbox.
+func (s *Service) containerSetup(seccomp string) launch.Setup {
+	setup := s.settings.Bots
+	setup.NoSandbox = setup.NoSandbox || seccomp == ""
+	return setup
+}
+
+// instance names all services that share this one's database, to tell their
+// bots from others': they share the ingest signing key, which does not show in
+// it.
+func (s *Service) instance() string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte("standin instance"))
+	return hex.EncodeToString(mac.Sum(nil))[:12]
+}
+
+// wanted reports whether an attempt may have a bot: it is the last one of its
+// job, and the dispatcher has yet to do with it.
+func (s *Service) wanted(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error) {
+	r, err := s.store.Job(ctx, jobID)
+	if known := (*job.Error)(nil); errors.As(err, &known) && known.Code == job.NotFound {
+		return false, nil
+	}
+	return err == nil && r.Attempt == attempt && !r.WakeAt.IsZero(), err
+}
