@@ -122,12 +122,13 @@ func (q *Queries) fillTries(ctx context.Context, deliveries []DeliveryRecord) er
 
 // Redeliver makes a delivery that is final wait for one more try, due now. It
 // keeps its id, its place in the order of its job's events and its count of
-// tries and failures, so all that webhook.Outbox promises goes on to hold:
-// later events of the job wait for it as for any other. A *job.Error tells
+// tries, so all that webhook.Outbox promises goes on to hold: later events of
+// the job wait for it as for any other. Should it fail, it is retried like any
+// other, so its failures are counted anew. A *job.Error tells
 // that there is no such delivery, or that it cannot be tried again.
 func (q *Queries) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
 	n, err := q.exec(ctx, `
-		UPDATE deliveries SET state = 'waiting', due_at = $3, lease = '', ended_at = NULL, end_reason = ''
+		UPDATE deliveries SET state = 'waiting', due_at = $3, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL
 		WHERE id = $1 AND job_id = $2 AND state <> 'waiting' AND attempt < $4`,
 		id, jobID, millis(now), MaxDeliveryTries)
 	if err != nil {

@@ -2,9 +2,11 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,10 +40,13 @@ func (e *BlockedError) Error() string {
 // that a name which resolves differently the next time gains nothing.
 type Guard struct {
 	Allow []netip.Prefix // networks allowed although they are not public
+	Proxy *url.URL       // the operator's forward proxy, which may stand anywhere; nil for none
+
+	Resolver *net.Resolver // of names; nil for the machine's
 }
 
 // dialTimeout leaves some of a try's time for the request itself.
-const dialTimeout = 10 * time.Second
+const dialTimeout = 5 * time.Second
 
 // DialContext connects like net.Dialer, to allowed addresses only; a refusal is
 // a *BlockedError. Of a host with several addresses, refused ones are passed
@@ -51,16 +56,31 @@ func (g Guard) DialContext(ctx context.Context, network, receiver string) (net.C
 	if err != nil {
 		return nil, fmt.Errorf("read the webhook's host: %w", err)
 	}
+	dialer := net.Dialer{Timeout: dialTimeout, Resolver: g.Resolver}
+	if g.Proxy != nil {
+		return dialer.DialContext(ctx, network, receiver) // only ever the proxy
+	}
 	if kind := address.RefusedHost(host); kind != "" {
 		return nil, &BlockedError{Host: host, Kind: kind}
 	}
-	dialer := net.Dialer{
-		Timeout: dialTimeout,
-		ControlContext: func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-			return g.check(host, resolved)
-		},
+	dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
+		return g.check(host, resolved)
 	}
 	return dialer.DialContext(ctx, network, receiver)
+}
+
+// CheckProxied refuses what can be refused of an address that a proxy will
+// resolve: hosts that are refused as they stand, and addresses written out. What
+// a name resolves to, only the proxy knows: it has to be one that guards.
+func (g Guard) CheckProxied(target *url.URL) error {
+	host := target.Hostname()
+	if kind := address.RefusedHost(host); kind != "" {
+		return &BlockedError{Host: host, Kind: kind}
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return g.check(host, net.JoinHostPort(host, "0"))
+	}
+	return nil
 }
 
 // check refuses a resolved address that is neither public nor allowed.
@@ -102,4 +122,16 @@ func ParseAllow(setting string) ([]netip.Prefix, error) {
 		allow = append(allow, prefix.Masked())
 	}
 	return allow, nil
+}
+
+// ParseProxy reads the address of a forward proxy; nil for none.
+func ParseProxy(setting string) (*url.URL, error) {
+	if setting == "" {
+		return nil, nil
+	}
+	proxy, err := url.Parse(setting)
+	if err != nil || proxy.Host == "" || proxy.Scheme != "http" && proxy.Scheme != "https" {
+		return nil, errors.New("the proxy of webhooks is no http or https URL") // it may hold a password
+	}
+	return proxy, nil
 }

@@ -2,8 +2,9 @@ package webhook
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"strings"
 	"time"
@@ -24,9 +25,10 @@ type Delivery struct {
 	Version    int      // payload version: Version1 or Version2
 	Secrets    []Secret // the consumer's as of the claim, the current one first
 
-	Attempt  int    // number of the try it is claimed for; the first is 1
-	Failures int    // tries recorded as failed so far
-	Lease    string // token of the claim
+	Attempt  int       // number of the try it is claimed for; the first is 1
+	Failures int       // tries recorded as failed so far
+	Lease    string    // token of the claim
+	LeasedTo time.Time // when the claim ends
 }
 
 // Try is what came of posting a delivery once.
@@ -42,9 +44,10 @@ type Try struct {
 
 // Verdict is what follows from a try.
 type Verdict struct {
-	Outcome Outcome
-	RetryAt time.Time // of Retry
-	Reason  string    // of GaveUp
+	Outcome   Outcome
+	RetryAt   time.Time // of Retry
+	NotBefore time.Time // of Retry, when the receiver asked to be left alone until then
+	Reason    string    // of GaveUp
 }
 
 // Outcome is where a try leaves its delivery.
@@ -65,17 +68,69 @@ const (
 // all that follows.
 const FailuresBeforeOvertaking = 2
 
-// Claim says which deliveries the sender can begin now.
+// Claim says which deliveries the sender can take now.
 type Claim struct {
-	Now     time.Time
-	Lease   time.Duration // how long the deliveries belong to the claim
-	Limit   int           // at most so many in all
-	PerHost int           // at most so many of one host
-	Busy    []string      // hosts to leave out
+	Now   time.Time
+	Lease time.Duration // how long the deliveries belong to the claim
+	Limit int           // how many due ones are looked at, and so the most that are taken
+
+	// Admit returns what judges the deliveries of one claim, in the order in
+	// which they are looked at. It is called again, and what was judged before is
+	// void, when the claim's transaction is run again. Nil admits all.
+	Admit func() Admission
 }
 
-// ErrLeaseLost says that a delivery belongs to another claim by now.
-var ErrLeaseLost = errors.New("the lease of the delivery was lost")
+// Admission tells whether a delivery may be taken, and if not, when it is
+// worth looking at again. It is given what identifies the delivery and its
+// receiver, and must not block.
+type Admission func(Delivery) (admitted bool, wait time.Duration)
+
+// The waits of deliveries that are looked at and not taken.
+const (
+	// WorthPuttingOff is from when on a wait is worth a write.
+	WorthPuttingOff = time.Second
+	// CrowdedWait is the least wait while a claim sees more than it may look
+	// at: what cannot be taken must not hide what can.
+	CrowdedWait = 500 * time.Millisecond
+)
+
+// PutOff returns by how much the due time of a delivery moves that was looked
+// at and not taken; 0 leaves it where it is. more says that there are due
+// deliveries that were not looked at.
+func PutOff(wait time.Duration, more bool) time.Duration {
+	switch {
+	case more:
+		return max(wait, CrowdedWait)
+	case wait >= WorthPuttingOff:
+		return wait
+	}
+	return 0
+}
+
+// Result is a try and what follows from it.
+type Result struct {
+	Delivery Delivery
+	Try      Try
+	Verdict  Verdict
+	Note     bool // keep what the try says of its endpoint, although it succeeded
+}
+
+// FailuresOfTheDead is how many tries in a row, of whatever deliveries, an
+// endpoint may fail before it counts as dead: it is tried gently then, and what
+// waits for it is sent as soon as it is back.
+const FailuresOfTheDead = 5
+
+// EndpointKey names the endpoint of a consumer's deliveries to an address. It is
+// printable ASCII and not long, so that indexes and cursors can hold it; an
+// address need be neither.
+func EndpointKey(consumer uuid.UUID, address string) string {
+	const longest = 512
+	if len(address) > longest || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		sum := sha256.Sum256([]byte(address))
+		address = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return consumer.String() + " " + address
+}
 
 // Outbox is the sender's side of the stored deliveries. Deliveries get into it
 // with the change they tell of, in its transaction.
@@ -85,35 +140,42 @@ var ErrLeaseLost = errors.New("the lease of the delivery was lost")
 // claimed, the end of its lease, so that what a crashed sender held becomes due
 // again by itself.
 type Outbox interface {
-	// ClaimDeliveries takes waiting deliveries whose due time is not after
-	// claim.Now, the longest due first, but none
-	//   - whose host (HostOf its URL) is in claim.Busy,
-	//   - that would be more than claim.PerHost of its host in the answer,
-	//   - behind an earlier one: one of the same job and URL, with a lower
-	//     Sequence, still waiting (claimed or not), with fewer than
-	//     FailuresBeforeOvertaking failures.
+	// ClaimDeliveries looks at claim.Limit waiting deliveries whose due time is
+	// not after claim.Now, the longest due first, and takes those that
+	// claim.Admit admits, but none behind an earlier one: one of the same job
+	// and URL, with a lower Sequence, still waiting (claimed or not), with fewer
+	// than FailuresBeforeOvertaking failures. Those are not shown to Admit.
 	//
-	// Each one taken gets a fresh lease token, the due time Now + Lease, and an
-	// Attempt one higher than before: the number is counted here, not with the
-	// result, so that a try whose result is lost in a crash keeps its number
-	// to itself. The answer may hold fewer than there are, but none only if
-	// there are none.
-	ClaimDeliveries(ctx context.Context, claim Claim) ([]Delivery, error)
+	// Each one taken gets a lease token that no other claim has, the due time
+	// Now + Lease, and an Attempt one higher than before: the number is counted
+	// here, not with the result, so that a try whose result is lost in a crash
+	// keeps its number to itself. Of each one not taken, the due time moves as
+	// PutOff says. more tells that there may be due ones that were not looked
+	// at.
+	ClaimDeliveries(ctx context.Context, claim Claim) (taken []Delivery, more bool, err error)
 
 	// ReleaseDeliveries undoes the claim of deliveries that were not begun:
 	// Attempt goes one down and they are due at once. Those whose lease was
 	// lost are left alone, which is no error.
 	ReleaseDeliveries(ctx context.Context, deliveries []Delivery) error
 
-	// RecordTry stores the try and applies the verdict, both or neither. Retry
-	// sets the due time to verdict.RetryAt and ends the lease; Retry and GaveUp
-	// count one more failure. It is ErrLeaseLost, and nothing is stored, when
-	// the delivery no longer has the lease token it was claimed with.
-	RecordTry(ctx context.Context, delivery Delivery, try Try, verdict Verdict) error
+	// RecordTries stores tries and applies their verdicts, all or none of them.
+	// Retry sets the due time to verdict.RetryAt and ends the lease; Retry and
+	// GaveUp count one more failure. A delivery that no longer has the lease
+	// token it was claimed with is passed over, and its id returned.
+	//
+	// Failures, and successes with Note, are kept of the endpoint too. When one
+	// that was dead (FailuresOfTheDead) acknowledges, all that waits for it is
+	// due at once, or when the receiver wished (Verdict.NotBefore).
+	RecordTries(ctx context.Context, results []Result) (lost []string, err error)
 
 	// NextDelivery returns the earliest due time after the given time of all
 	// waiting deliveries, claimed or not; false when there is none.
 	NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error)
+
+	// Backlog returns how many deliveries wait, claimed or not, and when the
+	// event of the oldest of them happened; the zero time when there is none.
+	Backlog(ctx context.Context) (waiting int64, oldest time.Time, err error)
 }
 
 // HostOf returns the host of an address, with its port if it names one, in

@@ -20,19 +20,21 @@ import (
 type memoryOutbox struct {
 	hurry bool // a retry is due at once, whenever the verdict says
 
-	mu       sync.Mutex
-	rows     []*outboxRow
-	leases   int
-	released int
-	fail     func(operation string) error // nil: nothing fails
+	mu        sync.Mutex
+	rows      []*outboxRow
+	leases    int
+	released  int
+	endpoints map[string]int               // failures in a row
+	fail      func(operation string) error // nil: nothing fails
 }
 
 type outboxRow struct {
-	delivery webhook.Delivery
-	dueAt    time.Time
-	final    bool
-	tries    []webhook.Try
-	verdicts []webhook.Verdict
+	delivery  webhook.Delivery
+	dueAt     time.Time
+	notBefore time.Time
+	final     bool
+	tries     []webhook.Try
+	verdicts  []webhook.Verdict
 }
 
 func TestMemoryOutboxKeepsThePromises(t *testing.T) {
@@ -56,37 +58,49 @@ func (o *memoryOutbox) Put(_ context.Context, deliveries ...webhook.Delivery) er
 	return nil
 }
 
-func (o *memoryOutbox) ClaimDeliveries(_ context.Context, claim webhook.Claim) ([]webhook.Delivery, error) {
+func (o *memoryOutbox) ClaimDeliveries(_ context.Context, claim webhook.Claim) ([]webhook.Delivery, bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.failing("claim"); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var due []*outboxRow
 	for _, row := range o.rows {
-		if !row.final && !row.dueAt.After(claim.Now) && !o.behind(row) &&
-			!slices.Contains(claim.Busy, webhook.HostOf(row.delivery.URL)) {
+		if !row.final && !row.dueAt.After(claim.Now) {
 			due = append(due, row)
 		}
 	}
 	slices.SortStableFunc(due, func(a, b *outboxRow) int {
 		return cmp.Or(a.dueAt.Compare(b.dueAt), cmp.Compare(a.delivery.Sequence, b.delivery.Sequence))
 	})
+	more := len(due) >= claim.Limit
+	if more {
+		due = due[:claim.Limit]
+	}
+	admit := func(webhook.Delivery) (bool, time.Duration) { return true, 0 }
+	if claim.Admit != nil {
+		admit = claim.Admit()
+	}
+	o.leases++
 	var claimed []webhook.Delivery
-	ofHost := map[string]int{}
 	for _, row := range due {
-		host := webhook.HostOf(row.delivery.URL)
-		if ofHost[host] == claim.PerHost || len(claimed) == claim.Limit {
+		admitted, wait := false, time.Duration(0)
+		if !o.behind(row) {
+			admitted, wait = admit(row.delivery)
+		}
+		if !admitted {
+			if by := webhook.PutOff(wait, more); by > 0 {
+				row.dueAt = claim.Now.Add(by)
+			}
 			continue
 		}
-		ofHost[host]++
-		o.leases++
 		row.delivery.Lease = fmt.Sprint("lease ", o.leases)
+		row.delivery.LeasedTo = claim.Now.Add(claim.Lease)
 		row.delivery.Attempt++
-		row.dueAt = claim.Now.Add(claim.Lease)
+		row.dueAt = row.delivery.LeasedTo
 		claimed = append(claimed, row.delivery)
 	}
-	return claimed, nil
+	return claimed, more, nil
 }
 
 // behind reports whether the row waits for an earlier one.
@@ -126,28 +140,72 @@ func (o *memoryOutbox) ReleaseDeliveries(_ context.Context, deliveries []webhook
 	return nil
 }
 
-func (o *memoryOutbox) RecordTry(_ context.Context, delivery webhook.Delivery, try webhook.Try, verdict webhook.Verdict) error {
+func (o *memoryOutbox) RecordTries(_ context.Context, results []webhook.Result) (lost []string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.failing("record"); err != nil {
-		return err
+		return nil, err
 	}
-	row := o.leased(delivery)
-	if row == nil {
-		return webhook.ErrLeaseLost
+	for _, result := range results {
+		row := o.leased(result.Delivery)
+		if row == nil {
+			lost = append(lost, result.Delivery.ID)
+			continue
+		}
+		row.delivery.Lease = ""
+		row.tries = append(row.tries, result.Try)
+		row.verdicts = append(row.verdicts, result.Verdict)
+		o.note(row, result.Verdict)
+		row.final = result.Verdict.Outcome != webhook.Retry
+		row.dueAt, row.notBefore = result.Verdict.RetryAt, result.Verdict.NotBefore
+		if o.hurry {
+			row.dueAt = row.delivery.EmittedAt
+		}
 	}
-	row.delivery.Lease = ""
-	row.tries = append(row.tries, try)
-	row.verdicts = append(row.verdicts, verdict)
+	return lost, nil
+}
+
+// note counts the failures of a delivery and its endpoint, and goes on with an
+// endpoint that is back.
+func (o *memoryOutbox) note(row *outboxRow, verdict webhook.Verdict) {
+	if o.endpoints == nil {
+		o.endpoints = make(map[string]int)
+	}
+	key := webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL)
 	if verdict.Outcome != webhook.Delivered {
 		row.delivery.Failures++
+		o.endpoints[key]++
+		return
 	}
-	row.final = verdict.Outcome != webhook.Retry
-	row.dueAt = verdict.RetryAt
-	if o.hurry {
-		row.dueAt = row.delivery.EmittedAt
+	if o.endpoints[key] >= webhook.FailuresOfTheDead {
+		for _, other := range o.rows {
+			if !other.final && other.delivery.Lease == "" && webhook.EndpointKey(other.delivery.ConsumerID, other.delivery.URL) == key {
+				other.dueAt = other.delivery.EmittedAt
+				if other.notBefore.After(other.dueAt) {
+					other.dueAt = other.notBefore
+				}
+			}
+		}
 	}
-	return nil
+	o.endpoints[key] = 0
+}
+
+func (o *memoryOutbox) Backlog(context.Context) (waiting int64, oldest time.Time, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.failing("backlog"); err != nil {
+		return 0, time.Time{}, err
+	}
+	for _, row := range o.rows {
+		if row.final {
+			continue
+		}
+		waiting++
+		if oldest.IsZero() || row.delivery.EmittedAt.Before(oldest) {
+			oldest = row.delivery.EmittedAt
+		}
+	}
+	return waiting, oldest, nil
 }
 
 func (o *memoryOutbox) NextDelivery(_ context.Context, after time.Time) (time.Time, bool, error) {

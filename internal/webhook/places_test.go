@@ -4,127 +4,277 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 )
 
-// fill takes places of a host until there are none.
-func fill(p *places, host string) []place {
-	var all []place
-	for {
-		taken, ok := p.take(host)
-		if !ok {
-			return all
+// hall are places with a clock that the test sets.
+type hall struct {
+	*testing.T
+	*places
+
+	at time.Time
+}
+
+func newHall(t *testing.T, bounds bounds) *hall {
+	t.Helper()
+	h := &hall{T: t, at: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)}
+	h.places = newPlaces(bounds, DefaultSchedule(), func() time.Time { return h.at })
+	return h
+}
+
+var wide = bounds{total: 256, perHost: 16, queued: 64}
+
+func to(consumer uuid.UUID, url string) Delivery {
+	return Delivery{ID: NewDeliveryID(), ConsumerID: consumer, URL: url}
+}
+
+// offer claims count deliveries to a receiver, as far as they are admitted, and
+// returns the tries that begin.
+func (h *hall) offer(count int, consumer uuid.UUID, url string) []*flight {
+	admit := h.admission()
+	var claimed []Delivery
+	for range count {
+		d := to(consumer, url)
+		if admitted, _ := admit(d); admitted {
+			claimed = append(claimed, d)
 		}
-		all = append(all, taken)
 	}
+	return h.add(claimed)
 }
 
-// know makes a host known.
-func know(p *places, host string, as standing) {
-	taken, _ := p.take(host)
-	p.leave(taken, as)
+var (
+	answered     = lesson{standing: good, latency: 10 * time.Millisecond, acknowledged: true}
+	refused      = lesson{standing: good, latency: 10 * time.Millisecond}
+	lateAnswer   = lesson{standing: slow, latency: 3 * time.Second, acknowledged: true}
+	noAnswerCame = lesson{standing: silent, latency: 15 * time.Second}
+)
+
+// know makes a receiver known.
+func (h *hall) know(consumer uuid.UUID, url string, told lesson) {
+	h.Helper()
+	begun := h.offer(1, consumer, url)
+	if len(begun) != 1 {
+		h.Fatalf("%d tries begin of one delivery to %s", len(begun), url)
+	}
+	h.finish(begun[0], told)
 }
 
-func TestPlacesPerHost(t *testing.T) {
+func TestTriesAtOnceOfOneReceiver(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name     string
-		standing standing
-		perHost  int
-		want     int
+		name    string
+		told    *lesson
+		perHost int
+		want    int
 	}{
-		{"unknown", unknown, 16, 2},
-		{"good", good, 16, 16},
-		{"doubtful", doubtful, 16, 2},
-		{"unknown, one allowed", unknown, 1, 1},
-		{"doubtful, one allowed", doubtful, 1, 1},
+		{"unknown", nil, 16, 1},
+		{"good", &answered, 16, 16},
+		{"answers no", &refused, 16, 16},
+		{"slow", &lateAnswer, 16, slowTries},
+		{"silent", &noAnswerCame, 16, silentTries},
+		{"unknown, one allowed", nil, 1, 1},
+		{"slow, one allowed", &lateAnswer, 1, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlaces(256, test.perHost)
-			know(p, "a", test.standing)
-			if got := len(fill(p, "a")); got != test.want {
-				t.Errorf("%d places, want %d", got, test.want)
+			h := newHall(t, bounds{total: 256, perHost: test.perHost, queued: 64})
+			consumer := uuid.New()
+			if test.told != nil {
+				h.know(consumer, "https://a.example/", *test.told)
 			}
-			free, busy := p.free()
-			if free != 256-test.want || !slices.Equal(busy, []string{"a"}) {
-				t.Errorf("free %d, busy %v", free, busy)
+			if got := len(h.offer(64, consumer, "https://a.example/")); got != test.want {
+				t.Errorf("%d tries begin, want %d", got, test.want)
 			}
 		})
 	}
 }
 
-func TestDoubtfulHostsShareAQuarter(t *testing.T) {
+// A host that has never answered gets one try, a few more at a time while that
+// hangs, and no more than any other in the end.
+func TestTriesAtOnceOfAnUnknownHost(t *testing.T) {
 	t.Parallel()
-	p := newPlaces(40, 16)
-	var taken []place
-	for n := range 30 {
-		know(p, fmt.Sprint(n), doubtful)
+	h := newHall(t, wide)
+	var begun []int
+	for wave := range 7 {
+		count := 0
+		for n := range 20 {
+			count += len(h.offer(1, uuid.New(), fmt.Sprintf("https://unknown.example/%d/%d", wave, n)))
+		}
+		begun = append(begun, count)
+		h.at = h.at.Add(slowAnswer)
+		begun[wave] += len(h.sweep())
 	}
-	for n := range 30 {
-		taken = append(taken, fill(p, fmt.Sprint(n))...)
-	}
-	free, busy := p.free()
-	if len(taken) != 10 || free != 30 || len(busy) != 30 {
-		t.Errorf("doubtful hosts hold %d places, %d are free, %d hosts busy; want 10, 30, 30", len(taken), free, len(busy))
-	}
-	know(p, "answers", good)
-	if got := len(fill(p, "answers")); got != 16 {
-		t.Errorf("a host that answers gets %d places beside them, want 16", got)
-	}
-
-	// Recovered, a host no longer counts among them.
-	p.leave(taken[0], good)
-	if _, busy := p.free(); slices.Contains(busy, taken[0].host) || len(busy) == 30 {
-		t.Errorf("busy after one recovered: %v", busy)
+	if want := []int{1 + doubtedPerHost, 4, 4, 4, 0, 0, 0}; !slices.Equal(begun, want) {
+		t.Errorf("%v tries begin, second by second, want %v", begun, want)
 	}
 }
 
-// All that a claim brings for a good host can begin.
-func TestABatchFitsWhereAHostIsNotBusy(t *testing.T) {
+// A dead receiver is tried once in a while, with growing pauses, and is itself
+// again with the first acknowledgement.
+func TestTheDeadAreTriedGently(t *testing.T) {
 	t.Parallel()
-	for _, perHost := range []int{1, 2, 3, 4, 16, 17} {
-		p := newPlaces(256, perHost)
-		know(p, "a", good)
-		for taken := range perHost + 1 {
-			if _, busy := p.free(); len(busy) == 0 && taken+p.batch() > perHost {
-				t.Errorf("of %d places %d are taken, and a batch of %d is let in", perHost, taken, p.batch())
-			}
-			p.take("a")
+	h := newHall(t, wide)
+	consumer, url := uuid.New(), "https://a.example/"
+	for range FailuresOfTheDead {
+		h.know(consumer, url, refused)
+	}
+	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
+		h.at = h.at.Add(pause - time.Millisecond)
+		admitted, wait := h.admission()(to(consumer, url))
+		if admitted || wait != time.Millisecond {
+			t.Fatalf("admitted %v, wait %v, a millisecond before the pause of %v ends", admitted, wait, pause)
 		}
-		if _, busy := p.free(); len(busy) == 0 {
-			t.Errorf("with %d places, all taken, the host is not busy", perHost)
+		h.at = h.at.Add(time.Millisecond)
+		begun := h.offer(10, consumer, url)
+		if len(begun) != 1 {
+			t.Fatalf("%d tries after the pause of %v, want 1", len(begun), pause)
 		}
+		h.finish(begun[0], refused)
+	}
+	h.at = h.at.Add(40 * time.Second)
+	end := h.finish(h.offer(1, consumer, url)[0], answered)
+	if !end.note {
+		t.Error("that it is back is not worth keeping")
+	}
+	if got := len(h.offer(64, consumer, url)); got != 16 {
+		t.Errorf("%d tries begin once it is back, want 16", got)
+	}
+}
+
+// What is queued for a receiver that stops answering is given back.
+func TestQueuesOfTheSilentAreDropped(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, wide)
+	consumer, url := uuid.New(), "https://a.example/"
+	h.know(consumer, url, answered)
+	begun := h.offer(64, consumer, url)
+	if len(begun) != 16 || h.queued != 48 {
+		t.Fatalf("%d begin, %d are queued", len(begun), h.queued)
+	}
+	end := h.finish(begun[0], noAnswerCame)
+	if len(end.dropped) != 48 || h.queued != 0 || len(end.begin) != 0 {
+		t.Errorf("%d dropped, %d queued, %d begin; want 48, 0, 0", len(end.dropped), h.queued, len(end.begin))
+	}
+}
+
+// Receivers that hang share a host's places, and a consumer's, no longer than
+// it takes to notice.
+func TestHangingTriesLeaveTheirHostsPlaces(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, wide)
+	consumer := uuid.New()
+	h.know(consumer, "https://shared.example/first", answered)
+	for n := range 8 {
+		h.offer(2, consumer, fmt.Sprintf("https://shared.example/%d", n))
+	}
+	if got := len(h.offer(4, consumer, "https://shared.example/good")); got != 0 {
+		t.Fatalf("%d tries begin on a full host", got)
+	}
+	h.at = h.at.Add(slowAnswer)
+	if got := len(h.sweep()); got != 2 {
+		t.Errorf("%d of those that waited begin, want 2: what hangs counts elsewhere", got)
+	}
+	if all, slow := h.running(); all != 18 || slow != 16 {
+		t.Errorf("%d run, %d of them hang; want 18, 16", all, slow)
+	}
+}
+
+// However many receivers hang, those that answer have places left.
+func TestReceiversThatAnswerHavePlacesLeft(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, bounds{total: 40, perHost: 16, queued: 64})
+	h.know(uuid.New(), "https://unused.example/", answered)
+	answers := uuid.New()
+	h.know(answers, "https://answers.example/", answered)
+	hanging := 0
+	for n := range 100 {
+		hanging += len(h.offer(1, uuid.New(), fmt.Sprintf("https://%d.example/", n)))
+		h.at = h.at.Add(slowAnswer)
+		h.sweep()
+	}
+	if hanging != 35 {
+		t.Errorf("%d of 40 places go to receivers that never answered, want 35", hanging)
+	}
+	if got := len(h.offer(16, answers, "https://answers.example/")); got != 5 {
+		t.Errorf("%d tries of one that answers begin beside them, want the 5 left", got)
+	}
+}
+
+// Known to be silent, they get half of the places at the most.
+func TestTheSilentShareHalf(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, bounds{total: 40, perHost: 16, queued: 64})
+	hanging := 0
+	for n := range 100 {
+		consumer, url := uuid.New(), fmt.Sprintf("https://%d.example/", n)
+		if begun := h.offer(1, consumer, url); len(begun) == 1 {
+			h.finish(begun[0], noAnswerCame)
+		}
+		hanging += len(h.offer(1, consumer, url))
+		h.at = h.at.Add(slowAnswer)
+		h.sweep()
+	}
+	if hanging != 20 {
+		t.Errorf("%d of 40 places go to receivers that do not answer, want 20", hanging)
 	}
 }
 
 func TestPlacesInAll(t *testing.T) {
 	t.Parallel()
-	p := newPlaces(5, 16)
-	taken := append(append(fill(p, "a"), fill(p, "b")...), fill(p, "c")...)
-	if len(taken) != 5 {
-		t.Fatalf("%d places taken of 5", len(taken))
+	h := newHall(t, bounds{total: 5, perHost: 16, queued: 64})
+	for _, url := range []string{"https://a.example/", "https://b.example/"} {
+		for n := range 4 {
+			h.know(uuid.New(), url+fmt.Sprint(n), answered)
+		}
 	}
-	if free, _ := p.free(); free != 0 {
-		t.Errorf("%d are free", free)
+	a, b := uuid.New(), uuid.New()
+	h.know(a, "https://a.example/", answered)
+	h.know(b, "https://b.example/", answered)
+	begun := append(h.offer(16, a, "https://a.example/"), h.offer(16, b, "https://b.example/")...)
+	if len(begun) != 4 { // a consumer has half of the places, rounded down
+		t.Fatalf("%d tries begin, want 4", len(begun))
 	}
-	p.leave(taken[0], good)
-	if free, _ := p.free(); free != 1 {
-		t.Errorf("%d are free after one left", free)
+	if end := h.finish(begun[0], answered); len(end.begin) != 1 {
+		t.Errorf("%d begin after one ended", len(end.begin))
 	}
 }
 
-func TestIdleHostsAreForgotten(t *testing.T) {
+// What finds no room is put off to when it is likely to.
+func TestPutOffAsLongAsTheReceiverIsBusy(t *testing.T) {
 	t.Parallel()
-	p := newPlaces(256, 16)
-	p.take("running")
-	for n := range rememberedHosts + 10 {
-		know(p, fmt.Sprint(n), good)
+	h := newHall(t, wide)
+	consumer, url := uuid.New(), "https://a.example/"
+	h.know(consumer, url, lesson{standing: good, latency: 800 * time.Millisecond, acknowledged: true})
+	h.offer(64, consumer, url)
+	admit := h.admission()
+	var longest time.Duration
+	for range 10_000 {
+		admitted, wait := admit(to(consumer, url))
+		if admitted {
+			t.Fatal("admitted beyond the room")
+		}
+		longest = max(longest, wait)
 	}
-	if len(p.hosts) > rememberedHosts {
-		t.Errorf("%d hosts are remembered", len(p.hosts))
+	if longest < longestWait || longest > longestWait+time.Second {
+		t.Errorf("put off by up to %v, want about %v", longest, longestWait)
 	}
-	if p.hosts["running"] == nil {
-		t.Error("a host with a running try is forgotten")
+}
+
+func TestIdleReceiversAreForgotten(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, wide)
+	consumer := uuid.New()
+	h.offer(1, consumer, "https://running.example/")
+	for n := range h.bounds.remembered() + 10 {
+		h.know(consumer, fmt.Sprintf("https://%d.example/", n), answered)
+	}
+	if len(h.receivers) > h.bounds.remembered() || len(h.hosts) > h.bounds.remembered() {
+		t.Errorf("%d receivers and %d hosts are remembered", len(h.receivers), len(h.hosts))
+	}
+	if h.receivers[EndpointKey(consumer, "https://running.example/")] == nil {
+		t.Error("a receiver with a running try is forgotten")
 	}
 }

@@ -20,42 +20,57 @@ const (
 	userAgent      = "Standin"
 	errorKept      = 500 // bytes of an error's text: some quote what the receiver sent
 	answerHeaders  = 64 << 10
-	tlsTimeout     = 10 * time.Second
+	tlsShare       = 3 // a handshake may take this part of a try
 	idleTimeout    = 90 * time.Second
-	idleKept       = 512
-	idleKeptByHost = 16
+	idleKept       = 2048
+	aliveAfter     = 15 * time.Second // of silence, an HTTP/2 connection is asked whether it lives
+	aliveTimeout   = 5 * time.Second
+	bodyShare      = 15 // a try keeps this part of its time for the answer's body
+	writeBufferLen = 8 << 10
 )
 
 // poster makes single tries.
 type poster struct {
 	client  *http.Client
 	timeout time.Duration // of a whole try, from the name's resolution to the end of the answer
+	headers time.Duration // of the answer's headers, from the end of the request
 	now     func() time.Time
 }
 
-// newPoster returns a poster that connects through the guard. It uses no proxy,
-// whatever the environment says: a proxy would connect where the guard does
-// not see it. It follows no redirect and asks for no compression.
-func newPoster(guard Guard, timeout time.Duration, now func() time.Time) *poster {
+// newPoster returns a poster that connects through the guard. It uses no proxy
+// but one that is set, whatever the environment says: a proxy connects where
+// the guard does not see it. It follows no redirect and asks for no
+// compression.
+func newPoster(settings Settings) *poster {
+	headers := settings.TryTimeout - settings.TryTimeout/bodyShare
+	guard := Guard{Allow: settings.Allow, Proxy: settings.Proxy, Resolver: settings.Resolver}
 	transport := &http.Transport{
-		Proxy:                  nil,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs},
 		DialContext:            guard.DialContext,
 		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: aliveAfter, PingTimeout: aliveTimeout},
 		DisableCompression:     true,
-		TLSHandshakeTimeout:    tlsTimeout,
+		TLSHandshakeTimeout:    settings.TryTimeout / tlsShare,
+		ResponseHeaderTimeout:  headers,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           idleKept,
-		MaxIdleConnsPerHost:    idleKeptByHost,
+		MaxIdleConnsPerHost:    settings.PerHost,
 		MaxResponseHeaderBytes: answerHeaders,
+		WriteBufferSize:        writeBufferLen, // a webhook and its headers in one packet
+	}
+	if settings.Proxy != nil {
+		transport.Proxy = func(request *http.Request) (*url.URL, error) {
+			return settings.Proxy, guard.CheckProxied(request.URL)
+		}
 	}
 	return &poster{
 		client: &http.Client{
 			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		timeout: timeout,
-		now:     now,
+		timeout: settings.TryTimeout,
+		headers: headers,
+		now:     settings.Now,
 	}
 }
 
@@ -77,7 +92,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	answer, err := p.client.Do(request)
 	if err != nil {
 		try.Latency, try.Error = time.Since(began), errorText(err)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) || try.Latency >= p.headers {
 			try.Error = fmt.Sprintf("no answer within %s", p.timeout)
 		}
 		return try, response{}

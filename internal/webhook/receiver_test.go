@@ -108,6 +108,15 @@ func put(t *testing.T, outbox *memoryOutbox, deliveries ...webhook.Delivery) {
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
+// hurried is a schedule of as many tries as the default one, soon over.
+func hurried() webhook.Schedule {
+	schedule := webhook.DefaultSchedule()
+	for i := range schedule {
+		schedule[i] = time.Millisecond
+	}
+	return schedule
+}
+
 // running is a sender whose Run goes on in the background.
 type running struct {
 	*webhook.Sender

@@ -8,20 +8,32 @@ import (
 	"time"
 )
 
-// delays are the waits before the second and each later try, counted from the
-// end of the try before (contract, Webhooks): eight tries in about 28 hours.
-var delays = [...]time.Duration{
-	5 * time.Second,
-	5 * time.Minute,
-	30 * time.Minute,
-	2 * time.Hour,
-	5 * time.Hour,
-	10 * time.Hour,
-	10 * time.Hour,
+// Schedule are the waits before the second and each later try, counted from
+// the end of the try before. There is one try more than there are waits.
+type Schedule []time.Duration
+
+// DefaultSchedule makes eight tries in about 28 hours (contract, Webhooks).
+func DefaultSchedule() Schedule {
+	return Schedule{
+		5 * time.Second,
+		5 * time.Minute,
+		30 * time.Minute,
+		2 * time.Hour,
+		5 * time.Hour,
+		10 * time.Hour,
+		10 * time.Hour,
+	}
+}
+
+// pause is the wait between two tries of a dead endpoint, whichever delivery is
+// tried: as after a first failure at first, doubled each time up to the wait
+// after a second one.
+func (s Schedule) pause(probes int) time.Duration {
+	first, longest := s[0], s[min(1, len(s)-1)]
+	return min(first<<min(probes, 10), max(first, longest))
 }
 
 const (
-	tries         = len(delays) + 1
 	jitter        = 0.1            // of a delay, either way
 	retryAfterMax = 24 * time.Hour // a receiver cannot put a try off for longer
 )
@@ -37,7 +49,7 @@ func (r response) acknowledged() bool { return r.status >= 200 && r.status < 300
 
 // decide says what follows from a try. failures counts this one, should it be
 // one; chance is a random number in [0, 1).
-func decide(r response, failures int, now time.Time, chance float64) Verdict {
+func (s Schedule) decide(r response, failures int, now time.Time, chance float64) Verdict {
 	switch {
 	case r.acknowledged():
 		return Verdict{Outcome: Delivered}
@@ -45,15 +57,15 @@ func decide(r response, failures int, now time.Time, chance float64) Verdict {
 		return Verdict{Outcome: GaveUp, Reason: "the receiver answered 410 Gone"}
 	case r.unusable != nil:
 		return Verdict{Outcome: GaveUp, Reason: r.unusable.Error()}
-	case failures >= tries:
-		return Verdict{Outcome: GaveUp, Reason: fmt.Sprintf("not acknowledged in %d tries", tries)}
+	case failures > len(s):
+		return Verdict{Outcome: GaveUp, Reason: fmt.Sprintf("not acknowledged in %d tries", len(s)+1)}
 	}
-	delay := float64(delays[failures-1]) * (1 - jitter + 2*jitter*chance)
-	at := now.Add(time.Duration(delay))
-	if wished := retryAfter(r.retryAfter, now); wished.After(at) {
-		at = wished
+	delay := float64(s[failures-1]) * (1 - jitter + 2*jitter*chance)
+	verdict := Verdict{Outcome: Retry, RetryAt: now.Add(time.Duration(delay))}
+	if verdict.NotBefore = retryAfter(r.retryAfter, now); verdict.NotBefore.After(verdict.RetryAt) {
+		verdict.RetryAt = verdict.NotBefore
 	}
-	return Verdict{Outcome: Retry, RetryAt: at}
+	return verdict
 }
 
 // retryAfter reads the header, seconds or a date (RFC 9110, section 10.2.3),

@@ -2,45 +2,68 @@ package webhook
 
 import (
 	"context"
-	"errors"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/netip"
+	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Settings of a Sender. The zero value of each but Log means its default.
 type Settings struct {
 	Allow      []netip.Prefix   // non-public networks that may be posted to; default none
+	Proxy      *url.URL         // forward proxy to post through; default none, whatever the environment says
+	Resolver   *net.Resolver    // of receivers' names; default the machine's
 	TryTimeout time.Duration    // of a whole try; default 15 s (contract, Webhooks)
+	Schedule   Schedule         // default DefaultSchedule
 	Grace      time.Duration    // how long Run waits for running tries at its end; default TryTimeout
 	Poll       time.Duration    // longest sleep, for what other nodes put into the outbox; default 5 s
-	Places     int              // tries at once; default 256
-	PerHost    int              // of these for one host that answers; default 16
+	Places     int              // tries at once; default 4096
+	PerHost    int              // of these for one host that answers; default 64
+	Queued     int              // deliveries claimed ahead; default 1024
+	RootCAs    *x509.CertPool   // of TLS receivers; default the machine's
 	Now        func() time.Time // default time.Now
 	Log        *slog.Logger
 }
 
 const (
-	leaseMargin     = 15 * time.Second // of a lease, beyond a try: for recording it
-	recordTimeout   = 5 * time.Second
+	leaseOfTries    = 2 // a lease lasts as long as so many tries: for one, its queue before it, and its recording
+	recordTimeout   = 15 * time.Second
 	databaseDelay   = 100 * time.Millisecond // after a database error; doubled up to
 	databaseDelayed = 10 * time.Second
+	sweepInterval   = 250 * time.Millisecond // between two looks for tries that last long
+	crowdedShare    = 8                      // a claim that takes less than this part of what it looks at is not repeated before
+	crowdedInterval = 25 * time.Millisecond  // has passed: what is in the way of the rest has to be recorded first
+	claimInterval   = 2 * time.Millisecond   // between two claims, so that what comes singly is claimed together
 )
 
 // Sender posts what is due in the outbox, until its Run ends.
+//
+// One loop claims deliveries ahead of the places that are free for them; tries
+// run each in a goroutine; one recorder stores what came of them, many to a
+// commit.
 type Sender struct {
-	outbox Outbox
-	poster *poster
-	places *places
-	wake   chan struct{}
-	log    *slog.Logger
-	now    func() time.Time
-	lease  time.Duration
-	grace  time.Duration
-	poll   time.Duration
+	outbox   Outbox
+	poster   *poster
+	places   *places
+	schedule Schedule
+	metrics  *metrics
+	wake     chan struct{}
+	results  chan Result
+
+	unrecorded atomic.Int64 // tries that have ended and are not stored yet
+	tries      sync.WaitGroup
+	log        *slog.Logger
+	now        func() time.Time
+	timeout    time.Duration
+	lease      time.Duration
+	grace      time.Duration
+	poll       time.Duration
 }
 
 // NewSender returns a sender over the outbox.
@@ -48,21 +71,29 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 	orDefault(&settings.TryTimeout, 15*time.Second)
 	orDefault(&settings.Grace, settings.TryTimeout)
 	orDefault(&settings.Poll, 5*time.Second)
-	orDefault(&settings.Places, 256)
-	orDefault(&settings.PerHost, 16)
+	orDefault(&settings.Places, 4096)
+	orDefault(&settings.PerHost, 64)
+	orDefault(&settings.Queued, 1024)
+	if len(settings.Schedule) == 0 {
+		settings.Schedule = DefaultSchedule()
+	}
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
 	return &Sender{
-		outbox: outbox,
-		poster: newPoster(Guard{Allow: settings.Allow}, settings.TryTimeout, settings.Now),
-		places: newPlaces(settings.Places, settings.PerHost),
-		wake:   make(chan struct{}, 1),
-		log:    settings.Log,
-		now:    settings.Now,
-		lease:  settings.TryTimeout + leaseMargin,
-		grace:  settings.Grace,
-		poll:   settings.Poll,
+		outbox:   outbox,
+		poster:   newPoster(settings),
+		places:   newPlaces(bounds{total: settings.Places, perHost: settings.PerHost, queued: settings.Queued}, settings.Schedule, settings.Now),
+		schedule: settings.Schedule,
+		metrics:  newMetrics(),
+		wake:     make(chan struct{}, 1),
+		results:  make(chan Result, maxRecorded),
+		log:      settings.Log,
+		now:      settings.Now,
+		timeout:  settings.TryTimeout,
+		lease:    leaseOfTries * settings.TryTimeout,
+		grace:    settings.Grace,
+		poll:     settings.Poll,
 	}
 }
 
@@ -82,16 +113,36 @@ func (s *Sender) Wake() {
 
 // Run sends until ctx ends. Then it begins no try, waits for those that run,
 // at most for the grace, and returns when all have ended. What it had to cut
-// off goes back into the outbox uncounted. Errors of the database are waited
-// out, never returned. It is to be called once.
+// off, or had not begun, goes back into the outbox uncounted. Errors of the
+// database are waited out, never returned. It is to be called once.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.poster.close()
 	trying, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
-	var running sync.WaitGroup
+	recorded := make(chan struct{})
+	go func() {
+		defer close(recorded)
+		s.recordAll(trying)
+	}()
+
+	s.claimAll(ctx, trying)
+
+	stop := time.AfterFunc(s.grace, cutOff)
+	defer stop.Stop()
+	if err := s.release(ctx, s.places.drain()); err != nil {
+		s.log.Error("webhooks not released", "error", err)
+	}
+	s.tries.Wait()
+	close(s.results)
+	<-recorded
+}
+
+// claimAll claims and begins until ctx ends.
+func (s *Sender) claimAll(ctx, trying context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
-		sleep, err := s.round(ctx, trying, &running)
+		s.begin(trying, s.places.sweep())
+		sleep, err := s.round(ctx, trying)
 		switch {
 		case err == nil:
 			failures = 0
@@ -100,48 +151,40 @@ func (s *Sender) Run(ctx context.Context) {
 			sleep = growing(failures)
 			s.log.Error("webhook outbox unavailable", "error", err, "retry_in", sleep)
 		}
-		// A wake-up does not cut the wait for the database short.
-		s.sleep(ctx, sleep, failures == 0)
+		if s.places.mustSweep() {
+			sleep = min(sleep, sweepInterval)
+		}
+		// A wake-up does not cut the wait for the database short, nor the least
+		// time between two claims.
+		s.sleep(ctx, claimInterval, false)
+		s.sleep(ctx, sleep-claimInterval, failures == 0)
 	}
-
-	stop := time.AfterFunc(s.grace, cutOff)
-	defer stop.Stop()
-	running.Wait()
 }
 
-// round begins what can begin now, and returns how long to sleep.
-func (s *Sender) round(ctx, trying context.Context, running *sync.WaitGroup) (time.Duration, error) {
-	now := s.now()
-	free, busy := s.places.free()
-	if free == 0 {
-		return s.poll, nil // the end of a try wakes
+// round claims what there is room for, begins it, and returns how long to
+// sleep.
+func (s *Sender) round(ctx, trying context.Context) (time.Duration, error) {
+	wanted := s.places.wanted()
+	if wanted == 0 || s.unrecorded.Load() > maxUnrecorded {
+		return s.poll, nil // an emptying queue wakes, and so does the recorder
 	}
-	batch, err := s.outbox.ClaimDeliveries(ctx, Claim{
-		Now: now, Lease: s.lease, Limit: free, PerHost: s.places.batch(), Busy: busy,
+	now := s.now()
+	batch, more, err := s.outbox.ClaimDeliveries(ctx, Claim{
+		Now: now, Lease: s.lease, Limit: wanted, Admit: s.places.admission,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("claim deliveries: %w", err)
 	}
-	var left []Delivery
-	for _, delivery := range batch {
-		place, ok := s.places.take(HostOf(delivery.URL))
-		if !ok {
-			left = append(left, delivery)
-			continue
+	s.begin(trying, s.places.add(batch))
+	if more {
+		if len(batch) < wanted/crowdedShare {
+			return crowdedInterval, nil
 		}
-		running.Go(func() { s.handle(trying, delivery, place) })
-	}
-	if len(left) > 0 {
-		// Even at the end of Run: what is not released waits for its lease to end.
-		err := s.release(trying, left)
-		return 0, err
-	}
-	if len(batch) > 0 {
-		return 0, nil // there may be more
+		return 0, nil
 	}
 
-	// What is due already and was not claimed waits for a host that is busy or
-	// for an earlier delivery: the end of a try wakes.
+	// What is due already and was not claimed waits for a receiver that is busy
+	// or for an earlier delivery: the end of a try wakes.
 	next, ok, err := s.outbox.NextDelivery(ctx, now)
 	if err != nil {
 		return 0, fmt.Errorf("look for the next delivery: %w", err)
@@ -152,70 +195,70 @@ func (s *Sender) round(ctx, trying context.Context, running *sync.WaitGroup) (ti
 	return min(s.poll, next.Sub(s.now())), nil
 }
 
-// handle makes one try and stores what came of it.
-func (s *Sender) handle(ctx context.Context, delivery Delivery, place place) {
-	// Others of the host, and what waits behind this delivery, may go on now.
-	defer s.Wake()
-	learnt := unknown
-	defer func() { s.places.leave(place, learnt) }()
+// begin starts tries that have their places.
+func (s *Sender) begin(trying context.Context, flights []*flight) {
+	for _, one := range flights {
+		s.tries.Go(func() { s.fly(trying, one) })
+	}
+}
 
-	try, answer := s.poster.post(ctx, delivery)
+// fly makes a try, and then whatever can begin in its place.
+func (s *Sender) fly(ctx context.Context, current *flight) {
+	for current != nil {
+		end := s.try(ctx, current)
+		if len(end.dropped) > 0 {
+			s.releaseLogged(ctx, end.dropped)
+		}
+		current = nil
+		if len(end.begin) > 0 {
+			current = end.begin[0]
+			s.begin(ctx, end.begin[1:])
+		}
+		if end.low {
+			s.Wake()
+		}
+	}
+}
+
+// try makes one try and hands over what came of it.
+func (s *Sender) try(ctx context.Context, f *flight) landing {
+	if ctx.Err() != nil || f.LeasedTo.Sub(s.now()) < s.timeout {
+		s.releaseLogged(ctx, []Delivery{f.Delivery}) // its lease may end before the try does
+		return s.places.finish(f, lesson{})
+	}
+	try, answer := s.poster.post(ctx, f.Delivery)
 	if ctx.Err() != nil && answer.status == 0 {
-		if err := s.release(ctx, []Delivery{delivery}); err != nil {
-			s.log.Error("webhook not released", "delivery", delivery.ID, "error", err)
-		}
-		return
+		s.releaseLogged(ctx, []Delivery{f.Delivery})
+		return s.places.finish(f, lesson{})
 	}
-	learnt = standingAfter(try, answer)
-	verdict := decide(answer, delivery.Failures+1, s.now(), rand.Float64())
-	err := s.record(ctx, delivery, try, verdict)
-	s.logTry(delivery, try, verdict, err)
-}
-
-// standingAfter tells what a try says of its host.
-func standingAfter(try Try, answer response) standing {
-	switch {
-	case answer.unusable != nil:
-		return unknown
-	case answer.status == 0 || try.Latency >= slowAnswer:
-		return doubtful
-	default:
-		return good
-	}
-}
-
-// record stores the try. It insists as long as the lease is likely to hold:
-// what is not recorded is sent again.
-func (s *Sender) record(ctx context.Context, delivery Delivery, try Try, verdict Verdict) error {
-	insist, cancel := context.WithTimeout(ctx, leaseMargin)
-	defer cancel()
-	for failures := 1; ; failures++ {
-		err := s.recordOnce(ctx, delivery, try, verdict)
-		if err == nil || errors.Is(err, ErrLeaseLost) {
-			return err
-		}
-		s.sleep(insist, growing(failures), false)
-		if insist.Err() != nil {
-			return fmt.Errorf("record a try: %w", err)
-		}
-	}
-}
-
-// recordOnce goes on when ctx ends: the receiver has answered.
-func (s *Sender) recordOnce(ctx context.Context, delivery Delivery, try Try, verdict Verdict) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	return s.outbox.RecordTry(ctx, delivery, try, verdict)
+	verdict := s.schedule.decide(answer, f.Failures+1, s.now(), rand.Float64())
+	s.metrics.count(try, verdict)
+	end := s.places.finish(f, lessonOf(try, answer))
+	s.unrecorded.Add(1)
+	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, Note: end.note}
+	return end
 }
 
 // release gives claimed deliveries back, even when ctx has ended.
 func (s *Sender) release(ctx context.Context, deliveries []Delivery) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := s.outbox.ReleaseDeliveries(ctx, deliveries); err != nil {
 		return fmt.Errorf("release deliveries: %w", err)
 	}
 	return nil
+}
+
+// releaseLogged releases, with nobody to tell of an error: what is not released
+// is due again when its lease ends.
+func (s *Sender) releaseLogged(ctx context.Context, deliveries []Delivery) {
+	if err := s.release(ctx, deliveries); err != nil {
+		s.log.Error("webhooks not released", "deliveries", len(deliveries), "error", err)
+	}
+	s.Wake()
 }
 
 // sleep waits for the time to pass, for ctx to end and, if asked, for a Wake.
@@ -239,36 +282,4 @@ func (s *Sender) sleep(ctx context.Context, duration time.Duration, wakeable boo
 // growing returns the wait after that many database errors in a row.
 func growing(failures int) time.Duration {
 	return min(databaseDelayed, databaseDelay<<min(failures-1, 10))
-}
-
-// logTry writes the one line of a try.
-func (s *Sender) logTry(delivery Delivery, try Try, verdict Verdict, err error) {
-	level := slog.LevelInfo
-	attributes := []slog.Attr{
-		slog.String("delivery", delivery.ID),
-		slog.String("job", delivery.JobID.String()),
-		slog.String("event", delivery.Event),
-		slog.String("host", HostOf(delivery.URL)),
-		slog.Int("attempt", try.Number),
-		slog.Int("status", try.StatusCode),
-		slog.Duration("latency", try.Latency),
-		slog.String("verdict", string(verdict.Outcome)),
-	}
-	if verdict.Outcome == Retry {
-		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
-	}
-	if verdict.Outcome == GaveUp {
-		attributes = append(attributes, slog.String("reason", verdict.Reason))
-	}
-	if try.Error != "" {
-		attributes = append(attributes, slog.String("try_error", try.Error))
-	}
-	if verdict.Outcome != Delivered {
-		level = slog.LevelWarn
-	}
-	if err != nil {
-		level = slog.LevelError
-		attributes = append(attributes, slog.String("error", "not recorded: "+err.Error()))
-	}
-	s.log.LogAttrs(context.Background(), level, "webhook try", attributes...)
 }

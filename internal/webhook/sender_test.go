@@ -239,7 +239,7 @@ func TestTriesAreCountedUnderOneID(t *testing.T) {
 			outbox := &memoryOutbox{hurry: true}
 			sent := delivery(got.URL)
 			put(t, outbox, sent)
-			run(t, outbox, webhook.Settings{})
+			run(t, outbox, webhook.Settings{Schedule: hurried()})
 			eventually(t, "the end of the delivery", outbox.final)
 
 			messages := got.messages()
@@ -305,7 +305,7 @@ func TestOvertakingAfterTwoFailures(t *testing.T) {
 	outbox := &memoryOutbox{hurry: true}
 	job := uuid.New()
 	put(t, outbox, deliveryOf(job, 1, got.URL), deliveryOf(job, 2, got.URL))
-	run(t, outbox, webhook.Settings{})
+	run(t, outbox, webhook.Settings{Schedule: hurried()})
 	eventually(t, "the end of both", outbox.final)
 
 	var order []int64

@@ -5,7 +5,6 @@ package outboxtest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -45,8 +44,12 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"later ones wait for earlier ones", order},
 		{"a delivery given up holds nothing back", orderAfterGivingUp},
 		{"other jobs and addresses do not wait", orderIsPerJobAndURL},
-		{"busy hosts are left out", busyHosts},
-		{"no host fills a claim", perHost},
+		{"only what is admitted is taken", admission},
+		{"what is not admitted is put off", putOff},
+		{"a crowd hides nothing", crowd},
+		{"an endpoint that is back gets what waits", backFromTheDead},
+		{"one failure changes no schedule but its own", hiccup},
+		{"the backlog", backlog},
 		{"what is released is as if never claimed", release},
 		{"the lease decides who may record", lostLease},
 		{"a try and its verdict are stored", record},
@@ -104,16 +107,17 @@ func (s *session) put(deliveries ...webhook.Delivery) {
 
 func (s *session) claim(now time.Time) []webhook.Delivery {
 	s.Helper()
-	return s.claimWith(webhook.Claim{Now: now, Lease: lease, Limit: 100, PerHost: 100})
+	claimed, _ := s.claimWith(webhook.Claim{Now: now, Lease: lease, Limit: 100})
+	return claimed
 }
 
-func (s *session) claimWith(claim webhook.Claim) []webhook.Delivery {
+func (s *session) claimWith(claim webhook.Claim) (claimed []webhook.Delivery, more bool) {
 	s.Helper()
-	claimed, err := s.ClaimDeliveries(s.Context(), claim)
+	claimed, more, err := s.ClaimDeliveries(s.Context(), claim)
 	if err != nil {
 		s.Fatalf("claim: %v", err)
 	}
-	return claimed
+	return claimed, more
 }
 
 // wantClaimed claims at that time and compares which deliveries come.
@@ -136,8 +140,13 @@ func ids(deliveries []webhook.Delivery) []string {
 
 func (s *session) record(delivery webhook.Delivery, verdict webhook.Verdict) {
 	s.Helper()
-	if err := s.RecordTry(s.Context(), delivery, try(delivery), verdict); err != nil {
-		s.Fatalf("record: %v", err)
+	s.recordTry(webhook.Result{Delivery: delivery, Try: try(delivery), Verdict: verdict, Note: true})
+}
+
+func (s *session) recordTry(result webhook.Result) {
+	s.Helper()
+	if lost, err := s.RecordTries(s.Context(), []webhook.Result{result}); err != nil || len(lost) > 0 {
+		s.Fatalf("record: %v, lost %v", err, lost)
 	}
 }
 
@@ -177,7 +186,10 @@ func wholeDelivery(s *session) {
 		s.Error("a claimed delivery has no lease")
 	}
 	want := put
-	want.Attempt, want.Lease = 1, got.Lease
+	want.Attempt, want.Lease, want.LeasedTo = 1, got.Lease, start.Add(lease)
+	if got.LeasedTo.Equal(want.LeasedTo) {
+		got.LeasedTo = want.LeasedTo
+	}
 	// Times and JSON are compared by what they mean.
 	if !got.EmittedAt.Equal(want.EmittedAt) || !sameJSON(got.Data, want.Data) {
 		s.Errorf("emitted at %v with %s, want %v with %s", got.EmittedAt, got.Data, want.EmittedAt, want.Data)
@@ -205,9 +217,9 @@ func longestDueFirst(s *session) {
 	future.EmittedAt = start.Add(time.Millisecond)
 	s.put(late, early, future)
 
-	limited := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 1, PerHost: 100})
-	if got, want := ids(limited), ids([]webhook.Delivery{early}); !slices.Equal(got, want) {
-		s.Fatalf("a claim of one took %v, want %v", got, want)
+	limited, more := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 1})
+	if got, want := ids(limited), ids([]webhook.Delivery{early}); !slices.Equal(got, want) || !more {
+		s.Fatalf("a claim of one took %v, want %v; more %v", got, want, more)
 	}
 	s.wantClaimed(start, late)
 	s.wantClaimed(start)
@@ -270,39 +282,147 @@ func orderIsPerJobAndURL(s *session) {
 	s.wantClaimed(start.Add(time.Second), first, otherURL, otherJob)
 }
 
-func busyHosts(s *session) {
-	ofA, ofB := s.delivery(1, urlA), s.delivery(1, urlB)
-	s.put(ofA, ofB)
-	busy := s.claimWith(webhook.Claim{
-		Now: start, Lease: lease, Limit: 100, PerHost: 100,
-		Busy: []string{webhook.HostOf(urlA), "elsewhere.example"},
-	})
-	if got, want := ids(busy), ids([]webhook.Delivery{ofB}); !slices.Equal(got, want) {
-		s.Fatalf("claimed %v, want %v", got, want)
+// only admits the deliveries to one address, and gives all others a wait.
+func only(url string, wait time.Duration) func() webhook.Admission {
+	return func() webhook.Admission {
+		return func(d webhook.Delivery) (bool, time.Duration) { return d.URL == url, wait }
+	}
+}
+
+func admission(s *session) {
+	ofA, ofB, behind := s.delivery(1, urlA), s.delivery(1, urlB), s.delivery(2, urlA)
+	s.put(ofA, ofB, behind)
+	var shown []webhook.Delivery
+	claimed, more := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 100, Admit: func() webhook.Admission {
+		return func(d webhook.Delivery) (bool, time.Duration) {
+			shown = append(shown, d)
+			return d.URL == urlB, 0
+		}
+	}})
+	if got, want := ids(claimed), ids([]webhook.Delivery{ofB}); !slices.Equal(got, want) || more {
+		s.Fatalf("claimed %v, want %v; more %v", got, want, more)
+	}
+	if len(shown) != 2 {
+		s.Errorf("%v were judged, want the two that are not behind another", ids(shown))
 	}
 	s.wantClaimed(start, ofA)
 }
 
-func perHost(s *session) {
-	var all []webhook.Delivery
-	for n := range 10 {
-		put := ofAnotherJob(s.delivery(1, urlA))
+// What is not admitted moves out of the way by its wait, if that is worth it.
+func putOff(s *session) {
+	ofA, ofB := s.delivery(1, urlA), s.delivery(1, urlB)
+	s.put(ofA, ofB)
+	short := webhook.WorthPuttingOff - time.Millisecond
+	claimed, _ := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 100, Admit: only("", short)})
+	if len(claimed) > 0 {
+		s.Fatalf("claimed %v", ids(claimed))
+	}
+	claimed, _ = s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 100, Admit: only(urlB, 10*time.Second)})
+	if got, want := ids(claimed), ids([]webhook.Delivery{ofB}); !slices.Equal(got, want) {
+		s.Fatalf("claimed %v, want %v: nothing was put off by %v", got, want, short)
+	}
+	s.wantClaimed(start.Add(10*time.Second - time.Millisecond))
+	claimed = s.wantClaimed(start.Add(11*time.Second), ofA)
+	if claimed[0].Attempt != 1 {
+		s.Errorf("attempt %d after it was put off, want 1", claimed[0].Attempt)
+	}
+}
+
+// However many are not admitted, or wait behind others, what can be taken comes
+// up.
+func crowd(s *session) {
+	for n := range 30 {
+		put := s.delivery(int64(n), urlA) // all but the first behind others
 		put.EmittedAt = start.Add(time.Duration(n-100) * time.Millisecond)
-		all = append(all, put)
+		s.put(put)
+		other := ofAnotherJob(s.delivery(1, urlA))
+		other.EmittedAt = put.EmittedAt
+		s.put(other)
 	}
-	all = append(all, s.delivery(1, urlB)) // due last
-	s.put(all...)
-	claimed := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 5, PerHost: 3})
-	count := map[string]int{}
-	for _, delivery := range claimed {
-		count[delivery.URL]++
+	last := s.delivery(1, urlB)
+	s.put(last)
+	for range 20 {
+		claimed, more := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 5, Admit: only(urlB, 0)})
+		if len(claimed) == 1 && claimed[0].ID == last.ID {
+			return
+		}
+		if len(claimed) > 0 || !more {
+			s.Fatalf("claimed %v, more %v", ids(claimed), more)
+		}
 	}
-	if count[urlA] != 3 || count[urlB] != 1 {
-		s.Errorf("claimed %v, want 3 of %s and 1 of %s", count, urlA, urlB)
+	s.Error("the last one stays hidden behind those that are not admitted")
+}
+
+// What waits for an endpoint that was dead is due as soon as it is back, but
+// for what the receiver wished.
+func backFromTheDead(s *session) {
+	var all []webhook.Delivery
+	for range webhook.FailuresOfTheDead + 1 {
+		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
 	}
-	if got, want := ids(claimed[:3]), ids(all[:3]); !slices.Equal(got, want) {
-		s.Errorf("claimed %v of the host, want the longest due %v", got, want)
+	other := ofAnotherJob(s.delivery(1, urlB))
+	s.put(append(slices.Clone(all), other)...)
+	claimed := s.claim(start)
+	if len(claimed) != len(all)+1 {
+		s.Fatalf("claimed %d", len(claimed))
 	}
+	later := start.Add(10 * time.Hour)
+	var last webhook.Delivery
+	for _, d := range claimed {
+		switch d.ID {
+		case all[0].ID:
+			wish := retryAt(later)
+			wish.NotBefore = start.Add(time.Hour)
+			s.record(d, wish)
+		case all[1].ID:
+			last = d
+		default:
+			s.record(d, retryAt(later))
+		}
+	}
+	s.wantClaimed(start.Add(time.Minute - time.Second))
+	s.record(last, delivered)
+	resumed := s.claim(start.Add(2 * time.Minute))
+	if len(resumed) != webhook.FailuresOfTheDead-1 {
+		s.Errorf("%d are due once the endpoint is back, want %d", len(resumed), webhook.FailuresOfTheDead-1)
+	}
+	for _, d := range resumed {
+		s.record(d, delivered)
+	}
+	s.wantClaimed(start.Add(time.Hour), all[0])
+}
+
+// A single failure is none of the endpoint's: schedules stay.
+func hiccup(s *session) {
+	first, second := s.delivery(1, urlA), ofAnotherJob(s.delivery(1, urlA))
+	second.EmittedAt = start.Add(time.Millisecond)
+	s.put(first, second)
+	claimed := s.wantClaimed(start.Add(time.Second), first, second)
+	s.record(claimed[0], retryAt(start.Add(time.Hour)))
+	s.record(claimed[1], delivered)
+	s.wantClaimed(start.Add(30 * time.Minute))
+	s.wantClaimed(start.Add(time.Hour), first)
+}
+
+func backlog(s *session) {
+	want := func(waiting int64, oldest time.Time) {
+		s.Helper()
+		n, at, err := s.Backlog(s.Context())
+		if err != nil || n != waiting || !at.Equal(oldest) {
+			s.Errorf("backlog %d, oldest %v (%v), want %d, %v", n, at, err, waiting, oldest)
+		}
+	}
+	want(0, time.Time{})
+	young, old := s.delivery(1, urlA), s.delivery(1, urlB)
+	old.EmittedAt = start.Add(-time.Hour)
+	s.put(young, old)
+	want(2, old.EmittedAt)
+	claimed := s.wantClaimed(start, old, young)
+	want(2, old.EmittedAt)
+	s.record(claimed[0], delivered)
+	want(1, young.EmittedAt)
+	s.record(claimed[1], gaveUp)
+	want(0, time.Time{})
 }
 
 func release(s *session) {
@@ -329,16 +449,26 @@ func lostLease(s *session) {
 	lost := s.wantClaimed(start, put)[0]
 	held := s.wantClaimed(start.Add(lease), put)[0]
 
-	err := s.RecordTry(s.Context(), lost, try(lost), delivered)
-	if !errors.Is(err, webhook.ErrLeaseLost) {
-		s.Fatalf("record without the lease: %v", err)
+	other := s.delivery(1, urlB)
+	s.put(other)
+	wantLost := func(what string, results ...webhook.Result) {
+		s.Helper()
+		ids, err := s.RecordTries(s.Context(), results)
+		if err != nil || !slices.Equal(ids, []string{put.ID}) {
+			s.Errorf("%s: %v, lost %v", what, err, ids)
+		}
 	}
+	wantLost("record without the lease", webhook.Result{Delivery: lost, Try: try(lost), Verdict: delivered})
 	if tries := s.tries(put); len(tries) != 0 {
 		s.Errorf("stored %+v without the lease", tries)
 	}
 	s.record(held, delivered)
-	if err := s.RecordTry(s.Context(), held, try(held), delivered); !errors.Is(err, webhook.ErrLeaseLost) {
-		s.Errorf("record a second time: %v", err)
+	beside := s.wantClaimed(start.Add(lease), other)[0]
+	wantLost("record a second time, beside another",
+		webhook.Result{Delivery: held, Try: try(held), Verdict: delivered},
+		webhook.Result{Delivery: beside, Try: try(beside), Verdict: delivered})
+	if tries := s.tries(other); len(tries) != 1 {
+		s.Errorf("stored %+v of the other", tries)
 	}
 	s.wantClaimed(start.Add(time.Hour))
 }
@@ -360,9 +490,7 @@ func record(s *session) {
 	failure.Error = strings.Repeat("é", 200)
 	failure.Answer = []byte("\x00\xff not text")
 	retry := start.Add(5 * time.Second)
-	if err := s.RecordTry(s.Context(), first, failure, retryAt(retry)); err != nil {
-		s.Fatalf("record: %v", err)
-	}
+	s.recordTry(webhook.Result{Delivery: first, Try: failure, Verdict: retryAt(retry)})
 	s.wantClaimed(retry.Add(-time.Millisecond))
 	second := s.wantClaimed(retry, put)[0]
 	if second.Attempt != 2 || second.Failures != 1 || second.ID != put.ID {
@@ -370,9 +498,7 @@ func record(s *session) {
 	}
 	success := try(second)
 	success.StatusCode = 204
-	if err := s.RecordTry(s.Context(), second, success, delivered); err != nil {
-		s.Fatalf("record: %v", err)
-	}
+	s.recordTry(webhook.Result{Delivery: second, Try: success, Verdict: delivered})
 	s.wantClaimed(start.Add(48 * time.Hour))
 
 	tries := s.tries(put)
@@ -433,9 +559,7 @@ func concurrentClaims(s *session) {
 	for range claimers {
 		waiting.Go(func() {
 			for {
-				claimed, err := s.ClaimDeliveries(s.Context(), webhook.Claim{
-					Now: start, Lease: lease, Limit: 7, PerHost: 7,
-				})
+				claimed, _, err := s.ClaimDeliveries(s.Context(), webhook.Claim{Now: start, Lease: lease, Limit: 7})
 				if err != nil {
 					s.Errorf("claim: %v", err)
 					return

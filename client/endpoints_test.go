@@ -1,0 +1,141 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"standin/client"
+	"standin/internal/job"
+	"standin/internal/service"
+)
+
+// TestFailedWebhooks: a receiver refuses for good, is listed as failing, and
+// gets everything once it is asked for again; with payloads of version 1, as its
+// consumer is set to.
+func TestFailedWebhooks(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := service.Start(t.Context(), service.Settings{
+		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the service: %v", err)
+		}
+	})
+	live, liveKey, err := s.Keys.Issue(ctx, "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, testKey, err := s.Keys.Issue(ctx, "ada", "", job.Test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store().SetWebhookVersion(ctx, live.ConsumerID, 1); err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(s.BaseURL(), liveKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := client.New(s.BaseURL(), testKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tests.RotateWebhookSecret(ctx); !client.Is(err, "invalid_state") {
+		t.Errorf("rotated with a test key: %v", err)
+	}
+	secret, until, err := api.RotateWebhookSecret(ctx)
+	if err != nil || time.Until(until) < 23*time.Hour || time.Until(until) > 24*time.Hour {
+		t.Fatalf("rotated: the old one signs until %v (%v)", until, err)
+	}
+
+	var open atomic.Bool
+	received := make(chan map[string]any, 100)
+	refused := make(chan struct{}, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if err := client.VerifyWebhook(r.Header, body, secret, time.Now()); err != nil {
+			t.Errorf("a webhook: %v", err)
+		}
+		if !open.Load() {
+			w.WriteHeader(http.StatusGone)
+			refused <- struct{}{}
+			return
+		}
+		var got map[string]any
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Errorf("a webhook: %v", err)
+		}
+		got["header"] = r.Header.Get("x-service-webhook-version")
+		received <- got
+	}))
+	t.Cleanup(receiver.Close)
+	made, _, err := api.CreateJob(ctx, client.NewJob{
+		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: receiver.URL},
+	})
+	if err == nil {
+		err = api.CancelJob(ctx, made.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-refused:
+	case <-ctx.Done():
+		t.Fatal("no webhook came")
+	}
+	open.Store(true)
+	for failed := 0; failed == 0; { // the try is recorded after its answer
+		if failed, err = api.RedeliverFailed(ctx, client.FailedWebhooks{JobID: made.ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := 0
+	for endpoint, err := range api.WebhookEndpoints(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed++
+		if endpoint.URL != receiver.URL {
+			t.Errorf("listed: %+v", endpoint)
+		}
+	}
+	if listed != 1 {
+		t.Errorf("%d addresses are listed, want 1", listed)
+	}
+	select {
+	case got := <-received:
+		data, _ := got["data"].(map[string]any)
+		_, versioned := got["version"]
+		_, coded := data["failure_code"]
+		if got["event"] != "job.status_changed" || got["attempt"].(float64) < 2 || versioned || coded || got["header"] != "1" {
+			t.Errorf("received %v, want a second try with a payload of version 1", got)
+		}
+	case <-ctx.Done():
+		t.Fatal("what was asked for again never came")
+	}
+	if _, err := api.RedeliverFailed(ctx, client.FailedWebhooks{}); !client.Is(err, "invalid_input") {
+		t.Errorf("everything was asked for: %v", err)
+	}
+	if _, err := api.RedeliverFailed(ctx, client.FailedWebhooks{JobID: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}); !client.Is(err, "not_found") {
+		t.Errorf("of a job that does not exist: %v", err)
+	}
+}
+
+// later is a time at which no test runs any more.
+func later() *time.Time {
+	at := time.Now().Add(time.Hour)
+	return &at
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/webhook"
+)
+
+// Endpoint is what is known of a consumer's address for webhooks.
+type Endpoint struct {
+	Key             string // webhook.EndpointKey
+	ConsumerID      uuid.UUID
+	URL             string
+	Failures        int       // tries in a row that were not acknowledged
+	FailingSince    time.Time // when the first of these was made; zero while there is none
+	LastTryAt       time.Time
+	LastStatus      int       // of the last failure; 0 when no answer came
+	LastError       string    // of the last failure
+	LastDeliveredAt time.Time // within a minute; zero when nothing ever was
+	Waiting         int64     // deliveries that wait for it
+	NextTryAt       time.Time // of what waits; zero when nothing does
+}
+
+// endpointNote is what a group of tries tells of one endpoint.
+type endpointNote struct {
+	Endpoint
+	reset bool // one was acknowledged; Failures counts from then on
+}
+
+// noteEndpoints keeps what tries tell of their endpoints, and has what waits for
+// one that was dead and is back sent at once.
+func (q *Queries) noteEndpoints(ctx context.Context, results []webhook.Result) error {
+	for _, note := range notesOf(results) {
+		back := false
+		if note.reset {
+			var err error
+			if back, err = q.wasDead(ctx, note.Key); err != nil {
+				return err
+			}
+		}
+		if err := q.noteEndpoint(ctx, note); err != nil {
+			return err
+		}
+		if back {
+			if err := q.resume(ctx, note.Key, note.LastDeliveredAt); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// notesOf sums tries up, in the order of keys, so that nodes that write the
+// same ones do not wait for each other in a circle.
+func notesOf(results []webhook.Result) []*endpointNote {
+	notes := make(map[string]*endpointNote)
+	for _, r := range results {
+		delivered := r.Verdict.Outcome == webhook.Delivered
+		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
+		note := notes[key]
+		if delivered && !r.Note && note == nil {
+			continue
+		}
+		if note == nil {
+			note = &endpointNote{Endpoint: Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, URL: r.Delivery.URL}}
+			notes[key] = note
+		}
+		ended := endOf(r.Try)
+		note.LastTryAt = ended
+		if delivered {
+			note.reset, note.LastDeliveredAt = true, ended
+			note.Failures, note.FailingSince = 0, time.Time{}
+			continue
+		}
+		if note.Failures++; note.FailingSince.IsZero() {
+			note.FailingSince = r.Try.StartedAt
+		}
+		note.LastStatus, note.LastError = r.Try.StatusCode, r.Try.Error
+	}
+	sorted := make([]*endpointNote, 0, len(notes))
+	for _, note := range notes {
+		sorted = append(sorted, note)
+	}
+	slices.SortFunc(sorted, func(a, b *endpointNote) int { return cmp.Compare(a.Key, b.Key) })
+	return sorted
+}
+
+// wasDead reports whether the endpoint is kept as dead.
+func (q *Queries) wasDead(ctx context.Context, key string) (bool, error) {
+	var failures int
+	err := q.queryRow(ctx, `SELECT failures FROM webhook_endpoints WHERE key = $1`+q.forUpdate, key).Scan(&failures)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("read a webhook endpoint: %w", err)
+	}
+	return failures >= webhook.FailuresOfTheDead, nil
+}
+
+func (q *Queries) noteEndpoint(ctx context.Context, note *endpointNote) error {
+	reset := 0
+	if note.reset {
+		reset = 1
+	}
+	failed := 0 // whether there is a failure to show
+	if note.LastStatus != 0 || note.LastError != "" || note.Failures > 0 {
+		failed = 1
+	}
+	_, err := q.exec(ctx, `
+		INSERT INTO webhook_endpoints (key, consumer_id, url, failures, failing_since, last_try_at, last_status, last_error, last_delivered_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (key) DO UPDATE SET
+			failures = CASE WHEN $10 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
+			failing_since = CASE WHEN $10 = 1 THEN excluded.failing_since ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
+			last_try_at = excluded.last_try_at,
+			last_status = CASE WHEN $11 = 1 THEN excluded.last_status ELSE webhook_endpoints.last_status END,
+			last_error = CASE WHEN $11 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
+			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
+		note.Key, note.ConsumerID, note.URL, note.Failures, nullMillis(note.FailingSince), millis(note.LastTryAt),
+		note.LastStatus, keptText(note.LastError), nullMillis(note.LastDeliveredAt), reset, failed)
+	if err != nil {
+		return fmt.Errorf("keep how a webhook endpoint does: %w", err)
+	}
+	return nil
+}
+
+// resume makes due what waits for an endpoint that is back, but nothing earlier
+// than its receiver wished. It uses the index deliveries_ahead.
+func (q *Queries) resume(ctx context.Context, key string, now time.Time) error {
+	_, err := q.exec(ctx, `
+		UPDATE deliveries SET due_at = CASE WHEN not_before > $2 THEN not_before ELSE $2 END
+		WHERE endpoint = $1 AND state = 'waiting' AND lease = '' AND due_at > $2`, key, millis(now))
+	if err != nil {
+		return fmt.Errorf("go on with a webhook endpoint that is back: %w", err)
+	}
+	return nil
+}
+
+// ListEndpoints returns up to limit of a consumer's endpoints that have been
+// tried, behind a key, and whether there are more. It uses the index
+// webhook_endpoints_consumer, and deliveries_ahead for what waits.
+func (q *Queries) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int) (page []Endpoint, more bool, err error) {
+	err = q.collect(ctx, func(rows *sql.Rows) error {
+		e, err := scanEndpoint(rows)
+		page = append(page, e)
+		return err
+	}, `
+		SELECT e.key, e.consumer_id, e.url, e.failures, e.failing_since, e.last_try_at, e.last_status, e.last_error, e.last_delivered_at,
+			(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
+			(SELECT MIN(w.due_at) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting')
+		FROM webhook_endpoints e WHERE e.consumer_id = $1 AND e.key > $2 ORDER BY e.key LIMIT $3`, consumer, after, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list webhook endpoints: %w", err)
+	}
+	if more = len(page) > limit; more {
+		page = page[:limit]
+	}
+	return page, more, nil
+}
+
+func scanEndpoint(rows *sql.Rows) (Endpoint, error) {
+	var e Endpoint
+	var tried int64
+	var since, delivered, next sql.NullInt64
+	err := rows.Scan(&e.Key, &e.ConsumerID, &e.URL, &e.Failures, &since, &tried, &e.LastStatus, &e.LastError, &delivered, &e.Waiting, &next)
+	e.FailingSince, e.LastTryAt, e.LastDeliveredAt, e.NextTryAt = fromNull(since), fromMillis(tried), fromNull(delivered), fromNull(next)
+	e.LastError = fromKeptText(e.LastError)
+	return e, err
+}

@@ -1,0 +1,133 @@
+package webhook_test
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/webhook"
+)
+
+// A receiver that is down is tried gently, and gets what waits as soon as it is
+// back, each job's events in order, although the schedule says hours.
+func TestAReceiverThatComesBack(t *testing.T) {
+	t.Parallel()
+	const jobs, events = 6, 5
+	var up atomic.Bool
+	var mu sync.Mutex
+	order := map[string][]int64{}
+	jobOf := map[string]string{}
+	got := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		order[jobOf[m.DeliveryID]] = append(order[jobOf[m.DeliveryID]], m.Data.Sequence)
+	})
+	outbox := &memoryOutbox{}
+	consumer := uuid.New()
+	for range jobs {
+		job := uuid.New()
+		for sequence := range int64(events) {
+			one := deliveryOf(job, sequence, got.URL)
+			one.ConsumerID = consumer
+			jobOf[one.ID] = job.String()
+			put(t, outbox, one)
+		}
+	}
+	schedule := webhook.Schedule{50 * time.Millisecond, 100 * time.Millisecond, 10 * time.Hour}
+	run(t, outbox, webhook.Settings{Schedule: schedule, Poll: 20 * time.Millisecond})
+	eventually(t, "enough failures", func() bool { return len(got.messages()) >= webhook.FailuresOfTheDead+jobs })
+	up.Store(true)
+	eventually(t, "all deliveries", outbox.final)
+
+	mu.Lock()
+	defer mu.Unlock()
+	for job, sequences := range order {
+		if len(sequences) != events || !slices.IsSorted(sequences) && !overtakenAfterFailures(outbox, jobOf, job) {
+			t.Errorf("job %s: acknowledged in the order %v", job, sequences)
+		}
+	}
+	if len(order) != jobs {
+		t.Errorf("%d jobs were told of, want %d", len(order), jobs)
+	}
+}
+
+// overtakenAfterFailures reports whether a job had a delivery that failed often
+// enough to be overtaken.
+func overtakenAfterFailures(outbox *memoryOutbox, jobOf map[string]string, job string) bool {
+	for id, of := range jobOf {
+		if of == job && outbox.row(id).delivery.Failures >= webhook.FailuresBeforeOvertaking {
+			return true
+		}
+	}
+	return false
+}
+
+// On one host, an address that hangs takes nothing from one that answers, and
+// neither does a consumer whose receivers all hang from another.
+func TestHangingAddressesDelayNoOtherOfTheirHost(t *testing.T) {
+	t.Parallel()
+	const hanging, deliveries = 30, 50
+	var answered atomic.Int64
+	got := newReceiver(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
+		if strings.HasPrefix(r.URL.Path, "/hang") {
+			<-r.Context().Done()
+			return
+		}
+		answered.Add(1)
+	})
+	outbox := &memoryOutbox{}
+	consumer := uuid.New()
+	for n := range hanging {
+		for range 10 {
+			one := delivery(got.URL + "/hang/" + string(rune('a'+n)))
+			one.ConsumerID = consumer
+			put(t, outbox, one)
+		}
+	}
+	for range deliveries { // behind all the others in the queue, of the same consumer
+		one := delivery(got.URL + "/answers")
+		one.ConsumerID = consumer
+		put(t, outbox, one)
+	}
+	began := time.Now()
+	run(t, outbox, webhook.Settings{TryTimeout: time.Minute})
+	eventually(t, "all that the living address was due", func() bool { return answered.Load() == deliveries })
+	t.Logf("%d deliveries beside %d hanging addresses of the host took %v", deliveries, hanging, time.Since(began))
+}
+
+// Each phase of a try has a time of its own.
+func TestPhasesOfATryTimeOut(t *testing.T) {
+	t.Parallel()
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // connects, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = mute.Close() })
+	for scheme, want := range map[string]string{"https": "TLS handshake", "http": "no answer within 1.5s"} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			outbox := &memoryOutbox{}
+			sent := delivery(scheme + "://" + mute.Addr().String())
+			put(t, outbox, sent)
+			run(t, outbox, webhook.Settings{TryTimeout: 1500 * time.Millisecond})
+			eventually(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
+			if try := outbox.row(sent.ID).tries[0]; !strings.Contains(try.Error, want) || try.Latency > 1500*time.Millisecond+slack {
+				t.Errorf("after %v: %q, want %q", try.Latency, try.Error, want)
+			}
+		})
+	}
+}
+
+// slack is what a busy machine may add to a time.
+const slack = 5 * time.Second

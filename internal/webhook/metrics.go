@@ -1,0 +1,111 @@
+package webhook
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are counted as tries end.
+type metrics struct {
+	tries   *prometheus.CounterVec
+	latency *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		tries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_webhook_tries_total",
+			Help: "Tries to post a webhook, by what follows from them (delivered, retry, gave_up) and the class of the answer (2xx to 5xx, or none).",
+		}, []string{"outcome", "answer"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "standin_webhook_try_seconds",
+			Help:    "How long tries took, from the resolution of the name to the end of the answer, by whether an answer came.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
+		}, []string{"answered"}),
+	}
+}
+
+// count counts a try.
+func (m *metrics) count(try Try, verdict Verdict) {
+	class := "none"
+	if try.StatusCode != 0 {
+		class = strconv.Itoa(try.StatusCode/100) + "xx"
+	}
+	m.tries.WithLabelValues(string(verdict.Outcome), class).Inc()
+	m.latency.WithLabelValues(strconv.FormatBool(try.StatusCode != 0)).Observe(try.Latency.Seconds())
+}
+
+// Collectors returns the sender's metrics, to be registered once: tries by
+// result, their latency, how many run, and the outbox's backlog.
+func (s *Sender) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		s.metrics.tries, s.metrics.latency,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "standin_webhook_tries_running", Help: "Tries that run now.",
+		}, func() float64 { all, _ := s.places.running(); return float64(all) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "standin_webhook_tries_hanging", Help: "Tries that run now and have lasted for longer than a second.",
+		}, func() float64 { _, slow := s.places.running(); return float64(slow) }),
+		&backlog{outbox: s.outbox, now: s.now},
+	}
+}
+
+// backlog collects how much waits in the outbox. Nodes that share a database
+// all tell of the same backlog.
+type backlog struct {
+	outbox Outbox
+	now    func() time.Time
+
+	mu      sync.Mutex
+	read    time.Time
+	waiting int64
+	oldest  time.Time
+}
+
+// A look at the backlog counts all that waits, so a scraper in a hurry gets the
+// figures of the look before.
+const (
+	backlogAge     = 5 * time.Second
+	backlogTimeout = 5 * time.Second
+)
+
+var (
+	backlogDepth = prometheus.NewDesc("standin_webhook_queue_depth",
+		"Deliveries that wait for a try or for the end of one.", nil, nil)
+	backlogOldest = prometheus.NewDesc("standin_webhook_oldest_undelivered_seconds",
+		"Age of the oldest event that waits for a receiver; 0 when none does.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (b *backlog) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- backlogDepth
+	descriptions <- backlogOldest
+}
+
+// Collect implements prometheus.Collector. While the database is away there are
+// no figures, rather than wrong ones.
+func (b *backlog) Collect(collected chan<- prometheus.Metric) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	if b.read.IsZero() || now.Sub(b.read) >= backlogAge {
+		ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
+		defer cancel()
+		waiting, oldest, err := b.outbox.Backlog(ctx)
+		if err != nil {
+			collected <- prometheus.NewInvalidMetric(backlogDepth, err)
+			return
+		}
+		b.read, b.waiting, b.oldest = now, waiting, oldest
+	}
+	age := 0.0
+	if !b.oldest.IsZero() {
+		age = max(0, now.Sub(b.oldest).Seconds())
+	}
+	collected <- prometheus.MustNewConstMetric(backlogDepth, prometheus.GaugeValue, float64(b.waiting))
+	collected <- prometheus.MustNewConstMetric(backlogOldest, prometheus.GaugeValue, age)
+}

@@ -1,0 +1,106 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+)
+
+// maxRecorded is how many tries are stored in one commit at the most. A durable
+// commit waits for the disk; the tries of a group wait for it once.
+const maxRecorded = 1024
+
+// maxUnrecorded is how many tries may wait to be stored before no more is
+// claimed: what is due next often waits for just these to be stored.
+const maxUnrecorded = maxRecorded / 2
+
+// recordAll stores the results of tries until there are no more.
+func (s *Sender) recordAll(ctx context.Context) {
+	for first := range s.results {
+		group := s.gather(first)
+		lost, err := s.record(ctx, group)
+		s.unrecorded.Add(int64(-len(group)))
+		for _, result := range group {
+			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
+		}
+		s.Wake() // what waits behind these may go on now
+	}
+}
+
+// gather adds to the first result whatever else there is already.
+func (s *Sender) gather(first Result) []Result {
+	group := []Result{first}
+	for len(group) < maxRecorded {
+		select {
+		case next, ok := <-s.results:
+			if !ok {
+				return group
+			}
+			group = append(group, next)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// record stores a group. It insists as long as the leases are likely to hold:
+// what is not recorded is sent again.
+func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err error) {
+	insist, cancel := context.WithTimeout(ctx, s.lease-s.timeout)
+	defer cancel()
+	for failures := 1; ; failures++ {
+		if lost, err = s.recordOnce(ctx, group); err == nil {
+			return lost, nil
+		}
+		s.sleep(insist, growing(failures), false)
+		if insist.Err() != nil {
+			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
+		}
+	}
+}
+
+// recordOnce goes on when ctx ends: the receivers have answered.
+func (s *Sender) recordOnce(ctx context.Context, group []Result) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	return s.outbox.RecordTries(ctx, group)
+}
+
+// logTry writes the one line of a try.
+func (s *Sender) logTry(result Result, err error, lost bool) {
+	delivery, try, verdict := result.Delivery, result.Try, result.Verdict
+	level := slog.LevelInfo
+	attributes := []slog.Attr{
+		slog.String("delivery", delivery.ID),
+		slog.String("job", delivery.JobID.String()),
+		slog.String("event", delivery.Event),
+		slog.String("host", HostOf(delivery.URL)),
+		slog.Int("attempt", try.Number),
+		slog.Int("status", try.StatusCode),
+		slog.Duration("latency", try.Latency),
+		slog.String("verdict", string(verdict.Outcome)),
+	}
+	if verdict.Outcome == Retry {
+		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
+	}
+	if verdict.Outcome == GaveUp {
+		attributes = append(attributes, slog.String("reason", verdict.Reason))
+	}
+	if try.Error != "" {
+		attributes = append(attributes, slog.String("try_error", try.Error))
+	}
+	if verdict.Outcome != Delivered {
+		level = slog.LevelWarn
+	}
+	if lost {
+		level = slog.LevelWarn
+		attributes = append(attributes, slog.String("error", "not recorded: the lease of the delivery was lost"))
+	}
+	if err != nil {
+		level = slog.LevelError
+		attributes = append(attributes, slog.String("error", "not recorded: "+err.Error()))
+	}
+	s.log.LogAttrs(context.Background(), level, "webhook try", attributes...)
+}
