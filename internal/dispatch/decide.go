@@ -69,6 +69,7 @@ const (
 	start    step = "launch"   // launch the bot of the attempt that has begun
 	salvage  step = "salvage"  // end the bot and finalize what it uploaded
 	giveUp   step = "give up"  // end the bot and fail the job
+	queue    step = "queue"    // have the job wait for room; look again at until
 	letGo    step = "let go"   // end the bot of a job that has ended, and tidy up
 	adoptBot step = "adopt it" // the bot of the attempt runs though its start was not noted
 )
@@ -76,7 +77,7 @@ const (
 // decision is a step with its reason.
 type decision struct {
 	step   step
-	until  time.Time       // of wait
+	until  time.Time       // of wait and queue
 	code   job.FailureCode // of giveUp
 	detail string          // of all but wait: why, for people
 }
@@ -84,7 +85,24 @@ type decision struct {
 // policy is what decide goes by beside the job itself.
 type policy struct {
 	Timeouts
-	NoZoomSDK string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	NoZoomSDK string        // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	Why       string        // what the launcher knows of the bot beyond its state; may be empty
+	NoRoom    string        // why no bot more fits on this node; empty when one does
+	Elsewhere bool          // the current attempt was begun by another node, which is gone
+	Lead      time.Duration // how long before joinAt a bot is launched
+	Listening time.Time     // since when every bot could be heard; before that silence says nothing
+}
+
+// lookForRoom is how often a job that waits for room is looked at when no room
+// has come. Room that comes wakes it at once.
+const lookForRoom = 15 * time.Second
+
+// explained adds what the launcher knows to a sentence about a bot.
+func (p policy) explained(sentence string) string {
+	if p.Why == "" {
+		return sentence
+	}
+	return sentence + ": " + p.Why
 }
 
 // decide is the whole policy: what to do with a job, given what its bot does
@@ -96,16 +114,16 @@ func decide(r store.Record, bot launch.State, saved bool, now time.Time, by poli
 	case r.Status == job.Completed || r.Status == job.Failed || r.ManifestURI != "":
 		return decideEnded(r, bot, now, t)
 	case r.Status == job.Cancelled:
-		return decideCancelled(r, bot, saved, now, t)
+		return decideCancelled(r, bot, saved, now, by)
 	case r.Status == job.Scheduled || r.Status == job.Pending:
 		return decideDue(r, now, by)
 	case r.Status == job.Dispatching && r.LaunchedAt.IsZero():
-		return decideLaunch(r, bot, saved, now, t)
+		return decideLaunch(r, bot, saved, now, by)
 	case r.Status == job.Finalizing && r.Attempt > 0:
 		return decision{step: salvage, detail: "the bot has left the meeting"}
 	}
-	if why, lost := lostBot(r, bot, now, t); lost {
-		return decideLost(r, bot, saved, now, t, why)
+	if why, lost := lostBot(r, bot, now, by); lost {
+		return decideLost(r, bot, saved, now, by, by.explained(why))
 	}
 	if end := deadline(r, t); !now.Before(end) {
 		why := fmt.Sprintf("the bot was in %s since %s, longer than it may", r.Status, r.StatusSince.Format(time.RFC3339))
@@ -114,36 +132,56 @@ func decide(r store.Record, bot launch.State, saved bool, now time.Time, by poli
 		}
 		return decision{step: giveUp, code: job.InternalError, detail: why}
 	}
-	return decision{step: wait, until: earlier(deadline(r, t), silentAt(r, t))}
+	return decision{step: wait, until: earlier(deadline(r, t), silentAt(r, by))}
 }
 
-// decideDue begins the attempt of a job whose time has come, while that still
-// makes sense.
+// decideDue begins the attempt of a job whose time has come, or comes so soon
+// that its bot is launched to be ready then, while that still makes sense and
+// there is room for its bot.
 func decideDue(r store.Record, now time.Time, by policy) decision {
-	switch over := r.JoinAt.Add(maximum(r)); {
-	case now.Before(r.JoinAt):
+	over := r.JoinAt.Add(maximum(r))
+	if !r.CreatedAt.Before(over) {
+		over = r.CreatedAt.Add(maximum(r)) // asked for after its end: whoever did knows why
+	}
+	switch {
+	case now.Before(r.JoinAt.Add(-by.Lead)):
 		return decision{step: wait, until: r.JoinAt}
 	case r.Platform == job.ZoomSDK && by.NoZoomSDK != "":
 		return decision{step: giveUp, code: job.InternalError,
 			detail: by.NoZoomSDK + "; the platform zoom-web needs none of this"}
-	case r.CreatedAt.Before(over) && !now.Before(over):
+	case !now.Before(over):
 		return decision{step: giveUp, code: job.DispatchTimeout,
 			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
 				r.JoinAt.Format(time.RFC3339), over.Format(time.RFC3339))}
+	case by.NoRoom != "" && now.Before(r.JoinAt):
+		return decision{step: wait, until: r.JoinAt} // it is not late yet
+	case by.NoRoom != "":
+		return decision{step: queue, until: earlier(now.Add(lookForRoom), over), detail: by.NoRoom}
 	}
 	return decision{step: begin}
 }
 
-// decideLaunch is for an attempt that has begun and whose bot was not started.
-func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts) decision {
+// decideLaunch is for an attempt that has begun and whose bot was not started,
+// or has been handed to an engine that has yet to start it.
+func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+	t := by.Timeouts
+	end := r.AttemptBeganAt.Add(t.Launch)
 	switch {
 	case bot == launch.Running:
 		return decision{step: adoptBot}
 	case bot == launch.Gone:
-		return decideLost(r, bot, saved, now, t, "the bot ended before it was heard")
-	case !now.Before(r.AttemptBeganAt.Add(t.Launch)):
-		detail := fmt.Sprintf("the bot could not be started within %s", t.Launch)
-		if r.LaunchError != "" {
+		return decideLost(r, bot, saved, now, by, by.explained("the bot ended before it was heard"))
+	case bot == launch.Starting && now.Before(end):
+		return decision{step: wait, until: end}
+	case by.Elsewhere:
+		// Nobody but the node that began the attempt launches its bot: there
+		// would be two if that node came back.
+		return decideLost(r, bot, saved, now, by, "the node that began the attempt is gone")
+	case bot != launch.Starting && r.LaunchFailures == 0 && now.Before(meetingStart(r).Add(maximum(r))):
+		return decision{step: start} // however late: whoever began the attempt did not come to launch it
+	case !now.Before(end):
+		detail := by.explained(fmt.Sprintf("the bot could not be started within %s", t.Launch))
+		if by.Why == "" && r.LaunchError != "" {
 			detail += ": " + r.LaunchError
 		}
 		if saved {
@@ -155,24 +193,27 @@ func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, t
 }
 
 // lostBot reports whether a bot that was started is there no more.
-func lostBot(r store.Record, bot launch.State, now time.Time, t Timeouts) (why string, lost bool) {
+func lostBot(r store.Record, bot launch.State, now time.Time, by policy) (why string, lost bool) {
 	switch {
 	case bot == launch.Gone:
 		return "the bot's process has ended unexpectedly", true
-	case now.Before(silentAt(r, t)):
+	case now.Before(silentAt(r, by)):
 		return "", false
 	case r.HeartbeatAt.IsZero():
-		return fmt.Sprintf("the bot was started and not heard for %s", t.FirstSign), true
+		return fmt.Sprintf("the bot was started and not heard for %s", by.FirstSign), true
 	}
 	return fmt.Sprintf("the bot was last heard at %s", r.HeartbeatAt.Format(time.RFC3339)), true
 }
 
 // decideLost sends another bot while the meeting can still be on, and
 // otherwise keeps what there is (contract, State machine).
-func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts, why string) decision {
-	stillOn := now.Before(meetingStart(r).Add(maximum(r)))
+func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, by policy, why string) decision {
+	over := meetingStart(r).Add(maximum(r))
+	another := !r.Status.Teardown() && r.Status != job.RecordingStopped && now.Before(over) && r.Attempts < by.MaxAttempts
 	switch {
-	case !r.Status.Teardown() && r.Status != job.RecordingStopped && stillOn && r.Attempts < t.MaxAttempts:
+	case another && by.NoRoom != "":
+		return decision{step: wait, until: earlier(now.Add(lookForRoom), over)} // or another node has room
+	case another:
 		return decision{step: begin, detail: why}
 	case saved:
 		return decision{step: salvage, detail: why}
@@ -195,12 +236,12 @@ func decideEnded(r store.Record, bot launch.State, now time.Time, t Timeouts) de
 
 // decideCancelled waits for the bot of a cancelled job to hand in what it
 // recorded, and looks after it when it does not.
-func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time, t Timeouts) decision {
-	_, lost := lostBot(r, bot, now, t)
-	end := r.StatusSince.Add(t.Leaving)
+func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+	_, lost := lostBot(r, bot, now, by)
+	end := r.StatusSince.Add(by.Leaving)
 	switch {
 	case !lost && now.Before(end):
-		return decision{step: wait, until: earlier(end, silentAt(r, t))}
+		return decision{step: wait, until: earlier(end, silentAt(r, by))}
 	case saved:
 		return decision{step: salvage, detail: "cancelled"}
 	}
@@ -211,7 +252,7 @@ func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time
 func deadline(r store.Record, t Timeouts) time.Time {
 	switch {
 	case r.Status == job.Dispatching:
-		return r.LaunchedAt.Add(t.FirstSign + t.Joining)
+		return later(r.LaunchedAt, r.JoinAt).Add(t.FirstSign + t.Joining) // it may have been launched early
 	case r.Status == job.Joining:
 		return r.StatusSince.Add(t.Joining)
 	case r.Status == job.EnteringLobby:
@@ -226,12 +267,13 @@ func deadline(r store.Record, t Timeouts) time.Time {
 	return began.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + maximum(r) + t.Meeting)
 }
 
-// silentAt is when a bot has not been heard for too long.
-func silentAt(r store.Record, t Timeouts) time.Time {
+// silentAt is when a bot has not been heard for too long. While nobody could
+// hear it, because the service or its database was away, it was not silent.
+func silentAt(r store.Record, by policy) time.Time {
 	if r.HeartbeatAt.IsZero() {
-		return r.LaunchedAt.Add(t.FirstSign)
+		return later(r.LaunchedAt, by.Listening).Add(by.FirstSign)
 	}
-	return r.HeartbeatAt.Add(t.Silence)
+	return later(r.HeartbeatAt, by.Listening).Add(by.Silence)
 }
 
 // meetingStart is from when the job's maximum counts.
@@ -249,6 +291,13 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
 		return a
 	}
 	return b

@@ -87,7 +87,7 @@ func TestDecide(t *testing.T) {
 		return func(r *store.Record) { r.CreatedAt = before(ago) }
 	}
 	meetingOver := func(r *store.Record) { r.StartedAt = before(5 * time.Hour) }
-	noBrowser := func(r *store.Record) { r.LaunchError = "no browser here" }
+	noBrowser := func(r *store.Record) { r.LaunchFailures, r.LaunchError = 1, "no browser here" }
 	manifest := func(r *store.Record) { r.ManifestURI = "https://standin.test/m" }
 	byHand := func(r *store.Record) { r.AttemptBeganAt, r.LaunchedAt = time.Time{}, time.Time{} }
 
@@ -95,7 +95,8 @@ func TestDecide(t *testing.T) {
 		r      store.Record
 		bot    launch.State
 		saved  bool
-		sdk    bool // the SDK is configured
+		sdk    bool   // the SDK is configured
+		why    string // what the launcher knows
 		want   step
 		until  time.Time
 		code   job.FailureCode
@@ -114,7 +115,13 @@ func TestDecide(t *testing.T) {
 		"bot started, not noted":      {r: launching(minute), bot: launch.Running, want: adoptBot},
 		"bot started and gone":        {r: launching(minute), bot: launch.Gone, want: begin, detail: "before it was heard"},
 		"bot cannot be started":       {r: launching(2*minute, noBrowser), want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no browser here"},
-		"second cannot be started":    {r: launching(2*minute, attempt(1)), saved: true, want: salvage, detail: "within 2m0s"},
+		"nobody came to start it":     {r: launching(time.Hour), bot: launch.NotStarted, want: start},
+		"nobody came until the end":   {r: launching(time.Hour, func(r *store.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
+		"engine has yet to start it":  {r: launching(2*minute - second), bot: launch.Starting, why: "pulling", want: wait, until: at.Add(second)},
+		"engine never starts it":      {r: launching(2*minute, noBrowser), bot: launch.Starting, why: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
+		"cancelled while it starts":   {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: letGo},
+		"gone, and it is known why":   {r: running(job.Joining, 0), bot: launch.Gone, why: "out of memory", want: begin, detail: "ended unexpectedly: out of memory"},
+		"second cannot be started":    {r: launching(2*minute, attempt(1), noBrowser), saved: true, want: salvage, detail: "within 2m0s"},
 		"last one gone at once":       {r: launching(minute, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError, detail: "nothing was recorded"},
 		"started":                     {r: running(job.Dispatching, 0, silent(44*second)), bot: launch.Running, want: wait, until: at.Add(second)},
 		"never heard":                 {r: running(job.Dispatching, 0, silent(45*second)), bot: launch.Running, want: begin, detail: "not heard for 45s"},
@@ -164,7 +171,7 @@ func TestDecide(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, NoZoomSDK: noSDK(test.sdk)})
+			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, NoZoomSDK: noSDK(test.sdk), Why: test.why})
 			if got.step != test.want || got.code != test.code || !got.until.Equal(test.until) || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("got %+v, want %s until %v with %q and a detail of %q", got, test.want, test.until, test.code, test.detail)
 			}
@@ -199,7 +206,7 @@ func TestNoJobHangs(t *testing.T) {
 		if rapid.Bool().Draw(t, "has a manifest") {
 			r.ManifestURI = "https://standin.test/m"
 		}
-		bot := rapid.SampledFrom([]launch.State{launch.NotStarted, launch.Running, launch.Gone, launch.Unknown}).Draw(t, "bot")
+		bot := rapid.SampledFrom([]launch.State{launch.NotStarted, launch.Starting, launch.Running, launch.Gone, launch.Unknown}).Draw(t, "bot")
 		saved := rapid.Bool().Draw(t, "saved")
 		now := at
 		for range 5 {

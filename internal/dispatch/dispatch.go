@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,10 +24,16 @@ import (
 )
 
 const (
-	lease    = 30 * time.Second // how long a claimed job is held without a sign of life
-	batch    = 64               // jobs handled at once
-	backstop = 5 * time.Second  // the longest sleep: another node's changes wake nobody here
+	batch    = 64                    // jobs handled at once
+	backstop = 5 * time.Second       // the longest sleep: what other nodes tell of their changes may be lost
+	blocked  = 10 * time.Millisecond // the shortest, while somebody else is taking what is due
+
+	salvagesAtOnce = 4 // recordings that are put together; each uses processor and disk
 )
+
+// DefaultLease is how long a claimed job is held, and a node that is not heard
+// is waited for.
+const DefaultLease = 30 * time.Second
 
 // errLeaseLost says that another dispatcher holds the job by now.
 var errLeaseLost = errors.New("the job's lease was lost")
@@ -76,9 +83,25 @@ type Settings struct {
 	AskFirst      bool   // every bot records only with the host's permission
 	NoZoomSDK     string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	Timeouts      Timeouts
-	Sole          bool // no other dispatcher works on this database
+	LaunchLead    Lead
+	Room          *Room // for the bots of this node; boundless when nil
+	Node          Node
+	Sole          bool          // no other dispatcher works on this database
+	Lease         time.Duration // DefaultLease when 0
+	Meter         Meter         // may be nil
 	Now           func() time.Time
 	Log           *slog.Logger
+}
+
+// Meter counts what the dispatcher does.
+type Meter interface {
+	// Launched counts a first attempt whose bot was started so long after
+	// joinAt.
+	Launched(late time.Duration)
+	// LaunchFailed counts a bot that could not be started.
+	LaunchFailed()
+	// LeaseLost counts a job that another dispatcher took over.
+	LeaseLost()
 }
 
 // Dispatcher runs jobs.
@@ -88,15 +111,33 @@ type Dispatcher struct {
 	wake    chan struct{}
 	handled sync.WaitGroup
 	slots   chan struct{}
+
+	salvages  chan struct{}
+	startedAt time.Time
+	listening atomic.Int64 // since when all bots could be heard; see policy
+	starts    starts
+	fleet     struct {
+		mu   sync.Mutex
+		last Fleet
+	}
 }
 
 // New returns a Dispatcher. It does nothing before Run.
 func New(settings Settings) *Dispatcher {
-	return &Dispatcher{
+	if settings.Lease == 0 {
+		settings.Lease = DefaultLease
+	}
+	if settings.Room == nil {
+		settings.Room = NewRoom(RoomSettings{})
+	}
+	d := &Dispatcher{
 		Settings: settings,
 		wake:     make(chan struct{}, 1),
 		slots:    make(chan struct{}, batch),
+		salvages: make(chan struct{}, salvagesAtOnce),
 	}
+	d.heardAgain(settings.Now())
+	return d
 }
 
 // timeouts are the ones for a job: those of the simulator are short, because
@@ -128,48 +169,87 @@ func (d *Dispatcher) BotExited(ctx context.Context, jobID uuid.UUID) {
 // Run handles jobs as they become due until ctx ends. Bots run on then.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.handled.Wait()
-	if d.Sole {
-		// Whoever held these is gone; nobody needs to wait for their leases.
-		err := d.Store.Write(ctx, func(q *store.Queries) error { return q.ReleaseLeases(ctx, d.Now()) })
-		if err != nil && ctx.Err() == nil {
-			return err
+	if err := d.arrive(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
 		}
+		return err
 	}
+	d.handled.Go(func() { d.keepPresence(ctx) })
 	for ctx.Err() == nil {
-		if err := d.claim(ctx); err != nil && ctx.Err() == nil {
+		taken, err := d.claim(ctx)
+		if err != nil && ctx.Err() == nil {
 			d.Log.Error("cannot look for due jobs", "error", err)
 			d.sleep(ctx, time.Second)
 			continue
 		}
-		d.sleep(ctx, d.untilNext(ctx))
+		length := d.untilNext(ctx)
+		if taken == 0 && length <= 0 {
+			length = blocked
+		}
+		d.sleep(ctx, length)
 	}
 	return nil
 }
 
-// claim takes due jobs, as many as there are slots for, and hands each to a
-// goroutine.
-func (d *Dispatcher) claim(ctx context.Context) error {
-	free := cap(d.slots) - len(d.slots)
-	next, waiting, err := d.Store.NextWake(ctx)
-	if err != nil || !waiting || free == 0 || next.After(d.Now()) {
-		return err
+// claim takes due jobs, as many as there are slots for, hands each to a
+// goroutine, and tells how many there were. Those that get their first bot take their places in the order of
+// joinAt.
+func (d *Dispatcher) claim(ctx context.Context) (taken int, err error) {
+	claim := d.nextClaim(ctx)
+	if claim.Limit == 0 {
+		return 0, nil
 	}
-	var due []store.Record
-	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
-		due, err = q.ClaimJobs(ctx, d.Now(), free, lease)
-		return err
-	})
+	begun := time.Now() // before the claim: a lease must not seem longer than it is
+	due, err := d.claimed(ctx, claim)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, r := range due {
+		held := newHold(begun, d.Lease)
+		noRoom := d.place(ctx, r)
 		d.slots <- struct{}{}
 		d.handled.Go(func() {
-			defer func() { <-d.slots; d.Wake() }()
-			d.handle(ctx, r)
+			free := sync.OnceFunc(func() { <-d.slots; d.Wake() })
+			defer free()
+			d.handle(ctx, held, r, noRoom, free)
 		})
 	}
-	return nil
+	return len(due), nil
+}
+
+// claimed takes what a claim asks for.
+func (d *Dispatcher) claimed(ctx context.Context, claim store.Claim) (due []store.Record, err error) {
+	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
+	defer cancel()
+	waits, err := d.Store.ClaimWaits(ctx, claim)
+	if err != nil || !waits {
+		return nil, err // and nobody's turn to write is taken
+	}
+	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
+		due, err = q.ClaimJobs(ctx, claim)
+		return err
+	})
+	return due, err
+}
+
+// nextClaim says what this node takes now.
+func (d *Dispatcher) nextClaim(ctx context.Context) store.Claim {
+	now := d.Now()
+	limit := cap(d.slots) - len(d.slots)
+	return store.Claim{
+		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
+		Room: min(limit, d.Room.Free(ctx, now)), Lead: d.lead(),
+	}
+}
+
+// place gives the first bot of a live job its place, or tells why there is
+// none.
+func (d *Dispatcher) place(ctx context.Context, r store.Record) (noRoom string) {
+	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
+		return ""
+	}
+	return d.Room.take(ctx, r.ID, r.Attempts, d.Now())
 }
 
 // untilNext is how long it is until the next job is due, at most the
@@ -179,11 +259,12 @@ func (d *Dispatcher) untilNext(ctx context.Context) time.Duration {
 	if len(d.slots) == cap(d.slots) {
 		return backstop
 	}
-	next, ok, err := d.Store.NextWake(ctx)
+	now := d.Now()
+	next, ok, err := d.Store.NextWake(ctx, d.Node.ID, now, d.lead())
 	if err != nil || !ok {
 		return backstop
 	}
-	return min(backstop, next.Sub(d.Now()))
+	return min(backstop, next.Sub(now))
 }
 
 // sleep waits for the given time, or until something wakes the dispatcher.
@@ -200,29 +281,84 @@ func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
 	}
 }
 
-// handle does what a claimed job needs. An error leaves the job to be claimed
-// again at the end of its lease.
-func (d *Dispatcher) handle(ctx context.Context, r store.Record) {
-	bot := launch.NotStarted
-	if r.Attempts > 0 {
-		bot = d.Launcher.State(r.ID, r.Attempt)
-	}
-	saved, err := d.saved(ctx, r, bot)
+// handle does what a claimed job needs, and frees its slot before that when it
+// takes long. An error leaves the job to be claimed again at the end of its
+// lease.
+func (d *Dispatcher) handle(ctx context.Context, held *hold, r store.Record, noRoom string, free func()) {
+	working, stop := d.keepLease(ctx, r, held)
+	defer stop()
+	bot := d.botState(r)
+	saved, err := d.saved(working, r, bot)
 	if err != nil {
 		d.Log.Error("cannot see what a bot saved", "job", r.ID, "error", err)
 		return
 	}
-	next := decide(r, bot, saved, d.Now(), policy{Timeouts: d.timeouts(r), NoZoomSDK: d.NoZoomSDK})
-	stop := d.keepLease(ctx, r)
-	err = d.carryOut(ctx, r, next)
+	by := d.policy(r)
+	by.NoRoom = noRoom
+	if r.Attempts > 0 {
+		by.Why = d.Launcher.Why(r.ID, r.Attempt)
+	}
+	next := decide(r, bot, saved, d.Now(), by)
+	if next.step != begin && r.Attempts == 0 {
+		d.leave(r.ID) // the place that it was given when it was claimed
+	}
+	if next.step == salvage {
+		free()
+		select {
+		case d.salvages <- struct{}{}:
+			defer func() { <-d.salvages }()
+		case <-working.Done():
+			return
+		}
+	}
+	err = d.carryOut(working, held, r, next)
 	stop()
-	if errors.Is(err, errMoved) {
+	switch {
+	case errors.Is(err, errMoved):
 		err = errors.Join(err, d.release(ctx, r, d.Now()))
+	case errors.Is(err, errLeaseLost) && d.Meter != nil:
+		d.Meter.LeaseLost()
 	}
 	if next.step != wait {
 		d.Log.Info("dispatch", "job", r.ID, "attempt", r.Attempt, "status", r.Status, "bot", bot, "saved", saved,
 			"step", next.step, "detail", next.detail, "late_ms", lateness(r, next, d.Now()), "error", err)
 	}
+}
+
+// botState asks what became of the current attempt's bot. Of another node's
+// bot this one can tell nothing by not knowing it; and a simulated one that its
+// own node does not know ended with the service that ran it.
+func (d *Dispatcher) botState(r store.Record) launch.State {
+	if r.Attempts == 0 {
+		return launch.NotStarted
+	}
+	state := d.Launcher.State(r.ID, r.Attempt)
+	switch {
+	case state != launch.NotStarted:
+		return state
+	case d.elsewhere(r):
+		return launch.Unknown
+	case r.Mode == job.Test && r.Node != "" && !r.LaunchedAt.IsZero():
+		return launch.Gone
+	}
+	return state
+}
+
+// elsewhere reports whether another node began the job's attempt.
+func (d *Dispatcher) elsewhere(r store.Record) bool {
+	return r.Attempts > 0 && r.Node != "" && r.Node != d.Node.ID
+}
+
+// policy is what is decided by for a job, but for the room.
+func (d *Dispatcher) policy(r store.Record) policy {
+	by := policy{
+		Timeouts: d.timeouts(r), NoZoomSDK: d.NoZoomSDK, Elsewhere: d.elsewhere(r),
+		Listening: time.Unix(0, d.listening.Load()).UTC(),
+	}
+	if r.Mode != job.Test {
+		by.Lead = d.lead()
+	}
+	return by
 }
 
 // saved asks whether anything usable was uploaded, where decide may need to
@@ -232,7 +368,7 @@ func (d *Dispatcher) saved(ctx context.Context, r store.Record, bot launch.State
 	case job.Scheduled, job.Pending, job.Completed, job.Failed:
 		return false, nil
 	}
-	if _, lost := lostBot(r, bot, d.Now(), d.timeouts(r)); !lost && d.Now().Before(deadline(r, d.timeouts(r))) {
+	if _, lost := lostBot(r, bot, d.Now(), d.policy(r)); !lost && d.Now().Before(deadline(r, d.timeouts(r))) {
 		return false, nil
 	}
 	return d.Recordings.Saved(ctx, r.ID)

@@ -26,30 +26,31 @@ import (
 // machine.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t)
-	asked := time.Now()
-	id := w.create(t, time.Time{})
-	<-w.bots.entered
-	if late := time.Since(asked); late > time.Second {
-		t.Errorf("the bot was launched %s after the insert", late)
-	} else {
-		t.Logf("the bot was launched %s after the insert", late)
-	}
-	r := w.untilStarted(t, id, 0)
-	if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(w.clock.Now()) {
-		t.Errorf("the job: %+v", r)
-	}
-	launches := w.bots.launches(id)
-	if len(launches) != 1 {
-		t.Fatalf("%d launches", len(launches))
-	}
-	a := launches[0]
-	if a.Token != ingest.Token(signingKey, id.String(), 0) || a.Attempt != 0 || a.ServiceURL != "http://127.0.0.1:1" ||
-		a.MeetingURL != "https://meet.google.com/abc-defg-hij" || a.Platform != job.Meet || a.DisplayName != "Ada's stand-in" ||
-		a.AutoLeave != job.DefaultAutoLeave() || !slices.Equal(a.AllowedHosts, []string{"meet.test"}) || a.LoopbackPeers {
-		t.Errorf("the assignment: %+v", a)
-	}
+	onBoth(t, func(t *testing.T, w *world) {
+		w.run(t)
+		asked := time.Now()
+		id := w.create(t, time.Time{})
+		<-w.bots.entered
+		if late := time.Since(asked); late > time.Second {
+			t.Errorf("the bot was launched %s after the insert", late)
+		} else {
+			t.Logf("the bot was launched %s after the insert", late)
+		}
+		r := w.untilStarted(t, id, 0)
+		if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(w.clock.Now()) {
+			t.Errorf("the job: %+v", r)
+		}
+		launches := w.bots.launches(id)
+		if len(launches) != 1 {
+			t.Fatalf("%d launches", len(launches))
+		}
+		a := launches[0]
+		if a.Token != ingest.Token(signingKey, id.String(), 0) || a.Attempt != 0 || a.ServiceURL != "http://127.0.0.1:1" ||
+			a.MeetingURL != "https://meet.google.com/abc-defg-hij" || a.Platform != job.Meet || a.DisplayName != "Ada's stand-in" ||
+			a.AutoLeave != job.DefaultAutoLeave() || !slices.Equal(a.AllowedHosts, []string{"meet.test"}) || a.LoopbackPeers {
+			t.Errorf("the assignment: %+v", a)
+		}
+	})
 }
 
 // TestNotBeforeItsTime: a job waits for its joinAt.
@@ -329,28 +330,29 @@ func (w *world) whileHeld(t *testing.T, id uuid.UUID, wanted func(store.Record) 
 // left.
 func TestCancelledJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	d, _ := w.run(t)
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	w.tell(t, id, 0, job.BotEnteringLobby, "")
-	w.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
-	if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
-		t.Fatal(err)
-	}
-	w.at(w.record(t, id).WakeAt)
-	w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
-	if done := w.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
-		t.Errorf("the bot was given no time: %v", done)
-	}
-	w.bots.end(id, 0)
-	d.BotExited(t.Context(), id)
-	if r := w.untilLetGo(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
-		t.Errorf("the job: %+v", r.State)
-	}
-	if left := w.uploads(t, id); left != 0 {
-		t.Errorf("%d uploads were left", left)
-	}
+	onBoth(t, func(t *testing.T, w *world) {
+		d, _ := w.run(t)
+		id := w.create(t, time.Time{})
+		w.untilStarted(t, id, 0)
+		w.tell(t, id, 0, job.BotEnteringLobby, "")
+		w.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
+		if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+			t.Fatal(err)
+		}
+		w.at(w.record(t, id).WakeAt)
+		w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+		if done := w.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
+			t.Errorf("the bot was given no time: %v", done)
+		}
+		w.bots.end(id, 0)
+		d.BotExited(t.Context(), id)
+		if r := w.untilLetGo(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
+			t.Errorf("the job: %+v", r.State)
+		}
+		if left := w.uploads(t, id); left != 0 {
+			t.Errorf("%d uploads were left", left)
+		}
+	})
 }
 
 // TestCancelledBeforeItsTime: nothing is launched any more.
@@ -396,81 +398,94 @@ func TestCompletedJob(t *testing.T) {
 // TestTwoDispatchers never handle the same job.
 func TestTwoDispatchers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t)
-	w.run(t)
-	const many = 60
-	var ids []uuid.UUID
-	for range many {
-		ids = append(ids, w.create(t, time.Time{}))
-	}
-	for _, id := range ids {
-		w.untilStarted(t, id, 0)
-	}
-	for _, id := range ids {
-		if launches := w.bots.launches(id); len(launches) != 1 {
-			t.Errorf("%d launches of one job", len(launches))
+	onBoth(t, func(t *testing.T, w *world) {
+		w.run(t)
+		w.run(t)
+		const many = 60
+		var ids []uuid.UUID
+		for range many {
+			ids = append(ids, w.create(t, time.Time{}))
 		}
-	}
+		for _, id := range ids {
+			w.untilStarted(t, id, 0)
+		}
+		for _, id := range ids {
+			if launches := w.bots.launches(id); len(launches) != 1 {
+				t.Errorf("%d launches of one job", len(launches))
+			}
+		}
+	})
 }
 
-// TestDispatcherDies in the middle of a launch: another one goes on with the
-// same attempt, at once when it is alone on its database, else when the lease
-// has run out.
+// TestDispatcherDies in the middle of a launch: its node goes on with the same
+// attempt as soon as it is back. Another node waits until the lease has run out
+// and the node is gone, and sends the bot of a new attempt: the first one's may
+// yet be started.
 func TestDispatcherDies(t *testing.T) {
 	t.Parallel()
-	for name, sole := range map[string]bool{"sole": true, "one of several": false} {
+	for name, again := range map[string]func(*dispatch.Settings){
+		"alone":         func(s *dispatch.Settings) { s.Sole, s.Node.ID = true, "a" },
+		"the same node": func(s *dispatch.Settings) { s.Node.ID = "a" },
+		"another node":  func(s *dispatch.Settings) { s.Node.ID = "b" },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			release := w.bots.block()
-			_, stop := w.run(t)
+			_, stop := w.run(t, func(s *dispatch.Settings) { s.Node.ID = "a" })
 			id := w.create(t, time.Time{})
 			<-w.bots.entered
 			stop()
 			left := w.record(t, id)
-			if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
+			if left.Lease == "" || left.Node != "a" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
 				t.Fatalf("it left: %+v", left)
 			}
 			close(release)
-			w.run(t, func(s *dispatch.Settings) { s.Sole = sole })
-			if !sole {
+			w.run(t, again)
+			attempt := 0
+			if name == "another node" {
+				attempt = 1
 				w.untilStarted(t, w.create(t, time.Time{}), 0)
 				if launches := w.bots.launches(id); len(launches) != 0 {
-					t.Error("the other one did not wait for the lease")
+					t.Error("it did not wait for the lease")
 				}
 				w.at(left.WakeAt)
 			}
-			if r := w.untilStarted(t, id, 0); r.Attempts != 1 || len(w.bots.launches(id)) != 1 {
-				t.Errorf("the job: %+v", r)
+			r := w.untilStarted(t, id, attempt)
+			if launches := w.bots.launches(id); r.Attempts != attempt+1 || len(launches) != 1 || launches[0].Attempt != attempt {
+				t.Errorf("the job: %+v after %+v", r, launches)
 			}
 		})
 	}
 }
 
 // TestLostLease: a dispatcher whose lease ran out in the middle of a step does
-// not touch the job any more.
+// not touch the job any more, and ends the bot that it has started.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	release := w.bots.block()
-	log := &lines{found: make(chan struct{}), text: `"step":"begin"`}
-	w.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
-	id := w.create(t, time.Time{})
-	<-w.bots.entered
-	var taken []store.Record
-	err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
-		taken, err = q.ClaimJobs(t.Context(), w.record(t, id).WakeAt, 1, time.Hour)
-		return err
+	onBoth(t, func(t *testing.T, w *world) {
+		release := w.bots.block()
+		log := &lines{found: make(chan struct{}), text: `"step":"begin"`}
+		w.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
+		id := w.create(t, time.Time{})
+		<-w.bots.entered
+		var taken []store.Record
+		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
+			taken, err = q.ClaimJobs(t.Context(), store.Claim{Now: w.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
+			return err
+		})
+		if err != nil || len(taken) != 1 {
+			t.Fatalf("take the lease: %v (%v)", taken, err)
+		}
+		close(release)
+		<-log.found // it has done its step
+		if r := w.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
+			t.Errorf("the job: %+v", r)
+		}
+		if done := w.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0"}) {
+			t.Errorf("the bots: %v", done)
+		}
 	})
-	if err != nil || len(taken) != 1 {
-		t.Fatalf("take the lease: %v (%v)", taken, err)
-	}
-	close(release)
-	<-log.found // it has done its step
-	if r := w.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
-		t.Errorf("the job: %+v", r)
-	}
 }
 
 // lines closes found when a text was logged.

@@ -29,6 +29,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/store"
+	"standin/internal/store/storetest"
 )
 
 // signingKey is of these tests' ingest tokens.
@@ -62,6 +63,8 @@ func (c *clock) set(now time.Time) {
 type bots struct {
 	mu      sync.Mutex
 	states  map[string]launch.State
+	why     string // of every bot
+	starts  bool   // bots that are launched only start
 	begun   []launch.Assignment
 	history []string // what was done, in order
 	failure error    // of launches
@@ -94,6 +97,9 @@ func (b *bots) Launch(ctx context.Context, a launch.Assignment) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.states[key(a.JobID, a.Attempt)] = launch.Running
+	if b.starts {
+		b.states[key(a.JobID, a.Attempt)] = launch.Starting
+	}
 	b.begun = append(b.begun, a)
 	b.history = append(b.history, fmt.Sprintf("launch %d", a.Attempt))
 	return nil
@@ -107,6 +113,13 @@ func (b *bots) State(jobID uuid.UUID, attempt int) launch.State {
 		return state
 	}
 	return launch.NotStarted
+}
+
+// Why implements launch.Launcher.
+func (b *bots) Why(uuid.UUID, int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.why
 }
 
 // Stop implements launch.Launcher.
@@ -174,10 +187,44 @@ type world struct {
 	dispatchers []*dispatch.Dispatcher
 }
 
+// cluster is the PostgreSQL that the tests of this package share; nil when it
+// is not installed.
+var cluster *storetest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+}
+
+// onBoth runs a test in a world on SQLite and in one on PostgreSQL.
+func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newWorld(t))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		if cluster == nil {
+			t.Skip(storetest.ErrMissing)
+		}
+		address, err := cluster.NewDatabase(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newWorldOn(t, address))
+	})
+}
+
 // newWorld returns a world on a real database and real storage.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	return newWorldOn(t, filepath.Join(t.TempDir(), "standin.db"))
+}
+
+// newWorldOn is newWorld on a database of the test's.
+func newWorldOn(t *testing.T, address string) *world {
+	t.Helper()
+	s, err := store.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}

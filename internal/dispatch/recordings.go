@@ -20,6 +20,9 @@ import (
 type FinishedRecordings struct {
 	Store    *store.Store
 	Finisher *recording.Finisher
+	// Leftovers finds the folders of a job's bots that are gone from this
+	// machine; nil where bots run elsewhere.
+	Leftovers func(jobID uuid.UUID) []recording.Leftover
 
 	turns turns
 }
@@ -38,12 +41,31 @@ func (f *FinishedRecordings) FromBot(ctx context.Context, r store.Record) error 
 
 // Saved implements Recordings.
 func (f *FinishedRecordings) Saved(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	if err := f.takeLeftovers(ctx, jobID); err != nil {
+		return false, err
+	}
 	return f.Finisher.HasMedia(ctx, jobID)
+}
+
+// takeLeftovers stores what bots that are gone had not uploaded.
+func (f *FinishedRecordings) takeLeftovers(ctx context.Context, jobID uuid.UUID) error {
+	if f.Leftovers == nil {
+		return nil
+	}
+	for _, left := range f.Leftovers(jobID) {
+		if err := f.Finisher.Storage.TakeLeftover(ctx, jobID, left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Salvage implements Recordings.
 func (f *FinishedRecordings) Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error {
 	defer f.turns.take(r.ID)()
+	if err := f.takeLeftovers(ctx, r.ID); err != nil {
+		return err
+	}
 	facts, err := f.facts(ctx, r)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sync"
 	"time"
 
 	"standin/internal/ingest"
@@ -24,16 +23,18 @@ const (
 )
 
 // carryOut does a step.
-func (d *Dispatcher) carryOut(ctx context.Context, r store.Record, next decision) error {
+func (d *Dispatcher) carryOut(ctx context.Context, held *hold, r store.Record, next decision) error {
 	switch next.step {
 	case wait:
 		return d.release(ctx, r, next.until)
+	case queue:
+		return d.queue(ctx, r, next)
 	case begin:
-		return d.begin(ctx, r, next.detail)
+		return d.begin(ctx, held, r, next.detail)
 	case start:
-		return d.launch(ctx, r)
+		return d.launch(ctx, held, r)
 	case adoptBot:
-		return d.launched(ctx, r)
+		return d.launched(ctx, held, r)
 	case salvage:
 		return d.salvage(ctx, r, next.detail)
 	case giveUp:
@@ -44,57 +45,90 @@ func (d *Dispatcher) carryOut(ctx context.Context, r store.Record, next decision
 	return fmt.Errorf("unknown step %q", next.step)
 }
 
+// queue has a job wait for room on any node. Why is told when it begins to
+// wait.
+func (d *Dispatcher) queue(ctx context.Context, r store.Record, next decision) error {
+	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
+		if c.Status == job.Scheduled {
+			_, err := c.Service(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"why": next.detail, "node": d.Node.Name})
+			if err != nil {
+				return err
+			}
+		}
+		c.Lease, c.WakeAt = "", next.until
+		return nil
+	})
+	return err
+}
+
 // begin counts a new attempt and launches its bot. The bot of the attempt
 // before is ended first: there are never two.
-func (d *Dispatcher) begin(ctx context.Context, r store.Record, why string) error {
+func (d *Dispatcher) begin(ctx context.Context, held *hold, r store.Record, why string) error {
 	if r.Attempts > 0 {
 		if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 			return err
 		}
+		if noRoom := d.placeAgain(ctx, r); noRoom != "" {
+			return d.release(ctx, r, d.Now().Add(lookForRoom))
+		}
 	}
-	r, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
+	begun, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		data := map[string]string{}
 		if why != "" {
 			data["why"] = why
+		}
+		if d.Node.Name != "" {
+			data["node"] = d.Node.Name
 		}
 		result, err := c.Service(ctx, job.Event{Trigger: job.AttemptBegun}, data)
 		if err != nil || !result.Applied {
 			return errors.Join(err, errMoved)
 		}
 		c.AttemptBeganAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
-		c.LaunchFailures, c.LaunchError = 0, ""
+		c.LaunchFailures, c.LaunchError, c.Node = 0, "", d.Node.ID
 		return nil
 	})
 	if err != nil {
+		if r.Attempts == 0 {
+			d.leave(r.ID)
+		}
 		return err
 	}
-	return d.launch(ctx, r)
+	return d.launch(ctx, held, begun)
+}
+
+// placeAgain gives a further attempt's bot its place: that of the bot before,
+// when that was this node's.
+func (d *Dispatcher) placeAgain(ctx context.Context, r store.Record) (noRoom string) {
+	if r.Mode == job.Test {
+		return ""
+	}
+	return d.Room.take(ctx, r.ID, r.Attempts, d.Now())
 }
 
 // launch starts the bot of the current attempt. A launch that fails is tried
 // again, with growing delays, until decide gives up (contract, Jobs).
-func (d *Dispatcher) launch(ctx context.Context, r store.Record) error {
-	meeting := r.MeetingURL
-	failure := d.Launcher.Launch(ctx, launch.Assignment{
-		JobID:         r.ID,
-		Attempt:       r.Attempt,
-		Token:         ingest.Token(d.SigningKey, r.ID.String(), r.Attempt),
-		ServiceURL:    d.ServiceURL,
-		MeetingURL:    meeting,
-		Platform:      r.Platform,
-		DisplayName:   r.DisplayName,
-		AutoLeave:     r.AutoLeave,
-		Mode:          r.Mode,
-		Metadata:      r.Metadata,
-		AllowedHosts:  d.AllowedHosts,
-		LoopbackPeers: d.LoopbackPeers && onLoopback(meeting),
-		AskFirst:      d.AskFirst || asksFirst(r.Metadata),
-	})
+func (d *Dispatcher) launch(ctx context.Context, held *hold, r store.Record) error {
+	if !held.firm() {
+		// This process stood still: another dispatcher may hold the job.
+		return errLeaseLost
+	}
+	failure := d.Launcher.Launch(ctx, d.assignment(r))
+	if failure == nil && d.Launcher.State(r.ID, r.Attempt) == launch.Starting {
+		err := d.release(ctx, r, r.AttemptBeganAt.Add(d.timeouts(r).Launch)) // the engine tells when it runs
+		if d.Launcher.State(r.ID, r.Attempt) != launch.Starting {
+			d.BotExited(ctx, r.ID) // it told while the job was leased, when that could wake nobody
+		}
+		return err
+	}
 	if failure == nil {
-		return d.launched(ctx, r)
+		return d.launched(ctx, held, r)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // this dispatcher ends: the launch has not failed, the next one tries it
+	}
+	if d.Meter != nil {
+		d.Meter.LaunchFailed()
 	}
 	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		c.LaunchFailures++
@@ -105,16 +139,74 @@ func (d *Dispatcher) launch(ctx context.Context, r store.Record) error {
 	return errors.Join(fmt.Errorf("launch: %w", failure), err)
 }
 
-// launched notes that the bot of the current attempt runs.
-func (d *Dispatcher) launched(ctx context.Context, r store.Record) error {
-	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
+// assignment is what the current attempt's bot is told.
+func (d *Dispatcher) assignment(r store.Record) launch.Assignment {
+	return launch.Assignment{
+		JobID:         r.ID,
+		Attempt:       r.Attempt,
+		Token:         ingest.Token(d.SigningKey, r.ID.String(), r.Attempt),
+		ServiceURL:    d.ServiceURL,
+		MeetingURL:    r.MeetingURL,
+		Platform:      r.Platform,
+		DisplayName:   r.DisplayName,
+		JoinAt:        r.JoinAt,
+		AutoLeave:     r.AutoLeave,
+		Mode:          r.Mode,
+		Metadata:      r.Metadata,
+		AllowedHosts:  d.AllowedHosts,
+		LoopbackPeers: d.LoopbackPeers && onLoopback(r.MeetingURL),
+		AskFirst:      d.AskFirst || asksFirst(r.Metadata),
+	}
+}
+
+// launched notes that the bot of the current attempt runs. Nothing is done
+// without a lease: a bot whose start cannot be noted is ended again.
+func (d *Dispatcher) launched(ctx context.Context, held *hold, r store.Record) error {
+	for {
+		err := d.noteLaunched(ctx, r)
+		switch {
+		case err == nil, errors.Is(err, errMoved) && d.isNoted(ctx, r):
+			return nil
+		case errors.Is(err, errLeaseLost), errors.Is(err, errMoved), !held.firm():
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Lease)
+			defer cancel()
+			return errors.Join(err, d.Launcher.Stop(stopping, r.ID, r.Attempt))
+		case ctx.Err() != nil:
+			return err // this dispatcher ends: the next one of this node adopts the bot
+		}
+		pause := time.NewTimer(noteAgain)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+// isNoted reports whether the start of the bot was noted though the database
+// could not say so.
+func (d *Dispatcher) isNoted(ctx context.Context, r store.Record) bool {
+	kept, err := d.Store.Job(ctx, r.ID)
+	return err == nil && kept.Attempt == r.Attempt && kept.Node == d.Node.ID && !kept.LaunchedAt.IsZero()
+}
+
+// noteAgain is how soon the start of a bot is noted again when the database
+// did not take it.
+const noteAgain = 200 * time.Millisecond
+
+// noteLaunched keeps that the bot runs.
+func (d *Dispatcher) noteLaunched(ctx context.Context, r store.Record) error {
+	noted, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		c.LaunchedAt = c.Now
-		c.Lease, c.WakeAt = "", silentAt(c.Record, d.timeouts(r))
+		c.Lease, c.WakeAt = "", silentAt(c.Record, d.policy(c.Record))
 		if d.Launcher.State(r.ID, r.Attempt) == launch.Gone {
 			c.WakeAt = c.Now // it ended while the job was leased, when BotExited could wake nobody
 		}
-		return nil
+		return c.Launched(ctx, d.Node.Name)
 	})
+	if err == nil && d.Meter != nil && r.Attempt == 0 && !r.JoinAt.Before(r.CreatedAt) {
+		d.Meter.Launched(max(0, noted.LaunchedAt.Sub(r.JoinAt)))
+	}
 	return err
 }
 
@@ -123,6 +215,7 @@ func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string)
 	if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 		return err
 	}
+	d.leave(r.ID)
 	r, err := d.trigger(ctx, r, job.Event{Trigger: job.SalvageBegun}, detail)
 	if err != nil {
 		return err
@@ -175,8 +268,14 @@ func (d *Dispatcher) trigger(ctx context.Context, r store.Record, event job.Even
 // giveUp ends the bot and fails the job.
 func (d *Dispatcher) giveUp(ctx context.Context, r store.Record, code job.FailureCode, detail string) error {
 	if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
-		return err
+		if r.Status == job.Cancelled || ctx.Err() != nil {
+			return err
+		}
+		// A job's end does not wait for an engine that is away. No further bot is
+		// sent, one that is heard is told to leave, and letGo tries again.
+		d.Log.Error("cannot end the bot of a job that is given up; it is tried again", "job", r.ID, "attempt", r.Attempt, "error", err)
 	}
+	d.leave(r.ID)
 	if r.Status == job.Cancelled {
 		return d.release(ctx, r, time.Time{}) // it has its end already
 	}
@@ -199,6 +298,7 @@ func (d *Dispatcher) letGo(ctx context.Context, r store.Record) error {
 			return err
 		}
 	}
+	d.leave(r.ID)
 	if r.ManifestURI == "" {
 		saved, err := d.Recordings.Saved(ctx, r.ID)
 		if err != nil {
@@ -242,36 +342,14 @@ func (d *Dispatcher) leased(ctx context.Context, r store.Record, fn func(*lifecy
 // lease.
 func (d *Dispatcher) held(ctx context.Context, r store.Record, fn func(*lifecycle.Change) error) (store.Record, error) {
 	return d.Jobs.Change(ctx, r.ID, func(c *lifecycle.Change) error {
-		if c.Lease != r.Lease || r.Lease == "" {
+		switch {
+		case c.Lease == "":
+			return errMoved // nobody holds it: its end, or a new time, took the lease away
+		case c.Lease != r.Lease:
 			return errLeaseLost
 		}
 		return fn(c)
 	})
-}
-
-// keepLease extends a lease until the function it returns is called.
-func (d *Dispatcher) keepLease(ctx context.Context, r store.Record) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var kept sync.WaitGroup
-	kept.Go(func() {
-		ticker := time.NewTicker(lease / 3)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return
-			}
-			err := d.Store.Write(ctx, func(q *store.Queries) error {
-				_, err := q.ExtendLease(ctx, r.ID, r.Lease, d.Now().Add(lease))
-				return err
-			})
-			if err != nil && ctx.Err() == nil {
-				d.Log.Error("cannot extend a lease", "job", r.ID, "error", err)
-			}
-		}
-	})
-	return func() { cancel(); kept.Wait() }
 }
 
 // delay is how long to wait after so many failed launches.

@@ -179,6 +179,10 @@ func (s *Simulator) State(jobID uuid.UUID, number int) launch.State {
 	return launch.Running
 }
 
+// Why implements launch.Launcher. What a simulated bot does is what its job
+// asked for.
+func (s *Simulator) Why(uuid.UUID, int) string { return "" }
+
 // Stop implements launch.Launcher. The bot ends without a further word.
 func (s *Simulator) Stop(ctx context.Context, jobID uuid.UUID, number int) error {
 	s.mu.Lock()
@@ -229,6 +233,14 @@ func (r Router) State(jobID uuid.UUID, number int) launch.State {
 		return state
 	}
 	return r.Live.State(jobID, number)
+}
+
+// Why implements launch.Launcher.
+func (r Router) Why(jobID uuid.UUID, number int) string {
+	if r.Test.State(jobID, number) != launch.NotStarted {
+		return r.Test.Why(jobID, number)
+	}
+	return r.Live.Why(jobID, number)
 }
 
 // Stop implements launch.Launcher.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
+	"time"
 
 	"standin/internal/job"
 )
@@ -24,4 +26,27 @@ func (q *Queries) CountUnended(ctx context.Context) (map[job.Status]int, error) 
 		return nil, fmt.Errorf("count the jobs that have not ended: %w", err)
 	}
 	return counts, nil
+}
+
+// withBot is the condition of jobs that have a bot, or should. It begins with
+// the index jobs_unended, a range for each of their states.
+func withBot() string {
+	var states []string
+	for _, status := range job.Statuses() {
+		if status.Dispatched() {
+			states = append(states, "'"+string(status)+"'")
+		}
+	}
+	return `status NOT IN ('completed', 'failed', 'cancelled') AND status IN (` + strings.Join(states, ", ") + `)`
+}
+
+// LongestUnheard returns when the bot was heard that is silent for longest, of
+// those that have been heard; false without any.
+func (q *Queries) LongestUnheard(ctx context.Context) (time.Time, bool, error) {
+	var heard sql.NullInt64
+	err := q.queryRow(ctx, `SELECT MIN(heartbeat_at) FROM jobs WHERE `+withBot()).Scan(&heard)
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("look for the bot that is silent for longest: %w", err)
+	}
+	return fromNull(heard), heard.Valid, nil
 }

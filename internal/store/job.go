@@ -26,6 +26,7 @@ type Record struct {
 	WakeAt         time.Time // when to look at the job next; zero when it is done with
 	Lease          string    // token of the dispatcher that looks at it now
 	AttemptBeganAt time.Time
+	Node           string    // whose bot the current attempt's is; empty before the first
 	LaunchedAt     time.Time // when the current attempt's bot was started; zero when it was not
 	LaunchFailures int       // of the current attempt
 	LaunchError    string    // the last one's text
@@ -45,7 +46,7 @@ const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, d
 	status, status_before, status_since, attempts, attempt, started_at, finalized_at,
 	manifest_uri, failure_code, failure_detail, sequence,
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
-	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at`
+	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node`
 
 // InsertJob keeps a new job, unless the consumer already has one of that
 // externalId in that mode: then nothing is done and false returned.
@@ -96,85 +97,18 @@ func (q *Queries) SaveJob(ctx context.Context, r Record) error {
 			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
 			sequence = $13, wake_at = $14, lease = $15, attempt_began_at = $16, launched_at = $17,
 			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
-			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24
+			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25
 		WHERE id = $1`,
 		r.ID, millis(r.JoinAt), r.Status, r.Before, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, keptText(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptBeganAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, keptText(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
-		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt))
+		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node)
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", r.ID, err)
 	}
 	if n != 1 {
 		return fmt.Errorf("save job %s: it is not there", r.ID)
-	}
-	return nil
-}
-
-// ClaimJobs leases up to limit jobs whose time has come, the longest due
-// first, and pushes their time to the lease's end: a dispatcher that dies
-// leaves its jobs to be claimed again then. It uses the index jobs_wake.
-func (q *Queries) ClaimJobs(ctx context.Context, now time.Time, limit int, lease time.Duration) ([]Record, error) {
-	var claimed []Record
-	err := q.collect(ctx, func(rows *sql.Rows) error {
-		r, err := scanJob(rows)
-		claimed = append(claimed, r)
-		return err
-	}, `SELECT `+jobColumns+` FROM jobs WHERE wake_at <= $1 ORDER BY wake_at LIMIT $2`+q.skip, millis(now), limit)
-	if err != nil {
-		return nil, fmt.Errorf("find due jobs: %w", err)
-	}
-	for i := range claimed {
-		claimed[i].Lease = uuid.NewString()
-		claimed[i].WakeAt = now.Add(lease)
-		if _, err := q.exec(ctx, `UPDATE jobs SET lease = $2, wake_at = $3 WHERE id = $1`,
-			claimed[i].ID, claimed[i].Lease, millis(claimed[i].WakeAt)); err != nil {
-			return nil, fmt.Errorf("lease job %s: %w", claimed[i].ID, err)
-		}
-	}
-	return claimed, nil
-}
-
-// ExtendLease pushes a leased job's time further; false when the lease is no
-// longer held.
-func (q *Queries) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
-	n, err := q.exec(ctx, `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease, millis(until))
-	if err != nil {
-		return false, fmt.Errorf("extend the lease of job %s: %w", id, err)
-	}
-	return n == 1, nil
-}
-
-// ReleaseLeases ends all leases, of jobs and of deliveries, and makes what was
-// leased due now. It is for a service that shares its database with no other.
-func (q *Queries) ReleaseLeases(ctx context.Context, now time.Time) error {
-	for _, statement := range []string{
-		`UPDATE jobs SET lease = '', wake_at = $1 WHERE wake_at IS NOT NULL AND lease <> ''`,
-		`UPDATE deliveries SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
-	} {
-		if _, err := q.exec(ctx, statement, millis(now)); err != nil {
-			return fmt.Errorf("end the leases of an earlier run: %w", err)
-		}
-	}
-	return nil
-}
-
-// NextWake returns when the next job is due; false when none waits. It uses
-// the index jobs_wake.
-func (q *Queries) NextWake(ctx context.Context) (time.Time, bool, error) {
-	var next sql.NullInt64
-	if err := q.queryRow(ctx, `SELECT MIN(wake_at) FROM jobs WHERE wake_at IS NOT NULL`).Scan(&next); err != nil {
-		return time.Time{}, false, fmt.Errorf("find the next due job: %w", err)
-	}
-	return fromNull(next), next.Valid, nil
-}
-
-// Nudge makes a job due now, unless somebody holds it.
-func (q *Queries) Nudge(ctx context.Context, id uuid.UUID, now time.Time) error {
-	_, err := q.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, millis(now))
-	if err != nil {
-		return fmt.Errorf("make job %s due: %w", id, err)
 	}
 	return nil
 }
@@ -222,7 +156,7 @@ func scanJob(row interface{ Scan(...any) error }) (Record, error) {
 		&r.Status, &r.Before, &statusSince, &r.Attempts, &r.Attempt, &started, &finalized,
 		&r.ManifestURI, &r.FailureCode, &r.FailureDetail, &r.Sequence,
 		&wake, &r.Lease, &began, &ran, &r.LaunchFailures, &r.LaunchError, &heard, &stats,
-		&r.ICalUID, &intakeKey, &deleted, &r.RecordingDeletedBy, &erased)
+		&r.ICalUID, &intakeKey, &deleted, &r.RecordingDeletedBy, &erased, &r.Node)
 	if err != nil {
 		return Record{}, err
 	}

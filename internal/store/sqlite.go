@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver named sqlite
 )
@@ -96,6 +97,9 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(e.reader.Close(), e.writer.Close())
 }
 
+// lineConfig implements engine: nobody else is there to be told.
+func (e *sqliteEngine) lineConfig() *pgx.ConnConfig { return nil }
+
 // write hands fn to the writing goroutine. Once its turn has come it is
 // carried through even if ctx ends: a statement broken off would take the
 // whole group with it.
@@ -164,7 +168,7 @@ func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
 		if err != nil {
 			return fmt.Errorf("begin a transaction: %w", err)
 		}
-		q := &Queries{on: steady{tx}}
+		q := &Queries{on: steady{tx, ctx}}
 		for _, w := range group {
 			if err := e.runInSavepoint(ctx, q, w); err != nil {
 				return errors.Join(err, tx.Rollback())

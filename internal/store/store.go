@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 )
 
@@ -35,6 +36,8 @@ type engine interface {
 	// nil, and without a trace when it returns an error.
 	write(ctx context.Context, fn func(*Queries) error) error
 	close() error
+	// lineConfig is how a Line connects; nil when there are no other nodes.
+	lineConfig() *pgx.ConnConfig
 }
 
 // Open opens the database at address, a postgres:// URL or the path of a
@@ -81,19 +84,23 @@ type conn interface {
 
 // steady runs the statements of a write to their end whatever becomes of the
 // caller's context. SQLite, interrupted in one, undoes the whole transaction,
-// which others share; PostgreSQL's driver closes the connection.
-type steady struct{ tx *sql.Tx }
-
-func (c steady) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return c.tx.ExecContext(context.WithoutCancel(ctx), query, args...)
+// which others share; PostgreSQL's driver closes the connection. What bounds
+// them is the transaction's own context, which lives as long as this does.
+type steady struct {
+	tx  *sql.Tx
+	own context.Context
 }
 
-func (c steady) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return c.tx.QueryContext(context.WithoutCancel(ctx), query, args...)
+func (c steady) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	return c.tx.ExecContext(c.own, query, args...)
 }
 
-func (c steady) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return c.tx.QueryRowContext(context.WithoutCancel(ctx), query, args...)
+func (c steady) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	return c.tx.QueryContext(c.own, query, args...)
+}
+
+func (c steady) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
+	return c.tx.QueryRowContext(c.own, query, args...)
 }
 
 func (q *Queries) queryRow(ctx context.Context, query string, args ...any) *sql.Row {

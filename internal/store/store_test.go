@@ -127,7 +127,7 @@ func TestClaims(t *testing.T) {
 		if again := claimAll(t, s, now.Add(61*time.Second)); len(again) != due {
 			t.Errorf("%d jobs were claimed after their leases, want %d", len(again), due)
 		}
-		next, ok, err := s.NextWake(t.Context())
+		next, ok, err := s.NextWake(t.Context(), "", now, 0)
 		if err != nil || !ok || !next.Equal(now.Add(61*time.Second+time.Minute)) {
 			t.Errorf("next wake: %v, %v, %v", next, ok, err)
 		}
@@ -146,7 +146,7 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 			for {
 				var records []store.Record
 				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-					records, err = q.ClaimJobs(t.Context(), at, 7, time.Minute)
+					records, err = q.ClaimJobs(t.Context(), store.Claim{Now: at, Limit: 7, Lease: time.Minute})
 					return err
 				})
 				if err != nil {
@@ -189,7 +189,7 @@ func TestLeases(t *testing.T) {
 			return got.WakeAt
 		}
 		write(func(q *store.Queries) error {
-			claimed, err := q.ClaimJobs(t.Context(), now, 1, time.Minute)
+			claimed, err := q.ClaimJobs(t.Context(), store.Claim{Now: now, Limit: 1, Lease: time.Minute})
 			r = claimed[0]
 			return err
 		})

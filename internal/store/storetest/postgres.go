@@ -31,13 +31,15 @@ var ErrMissing = errors.New("PostgreSQL's server is not installed (Debian and Ub
 type Cluster struct {
 	dir       string
 	binaries  string
+	settings  []string // of the server, behind those of tests
 	as        *syscall.Credential
 	server    *exec.Cmd
 	databases atomic.Int64
 }
 
-// Start makes a cluster and starts it.
-func Start(ctx context.Context) (*Cluster, error) {
+// Start makes a cluster and starts it. Settings, such as "fsync=on", come
+// behind those of tests.
+func Start(ctx context.Context, settings ...string) (*Cluster, error) {
 	binaries, err := find()
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
-	c := &Cluster{dir: dir, binaries: binaries}
+	c := &Cluster{dir: dir, binaries: binaries, settings: settings}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -79,21 +81,46 @@ func (c *Cluster) start(ctx context.Context) error {
 	if out, err := initialize.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a PostgreSQL cluster: %w: %s", err, out)
 	}
-	log, err := os.Create(filepath.Join(c.dir, "log"))
+	return c.run(ctx)
+}
+
+// run starts the server on the cluster's data.
+func (c *Cluster) run(ctx context.Context) error {
+	data := filepath.Join(c.dir, "data")
+	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL's log: %w", err)
 	}
 	defer log.Close() // the server has its own
 	// fsync is off: these tests ask what is kept, not whether it survives a
 	// loss of power.
-	c.server = c.command(context.Background(), "postgres", "-D", data, "-k", c.dir,
-		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=300")
+	args := []string{"-D", data, "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=300"}
+	for _, setting := range c.settings {
+		args = append(args, "-c", setting)
+	}
+	c.server = c.command(context.Background(), "postgres", args...)
 	c.server.Stdout, c.server.Stderr = log, log
 	if err := c.server.Start(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	return c.waitReady(ctx)
 }
+
+// Crash ends the server at once, without a shutdown: it has to recover when it
+// is started again.
+func (c *Cluster) Crash() error {
+	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
+		return fmt.Errorf("crash PostgreSQL: %w", err)
+	}
+	_ = c.server.Wait() // its exit code tells only of the signal
+	return nil
+}
+
+// Restart starts the server again after a Crash.
+func (c *Cluster) Restart(ctx context.Context) error { return c.run(ctx) }
+
+// Socket is the path of the socket on which the server listens.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
 // becomeServerUser gives the cluster to an ordinary user when this is root,
 // as whom PostgreSQL refuses to run.

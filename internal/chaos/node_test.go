@@ -1,0 +1,169 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// node is a service in a process of its own.
+type node struct {
+	settings nodeSettings
+	log      string // file
+	line     *line  // to the database; nil on SQLite
+
+	mu      sync.Mutex
+	process *exec.Cmd
+	exited  chan struct{}
+}
+
+// url is where the node listens.
+func (n *node) url() string { return "http://" + n.settings.Listen }
+
+// start starts the node's process.
+func (n *node) start() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text, err := json.Marshal(n.settings)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(context.Background(), os.Args[0]) // killed by the faults and at the end
+	cmd.Env = append(os.Environ(), envNode+"="+string(text))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start node %s: %w", n.settings.Name, err)
+	}
+	exited := make(chan struct{})
+	n.process, n.exited = cmd, exited
+	go func() { _ = cmd.Wait(); close(exited) }()
+	return nil
+}
+
+// signal sends the node's process a signal.
+func (n *node) signal(signal syscall.Signal) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// end ends the node's process with a signal and waits for that.
+func (n *node) end(signal syscall.Signal) error {
+	if err := n.signal(signal); err != nil {
+		return err
+	}
+	select {
+	case <-n.exited:
+		return nil
+	case <-time.After(60 * time.Second):
+		return fmt.Errorf("node %s does not end", n.settings.Name)
+	}
+}
+
+// awake starts the node again if it has ended by itself, as one does that does
+// not find its database when it starts, and waits until it answers.
+func (n *node) awake(ctx context.Context) error {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if answers(ctx, n.url()+"/healthz") {
+			return nil
+		}
+		select {
+		case <-n.exited:
+			if err := n.start(); err != nil {
+				return err
+			}
+		default:
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("node %s does not answer: %w", n.settings.Name, ctx.Err())
+		}
+	}
+}
+
+// answers reports whether a page is there.
+func answers(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// freeAddress is an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// newNode prepares a node of that name in a folder.
+func newNode(t *testing.T, dir, name, database string) *node {
+	t.Helper()
+	listen := freeAddress(t)
+	n := &node{
+		log: filepath.Join(dir, name+".log"),
+		settings: nodeSettings{
+			Name: name, Listen: listen, BaseURL: "http://" + listen, DataDir: filepath.Join(dir, name),
+			DatabaseURL: database, StorageURL: "file://" + filepath.Join(dir, "recordings"),
+		},
+	}
+	t.Cleanup(func() {
+		n.mu.Lock()
+		running := n.process != nil
+		n.mu.Unlock()
+		if !running {
+			return
+		}
+		_ = n.signal(syscall.SIGCONT)
+		if err := n.end(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the end of the log of %s:\n%s", name, tail(n.log))
+		}
+	})
+	return n
+}
+
+// tail is the end of a file.
+func tail(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-6000):])
+}

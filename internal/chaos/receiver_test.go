@@ -1,0 +1,74 @@
+package chaos
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// receiver is a consumer's webhook endpoint. It keeps all that it gets.
+type receiver struct {
+	server *httptest.Server
+
+	mu  sync.Mutex
+	got map[uuid.UUID]map[string]hook // by job and delivery
+}
+
+// hook is a webhook that came.
+type hook struct {
+	Event    string
+	Sequence int64
+	From, To string
+	times    int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{got: make(map[uuid.UUID]map[string]hook)}
+	r.server = httptest.NewServer(http.HandlerFunc(r.receive))
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+// receive keeps a webhook before it is acknowledged.
+func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
+	var envelope struct {
+		DeliveryID string
+		Event      string
+		Data       struct {
+			JobID    uuid.UUID
+			Sequence int64
+			From, To string
+		}
+	}
+	if err := json.NewDecoder(request.Body).Decode(&envelope); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.got[envelope.Data.JobID]
+	if of == nil {
+		of = make(map[string]hook)
+		r.got[envelope.Data.JobID] = of
+	}
+	known := of[envelope.DeliveryID]
+	of[envelope.DeliveryID] = hook{
+		Event: envelope.Event, Sequence: envelope.Data.Sequence, From: envelope.Data.From, To: envelope.Data.To, times: known.times + 1,
+	}
+}
+
+// of is what came about a job, by delivery.
+func (r *receiver) of(id uuid.UUID) map[string]hook {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[string]hook, len(r.got[id]))
+	for delivery, one := range r.got[id] {
+		all[delivery] = one
+	}
+	return all
+}

@@ -1,0 +1,41 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+)
+
+// TestHoldIsFirm for two thirds of the lease, by either clock.
+func TestHoldIsFirm(t *testing.T) {
+	t.Parallel()
+	const lease = time.Minute
+	for name, test := range map[string]struct {
+		renewed time.Time
+		want    bool
+	}{
+		"just renewed":            {time.Now(), true},
+		"half a lease ago":        {time.Now().Add(-lease / 2), true},
+		"three quarters ago":      {time.Now().Add(-lease * 3 / 4), false},
+		"by the wall clock alone": {time.Now().Round(0).Add(-lease * 3 / 4), false},
+	} {
+		if got := newHold(test.renewed, lease).firm(); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestLeadText is what an operator may set.
+func TestLeadText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Lead{"auto": AutoLead, "0": 0, "5s": Lead(5 * time.Second), "2m": Lead(2 * time.Minute)} {
+		var got Lead
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: %v (%v)", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "5", "-1s", "3h", "soon"} {
+		if err := new(Lead).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}

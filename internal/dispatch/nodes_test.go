@@ -1,0 +1,207 @@
+package dispatch_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/dispatch"
+	"standin/internal/host"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/store"
+)
+
+// node is a dispatcher of that name with room for so many bots.
+func node(name string, room int) func(*dispatch.Settings) {
+	return func(s *dispatch.Settings) {
+		s.Node = dispatch.Node{ID: name, Name: name}
+		s.Room = dispatch.NewRoom(dispatch.RoomSettings{MaxBots: room})
+	}
+}
+
+// untilPending waits until the job waits for room.
+func (w *world) untilPending(t *testing.T, id uuid.UUID) store.Record {
+	t.Helper()
+	return w.until(t, id, "pending", func(r store.Record) bool { return r.Status == job.Pending })
+}
+
+// TestRoom: a due job without room waits, is told why, and gets its bot in the
+// order of joinAt when there is room: on its node or on another.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		d, _ := w.run(t, node("a", 1))
+		first := w.create(t, time.Time{})
+		w.untilStarted(t, first, 0)
+		start := w.clock.Now()
+		later := w.create(t, start.Add(2*time.Second))
+		sooner := w.create(t, start.Add(time.Second))
+		w.at(start.Add(3 * time.Second))
+		w.untilPending(t, later)
+		if r := w.untilPending(t, sooner); r.Attempts != 0 || !r.WakeAt.After(w.clock.Now()) {
+			t.Errorf("it waits as %+v", r)
+		}
+		entries, err := w.store.Timeline(t.Context(), sooner)
+		if err != nil || len(entries) != 1 || entries[0].Kind != job.NoCapacity || !strings.Contains(string(entries[0].Data), "1 of 1 bots") {
+			t.Errorf("the timeline: %+v (%v)", entries, err)
+		}
+
+		w.tell(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
+		w.bots.end(first, 0)
+		d.BotExited(t.Context(), first)
+		w.untilStarted(t, sooner, 0)
+		if r := w.record(t, later); r.Status != job.Pending {
+			t.Errorf("the later one is %s", r.Status)
+		}
+		w.run(t, node("b", 4))
+		if r := w.untilStarted(t, later, 0); r.Node != "b" {
+			t.Errorf("it runs on %q", r.Node)
+		}
+	})
+}
+
+// TestRoomOfSimulatedBots: they take none.
+func TestRoomOfSimulatedBots(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(t, node("a", 1))
+	w.untilStarted(t, w.create(t, time.Time{}), 0)
+	w.caller.Mode = job.Test
+	w.untilStarted(t, w.create(t, time.Time{}), 0)
+	w.untilStarted(t, w.create(t, time.Time{}), 0)
+}
+
+// TestWaitingEnds: a job for which no room comes fails when its time is over.
+func TestWaitingEnds(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		w.run(t, node("a", 1))
+		first := w.create(t, time.Time{})
+		w.untilStarted(t, first, 0)
+		w.bots.mu.Lock()
+		w.bots.states[key(first, 0)] = launch.Unknown // it stays for ever
+		w.bots.mu.Unlock()
+		id := w.create(t, w.clock.Now().Add(time.Second))
+		w.at(w.clock.Now().Add(time.Second))
+		r := w.untilPending(t, id)
+		over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
+		for step := range 5 {
+			w.tell(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
+		}
+		w.at(over)
+		if r := w.untilLetGo(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
+			t.Errorf("the job: %+v", r.State)
+		}
+	})
+}
+
+// TestRoomIsMeasured: what bots cost is reckoned with at first; when they use
+// more memory than that, there is less room.
+func TestRoomIsMeasured(t *testing.T) {
+	t.Parallel()
+	has := host.Resources{Cores: 8, MemoryTotal: 16 << 30, MemoryAvailable: 16 << 30}
+	room := dispatch.NewRoom(dispatch.RoomSettings{
+		Cost: dispatch.Cost{Cores: 2, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
+	})
+	now := time.Now()
+	for taken, want := range []int{4, 3, 2, 1, 0} {
+		if got := room.Free(t.Context(), now); got != want {
+			t.Errorf("with %d bots there is room for %d more, want %d", taken, got, want)
+		}
+		if taken < 4 {
+			dispatch.Take(t, room, now)
+		}
+	}
+	if why := room.Full(t.Context(), now); !strings.Contains(why, "8.0 cores") {
+		t.Errorf("full because: %q", why)
+	}
+
+	room = dispatch.NewRoom(dispatch.RoomSettings{
+		Cost: dispatch.Cost{Cores: 1, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
+	})
+	dispatch.Take(t, room, now)
+	has.MemoryAvailable = 7 << 30
+	if got := room.Free(t.Context(), now); got != 2 {
+		t.Errorf("7 GiB are left, 2 of them for the young bot: room for %d more", got)
+	}
+	later := now.Add(time.Hour)
+	if got := room.Free(t.Context(), later); got != 3 {
+		t.Errorf("7 GiB are left beside a bot that has all it takes: room for %d more", got)
+	}
+	has.MemoryAvailable = 1 << 30
+	if why := room.Full(t.Context(), later); !strings.Contains(why, "1.0 GiB of memory left") {
+		t.Errorf("full because: %q", why)
+	}
+	small := dispatch.NewRoom(dispatch.RoomSettings{Machine: func(context.Context) host.Resources {
+		return host.Resources{Cores: 0.5, MemoryTotal: 1 << 29, MemoryAvailable: 1 << 20}
+	}})
+	if got := small.Free(t.Context(), now); got != 1 {
+		t.Errorf("a machine that is too small has room for %d", got)
+	}
+}
+
+// TestEarlyLaunch: the bot is launched by its lead before joinAt and told when to
+// join; a job that changes its time before then gets it before its new time.
+func TestEarlyLaunch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		joinAt := w.clock.Now().Add(time.Hour)
+		early := w.create(t, joinAt)
+		late := w.create(t, joinAt.Add(time.Minute))
+		d, _ := w.run(t, func(s *dispatch.Settings) { s.LaunchLead = dispatch.AutoLead })
+		for _, took := range []time.Duration{3, 4, 60, 3, 3, 5, 4, 3, 3, 4} { // one was in trouble
+			d.Started(took * time.Second)
+		}
+		w.at(joinAt.Add(-6 * time.Second))
+		w.untilStarted(t, w.create(t, time.Time{}), 0) // it has looked
+		if r := w.record(t, early); r.Status != job.Scheduled {
+			t.Errorf("too early it is %s", r.Status)
+		}
+		w.at(joinAt.Add(-5 * time.Second))
+		r := w.untilStarted(t, early, 0)
+		if launches := w.bots.launches(early); len(launches) != 1 || !launches[0].JoinAt.Equal(joinAt) {
+			t.Errorf("launched: %+v", launches)
+		}
+		if r.Status != job.Dispatching || w.record(t, late).Status != job.Scheduled {
+			t.Errorf("the job is %s, the one after it %s", r.Status, w.record(t, late).Status)
+		}
+	})
+}
+
+// TestNodesShareTheWork: two nodes launch each job once, and each looks after
+// its own bots.
+func TestNodesShareTheWork(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		w.run(t, node("a", 10))
+		w.run(t, node("b", 10))
+		var ids []uuid.UUID
+		for range 20 {
+			ids = append(ids, w.create(t, time.Time{}))
+		}
+		nodes := map[string]int{}
+		for _, id := range ids {
+			r := w.untilStarted(t, id, 0)
+			nodes[r.Node]++
+			if launches := w.bots.launches(id); len(launches) != 1 {
+				t.Errorf("%d launches of one job", len(launches))
+			}
+		}
+		if nodes["a"] != 10 || nodes["b"] != 10 {
+			t.Errorf("the work is shared as %v", nodes)
+		}
+		alive, err := w.store.Nodes(t.Context(), w.clock.Now().Add(-time.Minute))
+		var names []string
+		for _, n := range alive {
+			names = append(names, n.Name)
+		}
+		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+			t.Errorf("the nodes: %+v (%v)", alive, err)
+		}
+	})
+}

@@ -1,0 +1,16 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Take gives some bot a place.
+func Take(t *testing.T, m *Room, now time.Time) {
+	t.Helper()
+	if why := m.take(t.Context(), uuid.New(), 0, now); why != "" {
+		t.Fatal(why)
+	}
+}

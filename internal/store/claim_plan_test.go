@@ -1,0 +1,58 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/store"
+)
+
+// TestHotPathPlans: what is asked all the time is found by an index, however
+// many jobs are scheduled.
+func TestHotPathPlans(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	ctx := t.Context()
+	for name, test := range map[string]struct {
+		ask  func(*store.Queries) error
+		want []string
+	}{
+		"claim": {func(q *store.Queries) error {
+			_, err := q.ClaimWaits(ctx, store.Claim{Node: "a", Now: now, Lease: time.Minute, Limit: 10, Room: 10, Lead: time.Second})
+			return err
+		}, []string{
+			"SEARCH jobs USING INDEX jobs_upcoming (join_at<?)", "SEARCH jobs USING INDEX jobs_wake (wake_at<?)",
+			"SEARCH jobs USING INDEX jobs_upcoming (join_at>? AND join_at<?)",
+		}},
+		"next": {func(q *store.Queries) error {
+			_, _, err := q.NextWake(ctx, "a", now, time.Second)
+			return err
+		}, []string{"USING INDEX jobs_wake", "SEARCH jobs USING INDEX jobs_upcoming (join_at>?)"}},
+		"to come": {func(q *store.Queries) error {
+			_, err := q.Upcoming(ctx, now, now.Add(time.Hour), time.Minute)
+			return err
+		}, []string{"INDEX jobs_upcoming (join_at>? AND join_at<?)"}},
+		"unheard": {func(q *store.Queries) error {
+			_, _, err := q.LongestUnheard(ctx)
+			return err
+		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
+		"bots of a node": {func(q *store.Queries) error {
+			_, err := q.BotsOfNode(ctx, "a")
+			return err
+		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
+	} {
+		plan, err := s.StepsOf(ctx, test.ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(plan, want) {
+				t.Errorf("%s:\n%s\nwant %s", name, plan, want)
+			}
+		}
+		if strings.Contains(plan, "TEMP B-TREE FOR ORDER BY") {
+			t.Errorf("%s sorts:\n%s", name, plan)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package store_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// claimIDs claims and returns whose jobs were taken, in their order.
+func claimIDs(t *testing.T, s *store.Store, claim store.Claim) []uuid.UUID {
+	t.Helper()
+	claim.Lease, claim.Limit = time.Minute, 10
+	ids := []uuid.UUID{}
+	err := s.Write(t.Context(), func(q *store.Queries) error {
+		records, err := q.ClaimJobs(t.Context(), claim)
+		for _, r := range records {
+			ids = append(ids, r.ID)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// save keeps a job as it is.
+func save(t *testing.T, s *store.Store, r store.Record) {
+	t.Helper()
+	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hear notes that a node is there.
+func hear(t *testing.T, s *store.Store, id string, at time.Time) {
+	t.Helper()
+	err := s.Write(t.Context(), func(q *store.Queries) error {
+		return q.SaveNode(t.Context(), store.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Room: 4})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClaimOfAnothersJob: a job whose bot another node runs is left to that
+// node, until the node is not heard for a lease or leaves the job lying for as
+// long.
+func TestClaimOfAnothersJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		r.Node = "other"
+		save(t, s, r)
+		hear(t, s, "other", now)
+		soon := now.Add(30 * time.Second)
+		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: soon}); len(got) != 0 {
+			t.Error("it was taken while its node was heard")
+		}
+		if _, waits, err := s.NextWake(t.Context(), "mine", soon, 0); waits || err != nil {
+			t.Errorf("it wakes another node than its own (%v)", err)
+		}
+		if _, waits, err := s.NextWake(t.Context(), "other", soon, 0); !waits || err != nil {
+			t.Errorf("it does not wake its own node (%v)", err)
+		}
+		if got := claimIDs(t, s, store.Claim{Node: "other", Now: soon}); !slices.Equal(got, []uuid.UUID{r.ID}) {
+			t.Errorf("its own node took %v", got)
+		}
+
+		r.WakeAt = now.Add(2 * time.Minute)
+		save(t, s, r) // and ends the lease
+		unheard := now.Add(2*time.Minute + time.Second)
+		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
+			t.Errorf("of a node that was not heard for two minutes: %v", got)
+		}
+
+		r.WakeAt = now
+		save(t, s, r)
+		hear(t, s, "other", unheard)
+		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
+			t.Errorf("left lying for two minutes: %v", got)
+		}
+	})
+}
+
+// TestClaimOrder: jobs that wait for room are taken first, in the order of
+// their joinAt and no more than there is room; jobs still to come, as far as
+// the lead reaches.
+func TestClaimOrder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		made := map[string]uuid.UUID{}
+		for name, in := range map[string]time.Duration{
+			"second waiting": -time.Minute, "first waiting": -2 * time.Minute, "third waiting": -time.Second,
+			"due": -time.Hour, "soon": 3 * time.Second, "later": time.Minute,
+		} {
+			r := newJob(consumer)
+			r.JoinAt, r.WakeAt = now.Add(in), now.Add(in)
+			insert(t, s, r)
+			if name != "due" && in < 0 {
+				r.Status, r.WakeAt = job.Pending, now.Add(time.Hour)
+				save(t, s, r)
+			}
+			made[name] = r.ID
+		}
+		early, waits, err := s.NextWake(t.Context(), "mine", now, 4*time.Second)
+		if err != nil || !waits || !early.Equal(now.Add(-time.Hour)) {
+			t.Errorf("next: %v, %v (%v)", early, waits, err)
+		}
+		want := []uuid.UUID{made["first waiting"], made["second waiting"], made["due"], made["soon"]}
+		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: now, Room: 2, Lead: 4 * time.Second}); !slices.Equal(got, want) {
+			t.Errorf("taken: %v, want %v of %v", got, want, made)
+		}
+		early, waits, err = s.NextWake(t.Context(), "mine", now, 4*time.Second)
+		if err != nil || !waits || !early.Equal(now.Add(56*time.Second)) {
+			t.Errorf("next: %v, %v (%v)", early, waits, err)
+		}
+		upcoming, err := s.Upcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
+		if want := []store.Upcoming{{now.Add(-5 * time.Minute), 3}, {now, 2}}; err != nil || !slices.Equal(upcoming, want) {
+			t.Errorf("to come: %v, want %v (%v)", upcoming, want, err)
+		}
+	})
+}
+
+// TestNodeStartsAgain: what it held before is due at once, and what others hold
+// is left to them.
+func TestNodeStartsAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		held := map[string]store.Record{}
+		for _, node := range []string{"a", "ab"} {
+			insert(t, s, newJob(consumer))
+			err := s.Write(t.Context(), func(q *store.Queries) error {
+				taken, err := q.ClaimJobs(t.Context(), store.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
+				held[node] = taken[0]
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.Write(t.Context(), func(q *store.Queries) error { return q.ReleaseNodeLeases(t.Context(), "a", now) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for node, want := range map[string]bool{"a": false, "ab": true} {
+			if r, err := s.Job(t.Context(), held[node].ID); err != nil || (r.Lease != "") != want {
+				t.Errorf("of %s: the lease is %q (%v)", node, r.Lease, err)
+			}
+		}
+	})
+}
+
+// TestNodes are kept once each, and forgotten.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		hear(t, s, "a", now)
+		hear(t, s, "b", now.Add(time.Second))
+		hear(t, s, "a", now.Add(2*time.Second))
+		nodes, err := s.Nodes(t.Context(), now.Add(time.Second))
+		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Room != 4 {
+			t.Errorf("heard since: %+v (%v)", nodes, err)
+		}
+		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.ForgetNodes(t.Context(), now.Add(time.Second)) }); err != nil {
+			t.Fatal(err)
+		}
+		if nodes, err := s.Nodes(t.Context(), now.Add(-time.Hour)); err != nil || len(nodes) != 1 {
+			t.Errorf("left: %+v (%v)", nodes, err)
+		}
+	})
+}
+
+// listening runs a line and gives what it hears.
+func listening(t *testing.T, s *store.Store) (*store.Line, <-chan store.News) {
+	t.Helper()
+	heard := make(chan store.News, 1000)
+	line := s.Line(func(news store.News) { heard <- news }, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { line.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return line, heard
+}
+
+// await waits for news of a kind.
+func await(t *testing.T, heard <-chan store.News, what string, wanted func(store.News) bool) {
+	t.Helper()
+	patience := time.After(30 * time.Second)
+	for {
+		select {
+		case news := <-heard:
+			if wanted(news) {
+				return
+			}
+		case <-patience:
+			t.Fatalf("nothing was heard of %s", what)
+		}
+	}
+}
+
+// TestLine: what a node tells is heard by the others and not by itself, also
+// after the database has ended every connection.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	one, heardByOne := listening(t, s)
+	_, heardByTwo := listening(t, s)
+	missed := func(news store.News) bool { return news.Missed }
+	await(t, heardByOne, "the first line's begin", missed)
+	await(t, heardByTwo, "the second line's begin", missed)
+	id := uuid.New()
+	one.Tell(store.News{Commands: []uuid.UUID{id}})
+	one.Tell(store.News{Jobs: true})
+	commands := func(news store.News) bool { return slices.Contains(news.Commands, id) }
+	await(t, heardByTwo, "a command", commands)
+
+	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.EndLines(t.Context()) }); err != nil {
+		t.Fatal(err)
+	}
+	await(t, heardByTwo, "the line's return", missed)
+	one.Tell(store.News{Hooks: true})
+	await(t, heardByTwo, "webhooks after the line's return", func(news store.News) bool { return news.Hooks && !news.Missed })
+	for {
+		select {
+		case news := <-heardByOne:
+			if !news.Missed {
+				t.Errorf("it hears itself: %+v", news)
+			}
+			continue
+		default:
+		}
+		break
+	}
+}
