@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"standin/client"
+	"standin/internal/account/device"
 	"standin/internal/credentials"
 )
 
@@ -88,7 +87,7 @@ func (c *loginCommand) deviceFlow(ctx context.Context, to terminal, service *cli
 	if err != nil {
 		return client.Grant{}, err
 	}
-	fmt.Fprintf(to.err, "Open this page and compare the code before you allow it:\n\n    %s\n\n    code: %s\n\n", login.VerifyURL, shortCode(login.Nonce))
+	fmt.Fprintf(to.err, "Open this page and compare the code before you allow it:\n\n    %s\n\n    code: %s\n\n", login.VerifyURL, device.Code(login.Nonce))
 	if !c.NoBrowser {
 		openBrowser(login.VerifyURL)
 	}
@@ -98,15 +97,6 @@ func (c *loginCommand) deviceFlow(ctx context.Context, to terminal, service *cli
 		return client.Grant{}, errors.New("nobody allowed it in time; run standin login again")
 	}
 	return grant, err
-}
-
-// shortCode is what the page and the command line both show, so that people
-// see that they allow their own: eight letters made from the nonce, which do
-// not tell it.
-func shortCode(nonce string) string {
-	sum := sha256.Sum256([]byte("standin device code " + nonce))
-	letters := base32.StdEncoding.EncodeToString(sum[:5])
-	return letters[:4] + "-" + letters[4:]
 }
 
 // openBrowser tries to open a page in the user's browser. Where there is none,

@@ -1,0 +1,37 @@
+package account
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPasswordHash: a hash names its parameters, takes its password and no
+// other, and two of one password differ.
+func TestPasswordHash(t *testing.T) {
+	t.Parallel()
+	one, other := hashPassword("a password", randomBytes(argonSalt)), hashPassword("a password", randomBytes(argonSalt))
+	if one == other || !strings.HasPrefix(one, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("hashes %s and %s", one, other)
+	}
+	for password, want := range map[string]bool{"a password": true, "A password": false, "": false, "a password\x00": false} {
+		if same, err := passwordMatches(password, one); err != nil || same != want {
+			t.Errorf("%q: %v, %v", password, same, err)
+		}
+	}
+	if same, err := passwordMatches("", nobodysHash); err != nil || same {
+		t.Errorf("nobody's hash takes the empty password: %v, %v", same, err)
+	}
+	for _, broken := range []string{"", "x", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=1,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=0,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=1,p=1$AAAA$"} {
+		if same, err := passwordMatches("a password", broken); err == nil || same {
+			t.Errorf("%q is taken for a hash", broken)
+		}
+	}
+}
+
+// TestFormToken: it belongs to one session's secret.
+func TestFormToken(t *testing.T) {
+	t.Parallel()
+	if !FormTokenMatches(FormToken("one"), "one") || FormTokenMatches(FormToken("one"), "other") || FormTokenMatches("", "one") {
+		t.Error("which tokens match is wrong")
+	}
+}

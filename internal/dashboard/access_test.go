@@ -1,0 +1,165 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"standin/internal/job"
+)
+
+// colours has the browser prefer light or dark.
+func (p *tab) colours(scheme string) {
+	p.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+	})
+	if err != nil {
+		p.Fatalf("prefer %s: %v", scheme, err)
+	}
+}
+
+// finding is what axe has to say against a page.
+type finding struct {
+	ID, Impact, Help string
+	Nodes            []struct {
+		HTML           string
+		FailureSummary string
+	}
+}
+
+// audit runs axe on the page.
+func (p *tab) audit(axe string) []finding {
+	p.Helper()
+	reads[bool](p, axe+"; true")
+	text := reads[string](p, `axe.run(document).then(found => JSON.stringify({ violations: found.violations, passes: found.passes.length }))`)
+	var report struct {
+		Violations []finding
+		Passes     int
+	}
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		p.Fatal(err)
+	}
+	if report.Passes < 10 {
+		p.Errorf("axe tried %d of its rules only", report.Passes)
+	}
+	return report.Violations
+}
+
+// TestAccessible has axe look at every page, in light and dark, wide and narrow.
+func TestAccessible(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := openHouse(t)
+	link := strings.TrimPrefix(h.firstLink(), h.BaseURL())
+	outside := openTab(t)
+	look := func(page *tab, name, path string) {
+		page.Helper()
+		for _, scheme := range []string{"light", "dark"} {
+			width := int64(1280)
+			if scheme == "dark" {
+				width = 390
+			}
+			page.do("set the width", chromedp.EmulateViewport(width, 850))
+			page.colours(scheme)
+			page.open(h.BaseURL() + path)
+			page.until("document.readyState === 'complete'")
+			if wide := reads[int](page, "document.documentElement.scrollWidth"); int64(wide) > width {
+				page.Errorf("%s is %d wide in a window of %d", name, wide, width)
+			}
+			for _, found := range page.audit(string(axe)) {
+				if !slices.Contains([]string{"serious", "critical", "moderate"}, found.Impact) {
+					continue
+				}
+				for _, node := range found.Nodes {
+					page.Errorf("%s, %s: %s (%s): %s\n%s", name, scheme, found.Help, found.Impact, clipped(node.HTML), node.FailureSummary)
+				}
+			}
+		}
+	}
+	look(outside, "welcome", link)
+	f := furnish(h)
+	look(outside, "signin", "/signin")
+	page := openTab(t)
+	page.signIn(h, f.ada.Email)
+	for name, path := range f.pages() {
+		look(page, name, path)
+	}
+}
+
+// focused tells what has the keyboard's focus: its text, or its label.
+const focused = `(() => { const one = document.activeElement; return (one.labels?.[0]?.textContent || one.ariaLabel || one.textContent || one.name || one.tagName).trim(); })()`
+
+// tabTo presses the tab key until something is focused whose text begins so.
+func (p *tab) tabTo(text string) {
+	p.Helper()
+	var passed []string
+	for range 60 {
+		p.press(kb.Tab)
+		at := reads[string](p, focused)
+		if strings.HasPrefix(at, text) {
+			if !reads[bool](p, `document.activeElement.matches(":focus-visible")`) {
+				p.Errorf("nobody sees that %q is focused", text)
+			}
+			return
+		}
+		passed = append(passed, clipped(at))
+	}
+	p.Fatalf("the tab key never comes to %q, only to %q", text, passed)
+}
+
+// TestKeyboardOnly signs in, sends a bot, pauses and cancels it, and signs out,
+// with keys alone.
+func TestKeyboardOnly(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	ada := h.ada()
+	page := openTab(t)
+	page.open(h.BaseURL() + "/signin")
+	page.until(`document.activeElement.name === "email"`)
+	page.press(ada.Email + kb.Tab + password + kb.Enter)
+	page.at("/jobs")
+	page.tabTo("Skip to the content")
+	page.press(kb.Enter)
+	page.until(`location.hash === "#main"`)
+	page.tabTo("Live")
+	page.tabTo("Test")
+	page.tabTo("Send a bot")
+	page.press(kb.Enter)
+	page.at("/jobs/new")
+	page.until(`document.activeElement.name === "meetingUrl"`)
+	page.press("https://acme.zoom.us/j/123")
+	page.tabTo("Live")
+	page.press(kb.ArrowDown) // to the other kind
+	page.until(`document.querySelector('input[name="mode"][value="test"]').checked`)
+	page.tabTo("What the simulator does")
+	page.press("slow")
+	page.until(`document.querySelector('select[name="simulate"]').value === "slow_meeting"`)
+	page.tabTo("Send the bot")
+	page.press(kb.Enter)
+	page.at("/jobs/0")
+	page.says("Pause recording")
+	page.tabTo("Pause recording")
+	page.press(kb.Enter)
+	page.says("Go on recording")
+	page.tabTo("Leave the meeting")
+	page.press(kb.Enter)
+	page.says("The bot was told to leave")
+	id := strings.TrimPrefix(reads[string](page, "location.pathname"), "/jobs/")
+	if found := h.job(id); found.Status != job.Completed {
+		t.Errorf("the job is %s", found.Status)
+	}
+	page.tabTo("Sign out")
+	page.press(kb.Enter)
+	page.says("You are signed out.")
+}

@@ -1,0 +1,166 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a test waits for what should come at once, on a machine
+// that may be busy with much else.
+const patience = 40 * time.Second
+
+// tab is a page in a real browser, driven by real input events.
+type tab struct {
+	*testing.T
+	ctx context.Context
+}
+
+// openTab opens a tab with cookies of its own. A test without a browser is
+// skipped, and fails in CI.
+func openTab(t *testing.T) *tab {
+	t.Helper()
+	shared.once.Do(shared.start)
+	if shared.err != nil {
+		if os.Getenv("CI") != "" || !errors.Is(shared.err, errNoBrowser) {
+			t.Fatal(shared.err)
+		}
+		t.Skip(shared.err)
+	}
+	ctx, closeTab := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(closeTab)
+	// The tab lives as long as the context that it is first used with.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	return &tab{T: t, ctx: ctx}
+}
+
+func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.Fatalf("%s: %v; the page shows: %s", what, err, p.text())
+	}
+}
+
+func (p *tab) open(address string) { p.Helper(); p.do("open "+address, chromedp.Navigate(address)) }
+
+func (p *tab) click(selector string) {
+	p.Helper()
+	p.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// clickText clicks the button or link of that text.
+func (p *tab) clickText(text string) {
+	p.Helper()
+	search := chromedp.Search(`//*[self::button or self::a or self::summary][normalize-space()="` + text + `"]`)
+	p.do("click "+text, chromedp.Click(search, chromedp.NodeVisible))
+}
+
+func (p *tab) fill(selector, text string) {
+	p.Helper()
+	p.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+func (p *tab) press(keys string) { p.Helper(); p.do("press "+keys, chromedp.KeyEvent(keys)) }
+
+// until waits for a JavaScript condition of the page, which may await.
+func (p *tab) until(condition string) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(30 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("(async () => !!("+condition+"))()", chromedp.EvalAwaitPromise))
+		if err == nil && holds {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			p.Fatalf("not so: %s (last error: %v); the page shows: %s", condition, err, p.text())
+		}
+	}
+}
+
+// reads evaluates an expression, which may be a promise.
+func reads[T any](p *tab, expression string) T {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatalf("evaluate %s: %v", clipped(expression), err)
+	}
+	return value
+}
+
+func clipped(text string) string { return text[:min(len(text), 200)] }
+
+// says waits until the page's visible text holds a text.
+func (p *tab) says(text string) {
+	p.Helper()
+	p.until(fmt.Sprintf("document.body.innerText.includes(%s)", quoted(text)))
+}
+
+func quoted(text string) string {
+	encoded, _ := json.Marshal(text)
+	return string(encoded)
+}
+
+// at waits until the page's path begins with a path.
+func (p *tab) at(path string) {
+	p.Helper()
+	p.until("location.pathname.startsWith(" + quoted(path) + ") && document.readyState === 'complete'")
+}
+
+// text is the page's visible text, for messages of failing tests.
+func (p *tab) text() string {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.pathname + ': ' + document.body.innerText"))
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return strings.TrimSpace(text)
+}
+
+// signIn signs in by the page.
+func (p *tab) signIn(h *house, email string) {
+	p.Helper()
+	p.open(h.BaseURL() + "/signin")
+	p.fill(`input[name="email"]`, email)
+	p.fill(`input[name="password"]`, password)
+	p.clickText("Sign in")
+	p.at("/jobs")
+}
+
+// clickAt clicks into an element, at a part of its width, once nothing moves it
+// any more.
+func (p *tab) clickAt(selector string, part float64) {
+	p.Helper()
+	box := reads[[]float64](p, `(async () => {
+		let box, still = 0, last = "";
+		while (still < 4) {
+			const element = document.querySelector(`+quoted(selector)+`);
+			element.scrollIntoView({ block: "center" });
+			const { left, top, width, height } = element.getBoundingClientRect();
+			box = [left, top, width, height];
+			still = String(box) === last ? still + 1 : 0;
+			last = String(box);
+			await new Promise(next => setTimeout(next, 50));
+		}
+		return box;
+	})()`)
+	p.do("click into "+selector, chromedp.MouseClickXY(box[0]+box[2]*part, box[1]+box[3]/2))
+}

@@ -1,0 +1,88 @@
+package dashboard
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"standin/internal/job"
+)
+
+// TestEveryFailureIsExplained: each code of the specification says what
+// happened, whose side it was and what to do.
+func TestEveryFailureIsExplained(t *testing.T) {
+	t.Parallel()
+	titles := make(map[string]job.FailureCode)
+	for _, code := range job.FailureCodes() {
+		told := explainFailure(code)
+		if told.What == "" || told.Side == noSide || told.Do == "" || titles[told.Title] != "" {
+			t.Errorf("%s is explained as %+v", code, told)
+		}
+		titles[told.Title] = code
+	}
+	if told := explainFailure("nonsense"); !strings.Contains(told.What, "nonsense") {
+		t.Errorf("an unknown code is explained as %+v", told)
+	}
+}
+
+// TestEveryEndIsExplained: each reason that a bot gives for its end, as they
+// stand in its source, and those of the service.
+func TestEveryEndIsExplained(t *testing.T) {
+	t.Parallel()
+	reasons := append(constants(t, filepath.Join("..", "bot", "ending.go"), "reason"), "bot_lost", "cancelled", "unknown")
+	if len(reasons) < 15 {
+		t.Errorf("only %d reasons were found: %q", len(reasons), reasons)
+	}
+	for _, reason := range reasons {
+		if told, known := explainEnd(reason); !known || told.Title == "" || told.What == "" {
+			t.Errorf("%s is not explained", reason)
+		}
+	}
+	for _, reason := range constants(t, filepath.Join("..", "recording", "gaps.go"), "Gap") {
+		if explainGap(reason) == reason {
+			t.Errorf("the gap %s is not explained", reason)
+		}
+	}
+}
+
+// constants are the texts of a file's constants whose names begin so.
+func constants(t *testing.T, path, prefix string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+			return true
+		}
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, text)
+		}
+		return true
+	})
+	return found
+}
+
+// TestEveryStateHasWords, a colour, and a stage where a job can fail in it.
+func TestEveryStateHasWords(t *testing.T) {
+	t.Parallel()
+	for _, status := range job.Statuses() {
+		if strings.Contains(statusWords(status), "_") || tone(status) == "" {
+			t.Errorf("%s has the words %q", status, statusWords(status))
+		}
+		if !status.Terminal() && stageWords(status) == "" {
+			t.Errorf("nothing says when a job failed that was %s", status)
+		}
+	}
+}

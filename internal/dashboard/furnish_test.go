@@ -1,0 +1,213 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+	"standin/internal/store"
+
+	"standin/internal/account"
+)
+
+// send sends a bot by the page's form, and returns the job's id.
+func (p *person) sendBot(form url.Values) uuid.UUID {
+	p.Helper()
+	got := p.submit("/jobs/new", "/jobs", form)
+	found := regexp.MustCompile(`^/jobs/([0-9a-f-]{36})$`).FindStringSubmatch(got.header.Get("Location"))
+	if got.status != http.StatusSeeOther || found == nil {
+		p.Fatalf("send a bot: %d to %q: %s", got.status, got.header.Get("Location"), got.body)
+	}
+	return uuid.MustParse(found[1])
+}
+
+// simulated sends a test bot.
+func (p *person) simulated(address, simulate, externalID string) uuid.UUID {
+	p.Helper()
+	return p.sendBot(url.Values{
+		"mode": {"test"}, "meetingUrl": {address}, "externalId": {externalID}, "metadata": {`{"simulate":` + simulate + `}`},
+	})
+}
+
+// report tells the service what a live job's bot would.
+func (h *house) report(id uuid.UUID, kind string, data any) {
+	h.Helper()
+	encoded, err := json.Marshal(map[string]any{"kind": kind, "jobId": id, "attempt": 0, "emittedAt": time.Now().UTC().Format(time.RFC3339Nano), "data": data})
+	if err != nil {
+		h.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.BaseURL()+"/api/v1/ingest", bytes.NewReader(encoded))
+	if err != nil {
+		h.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+ingest.Token([]byte("key"), id.String(), 0))
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
+		h.Fatalf("report %s: %s: %s", kind, answer.Status, body)
+	}
+}
+
+// awaitStatus waits until a job of the consumer stands somewhere.
+func (h *house) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
+	h.Helper()
+	deadline, ticker := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
+	defer deadline.Stop()
+	defer ticker.Stop()
+	for {
+		found, err := h.Store().Job(h.Context(), id)
+		if err != nil || found.ConsumerID != consumer {
+			h.Fatalf("job %s: %v", id, err)
+		}
+		if found.Status == want {
+			return found.Job
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			h.Fatalf("job %s is %s, not %s: %s %s", id, found.Status, want, found.FailureCode, found.FailureDetail)
+		}
+	}
+}
+
+// receiver is a webhook receiver of the consumer.
+func receiver(t *testing.T, status int, answer string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(status)
+		fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// furnished is a house in which much has happened.
+type furnished struct {
+	*house
+	ada                              account.User
+	done, failed, running, scheduled uuid.UUID
+	key                              string
+}
+
+// furnish fills a house as a month of use would.
+func furnish(h *house) furnished {
+	h.Helper()
+	f := furnished{house: h, ada: h.ada()}
+	p := h.signedIn("ada@example.test")
+	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {receiver(h.T, 200, `{"ok": true}`) + "/standin"}})
+	f.done = p.simulated("https://meet.google.com/abc-mnop-xyz", `{"seconds": 30, "speed": 30}`, "standup-0412")
+	for _, outcome := range []string{"lobby_timeout", "host_denied_admission", "meeting_not_found", "auth_failure"} {
+		id := p.simulated("https://teams.microsoft.com/l/meetup-join/19%3ameeting", `"`+outcome+`"`, "review-"+outcome)
+		if outcome == "host_denied_admission" {
+			f.failed = id
+		}
+	}
+	f.running = p.simulated("https://acme.zoom.us/j/8412345678", `{"outcome": "slow_meeting", "seconds": 3000}`, "sales-call-77")
+	f.scheduled = p.sendBot(url.Values{
+		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/qrs-tuvw-efg"}, "displayName": {"Crew’s notetaker"}, "externalId": {"board-2026-12"},
+		"joinAtMoment": {time.Now().Add(26 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"2026-12-01T10:00"},
+	})
+	p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/99999"}, "externalId": {"all-hands"}, "joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"}})
+	p.submit("/keys", "/keys", url.Values{"mode": {"test"}})
+	made := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"live"}}).body)
+	if f.key = made; made == "" {
+		h.Fatal("no key was made")
+	}
+	p.submit("/team", "/team/invite", url.Values{"email": {"grace@example.test"}})
+	h.awaitStatus(f.ada.ConsumerID, f.done, job.Completed)
+	h.awaitStatus(f.ada.ConsumerID, f.failed, job.Failed)
+	h.awaitStatus(f.ada.ConsumerID, f.running, job.RecordingStarted)
+	return f
+}
+
+// manifest changes a finished job's stored manifest.
+func (h *house) changeManifest(dir string, id uuid.UUID, change func(*recording.Manifest)) {
+	h.Helper()
+	storage, err := recording.OpenStorage(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer storage.Close()
+	text, err := storage.Manifest(h.Context(), id)
+	if err != nil {
+		h.Fatal(err)
+	}
+	var manifest recording.Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		h.Fatal(err)
+	}
+	change(&manifest)
+	if err := storage.PutManifest(h.Context(), id, manifest); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// deliveries are the webhooks of a job.
+func (h *house) deliveries(id uuid.UUID) []store.DeliveryRecord {
+	h.Helper()
+	found, _, err := h.Store().ListDeliveries(h.Context(), id, store.DeliveryPlace{}, lifecycle.MaxPage)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return found
+}
+
+// pages are the addresses of every page, by name. The command line's page and
+// those without a session are opened by their own tests too.
+func (f furnished) pages() map[string]string {
+	f.Helper()
+	return map[string]string{
+		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
+		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
+		"keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "missing": "/jobs/nothing",
+		"cli": f.cliPage(),
+	}
+}
+
+// cliPage is the page on which a command line asks to be let in.
+func (h *house) cliPage() string {
+	h.Helper()
+	answer, err := http.Post(h.BaseURL()+"/api/v1/cli-auth/init", "application/json", nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var flow struct{ VerifyURL string }
+	if err := json.NewDecoder(answer.Body).Decode(&flow); err != nil || flow.VerifyURL == "" {
+		h.Fatalf("open a device flow: %s, %v", answer.Status, err)
+	}
+	address, err := url.Parse(flow.VerifyURL)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return address.RequestURI()
+}
+
+// job is the job of an id.
+func (h *house) job(id string) job.Job {
+	h.Helper()
+	found, err := h.Store().Job(h.Context(), uuid.MustParse(id))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return found.Job
+}

@@ -1,0 +1,112 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/service"
+)
+
+// hostile closes whatever it may stand in, and acts if any of it is taken for
+// more than text.
+const hostile = `</script></textarea></title>--><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg onload=window.pwned=1>` +
+	`"' autofocus onfocus=window.pwned=1 x='{{.}}${window.pwned=1}<a href="javascript:window.pwned=1">`
+
+// harmless is true while nothing of hostile has become part of a page.
+const harmless = `!window.pwned && document.querySelectorAll("img[src=x], svg[onload], [onfocus], [onerror], a[href^='javascript:'], script:not([src])").length === 0`
+
+// TestHostileTexts puts markup and scripts into every field that a meeting, a
+// consumer, a receiver or another user controls, and looks at every page in a
+// real browser: they are text, when the page is loaded and when it lives.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	var dir string
+	h := openHouse(t, func(s *service.Settings) { dir = s.DataDir })
+	users := h.users()
+	token, _, err := users.FirstToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := hostile[:99]
+	ada, err := users.Accept(t.Context(), token, account.NewUser{Name: name, Email: "ada@example.test", Consumer: hostile[20:110], Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.signedIn("ada@example.test")
+	hook := receiver(t, 500, hostile) + "/?" + url.QueryEscape(hostile)
+	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {hook}})
+	metadata, err := json.Marshal(map[string]string{"note": hostile, hostile: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{
+		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/" + strings.Join(strings.Fields(hostile), "")}, "externalId": {hostile},
+		"displayName": {hostile}, "metadata": {string(metadata)},
+	}
+	failed := p.sendBot(form)
+	form.Set("mode", "test")
+	done := p.sendBot(form)
+	h.report(failed, "lifecycle.joined", map[string]string{hostile: hostile})
+	h.awaitStatus(ada.ConsumerID, failed, job.Joining)
+
+	page := openTab(t)
+	page.signIn(h, "ada@example.test")
+	look := func(path, shows string) {
+		t.Helper()
+		page.open(h.BaseURL() + path)
+		page.until("document.readyState === 'complete'")
+		page.says(shows)
+		page.until(harmless)
+	}
+	const told = `<script>window.pwned=1</script>`
+	look("/jobs/"+failed.String(), told)
+	// The failure and the webhook's answer come while the page is looked at.
+	h.report(failed, "lifecycle.competing_bot_detected", map[string]any{"detectedBotName": hostile})
+	h.report(failed, "lifecycle.exited", map[string]any{"failureCode": "internal_error", "failureDetail": "live: " + hostile})
+	page.says("live: " + hostile)
+	page.until(`document.querySelector(".tries pre")?.textContent.includes("window.pwned=1")`)
+	page.until(harmless)
+
+	h.awaitStatus(ada.ConsumerID, done, job.Completed)
+	h.changeManifest(dir, done, func(m *recording.Manifest) {
+		detail := hostile
+		m.End = recording.End{Reason: hostile, Detail: &detail}
+		m.Gaps = []recording.Gap{{StartMs: 100, EndMs: 200, Reason: hostile}}
+		for i := range m.Participants {
+			m.Participants[i].Name = hostile
+		}
+		m.Media[0].Codecs, m.Media[0].SHA256 = hostile, hostile
+		m.Media = append(m.Media, recording.Media{File: recording.File{Name: hostile, Kind: "chat", ContentType: "text/html", SHA256: "0"}})
+		m.Consent = []recording.Consent{{CommandID: hostile, Outcome: recording.ConsentOutcome(hostile)}}
+	})
+	look("/jobs/"+done.String(), told)
+	page.clickText("Who was there and who spoke when")
+	page.until(harmless)
+	for path, shows := range map[string]string{
+		"/jobs": told, "/jobs?mode=test": told, "/jobs?search=" + url.QueryEscape(hostile): "meet.google.com", "/operator": told, "/webhooks": "Default endpoint",
+		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
+		"/jobs/" + failed.String() + "/deliveries/" + h.deliveries(failed)[0].ID:         told,
+		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "none of the job statuses", "/jobs?from=" + url.QueryEscape(hostile): "A day is written",
+	} {
+		look(path, shows)
+	}
+	page.open(h.BaseURL() + "/webhooks")
+	page.clickText("Send a test event")
+	page.says("It answered 500")
+	page.says(told)
+	page.until(harmless)
+	page.open(h.BaseURL() + "/jobs/new")
+	page.fill("#meetingUrl", "https://meet.google.com/"+hostile)
+	page.says("Google Meet")
+	page.until(harmless)
+	for _, path := range []string{"/signin?next=" + url.QueryEscape(hostile), "/welcome?token=" + url.QueryEscape(hostile)} {
+		stranger := openTab(t)
+		stranger.open(h.BaseURL() + path)
+		stranger.until("document.readyState === 'complete' && " + harmless)
+	}
+}

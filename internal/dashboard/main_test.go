@@ -1,0 +1,248 @@
+package dashboard_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/bot/browser"
+	"standin/internal/service"
+)
+
+// chromium is the one browser that the tests of this package share; each test
+// has cookies of its own in it.
+type chromium struct {
+	once sync.Once
+	ctx  context.Context
+	end  context.CancelFunc
+	err  error
+}
+
+var shared chromium
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.end != nil {
+		shared.end()
+	}
+	os.Exit(code)
+}
+
+// errNoBrowser says that there is no Chromium to test with.
+var errNoBrowser = errors.New("no Chromium is installed")
+
+// start starts the browser, once.
+func (c *chromium) start() {
+	path, err := browser.Find("")
+	if err != nil {
+		c.err = errNoBrowser
+		return
+	}
+	dir, err := os.MkdirTemp("", "dashboard-browser-")
+	if err != nil {
+		c.err = err
+		return
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.Env("TMPDIR=" + dir),
+		chromedp.Flag("headless", "new"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-background-timer-throttling", true),
+		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-backgrounding-occluded-windows", true),
+		chromedp.Flag("no-first-run", true), chromedp.Flag("password-store", "basic"), chromedp.Flag("use-mock-keychain", true),
+		chromedp.Flag("disable-features", "PasswordManagerOnboarding,PasswordLeakDetection"),
+		chromedp.Flag("lang", "en-US"), chromedp.Flag("window-size", "1280,900"), chromedp.Flag("mute-audio", true),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true),
+	}
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeIt := chromedp.NewContext(ctx)
+	c.ctx, c.end = ctx, func() { closeIt(); end(); os.RemoveAll(dir) }
+	c.err = chromedp.Do(ctx)
+}
+
+// house is a whole service with its dashboard, and nobody in it yet.
+type house struct {
+	*testing.T
+	*service.Service
+}
+
+// password is everybody's.
+const password = "correct horse battery staple"
+
+func openHouse(t *testing.T, change ...func(*service.Settings)) *house {
+	t.Helper()
+	settings := service.Settings{
+		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+	}
+	for _, one := range change {
+		one(&settings)
+	}
+	s, err := service.Start(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the service: %v", err)
+		}
+	})
+	return &house{T: t, Service: s}
+}
+
+// firstLink is the page of the first user.
+func (h *house) firstLink() string {
+	h.Helper()
+	link, ok, err := h.FirstUserLink(h.Context())
+	if err != nil || !ok {
+		h.Fatalf("there is no first link: %v, %v", ok, err)
+	}
+	return link
+}
+
+// users makes users without going through pages.
+func (h *house) users() *account.Users {
+	return account.NewUsers(account.UserSettings{Store: h.Store(), Now: time.Now})
+}
+
+// ada is the first user, an operator of the consumer "crew".
+func (h *house) ada() account.User {
+	h.Helper()
+	users := h.users()
+	token, ok, err := users.FirstToken(h.Context())
+	if err != nil || !ok {
+		h.Fatalf("there is no first token: %v, %v", ok, err)
+	}
+	ada, err := users.Accept(h.Context(), token, account.NewUser{Name: "Ada Lovelace", Email: "ada@example.test", Consumer: "crew", Password: password})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return ada
+}
+
+// stranger is a user of another consumer, no operator.
+func (h *house) stranger() account.User {
+	h.Helper()
+	consumer, err := h.Store().EnsureConsumer(h.Context(), account.Consumer{
+		ID: uuid.Must(uuid.NewV7()), Name: "others", WebhookSecret: "whsec_b3RoZXJz", WebhookVersion: 2, CreatedAt: time.Now(),
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	users := h.users()
+	token, err := users.Invite(h.Context(), account.User{ConsumerID: consumer.ID}, "bob@example.test", false)
+	if err != nil {
+		h.Fatal(err)
+	}
+	bob, err := users.Accept(h.Context(), token, account.NewUser{Name: "Bob", Password: password})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return bob
+}
+
+// person is somebody with a browser that runs no scripts: an HTTP client with
+// cookies.
+type person struct {
+	*house
+	http   *http.Client
+	header http.Header // beside what a form sends
+}
+
+func (h *house) person() *person {
+	h.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return &person{house: h, http: &http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}}
+}
+
+// signedIn is a person who has signed in.
+func (h *house) signedIn(email string) *person {
+	h.Helper()
+	p := h.person()
+	if got := p.post("/signin", url.Values{"email": {email}, "password": {password}}); got.status != http.StatusSeeOther {
+		h.Fatalf("sign in as %s: %d: %s", email, got.status, got.body)
+	}
+	return p
+}
+
+// answered is an answer, read.
+type answered struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (p *person) get(path string) answered { p.Helper(); return p.send(http.MethodGet, path, nil) }
+
+func (p *person) post(path string, form url.Values) answered {
+	p.Helper()
+	return p.send(http.MethodPost, path, form)
+}
+
+func (p *person) send(method, path string, form url.Values) answered {
+	p.Helper()
+	request, err := http.NewRequestWithContext(p.Context(), method, p.BaseURL()+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		p.Fatal(err)
+	}
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, values := range p.header {
+		request.Header[name] = values
+	}
+	response, err := p.http.Do(request)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return answered{response.StatusCode, response.Header, string(body)}
+}
+
+// submit sends a form with the token of a page.
+func (p *person) submit(page, path string, form url.Values) answered {
+	p.Helper()
+	if form == nil {
+		form = url.Values{}
+	}
+	form.Set("token", p.token(page))
+	return p.post(path, form)
+}
+
+var tokenField = regexp.MustCompile(`name="token" value="([0-9a-f]{64})"`)
+
+// token is the form token of a page.
+func (p *person) token(page string) string {
+	p.Helper()
+	got := p.get(page)
+	found := tokenField.FindStringSubmatch(got.body)
+	if found == nil {
+		p.Fatalf("%s (%d) has no form token", page, got.status)
+	}
+	return found[1]
+}

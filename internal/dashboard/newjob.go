@@ -1,0 +1,225 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/simulator"
+)
+
+// newJobForm is what the page that sends a bot shows, and what was typed there.
+type newJobForm struct {
+	Mode                                           job.Mode
+	MeetingURL, DisplayName, JoinAt, ExternalID    string
+	Platform, Metadata, OnStatusChange, OnFinalize string
+	EntryDelay, Silence, Solo, Maximum             string
+	LeaveOnBot                                     bool
+	Simulate                                       string
+	Problem                                        string
+	Recognized                                     string // the platform that the address tells
+	Platforms                                      []job.Platform
+	Outcomes                                       []string
+	Defaults                                       job.AutoLeave
+	DefaultName                                    string
+}
+
+func (f newJobForm) filled() newJobForm {
+	f.Platforms = []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}
+	f.Outcomes, f.Defaults, f.DefaultName = simulator.Outcomes(), job.DefaultAutoLeave(), job.DefaultDisplayName
+	if platform, _, ok := recognized(f.MeetingURL); ok {
+		f.Recognized = platformName(platform)
+	}
+	return f
+}
+
+func (d *Dashboard) newJobPage(x *exchange, _ account.Session) error {
+	query := x.r.URL.Query()
+	return x.show("newjob", "Send a bot", newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled())
+}
+
+// recognized finds a meeting's address in what was typed, which may be a whole
+// invitation, and tells its platform.
+func recognized(text string) (job.Platform, string, bool) {
+	for word := range strings.FieldsSeq(text) {
+		word = strings.Trim(word, "<>()[]\"',;")
+		address, err := url.Parse(word)
+		if err == nil && (address.Scheme == "https" || address.Scheme == "http") && address.Hostname() != "" {
+			return job.PlatformOf(address), word, true
+		}
+	}
+	return "", "", false
+}
+
+// recognize tells the page what the typed address is, while it is typed.
+func (d *Dashboard) recognize(x *exchange, _ account.Session) error {
+	platform, address, ok := recognized(clip(x.r.URL.Query().Get("text"), 10_000))
+	answer, err := json.Marshal(struct {
+		OK      bool   `json:"ok"`
+		Name    string `json:"name"`
+		Address string `json:"address"`
+	}{ok, platformName(platform), address})
+	if err != nil {
+		return fmt.Errorf("encode what was recognized: %w", err)
+	}
+	x.Header().Set("Content-Type", "application/json")
+	_, _ = x.Write(answer) // nobody is left to tell
+	return nil
+}
+
+// createJob sends a bot.
+func (d *Dashboard) createJob(x *exchange, session account.Session) error {
+	values := x.r.PostForm
+	form := newJobForm{
+		Mode: modeOf(values), MeetingURL: values.Get("meetingUrl"), DisplayName: values.Get("displayName"),
+		JoinAt: values.Get("joinAt"), ExternalID: strings.TrimSpace(values.Get("externalId")), Platform: values.Get("platform"),
+		Metadata: values.Get("metadata"), OnStatusChange: values.Get("onStatusChange"), OnFinalize: values.Get("onFinalize"),
+		EntryDelay: values.Get("entryDelay"), Silence: values.Get("silence"), Solo: values.Get("solo"), Maximum: values.Get("maximum"),
+		LeaveOnBot: values.Get("leaveOnBot") == "on", Simulate: values.Get("simulate"),
+	}
+	request, problem := form.request(values.Get("joinAtMoment"))
+	if problem != "" {
+		form.Problem = problem
+		return x.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
+	}
+	made, replayed, err := d.settings.Jobs.Create(x.r.Context(), caller(session.User, form.Mode), request)
+	if err != nil {
+		return fmt.Errorf("send a bot: %w", err)
+	}
+	path := "/jobs/" + made.ID.String()
+	if replayed {
+		path += "?note=replayed"
+	}
+	return x.redirect(path)
+}
+
+// request reads the form as the API reads a body, and tells of the first thing
+// that is wrong. moment is joinAt with its time zone, which only the page's
+// script knows.
+func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem string) {
+	platform, address, ok := recognized(f.MeetingURL)
+	if !ok {
+		return request, "The meeting's address must begin with https:// and name a host, as in https://meet.google.com/abc-defg-hij."
+	}
+	if f.Platform != "" {
+		if platform = job.Platform(f.Platform); platformName(platform) == f.Platform {
+			return request, "There is no such platform."
+		}
+	}
+	request = lifecycle.NewJob{
+		ExternalID: f.ExternalID, MeetingURL: address, Platform: platform, DisplayName: plainName(f.DisplayName),
+		Webhooks: job.Webhooks{OnStatusChange: strings.TrimSpace(f.OnStatusChange), OnFinalize: strings.TrimSpace(f.OnFinalize)},
+	}
+	if request.ExternalID == "" {
+		request.ExternalID = "dashboard-" + uuid.NewString()
+	}
+	if !utf8.ValidString(request.ExternalID) || strings.ContainsRune(request.ExternalID, 0) {
+		return request, "The external id holds characters that cannot be kept."
+	}
+	for _, hook := range []string{request.Webhooks.OnStatusChange, request.Webhooks.OnFinalize} {
+		if hook != "" && !isAddress(hook) {
+			return request, "A webhook's address must begin with https:// or http:// and name a host."
+		}
+	}
+	if request.JoinAt, problem = f.joinAt(moment); problem != "" {
+		return request, problem
+	}
+	if request.Metadata, problem = f.metadata(); problem != "" {
+		return request, problem
+	}
+	request.AutoLeave, problem = f.autoLeave()
+	return request, problem
+}
+
+// plainName keeps what meeting pages show of a name; they take no empty one.
+func plainName(name string) string {
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, name))
+	if name == "" {
+		return job.DefaultDisplayName
+	}
+	return clip(name, 200)
+}
+
+// isAddress reports whether a text is an address that something can be posted to.
+func isAddress(text string) bool {
+	address, err := url.Parse(text)
+	return err == nil && (address.Scheme == "https" || address.Scheme == "http") && address.Hostname() != ""
+}
+
+func (f newJobForm) joinAt(moment string) (time.Time, string) {
+	if f.JoinAt == "" {
+		return time.Time{}, ""
+	}
+	if at, err := time.Parse(time.RFC3339, moment); err == nil {
+		return at, ""
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(layout, f.JoinAt); err == nil {
+			return at, "" // without the script: UTC, as the page says then
+		}
+	}
+	return time.Time{}, "The time to join is unreadable."
+}
+
+// metadata is the JSON object that was typed, with what the simulator is to do
+// in test mode.
+func (f newJobForm) metadata() (json.RawMessage, string) {
+	fields := make(map[string]json.RawMessage)
+	if text := strings.TrimSpace(f.Metadata); text != "" {
+		if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
+			return nil, `Metadata must be a JSON object, as in {"team": "sales"}.`
+		}
+	}
+	if f.Mode == job.Test && f.Simulate != "" {
+		outcome, err := json.Marshal(f.Simulate)
+		if err != nil {
+			return nil, "There is no such outcome."
+		}
+		fields["simulate"] = outcome
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(fields); err != nil {
+		return nil, "Metadata cannot be kept."
+	}
+	return bytes.TrimSpace(text.Bytes()), ""
+}
+
+// autoLeave reads the knobs; one that is empty keeps its default.
+func (f newJobForm) autoLeave() (job.AutoLeave, string) {
+	leave := job.DefaultAutoLeave()
+	leave.OnBotDetected = f.LeaveOnBot
+	for text, knob := range map[*string]*int{
+		&f.EntryDelay: &leave.AfterEntryDelaySeconds, &f.Silence: &leave.AfterSilenceSeconds,
+		&f.Solo: &leave.AfterSoloSeconds, &f.Maximum: &leave.AfterMaxSeconds,
+	} {
+		if *text == "" {
+			continue
+		}
+		const day = 86400
+		seconds, err := strconv.Atoi(*text)
+		if err != nil || seconds < 1 || seconds > day {
+			return leave, "When to leave is told in seconds, from 1 to 86400."
+		}
+		*knob = seconds
+	}
+	return leave, ""
+}

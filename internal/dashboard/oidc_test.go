@@ -1,0 +1,261 @@
+package dashboard_test
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/dashboard"
+	"standin/internal/httpapi/ratelimit"
+	"standin/internal/service"
+)
+
+// provider is a small OpenID Connect provider that signs with a real key. Its
+// user is whoever claims say.
+type provider struct {
+	*testing.T
+	url string
+	key *rsa.PrivateKey
+
+	mu     sync.Mutex
+	claims map[string]any              // of the next sign-in
+	spoil  func(claims map[string]any) // changes the token's claims before it is signed
+	sign   func(signed []byte) []byte  // changes the token's signature
+	codes  map[string]url.Values       // what was asked for, by code
+}
+
+func startProvider(t *testing.T) *provider {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &provider{T: t, key: key, codes: make(map[string]url.Values)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
+	mux.HandleFunc("GET /authorize", p.authorize)
+	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET /keys", p.keys)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+func answerJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
+	answerJSON(w, map[string]any{
+		"issuer": p.url, "authorization_endpoint": p.url + "/authorize", "token_endpoint": p.url + "/token", "jwks_uri": p.url + "/keys",
+		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
+	})
+}
+
+func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
+	encode := base64.RawURLEncoding.EncodeToString
+	answerJSON(w, map[string]any{"keys": []map[string]string{{
+		"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "one", "n": encode(p.key.N.Bytes()), "e": encode(big.NewInt(int64(p.key.E)).Bytes()),
+	}}})
+}
+
+// authorize lets everybody in at once.
+func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	for name, want := range map[string]string{"response_type": "code", "client_id": "standin", "code_challenge_method": "S256", "scope": "openid email profile"} {
+		if query.Get(name) != want {
+			p.Errorf("%s is %q, want %q", name, query.Get(name), want)
+		}
+	}
+	code := rand.Text()
+	p.mu.Lock()
+	p.codes[code] = query
+	p.mu.Unlock()
+	http.Redirect(w, r, query.Get("redirect_uri")+"?code="+code+"&state="+url.QueryEscape(query.Get("state")), http.StatusFound)
+}
+
+// token exchanges a code, once, for whoever has the verifier and the secret.
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked, ok := p.codes[r.PostFormValue("code")]
+	delete(p.codes, r.PostFormValue("code"))
+	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
+	id, secret, _ := r.BasicAuth()
+	if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") || id != "standin" || secret != "s3cret" {
+		w.WriteHeader(http.StatusBadRequest)
+		answerJSON(w, map[string]string{"error": "invalid_grant"})
+		return
+	}
+	claims := map[string]any{"iss": p.url, "aud": "standin", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
+	for name, value := range p.claims {
+		claims[name] = value
+	}
+	if p.spoil != nil {
+		p.spoil(claims)
+	}
+	answerJSON(w, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.signed(claims)})
+}
+
+func (p *provider) signed(claims map[string]any) string {
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		p.Error(err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	text := encode([]byte(`{"alg":"RS256","kid":"one","typ":"JWT"}`)) + "." + encode(payload)
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, p.key, crypto.SHA256, sum[:])
+	if err != nil {
+		p.Error(err)
+	}
+	if p.sign != nil {
+		signature = p.sign(signature)
+	}
+	return text + "." + encode(signature)
+}
+
+// go walks a person through the provider, and returns the last answer of the
+// dashboard.
+func (p *provider) walk(who *person) answered {
+	p.Helper()
+	back := p.leave(who)
+	return who.get(strings.TrimPrefix(back, who.BaseURL()))
+}
+
+// leave goes to the provider and returns the address that it sends back to.
+func (p *provider) leave(who *person) string {
+	p.Helper()
+	out := who.get("/signin/oidc?next=/keys")
+	if out.status != http.StatusSeeOther || !strings.HasPrefix(out.header.Get("Location"), p.url+"/authorize?") {
+		p.Fatalf("it leads to %q: %d", out.header.Get("Location"), out.status)
+	}
+	answer, err := who.http.Get(out.header.Get("Location"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.Header.Get("Location")
+}
+
+// TestSignInElsewhere signs in at a provider: who is invited or a user comes in,
+// nobody else; and nothing that was forged, changed or used before.
+func TestSignInElsewhere(t *testing.T) {
+	t.Parallel()
+	p := startProvider(t)
+	h := openHouse(t, func(s *service.Settings) {
+		s.OIDC = dashboard.OIDCSettings{Issuer: p.url, ClientID: "standin", ClientSecret: "s3cret"}
+		s.DashboardLimits.Address = ratelimit.Rate{Requests: 1000, Per: time.Minute}
+	})
+	ada := h.ada()
+	if _, err := h.users().Invite(t.Context(), ada, "grace@example.test", false); err != nil {
+		t.Fatal(err)
+	}
+	as := func(subject, email string, verified bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.claims = map[string]any{"sub": subject, "email": email, "email_verified": verified, "name": "Some <b>body</b>"}
+		p.spoil, p.sign = nil, nil
+	}
+	if got := h.person().get("/signin"); !strings.Contains(got.body, "Sign in with your organisation") {
+		t.Error("the sign-in page does not lead elsewhere")
+	}
+	comesIn := func(name string, want bool) {
+		t.Helper()
+		who := h.person()
+		got := p.walk(who)
+		in := got.status == http.StatusSeeOther && got.header.Get("Location") == "/keys" && who.get("/keys").status == http.StatusOK
+		if in != want {
+			t.Errorf("%s comes in: %v (%d: %s)", name, in, got.status, got.header.Get("Location"))
+		}
+	}
+	as("sub-eve", "eve@example.test", true)
+	comesIn("somebody nobody invited", false)
+	as("sub-ada", "ada@example.test", false)
+	comesIn("an e-mail that is not verified", false)
+	as("sub-ada", "Ada@example.test", true)
+	comesIn("a user", true)
+	as("sub-ada", "", false)
+	comesIn("a user that is known there", true)
+	as("sub-else", "ada@example.test", true)
+	comesIn("another with the user's e-mail", false)
+	as("sub-grace", "grace@example.test", true)
+	comesIn("somebody invited", true)
+
+	for name, spoil := range map[string]func(map[string]any){
+		"another service's token": func(c map[string]any) { c["aud"] = "other" },
+		"another provider's":      func(c map[string]any) { c["iss"] = "https://evil.test" },
+		"an old token":            func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() },
+		"another sign-in's":       func(c map[string]any) { c["nonce"] = "other" },
+		"no nonce":                func(c map[string]any) { delete(c, "nonce") },
+		"no subject":              func(c map[string]any) { delete(c, "sub") },
+	} {
+		as("sub-ada", "ada@example.test", true)
+		p.spoil = spoil
+		comesIn(name, false)
+	}
+	as("sub-ada", "ada@example.test", true)
+	p.sign = func(signed []byte) []byte { signed[0] ^= 1; return signed }
+	comesIn("a changed signature", false)
+
+	as("sub-ada", "ada@example.test", true)
+	one, other := h.person(), h.person()
+	back := strings.TrimPrefix(p.leave(one), h.BaseURL())
+	if got := other.get(back); got.status != http.StatusBadRequest {
+		t.Errorf("another browser comes back: %d", got.status)
+	}
+	p.leave(other)
+	if got := other.get(back); got.status != http.StatusBadRequest {
+		t.Errorf("another browser comes back with its own trip: %d", got.status)
+	}
+	if got := one.get(back); got.status != http.StatusSeeOther {
+		t.Errorf("the browser comes back: %d", got.status)
+	}
+	if got := one.get(back); got.status != http.StatusBadRequest {
+		t.Errorf("it comes back twice: %d", got.status)
+	}
+	back = strings.TrimPrefix(p.leave(one), h.BaseURL())
+	refused := one.get("/signin/oidc/callback?error=access_denied&state=" + url.QueryEscape(between(back, "state=")))
+	if refused.status != http.StatusUnauthorized {
+		t.Errorf("the provider refuses: %d", refused.status)
+	}
+}
+
+// between is what follows a mark, to the next &.
+func between(text, mark string) string {
+	_, rest, _ := strings.Cut(text, mark)
+	value, _, _ := strings.Cut(rest, "&")
+	plain, err := url.QueryUnescape(value)
+	if err != nil {
+		return fmt.Sprint(err)
+	}
+	return plain
+}
+
+// TestProviderAway: without the provider the service starts, passwords work, and
+// the page says what is wrong.
+func TestProviderAway(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, func(s *service.Settings) {
+		s.OIDC = dashboard.OIDCSettings{Issuer: "http://127.0.0.1:1", ClientID: "standin"}
+	})
+	h.ada()
+	h.signedIn("ada@example.test")
+	if got := h.person().get("/signin/oidc"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "The sign-in service does not answer") {
+		t.Errorf("it answers %d", got.status)
+	}
+}

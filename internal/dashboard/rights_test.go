@@ -1,0 +1,141 @@
+package dashboard_test
+
+import (
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/webhook"
+)
+
+// TestOthers: a user of another consumer sees and changes nothing of this one,
+// nor the operator's page.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	f := furnish(openHouse(t))
+	f.stranger()
+	bob := f.signedIn("bob@example.test")
+	delivery := f.deliveries(f.done)[0].ID
+	page := "/jobs/" + f.done.String()
+	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/deliveries/" + delivery, "/operator", "/operator/live"} {
+		if got := bob.get(path); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+	ids := regexp.MustCompile(`/(?:keys|team)/([0-9a-f-]{36})/`)
+	ada := f.signedIn(f.ada.Email)
+	key := ids.FindStringSubmatch(ada.get("/keys").body)[1]
+	for path, want := range map[string]int{
+		page + "/delete-recording": 404, "/jobs/" + f.running.String() + "/leave": 404, "/jobs/" + f.running.String() + "/cancel": 404,
+		page + "/deliveries/" + delivery + "/redeliver": 404, "/keys/" + key + "/revoke": 404, "/team/" + f.ada.ID.String() + "/remove": 409,
+	} {
+		if got := bob.submit("/keys", path, nil); got.status != want {
+			t.Errorf("%s: %d, want %d", path, got.status, want)
+		}
+	}
+	for _, path := range []string{"/jobs", "/jobs?mode=test", "/keys", "/team", "/usage", "/webhooks", "/jobs?mode=test&search=standup"} {
+		if got := bob.get(path); got.status != 200 || strings.Contains(got.body, "standup-0412") || strings.Contains(got.body, "ada@") || strings.Contains(got.body, "standin_live_") {
+			t.Errorf("%s (%d) shows another's", path, got.status)
+		}
+	}
+	if got := ada.get(page); got.status != 200 {
+		t.Errorf("the owner's page: %d", got.status)
+	}
+}
+
+// TestKeys: a key is shown once, works until it is revoked, and not after.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.ada()
+	p := h.signedIn("ada@example.test")
+	made := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"test"}}).body)
+	use := func() int {
+		request, err := http.NewRequest(http.MethodGet, h.BaseURL()+"/api/v1/jobs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+made)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	if got := use(); got != 200 {
+		t.Fatalf("the key %q: %d", made, got)
+	}
+	list := p.get("/keys").body
+	if strings.Contains(list, made) || !strings.Contains(list, made[:17]) || strings.Contains(list, "never") {
+		t.Error("the list shows the key, or not its beginning, or not its use")
+	}
+	id := regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(list)[1]
+	if got := p.submit("/keys", "/keys/"+id+"/revoke", nil); got.status != http.StatusSeeOther {
+		t.Errorf("revoke: %d", got.status)
+	}
+	if got := use(); got != 401 {
+		t.Errorf("the revoked key: %d", got)
+	}
+}
+
+// TestWebhookPage: a test event is signed, old and new secret after a rotation;
+// an endpoint in the service's own network is refused; the secret is shown only
+// when asked for.
+func TestWebhookPage(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	ada := h.ada()
+	p := h.signedIn("ada@example.test")
+	consumer, err := h.Store().Consumer(t.Context(), ada.ConsumerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	secret := consumer.WebhookSecret
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = webhook.Verify(r.Header, body, secret, time.Now())
+		}
+		got <- err
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(server.Close)
+	if strings.Contains(html.UnescapeString(p.get("/webhooks").body), secret) {
+		t.Error("the page shows the secret unasked")
+	}
+	if !strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
+		t.Error("the page does not show the secret when asked")
+	}
+	if got := p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}); got.status != 400 {
+		t.Errorf("an address of another kind: %d", got.status)
+	}
+	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {server.URL}})
+	test := func(want string) {
+		t.Helper()
+		if answer := p.submit("/webhooks", "/webhooks/test", nil); !strings.Contains(answer.body, want) {
+			t.Errorf("the test's page does not say %q", want)
+		}
+	}
+	test("It answered <strong>202</strong>")
+	if err := <-got; err != nil {
+		t.Errorf("the test event: %v", err)
+	}
+	p.submit("/webhooks", "/webhooks/rotate", nil)
+	test("It answered <strong>202</strong>")
+	if err := <-got; err != nil {
+		t.Errorf("the test event for the old secret: %v", err)
+	}
+	if strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
+		t.Error("there is no new secret")
+	}
+	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"http://169.254.169.254/latest"}})
+	test("is refused")
+}

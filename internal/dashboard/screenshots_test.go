@@ -1,0 +1,59 @@
+package dashboard_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestScreenshots writes a picture of each page, in light and dark and on a
+// phone, into the folder that STANDIN_SCREENSHOTS names (make screenshots). Its
+// failures would be those of TestAccessible, so it runs on demand alone.
+func TestScreenshots(t *testing.T) {
+	folder := os.Getenv("STANDIN_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("STANDIN_SCREENSHOTS names no folder; make screenshots does")
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // they are for everybody
+		t.Fatal(err)
+	}
+	h := openHouse(t)
+	link := h.firstLink()
+	outside := openTab(t)
+	shoot(outside, folder, "welcome", link)
+	f := furnish(h)
+	shoot(outside, folder, "signin", h.BaseURL()+"/signin")
+	page := openTab(t)
+	page.signIn(h, f.ada.Email)
+	for name, path := range f.pages() {
+		shoot(page, folder, name, h.BaseURL()+path)
+	}
+}
+
+// shoot takes a page's pictures.
+func shoot(page *tab, folder, name, address string) {
+	page.Helper()
+	for _, one := range []struct {
+		suffix, scheme string
+		width, height  int64
+	}{{"-light", "light", 1280, 860}, {"-dark", "dark", 1280, 860}, {"-phone", "light", 390, 844}} {
+		page.do("set the size", chromedp.EmulateViewport(one.width, one.height))
+		page.colours(one.scheme)
+		page.open(address)
+		page.until(`document.readyState === "complete" && [...document.querySelectorAll("video")].every(one => one.readyState >= 2)`)
+		page.until(`[...document.querySelectorAll("[data-live]")].every(one => one.dataset.connected === "yes")`)
+		if name == "job-done" {
+			page.until(`(document.querySelector("video").currentTime = 7, true)`)
+			page.until(`!document.querySelector("video").seeking && document.querySelector("[data-position]").textContent.startsWith("0:07")`)
+		}
+		picture, err := chromedp.Run(page.ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			page.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name+one.suffix+".png"), picture, 0o644); err != nil { //nolint:gosec // see above
+			page.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/httpapi/ratelimit"
+	"standin/internal/service"
+)
+
+// TestSignIn: who is not signed in is led to the sign-in page and back, over a
+// cookie that no script and no other site can use.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.ada()
+	ada := h.person()
+	for _, path := range []string{"/", "/jobs", "/jobs/new", "/keys", "/webhooks", "/usage", "/team", "/operator", "/cli?nonce=x"} {
+		if got := ada.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != "/signin?next="+url.QueryEscape(path) {
+			t.Errorf("%s: %d to %s", path, got.status, got.header.Get("Location"))
+		}
+	}
+	for _, path := range []string{"/keys", "/jobs", "/signout", "/cli", "/team/invite"} {
+		if got := ada.post(path, url.Values{}); got.status != http.StatusUnauthorized {
+			t.Errorf("post %s: %d", path, got.status)
+		}
+	}
+	for name, form := range map[string]url.Values{
+		"wrong password": {"email": {"ada@example.test"}, "password": {"correct horse battery stapl"}},
+		"nobody":         {"email": {"eve@example.test"}, "password": {password}},
+		"nothing":        {},
+	} {
+		got := ada.post("/signin", form)
+		if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "The e-mail address or the password is wrong.") {
+			t.Errorf("%s: %d", name, got.status)
+		}
+	}
+	got := ada.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}, "next": {"/keys"}})
+	cookie := got.header.Get("Set-Cookie")
+	if got.status != http.StatusSeeOther || got.header.Get("Location") != "/keys" {
+		t.Errorf("signed in: %d to %s", got.status, got.header.Get("Location"))
+	}
+	for _, part := range []string{"standin_session=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=1209600"} {
+		if !strings.Contains(cookie, part) {
+			t.Errorf("the cookie %s has no %s", cookie, part)
+		}
+	}
+	page := ada.get("/keys")
+	for name, want := range map[string]string{
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+	} {
+		if page.header.Get(name) != want {
+			t.Errorf("%s is %q", name, page.header.Get(name))
+		}
+	}
+	policy := page.header.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("the policy %s has no %s", policy, part)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(page.body, "<style") || strings.Contains(page.body, " style=") || strings.Contains(page.body, "<script>") {
+		t.Error("a page holds scripts or styles, or may")
+	}
+	if got := ada.submit("/keys", "/signout", nil); got.status != http.StatusSeeOther {
+		t.Errorf("sign out: %d", got.status)
+	}
+	if got := ada.get("/keys"); got.status != http.StatusSeeOther {
+		t.Errorf("signed out: %d", got.status)
+	}
+}
+
+// TestNext: signing in leads nowhere else.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, func(s *service.Settings) {
+		s.DashboardLimits.Account = ratelimit.Rate{Requests: 1000, Per: time.Minute}
+	})
+	h.ada()
+	for next, want := range map[string]string{
+		"/cli?nonce=abc": "/cli?nonce=abc", "": "/jobs", "https://evil.test/": "/jobs", "//evil.test/": "/jobs", "/\\evil.test": "/jobs",
+		"javascript:alert(1)": "/jobs", "\t//evil.test": "/jobs", "jobs": "/jobs", "/%0d%0aX: y": "/%0d%0aX: y",
+	} {
+		got := h.person().post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}, "next": {next}})
+		if got.header.Get("Location") != want {
+			t.Errorf("%q leads to %q", next, got.header.Get("Location"))
+		}
+	}
+}
+
+// TestSecureCookie: over https no other host can set the cookie, and nothing
+// sends it in the clear.
+func TestSecureCookie(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, func(s *service.Settings) { s.BaseURL = "https://standin.example" })
+	h.ada()
+	local := &person{house: h, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	request, err := http.NewRequest(http.MethodPost, "http://"+h.Addr()+"/signin",
+		strings.NewReader(url.Values{"email": {"ada@example.test"}, "password": {password}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Origin", "https://standin.example") // as a browser behind a proxy sends it
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	answer, err := local.http.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	cookie := answer.Header.Get("Set-Cookie")
+	if !strings.HasPrefix(cookie, "__Host-standin_session=") || !strings.Contains(cookie, "; Secure") {
+		t.Errorf("%s: the cookie is %q", answer.Status, cookie)
+	}
+}
+
+// TestThrottle: tries are counted by address and by e-mail; the right password
+// does not help either while there are too many.
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	try := func(h *house, email, with string) answered {
+		return h.person().post("/signin", url.Values{"email": {email}, "password": {with}})
+	}
+	t.Run("e-mail", func(t *testing.T) {
+		t.Parallel()
+		h := openHouse(t, func(s *service.Settings) { s.DashboardLimits.Account = ratelimit.Rate{Requests: 3, Per: time.Hour} })
+		h.ada()
+		for range 3 {
+			if got := try(h, "ada@example.test", "wrong"); got.status != http.StatusUnauthorized {
+				t.Fatalf("a wrong password: %d", got.status)
+			}
+		}
+		got := try(h, "ADA@example.test ", password)
+		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Too many tries. Please try again in") {
+			t.Errorf("the fourth try: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
+		}
+		if got := try(h, "other@example.test", "wrong"); got.status != http.StatusUnauthorized {
+			t.Errorf("another e-mail: %d", got.status)
+		}
+	})
+	t.Run("address", func(t *testing.T) {
+		t.Parallel()
+		h := openHouse(t, func(s *service.Settings) { s.DashboardLimits.Address = ratelimit.Rate{Requests: 3, Per: time.Hour} })
+		h.ada()
+		for _, email := range []string{"a@example.test", "b@example.test", "c@example.test"} {
+			if got := try(h, email, "wrong"); got.status != http.StatusUnauthorized {
+				t.Fatalf("a wrong password: %d", got.status)
+			}
+		}
+		if got := try(h, "ada@example.test", password); got.status != http.StatusTooManyRequests {
+			t.Errorf("the fourth try: %d", got.status)
+		}
+		if got := h.person().get("/welcome?token=x"); got.status != http.StatusTooManyRequests {
+			t.Errorf("an invitation's page beyond that: %d", got.status)
+		}
+	})
+}
+
+// TestForgery: nothing changes that another site asks for, nor without the
+// form's token, nor with that of another session.
+func TestForgery(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	h.ada()
+	h.stranger()
+	ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
+	keys := func() int { return strings.Count(ada.get("/keys").body, "standin_live_") }
+	mine := ada.token("/keys")
+	for name, try := range map[string]struct {
+		header http.Header
+		token  string
+		want   int
+	}{
+		"another site":              {http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.test"}}, mine, 403},
+		"another origin":            {http.Header{"Origin": {"https://evil.test"}}, mine, 403},
+		"a subdomain":               {http.Header{"Sec-Fetch-Site": {"same-site"}}, mine, 403},
+		"no token":                  {nil, "", 403},
+		"another session's token":   {http.Header{"Sec-Fetch-Site": {"same-origin"}}, bob.token("/keys"), 403},
+		"a session's own, reversed": {nil, reversed(mine), 403},
+	} {
+		ada.header = try.header
+		if got := ada.post("/keys", url.Values{"token": {try.token}, "mode": {"live"}}); got.status != try.want {
+			t.Errorf("%s: %d", name, got.status)
+		}
+	}
+	ada.header = nil
+	if n := keys(); n != 0 {
+		t.Fatalf("%d keys were made", n)
+	}
+	ada.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {h.BaseURL()}}
+	if got := ada.post("/keys", url.Values{"token": {mine}, "mode": {"live"}}); got.status != 200 {
+		t.Errorf("one's own form: %d", got.status)
+	}
+	ada.header = http.Header{"Sec-Fetch-Site": {"cross-site"}}
+	if got := ada.post("/signin", url.Values{"email": {"bob@example.test"}, "password": {password}}); got.status != 403 {
+		t.Errorf("another site signs somebody in: %d", got.status)
+	}
+}
+
+func reversed(text string) string {
+	out := []byte(text)
+	for i := range len(out) / 2 {
+		out[i], out[len(out)-1-i] = out[len(out)-1-i], out[i]
+	}
+	return string(out)
+}
+
+// TestExpiredSession: a session that is over is over for open pages too.
+func TestExpiredSession(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	ada := h.ada()
+	p := h.signedIn("ada@example.test")
+	token := p.token("/keys")
+	session := account.Session{User: ada}
+	if err := h.users().ChangePassword(t.Context(), session, "", "another good password"); err == nil {
+		t.Fatal("the password changes without the present one")
+	}
+	if err := h.Store().SetPassword(t.Context(), ada.ID, ada.PasswordHash, ""); err != nil { // ends all sessions
+		t.Fatal(err)
+	}
+	if got := p.get("/jobs/live"); got.status != 401 {
+		t.Errorf("the stream of an ended session: %d", got.status)
+	}
+	if got := p.post("/keys", url.Values{"token": {token}}); got.status != 401 {
+		t.Errorf("a form of an ended session: %d", got.status)
+	}
+}

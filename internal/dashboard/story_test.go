@@ -1,0 +1,82 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestFirstStart goes from the link that serve prints to a finished recording
+// that plays: the first user, a bot that is sent with the page, the job's page
+// that follows it, the player with its lanes.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	page := openTab(t)
+	link := h.firstLink()
+	page.open(link)
+	page.says("Welcome to Standin")
+	page.fill(`input[name="name"]`, "Ada")
+	page.fill(`input[name="email"]`, "Ada@Example.test")
+	page.fill(`input[name="consumer"]`, "crew")
+	page.fill(`input[name="password"]`, password)
+	page.clickText("Make the user")
+	page.at("/jobs")
+	page.says("No jobs yet")
+
+	if got := h.person().get(strings.TrimPrefix(link, h.BaseURL())); got.status != 404 {
+		t.Errorf("the link works again: %d", got.status)
+	}
+	if _, ok, err := h.FirstUserLink(t.Context()); ok || err != nil {
+		t.Errorf("there is a first link beside a user (%v)", err)
+	}
+
+	page.clickText("Send a bot")
+	page.fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/123?pwd=x at noon")
+	page.says("Zoom · https://us02web.zoom.us/j/123?pwd=x")
+	page.click(`input[name="mode"][value="test"]`)
+	page.clickText("More")
+	page.fill(`textarea[name="metadata"]`, `{"simulate": {"seconds": 20, "speed": 10}}`)
+	page.clickText("Send the bot")
+	page.at("/jobs/0")
+	page.says("test job, in the simulator")
+	page.says("The host ended the meeting") // without anything being pressed: the page is live
+	page.says("The recording is ready")
+
+	playsBack(page)
+	if got := reads[string](page, `document.querySelector(".files .sum").textContent`); len(got) != 64 {
+		t.Errorf("the file's sum is %q", got)
+	}
+	page.clickText("Sign out")
+	page.at("/signin")
+	page.says("You are signed out.")
+}
+
+// playsBack plays the recording of a job's page, and seeks in it by a lane, a
+// name and keys.
+func playsBack(page *tab) {
+	page.Helper()
+	const video = `document.querySelector("video")`
+	page.until(video + ".readyState >= 1 && " + video + ".duration > 1")
+	page.click("h2#recorded")
+	page.press(" ")
+	page.until(video + ".currentTime > 0.3 && !" + video + ".paused && " + video + ".videoWidth > 0")
+	page.press(" ")
+	page.until(video + ".paused")
+
+	page.clickAt(".lane", 0.75)
+	page.until("Math.abs(" + video + ".currentTime / " + video + ".duration - 0.75) < 0.05")
+	page.until(`Math.abs(Number(document.querySelector(".lane .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
+	const speech = `document.querySelector(".speaker").dataset.next.trim().split(" ").map(Number)`
+	page.clickAt(".lane", 0)
+	page.until(video + ".currentTime < 0.5")
+	page.click(".speaker") // leads to where the first one speaks next
+	page.until("Math.abs(" + video + ".currentTime * 1000 - " + speech + ".find(start => start > 500)) < 100")
+	at := reads[float64](page, video+".currentTime")
+	page.press(kb.ArrowLeft)
+	page.until(fmt.Sprintf("Math.abs(%s.currentTime - %f) < 0.1", video, at-5))
+	page.press("n") // the other one speaks there at once, or the first after that
+	page.until(fmt.Sprintf("%s.currentTime > %f + 0.3", video, at-5))
+}

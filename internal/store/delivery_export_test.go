@@ -1,0 +1,23 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/webhook"
+)
+
+// LookForClaim asks what a claim asks.
+func (q *Queries) LookForClaim(ctx context.Context, claim webhook.Claim) error {
+	_, err := q.dueDeliveries(ctx, claim)
+	return err
+}
+
+// LookForFailed asks what RedeliverFailed asks.
+func (q *Queries) LookForFailed(ctx context.Context, consumer uuid.UUID, filter FailedFilter, now time.Time) error {
+	_, err := q.failedDeliveries(ctx, consumer, job.Live, filter, now)
+	return err
+}

@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// TestDeliveryPlans: what the sender and its consumers ask is answered from
+// indexes.
+func TestDeliveryPlans(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	ctx := t.Context()
+	for what, test := range map[string]struct {
+		ask  func(q *store.Queries) error
+		uses []string
+	}{
+		"a claim": {func(q *store.Queries) error {
+			return q.LookForClaim(ctx, webhook.Claim{Now: now, Limit: 100})
+		}, []string{"deliveries_due", "deliveries_ahead"}},
+		"the next due time": {func(q *store.Queries) error {
+			_, _, err := q.NextDelivery(ctx, now)
+			return err
+		}, []string{"deliveries_due"}},
+		"the backlog": {func(q *store.Queries) error {
+			_, _, err := q.Backlog(ctx)
+			return err
+		}, []string{"deliveries_due"}},
+		"a consumer's endpoints": {func(q *store.Queries) error {
+			_, _, err := q.ListEndpoints(ctx, uuid.New(), "", 20)
+			return err
+		}, []string{"webhook_endpoints_consumer", "deliveries_ahead"}},
+		"what was given up in a time span": {func(q *store.Queries) error {
+			return q.LookForFailed(ctx, uuid.New(), store.FailedFilter{From: now, URL: "https://a.test/"}, now)
+		}, []string{"deliveries_gave_up"}},
+	} {
+		plan, err := s.StepsOf(ctx, test.ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range test.uses {
+			if !strings.Contains(plan, index) {
+				t.Errorf("%s does not use %s:\n%s", what, index, plan)
+			}
+		}
+		if strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s sorts:\n%s", what, plan)
+		}
+	}
+}

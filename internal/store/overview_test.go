@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// TestSearchJobs finds whole ids, and parts of texts as they are written,
+// whatever they would mean in a pattern.
+func TestSearchJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer, other := newConsumer(t, s), newConsumer(t, s)
+		var jobs []store.Record
+		for i, text := range []string{"Stand-up 100%", "stand-up 1000", "review_a", "reviewXa", "plain!"} {
+			r := newJob(consumer.ID)
+			r.ExternalID, r.CreatedAt = text, now.Add(time.Duration(i)*time.Minute)
+			jobs = append(jobs, r)
+		}
+		jobs[4].MeetingURL, jobs[4].DisplayName = "https://acme.zoom.us/j/42", "Björn's Bot"
+		foreign, test := newJob(other.ID), newJob(consumer.ID)
+		foreign.ExternalID, test.ExternalID, test.Mode = "stand-up", "stand-up", job.Test
+		insert(t, s, append(jobs, foreign, test)...)
+		for text, want := range map[string][]int{
+			"stand-up": {1, 0}, "STAND-UP": {1, 0}, "100%": {0}, "review_a": {2}, "w_": {2}, "!": {4}, "acme.zoom": {4}, "Bot": {4}, "nothing": nil,
+			jobs[3].ID.String(): {3}, foreign.ID.String(): nil,
+		} {
+			found, err := s.SearchJobs(t.Context(), consumer.ID, job.Live, text, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, wanted []uuid.UUID
+			for _, j := range found {
+				got = append(got, j.ID)
+			}
+			for _, i := range want {
+				wanted = append(wanted, jobs[i].ID)
+			}
+			if !sameIDs(got, wanted) {
+				t.Errorf("%q finds %v, want the jobs %v", text, got, want)
+			}
+		}
+	})
+}
+
+func sameIDs(got, want []uuid.UUID) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestOverview counts what waits, lists the bots by how long they are silent,
+// and failures by day and code.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		due, later, loud, silent, old := newJob(consumer.ID), newJob(consumer.ID), newJob(consumer.ID), newJob(consumer.ID), newJob(consumer.ID)
+		due.WakeAt, later.WakeAt = now.Add(-time.Minute), now.Add(time.Hour)
+		loud.HeartbeatAt, silent.HeartbeatAt = now.Add(-time.Second), now.Add(-time.Minute)
+		loud.Status, silent.Status = job.InMeeting, job.RecordingStarted
+		loud.WakeAt, silent.WakeAt = now.Add(time.Minute), now.Add(time.Minute)
+		failed := []store.Record{due, later, loud, silent}
+		for i, code := range []job.FailureCode{job.LobbyTimeout, job.LobbyTimeout, job.AuthFailure} {
+			r := newJob(consumer.ID)
+			r.Status, r.FailureCode, r.FailureDetail, r.WakeAt = job.Failed, code, "why", time.Time{}
+			r.StatusSince = now.AddDate(0, 0, -i/2)
+			failed = append(failed, r)
+		}
+		old.Status, old.FailureCode, old.WakeAt, old.StatusSince = job.Failed, job.NetworkLoss, time.Time{}, now.AddDate(0, 0, -30)
+		failed = append(failed, old)
+		insert(t, s, failed...)
+		err := s.Write(t.Context(), func(q *store.Queries) error {
+			for _, r := range failed {
+				if err := q.SaveJob(t.Context(), r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := s.Overview(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Unended[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 || o.Commands != 0 {
+			t.Errorf("what waits: %+v", o)
+		}
+		if len(o.Bots) != 2 || o.Bots[0].JobID != silent.ID || o.Bots[1].JobID != loud.ID || o.Bots[0].Consumer != consumer.Name {
+			t.Errorf("the bots: %+v", o.Bots)
+		}
+		today := now.Truncate(24 * time.Hour)
+		want := []store.FailureCount{{Day: today.AddDate(0, 0, -1), Code: job.AuthFailure, Jobs: 1}, {Day: today, Code: job.LobbyTimeout, Jobs: 2}}
+		if len(o.Failures) != 2 || o.Failures[0] != want[0] || o.Failures[1] != want[1] {
+			t.Errorf("failures: %+v, want %+v", o.Failures, want)
+		}
+		if len(o.Recent) != 4 || o.Recent[3].JobID != old.ID || o.Recent[0].Detail != "why" {
+			t.Errorf("recent failures: %+v", o.Recent)
+		}
+	})
+}
+
+// bounded reports whether a step reads a bounded part of an index: the jobs that
+// failed, newest first up to a limit, or only those that have not ended.
+func bounded(step string) bool {
+	return step == "SCAN jobs USING COVERING INDEX jobs_failed" || step == "SCAN jobs USING INDEX jobs_failed" || step == "SCAN jobs USING COVERING INDEX jobs_unended"
+}
+
+// TestDashboardPlans: nothing that the dashboard's pages ask goes through all
+// jobs.
+func TestDashboardPlans(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	consumer := newConsumer(t, s)
+	insert(t, s, newJob(consumer.ID))
+	for name, ask := range map[string]func(context.Context, *store.Queries) error{
+		"search": func(ctx context.Context, q *store.Queries) error {
+			_, err := q.SearchJobs(ctx, consumer.ID, job.Live, "x", 10)
+			return err
+		},
+		"usage": func(ctx context.Context, q *store.Queries) error {
+			_, err := q.Usage(ctx, consumer.ID, now, now)
+			return err
+		},
+		"overview": func(ctx context.Context, q *store.Queries) error { _, err := q.Overview(ctx, now); return err },
+		"keys":     func(ctx context.Context, q *store.Queries) error { _, err := q.KeysOf(ctx, consumer.ID); return err },
+		"users":    func(ctx context.Context, q *store.Queries) error { _, err := q.UsersOf(ctx, consumer.ID); return err },
+	} {
+		plan, err := s.StepsOf(t.Context(), func(q *store.Queries) error { return ask(t.Context(), q) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step := range strings.SplitSeq(plan, "\n") {
+			for _, table := range []string{"jobs", "j", "deliveries", "api_keys", "k", "users", "u", "timeline"} {
+				if step == "SCAN "+table || strings.HasPrefix(step, "SCAN "+table+" ") && !bounded(step) {
+					t.Errorf("%s goes through all of %s:\n%s", name, table, plan)
+				}
+			}
+		}
+	}
+}

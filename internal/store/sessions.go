@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/job"
+)
+
+// InsertSession implements account.UserStore.
+func (s *Store) InsertSession(ctx context.Context, session account.Session) error {
+	return s.Write(ctx, func(q *Queries) error {
+		_, err := q.exec(ctx, `INSERT INTO sessions (hash, user_id, created_at, last_seen_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+			session.Hash, session.User.ID, millis(session.CreatedAt), millis(session.LastSeenAt), millis(session.ExpiresAt))
+		if err != nil {
+			return fmt.Errorf("insert session: %w", err)
+		}
+		return nil
+	})
+}
+
+// Session implements account.UserStore. It uses the primary keys of sessions,
+// users and consumers.
+func (q *Queries) Session(ctx context.Context, hash string, now time.Time) (account.Session, error) {
+	found := account.Session{Hash: hash}
+	var created, seen, expires int64
+	into, finish := userFields(&found.User)
+	err := q.queryRow(ctx, `SELECT s.created_at, s.last_seen_at, s.expires_at, `+userColumns+`
+		FROM sessions s JOIN users u ON u.id = s.user_id JOIN consumers c ON c.id = u.consumer_id
+		WHERE s.hash = $1 AND s.expires_at > $2`, hash, millis(now)).Scan(append([]any{&created, &seen, &expires}, into...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return account.Session{}, &job.Error{Code: job.NotFound, Message: "no such session"}
+	}
+	if err != nil {
+		return account.Session{}, fmt.Errorf("read a session: %w", err)
+	}
+	finish()
+	found.CreatedAt, found.LastSeenAt, found.ExpiresAt = fromMillis(created), fromMillis(seen), fromMillis(expires)
+	return found, nil
+}
+
+// TouchSession implements account.UserStore.
+func (s *Store) TouchSession(ctx context.Context, hash string, now time.Time) error {
+	return s.Write(ctx, func(q *Queries) error {
+		_, err := q.exec(ctx, `UPDATE sessions SET last_seen_at = $2 WHERE hash = $1`, hash, millis(now))
+		return err
+	})
+}
+
+// EndSession implements account.UserStore.
+func (s *Store) EndSession(ctx context.Context, hash string) error {
+	return s.Write(ctx, func(q *Queries) error {
+		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE hash = $1`, hash); err != nil {
+			return fmt.Errorf("end a session: %w", err)
+		}
+		return nil
+	})
+}
+
+// EraseEnded implements account.UserStore. It uses the indexes sessions_expiry
+// and invitations_expiry.
+func (s *Store) EraseEnded(ctx context.Context, now time.Time) error {
+	return s.Write(ctx, func(q *Queries) error {
+		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE expires_at <= $1`, millis(now)); err != nil {
+			return fmt.Errorf("erase sessions: %w", err)
+		}
+		if _, err := q.exec(ctx, `DELETE FROM invitations WHERE expires_at <= $1`, millis(now)); err != nil {
+			return fmt.Errorf("erase invitations: %w", err)
+		}
+		return nil
+	})
+}

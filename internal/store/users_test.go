@@ -1,0 +1,287 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// newUsers returns users over a database, with a clock that the test moves.
+func newUsers(s *store.Store) (*account.Users, *time.Time) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	return account.NewUsers(account.UserSettings{Store: s, Now: func() time.Time { return now }}), &now
+}
+
+const userPassword = "correct horse battery"
+
+// founder makes the first user.
+func founder(t *testing.T, users *account.Users) account.User {
+	t.Helper()
+	token, ok, err := users.FirstToken(t.Context())
+	if err != nil || !ok {
+		t.Fatalf("no first token: %v, %v", ok, err)
+	}
+	user, err := users.Accept(t.Context(), token, account.NewUser{Name: "Ada", Email: "Ada@Example.test", Consumer: "crew", Password: userPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+// TestFirstUser: there is one, however many links were printed.
+func TestFirstUser(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		users, _ := newUsers(s)
+		var tokens []string
+		for range 4 {
+			token, ok, err := users.FirstToken(t.Context())
+			if err != nil || !ok {
+				t.Fatalf("no first token: %v, %v", ok, err)
+			}
+			tokens = append(tokens, token)
+		}
+		var made sync.Map
+		var group sync.WaitGroup
+		for i, token := range tokens {
+			group.Go(func() {
+				user, err := users.Accept(context.WithoutCancel(t.Context()), token, account.NewUser{
+					Name: "N", Email: string(rune('a'+i)) + "@example.test", Consumer: "crew", Password: userPassword,
+				})
+				switch {
+				case err == nil:
+					made.Store(user.Email, user)
+				case !job.ErrorIs(err, job.NotFound):
+					t.Errorf("the link no. %d: %v", i, err)
+				}
+			})
+		}
+		group.Wait()
+		n := 0
+		made.Range(func(_, value any) bool {
+			n++
+			if user := value.(account.User); !user.Operator || !user.Founder || user.Consumer != "crew" {
+				t.Errorf("the first user is %+v", user)
+			}
+			return true
+		})
+		if n != 1 {
+			t.Errorf("%d first users", n)
+		}
+		if _, ok, err := users.FirstToken(t.Context()); ok || err != nil {
+			t.Errorf("another first token beside a user (%v)", err)
+		}
+	})
+}
+
+// TestInvitation: a link works once, within its time, and for nobody who is a
+// user already; only operators make operators.
+func TestInvitation(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		users, now := newUsers(s)
+		ada := founder(t, users)
+		if _, err := users.Invite(t.Context(), ada, "ADA@example.test ", false); !job.ErrorIs(err, job.InvalidInput) {
+			t.Errorf("a user is invited: %v", err)
+		}
+		token, err := users.Invite(t.Context(), ada, "bob@example.test", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, wish := range map[string]account.NewUser{
+			"short password": {Name: "Bob", Password: "elevenchars"}, "no name": {Name: " \n", Password: userPassword},
+		} {
+			if _, err := users.Accept(t.Context(), token, wish); !job.ErrorIs(err, job.InvalidInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword, Email: "else@example.test", Consumer: "elsewhere"})
+		if err != nil || bob.Email != "bob@example.test" || bob.ConsumerID != ada.ConsumerID || bob.Operator {
+			t.Fatalf("bob is %+v (%v)", bob, err)
+		}
+		if _, err := users.Accept(t.Context(), token, account.NewUser{Name: "Eve", Password: userPassword}); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("the link works again: %v", err)
+		}
+		token, err = users.Invite(t.Context(), bob, "eve@example.test", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if invitation, err := users.Invitation(t.Context(), token); err != nil || invitation.Operator || invitation.Consumer != "crew" {
+			t.Errorf("an operator's invitation by somebody who is none: %+v (%v)", invitation, err)
+		}
+		*now = now.Add(account.InvitationLifetime)
+		if _, err := users.Invitation(t.Context(), token); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("the link works after its time: %v", err)
+		}
+		if err := s.EraseEnded(t.Context(), *now); err != nil {
+			t.Fatal(err)
+		}
+		if open, err := s.InvitationsOf(t.Context(), ada.ConsumerID, now.Add(-time.Hour)); err != nil || len(open) != 0 {
+			t.Errorf("%d invitations are kept beyond their time (%v)", len(open), err)
+		}
+	})
+}
+
+// TestSessions: a session is good for its time, while it is used, until it is
+// ended, its user removed, or the password changed elsewhere.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		users, now := newUsers(s)
+		ada := founder(t, users)
+		begin := *now
+		open := func() string {
+			t.Helper()
+			user, err := users.SignIn(t.Context(), " ADA@example.test", userPassword)
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret, _, err := users.Open(t.Context(), user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return secret
+		}
+		good := func(secret string) bool {
+			t.Helper()
+			session, err := users.Session(t.Context(), secret)
+			if err != nil && !job.ErrorIs(err, job.Unauthorized) {
+				t.Fatal(err)
+			}
+			return err == nil && session.User.ID == ada.ID && session.User.Consumer == "crew" && session.User.Operator
+		}
+		used, unused, ended := open(), open(), open()
+		session, err := users.Session(t.Context(), ended)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := users.End(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+		if good(ended) || !good(used) || good("") || good(used[:len(used)-1]+"!") {
+			t.Error("which sessions are good is wrong")
+		}
+		for day := range 13 {
+			*now = begin.Add(time.Duration(day+1) * 24 * time.Hour)
+			if !good(used) {
+				t.Fatalf("a session that is used every day has ended after %d days", day+1)
+			}
+		}
+		if good(unused) {
+			t.Error("a session that nobody used is good after 13 days")
+		}
+		*now = begin.Add(account.SessionLifetime)
+		if good(used) {
+			t.Error("a session is good after its time")
+		}
+
+		mine, other := open(), open()
+		if session, err = users.Session(t.Context(), mine); err != nil {
+			t.Fatal(err)
+		}
+		if err := users.ChangePassword(t.Context(), session, "wrong", "another good password"); !job.ErrorIs(err, job.InvalidInput) {
+			t.Errorf("the wrong present password: %v", err)
+		}
+		if err := users.ChangePassword(t.Context(), session, userPassword, "another good password"); err != nil {
+			t.Fatal(err)
+		}
+		if !good(mine) || good(other) {
+			t.Error("a changed password ends other sessions than all others")
+		}
+		if _, err := users.SignIn(t.Context(), ada.Email, userPassword); !errors.Is(err, account.ErrSignIn) {
+			t.Errorf("the old password: %v", err)
+		}
+	})
+}
+
+// TestRemoveUser ends the sessions of whom it removes, and leaves an operator.
+func TestRemoveUser(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		users, _ := newUsers(s)
+		ada := founder(t, users)
+		token, err := users.Invite(t.Context(), ada, "bob@example.test", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, _, err := users.Open(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger := account.User{ID: uuid.Must(uuid.NewV7()), ConsumerID: uuid.Must(uuid.NewV7())}
+		for name, try := range map[string]struct {
+			by   account.User
+			id   uuid.UUID
+			want job.ErrorCode
+		}{
+			"oneself": {ada, ada.ID, job.InvalidInput}, "the only operator": {bob, ada.ID, job.InvalidState},
+			"another's": {stranger, bob.ID, job.NotFound}, "nobody": {ada, uuid.Must(uuid.NewV7()), job.NotFound},
+		} {
+			if err := users.Remove(t.Context(), try.by, try.id); !job.ErrorIs(err, try.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := users.Session(t.Context(), secret); err != nil {
+			t.Fatalf("bob's session: %v", err)
+		}
+		if err := users.Remove(t.Context(), ada, bob.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := users.Session(t.Context(), secret); !job.ErrorIs(err, job.Unauthorized) {
+			t.Errorf("the session of a removed user: %v", err)
+		}
+	})
+}
+
+// TestSignInElsewhere: the identity counts first, then a verified e-mail of a
+// user without one, then an invitation.
+func TestSignInElsewhere(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		users, _ := newUsers(s)
+		ada := founder(t, users)
+		if _, err := users.Invite(t.Context(), ada, "bob@example.test", false); err != nil {
+			t.Fatal(err)
+		}
+		at := func(subject string) account.Identity {
+			return account.Identity{Issuer: "https://id.test", Subject: subject}
+		}
+		for i, step := range []struct {
+			identity account.Identity
+			email    string
+			verified bool
+			want     string // e-mail of the user; empty for nobody
+		}{
+			{at("1"), "ada@example.test", false, ""},
+			{at("1"), "ADA@example.test", true, "ada@example.test"},
+			{at("1"), "", false, "ada@example.test"},
+			{at("2"), "ada@example.test", true, ""},
+			{at("3"), "carol@example.test", true, ""},
+			{at("4"), "bob@example.test", false, ""},
+			{at("4"), "bob@example.test", true, "bob@example.test"},
+			{at("4"), "renamed@example.test", true, "bob@example.test"},
+			{account.Identity{Issuer: "https://other.test", Subject: "4"}, "bob@example.test", true, ""},
+			{account.Identity{}, "ada@example.test", true, ""},
+		} {
+			user, err := users.SignInElsewhere(t.Context(), step.identity, step.email, step.verified, "Some\x00body")
+			if step.want == "" && !errors.Is(err, account.ErrNotInvited) || step.want != "" && (err != nil || user.Email != step.want) {
+				t.Errorf("step %d: %s (%v), want %q", i, user.Email, err, step.want)
+			}
+		}
+		if _, err := users.SignIn(t.Context(), "bob@example.test", ""); !errors.Is(err, account.ErrSignIn) {
+			t.Errorf("a user without a password signs in with an empty one: %v", err)
+		}
+	})
+}
