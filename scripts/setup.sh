@@ -46,6 +46,8 @@ has_browser || {
 need ffmpeg ffmpeg "puts recordings together"
 if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"
+	need zsh zsh "completions are tried in it"
+	need fish fish "completions are tried in it"
 	has_postgres || {
 		echo "setup: PostgreSQL's server is missing (tests run on a private cluster of it)"
 		missing="$missing postgresql"

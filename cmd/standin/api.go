@@ -49,7 +49,7 @@ func (f apiFlags) client() (*client.Client, error) {
 	}
 	kept, err := credentials.Load(dir)
 	if errors.Is(err, credentials.ErrNone) {
-		return nil, errors.New("not signed in: run standin login --url https://your.standin (with --with-key if you have a key), or set STANDIN_URL and STANDIN_API_KEY")
+		return nil, errNotSignedIn
 	}
 	if err != nil {
 		return nil, err

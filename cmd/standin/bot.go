@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"standin/internal/bot"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -22,18 +24,46 @@ type botCommand struct {
 	MeetingURL    string       `env:"STANDIN_BOT_MEETING_URL" required:"" help:"The meeting to join. It may hold a passcode: better in the environment than on the command line."`
 	Platform      job.Platform `env:"STANDIN_BOT_PLATFORM" default:"meet" help:"The meeting's platform."`
 	Name          string       `env:"STANDIN_BOT_NAME" default:"Standin" help:"Name shown to other participants."`
+	JoinAt        time.Time    `env:"STANDIN_BOT_JOIN_AT" placeholder:"RFC3339" help:"When to open the meeting's page; until then the bot waits with its browser ready. Default: at once."`
 	AutoLeave     string       `env:"STANDIN_BOT_AUTO_LEAVE" placeholder:"JSON" help:"The job's autoLeave object; what is left out has its default."`
 	AllowedHosts  []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
 	LoopbackPeers bool         `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
 	Dir           string       `env:"STANDIN_BOT_DIR" help:"The bot's own folder. Default: a temporary one."`
 	AskFirst      bool         `env:"STANDIN_BOT_ASK_FIRST" help:"Record only with the host's permission."`
+
+	WishedMode             launch.RecordingMode `env:"STANDIN_BOT_RECORDING_MODE" name:"wished-mode" enum:"video,audio," default:"" help:"What the job says in its metadata's recordingMode."`
+	WishedParticipantAudio string               `env:"STANDIN_BOT_PARTICIPANT_AUDIO" name:"wished-participant-audio" enum:"true,false," default:"" help:"What the job says in its metadata's participantAudio."`
+}
+
+// records is how this job is recorded.
+func (c *botCommand) records() launch.Recording {
+	return c.recording().For(launch.Wishes{Mode: c.WishedMode, ParticipantAudio: c.WishedParticipantAudio})
+}
+
+// recorderSettings are those of the recorder.
+func recorderSettings(r launch.Recording) recorder.Settings {
+	return recorder.Settings{
+		AudioOnly: r.Mode == launch.RecordAudio, Width: r.Picture.Width, Height: r.Picture.Height,
+		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
+		MostVoices: r.ParticipantAudioLimit,
+	}
+}
+
+// BeforeReset takes a bot's task out of the file that a launcher has put it in,
+// before the environment is read.
+func (botCommand) BeforeReset() error {
+	if path := os.Getenv(launch.EnvTask); path != "" {
+		return launch.TakeTask(path)
+	}
+	return nil
 }
 
 // Help tells what the flags do not: the token is no flag, so that it is never
 // on a command line.
 func (botCommand) Help() string {
 	return "The bearer token of the attempt is taken from the environment variable " + launch.EnvToken +
-		" alone: hex HMAC-SHA256 over <job>:<attempt> with the service's ingest signing key."
+		" alone: hex HMAC-SHA256 over <job>:<attempt> with the service's ingest signing key.\n\n" +
+		"Where " + launch.EnvTask + " names a file, all that is missing is taken from it: a JSON object of these variables."
 }
 
 // Run goes to the meeting and hands in what was recorded.
@@ -66,12 +96,15 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer held.Close()
+	records := c.records()
 	return bot.Run(ctx, bot.Settings{
 		JobID: c.Job, Attempt: c.Attempt, Token: token, ServiceURL: c.ServiceURL,
-		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: autoLeave,
+		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: autoLeave, JoinAt: c.JoinAt,
 		AllowedHosts: trimmed(c.AllowedHosts), LoopbackPeers: c.LoopbackPeers,
-		Dir: c.Dir, Browser: c.Browser, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn,
+		Dir: c.Dir, Spool: int64(c.SpoolLimit) << 20, Browser: c.Browser, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn,
 		ZoomSDK:           zoomsdk.Settings{Dir: c.ZoomSDKDir, Key: c.ZoomSDKKey, Secret: c.ZoomSDKSecret},
+		Recorder:          recorderSettings(records),
+		ParticipantAudio:  records.ParticipantAudio == launch.ParticipantAudioOn,
 		RequirePermission: c.AskFirst, Version: version(),
 		Log: c.logger(to.err).With("job", c.Job, "attempt", c.Attempt),
 	})

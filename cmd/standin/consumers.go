@@ -15,9 +15,15 @@ type consumersCommand struct {
 	List consumersListCommand `cmd:"" help:"Print a line for each consumer: id, name, e-mail, created."`
 	Show consumersShowCommand `cmd:"" help:"Print one consumer."`
 	Set  consumersSetCommand  `cmd:"" help:"Change what holds for one consumer. A running service takes it up within a quarter of an hour."`
+
+	RotateSecret consumersRotateSecretCommand `cmd:"" help:"Give a consumer a new webhook secret, printed alone on standard output. It is shown this once; the old one signs too for 24 hours."`
+	SetVersion   consumersSetVersionCommand   `cmd:"" name:"set-webhook-version" help:"Set the version of the payloads of a consumer's webhooks."`
 }
 
-type consumersListCommand struct{ dataFlags }
+type consumersListCommand struct {
+	dataFlags
+	JSON bool `name:"json" help:"Print JSON, for programs."`
+}
 
 // Run prints the consumers.
 func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
@@ -25,6 +31,9 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		consumers, err := s.Consumers(ctx)
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			return printConsumers(to.out, consumers)
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		for _, one := range consumers {
@@ -38,6 +47,7 @@ type consumersShowCommand struct {
 	dataFlags
 	Name   string `arg:"" help:"The consumer's name."`
 	Secret bool   `help:"Print the webhook secret too."`
+	JSON   bool   `name:"json" help:"Print JSON, for programs."`
 }
 
 // Run prints the consumer.
@@ -46,6 +56,9 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 		one, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
+		}
+		if c.JSON {
+			return printConsumer(to.out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept\t%s\ncreated\t%s\n",

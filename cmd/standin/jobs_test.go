@@ -152,7 +152,7 @@ func TestJobsCommands(t *testing.T) {
 	}
 
 	d.run(t, 0, "logout")
-	if _, told = d.run(t, 1, "jobs", "list"); !strings.Contains(told, "standin login") {
+	if _, told = d.run(t, exitSignIn, "jobs", "list"); !strings.Contains(told, "standin login") {
 		t.Errorf("without a sign-in: %s", told)
 	}
 }

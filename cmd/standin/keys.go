@@ -66,7 +66,10 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-type keysListCommand struct{ dataFlags }
+type keysListCommand struct {
+	dataFlags
+	JSON bool `name:"json" help:"Print JSON, for programs."`
+}
 
 // Run prints the keys.
 func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
@@ -74,6 +77,9 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		keys, err := s.Keys(ctx)
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			return printKeys(to.out, keys)
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		for _, k := range keys {

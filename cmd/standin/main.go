@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,17 +18,19 @@ import (
 // commands is the whole command line; kong reads flags, environment and help
 // from it.
 type commands struct {
-	Serve      serveCommand      `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
-	Bot        botCommand        `cmd:"" help:"Run one bot. The service starts it; it can be run by hand, with the manual launcher."`
-	Demo       demoCommand       `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
-	Doctor     doctorCommand     `cmd:"" help:"Check what Standin needs on this machine, or look at a meeting page with a profile."`
-	Keys       keysCommand       `cmd:"" help:"Create, list and revoke API keys."`
-	Consumers  consumersCommand  `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
-	Jobs       jobsCommand       `cmd:"" help:"Send bots and follow them: a client of the public API."`
-	Login      loginCommand      `cmd:"" help:"Sign in to a service, for the commands that call it."`
-	Logout     logoutCommand     `cmd:"" help:"Forget the key of the sign-in."`
-	Recordings recordingsCommand `cmd:"" help:"Verify recordings, and clear up their storage."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Serve       serveCommand       `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
+	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts it; it can be run by hand, with the manual launcher."`
+	Demo        demoCommand        `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
+	Doctor      doctorCommand      `cmd:"" help:"Check what Standin needs on this machine, or look at a meeting page with a profile."`
+	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
+	Consumers   consumersCommand   `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
+	Jobs        jobsCommand        `cmd:"" help:"Send bots and follow them: a client of the public API."`
+	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and see to those that failed."`
+	Login       loginCommand       `cmd:"" help:"Sign in to a service, for the commands that call it."`
+	Logout      logoutCommand      `cmd:"" help:"Forget the key of the sign-in."`
+	Recordings  recordingsCommand  `cmd:"" help:"Download and verify recordings, and clear up their storage."`
+	Completions completionsCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 func main() {
@@ -41,8 +42,8 @@ type terminal struct {
 	out, err io.Writer
 }
 
-// run runs a command line and returns its exit code: 0, 1 for a command that
-// failed, 2 for one that could not be understood.
+// run runs a command line and returns its exit code: 0, 2 for a command that
+// could not be understood, and otherwise what exit.go says.
 func run(args []string, out, err io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -76,14 +77,7 @@ func run(args []string, out, err io.Writer) int {
 		return 2
 	}
 	if runErr := command.Run(); runErr != nil {
-		if exit := (*exitError)(nil); errors.As(runErr, &exit) {
-			fmt.Fprintln(err, "standin:", exit)
-			return exit.code
-		}
-		if !errors.Is(runErr, context.Canceled) || ctx.Err() == nil {
-			fmt.Fprintln(err, "standin:", runErr)
-		}
-		return 1
+		return fail(ctx, runErr, err)
 	}
 	return 0
 }

@@ -20,8 +20,9 @@ import (
 )
 
 type recordingsCommand struct {
-	Verify recordingsVerifyCommand `cmd:"" help:"Recompute the sums of recordings, decode them, and compare both with their manifests."`
-	Sweep  recordingsSweepCommand  `cmd:"" help:"List what storage holds and nobody needs."`
+	Download recordingsDownloadCommand `cmd:"" help:"Fetch a recording's files and hold them against their sums."`
+	Verify   recordingsVerifyCommand   `cmd:"" help:"Recompute the sums of recordings, decode them, and compare both with their manifests."`
+	Sweep    recordingsSweepCommand    `cmd:"" help:"List what storage holds and nobody needs."`
 }
 
 // withRecordings runs fn with the database and the storage open, beside a

@@ -116,7 +116,7 @@ func (w *world) startService(listen string) {
 	if at < 0 {
 		w.Fatalf("the service does not tell its address: %q, %v", line[:n], err)
 	}
-	w.base = strings.TrimSpace(string(line[at:n]))
+	w.base = strings.Fields(string(line[at:n]))[0] // the first user's link may follow
 }
 
 // stopService ends the service by a signal and waits for its end.
@@ -182,11 +182,14 @@ func (w *world) call(method, path string, body, out any) {
 }
 
 // send sends a bot into the meeting and returns the job's id.
-func (w *world) send() string {
+func (w *world) send() string { w.Helper(); return w.sendWith(nil) }
+
+// sendWith is send for a job with metadata.
+func (w *world) sendWith(metadata map[string]any) string {
 	w.Helper()
 	var created struct{ ID string }
 	w.call(http.MethodPost, "/api/v1/jobs", map[string]any{
-		"externalId": "e2e", "meetingUrl": w.meeting.URL(),
+		"externalId": "e2e", "meetingUrl": w.meeting.URL(), "metadata": notNil(metadata),
 		"webhooks": map[string]string{"onStatusChange": w.hooks.url, "onFinalize": w.hooks.url},
 	}, &created)
 	return created.ID
@@ -204,10 +207,14 @@ func (w *world) manifest(id string) recording.Manifest {
 // manifest says, and decodes it.
 func (w *world) recording(manifest recording.Manifest) (path string, report mediacheck.Report) {
 	w.Helper()
-	if len(manifest.Media) != 1 {
-		w.Fatalf("the manifest names %d files, want 1: %+v", len(manifest.Media), manifest.Media)
-	}
-	file := manifest.Media[0]
+	file := theRecording(w.T, manifest)
+	path = w.fetch(file)
+	return path, checkFile(w.T, path, file)
+}
+
+// fetch fetches a file of a manifest.
+func (w *world) fetch(file recording.Media) (path string) {
+	w.Helper()
 	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, file.URI, nil)
 	if err != nil {
 		w.Fatal(err)
@@ -226,7 +233,7 @@ func (w *world) recording(manifest recording.Manifest) (path string, report medi
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		w.Fatal(err)
 	}
-	return path, checkFile(w.T, path, file)
+	return path
 }
 
 // checkFile holds a file against its entry in the manifest and decodes it.

@@ -43,6 +43,7 @@ type Settings struct {
 	Jobs        Jobs
 	Controls    Controls
 	History     History
+	Webhooks    Webhooks
 	Recordings  Recordings
 	Bots        Bots
 	Invites     Invites
@@ -50,10 +51,12 @@ type Settings struct {
 	Payments    Payments // nil when no secret is configured to verify with
 	Machine     Machine
 	JobCounts   JobCounts
+	Metrics     http.Handler // nil when there are none
 
-	SigningKey   []byte // of the bots' tokens
-	IntakeSecret string // nobody may use the surface when empty
-	AdminSecret  string // the same
+	SigningKey    []byte // of the bots' tokens
+	IntakeSecret  string // nobody may use the surface when empty
+	AdminSecret   string // the same
+	MetricsSecret string // shows metrics and nothing else, as the admin secret does too
 
 	Proxies        ratelimit.Proxies
 	KeyRate        ratelimit.Rate // of each API key; off when zero
@@ -124,6 +127,10 @@ func (a *API) handlers() map[string]handler {
 		"listDeliveries": a.forConsumer(a.listDeliveries),
 		"redeliver":      a.forConsumer(a.redeliver),
 
+		"listWebhookEndpoints": a.forConsumer(a.listWebhookEndpoints),
+		"redeliverFailed":      a.forConsumer(a.redeliverFailed),
+		"rotateWebhookSecret":  a.forConsumer(a.rotateWebhookSecret),
+
 		"ingestEvent": a.ingestEvent,
 		"heartbeat":   a.heartbeat,
 		"uploadMedia": a.uploadMedia,
@@ -167,6 +174,7 @@ func (a *API) route() error {
 		slices.Sort(methods)
 		a.mux.Handle(path, a.answering(methodNotAllowed(strings.Join(methods, ", "))))
 	}
+	a.routeMetrics()
 	a.mux.Handle("/", a.answering(noSuchPath))
 	return nil
 }

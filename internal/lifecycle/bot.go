@@ -259,7 +259,9 @@ func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r store.R
 			return fmt.Errorf("decode what the bot told before: %w", err)
 		}
 	}
-	part := func(stats ingest.Stats) int64 { return stats.BytesHandedIn * handedInParts / max(1, stats.BytesToHandIn) }
+	part := func(stats ingest.Stats) int64 {
+		return stats.BytesHandedIn * handedInParts / max(1, stats.BytesToHandIn)
+	}
 	if part(*told) <= part(before) {
 		return nil
 	}

@@ -39,6 +39,8 @@ type Service struct {
 	hub        *hub
 	wakeJobs   func()
 	wakeHooks  func()
+	moved      func(Move)
+	told       func(uuid.UUID)
 }
 
 // Settings are what a Service is made of.
@@ -50,6 +52,17 @@ type Settings struct {
 	Now        func() time.Time
 	WakeJobs   func() // called when a job may have become due
 	WakeHooks  func() // called when the outbox has something new
+
+	Moved func(Move)      // called after a change that an event made was kept; may be nil
+	Told  func(uuid.UUID) // called with a job that got a command, so that other nodes hear of it; may be nil
+}
+
+// Move is an event that was applied to a job.
+type Move struct {
+	Job     store.Record // as it is then
+	Trigger job.Trigger
+	Result  job.Result
+	Data    json.RawMessage // of the event
 }
 
 // New returns a Service.
@@ -63,6 +76,8 @@ func New(settings Settings) *Service {
 		hub:        newHub(),
 		wakeJobs:   settings.WakeJobs,
 		wakeHooks:  settings.WakeHooks,
+		moved:      settings.Moved,
+		told:       settings.Told,
 	}
 }
 
@@ -77,6 +92,7 @@ type Change struct {
 	Now time.Time
 
 	q     *store.Queries
+	moves []Move
 	hooks bool // something was put into the outbox
 	told  bool // a command was queued
 }
@@ -110,11 +126,24 @@ func (s *Service) announce(done Change) {
 	}
 	if done.told {
 		s.hub.notify(done.ID)
+		if s.told != nil {
+			s.told(done.ID)
+		}
+	}
+	if s.moved != nil {
+		for _, move := range done.moves {
+			move.Job = done.Record
+			s.moved(move)
+		}
 	}
 	if !done.WakeAt.IsZero() {
 		s.wakeJobs()
 	}
 }
+
+// Hear tells held heartbeats of a job that another node has queued a command
+// for it.
+func (s *Service) Hear(id uuid.UUID) { s.hub.notify(id) }
 
 // Apply gives an event to the job and keeps what follows from it: the new
 // state, a line on the timeline, the webhooks. data is shown with the line and
@@ -125,6 +154,9 @@ func (c *Change) Apply(ctx context.Context, event job.Event, source store.Source
 	c.State = state
 	if result.Changed() {
 		c.StatusSince = c.Now
+	}
+	if result.Applied {
+		c.moves = append(c.moves, Move{Trigger: event.Trigger, Result: result, Data: data})
 	}
 	if err := c.note(ctx, event, result, source, emittedAt, data); err != nil {
 		return result, err

@@ -194,12 +194,13 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		if _, err := w.Redeliver(t.Context(), w.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("one on its way: %v", err)
 		}
-		claimed, err := w.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10, PerHost: 10})
+		claimed, _, err := w.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, Answer: []byte("gone")}
-		if err := w.store.RecordTry(t.Context(), claimed[0], try, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}); err != nil {
+		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}}
+		if _, err := w.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
 		if d := list(0)[0]; d.State != store.DeliveryGaveUp || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].Answer) != "gone" {

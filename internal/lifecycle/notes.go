@@ -16,6 +16,7 @@ const (
 	CommandQueued    job.Trigger = "command queued"    // data: commandId, command
 	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt when it is among them
 	RecordingDeleted job.Trigger = "recording deleted" // data: by
+	BotLaunched      job.Trigger = "bot launched"      // data: node, lateMs (after joinAt; of a first attempt)
 	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while a recording is handed in, or put together by the service
 )
 
@@ -26,6 +27,16 @@ const (
 	byInvite    = "calendar invite"
 	byRetention = "retention"
 )
+
+// Launched notes that the bot of the current attempt was started, on which
+// node, and how late.
+func (c *Change) Launched(ctx context.Context, node string) error {
+	data := map[string]any{"node": node}
+	if c.Attempt == 0 && !c.JoinAt.Before(c.CreatedAt) {
+		data["lateMs"] = max(0, c.Now.Sub(c.JoinAt).Milliseconds())
+	}
+	return c.remark(ctx, BotLaunched, data)
+}
 
 // MediaStored notes how much of a recording is in storage: of one that the
 // service puts together, or of a bot's files that are on their way.

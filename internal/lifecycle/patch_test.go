@@ -130,7 +130,7 @@ func TestPatchStopsADispatch(t *testing.T) {
 		id := w.newJob(t)
 		var claimed []store.Record
 		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			claimed, err = q.ClaimJobs(t.Context(), time.Now(), 1, time.Minute)
+			claimed, err = q.ClaimJobs(t.Context(), store.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 			return err
 		})
 		if err != nil || len(claimed) != 1 {

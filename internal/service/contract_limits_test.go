@@ -28,6 +28,7 @@ func contractBodyOps(t *testing.T, h *contractHouse) []contractAsk {
 		{op: "heartbeat", bearer: contractToken(id, 0)},
 		{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}},
 		{op: "completeLogin"},
+		{op: "redeliverFailed", bearer: h.ada},
 		{op: "receivePayment", header: map[string]string{"Payment-Signature": "t=1,v1=00"}},
 	}
 }
@@ -118,6 +119,9 @@ func contractAll(id string, h *contractHouse) []contractAsk {
 	asks := []contractAsk{
 		{op: "createJob", bearer: h.ada, body: contractJob("")},
 		{op: "listJobs", bearer: h.ada},
+		{op: "listWebhookEndpoints", bearer: h.ada},
+		{op: "redeliverFailed", bearer: h.ada, body: `{"url":"https://example.com/"}`},
+		{op: "rotateWebhookSecret", bearer: h.ada},
 		{op: "ingestEvent", bearer: contractToken(id, 0), body: beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`},
 		{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`},
 		{op: "uploadMedia", in: []string{id, "0", "a.mp4"}, bearer: contractToken(id, 0), header: contractSum("")},

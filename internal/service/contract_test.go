@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
 			"recordings": contractRecordings, "history": contractHistory, "bots": contractBots, "uploads": contractUploads,
 			"calendar": contractCalendar, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
-			"service": contractService, "bodies": contractBodies,
+			"service": contractService, "bodies": contractBodies, "webhooks": contractWebhooks,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -21,6 +21,8 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/dashboard"
+	"standin/internal/dispatch"
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/simulator"
@@ -38,11 +40,19 @@ type Service struct {
 	store     *store.Store
 	storage   *recording.Storage
 	process   *launch.Process      // nil with another launcher
+	engine    engine               // nil unless bots run elsewhere
 	simulator *simulator.Simulator // of the jobs of test keys
 	listener  net.Listener
 	server    *http.Server
-	lock      *os.File
-	key       []byte // of ingest tokens
+	users     *account.Users // of the dashboard
+	dashboard *dashboard.Dashboard
+
+	dispatcher     *dispatch.Dispatcher
+	metrics        *http.Server // nil when metrics have no address of their own
+	metricsAddress string
+
+	lock *os.File
+	key  []byte // of ingest tokens
 
 	stop   context.CancelFunc
 	parts  sync.WaitGroup
@@ -143,6 +153,9 @@ func (s *Service) Close() error {
 		err = errors.Join(fmt.Errorf("finish the running requests: %w", err), s.server.Close())
 	}
 	s.stop()
+	if s.metrics != nil {
+		err = errors.Join(err, s.metrics.Close())
+	}
 	s.parts.Wait()
 	return errors.Join(err, s.release())
 }
@@ -158,6 +171,9 @@ func (s *Service) release() error {
 	}
 	if s.process != nil {
 		s.process.Close()
+	}
+	if s.engine != nil {
+		s.engine.Close()
 	}
 	if s.storage != nil {
 		errs = append(errs, s.storage.Close())

@@ -14,11 +14,14 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
+	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/launch"
+	"standin/internal/launch/docker"
 	"standin/internal/retention"
 	"standin/internal/webhook"
 )
@@ -31,6 +34,10 @@ const (
 	storageDir   = "recordings"
 )
 
+// leastLease is the shortest lease: a third of it must pass for a busy machine's
+// hiccups.
+const leastLease = time.Second
+
 // Settings say how the service runs. Those without a default must be set.
 type Settings struct {
 	Listen        string // address and port; port 0 picks a free one
@@ -39,13 +46,28 @@ type Settings struct {
 	DataDir       string // made 0700
 	DatabaseURL   string // postgres://…; default a SQLite file in the data folder
 	StorageURL    string // default a folder in the data folder
-	Launcher      string // process (default) or manual
+	Launcher      string // process (default), docker, kubernetes or manual
+
+	Docker     docker.Settings    // with the launcher docker; what is the service's own is filled in
+	Kubernetes KubernetesSettings // with the launcher kubernetes; the same
+	StartTime  time.Duration      // that either has to start a bot; DefaultStartTime when 0
+
+	NodeName   string        // for people; default: the machine's
+	MaxBots    int           // that this node runs at once; by what the machine has when 0
+	BotCost    dispatch.Cost // of each bot; dispatch.DefaultCost when zero
+	LaunchLead dispatch.Lead // how long before joinAt bots are launched
+	Lease      time.Duration // dispatch.DefaultLease when 0
+
+	MetricsListen string // address that shows metrics alone, without credentials; none when empty
+	MetricsSecret string // shows metrics on the service's own address; the admin secret alone does when empty
 
 	Retention retention.Period // of the recordings of consumers that have none of their own; forever when zero
 
-	IngestSigningKey  string // default: made once and kept in the data folder
-	WebhookSecret     string // of new consumers; default: each gets its own
-	WebhookAllowCIDRs string // default: loopback when the service itself listens on loopback
+	IngestSigningKey  string        // default: made once and kept in the data folder
+	WebhookSecret     string        // of new consumers; default: each gets its own
+	WebhookAllowCIDRs string        // default: loopback when the service itself listens on loopback
+	WebhookProxy      string        // forward proxy that webhooks go through; none when empty, whatever the environment says
+	WebhookTimeout    time.Duration // of one try; the sender's default when 0
 
 	IntakeSecret         string         // of calendar intake; nobody may use it when empty
 	AdminSecret          string         // of the operator's surface; the same
@@ -53,6 +75,9 @@ type Settings struct {
 	FreeTierJobs         int            // that invites may make in a month for a consumer without a plan; 0 is no bound
 	RateLimit            ratelimit.Rate // of each API key; off when zero
 	TrustedProxies       string         // networks whose word is taken for whom they forward; none when empty
+
+	OIDC            dashboard.OIDCSettings // where users of the dashboard may sign in elsewhere
+	DashboardLimits dashboard.Limits       // of sign-ins; those that are zero have their defaults
 
 	AllowedMeetingHosts []string
 	LoopbackMeetings    bool // meetings on this machine may send media: for replicas
@@ -67,8 +92,17 @@ type Settings struct {
 
 // check finds what is wrong with settings before anything is opened.
 func (s Settings) check() error {
+	if s.MaxBots < 0 || s.BotCost.Cores < 0 {
+		return fmt.Errorf("there cannot be room for %d bots of %g cores", s.MaxBots, s.BotCost.Cores)
+	}
+	if s.Lease != 0 && s.Lease < leastLease {
+		return fmt.Errorf("a lease of %s is too short: the least is %s", s.Lease, leastLease)
+	}
 	if s.FreeTierJobs < 0 {
 		return fmt.Errorf("the free tier cannot have %d jobs", s.FreeTierJobs)
+	}
+	if err := s.checkLauncher(); err != nil {
+		return err
 	}
 	_, err := ratelimit.ParseProxies(s.TrustedProxies)
 	return err

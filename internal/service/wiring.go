@@ -21,10 +21,12 @@ import (
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
+	"standin/internal/metrics"
 	"standin/internal/payment"
 	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/simulator"
+	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
@@ -42,6 +44,9 @@ type parts struct {
 	sender     *webhook.Sender
 	flows      *device.Flows
 	keeper     *retention.Keeper
+	machine    *host.Reader
+	metrics    *metrics.Metrics
+	line       *store.Line
 }
 
 // run makes the parts and starts them.
@@ -55,6 +60,9 @@ func (s *Service) run() error {
 	if s.server, err = s.makeServer(p); err != nil {
 		return err
 	}
+	if err := s.serveMetrics(working, p.metrics); err != nil {
+		return err
+	}
 	s.start(working, p)
 	return nil
 }
@@ -66,26 +74,45 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.sender = webhook.NewSender(s.store, webhook.Settings{Allow: allow, Log: s.settings.Log})
+	proxy, err := webhook.ParseProxy(s.settings.WebhookProxy)
+	if err != nil {
+		return p, err
+	}
+	p.sender = webhook.NewSender(s.store, webhook.Settings{Allow: allow, Proxy: proxy, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log})
 	recordings := &dispatch.FinishedRecordings{
 		Store: s.store,
 		Finisher: &recording.Finisher{
 			Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir, Log: s.settings.Log,
 		},
+		Leftovers: s.leftovers,
+	}
+	node, err := s.node()
+	if err != nil {
+		return p, err
 	}
 	var dispatcher *dispatch.Dispatcher
+	p.machine = host.NewReader(s.settings.DataDir)
+	p.line = s.store.Line(func(news store.News) { p.hear(news) }, s.settings.Log)
+	others := &changes{line: p.line}
 	p.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Manifests: recordings, Recordings: s.storage, BaseURL: s.settings.BaseURL, Now: time.Now,
-		WakeJobs: func() { dispatcher.Wake() }, WakeHooks: p.sender.Wake,
+		WakeJobs:  func() { dispatcher.Wake(); others.wake() },
+		WakeHooks: func() { p.sender.Wake(); others.hooks() },
+		Moved:     func(move lifecycle.Move) { moved(p.metrics, dispatcher.Started, node.ID)(move) },
+		Told:      others.told,
 	})
 	dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: p.jobs, Recordings: recordings, SigningKey: s.key,
 		ServiceURL: s.settings.BotServiceURL, AllowedHosts: s.settings.AllowedMeetingHosts,
 		LoopbackPeers: s.settings.LoopbackMeetings, AskFirst: s.settings.AskFirst,
-		NoZoomSDK: s.noZoomSDK(), Sole: !Shared(s.settings.DatabaseURL),
+		NoZoomSDK: s.noZoomSDK(), Sole: !Shared(s.settings.DatabaseURL), Node: node,
+		LaunchLead: s.settings.LaunchLead, Room: s.room(p.machine), Lease: s.settings.Lease,
 		Now: time.Now, Log: s.settings.Log,
 	})
-	p.dispatcher = dispatcher
+	p.dispatcher, s.dispatcher = dispatcher, dispatcher
+	p.metrics = s.newMetrics(dispatcher)
+	dispatcher.Meter = p.metrics
+	p.metrics.Register(p.sender.Collectors()...)
 	p.flows = device.New(device.Settings{Store: s.store, BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log})
 	p.keeper = retention.New(retention.Settings{
 		Store: s.store, Recordings: p.jobs, Storage: s.storage, Retention: s.settings.Retention, Now: time.Now, Log: s.settings.Log,
@@ -144,8 +171,8 @@ func (s *Service) makeServer(p parts) (*http.Server, error) {
 		return nil, err
 	}
 	settings := httpapi.Settings{
-		Description: description, Keys: s.Keys, Jobs: p.jobs, Controls: p.jobs, History: p.jobs, Bots: p.jobs,
-		Recordings: s.storage, Logins: p.flows, Machine: host.NewReader(s.settings.DataDir), JobCounts: s.store,
+		Description: description, Keys: s.Keys, Jobs: p.jobs, Controls: p.jobs, History: p.jobs, Webhooks: p.jobs, Bots: p.jobs,
+		Recordings: s.storage, Logins: p.flows, Machine: p.machine, JobCounts: s.store, Metrics: p.metrics.Handler(), MetricsSecret: s.settings.MetricsSecret,
 		Invites: &lifecycle.Intake{
 			Jobs: p.jobs, Plans: s.store, FreeTierJobs: s.settings.FreeTierJobs, WebhookSecret: s.settings.WebhookSecret,
 		},
@@ -163,7 +190,8 @@ func (s *Service) makeServer(p parts) (*http.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the HTTP surface: %w", err)
 	}
-	return httpapi.NewServer(surface), nil
+	server := httpapi.NewServer(surface)
+	return server, s.addDashboard(server, p, proxies)
 }
 
 // start starts the parts.
@@ -179,14 +207,27 @@ func (s *Service) start(ctx context.Context, p parts) {
 			fail("dispatcher", err)
 		}
 	})
+	s.parts.Go(func() { p.line.Run(ctx) })
 	s.parts.Go(func() { p.sender.Run(ctx) })
 	s.parts.Go(func() { p.flows.Run(ctx) })
 	s.parts.Go(func() { p.keeper.Run(ctx) })
+	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			fail("HTTP server", err)
 		}
 	})
+}
+
+// leftovers are the folders of a job's bots that are gone from this machine.
+func (s *Service) leftovers(jobID uuid.UUID) (left []recording.Leftover) {
+	if s.process == nil {
+		return nil // bots run elsewhere
+	}
+	for attempt, folder := range s.process.Left(jobID) {
+		left = append(left, recording.Leftover{Attempt: attempt, Folder: folder})
+	}
+	return left
 }
 
 // launcher returns the launcher of live jobs that the settings name, and the
@@ -195,9 +236,16 @@ func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, in
 	switch s.settings.Launcher {
 	case "manual":
 		return launch.Manual{}, timeouts.ByHand(), nil
+	case "docker", "kubernetes":
+		engine, err := s.newEngine(onExit)
+		if err != nil {
+			return nil, timeouts, err
+		}
+		s.engine, timeouts.Launch = engine, s.settings.startTime()
+		return engine, timeouts, nil
 	case "", "process":
 	default:
-		return nil, timeouts, fmt.Errorf("there is no launcher %q; this version has process and manual", s.settings.Launcher)
+		return nil, timeouts, fmt.Errorf("there is no launcher %q; there are process, docker, kubernetes and manual", s.settings.Launcher)
 	}
 	check := func() error {
 		_, err := browser.Find(s.settings.Bots.Browser)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"standin/internal/mediacheck"
+)
+
+const (
+	// mostApart is how far a beep may be from its flash, in ms, at the start
+	// and at the end: the median of so many seconds there.
+	mostApart   = 80
+	edgeSeconds = 10
+	// leastPresent is the share of seconds whose flash and beep are there.
+	leastPresent = 0.99
+	// usualCadence is the set frame rate, and leastCadence the share of it that
+	// a page which always moves must reach.
+	usualCadence = 15
+	leastCadence = 0.9
+)
+
+// TestBeat records the demo's meeting for STANDIN_TEST_SECONDS (make beat: a
+// minute, then half an hour): sound and picture are together at the start and
+// at the end, nothing is missing, and the frames come at the set rate. It wants
+// a machine that does nothing else.
+func TestBeat(t *testing.T) {
+	needTools(t)
+	if os.Getenv("STANDIN_TEST_SECONDS") == "" {
+		t.Skip("STANDIN_TEST_SECONDS is not set; make beat sets it")
+	}
+	seconds := int(fromEnvironment(t, "STANDIN_TEST_SECONDS", 60))
+	report := recordDemo(t, seconds)
+	lasts := report.DurationMs / 1000
+	present := math.Min(float64(len(report.FlashesMs)), float64(len(report.BeepsMs))) / math.Floor(lasts)
+	start, end := edges(report.Pairs())
+	cadence := float64(report.Frames) / lasts
+	t.Logf("%.1f s: beep after flash by %.0f ms at the start and %.0f ms at the end; %.2f%% of the seconds are there; %.2f frames/s; the longest frame %.0f ms",
+		lasts, start, end, 100*present, cadence, report.LongestFrameGapMs)
+	if math.Abs(start) > mostApart || math.Abs(end) > mostApart {
+		t.Errorf("beep and flash are %.0f ms apart at the start and %.0f ms at the end, want at most %d", start, end, mostApart)
+	}
+	if present < leastPresent {
+		t.Errorf("%.2f%% of the seconds are there, want %.0f%%", 100*present, 100*leastPresent)
+	}
+	if cadence < leastCadence*usualCadence || cadence > usualCadence/leastCadence {
+		t.Errorf("%.2f frames/s, want about %d", cadence, usualCadence)
+	}
+}
+
+// edges are the medians of how much later beeps come than flashes, in the first
+// and the last seconds, in ms.
+func edges(pairs []mediacheck.Pair) (start, end float64) {
+	if len(pairs) < edgeSeconds {
+		return math.Inf(1), math.Inf(1)
+	}
+	median := func(some []mediacheck.Pair) float64 {
+		var all []float64
+		for _, pair := range some {
+			all = append(all, pair.DifferenceMs())
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	return median(pairs[:edgeSeconds]), median(pairs[len(pairs)-edgeSeconds:])
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"io"
+	"time"
+
+	"standin/internal/account"
+)
+
+// shownKey is a key as programs read it.
+type shownKey struct {
+	ID         string     `json:"id"`
+	Consumer   string     `json:"consumer"`
+	Mode       string     `json:"mode"`
+	Prefix     string     `json:"prefix"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	LastUsedAt *time.Time `json:"lastUsedAt"`
+	RevokedAt  *time.Time `json:"revokedAt"`
+}
+
+func printKeys(w io.Writer, keys []account.Key) error {
+	shown := make([]shownKey, len(keys))
+	for i, k := range keys {
+		shown[i] = shownKey{
+			ID: k.ID.String(), Consumer: k.Consumer, Mode: string(k.Mode), Prefix: k.Prefix,
+			CreatedAt: k.CreatedAt, LastUsedAt: timeOrNull(k.LastUsedAt), RevokedAt: timeOrNull(k.RevokedAt),
+		}
+	}
+	return printJSON(w, shown)
+}
+
+// shownConsumer is a consumer as programs read it.
+type shownConsumer struct {
+	ID               string    `json:"id"`
+	Name             string    `json:"name"`
+	Email            string    `json:"email"`
+	WebhookURL       string    `json:"webhookUrl"`
+	WebhookVersion   int       `json:"webhookVersion"`
+	WebhookSecret    string    `json:"webhookSecret,omitempty"` // only when it was asked for
+	RetentionSeconds *float64  `json:"retentionSeconds"`        // null: as long as the service keeps them; 0: for ever
+	CreatedAt        time.Time `json:"createdAt"`
+}
+
+func showConsumer(one account.Consumer, secret bool) shownConsumer {
+	shown := shownConsumer{
+		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion, CreatedAt: one.CreatedAt,
+	}
+	if secret {
+		shown.WebhookSecret = one.WebhookSecret
+	}
+	if one.Retention != nil {
+		seconds := one.Retention.Seconds()
+		shown.RetentionSeconds = &seconds
+	}
+	return shown
+}
+
+func printConsumers(w io.Writer, consumers []account.Consumer) error {
+	shown := make([]shownConsumer, len(consumers))
+	for i, one := range consumers {
+		shown[i] = showConsumer(one, false)
+	}
+	return printJSON(w, shown)
+}
+
+func printConsumer(w io.Writer, one account.Consumer, secret bool) error {
+	return printJSON(w, showConsumer(one, secret))
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

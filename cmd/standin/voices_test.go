@@ -1,0 +1,155 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/mediacheck"
+	"standin/internal/recording"
+)
+
+// notNil is an empty object for none.
+func notNil(object map[string]any) map[string]any {
+	if object == nil {
+		return map[string]any{}
+	}
+	return object
+}
+
+// theRecording is the one file of a manifest that is no participant's own sound.
+func theRecording(t *testing.T, manifest recording.Manifest) recording.Media {
+	t.Helper()
+	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind == recording.ParticipantAudio })
+	if len(files) != 1 {
+		t.Fatalf("the manifest names %d files beside participants' own sound, want 1: %+v", len(files), manifest.Media)
+	}
+	return files[0]
+}
+
+// checkVoices holds participants' own sound: each of the two has so many files,
+// in all of hers she beeps, and he in none. How well they fit the recording is
+// the bot's own tests' to judge: where a test kills things, the machine is busy.
+func (w *world) checkVoices(manifest recording.Manifest, times int) {
+	w.Helper()
+	names := map[string]string{}
+	for _, one := range manifest.Participants {
+		names[one.ID] = one.Name
+	}
+	files := map[string]int{}
+	for _, media := range manifest.Media {
+		if media.Kind != recording.ParticipantAudio {
+			continue
+		}
+		name := names[media.ParticipantID]
+		files[name]++
+		voice, err := mediacheck.Decode(w.Context(), w.fetch(media))
+		if err != nil {
+			w.Fatalf("decode %s: %v", media.Name, err)
+		}
+		if beeps := len(voice.BeepsMs); beeps > 0 != (name == "Ada Quill") || voice.VideoCodec != "" || voice.AudioCodec != "opus" {
+			w.Errorf("%s is %s's, %+v", media.Name, name, voice)
+		}
+	}
+	if len(files) != 2 || files["Ada Quill"] != times || files["Ben Okafor"] != times {
+		w.Errorf("there are files of %v, want %d of each", files, times)
+	}
+}
+
+// TestSoundAlone sends a bot for a job that wants no picture and nobody's own
+// sound: the manifest has one file, of the meeting's sound.
+func TestSoundAlone(t *testing.T) {
+	w := newWorld(t)
+	id := w.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
+	w.hooks.awaitStatus(t, job.RecordingStarted)
+	<-time.After(7 * time.Second) // of recording
+	w.meeting.End()
+	w.hooks.awaitStatus(t, job.Completed)
+	manifest := w.manifest(id)
+	if len(manifest.Media) != 1 || manifest.Partial {
+		t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
+	}
+	file := manifest.Media[0]
+	if file.Kind != recording.Audio || file.Name != "recording.m4a" || file.ContentType != "audio/mp4" || file.Codecs != "opus" || file.Width != 0 {
+		t.Errorf("the file is %+v", file)
+	}
+	report, err := mediacheck.Decode(t.Context(), w.fetch(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.VideoCodec != "" || report.DurationMs < 6000 {
+		t.Errorf("the file holds %+v", report)
+	}
+	seconds := int(report.DurationMs / 1000)
+	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkGoesOn
+		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
+	}
+	if code, out, stderr := command("recordings", "verify", id, "--data-dir", w.dir); code != 0 {
+		t.Errorf("verify: exit code %d, %s%s", code, out, stderr)
+	}
+}
+
+// TestSettingsReachTheBot: what serve is told comes to a bot's recorder, by the
+// environment in which it is launched, and a job's wishes with it.
+func TestSettingsReachTheBot(t *testing.T) {
+	served := serveCommand{}
+	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
+		"--participant-audio", "off", "--participant-audio-limit", "3")
+	assigned, err := launch.Assignment{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}.Environment(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, variable := range slices.Concat(served.setup().Environment(), assigned) {
+		at := slices.Index([]byte(variable), '=')
+		t.Setenv(variable[:at], variable[at+1:])
+	}
+	sent := botCommand{}
+	parse(t, &sent)
+	records := sent.records()
+	want := recorder.Settings{
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MostVoices: 3,
+	}
+	if got := recorderSettings(records); got.AudioOnly != want.AudioOnly || got.Width != want.Width || got.Height != want.Height ||
+		got.FramesPerSecond != want.FramesPerSecond || got.VideoBitsPerSecond != want.VideoBitsPerSecond ||
+		got.AudioBitsPerSecond != want.AudioBitsPerSecond || got.MostVoices != want.MostVoices {
+		t.Errorf("the bot records with %+v, want %+v", got, want)
+	}
+	if records.ParticipantAudio != launch.ParticipantAudioOn {
+		t.Errorf("participants' own sound is %q; the job wants it", records.ParticipantAudio)
+	}
+}
+
+// TestSettingsOutOfBounds are refused before anything starts.
+func TestSettingsOutOfBounds(t *testing.T) {
+	t.Parallel()
+	for _, arguments := range [][]string{
+		{"--picture-size", "1281x720"}, {"--picture-size", "160x90"}, {"--picture-size", "3840x2160"}, {"--picture-size", "large"},
+		{"--frame-rate", "60"}, {"--video-bitrate", "50k"}, {"--video-bitrate", "1G"}, {"--audio-bitrate", "1M"},
+		{"--participant-audio", "perhaps"}, {"--participant-audio-limit", "500"}, {"--recording-mode", "film"},
+	} {
+		parser, err := kong.New(&serveCommand{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(arguments); err == nil {
+			t.Errorf("%v was taken", arguments)
+		}
+	}
+}
+
+// parse reads a command's flags and environment.
+func parse(t *testing.T, command any, arguments ...string) {
+	t.Helper()
+	parser, err := kong.New(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(arguments); err != nil {
+		t.Fatalf("%v: %v", arguments, err)
+	}
+}

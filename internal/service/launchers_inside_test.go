@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/store"
+)
+
+// TestInstance: services with one signing key know each other's bots, and the
+// name by which they do does not give the key away.
+func TestInstance(t *testing.T) {
+	t.Parallel()
+	one, other := (&Service{key: []byte("a key")}).instance(), (&Service{key: []byte("another key")}).instance()
+	if one == other || one != (&Service{key: []byte("a key")}).instance() {
+		t.Errorf("the instances are called %s and %s", one, other)
+	}
+	if len(one) != 12 || strings.Trim(one, "0123456789abcdef") != "" {
+		t.Errorf("%s is no name for a label", one)
+	}
+}
+
+// TestWanted: an attempt may have a bot while it is its job's last and the
+// job needs the dispatcher.
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	s := start(t, settings(t.TempDir()))
+	defer closeIt(t, s)
+	_, secret, err := s.Keys.Issue(t.Context(), "ada", "ada@example.com", "live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ ID uuid.UUID }
+	body := `{"externalId": "1", "meetingUrl": "https://meet.google.com/abc-defg-hij", "joinAt": "2999-01-01T00:00:00Z"}`
+	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &made); status != http.StatusCreated {
+		t.Fatalf("the job was answered with %d", status)
+	}
+	id := made.ID
+	wanted := func(attempt int) bool {
+		t.Helper()
+		wanted, err := s.wanted(t.Context(), id, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wanted
+	}
+	if !wanted(0) || wanted(1) {
+		t.Errorf("of a new job attempt 0 is wanted: %v; attempt 1: %v", wanted(0), wanted(1))
+	}
+	err = s.store.Write(t.Context(), func(q *store.Queries) error {
+		r, err := q.Job(t.Context(), id)
+		if err != nil {
+			return err
+		}
+		r.Attempt, r.Attempts = 1, 2
+		return q.SaveJob(t.Context(), r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wanted(0) || !wanted(1) {
+		t.Errorf("of a job at attempt 1, attempt 0 is wanted: %v; attempt 1: %v", wanted(0), wanted(1))
+	}
+	if known, err := s.wanted(t.Context(), uuid.New(), 0); known || err != nil {
+		t.Errorf("the bot of an unknown job is wanted: %v (%v)", known, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.wanted(ended, id, 1); err == nil {
+		t.Error("without a database it is known what is wanted")
+	}
+}
