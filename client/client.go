@@ -30,9 +30,10 @@ const largestAnswer = 128 << 20
 
 // Client calls one Standin with one API key.
 type Client struct {
-	base *url.URL
-	key  string
-	http *http.Client
+	base  *url.URL
+	key   string
+	agent string
+	http  *http.Client
 }
 
 // New returns a client of the service at a base URL, such as
@@ -49,10 +50,16 @@ func New(baseURL, apiKey string) (*Client, error) {
 	return &Client{base: base, key: apiKey, http: &http.Client{}}, nil
 }
 
+// WithUserAgent makes the client name itself so, for example to the page that
+// lets a command line in.
+func (c *Client) WithUserAgent(agent string) *Client {
+	return &Client{base: c.base, key: c.key, agent: agent, http: c.http}
+}
+
 // WithHTTPClient makes the client send its requests through another
 // http.Client, for example one with a proxy or a time-out.
 func (c *Client) WithHTTPClient(own *http.Client) *Client {
-	return &Client{base: c.base, key: c.key, http: own}
+	return &Client{base: c.base, key: c.key, agent: c.agent, http: own}
 }
 
 // BaseURL returns the address of the service.
@@ -166,6 +173,9 @@ func (c *Client) send(ctx context.Context, ask request) (*http.Response, error) 
 	}
 	if body != nil {
 		sent.Header.Set("Content-Type", "application/json")
+	}
+	if c.agent != "" {
+		sent.Header.Set("User-Agent", c.agent)
 	}
 	if c.key != "" {
 		sent.Header.Set("Authorization", "Bearer "+c.key)

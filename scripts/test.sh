@@ -2,10 +2,10 @@
 # Runs all tests with the race detector, and repeats at the end what failed: the
 # lines that say so stand far above the logs of a service and its bots.
 #
-# Packages that record meetings run one at a time and alone: they need the
-# machine for themselves. All others share it.
+# Packages that judge how well sound and picture of a recording fit run one at a
+# time and alone: they need the machine for themselves. All others share it.
 set -uo pipefail
-recording='^standin/(cmd/standin|internal/bot|internal/bot/recorder|internal/mediacheck|internal/replica)$'
+recording='^standin/(cmd/standin|internal/bot/recorder|internal/mediacheck)$'
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 code=0

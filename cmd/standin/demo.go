@@ -113,6 +113,13 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.showManifest(ctx, created); err != nil || d.Once {
 		return err
 	}
+	link, ok, err := d.service.FirstUserLink(ctx)
+	if err != nil {
+		return fmt.Errorf("open the dashboard: %w", err)
+	}
+	if ok {
+		d.say("the dashboard: open %s and call your team %q to see this job there", link, demoConsumer)
+	}
 	d.say("the service goes on at %s; press Ctrl-C to end", d.service.BaseURL())
 	<-ctx.Done()
 	return nil

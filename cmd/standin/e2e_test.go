@@ -32,8 +32,8 @@ func wholeWay() []job.Status {
 	}
 }
 
-// These tests record in real time on a machine that may be small: they run one
-// after the other, so that each has it for itself.
+// These tests record in real time on a machine that may be small. TestDemo, which
+// judges how well sound and picture fit, has it for itself; the others share it.
 
 // TestDemo runs the README's demo and holds the recording against what the
 // meeting showed: a flash and a beep once a second. A machine that stalls tears
@@ -143,16 +143,6 @@ func (s span) together() []string {
 	return problems
 }
 
-// checkGoesOn checks that a part of a recording has sound and picture all the
-// way. How well they fit is TestDemo's to judge: where a test kills things, the
-// machine is busy starting others.
-func checkGoesOn(t *testing.T, report mediacheck.Report, from, to float64) {
-	t.Helper()
-	for _, problem := range beat(report, from, to).whole(2) {
-		t.Errorf("between %.0f and %.0f ms: %s: flashes at %.0f, beeps at %.0f", from, to, problem, report.FlashesMs, report.BeepsMs)
-	}
-}
-
 // checkPlays plays a recording in a browser and seeks in it.
 func checkPlays(t *testing.T, path string, durationMs float64) {
 	t.Helper()
@@ -205,6 +195,7 @@ func checkPlays(t *testing.T, path string, durationMs float64) {
 // TestServiceKilled kills the service in the middle of a recording and starts
 // it again: the same bot goes on, and nothing is lost or doubled.
 func TestServiceKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.send()
 	w.hooks.awaitStatus(t, job.RecordingStarted)
@@ -230,13 +221,14 @@ func TestServiceKilled(t *testing.T) {
 	if report.DurationMs < 12500 {
 		t.Errorf("the recording lasts %.0f ms, want the whole 13 s and more", report.DurationMs)
 	}
-	checkGoesOn(t, report, 0, math.Inf(1))
+	checkThere(t, report, 0, math.Inf(1))
 	w.checkVoices(manifest, 1)
 }
 
 // TestBrowserKilled kills the bot's browser in the middle of a recording: what
 // was recorded is kept, the bot comes back, and the manifest tells of the gap.
 func TestBrowserKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.send()
 	w.hooks.awaitStatus(t, job.RecordingStarted)
@@ -255,6 +247,7 @@ func TestBrowserKilled(t *testing.T) {
 // TestBotKilled kills the bot itself: a second attempt goes on, and both
 // attempts' media make one recording.
 func TestBotKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.send()
 	w.hooks.awaitStatus(t, job.RecordingStarted)
@@ -300,8 +293,8 @@ func (w *world) checkTwoStretches(id string) {
 	if report.DurationMs < 7000 || gap.StartMs < 3000 || gap.EndMs <= gap.StartMs {
 		w.Errorf("the recording lasts %.0f ms around the gap %+v; want 3 s before it and 4 s after", report.DurationMs, gap)
 	}
-	checkGoesOn(w.T, report, 0, float64(gap.StartMs)-500)
-	checkGoesOn(w.T, report, float64(gap.StartMs)+1500, math.Inf(1))
+	checkThere(w.T, report, 0, float64(gap.StartMs)-500)
+	checkThere(w.T, report, float64(gap.StartMs)+1500, math.Inf(1))
 	checkPlays(w.T, path, report.DurationMs)
 	w.checkVoices(manifest, 2)
 }
@@ -310,6 +303,7 @@ func (w *world) checkTwoStretches(id string) {
 // leaves by the page's button, what was captured is kept, and the job stays
 // cancelled. Before, the host is asked in the chat and refuses.
 func TestCancelledRecording(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.send()
 	w.hooks.awaitStatus(t, job.RecordingStarted)

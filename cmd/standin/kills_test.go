@@ -45,6 +45,7 @@ const (
 // them). Every time there is a playable recording, at most three seconds of it
 // are lost, partial and gaps are right, and the job comes to its end.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	needTools(t)
 	total, seed := fromEnvironment(t, "STANDIN_TEST_KILLS", 2), fromEnvironment(t, "STANDIN_TEST_SEED", time.Now().Unix())
 	t.Logf("STANDIN_TEST_KILLS=%d STANDIN_TEST_SEED=%d", total, seed)

@@ -26,6 +26,15 @@ type loginCommand struct {
 	WithKey   bool   `help:"Read an API key from standard input instead, as in: standin keys create --consumer ada | standin login --with-key."`
 }
 
+// asks is how the page that lets a command line in is told which one asks.
+func asks() string {
+	agent := "standin " + version()
+	if name, err := os.Hostname(); err == nil {
+		agent += " on " + name
+	}
+	return agent + " (" + runtime.GOOS + ")"
+}
+
 // Run signs in.
 func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	dir, err := c.dir()
@@ -36,6 +45,7 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
+	service = service.WithUserAgent(asks())
 	grant, err := c.grant(ctx, to, service)
 	if err != nil {
 		return err

@@ -70,6 +70,9 @@ func TestLogin(t *testing.T) {
 	if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS(".code"))); err != nil || strings.TrimSpace(got) != code {
 		t.Errorf("the page shows the code %q, the terminal %q (%v)", got, code, err)
 	}
+	if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS("main"))); err != nil || !strings.Contains(got, asks()) {
+		t.Errorf("the page does not tell that %q asks: %q (%v)", asks(), got, err)
+	}
 	do("allow it", chromedp.Click(chromedp.CSS("#allow")), chromedp.WaitVisible(chromedp.CSS(`a[href="/keys"]`)))
 
 	shown(t, screen, regexp.MustCompile(`signed in to \S+ as ada@example\.test`))

@@ -64,6 +64,7 @@ func (w *world) checkVoices(manifest recording.Manifest, times int) {
 // TestSoundAlone sends a bot for a job that wants no picture and nobody's own
 // sound: the manifest has one file, of the meeting's sound.
 func TestSoundAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
 	w.hooks.awaitStatus(t, job.RecordingStarted)
@@ -86,7 +87,7 @@ func TestSoundAlone(t *testing.T) {
 		t.Errorf("the file holds %+v", report)
 	}
 	seconds := int(report.DurationMs / 1000)
-	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkGoesOn
+	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkThere
 		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
 	}
 	if code, out, stderr := command("recordings", "verify", id, "--data-dir", w.dir); code != 0 {

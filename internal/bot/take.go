@@ -236,6 +236,7 @@ func (v *visit) stopStretch(ctx context.Context, command *ingest.Command, then f
 func (v *visit) pause(ctx context.Context, command ingest.Command) {
 	var running *recorder.Recorder
 	var refused error
+	var at time.Time
 	v.desk.add(ctx, errand{
 		name: string(command.Kind), patience: v.Patience.Obey, command: &command,
 		due: func() bool {
@@ -245,11 +246,13 @@ func (v *visit) pause(ctx context.Context, command ingest.Command) {
 			}
 			return true
 		},
-		do: func(ctx context.Context) error {
+		do: func(ctx context.Context) (err error) {
+			at = time.Now()
 			if refused != nil || running == nil {
 				return refused
 			}
-			return running.Pause(ctx)
+			at, err = running.Pause(ctx)
+			return err
 		},
 		then: func(ctx context.Context, err error) (ending, bool) {
 			v.obeyed(command, err)
@@ -257,7 +260,7 @@ func (v *visit) pause(ctx context.Context, command ingest.Command) {
 				return ending{}, false
 			}
 			v.paused = true
-			v.report.paused(time.Now())
+			v.report.paused(at)
 			v.listen(ctx)
 			return v.told(job.BotRecordingPaused, nil)
 		},
@@ -268,6 +271,7 @@ func (v *visit) pause(ctx context.Context, command ingest.Command) {
 func (v *visit) resume(ctx context.Context, command ingest.Command) {
 	var running *recorder.Recorder
 	var refused error
+	var at time.Time
 	v.desk.add(ctx, errand{
 		name: string(command.Kind), patience: v.Patience.Obey, command: &command,
 		due: func() bool {
@@ -277,11 +281,13 @@ func (v *visit) resume(ctx context.Context, command ingest.Command) {
 			}
 			return true
 		},
-		do: func(ctx context.Context) error {
+		do: func(ctx context.Context) (err error) {
+			at = time.Now()
 			if refused != nil || running == nil {
 				return refused
 			}
-			return running.Resume(ctx)
+			at, err = running.Resume(ctx)
+			return err
 		},
 		then: func(ctx context.Context, err error) (ending, bool) {
 			v.obeyed(command, err)
@@ -289,7 +295,7 @@ func (v *visit) resume(ctx context.Context, command ingest.Command) {
 				return ending{}, false
 			}
 			v.paused = false
-			v.report.resumed(time.Now())
+			v.report.resumed(at)
 			if running == nil { // it was lost during the pause
 				v.record(ctx)
 				return ending{}, false

@@ -133,7 +133,7 @@ func FuzzCompleteLogin(f *testing.F) {
 	}
 	s := realSurface(f)
 	f.Fuzz(func(t *testing.T, body string) {
-		flow, err := s.flows.Init(t.Context(), fmt.Sprint(s.clients.Load()))
+		flow, err := s.flows.Init(t.Context(), fmt.Sprint(s.clients.Load()), "")
 		if err != nil {
 			t.Skip(err) // too many are open
 		}

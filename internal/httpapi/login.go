@@ -13,7 +13,7 @@ import (
 // Logins runs device flows, as device.Flows does, with the errors of that
 // package.
 type Logins interface {
-	Init(ctx context.Context, opener string) (device.Flow, error)
+	Init(ctx context.Context, opener, agent string) (device.Flow, error)
 	Poll(ctx context.Context, nonce string) (device.Answer, error)
 	Complete(ctx context.Context, nonce, apiKey, email string) error
 }
@@ -33,7 +33,7 @@ type flowAnswer struct {
 }
 
 func (a *API) initLogin(w http.ResponseWriter, r *http.Request) error {
-	flow, err := a.settings.Logins.Init(r.Context(), a.addressKey(r))
+	flow, err := a.settings.Logins.Init(r.Context(), a.addressKey(r), r.UserAgent())
 	if err != nil {
 		return loginError(err)
 	}

@@ -34,8 +34,9 @@ func (q *Queries) insertDeviceFlow(ctx context.Context, flow device.Record, limi
 	if err := q.admitDeviceFlow(ctx, flow, limits); err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, `INSERT INTO device_flows (nonce_hash, opener, created_at, expires_at) VALUES ($1, $2, $3, $4)`,
-		flow.NonceHash, flow.Opener, millis(flow.CreatedAt), millis(flow.ExpiresAt))
+	_, err := q.exec(ctx, `
+		INSERT INTO device_flows (nonce_hash, opener, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		flow.NonceHash, flow.Opener, flow.Agent, millis(flow.CreatedAt), millis(flow.ExpiresAt))
 	return err
 }
 
@@ -69,9 +70,9 @@ func (q *Queries) DeviceFlow(ctx context.Context, nonceHash string, now time.Tim
 	var flow device.Record
 	var created, expires int64
 	err := q.queryRow(ctx, `
-		SELECT nonce_hash, opener, created_at, expires_at, sealed FROM device_flows
+		SELECT nonce_hash, opener, agent, created_at, expires_at, sealed FROM device_flows
 		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now)).
-		Scan(&flow.NonceHash, &flow.Opener, &created, &expires, &flow.Sealed)
+		Scan(&flow.NonceHash, &flow.Opener, &flow.Agent, &created, &expires, &flow.Sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return device.Record{}, false, nil
 	}

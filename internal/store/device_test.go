@@ -71,7 +71,7 @@ func (m *flowModel) init(t *rapid.T) {
 			}
 		}
 	}
-	flow, err := m.flows.Init(t.Context(), opener)
+	flow, err := m.flows.Init(t.Context(), opener, "")
 	switch {
 	case len(own) >= testMaxOpenByOpener:
 		m.wantFull(t, err, own[0].ExpiresAt)
@@ -209,7 +209,7 @@ func TestDeviceFlowsOpenedAtOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 60 {
 			group.Go(func() {
-				_, err := flows.Init(t.Context(), fmt.Sprint("opener-", i%2))
+				_, err := flows.Init(t.Context(), fmt.Sprint("opener-", i%2), "")
 				var full *device.FullError
 				switch {
 				case err == nil:
@@ -235,7 +235,7 @@ func TestDeviceFlowCompletedAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		flows := flowsAt(s, now, 0, 0)
-		flow, err := flows.Init(t.Context(), "a")
+		flow, err := flows.Init(t.Context(), "a", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -391,7 +391,7 @@ func leaveSecrets(t *testing.T, s *store.Store) secrets {
 			base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)))
 	}
 	for range 2 {
-		flow, err := flows.Init(t.Context(), "opened-by-me")
+		flow, err := flows.Init(t.Context(), "opened-by-me", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"standin/internal/job"
@@ -85,6 +86,7 @@ type Answer struct {
 type Record struct {
 	NonceHash string
 	Opener    string
+	Agent     string // what the command line calls itself; anybody's text
 	CreatedAt time.Time
 	ExpiresAt time.Time
 	Sealed    string // the key and the e-mail, encrypted; empty while pending
@@ -146,12 +148,13 @@ func New(settings Settings) *Flows {
 }
 
 // Init opens a flow. opener is what flows are counted by: the client's
-// address, however the caller groups addresses. With too many flows open it
-// returns a *FullError.
-func (f *Flows) Init(ctx context.Context, opener string) (Flow, error) {
+// address, however the caller groups addresses. agent is what the client calls
+// itself, for the page to show. With too many flows open it returns a
+// *FullError.
+func (f *Flows) Init(ctx context.Context, opener, agent string) (Flow, error) {
 	nonce := newNonce()
 	now := f.now().UTC().Truncate(time.Millisecond) // as times are kept and told
-	record := Record{NonceHash: hash(nonce), Opener: opener, CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
+	record := Record{NonceHash: hash(nonce), Opener: opener, Agent: plainAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
 	if err := f.store.OpenDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("open a device flow: %w", err)
 	}
@@ -161,6 +164,20 @@ func (f *Flows) Init(ctx context.Context, opener string) (Flow, error) {
 		VerifyURL: f.baseURL + "/cli?nonce=" + url.QueryEscape(nonce),
 		ExpiresAt: record.ExpiresAt,
 	}, nil
+}
+
+// longestAgent is how much of a client's name is kept, in bytes.
+const longestAgent = 200
+
+// plainAgent keeps of a client's name what can stand in a line: printable ASCII.
+func plainAgent(agent string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, agent)
+	return strings.TrimSpace(plain[:min(len(plain), longestAgent)])
 }
 
 // Poll tells how the nonce's flow stands. Once complete it stays so until it

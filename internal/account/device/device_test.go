@@ -39,7 +39,7 @@ func newFlows(s device.Store) *device.Flows {
 func TestAFlow(t *testing.T) {
 	t.Parallel()
 	flows := newFlows(openStore(t))
-	flow, err := flows.Init(t.Context(), "192.0.2.1")
+	flow, err := flows.Init(t.Context(), "192.0.2.1", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestRunErasesEachFlowWhenItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watched{openStore(t), make(chan time.Time, 100)}
 		flows := newFlows(s)
-		first, err := flows.Init(t.Context(), "a") // before a restart, as it were
+		first, err := flows.Init(t.Context(), "a", "") // before a restart, as it were
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestRunErasesEachFlowWhenItEnds(t *testing.T) {
 		go func() { defer close(ended); flows.Run(ctx) }()
 		began := time.Now()
 		time.Sleep(time.Minute)
-		second, err := flows.Init(t.Context(), "a")
+		second, err := flows.Init(t.Context(), "a", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
 		flows := newFlows(s)
-		flow, err := flows.Init(t.Context(), "a")
+		flow, err := flows.Init(t.Context(), "a", "")
 		if err != nil {
 			t.Fatal(err)
 		}

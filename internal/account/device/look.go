@@ -10,6 +10,7 @@ import (
 type Waiting struct {
 	Code      string // as the command line shows it
 	Opener    string // what the flow is counted by: the client's address
+	Agent     string // what the client calls itself; anybody's text
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -27,5 +28,5 @@ func (f *Flows) Look(ctx context.Context, nonce string) (Waiting, bool, error) {
 	if !ok || record.Sealed != "" {
 		return Waiting{}, false, nil
 	}
-	return Waiting{Code: Code(nonce), Opener: record.Opener, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt}, true, nil
+	return Waiting{Code: Code(nonce), Opener: record.Opener, Agent: record.Agent, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt}, true, nil
 }

@@ -90,12 +90,13 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 	s.Lock()
 	defer s.Unlock()
 	want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
-	if !slices.Equal(s.Kinds(), want) || s.Repeats != 0 {
-		t.Errorf("applied %v and saw %d repeats, want %v and 0", s.Kinds(), s.Repeats, want)
+	// One request of the killed bot may still arrive, and be heard again.
+	if !slices.Equal(s.Kinds(), want) || s.Repeats > 1 {
+		t.Errorf("applied %v and saw %d repeats, want %v and at most 1", s.Kinds(), s.Repeats, want)
 	}
-	for _, name := range []string{ingest.SegmentName(0, 0), ingest.SegmentName(0, 1), ingest.ReportName} {
-		if s.Uploads[name] != 1 {
-			t.Errorf("%s was uploaded %d times, want once", name, s.Uploads[name])
+	for name, most := range map[string]int{ingest.SegmentName(0, 0): 1, ingest.SegmentName(0, 1): 2, ingest.ReportName: 1} {
+		if times := s.Uploads[name]; times < 1 || times > most {
+			t.Errorf("%s was uploaded %d times, want 1 to %d", name, times, most)
 		}
 	}
 }

@@ -16,11 +16,11 @@ func TestAudioOnly(t *testing.T) {
 	ctx, s := prepare(t, "")
 	r, sink := s.record(t, ctx, recorder.Settings{AudioOnly: true})
 	sink.await(t, ctx, r, 3*time.Second)
-	if err := r.Pause(ctx); err != nil {
+	if _, err := r.Pause(ctx); err != nil {
 		t.Fatal(err)
 	}
 	paused := time.Since(r.StartedAt())
-	if err := r.Resume(ctx); err != nil {
+	if _, err := r.Resume(ctx); err != nil {
 		t.Fatal(err)
 	}
 	sink.await(t, ctx, r, 6*time.Second)

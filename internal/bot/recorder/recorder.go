@@ -298,25 +298,35 @@ func (r *Recorder) StartedAt() time.Time { return r.startedAt }
 func (r *Recorder) PictureLag() time.Duration { return r.pictureLag }
 
 // Pause suspends the recording. The time until Resume does not exist in the
-// recorded file.
-func (r *Recorder) Pause(ctx context.Context) error {
+// recorded file. It returns when the encoder was suspended.
+func (r *Recorder) Pause(ctx context.Context) (at time.Time, err error) {
 	r.intake.pause()
-	if err := r.tab.Eval(ctx, "standin.suspend()", nil); err != nil {
+	if at, err = r.encoder(ctx, "standin.suspend()"); err != nil {
 		r.intake.resume(time.Now())
-		return fmt.Errorf("pausing the recording: %w", err)
+		return time.Time{}, fmt.Errorf("pausing the recording: %w", err)
 	}
 	r.voices.set(ctx, false)
-	return nil
+	return at, nil
 }
 
-// Resume continues a paused recording.
-func (r *Recorder) Resume(ctx context.Context) error {
-	if err := r.tab.Eval(ctx, "standin.resume()", nil); err != nil {
-		return fmt.Errorf("resuming the recording: %w", err)
+// Resume continues a paused recording. It returns when the encoder went on.
+func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
+	if at, err = r.encoder(ctx, "standin.resume()"); err != nil {
+		return time.Time{}, fmt.Errorf("resuming the recording: %w", err)
 	}
 	r.intake.resume(time.Now())
 	r.voices.set(ctx, true)
-	return nil
+	return at, nil
+}
+
+// encoder has the recorder tab do something to the encoder, and returns when it
+// did.
+func (r *Recorder) encoder(ctx context.Context, script string) (time.Time, error) {
+	var done struct{ AtMs, AgoMs float64 }
+	if err := r.tab.Eval(ctx, script, &done); err != nil {
+		return time.Time{}, err
+	}
+	return startedAt(time.UnixMicro(int64(done.AtMs*1000)), time.Now().Add(-milliseconds(done.AgoMs))), nil
 }
 
 // Stats returns how the recording is going.

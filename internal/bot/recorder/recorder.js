@@ -201,18 +201,27 @@ const standin = (() => {
 		await post("end", JSON.stringify({reason, detail}));
 	}
 
+	const moment = at => ({atMs: performance.timeOrigin + at, agoMs: performance.now() - at});
+
+	// suspend and resume tell when it happened.
 	function suspend() {
-		if (recorder.state !== "recording") return;
-		recorder.requestData();
-		recorder.pause();
-		recordedMs += performance.now() - runningSince;
-		runningSince = null;
+		const at = performance.now();
+		if (recorder.state === "recording") {
+			recorder.requestData();
+			recorder.pause();
+			recordedMs += at - runningSince;
+			runningSince = null;
+		}
+		return moment(at);
 	}
 
 	function resume() {
-		if (recorder.state !== "paused") return;
-		recorder.resume();
-		runningSince = performance.now();
+		const at = performance.now();
+		if (recorder.state === "paused") {
+			recorder.resume();
+			runningSince = at;
+		}
+		return moment(at);
 	}
 
 	// stop ends the recording and returns when the bot has taken all of it.

@@ -374,7 +374,7 @@ func TestPauseLeavesTheTimeOut(t *testing.T) {
 	ctx, stage := prepare(t, "")
 	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 3 * time.Second})
 	sink.await(t, ctx, r, 3*time.Second)
-	if err := r.Pause(ctx); err != nil {
+	if _, err := r.Pause(ctx); err != nil {
 		t.Fatal(err)
 	}
 	paused := time.Now()
@@ -384,7 +384,7 @@ func TestPauseLeavesTheTimeOut(t *testing.T) {
 	case <-r.Done():
 		t.Fatalf("the paused recording ended: %v", r.Err())
 	}
-	if err := r.Resume(ctx); err != nil {
+	if _, err := r.Resume(ctx); err != nil {
 		t.Fatal(err)
 	}
 	pause := time.Since(paused)

@@ -48,7 +48,7 @@ func TestVoicesComeAndGo(t *testing.T) {
 	}
 	voices.await(t, ctx, "both", func(all []heard) bool { return open(all, 3) == 2 })
 
-	if err := r.Pause(ctx); err != nil {
+	if _, err := r.Pause(ctx); err != nil {
 		t.Fatal(err)
 	}
 	before := voices.taken()
@@ -65,7 +65,7 @@ func TestVoicesComeAndGo(t *testing.T) {
 		t.Errorf("in the pause something was recorded: %d voices", len(after))
 	}
 
-	if err := r.Resume(ctx); err != nil {
+	if _, err := r.Resume(ctx); err != nil {
 		t.Fatal(err)
 	}
 	resumed := time.Now()
@@ -128,7 +128,7 @@ func TestVoicesHarmNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := r.Pause(ctx); err != nil {
+	if _, err := r.Pause(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took > hang {
@@ -138,7 +138,7 @@ func TestVoicesHarmNothing(t *testing.T) {
 	if inOrder, early := ended(all); inOrder != 0 || early != 1 {
 		t.Errorf("%d voices have ended in order and %d early", inOrder, early)
 	}
-	if err := r.Resume(ctx); err != nil {
+	if _, err := r.Resume(ctx); err != nil {
 		t.Fatal(err)
 	}
 	again := voices.await(t, ctx, "another", func(all []heard) bool { return open(all, 3) == 1 })

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,16 +226,15 @@ func TestAwayDuringLaunch(t *testing.T) {
 				h, engine := onFake(t)
 				a := assignment()
 				h.expect(t, a, launch.NotStarted) // it is watched
-				var gone sync.Once
-				lost := false
+				var lost atomic.Bool
 				engine.lay(func(w http.ResponseWriter, r *http.Request) bool {
 					if strings.HasSuffix(r.URL.Path, "/containers"+step) || (strings.HasSuffix(r.URL.Path, step) && step != "/create") {
-						gone.Do(func() { lost = true })
+						lost.Store(true)
 						if done {
 							engine.routes().ServeHTTP(discard{header: http.Header{}}, strip(r))
 						}
 					}
-					if lost {
+					if lost.Load() {
 						panic(http.ErrAbortHandler)
 					}
 					return false

@@ -39,6 +39,9 @@ CREATE INDEX invitations_consumer ON invitations (consumer_id, created_at);
 CREATE INDEX invitations_email ON invitations (email);
 CREATE INDEX invitations_expiry ON invitations (expires_at);
 
+-- what a command line that asks to be let in calls itself
+ALTER TABLE device_flows ADD COLUMN agent TEXT NOT NULL DEFAULT '';
+
 CREATE INDEX api_keys_consumer ON api_keys (consumer_id, id);
 
 -- failures over time, of all consumers
@@ -47,6 +50,7 @@ CREATE INDEX jobs_failed ON jobs (status_since, failure_code) WHERE status = 'fa
 -- +goose Down
 DROP INDEX jobs_failed;
 DROP INDEX api_keys_consumer;
+ALTER TABLE device_flows DROP COLUMN agent;
 DROP TABLE invitations;
 DROP TABLE sessions;
 DROP TABLE users;
