@@ -29,8 +29,7 @@ type report struct {
 
 	mu       sync.Mutex
 	content  ingest.Report
-	media    []recording.File // put together by the bot itself
-	packed   []recording.PackedVoice
+	packed   recording.Packed // put together by the bot itself
 	chorus   chorus
 	people   map[string]*presence
 	order    []string // ids of people in the order of their coming
@@ -68,7 +67,9 @@ func (r *report) keepLocked() error {
 	for _, id := range r.order {
 		r.content.People = append(r.content.People, r.people[id].Person)
 	}
-	data, err := json.Marshal(recording.FinalReport{Report: r.content, Media: r.media, PackedVoices: r.packed})
+	data, err := json.Marshal(recording.FinalReport{
+		Report: r.content, Media: r.packed.Files, PackedStretches: recording.ToldStretches(r.packed), PackedVoices: r.packed.Voices,
+	})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
@@ -297,7 +298,7 @@ func (r *report) endSpeech(p *presence) {
 func (r *report) finished(packed recording.Packed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.media, r.packed = packed.Files, packed.Voices
+	r.packed = packed
 	return r.keepLocked()
 }
 

@@ -200,6 +200,7 @@ func (r *toldReader) Read(buffer []byte) (int, error) {
 // under their own names where those are free.
 func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft, beside []File, tell func(bytes int64)) (Packed, error) {
 	files, voices := slices.Clone(left.report.Media), slices.Clone(left.report.PackedVoices)
+	stretches := slices.Clone(left.report.PackedStretches)
 	for i := range files {
 		from, err := uploadKey(jobID, left.Attempt, files[i].Name)
 		if err != nil {
@@ -209,6 +210,11 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 		for at := range voices {
 			if voices[at].File == files[i].Name {
 				voices[at].File = name
+			}
+		}
+		for at := range stretches {
+			if stretches[at].File == files[i].Name {
+				stretches[at].File = name
 			}
 		}
 		files[i].Name = name
@@ -222,7 +228,7 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 		}
 		tell(files[i].Bytes)
 	}
-	left.report.Media, left.report.PackedVoices = files, voices
+	left.report.Media, left.report.PackedVoices, left.report.PackedStretches = files, voices, stretches
 	return packedByBot(left.report), nil
 }
 

@@ -27,10 +27,33 @@ const maxStretches = 1000
 // at the end the files that it packed and uploaded beside it.
 type FinalReport struct {
 	ingest.Report
-	Media        []File        `json:"media,omitempty"`
-	PackedVoices []PackedVoice `json:"packedVoices,omitempty"`
+	Media           []File        `json:"media,omitempty"`
+	PackedStretches []ToldStretch `json:"packedStretches,omitempty"`
+	PackedVoices    []PackedVoice `json:"packedVoices,omitempty"`
 
 	told bool // of one that was read: there is one
+}
+
+// ToldStretch is where a bot put a stretch: a PackedStretch in its report.
+type ToldStretch struct {
+	Number   int    `json:"number"`
+	File     string `json:"file,omitempty"` // empty when nothing of it was usable
+	OffsetMs int64  `json:"offsetMs"`       // of its first moment in that file
+	LengthMs int64  `json:"lengthMs"`
+	Loss     Loss   `json:"loss,omitempty"`
+}
+
+// ToldStretches are the stretches of what a bot packed, as its report tells
+// them.
+func ToldStretches(packed Packed) []ToldStretch {
+	var told []ToldStretch
+	for _, stretch := range packed.Stretches {
+		told = append(told, ToldStretch{
+			Number: stretch.Number, File: stretch.File, Loss: stretch.Loss,
+			OffsetMs: stretch.Offset.Milliseconds(), LengthMs: stretch.Length.Milliseconds(),
+		})
+	}
+	return told
 }
 
 // report reads an attempt's report. Where there is none, or it is unreadable,
@@ -106,10 +129,45 @@ func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 	return nil
 }
 
-// packedByBot puts the stretches of a report into the first of its files, one
-// after the other. How long each is the bot's clock tells; what is left of the
-// file goes to one that has no end.
+// packedByBot is what a bot has packed: where each stretch is, as it tells.
 func packedByBot(report FinalReport) Packed {
+	packed := Packed{Files: slices.Clone(report.Media), Voices: voicesByBot(report)}
+	for _, told := range report.PackedStretches {
+		stretch, ok := told.in(report)
+		if !ok {
+			return packedInOrder(report)
+		}
+		packed.Stretches = append(packed.Stretches, stretch)
+	}
+	if len(packed.Stretches) == 0 {
+		return packedInOrder(report)
+	}
+	return packed
+}
+
+// in makes a told stretch that of its report; false when it cannot be so.
+func (t ToldStretch) in(report FinalReport) (PackedStretch, bool) {
+	known := slices.IndexFunc(report.Stretches, func(s ingest.Stretch) bool { return s.Number == t.Number })
+	if known < 0 || t.OffsetMs < 0 || t.LengthMs < 0 {
+		return PackedStretch{}, false
+	}
+	if t.File != "" {
+		const rounding = 1000 // milliseconds; a file may end a frame earlier than its parts
+		at := slices.IndexFunc(report.Media, func(file File) bool { return file.Name == t.File })
+		if at < 0 || t.OffsetMs+t.LengthMs > report.Media[at].DurationMs+rounding {
+			return PackedStretch{}, false
+		}
+	}
+	return PackedStretch{
+		Attempt: report.Attempt, Number: t.Number, StartedAt: report.Stretches[known].StartedAt, File: t.File, Loss: t.Loss,
+		Offset: time.Duration(t.OffsetMs) * time.Millisecond, Length: time.Duration(t.LengthMs) * time.Millisecond,
+	}, true
+}
+
+// packedInOrder is for a bot that does not tell: it puts the stretches of a
+// report into the first of its files, one after the other. How long each is the
+// bot's clock tells; what is left of the file goes to one that has no end.
+func packedInOrder(report FinalReport) Packed {
 	packed := Packed{Files: slices.Clone(report.Media), Voices: voicesByBot(report)}
 	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
 	if at < 0 {
