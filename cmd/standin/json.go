@@ -55,6 +55,11 @@ func showConsumer(one account.Consumer, secret bool) shownConsumer {
 	return shown
 }
 
+// printNewKey prints a key that was just made, with what is shown this once.
+func printNewKey(w io.Writer, made account.Key, secret string) error {
+	return printJSON(w, map[string]any{"id": made.ID, "consumerId": made.ConsumerID, "mode": made.Mode, "key": secret})
+}
+
 func printConsumers(w io.Writer, consumers []account.Consumer) error {
 	shown := make([]shownConsumer, len(consumers))
 	for i, one := range consumers {

@@ -47,6 +47,7 @@ type keysCreateCommand struct {
 	Email         string `help:"The consumer's e-mail address."`
 	Test          bool   `help:"Make a test key: its jobs are kept apart from live ones."`
 	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new consumer. Default: its own. Better in the environment than on the command line."`
+	JSON          bool   `name:"json" help:"Print JSON, for programs."`
 }
 
 // Run makes the key.
@@ -57,9 +58,12 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			mode = job.Test
 		}
 		keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
-		_, secret, err := keys.Issue(ctx, c.Consumer, c.Email, mode)
+		made, secret, err := keys.Issue(ctx, c.Consumer, c.Email, mode)
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			return printNewKey(to.out, made, secret)
 		}
 		_, err = fmt.Fprintln(to.out, secret)
 		return err
@@ -99,7 +103,8 @@ func day(t time.Time) string {
 
 type keysRevokeCommand struct {
 	dataFlags
-	ID string `arg:"" help:"The key's id, as standin keys list prints it."`
+	ID   string `arg:"" help:"The key's id, as standin keys list prints it."`
+	JSON bool   `name:"json" help:"Print JSON, for programs."`
 }
 
 // Run revokes the key.
@@ -115,6 +120,9 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 		}
 		if !found {
 			return fmt.Errorf("there is no key %s; standin keys list prints them", id)
+		}
+		if c.JSON {
+			return printJSON(to.out, map[string]any{"id": id, "revoked": true})
 		}
 		_, err = fmt.Fprintln(to.out, "revoked", id)
 		return err

@@ -22,6 +22,7 @@ const pollEvery = 2 * time.Second
 type loginCommand struct {
 	configFlags
 	URL       string `env:"STANDIN_URL" required:"" placeholder:"https://…" help:"The service to sign in to."`
+	JSON      bool   `name:"json" help:"Print JSON, for programs, once signed in; link and code go to standard error."`
 	NoBrowser bool   `help:"Only print the link; do not open a browser."`
 	WithKey   bool   `help:"Read an API key from standard input instead, as in: standin keys create --consumer ada | standin login --with-key."`
 }
@@ -56,6 +57,9 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	who := grant.Email
 	if who == "" {
 		who = "the owner of the key"
+	}
+	if c.JSON {
+		return printJSON(to.out, map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentials.Path(dir)})
 	}
 	fmt.Fprintf(to.out, "signed in to %s as %s; the key is kept in %s\n", service.BaseURL(), who, credentials.Path(dir))
 	return nil
@@ -124,6 +128,7 @@ func openBrowser(address string) {
 
 type logoutCommand struct {
 	configFlags
+	JSON bool `name:"json" help:"Print JSON, for programs."`
 }
 
 // Run forgets the key. It stays valid until it is revoked.
@@ -134,6 +139,9 @@ func (c *logoutCommand) Run(to terminal) error {
 	}
 	if err := credentials.Remove(dir); err != nil {
 		return err
+	}
+	if c.JSON {
+		return printJSON(to.out, map[string]bool{"signedOut": true})
 	}
 	fmt.Fprintln(to.out, "the key is gone from this machine; revoke it on the service if it may be known to others")
 	return nil

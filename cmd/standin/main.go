@@ -96,10 +96,15 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-type versionCommand struct{}
+type versionCommand struct {
+	JSON bool `name:"json" help:"Print JSON, for programs."`
+}
 
 // Run prints the version.
-func (versionCommand) Run(to terminal) error {
+func (c versionCommand) Run(to terminal) error {
+	if c.JSON {
+		return printJSON(to.out, map[string]string{"version": version()})
+	}
 	_, err := fmt.Fprintln(to.out, "standin", version())
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -160,6 +161,7 @@ type recordingsSweepCommand struct {
 	dataFlags
 	storageFlags
 	Delete bool `help:"Delete what is listed. This cannot be undone."`
+	JSON   bool `name:"json" help:"Print a line of JSON for each job."`
 }
 
 // Help tells what is listed.
@@ -170,6 +172,19 @@ func (recordingsSweepCommand) Help() string {
 		"for jobs that its database does not know: before deleting those, be sure that it is the right database."
 }
 
+// tell prints what is left over of a job.
+func (c *recordingsSweepCommand) tell(w io.Writer, leftover retention.Leftover) error {
+	if c.JSON {
+		return json.NewEncoder(w).Encode(map[string]any{
+			"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
+			"lastWrittenAt": leftover.Newest.UTC(), "why": leftover.Why, "delete": c.Delete,
+		})
+	}
+	_, err := fmt.Fprintf(w, "%s  %d objects, %d bytes, last written %s: %s\n", leftover.JobID, leftover.Objects, leftover.Bytes,
+		leftover.Newest.UTC().Format(time.RFC3339), leftover.Why)
+	return err
+}
+
 // Run lists, and deletes when asked to.
 func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
@@ -177,14 +192,12 @@ func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 		jobs, done := 0, "listed; --delete deletes it"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {
 			jobs++
-			fmt.Fprintf(to.out, "%s  %d objects, %d bytes, last written %s: %s\n", leftover.JobID, leftover.Objects, leftover.Bytes,
-				leftover.Newest.UTC().Format(time.RFC3339), leftover.Why)
-			if !c.Delete {
-				return nil
+			if err := c.tell(to.out, leftover); err != nil || !c.Delete {
+				return err
 			}
 			return keeper.Remove(ctx, leftover)
 		})
-		if err != nil {
+		if err != nil || c.JSON {
 			return err
 		}
 		if c.Delete {
