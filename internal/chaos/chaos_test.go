@@ -17,19 +17,12 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store"
-	"standin/internal/store/storetest"
 )
 
 // TestChaosOnPostgreSQL breaks three nodes and their database.
 func TestChaosOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	if cluster == nil {
-		t.Skip(storetest.ErrMissing)
-	}
-	address, err := cluster.NewDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := cluster.Fresh(t)
 	dir := t.TempDir()
 	h := &house{database: cluster}
 	for _, name := range []string{"one", "two", "three"} {

@@ -198,21 +198,7 @@ func TestMain(m *testing.M) {
 // onBoth runs a test in a world on SQLite and in one on PostgreSQL.
 func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		test(t, newWorld(t))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		if cluster == nil {
-			t.Skip(storetest.ErrMissing)
-		}
-		address, err := cluster.NewDatabase(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, newWorldOn(t, address))
-	})
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newWorldOn(t, address)) })
 }
 
 // newWorld returns a world on a real database and real storage.

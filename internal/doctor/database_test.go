@@ -108,13 +108,7 @@ func TestSQLiteThatCannotBeRead(t *testing.T) {
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	if cluster == nil {
-		t.Skip("PostgreSQL is not installed")
-	}
-	address, err := cluster.NewDatabase(limited(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := cluster.Fresh(t)
 	settings := Settings{DatabaseURL: address}
 	check, clocks := checkDatabase(limited(t), settings)
 	expect(t, check, OK, "PostgreSQL ", "empty", `as "postgres"`)

@@ -57,21 +57,7 @@ type world struct {
 // onBoth runs a test on SQLite and on PostgreSQL.
 func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		test(t, newWorld(t, filepath.Join(t.TempDir(), "standin.db")))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		if cluster == nil {
-			t.Skip(storetest.ErrMissing)
-		}
-		address, err := cluster.NewDatabase(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, newWorld(t, address))
-	})
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newWorld(t, address)) })
 }
 
 // newSQLiteWorld is for what does not depend on the database.

@@ -363,13 +363,7 @@ func TestDatabaseTellsNoDeviceKey(t *testing.T) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		if cluster == nil {
-			t.Skip("PostgreSQL is not installed")
-		}
-		address, err := cluster.NewDatabase(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		address := cluster.Fresh(t)
 		secrets := leaveSecrets(t, open(t, address))
 		db := openRaw(t, "pgx", address)
 		searchColumns(t, db, `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, secrets)

@@ -38,26 +38,6 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	})
 }
 
-// onBothAddresses is onBoth with addresses of databases not yet opened.
-func onBothAddresses(t *testing.T, test func(t *testing.T, address string)) {
-	t.Helper()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		test(t, filepath.Join(t.TempDir(), "standin.db"))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		if cluster == nil {
-			t.Skip(storetest.ErrMissing)
-		}
-		address, err := cluster.NewDatabase(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, address)
-	})
-}
-
 func openSQLite(t *testing.T) *store.Store {
 	t.Helper()
 	return open(t, filepath.Join(t.TempDir(), "standin.db"))
@@ -65,14 +45,7 @@ func openSQLite(t *testing.T) *store.Store {
 
 func openPostgres(t *testing.T) *store.Store {
 	t.Helper()
-	if cluster == nil {
-		t.Skip(storetest.ErrMissing)
-	}
-	address, err := cluster.NewDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return open(t, address)
+	return open(t, cluster.Fresh(t))
 }
 
 func open(t *testing.T, address string) *store.Store {

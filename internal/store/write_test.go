@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/store/storetest"
 )
 
 var errWanted = errors.New("this write fails")
@@ -135,7 +136,7 @@ func TestSecondProcess(t *testing.T) {
 // folder both get a whole schema.
 func TestOpenedAtOnce(t *testing.T) {
 	t.Parallel()
-	onBothAddresses(t, func(t *testing.T, address string) {
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
 		var group sync.WaitGroup
 		for range 6 {
 			group.Go(func() {

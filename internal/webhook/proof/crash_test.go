@@ -76,21 +76,7 @@ func send(address string) int {
 // nothing is left behind.
 func TestNothingIsLostInCrashes(t *testing.T) {
 	t.Parallel()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		crash(t, sqliteAddress(t))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		if cluster == nil {
-			t.Skip(storetest.ErrMissing)
-		}
-		address, err := cluster.NewDatabase(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		crash(t, address)
-	})
+	storetest.OnBoth(t, cluster, crash)
 }
 
 func crash(t *testing.T, address string) {
