@@ -258,11 +258,20 @@ func (i *intake) takeEnd(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "malformed end", http.StatusBadRequest)
 		return
 	}
+	i.drained()
 	select {
 	case i.ended <- report:
 	default:
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// drained notes that nothing waits in the browser any more: the tab's last word
+// comes after the last chunk, and no pulse after it.
+func (i *intake) drained() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.current.Queued = 0
 }
 
 // pause stops the watch over the chunk flow.
