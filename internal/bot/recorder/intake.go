@@ -95,6 +95,7 @@ type intake struct {
 	running  bool
 	flowFrom time.Time // the last chunk, start or resumption
 	sinkErr  error     // why the sink refused the chunk that is due
+	spoken   bool      // the tab has said its last word
 }
 
 // listen opens the intake on a free port of the loopback interface, and lets the
@@ -246,7 +247,10 @@ func (i *intake) takePulse(w http.ResponseWriter, r *http.Request) {
 	if pulse.SoundAgoMs >= 0 {
 		i.current.LastSoundAt = i.current.LastPulseAt.Add(-time.Duration(pulse.SoundAgoMs) * time.Millisecond)
 	}
-	i.current.Level, i.current.Queued = pulse.Level, pulse.Queued
+	i.current.Level = pulse.Level
+	if !i.spoken {
+		i.current.Queued = pulse.Queued
+	}
 	i.current.Width, i.current.Height = pulse.Width, pulse.Height
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -267,11 +271,11 @@ func (i *intake) takeEnd(w http.ResponseWriter, r *http.Request) {
 }
 
 // drained notes that nothing waits in the browser any more: the tab's last word
-// comes after the last chunk, and no pulse after it.
+// comes after the last chunk, whatever a pulse that was on its way says.
 func (i *intake) drained() {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	i.current.Queued = 0
+	i.spoken, i.current.Queued = true, 0
 }
 
 // pause stops the watch over the chunk flow.
