@@ -129,18 +129,9 @@ func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
 // oneConsumer reads the single row of a query for a consumer.
-func oneConsumer(row *sql.Row) (account.Consumer, error) {
-	c, err := scanConsumer(row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return account.Consumer{}, &job.Error{Code: job.NotFound, Message: "no such consumer"}
-	}
-	if err != nil {
-		return account.Consumer{}, fmt.Errorf("read a consumer: %w", err)
-	}
-	return c, nil
-}
+func oneConsumer(row *sql.Row) (account.Consumer, error) { return one(row, scanConsumer, "consumer") }
 
-func scanConsumer(row interface{ Scan(...any) error }) (account.Consumer, error) {
+func scanConsumer(row scanned) (account.Consumer, error) {
 	var c account.Consumer
 	var expires, retention sql.NullInt64
 	var created int64

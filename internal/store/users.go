@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -157,18 +156,9 @@ func flag(is bool) int {
 	return 0
 }
 
-func oneUser(row *sql.Row) (account.User, error) {
-	u, err := scanUser(row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return account.User{}, &job.Error{Code: job.NotFound, Message: "no such user"}
-	}
-	if err != nil {
-		return account.User{}, fmt.Errorf("read a user: %w", err)
-	}
-	return u, nil
-}
+func oneUser(row *sql.Row) (account.User, error) { return one(row, scanUser, "user") }
 
-func scanUser(row interface{ Scan(...any) error }) (account.User, error) {
+func scanUser(row scanned) (account.User, error) {
 	var u account.User
 	into, finish := userFields(&u)
 	err := row.Scan(into...)

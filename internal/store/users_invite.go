@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -83,17 +82,10 @@ func (s *Store) Withdraw(ctx context.Context, consumerID uuid.UUID, hash string)
 }
 
 func oneInvitation(row *sql.Row) (account.Invitation, error) {
-	i, err := scanInvitation(row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return account.Invitation{}, &job.Error{Code: job.NotFound, Message: "no such invitation"}
-	}
-	if err != nil {
-		return account.Invitation{}, fmt.Errorf("read an invitation: %w", err)
-	}
-	return i, nil
+	return one(row, scanInvitation, "invitation")
 }
 
-func scanInvitation(row interface{ Scan(...any) error }) (account.Invitation, error) {
+func scanInvitation(row scanned) (account.Invitation, error) {
 	var i account.Invitation
 	var consumer uuid.NullUUID
 	var operator int
