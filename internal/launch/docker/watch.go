@@ -17,12 +17,6 @@ import (
 	"standin/internal/launch"
 )
 
-// How long to wait before an engine that is away is looked for again.
-const (
-	firstPause = 250 * time.Millisecond
-	maxPause   = 10 * time.Second
-)
-
 // listed is a container of this instance's, as the engine lists it.
 type listed struct {
 	key   launch.Key
@@ -30,27 +24,12 @@ type listed struct {
 	ended bool
 }
 
-// watch follows the engine until ctx ends. While it cannot, bots are unknown.
+// watch follows the engine until ctx ends.
 func (l *Launcher) watch(ctx context.Context) {
-	pause := firstPause
-	for ctx.Err() == nil {
-		began := l.settings.Now()
-		err := l.follow(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if l.settings.Now().Sub(began) > maxPause {
-			pause = firstPause // it was there for a while
-		}
-		l.watched.Lost(fmt.Sprintf("what became of it cannot be seen since %s: %s",
-			l.settings.Now().UTC().Format(time.RFC3339), launch.Brief(err.Error())))
-		l.settings.Log.Warn("the Docker engine cannot be watched; it is tried again", "in", pause, "error", err)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
-		pause = min(2*pause, maxPause)
-	}
+	l.watched.Watch(ctx, launch.Following{
+		Engine: "the Docker engine", Now: l.settings.Now, Log: l.settings.Log,
+		Follow: l.follow,
+	})
 }
 
 // follow takes in what there is, and then what happens, until that breaks off.

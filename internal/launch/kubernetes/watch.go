@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,12 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"standin/internal/launch"
-)
-
-// How long to wait before a cluster that is away is looked for again.
-const (
-	firstPause = 250 * time.Millisecond
-	maxPause   = 10 * time.Second
 )
 
 // errStale says that the cluster no longer tells what happened since it was
@@ -40,30 +33,18 @@ func (v view) podsOf(key launch.Key) []corev1.Pod {
 	return pods
 }
 
-// watch follows the cluster until ctx ends. While it cannot, bots are unknown.
+// watch follows the cluster until ctx ends.
 func (l *Launcher) watch(ctx context.Context) {
-	pause := firstPause
-	for ctx.Err() == nil {
-		began := l.settings.Now()
-		err := l.follow(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if err == nil || errors.Is(err, errStale) {
-			continue // it is asked anew
-		}
-		if l.settings.Now().Sub(began) > maxPause {
-			pause = firstPause // it was there for a while
-		}
-		l.watched.Lost(fmt.Sprintf("what became of it cannot be seen since %s: %s",
-			l.settings.Now().UTC().Format(time.RFC3339), launch.Brief(err.Error())))
-		l.settings.Log.Warn("the Kubernetes cluster cannot be watched; it is tried again", "in", pause, "error", err)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
-		pause = min(2*pause, maxPause)
-	}
+	l.watched.Watch(ctx, launch.Following{
+		Engine: "the Kubernetes cluster", Now: l.settings.Now, Log: l.settings.Log,
+		Follow: func(ctx context.Context) error {
+			err := l.follow(ctx)
+			if errors.Is(err, errStale) {
+				return nil
+			}
+			return err
+		},
+	})
 }
 
 // follow takes in what there is, and then what happens, for as long as the
