@@ -234,31 +234,10 @@ func (v *visit) stopStretch(ctx context.Context, command *ingest.Command, then f
 
 // pause suspends the recording.
 func (v *visit) pause(ctx context.Context, command ingest.Command) {
-	var running *recorder.Recorder
-	var refused error
-	var at time.Time
-	v.desk.add(ctx, errand{
-		name: string(command.Kind), patience: v.Patience.Obey, command: &command,
-		due: func() bool {
-			running = v.take.recorder
-			if v.paused || v.stopped {
-				refused = errors.New("nothing is being recorded")
-			}
-			return true
-		},
-		do: func(ctx context.Context) (err error) {
-			at = time.Now()
-			if refused != nil || running == nil {
-				return refused
-			}
-			at, err = running.Pause(ctx)
-			return err
-		},
-		then: func(ctx context.Context, err error) (ending, bool) {
-			v.obeyed(command, err)
-			if err != nil {
-				return ending{}, false
-			}
+	v.turn(ctx, turning{
+		command: command, refused: func() bool { return v.paused || v.stopped }, why: "nothing is being recorded",
+		do: (*recorder.Recorder).Pause,
+		then: func(ctx context.Context, _ bool, at time.Time) (ending, bool) {
 			v.paused = true
 			v.report.paused(at)
 			v.listen(ctx)
@@ -269,15 +248,41 @@ func (v *visit) pause(ctx context.Context, command ingest.Command) {
 
 // resume goes on with a paused recording.
 func (v *visit) resume(ctx context.Context, command ingest.Command) {
+	v.turn(ctx, turning{
+		command: command, refused: func() bool { return !v.paused }, why: "no recording is paused",
+		do: (*recorder.Recorder).Resume,
+		then: func(ctx context.Context, running bool, at time.Time) (ending, bool) {
+			v.paused = false
+			v.report.resumed(at)
+			if !running { // it was lost during the pause
+				v.record(ctx)
+				return ending{}, false
+			}
+			return v.told(job.BotRecordingStarted, nil)
+		},
+	})
+}
+
+// turning is an order to suspend the encoder or to have it go on.
+type turning struct {
+	command ingest.Command
+	refused func() bool
+	why     string // it is refused
+	do      func(*recorder.Recorder, context.Context) (time.Time, error)
+	then    func(ctx context.Context, running bool, at time.Time) (ending, bool)
+}
+
+// turn obeys such an order; where no encoder runs, it holds for the next.
+func (v *visit) turn(ctx context.Context, t turning) {
 	var running *recorder.Recorder
 	var refused error
 	var at time.Time
 	v.desk.add(ctx, errand{
-		name: string(command.Kind), patience: v.Patience.Obey, command: &command,
+		name: string(t.command.Kind), patience: v.Patience.Obey, command: &t.command,
 		due: func() bool {
 			running = v.take.recorder
-			if !v.paused {
-				refused = errors.New("no recording is paused")
+			if t.refused() {
+				refused = errors.New(t.why)
 			}
 			return true
 		},
@@ -286,21 +291,15 @@ func (v *visit) resume(ctx context.Context, command ingest.Command) {
 			if refused != nil || running == nil {
 				return refused
 			}
-			at, err = running.Resume(ctx)
+			at, err = t.do(running, ctx)
 			return err
 		},
 		then: func(ctx context.Context, err error) (ending, bool) {
-			v.obeyed(command, err)
+			v.obeyed(t.command, err)
 			if err != nil {
 				return ending{}, false
 			}
-			v.paused = false
-			v.report.resumed(at)
-			if running == nil { // it was lost during the pause
-				v.record(ctx)
-				return ending{}, false
-			}
-			return v.told(job.BotRecordingStarted, nil)
+			return t.then(ctx, running != nil, at)
 		},
 	})
 }
