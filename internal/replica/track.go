@@ -58,7 +58,10 @@ func newTracks(p *publisher) ([]*track, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloader := &codecs.VP8Payloader{EnablePictureID: true}
+	// Without picture numbers, which are optional (RFC 7741, section 4.2): the
+	// library leaves out number 0, and the browser then waits for it until the
+	// next key picture.
+	payloader := &codecs.VP8Payloader{}
 	picture.payloads = func(unit []byte) [][]byte { return payloader.Payload(largestPayload, unit) }
 	picture.ends = true
 	return []*track{sound, picture}, nil

@@ -3,6 +3,8 @@ package replica
 import (
 	"testing"
 	"time"
+
+	"github.com/pion/rtp/codecs"
 )
 
 // boundTracks are the tracks of a participant as if a page had accepted them;
@@ -70,6 +72,24 @@ func TestTracksBeginTogether(t *testing.T) {
 	send(6 * time.Second)
 	if sound.packets != 52 || sound.cursor.next != sound.cursor.loop.unitAt(6*time.Second)+1 {
 		t.Errorf("after unmuting, packet %d of unit %d", sound.packets, sound.cursor.next)
+	}
+}
+
+// Every picture is described alike: one that is numbered after one that is not
+// would be waited for.
+func TestPicturesAreDescribedAlike(t *testing.T) {
+	t.Parallel()
+	_, _, picture := boundTracks(t)
+	for unit := range int64(300) {
+		for _, payload := range picture.payloads(picture.cursor.loop.content(unit)) {
+			var packet codecs.VP8Packet
+			if _, err := packet.Unmarshal(payload); err != nil {
+				t.Fatal(err)
+			}
+			if packet.X != 0 || packet.I != 0 {
+				t.Fatalf("picture %d is numbered: %+v", unit, packet)
+			}
+		}
 	}
 }
 
