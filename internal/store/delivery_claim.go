@@ -104,7 +104,7 @@ func judge(due []dueDelivery, claim webhook.Claim, more bool) (taken []webhook.D
 // putOff moves due times.
 func (q *Queries) putOff(ctx context.Context, now time.Time, later map[time.Duration][]string) error {
 	for by, ids := range later {
-		err := q.inGroups(ctx, ids, []any{millis(now.Add(by))}, func(places string) string {
+		err := q.update(ctx, ids, []any{millis(now.Add(by))}, func(places string) string {
 			return `UPDATE deliveries SET due_at = $1 WHERE id IN (` + places + `)`
 		})
 		if err != nil {
@@ -123,7 +123,7 @@ func (q *Queries) lease(ctx context.Context, claim webhook.Claim, taken []webhoo
 	for i, d := range taken {
 		ids[i] = d.ID
 	}
-	err := q.inGroups(ctx, ids, []any{taken[0].Lease, millis(claim.Now.Add(claim.Lease))}, func(places string) string {
+	err := q.update(ctx, ids, []any{taken[0].Lease, millis(claim.Now.Add(claim.Lease))}, func(places string) string {
 		return `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id IN (` + places + `)`
 	})
 	if err != nil {
@@ -149,7 +149,7 @@ func nextGroup(n int) int {
 
 // inGroups runs a statement for groups of ids, whose placeholders follow those
 // of args.
-func (q *Queries) inGroups(ctx context.Context, ids []string, args []any, statement func(places string) string) error {
+func (q *Queries) inGroups(ctx context.Context, ids []string, args []any, run func(ctx context.Context, places string, args []any) error) error {
 	for size := nextGroup(len(ids)); size > 0; size = nextGroup(len(ids)) {
 		all := append(make([]any, 0, len(args)+size), args...)
 		var places strings.Builder
@@ -160,12 +160,20 @@ func (q *Queries) inGroups(ctx context.Context, ids []string, args []any, statem
 			all = append(all, id)
 			fmt.Fprintf(&places, "$%d", len(all))
 		}
-		if _, err := q.exec(ctx, statement(places.String()), all...); err != nil {
+		if err := run(ctx, places.String(), all); err != nil {
 			return err
 		}
 		ids = ids[size:]
 	}
 	return nil
+}
+
+// update runs an update for groups of ids.
+func (q *Queries) update(ctx context.Context, ids []string, args []any, statement func(places string) string) error {
+	return q.inGroups(ctx, ids, args, func(ctx context.Context, places string, all []any) error {
+		_, err := q.exec(ctx, statement(places), all...)
+		return err
+	})
 }
 
 // fillSecrets gives each delivery its consumer's secrets.
@@ -197,7 +205,7 @@ func (s *Store) ReleaseDeliveries(ctx context.Context, deliveries []webhook.Deli
 	}
 	return s.Write(ctx, func(q *Queries) error {
 		for lease, ids := range ofLease {
-			err := q.inGroups(ctx, ids, []any{lease}, func(places string) string {
+			err := q.update(ctx, ids, []any{lease}, func(places string) string {
 				return `UPDATE deliveries SET lease = '', attempt = attempt - 1, due_at = emitted_at WHERE lease = $1 AND id IN (` + places + `)`
 			})
 			if err != nil {

@@ -13,6 +13,9 @@ import (
 
 // RecordTries implements webhook.Outbox.
 func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost []string, err error) {
+	if err := s.resumeDead(ctx, results); err != nil {
+		return nil, err
+	}
 	err = s.Write(ctx, func(q *Queries) error {
 		held := make([]webhook.Result, 0, len(results))
 		lost = lost[:0]

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,24 +35,11 @@ type endpointNote struct {
 	reset bool // one was acknowledged; Failures counts from then on
 }
 
-// noteEndpoints keeps what tries tell of their endpoints, and has what waits for
-// one that was dead and is back sent at once.
+// noteEndpoints keeps what tries tell of their endpoints.
 func (q *Queries) noteEndpoints(ctx context.Context, results []webhook.Result) error {
 	for _, note := range notesOf(results) {
-		back := false
-		if note.reset {
-			var err error
-			if back, err = q.wasDead(ctx, note.Key); err != nil {
-				return err
-			}
-		}
 		if err := q.noteEndpoint(ctx, note); err != nil {
 			return err
-		}
-		if back {
-			if err := q.resume(ctx, note.Key, note.LastDeliveredAt); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -93,14 +80,80 @@ func notesOf(results []webhook.Result) []*endpointNote {
 	return sorted
 }
 
-// wasDead reports whether the endpoint is kept as dead.
-func (q *Queries) wasDead(ctx context.Context, key string) (bool, error) {
-	var failures int
-	err := q.queryRow(ctx, `SELECT failures FROM webhook_endpoints WHERE key = $1`+q.forUpdate, key).Scan(&failures)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return false, fmt.Errorf("read a webhook endpoint: %w", err)
+// resumeGroup is how many deliveries one write makes due, so that others have
+// their turns.
+const resumeGroup = 1000
+
+// resumeDead makes due what waits for endpoints that are kept as dead and have
+// acknowledged a try now. It comes before that is recorded: after a crash in
+// between they are still kept as dead, and the next acknowledgement goes on.
+func (s *Store) resumeDead(ctx context.Context, results []webhook.Result) error {
+	backAt := make(map[string]time.Time)
+	for _, note := range notesOf(results) {
+		if note.reset {
+			backAt[note.Key] = note.LastDeliveredAt
+		}
 	}
-	return failures >= webhook.FailuresOfTheDead, nil
+	dead, err := s.deadAmong(ctx, slices.Sorted(maps.Keys(backAt)))
+	if err != nil {
+		return err
+	}
+	for _, key := range dead {
+		for after, more := (waitingPlace{}), true; more; {
+			err := s.Write(ctx, func(q *Queries) (err error) {
+				after, more, err = q.resume(ctx, key, after, backAt[key])
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("go on with a webhook endpoint that is back: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// deadAmong returns which endpoints are kept as dead.
+func (q *Queries) deadAmong(ctx context.Context, keys []string) (dead []string, err error) {
+	err = q.inGroups(ctx, keys, []any{webhook.FailuresOfTheDead}, func(ctx context.Context, places string, args []any) error {
+		return q.collect(ctx, func(rows *sql.Rows) error {
+			var key string
+			err := rows.Scan(&key)
+			dead = append(dead, key)
+			return err
+		}, `SELECT key FROM webhook_endpoints WHERE failures >= $1 AND key IN (`+places+`)`, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for webhook endpoints that are back: %w", err)
+	}
+	return dead, nil
+}
+
+// waitingPlace is where a delivery stands among those that wait for its
+// endpoint, in the index deliveries_ahead.
+type waitingPlace struct {
+	job      uuid.UUID
+	sequence int64
+}
+
+// resume makes due the next group of what waits for an endpoint that is back,
+// but nothing earlier than its receiver wished.
+func (q *Queries) resume(ctx context.Context, key string, after waitingPlace, now time.Time) (last waitingPlace, more bool, err error) {
+	var ids []string
+	err = q.collect(ctx, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id, &last.job, &last.sequence)
+		ids = append(ids, id)
+		return err
+	}, `SELECT id, job_id, sequence FROM deliveries
+		WHERE endpoint = $1 AND state = 'waiting' AND (job_id, sequence) > ($2, $3)
+		ORDER BY job_id, sequence LIMIT $4`, key, after.job, after.sequence, resumeGroup)
+	if err != nil {
+		return last, false, err
+	}
+	return last, len(ids) == resumeGroup, q.update(ctx, ids, []any{millis(now)}, func(places string) string {
+		return `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
+			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id IN (` + places + `)`
+	})
 }
 
 func (q *Queries) noteEndpoint(ctx context.Context, note *endpointNote) error {
@@ -126,18 +179,6 @@ func (q *Queries) noteEndpoint(ctx context.Context, note *endpointNote) error {
 		note.LastStatus, keptText(note.LastError), nullMillis(note.LastDeliveredAt), reset, failed)
 	if err != nil {
 		return fmt.Errorf("keep how a webhook endpoint does: %w", err)
-	}
-	return nil
-}
-
-// resume makes due what waits for an endpoint that is back, but nothing earlier
-// than its receiver wished. It uses the index deliveries_ahead.
-func (q *Queries) resume(ctx context.Context, key string, now time.Time) error {
-	_, err := q.exec(ctx, `
-		UPDATE deliveries SET due_at = CASE WHEN not_before > $2 THEN not_before ELSE $2 END
-		WHERE endpoint = $1 AND state = 'waiting' AND lease = '' AND due_at > $2`, key, millis(now))
-	if err != nil {
-		return fmt.Errorf("go on with a webhook endpoint that is back: %w", err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 			if ids, err = q.failedDeliveries(ctx, consumer, mode, filter, now); err != nil {
 				return err
 			}
-			return q.inGroups(ctx, ids, []any{millis(now)}, func(places string) string {
+			return q.update(ctx, ids, []any{millis(now)}, func(places string) string {
 				return `UPDATE deliveries SET state = 'waiting', due_at = $1, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL
 					WHERE state = 'gave_up' AND id IN (` + places + `)`
 			})

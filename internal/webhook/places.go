@@ -293,6 +293,7 @@ func (p *places) sweep() []*flight {
 		f.receiver.consumer.quick--
 		f.slow = true
 		f.receiver.host.slow++
+		f.receiver.host.doubt.begin(now)
 		f.receiver.consumer.slow++
 		p.slow++
 		if !f.unproven {
@@ -302,6 +303,7 @@ func (p *places) sweep() []*flight {
 		switch f.receiver.standing {
 		case unknown:
 			f.receiver.standing = silent // so far
+			f.receiver.doubt.begin(now)
 		case good:
 			f.receiver.standing = slow
 		}

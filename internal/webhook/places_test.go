@@ -94,6 +94,43 @@ func TestTriesAtOnceOfOneReceiver(t *testing.T) {
 
 // A host that has never answered gets one try, a few more at a time while that
 // hangs, and no more than any other in the end.
+// What waits behind tries that hang is looked at ever more seldom, up to a bound,
+// and at once when they are answered: the receiver's own, and those of others
+// of its host.
+func TestPutOffAsLongAsTriesHang(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, wide)
+	consumer, url := uuid.New(), "https://a.example/hangs"
+	begun := h.offer(1, consumer, url)
+	for wave := range 2 { // until the host's trials are used up
+		for n := range 20 {
+			h.offer(1, uuid.New(), fmt.Sprintf("https://a.example/%d/%d", wave, n))
+		}
+		h.at = h.at.Add(slowAnswer)
+		h.sweep()
+	}
+	h.offer(20, uuid.New(), "https://a.example/more")
+	for _, test := range []struct{ hung, wait time.Duration }{
+		{0, slowAnswer}, {3 * time.Second, 4 * time.Second}, {time.Second, 5 * time.Second}, {time.Hour, longestDoubt},
+	} {
+		h.at = h.at.Add(test.hung)
+		for _, address := range []string{url, "https://a.example/another"} {
+			admitted, wait := false, time.Duration(0)
+			for admit := h.admission(); !admitted && wait == 0; { // until there is no room
+				admitted, wait = admit(to(consumer, address))
+				admitted = admitted && address == url
+			}
+			if admitted || wait < test.wait || wait > test.wait+slowAnswer {
+				t.Errorf("hanging for %v more, %s is put off by %v (admitted: %v), want about %v", test.hung, address, wait, admitted, test.wait)
+			}
+		}
+	}
+	h.finish(begun[0], answered)
+	if admitted, wait := h.admission()(to(consumer, url)); !admitted {
+		t.Errorf("put off by %v after an answer", wait)
+	}
+}
+
 func TestTriesAtOnceOfAnUnknownHost(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, wide)

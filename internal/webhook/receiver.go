@@ -48,6 +48,7 @@ type receiver struct {
 	probes   int       // of these, since it counts as dead
 	probeAt  time.Time // when a dead one may be tried next
 	behind   time.Time // when what was put off last is worth looking at
+	doubt    doubt     // since a try of it hangs
 	noted    time.Time // when a success was last kept of it
 }
 
@@ -58,7 +59,28 @@ type shared struct {
 	known      int       // receivers that count here
 	held       int       // deliveries in memory: running, queued, or admitted to the claim that is being made
 	answeredAt time.Time // when a try was last answered
+	doubt      doubt     // since tries of it hang, and none was answered
 }
+
+// doubt is since when tries hang: the zero time where none does.
+type doubt time.Time
+
+// begin begins a doubt, unless there is one.
+func (d *doubt) begin(now time.Time) {
+	if time.Time(*d).IsZero() {
+		*d = doubt(now)
+	}
+}
+
+// wait is for how long what waits need not be looked at: as long again as the
+// doubt has lasted. Looking costs a write each time, and those who come back
+// after a while are found after as long again, at the most.
+func (d doubt) wait(now time.Time) time.Duration {
+	return min(max(now.Sub(time.Time(d)), slowAnswer), longestDoubt)
+}
+
+// longestDoubt bounds the wait.
+const longestDoubt = 8 * time.Second
 
 // doubted reports whether tries hang and none was answered lately.
 func (s *shared) doubted(now time.Time) bool { return s.slow > 0 && !s.answers(now) }
@@ -152,10 +174,12 @@ func (r *receiver) putOff(perHost int, now time.Time) time.Duration {
 	each := r.latency / time.Duration(r.most(perHost))
 	switch {
 	case r.standing == unknown && r.host.doubted(now):
-		return slowAnswer // its host takes a few more then
+		return r.host.doubt.wait(now)
 	case r.standing == unknown:
 		return 0 // its first answer will tell
-	case r.standing == silent, r.latency == 0:
+	case r.standing == silent:
+		return r.doubt.wait(now)
+	case r.latency == 0:
 		each = slowAnswer
 	}
 	if r.behind.Before(now) {
@@ -174,7 +198,11 @@ func (r *receiver) learn(told lesson, schedule Schedule, now time.Time) {
 		return
 	}
 	r.standing = told.standing
-	if told.standing != silent {
+	if told.standing == silent {
+		r.doubt.begin(now.Add(-told.latency))
+		r.host.doubt.begin(now.Add(-told.latency))
+	} else {
+		r.doubt, r.host.doubt = doubt{}, doubt{}
 		r.host.answeredAt = now
 	}
 	if r.latency == 0 {

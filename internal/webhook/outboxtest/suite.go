@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"what is not admitted is put off", putOff},
 		{"a crowd hides nothing", crowd},
 		{"an endpoint that is back gets what waits", backFromTheDead},
+		{"an endpoint that is back gets all that waits", backFromTheDeadToMany},
 		{"one failure changes no schedule but its own", hiccup},
 		{"the backlog", backlog},
 		{"what is released is as if never claimed", release},
@@ -388,6 +389,31 @@ func backFromTheDead(s *session) {
 		s.record(d, delivered)
 	}
 	s.wantClaimed(start.Add(time.Hour), all[0])
+}
+
+// However much waits, all of it is due.
+func backFromTheDeadToMany(s *session) {
+	const many = 2300
+	var all []webhook.Delivery
+	for range webhook.FailuresOfTheDead + 1 + many {
+		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
+	}
+	s.put(all...)
+	claimed, _ := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: len(all) + 1, Admit: func() webhook.Admission {
+		admitted := 0
+		return func(webhook.Delivery) (bool, time.Duration) {
+			admitted++
+			return admitted <= webhook.FailuresOfTheDead+1, time.Hour
+		}
+	}})
+	for _, d := range claimed[1:] {
+		s.record(d, retryAt(start.Add(10*time.Hour)))
+	}
+	s.record(claimed[0], delivered)
+	due, _ := s.claimWith(webhook.Claim{Now: start.Add(time.Minute), Lease: lease, Limit: len(all)})
+	if len(due) != len(all)-1 {
+		s.Errorf("%d are due once the endpoint is back, want %d", len(due), len(all)-1)
+	}
 }
 
 // A single failure is none of the endpoint's: schedules stay.
