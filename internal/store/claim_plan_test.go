@@ -41,6 +41,10 @@ func TestHotPathPlans(t *testing.T) {
 			_, err := q.BotsOfNode(ctx, "a")
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
+		"what bots tell": {func(q *store.Queries) error {
+			_, err := q.BotStats(ctx, "a")
+			return err
+		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
 	} {
 		plan, err := s.StepsOf(ctx, test.ask)
 		if err != nil {

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Node is one service of those that share the database.
@@ -71,6 +74,35 @@ func (q *Queries) BotsOfNode(ctx context.Context, node string) ([]Record, error)
 		return nil, fmt.Errorf("read the jobs of node %s: %w", node, err)
 	}
 	return records, nil
+}
+
+// BotStats is what a live bot told of itself last.
+type BotStats struct {
+	JobID       uuid.UUID
+	Attempt     int
+	Node        string
+	HeartbeatAt time.Time
+	Stats       json.RawMessage
+}
+
+// BotStats returns what the live bots of a node told of themselves last; those
+// of all nodes when it is empty. It uses the index jobs_unended.
+func (q *Queries) BotStats(ctx context.Context, node string) ([]BotStats, error) {
+	var all []BotStats
+	err := q.collect(ctx, func(rows *sql.Rows) error {
+		var bot BotStats
+		var heard int64
+		var stats string
+		err := rows.Scan(&bot.JobID, &bot.Attempt, &bot.Node, &heard, &stats)
+		bot.HeartbeatAt, bot.Stats = fromMillis(heard), json.RawMessage(stats)
+		all = append(all, bot)
+		return err
+	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
+		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+withBot(), node)
+	if err != nil {
+		return nil, fmt.Errorf("read what bots tell of themselves: %w", err)
+	}
+	return all, nil
 }
 
 // NudgeNode makes the jobs due now whose bots a node runs, or should: it has

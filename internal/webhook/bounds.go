@@ -17,6 +17,10 @@ func (b bounds) firsts() int         { return max(1, b.total*7/8) }
 func (b bounds) ofConsumer() int     { return max(1, b.total/2) }
 func (b bounds) slowOfConsumer() int { return max(1, b.total/4) }
 
+// queuedTrials is how much of the queue may wait for hosts that have not answered:
+// they may hang, and a queue that is full of them takes in nothing else.
+func (b bounds) queuedTrials() int { return max(1, b.queued/4) }
+
 // heldOfConsumer is how many deliveries of one consumer may be in memory.
 func (b bounds) heldOfConsumer() int { return b.ofConsumer() + b.queued*3/4 }
 

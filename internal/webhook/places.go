@@ -64,21 +64,39 @@ func (p *places) admission() Admission {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forgetAdmitted()
+	trials := p.bounds.queuedTrials() - p.queuedTrials()
 	return func(d Delivery) (bool, time.Duration) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		now := p.now()
 		r := p.of(d)
+		onTrial := r.onTrial(now)
 		if r.dead() && r.probeAt.After(now) ||
 			!r.admits(p.bounds, now) ||
-			r.standing == silent && p.slow >= p.bounds.slow() {
+			r.standing == silent && p.slow >= p.bounds.slow() ||
+			onTrial && trials <= 0 {
 			return false, r.putOff(p.bounds.perHost, now)
+		}
+		if onTrial {
+			trials--
 		}
 		r.pending++
 		r.hold(1)
 		p.admitted = append(p.admitted, r)
 		return true, 0
 	}
+}
+
+// queuedTrials is how much of the queue waits for hosts that have not answered.
+// The caller holds mu.
+func (p *places) queuedTrials() (count int) {
+	now := p.now()
+	for _, r := range p.waiting {
+		if r.onTrial(now) {
+			count += len(r.queue)
+		}
+	}
+	return count
 }
 
 // forgetAdmitted ends a claim: what it brought is added, and all else is not
@@ -293,7 +311,6 @@ func (p *places) sweep() []*flight {
 		f.receiver.consumer.quick--
 		f.slow = true
 		f.receiver.host.slow++
-		f.receiver.host.doubt.begin(now)
 		f.receiver.consumer.slow++
 		p.slow++
 		if !f.unproven {
@@ -303,7 +320,7 @@ func (p *places) sweep() []*flight {
 		switch f.receiver.standing {
 		case unknown:
 			f.receiver.standing = silent // so far
-			f.receiver.doubt.begin(now)
+			f.receiver.hangs(f.began)
 		case good:
 			f.receiver.standing = slow
 		}

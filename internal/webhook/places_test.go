@@ -94,40 +94,72 @@ func TestTriesAtOnceOfOneReceiver(t *testing.T) {
 
 // A host that has never answered gets one try, a few more at a time while that
 // hangs, and no more than any other in the end.
-// What waits behind tries that hang is looked at ever more seldom, up to a bound,
-// and at once when they are answered: the receiver's own, and those of others
-// of its host.
-func TestPutOffAsLongAsTriesHang(t *testing.T) {
+// What waits behind a try that hangs is looked at ever more seldom, up to a
+// bound, and at once when it is answered.
+func TestPutOffAsLongAsATryHangs(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, wide)
 	consumer, url := uuid.New(), "https://a.example/hangs"
 	begun := h.offer(1, consumer, url)
-	for wave := range 2 { // until the host's trials are used up
-		for n := range 20 {
-			h.offer(1, uuid.New(), fmt.Sprintf("https://a.example/%d/%d", wave, n))
-		}
-		h.at = h.at.Add(slowAnswer)
-		h.sweep()
-	}
-	h.offer(20, uuid.New(), "https://a.example/more")
-	for _, test := range []struct{ hung, wait time.Duration }{
+	h.at = h.at.Add(slowAnswer)
+	h.sweep()
+	for _, test := range []struct{ more, wait time.Duration }{
 		{0, slowAnswer}, {3 * time.Second, 4 * time.Second}, {time.Second, 5 * time.Second}, {time.Hour, longestDoubt},
 	} {
-		h.at = h.at.Add(test.hung)
-		for _, address := range []string{url, "https://a.example/another"} {
-			admitted, wait := false, time.Duration(0)
-			for admit := h.admission(); !admitted && wait == 0; { // until there is no room
-				admitted, wait = admit(to(consumer, address))
-				admitted = admitted && address == url
-			}
-			if admitted || wait < test.wait || wait > test.wait+slowAnswer {
-				t.Errorf("hanging for %v more, %s is put off by %v (admitted: %v), want about %v", test.hung, address, wait, admitted, test.wait)
-			}
+		h.at = h.at.Add(test.more)
+		if admitted, wait := h.admission()(to(consumer, url)); admitted || wait != test.wait {
+			t.Errorf("hanging for %v more, put off by %v (admitted: %v), want %v", test.more, wait, admitted, test.wait)
 		}
 	}
 	h.finish(begun[0], answered)
 	if admitted, wait := h.admission()(to(consumer, url)); !admitted {
 		t.Errorf("put off by %v after an answer", wait)
+	}
+}
+
+// Where something of a host hangs and nothing answers, its other receivers have
+// their first tries in turns, and what waits for one of them waits for its turn.
+func TestTrialsInTurns(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, wide)
+	begun := h.offer(1, uuid.New(), "https://a.example/hangs")
+	h.at = h.at.Add(slowAnswer)
+	h.sweep()
+	consumer := uuid.New()
+	address := func(n int) string { return fmt.Sprintf("https://a.example/%d", n) }
+	admit := h.admission()
+	for n := range doubtedPerHost {
+		if admitted, wait := admit(to(consumer, address(n))); !admitted {
+			t.Fatalf("trial %d is put off by %v", n, wait)
+		}
+	}
+	for n := doubtedPerHost; n < 5*doubtedPerHost; n++ {
+		want := slowAnswer + slowAnswer*time.Duration(n-doubtedPerHost+1)/doubtedPerHost
+		for range 2 {
+			if admitted, wait := admit(to(consumer, address(n))); admitted || wait != want {
+				t.Errorf("trial %d is put off by %v (admitted: %v), want %v", n, wait, admitted, want)
+			}
+		}
+	}
+	h.finish(begun[0], answered)
+	if admitted, wait := h.admission()(to(consumer, address(9*doubtedPerHost))); !admitted {
+		t.Errorf("put off by %v after an answer", wait)
+	}
+}
+
+// Trials leave room in the queue, however many hosts hang.
+func TestTrialsLeaveRoomInTheQueue(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, wide)
+	for n := range 40 {
+		for m := range 20 {
+			h.offer(1, uuid.New(), fmt.Sprintf("https://%d.example/%d", n, m))
+		}
+	}
+	h.at = h.at.Add(slowAnswer)
+	h.sweep()
+	if wanted := h.wanted(); wanted < wide.queued/2 {
+		t.Errorf("%d of %d are wanted", wanted, wide.queued)
 	}
 }
 
@@ -144,7 +176,7 @@ func TestTriesAtOnceOfAnUnknownHost(t *testing.T) {
 		h.at = h.at.Add(slowAnswer)
 		begun[wave] += len(h.sweep())
 	}
-	if want := []int{1 + doubtedPerHost, 4, 4, 4, 0, 0, 0}; !slices.Equal(begun, want) {
+	if want := []int{1 + doubtedPerHost, 8, 0, 0, 0, 0, 0}; !slices.Equal(begun, want) {
 		t.Errorf("%v tries begin, second by second, want %v", begun, want)
 	}
 }

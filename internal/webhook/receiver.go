@@ -27,6 +27,11 @@ const (
 // that leases run out.
 const queuedFor = 500 * time.Millisecond
 
+// longestDoubt bounds how far deliveries are put off that wait behind tries that
+// hang. They are looked at after as long again as the try has hung: looking
+// costs a write, and who comes back does not wait for long.
+const longestDoubt = 8 * time.Second
+
 // longestWait bounds how far deliveries to a busy receiver are put off, so that
 // one that gets faster has them soon.
 const longestWait = time.Minute
@@ -48,7 +53,8 @@ type receiver struct {
 	probes   int       // of these, since it counts as dead
 	probeAt  time.Time // when a dead one may be tried next
 	behind   time.Time // when what was put off last is worth looking at
-	doubt    doubt     // since a try of it hangs
+	silentAt time.Time // since when a try of it hangs; zero while none does
+	trialAt  time.Time // when it has its turn among those of its host that may hang
 	noted    time.Time // when a success was last kept of it
 }
 
@@ -59,28 +65,8 @@ type shared struct {
 	known      int       // receivers that count here
 	held       int       // deliveries in memory: running, queued, or admitted to the claim that is being made
 	answeredAt time.Time // when a try was last answered
-	doubt      doubt     // since tries of it hang, and none was answered
+	trialAt    time.Time // when the last of the receivers that wait for a trial has its turn
 }
-
-// doubt is since when tries hang: the zero time where none does.
-type doubt time.Time
-
-// begin begins a doubt, unless there is one.
-func (d *doubt) begin(now time.Time) {
-	if time.Time(*d).IsZero() {
-		*d = doubt(now)
-	}
-}
-
-// wait is for how long what waits need not be looked at: as long again as the
-// doubt has lasted. Looking costs a write each time, and those who come back
-// after a while are found after as long again, at the most.
-func (d doubt) wait(now time.Time) time.Duration {
-	return min(max(now.Sub(time.Time(d)), slowAnswer), longestDoubt)
-}
-
-// longestDoubt bounds the wait.
-const longestDoubt = 8 * time.Second
 
 // doubted reports whether tries hang and none was answered lately.
 func (s *shared) doubted(now time.Time) bool { return s.slow > 0 && !s.answers(now) }
@@ -93,7 +79,7 @@ func (s *shared) answers(now time.Time) bool { return now.Sub(s.answeredAt) <= a
 // that others of its receivers answer.
 const (
 	answersFor     = 30 * time.Second
-	doubtedPerHost = 4
+	doubtedPerHost = 8
 )
 
 // mayTry reports whether a host's places allow for one more try; proven is
@@ -153,13 +139,19 @@ func (r *receiver) room(perHost, queued int) int {
 // must fit beside what its host and its consumer have in memory already, so that
 // none of them fills it.
 func (r *receiver) admits(b bounds, now time.Time) bool {
-	room := r.room(b.perHost, b.queued)
-	ofHost := max(room, hostsHeld*b.perHost)
-	if !r.proven() && !r.host.answers(now) {
-		ofHost = b.perHost + min(doubtedPerHost, b.perHost)
+	room, held := r.room(b.perHost, b.queued), r.running+len(r.queue)+r.pending
+	switch {
+	case held >= room, r.consumer.held >= b.heldOfConsumer():
+		return false
+	case r.onTrial(now): // one of each receiver, and few of the host
+		return held == 0 && r.host.slow < b.perHost && r.host.held-r.host.quick-r.host.slow < min(doubtedPerHost, b.perHost)
 	}
-	return r.running+len(r.queue)+r.pending < room && r.host.held < ofHost && r.consumer.held < b.heldOfConsumer()
+	return r.host.held < max(room, hostsHeld*b.perHost)
 }
+
+// onTrial reports whether neither the receiver nor anything else of its host has
+// answered lately: such deliveries may stay in the queue for long.
+func (r *receiver) onTrial(now time.Time) bool { return !r.proven() && !r.host.answers(now) }
 
 // hostsHeld is how many times the tries that may run at once of a host may be
 // in memory, if its receivers are many.
@@ -174,11 +166,11 @@ func (r *receiver) putOff(perHost int, now time.Time) time.Duration {
 	each := r.latency / time.Duration(r.most(perHost))
 	switch {
 	case r.standing == unknown && r.host.doubted(now):
-		return r.host.doubt.wait(now)
+		return r.trialIn(now)
 	case r.standing == unknown:
 		return 0 // its first answer will tell
 	case r.standing == silent:
-		return r.doubt.wait(now)
+		return min(max(now.Sub(r.silentAt), slowAnswer), longestDoubt)
 	case r.latency == 0:
 		each = slowAnswer
 	}
@@ -191,6 +183,28 @@ func (r *receiver) putOff(perHost int, now time.Time) time.Duration {
 	return r.behind.Sub(now)
 }
 
+// trialIn returns when the receiver may have its first try although its host is
+// in doubt: they have their turns one after the other.
+func (r *receiver) trialIn(now time.Time) time.Duration {
+	if !r.trialAt.After(now) {
+		if !r.host.trialAt.After(now) {
+			r.host.trialAt = now.Add(slowAnswer)
+		}
+		if latest := now.Add(longestDoubt); r.host.trialAt.Before(latest) {
+			r.host.trialAt = r.host.trialAt.Add(slowAnswer / doubtedPerHost)
+		}
+		r.trialAt = r.host.trialAt
+	}
+	return r.trialAt.Sub(now)
+}
+
+// hangs notes since when a try of the receiver hangs.
+func (r *receiver) hangs(since time.Time) {
+	if r.silentAt.IsZero() {
+		r.silentAt = since
+	}
+}
+
 // learn takes in what a try told. Latencies of answers are averaged over the
 // last few.
 func (r *receiver) learn(told lesson, schedule Schedule, now time.Time) {
@@ -199,11 +213,9 @@ func (r *receiver) learn(told lesson, schedule Schedule, now time.Time) {
 	}
 	r.standing = told.standing
 	if told.standing == silent {
-		r.doubt.begin(now.Add(-told.latency))
-		r.host.doubt.begin(now.Add(-told.latency))
+		r.hangs(now.Add(-told.latency))
 	} else {
-		r.doubt, r.host.doubt = doubt{}, doubt{}
-		r.host.answeredAt = now
+		r.silentAt, r.host.trialAt, r.host.answeredAt = time.Time{}, time.Time{}, now
 	}
 	if r.latency == 0 {
 		r.latency = told.latency

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// TestBotStats are those of live bots that run and were heard.
+func TestBotStats(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		const told = `{"bytesRecorded":1,"coresUsed":1.6,"memoryBytes":734003200}`
+		keep := func(mode job.Mode, change func(*store.Record)) store.Record {
+			r := newJob(consumer)
+			r.Mode = mode
+			insert(t, s, r)
+			r.Status, r.Attempts, r.Attempt, r.Node = job.InMeeting, 3, 2, "a"
+			r.HeartbeatAt, r.Stats = now.Add(time.Second), json.RawMessage(told)
+			change(&r)
+			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		wanted := keep(job.Live, func(*store.Record) {})
+		keep(job.Test, func(*store.Record) {})
+		keep(job.Live, func(r *store.Record) { r.Node = "b" })
+		keep(job.Live, func(r *store.Record) { r.Status, r.WakeAt = job.Completed, time.Time{} })
+		keep(job.Live, func(r *store.Record) { r.HeartbeatAt = time.Time{} })
+		keep(job.Live, func(r *store.Record) { r.Stats = nil })
+		bots, err := s.BotStats(t.Context(), "a")
+		if err != nil || len(bots) != 1 {
+			t.Fatalf("of node a: %+v (%v)", bots, err)
+		}
+		got := bots[0]
+		var stats ingest.Stats
+		if err := json.Unmarshal(got.Stats, &stats); err != nil || stats != (ingest.Stats{BytesRecorded: 1, CoresUsed: 1.6, MemoryBytes: 700 << 20}) {
+			t.Errorf("told: %+v (%v)", stats, err)
+		}
+		if got.JobID != wanted.ID || got.Attempt != 2 || got.Node != "a" || !got.HeartbeatAt.Equal(now.Add(time.Second)) {
+			t.Errorf("it is %+v", got)
+		}
+		if all, err := s.BotStats(t.Context(), ""); err != nil || len(all) != 2 {
+			t.Errorf("of all nodes: %+v (%v)", all, err)
+		}
+	})
+}
