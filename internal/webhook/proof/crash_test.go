@@ -98,6 +98,14 @@ func crash(t *testing.T, address string) {
 		sender = startSender(t, address)
 	}
 	flowing.Wait()
+	awaitEmpty(t, s, events)
+	sender.kill(t)
+	check(t, s, receivers, told, events)
+}
+
+// awaitEmpty waits until nothing of so many events is left in the outbox.
+func awaitEmpty(t *testing.T, s *store.Store, events int) {
+	t.Helper()
 	deadline := time.Now().Add(2*time.Minute + time.Duration(events)*10*time.Millisecond)
 	for left := int64(1); left > 0; {
 		if time.Now().After(deadline) {
@@ -109,8 +117,6 @@ func crash(t *testing.T, address string) {
 			t.Fatal(err)
 		}
 	}
-	sender.kill(t)
-	check(t, s, receivers, told, events)
 }
 
 // flow puts events into the outbox, ten of each job, a few jobs at a time.
