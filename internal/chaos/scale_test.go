@@ -151,7 +151,7 @@ func measure(t *testing.T, dir, address string, size scale, jobs int) (m measure
 		t.Fatal(err)
 	}
 	fill(t, s, key.ConsumerID, jobs, time.Now().Add(24*time.Hour), 30*24*time.Hour, job.Live)
-	gatherStatistics(t, address)
+	settle(t, address)
 
 	n := newNode(t, dir, "only", address)
 	if !strings.HasPrefix(address, "postgres") {
@@ -213,8 +213,8 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 	return ids
 }
 
-// gatherStatistics does what PostgreSQL does by itself within minutes.
-func gatherStatistics(t *testing.T, address string) {
+// settle does what PostgreSQL does by itself within minutes after so many writes.
+func settle(t *testing.T, address string) {
 	t.Helper()
 	if !strings.HasPrefix(address, "postgres") {
 		return
@@ -224,8 +224,10 @@ func gatherStatistics(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), `VACUUM ANALYZE`); err != nil {
-		t.Fatal(err)
+	for _, statement := range []string{`VACUUM ANALYZE`, `CHECKPOINT`} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
