@@ -59,14 +59,19 @@ type Service struct {
 	Stats       ingest.Stats
 }
 
-// Start serves until the test ends.
-func Start(t testing.TB, jobID string, attempt int, token string) *Service {
-	t.Helper()
-	s := &Service{
+// New is a service that does not listen: its Handler answers.
+func New(t testing.TB, jobID string, attempt int, token string) *Service {
+	return &Service{
 		t: t, jobID: jobID, attempt: attempt, token: token,
 		changed: make(chan struct{}), Status: job.InMeeting, Hold: true, NextSeconds: 30,
 		Media: map[string]string{}, Uploads: map[string]int{},
 	}
+}
+
+// Start serves until the test ends.
+func Start(t testing.TB, jobID string, attempt int, token string) *Service {
+	t.Helper()
+	s := New(t, jobID, attempt, token)
 	s.Restart()
 	t.Cleanup(s.Kill)
 	return s
