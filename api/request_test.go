@@ -81,8 +81,9 @@ func TestCheckRequestIssues(t *testing.T) {
 		{"heartbeat", "heartbeat", `{` + goodBot + `}`, nil},
 		{"places in arrays are numbers", "heartbeat", `{` + goodBot + `,"acked":["0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80",3,"x"]}`,
 			[]string{"[acked 1] type", "[acked 2] format"}},
-		{"stats", "heartbeat", `{` + goodBot + `,"stats":{"bytesRecorded":-1,"eventsWaiting":1.5,"mood":"good"}}`,
-			[]string{"[stats bytesRecorded] minimum", "[stats eventsWaiting] type"}},
+		{"stats", "heartbeat", `{` + goodBot + `,"stats":{"bytesRecorded":-1,"eventsWaiting":1.5,"mood":"good","coresUsed":-0.5,"memoryBytes":0.5}}`,
+			[]string{"[stats bytesRecorded] minimum", "[stats coresUsed] minimum", "[stats eventsWaiting] type", "[stats memoryBytes] type"}},
+		{"what a bot takes", "heartbeat", `{` + goodBot + `,"stats":{"coresUsed":1.604,"memoryBytes":734003200}}`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,9 @@ type doctorCommand struct {
 	Profiles   string `env:"STANDIN_PROFILES" help:"Folder of page profiles that replace the embedded ones."`
 	JSON       bool   `help:"Print JSON."`
 
+	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"How bots reach the service."`
+	launcherFlags
+
 	Platform      job.Platform  `and:"page" group:"Look at a meeting page instead:" help:"The page's platform: meet, teams or zoom-web."`
 	URL           string        `env:"STANDIN_DOCTOR_URL" and:"page" group:"Look at a meeting page instead:" help:"The meeting to open. It may hold a passcode: better in the environment than on the command line."`
 	AllowHost     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" group:"Look at a meeting page instead:" help:"Hosts that may be opened beside the platform's own."`
@@ -41,9 +44,14 @@ func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 	if c.URL != "" {
 		return c.lookAtPage(ctx, to)
 	}
+	engines, err := c.engines()
+	if err != nil {
+		return err
+	}
 	report := doctor.Examine(ctx, doctor.Settings{
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, Profiles: c.Profiles,
+		Launcher: c.Launcher, BotServiceURL: c.BotServiceURL, Docker: engines.Docker, Kubernetes: engines.Kubernetes,
 	})
 	write := report.WriteText
 	if c.JSON {

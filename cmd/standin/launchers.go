@@ -14,6 +14,15 @@ import (
 	"standin/internal/service"
 )
 
+// launcherFlags say how bots are started.
+type launcherFlags struct {
+	Launcher string `env:"STANDIN_LAUNCHER" default:"process" enum:"process,docker,kubernetes,manual" help:"How bots are started: process, docker, kubernetes, or manual (the operator runs them)."`
+
+	engineFlags `group:"Bots in containers:"`
+	Docker      dockerFlags     `embed:"" prefix:"docker-" group:"Launcher docker:"`
+	Kubernetes  kubernetesFlags `embed:"" prefix:"kubernetes-" group:"Launcher kubernetes:"`
+}
+
 // engineFlags are those of both launchers whose bots run in containers.
 type engineFlags struct {
 	StartTime time.Duration `env:"STANDIN_START_TIME" default:"5m" help:"How long an engine may take to start a bot, its image's pull included, before the job fails."`
@@ -106,10 +115,10 @@ func (f kubernetesFlags) settings() (service.KubernetesSettings, error) {
 }
 
 // engines are the settings of both launchers, of which one is used at the most.
-func (c *serveCommand) engines() (settings service.Settings, err error) {
+func (f launcherFlags) engines() (settings service.Settings, err error) {
 	var dockerErr, kubernetesErr error
-	settings.Docker, dockerErr = c.Docker.settings()
-	settings.Kubernetes, kubernetesErr = c.Kubernetes.settings()
+	settings.Docker, dockerErr = f.Docker.settings()
+	settings.Kubernetes, kubernetesErr = f.Kubernetes.settings()
 	return settings, errors.Join(dockerErr, kubernetesErr)
 }
 

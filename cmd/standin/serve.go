@@ -33,11 +33,7 @@ type serveCommand struct {
 	BaseURL       string `env:"STANDIN_BASE_URL" help:"How consumers reach the service. Default: http://<listen>."`
 	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"How bots reach the service. Default: http://<listen>."`
 	storageFlags
-	Launcher string `env:"STANDIN_LAUNCHER" default:"process" enum:"process,docker,kubernetes,manual" help:"How bots are started: process, docker, kubernetes, or manual (the operator runs them)."`
-
-	engineFlags `group:"Bots in containers:"`
-	Docker      dockerFlags     `embed:"" prefix:"docker-" group:"Launcher docker:"`
-	Kubernetes  kubernetesFlags `embed:"" prefix:"kubernetes-" group:"Launcher kubernetes:"`
+	launcherFlags
 
 	NodeName   string        `env:"STANDIN_NODE_NAME" help:"This node's name, for people. Default: the machine's."`
 	MaxBots    int           `env:"STANDIN_MAX_BOTS" default:"0" help:"Bots that this node runs at once; 0: as many as the machine, or its container, has cores and memory for."`

@@ -23,6 +23,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/channel"
 	"standin/internal/bot/egress"
+	"standin/internal/bot/footprint"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
 	"standin/internal/bot/recorder"
@@ -162,6 +163,11 @@ func Run(ctx context.Context, settings Settings) error {
 		if err := b.channel.Run(talking); err != nil {
 			settings.Log.Error("the service refuses this bot", "error", err)
 		}
+	})
+	talk.Go(func() {
+		footprint.NewMeter(os.Getpid()).Watch(talking, footprint.Window, func(takes footprint.Footprint) {
+			b.channel.SetTaken(takes.Cores, takes.Memory)
+		})
 	})
 	defer talk.Wait()
 	defer stop()

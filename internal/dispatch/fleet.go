@@ -22,6 +22,7 @@ type Fleet struct {
 	Room     int                // for how many bots there is room, on all nodes
 	Bots     int                // that take room
 	Ahead    []store.Upcoming   // live jobs that begin in each 5 minutes of the next 24 hours
+	Takes    map[string]Cost    // what the bots of a node told last that they take, on average, by its id; 0 for what none told
 	Unheard  time.Duration      // since the bot was heard that is silent for longest; 0 without bots
 	LookedAt time.Time
 }
@@ -73,6 +74,11 @@ func (d *Dispatcher) lookAtFleet(ctx context.Context, now time.Time) (f Fleet, e
 	if f.Ahead, err = d.Store.Upcoming(ctx, now.Truncate(stretch), now.Add(foreseen), stretch); err != nil {
 		return f, err
 	}
+	bots, err := d.Store.BotStats(ctx, "")
+	if err != nil {
+		return f, err
+	}
+	f.Takes = averagesOf(bots)
 	heard, some, err := d.Store.LongestUnheard(ctx)
 	if some {
 		f.Unheard = max(0, now.Sub(heard))

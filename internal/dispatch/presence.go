@@ -76,6 +76,7 @@ func (d *Dispatcher) keepPresence(ctx context.Context) {
 				d.endStrays(ctx)
 			}
 			d.clearPlaces()
+			d.measure(ctx)
 		}
 		select {
 		case <-ticker.C:

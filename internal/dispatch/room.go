@@ -11,8 +11,8 @@ import (
 	"standin/internal/host"
 )
 
-// settled is how long a bot takes until what it uses of the machine's memory
-// can be measured; until then what it costs is kept free for it.
+// settled is how long a bot takes until what it uses of its machine can be
+// measured; until then what it was reckoned with is kept free for it.
 const settled = time.Minute
 
 // Cost is what one bot takes of its node, its browser included.
@@ -36,20 +36,23 @@ type RoomSettings struct {
 }
 
 // Room is a node's room for bots. A bot takes its place before it is launched,
-// with what it costs; how much memory bots really use is measured, and may
-// leave less room than was reckoned with, never more. There is always room for
-// one.
+// with what it costs; what bots really take and how much memory is left is
+// measured, and may leave less room than was reckoned with, never more. There
+// is always room for one.
 type Room struct {
 	settings RoomSettings
 
-	mu     sync.Mutex
-	places map[uuid.UUID]place
+	mu       sync.Mutex
+	places   map[uuid.UUID]place
+	expected Cost // of one bot more, and of those that were measured; see measure.go
 }
 
-// place is what a job's bot takes.
+// place is that of a job's bot.
 type place struct {
 	attempt int
 	since   time.Time
+	takes   Cost      // as measured, on average; 0 for what was not
+	heard   time.Time // when it was measured last
 }
 
 // NewRoom returns an empty room.
@@ -60,7 +63,7 @@ func NewRoom(settings RoomSettings) *Room {
 	if settings.Cost.Memory == 0 {
 		settings.Cost.Memory = DefaultCost().Memory
 	}
-	return &Room{settings: settings, places: make(map[uuid.UUID]place)}
+	return &Room{settings: settings, places: make(map[uuid.UUID]place), expected: settings.Cost}
 }
 
 // boundless is the size of a room that nothing bounds.
@@ -74,20 +77,28 @@ func (m *Room) Size(ctx context.Context) int {
 	case m.settings.Machine == nil:
 		return boundless
 	}
-	return m.reckoned(m.settings.Machine(ctx))
+	has := m.settings.Machine(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.size(has)
 }
 
-// reckoned is the size by what the machine has and a bot costs.
-func (m *Room) reckoned(has host.Resources) int {
+// size is for how many bots there is room in all, by what the machine has and
+// bots take.
+func (m *Room) size(has host.Resources) int {
 	size := boundless
+	cores, memory := m.averages()
 	if has.Cores > 0 {
-		size = min(size, int(has.Cores/m.settings.Cost.Cores))
+		size = min(size, fit(has.Cores, m.settings.Cost.Cores, m.expected.Cores, len(m.places), cores.of))
 	}
 	if has.MemoryTotal > 0 {
-		size = min(size, int(min(has.MemoryTotal/m.settings.Cost.Memory, boundless)))
+		size = min(size, fit(float64(has.MemoryTotal), float64(m.settings.Cost.Memory), float64(m.expected.Memory), len(m.places), memory.of))
 	}
-	return max(1, size)
+	return size
 }
+
+// measures reports whether it matters what bots take.
+func (m *Room) measures() bool { return m.settings.MaxBots == 0 && m.settings.Machine != nil }
 
 // Taken is how many bots have their place.
 func (m *Room) Taken() int {
@@ -123,6 +134,7 @@ func (m *Room) take(ctx context.Context, id uuid.UUID, attempt int, now time.Tim
 		}
 	}
 	m.places[id] = place{attempt: attempt, since: now}
+	m.expect()
 	return ""
 }
 
@@ -139,6 +151,7 @@ func (m *Room) leave(id uuid.UUID) bool {
 	defer m.mu.Unlock()
 	_, had := m.places[id]
 	delete(m.places, id)
+	m.expect()
 	return had
 }
 
@@ -165,11 +178,11 @@ func (m *Room) free(ctx context.Context, now time.Time) (more int, why string) {
 	if m.settings.Machine == nil {
 		return boundless, ""
 	}
-	has, cost := m.settings.Machine(ctx), m.settings.Cost
-	size := m.reckoned(has)
+	has := m.settings.Machine(ctx)
+	size := m.size(has)
 	if taken >= size {
-		return 0, fmt.Sprintf("this node runs %d bots and has room for %d: %.1f cores and %s of memory, of which a bot takes %.1f and %s",
-			taken, size, has.Cores, inGiB(has.MemoryTotal), cost.Cores, inGiB(cost.Memory))
+		return 0, fmt.Sprintf("this node runs %d bots and has room for %d: %.1f cores and %s of memory, of which a bot takes %s",
+			taken, size, has.Cores, inGiB(has.MemoryTotal), m.cost())
 	}
 	more = size - taken
 	if taken == 0 || has.MemoryTotal == 0 {
@@ -178,14 +191,14 @@ func (m *Room) free(ctx context.Context, now time.Time) (more int, why string) {
 	var young uint64 // what bots will use that they do not use yet
 	for _, p := range m.places {
 		if now.Sub(p.since) < settled {
-			young += cost.Memory
+			young += m.settings.Cost.Memory
 		}
 	}
 	unused := has.MemoryAvailable - min(young, has.MemoryAvailable)
-	more = min(more, int(min(unused/cost.Memory, boundless)))
+	more = min(more, int(min(unused/m.expected.Memory, boundless)))
 	if more == 0 {
 		return 0, fmt.Sprintf("this node has %s of memory left, %s of it for bots that have just started, and a bot takes %s",
-			inGiB(has.MemoryAvailable), inGiB(young), inGiB(cost.Memory))
+			inGiB(has.MemoryAvailable), inGiB(young), m.cost())
 	}
 	return more, ""
 }

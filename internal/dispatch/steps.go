@@ -85,7 +85,7 @@ func (d *Dispatcher) begin(ctx context.Context, held *hold, r store.Record, why 
 			return errors.Join(err, errMoved)
 		}
 		c.AttemptBeganAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
-		c.LaunchFailures, c.LaunchError, c.Node = 0, "", d.Node.ID
+		c.LaunchFailures, c.LaunchError, c.Node, c.Stats = 0, "", d.Node.ID, nil
 		return nil
 	})
 	if err != nil {

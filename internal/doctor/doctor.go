@@ -12,6 +12,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"standin/internal/launch/docker"
+	"standin/internal/service"
 )
 
 // State is how a check ended.
@@ -56,12 +59,17 @@ type Settings struct {
 	BaseURL     string // empty: http://<listen>
 	Browser     string // empty: found on PATH
 	Profiles    string // empty: the embedded ones
+
+	Launcher      string // process when empty
+	BotServiceURL string // how bots reach the service
+	Docker        docker.Settings
+	Kubernetes    service.KubernetesSettings
 }
 
 // The longest that checks may take.
 const (
 	browserTime = 60 * time.Second
-	serverTime  = 20 * time.Second // of a database or an object store
+	serverTime  = 20 * time.Second // of a database, an object store or an engine
 	toolTime    = 60 * time.Second
 )
 
@@ -79,7 +87,7 @@ func Examine(ctx context.Context, settings Settings) Report {
 	clocks = append(clocks, clock...)
 	storage, clock := checkStorage(ctx, settings)
 	clocks = append(clocks, clock...)
-	return Report{Checks: append(checks, database, storage, checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings))}
+	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings))}
 }
 
 // verdict makes the checks of one name.

@@ -139,8 +139,7 @@ func (a *API) hold(ctx context.Context, beat ingest.Heartbeat, wait time.Duratio
 
 // waitOf is how long an answer may be held.
 func waitOf(query object) time.Duration {
-	seconds, _ := query.number("wait")
-	return time.Duration(min(seconds, maxWait.Seconds()) * float64(time.Second))
+	return time.Duration(min(query.number("wait"), maxWait.Seconds()) * float64(time.Second))
 }
 
 // stats reads what a bot tells of itself; nil when it tells nothing.
@@ -156,6 +155,8 @@ func stats(fields object) *ingest.Stats {
 		BytesHandedIn:  told.whole("bytesHandedIn", 0),
 		EventsWaiting:  int(told.whole("eventsWaiting", 0)),
 		RecordedMillis: told.whole("recordedMillis", 0),
+		CoresUsed:      told.number("coresUsed"),
+		MemoryBytes:    told.whole("memoryBytes", 0),
 	}
 }
 

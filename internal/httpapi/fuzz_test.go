@@ -114,7 +114,7 @@ func FuzzHeartbeat(f *testing.F) {
 	for _, seed := range [][2]string{
 		{identity + `}`, "0"},
 		{identity + `,"acked":["` + bobsJob.String() + `"],"stats":{"bytesRecorded":9007199254740991,"eventsWaiting":1e3}}`, ""},
-		{identity + `,"acked":[null,1,"x",[]],"stats":{"recordedMillis":-1}}`, "-1"},
+		{identity + `,"acked":[null,1,"x",[]],"stats":{"recordedMillis":-1,"coresUsed":1e-400}}`, "-1"},
 		{identity + `}`, "NaN"},
 		{identity + `}`, "-Inf"},
 		{identity + `}`, "soon"},

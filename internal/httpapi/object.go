@@ -49,15 +49,15 @@ func (o object) whole(name string, fallback int64) int64 {
 	return exact.Num().Int64()
 }
 
-// number returns a number, and whether the field is there. One that is beyond
-// the range of a float64 does not come past the parser.
-func (o object) number(name string) (float64, bool) {
-	number, ok := o[name].(json.Number)
-	if !ok {
-		return 0, false
-	}
+// number returns a number, 0 when the field is omitted. One that is beyond the
+// range of a float64 does not come past the parser.
+func (o object) number(name string) float64 {
+	number, _ := o[name].(json.Number)
 	value, err := number.Float64()
-	return value, err == nil
+	if err != nil {
+		return 0
+	}
+	return value
 }
 
 // flag returns a boolean, or false when the field is omitted.

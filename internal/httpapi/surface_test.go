@@ -341,14 +341,14 @@ func TestWhatBotsSayArrives(t *testing.T) {
 	s := newSurface(t, nil)
 	identity := `"jobId":"` + strings.ToUpper(adasJob.String()) + `","attempt":2`
 	s.send(t, request{"POST", ingest.EventPath, token(adasJob, 2), nil, `{` + identity + `,"kind":"lifecycle.exited","emittedAt":"2026-11-20T14:00:00.25+01:00","data":{"endReason":"alone","more":[1.0]}}`})
-	s.send(t, request{"POST", ingest.HeartbeatPath, token(adasJob, 2), nil, `{` + identity + `,"acked":["a0000000-0000-0000-0000-000000000000"],"stats":{"bytesRecorded":9007199254740991,"recordedMillis":1e3}}`})
+	s.send(t, request{"POST", ingest.HeartbeatPath, token(adasJob, 2), nil, `{` + identity + `,"acked":["a0000000-0000-0000-0000-000000000000"],"stats":{"bytesRecorded":9007199254740991,"recordedMillis":1e3,"coresUsed":1.604,"memoryBytes":734003200}}`})
 	wantEvent := ingest.Event{
 		Kind: job.BotExited, JobID: adasJob.String(), Attempt: 2,
 		EmittedAt: time.Date(2026, 11, 20, 13, 0, 0, 250e6, time.UTC), Data: json.RawMessage(`{"endReason":"alone","more":[1.0]}`),
 	}
 	wantBeat := ingest.Heartbeat{
 		JobID: adasJob.String(), Attempt: 2, Acked: []string{"a0000000-0000-0000-0000-000000000000"},
-		Stats: &ingest.Stats{BytesRecorded: 9007199254740991, RecordedMillis: 1000},
+		Stats: &ingest.Stats{BytesRecorded: 9007199254740991, RecordedMillis: 1000, CoresUsed: 1.604, MemoryBytes: 734003200},
 	}
 	if len(s.shelf.events) != 1 || !reflect.DeepEqual(s.shelf.events[0], wantEvent) {
 		t.Errorf("event\n got %+v\nwant %+v", s.shelf.events, wantEvent)

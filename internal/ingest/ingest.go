@@ -99,6 +99,11 @@ type Stats struct {
 	BytesHandedIn  int64 `json:"bytesHandedIn,omitempty"` // of these, sent
 	EventsWaiting  int   `json:"eventsWaiting"`           // events not yet acknowledged
 	RecordedMillis int64 `json:"recordedMillis"`          // length of the recording so far
+
+	// What the bot and its browser take of their machine; 0 where that cannot
+	// be had.
+	CoresUsed   float64 `json:"coresUsed,omitempty"`   // over the last seconds, in processors
+	MemoryBytes int64   `json:"memoryBytes,omitempty"` // what processes share is divided among them
 }
 
 // HeartbeatAnswer carries the commands that wait for the bot.

@@ -26,6 +26,8 @@ type Node struct {
 	Bots, Room int
 	Full       bool
 	Unheard    time.Duration
+	BotCores   float64 // what its bots take, on average; 0 when none tells
+	BotMemory  uint64  // bytes
 }
 
 // lookTime bounds a look at the fleet.
@@ -36,6 +38,7 @@ type fleetCollector struct {
 	look                                                     func(context.Context) (Fleet, error)
 	log                                                      *slog.Logger
 	jobs, bots, room, full, nodeAge, ahead, shortIn, unheard *prometheus.Desc
+	botCores, botMemory                                      *prometheus.Desc
 }
 
 func newFleetCollector(look func(context.Context) (Fleet, error), log *slog.Logger) *fleetCollector {
@@ -44,20 +47,22 @@ func newFleetCollector(look func(context.Context) (Fleet, error), log *slog.Logg
 	}
 	return &fleetCollector{
 		look: look, log: log,
-		jobs:    describe("jobs", "Jobs of all nodes that have not ended, by state.", "status"),
-		bots:    describe("node_bots", "Bots that take room on a node.", "node"),
-		room:    describe("node_room", "For how many bots a node has room.", "node"),
-		full:    describe("node_full", "Whether one bot more would not fit on a node now.", "node"),
-		nodeAge: describe("node_heartbeat_age_seconds", "Since when a node was not heard.", "node"),
-		ahead:   describe("bots_ahead", "Live jobs that are scheduled to begin within a time.", "within"),
-		shortIn: describe("room_short_seconds", "In what time more bots begin within 5 minutes than all nodes have room for; absent while that is not foreseen."),
-		unheard: describe("bot_heartbeat_age_seconds", "Since when the bot was not heard that is silent for longest."),
+		jobs:      describe("jobs", "Jobs of all nodes that have not ended, by state.", "status"),
+		bots:      describe("node_bots", "Bots that take room on a node.", "node"),
+		room:      describe("node_room", "For how many bots a node has room.", "node"),
+		full:      describe("node_full", "Whether one bot more would not fit on a node now.", "node"),
+		nodeAge:   describe("node_heartbeat_age_seconds", "Since when a node was not heard.", "node"),
+		botCores:  describe("node_bot_cores", "Processors that a bot of a node and its browser take, on the average of those that tell.", "node"),
+		botMemory: describe("node_bot_memory_bytes", "Memory that a bot of a node and its browser take, on the average of those that tell.", "node"),
+		ahead:     describe("bots_ahead", "Live jobs that are scheduled to begin within a time.", "within"),
+		shortIn:   describe("room_short_seconds", "In what time more bots begin within 5 minutes than all nodes have room for; absent while that is not foreseen."),
+		unheard:   describe("bot_heartbeat_age_seconds", "Since when the bot was not heard that is silent for longest."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *fleetCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.jobs, c.bots, c.room, c.full, c.nodeAge, c.ahead, c.shortIn, c.unheard} {
+	for _, desc := range []*prometheus.Desc{c.jobs, c.bots, c.room, c.full, c.nodeAge, c.botCores, c.botMemory, c.ahead, c.shortIn, c.unheard} {
 		to <- desc
 	}
 }
@@ -93,6 +98,12 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(c.room, float64(node.Room), node.Name)
 		gauge(c.full, full, node.Name)
 		gauge(c.nodeAge, node.Unheard.Seconds(), node.Name)
+		if node.BotCores > 0 {
+			gauge(c.botCores, node.BotCores, node.Name)
+		}
+		if node.BotMemory > 0 {
+			gauge(c.botMemory, float64(node.BotMemory), node.Name)
+		}
 	}
 	gauge(c.ahead, float64(fleet.Ahead), "5m")
 	gauge(c.ahead, float64(fleet.Day), "24h")

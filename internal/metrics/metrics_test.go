@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) {
 	fleet := metrics.Fleet{
 		Jobs: map[job.Status]int{job.Pending: 2, job.InMeeting: 1},
 		Nodes: []metrics.Node{
-			{Name: "one", Bots: 3, Room: 4}, {Name: "two", Bots: 4, Room: 4, Full: true, Unheard: 5 * time.Second}, {Name: "two", Bots: 9},
+			{Name: "one", Bots: 3, Room: 4, BotCores: 1.25, BotMemory: 700 << 20}, {Name: "two", Bots: 4, Room: 4, Full: true, Unheard: 5 * time.Second}, {Name: "two", Bots: 9},
 		},
 		Ahead: 6, Day: 60, Short: 90 * time.Second, Unheard: 7 * time.Second,
 	}
@@ -62,6 +62,7 @@ func TestMetrics(t *testing.T) {
 		`standin_lease_losses_total 1`, `standin_launch_failures_total 1`,
 		`standin_jobs{status="pending"} 2`, `standin_jobs{status="scheduled"} 0`,
 		`standin_node_bots{node="one"} 3`, `standin_node_full{node="two"} 1`, `standin_node_heartbeat_age_seconds{node="two"} 5`,
+		`standin_node_bot_cores{node="one"} 1.25`, `standin_node_bot_memory_bytes{node="one"} 7.340032e+08`,
 		`standin_bots_ahead{within="5m"} 6`, `standin_bots_ahead{within="24h"} 60`,
 		`standin_room_short_seconds 90`, `standin_bot_heartbeat_age_seconds 7`)
 }

@@ -31,6 +31,26 @@ type KubernetesSettings struct {
 	PodTemplate string // a file; nothing more than a bot needs when empty
 }
 
+// Found returns the launcher's settings with the cluster, its namespace and the
+// pod template that they name.
+func (s KubernetesSettings) Found() (kubernetes.Settings, error) {
+	settings := s.Settings
+	config, namespace, err := kubernetes.Find(s.Kubeconfig)
+	if err != nil {
+		return settings, err
+	}
+	settings.Cluster = config
+	if settings.Namespace == "" {
+		settings.Namespace = namespace
+	}
+	if s.PodTemplate != "" {
+		if settings.Template, err = kubernetes.ReadTemplate(s.PodTemplate); err != nil {
+			return settings, err
+		}
+	}
+	return settings, nil
+}
+
 // engine is a launcher whose bots run elsewhere.
 type engine interface {
 	launch.Launcher
@@ -41,8 +61,8 @@ type engine interface {
 // machine's addresses and folders.
 func (s Settings) elsewhere() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
 
-// checkLauncher finds what a launcher misses before anything is opened.
-func (s Settings) checkLauncher() error {
+// CheckLauncher finds what a launcher misses before anything is opened.
+func (s Settings) CheckLauncher() error {
 	if s.elsewhere() && s.BotServiceURL == "" && s.Docker.Network != "host" {
 		return fmt.Errorf("STANDIN_BOT_SERVICE_URL must be set with the launcher %s: "+
 			"in a bot's container the address that the service listens on is the container itself", s.Launcher)
@@ -70,23 +90,13 @@ func (s *Service) newEngine(changed func(uuid.UUID, int)) (engine, error) {
 		settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
 		return docker.New(settings)
 	}
-	settings := s.settings.Kubernetes
-	settings.Instance, settings.More, settings.Wanted, settings.Changed = instance, more, s.wanted, changed
-	settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
-	config, namespace, err := kubernetes.Find(settings.Kubeconfig)
+	settings, err := s.settings.Kubernetes.Found()
 	if err != nil {
 		return nil, err
 	}
-	settings.Cluster = config
-	if settings.Namespace == "" {
-		settings.Namespace = namespace
-	}
-	if settings.PodTemplate != "" {
-		if settings.Template, err = kubernetes.ReadTemplate(settings.PodTemplate); err != nil {
-			return nil, err
-		}
-	}
-	return kubernetes.New(settings.Settings)
+	settings.Instance, settings.More, settings.Wanted, settings.Changed = instance, more, s.wanted, changed
+	settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+	return kubernetes.New(settings)
 }
 
 // containerSetup is the bots' setup in a container. The usual seccomp profiles

@@ -98,6 +98,7 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 	for _, n := range f.Nodes {
 		shown.Nodes = append(shown.Nodes, metrics.Node{
 			Name: n.Name, Bots: n.Bots, Room: n.Room, Full: n.FullBecause != "", Unheard: max(0, now.Sub(n.HeartbeatAt)),
+			BotCores: f.Takes[n.ID].Cores, BotMemory: f.Takes[n.ID].Memory,
 		})
 	}
 	for _, ahead := range f.Ahead {

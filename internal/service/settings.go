@@ -101,7 +101,7 @@ func (s Settings) check() error {
 	if s.FreeTierJobs < 0 {
 		return fmt.Errorf("the free tier cannot have %d jobs", s.FreeTierJobs)
 	}
-	if err := s.checkLauncher(); err != nil {
+	if err := s.CheckLauncher(); err != nil {
 		return err
 	}
 	_, err := ratelimit.ParseProxies(s.TrustedProxies)

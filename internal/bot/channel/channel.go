@@ -55,7 +55,8 @@ type Channel struct {
 
 	running   atomic.Bool
 	recorded  atomic.Int64 // milliseconds, told with heartbeats
-	handingIn atomic.Bool  // see FlushMedia
+	taken     atomic.Pointer[taken]
+	handingIn atomic.Bool // see FlushMedia
 	commands  commands
 	acks      acks
 	claims    claims
@@ -174,6 +175,18 @@ func (c *Channel) Emit(kind job.Trigger, data any) error {
 // SetRecorded sets the length of the recording that heartbeats tell.
 func (c *Channel) SetRecorded(length time.Duration) { c.recorded.Store(length.Milliseconds()) }
 
+// taken is what the bot takes of its machine.
+type taken struct {
+	cores  float64
+	memory int64
+}
+
+// SetTaken sets what the bot takes of its machine, which heartbeats tell:
+// processors over the last seconds, and bytes of memory.
+func (c *Channel) SetTaken(cores float64, memory int64) {
+	c.taken.Store(&taken{cores: cores, memory: memory})
+}
+
 // Stats is what heartbeats tell of the bot.
 func (c *Channel) Stats() ingest.Stats {
 	recorded, uploaded := c.spool.Bytes()
@@ -182,6 +195,9 @@ func (c *Channel) Stats() ingest.Stats {
 		BytesUploaded:  uploaded,
 		EventsWaiting:  c.spool.WaitingEvents(),
 		RecordedMillis: c.recorded.Load(),
+	}
+	if taken := c.taken.Load(); taken != nil {
+		stats.CoresUsed, stats.MemoryBytes = taken.cores, taken.memory
 	}
 	if c.handingIn.Load() {
 		total, settled := c.spool.Finished()

@@ -97,6 +97,7 @@ func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
 	s.Set(func() { s.Hold, s.NextSeconds = false, 3600 })
 	b := startBot(t, s, t.TempDir())
 	b.channel.SetRecorded(90 * time.Second)
+	b.channel.SetTaken(1.6, 700<<20)
 	s.Await("two heartbeats", func() bool { return s.Heartbeats == 2 })
 	for range 20 { // twenty round trips later
 		b.emit(job.BotJoined)
@@ -111,7 +112,7 @@ func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
 	b.flush()
 	b.channel.Ack("c1") // cuts the pause short
 	s.Await("stats with the acknowledgement", func() bool {
-		return s.Stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000}
+		return s.Stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000, CoresUsed: 1.6, MemoryBytes: 700 << 20}
 	})
 }
 

@@ -103,13 +103,9 @@ func New(settings Settings) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []client.Opt{client.FromEnv, client.WithUserAgent("standin")}
-	if settings.Host != "" {
-		options = append(options, client.WithHost(settings.Host))
-	}
-	engine, err := client.New(options...)
+	engine, err := connect(settings.Host)
 	if err != nil {
-		return nil, fmt.Errorf("reach the Docker engine: %w", err)
+		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Launcher{

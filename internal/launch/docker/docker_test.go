@@ -117,6 +117,7 @@ func everyEngine(t *testing.T, host string) {
 		"removed by others": testRemovedByOthers,
 		"reaped":            testReaped,
 		"unknown bot":       testUnknown,
+		"check":             testCheck,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

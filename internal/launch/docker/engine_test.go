@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/api/types/system"
 )
 
 // fakeEngine behaves as a Docker engine does where the launcher meets it: its
@@ -82,6 +83,9 @@ func (e *fakeEngine) routes() http.Handler {
 	routes.HandleFunc("POST /containers/{name}/stop", e.with(e.stop))
 	routes.HandleFunc("DELETE /containers/{name}", e.with(e.remove))
 	routes.HandleFunc("GET /events", e.events)
+	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, http.StatusOK, system.VersionResponse{Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64"})
+	})
 	routes.HandleFunc("GET /images/{name...}", e.image)
 	routes.HandleFunc("POST /images/create", e.pull)
 	return routes

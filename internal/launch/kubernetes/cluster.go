@@ -78,16 +78,8 @@ func connect(config *rest.Config, namespace string) (cluster, error) {
 		return cluster{}, fmt.Errorf("learn the cluster's kinds: %w", err)
 	}
 	parameters := runtime.NewParameterCodec(scheme)
-	client := func(group schema.GroupVersion, path string) (rest.Interface, error) {
-		c := rest.CopyConfig(config)
-		c.GroupVersion, c.APIPath = &group, path
-		c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-		c.WarningHandler = rest.NoWarnings{} // they are for whoever writes manifests
-		c.UserAgent, c.QPS, c.Burst = "standin", requestsPerSecond, requestsAtOnce
-		return rest.RESTClientFor(c)
-	}
-	batch, batchErr := client(batchv1.SchemeGroupVersion, "/apis")
-	core, coreErr := client(corev1.SchemeGroupVersion, "/api")
+	batch, batchErr := clientOf(config, scheme, batchv1.SchemeGroupVersion, "/apis")
+	core, coreErr := clientOf(config, scheme, corev1.SchemeGroupVersion, "/api")
 	if err := errors.Join(batchErr, coreErr); err != nil {
 		return cluster{}, fmt.Errorf("reach the Kubernetes cluster: %w", err)
 	}
@@ -99,6 +91,16 @@ func connect(config *rest.Config, namespace string) (cluster, error) {
 		secrets: gentype.NewClient("secrets", core, parameters, namespace,
 			func() *corev1.Secret { return &corev1.Secret{} }),
 	}, nil
+}
+
+// clientOf makes a client of one group of kinds.
+func clientOf(config *rest.Config, scheme *runtime.Scheme, group schema.GroupVersion, path string) (rest.Interface, error) {
+	c := rest.CopyConfig(config)
+	c.GroupVersion, c.APIPath = &group, path
+	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	c.WarningHandler = rest.NoWarnings{} // they are for whoever writes manifests
+	c.UserAgent, c.QPS, c.Burst = "standin", requestsPerSecond, requestsAtOnce
+	return rest.RESTClientFor(c)
 }
 
 // selected are the options that choose what belongs to an instance, or to one

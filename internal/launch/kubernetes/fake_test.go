@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 )
@@ -31,6 +32,7 @@ type fakeCluster struct {
 	oldest   int // of the versions that a watch may begin at
 	watchers map[chan change]struct{}
 	fault    func(w http.ResponseWriter, r *http.Request) bool
+	refused  map[string]bool // rights that whoever asks has not, as in "create jobs"
 }
 
 type object = map[string]any
@@ -58,6 +60,10 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 		routes.HandleFunc("PATCH "+base+"/{name}/status", c.patch)
 		routes.HandleFunc("DELETE "+base+"/{name}", c.delete)
 	}
+	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, http.StatusOK, object{"major": "1", "minor": "36", "gitVersion": "v1.36.0", "platform": "linux/amd64"})
+	})
+	routes.HandleFunc("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", c.review)
 	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
 		fault := c.fault
@@ -169,6 +175,22 @@ func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
 	meta(o)["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	c.note("ADDED", resource, o)
 	give(w, http.StatusCreated, c.objects[resource+"/"+name])
+}
+
+// review tells whether whoever asks has a right.
+func (c *fakeCluster) review(w http.ResponseWriter, r *http.Request) {
+	var asked authorizationv1.SelfSubjectAccessReview
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Spec.ResourceAttributes == nil {
+		say(w, http.StatusBadRequest, "BadRequest", "%v", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	on := asked.Spec.ResourceAttributes
+	groups := map[string]string{"jobs": "batch", "pods": "", "secrets": ""}
+	group, known := groups[on.Resource]
+	asked.Status.Allowed = on.Namespace == namespace && known && on.Group == group && !c.refused[on.Verb+" "+on.Resource]
+	give(w, http.StatusCreated, asked)
 }
 
 func (c *fakeCluster) get(w http.ResponseWriter, r *http.Request) {

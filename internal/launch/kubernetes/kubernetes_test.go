@@ -218,6 +218,7 @@ func everyCluster(t *testing.T, config *rest.Config) {
 		"removed by others": testRemovedByOthers,
 		"reaped":            testReaped,
 		"unknown bot":       testUnknown,
+		"check":             testCheck,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
