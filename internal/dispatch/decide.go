@@ -109,10 +109,9 @@ func (p policy) explained(sentence string) string {
 // and whether any of its recording was saved. It reads no clock and changes
 // nothing.
 func decide(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
-	t := by.Timeouts
 	switch {
 	case r.Status == job.Completed || r.Status == job.Failed || r.ManifestURI != "":
-		return decideEnded(r, bot, now, t)
+		return decideEnded(r, bot, now, by)
 	case r.Status == job.Cancelled:
 		return decideCancelled(r, bot, saved, now, by)
 	case r.Status == job.Scheduled || r.Status == job.Pending:
@@ -125,14 +124,14 @@ func decide(r store.Record, bot launch.State, saved bool, now time.Time, by poli
 	if why, lost := lostBot(r, bot, now, by); lost {
 		return decideLost(r, bot, saved, now, by, by.explained(why))
 	}
-	if end := deadline(r, t); !now.Before(end) {
+	if end := deadline(r, by); !now.Before(end) {
 		why := fmt.Sprintf("the bot was in %s since %s, longer than it may", r.Status, r.StatusSince.Format(time.RFC3339))
 		if saved {
 			return decision{step: salvage, detail: why}
 		}
 		return decision{step: giveUp, code: job.InternalError, detail: why}
 	}
-	return decision{step: wait, until: earlier(deadline(r, t), silentAt(r, by))}
+	return decision{step: wait, until: earlier(deadline(r, by), silentAt(r, by))}
 }
 
 // decideDue begins the attempt of a job whose time has come, or comes so soon
@@ -227,8 +226,8 @@ func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, by 
 
 // decideEnded lets the bot of a job that has ended go by itself, for a while:
 // it still tells what it has to tell.
-func decideEnded(r store.Record, bot launch.State, now time.Time, t Timeouts) decision {
-	if end := r.StatusSince.Add(t.Leaving); bot == launch.Running && now.Before(end) {
+func decideEnded(r store.Record, bot launch.State, now time.Time, by policy) decision {
+	if end := later(r.StatusSince, by.Listening).Add(by.Leaving); bot == launch.Running && now.Before(end) {
 		return decision{step: wait, until: end}
 	}
 	return decision{step: letGo}
@@ -238,7 +237,7 @@ func decideEnded(r store.Record, bot launch.State, now time.Time, t Timeouts) de
 // recorded, and looks after it when it does not.
 func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
 	_, lost := lostBot(r, bot, now, by)
-	end := r.StatusSince.Add(by.Leaving)
+	end := later(r.StatusSince, by.Listening).Add(by.Leaving)
 	switch {
 	case !lost && now.Before(end):
 		return decision{step: wait, until: earlier(end, silentAt(r, by))}
@@ -248,23 +247,25 @@ func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time
 	return decision{step: letGo}
 }
 
-// deadline is when a state has lasted too long.
-func deadline(r store.Record, t Timeouts) time.Time {
+// deadline is when a state has lasted too long. While nobody could hear a bot it
+// could not tell that it had gone on: that time does not count.
+func deadline(r store.Record, by policy) time.Time {
+	since := later(r.StatusSince, by.Listening)
 	switch {
-	case r.Status == job.Dispatching:
-		return later(r.LaunchedAt, r.JoinAt).Add(t.FirstSign + t.Joining) // it may have been launched early
+	case r.Status == job.Dispatching: // it may have been launched early
+		return later(later(r.LaunchedAt, r.JoinAt), by.Listening).Add(by.FirstSign + by.Joining)
 	case r.Status == job.Joining:
-		return r.StatusSince.Add(t.Joining)
+		return since.Add(by.Joining)
 	case r.Status == job.EnteringLobby:
-		return r.StatusSince.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + t.Lobby)
+		return since.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + by.Lobby)
 	case r.Status.Teardown():
-		return r.StatusSince.Add(t.Teardown)
+		return since.Add(by.Teardown)
 	}
 	began := r.AttemptBeganAt
 	if began.IsZero() {
 		began = r.StartedAt // a bot run by hand came before its time
 	}
-	return began.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + maximum(r) + t.Meeting)
+	return later(began.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds)+maximum(r)), by.Listening).Add(by.Meeting)
 }
 
 // silentAt is when a bot has not been heard for too long. While nobody could

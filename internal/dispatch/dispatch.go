@@ -368,7 +368,8 @@ func (d *Dispatcher) saved(ctx context.Context, r store.Record, bot launch.State
 	case job.Scheduled, job.Pending, job.Completed, job.Failed:
 		return false, nil
 	}
-	if _, lost := lostBot(r, bot, d.Now(), d.policy(r)); !lost && d.Now().Before(deadline(r, d.timeouts(r))) {
+	by := d.policy(r)
+	if _, lost := lostBot(r, bot, d.Now(), by); !lost && d.Now().Before(deadline(r, by)) {
 		return false, nil
 	}
 	return d.Recordings.Saved(ctx, r.ID)

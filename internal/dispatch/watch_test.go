@@ -92,3 +92,29 @@ func TestDecideElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAbsenceCountsForNothing: after hours in which no bot could be heard, a
+// bot that runs is waited for in every state, and not for ever.
+func TestAnAbsenceCountsForNothing(t *testing.T) {
+	t.Parallel()
+	const absence = 3 * time.Hour
+	for _, status := range job.Statuses() {
+		if !status.Dispatched() && status != job.Cancelled {
+			continue
+		}
+		r := running(status, absence, func(r *store.Record) {
+			r.JoinAt, r.StartedAt, r.StatusSince = before(absence), before(absence), before(absence)
+			r.AttemptBeganAt, r.LaunchedAt = before(absence), before(absence)
+		})
+		for _, saved := range []bool{false, true} {
+			by := policy{Timeouts: waits, Listening: before(10 * time.Second)}
+			if got := decide(r, launch.Running, saved, at, by); got.step != wait {
+				t.Errorf("%s, %v saved: %+v when the service is back", status, saved, got)
+			}
+			by.Listening = before(absence)
+			if got := decide(r, launch.Running, saved, at, by); got.step == wait {
+				t.Errorf("%s, %v saved: it is waited for for ever", status, saved)
+			}
+		}
+	}
+}
