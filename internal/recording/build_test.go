@@ -42,6 +42,12 @@ func place(attempt, number int, startedAt, length float64) PackedStretch {
 	}
 }
 
+// endedBy is a stretch that ended in order, for a reason.
+func endedBy(stretch ingest.Stretch, reason string) ingest.Stretch {
+	stretch.EndedBy = reason
+	return stretch
+}
+
 func whole(number int, from, to float64) ingest.Stretch {
 	return ingest.Stretch{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
 }
@@ -100,6 +106,16 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			reports: []ingest.Report{left(0, torn(0, 0), whole(1, 12, 20))},
 			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 12, 8)},
 			partial: true, gaps: []Gap{{10000, 12000, GapMediaLost}},
+		},
+		"a browser was lost and replaced, and all of the first is there": {
+			reports: []ingest.Report{left(0, endedBy(whole(0, 0, 10), "browser_crashed"), whole(1, 16, 20))},
+			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 16, 4)},
+			partial: true, gaps: []Gap{{10000, 16000, "browser_crashed"}},
+		},
+		"stopped, and begun again": {
+			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 16, 20))},
+			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 16, 4)},
+			gaps:    []Gap{{10000, 16000, GapNotRecording}},
 		},
 		"the bot tells of a gap that is no pause": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 11, 15, "capture_lost")},

@@ -18,9 +18,12 @@ const (
 // GapNoRoom is the reason that bots give where their disk had no room for more.
 const GapNoRoom = "no_room"
 
-// GapPaused is the reason that bots give for a pause: the one gap that is as
-// it was asked for, so that nothing is missing.
+// GapPaused is the reason that bots give for a pause.
 const GapPaused = "paused"
+
+// ordered reports whether a gap is as it was asked for, so that nothing is
+// missing.
+func (g Gap) ordered() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
 
 // shortestGap is the shortest gap that is told: bots do not know when a stretch
 // begins much better than this.
@@ -183,8 +186,7 @@ func (b *builder) partial() bool {
 			return true
 		}
 	}
-	lost := func(gap Gap) bool { return gap.Reason == GapBotLost || gap.Reason == GapMediaLost }
-	if slices.ContainsFunc(b.gaps(), lost) {
+	if slices.ContainsFunc(b.gaps(), func(gap Gap) bool { return !gap.ordered() }) {
 		return true
 	}
 	return b.facts.BotLost && !b.stoppedInOrder()

@@ -97,7 +97,7 @@ func contradictions(manifest Manifest, jobID uuid.UUID) []string {
 		if gap.StartMs < 0 || gap.EndMs <= gap.StartMs {
 			problems = append(problems, fmt.Sprintf("a gap goes from %d to %d ms", gap.StartMs, gap.EndMs))
 		}
-		if !manifest.Partial && (gap.Reason == GapBotLost || gap.Reason == GapMediaLost) {
+		if !manifest.Partial && !gap.ordered() {
 			problems = append(problems, "the recording is not called partial, and has a gap of reason "+gap.Reason)
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	// keyFrameInterval is how often a fragment becomes complete, and timeslice
 	// how often the encoder is asked for complete ones: their sum bounds what
 	// a killed browser takes with it.
-	keyFrameInterval = 1500 * time.Millisecond
+	keyFrameInterval = time.Second
 	timeslice        = 500 * time.Millisecond
 
 	// captureTimeout bounds the tab capture. The browser picks the tab at once
