@@ -104,7 +104,7 @@ func TestPutOffAsLongAsATryHangs(t *testing.T) {
 	h.at = h.at.Add(slowAnswer)
 	h.sweep()
 	for _, test := range []struct{ more, wait time.Duration }{
-		{0, slowAnswer}, {3 * time.Second, 4 * time.Second}, {time.Second, 5 * time.Second}, {time.Hour, longestDoubt},
+		{0, 2 * slowAnswer}, {time.Second, 4 * time.Second}, {2 * time.Second, longestDoubt}, {time.Hour, longestDoubt},
 	} {
 		h.at = h.at.Add(test.more)
 		if admitted, wait := h.admission()(to(consumer, url)); admitted || wait != test.wait {

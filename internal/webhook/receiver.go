@@ -28,7 +28,7 @@ const (
 const queuedFor = 500 * time.Millisecond
 
 // longestDoubt bounds how far deliveries are put off that wait behind tries that
-// hang. They are looked at after as long again as the try has hung: looking
+// hang. They are looked at after twice as long as the try has hung: looking
 // costs a write, and who comes back does not wait for long.
 const longestDoubt = 8 * time.Second
 
@@ -170,7 +170,7 @@ func (r *receiver) putOff(perHost int, now time.Time) time.Duration {
 	case r.standing == unknown:
 		return 0 // its first answer will tell
 	case r.standing == silent:
-		return min(max(now.Sub(r.silentAt), slowAnswer), longestDoubt)
+		return min(2*max(now.Sub(r.silentAt), slowAnswer), longestDoubt)
 	case r.latency == 0:
 		each = slowAnswer
 	}
