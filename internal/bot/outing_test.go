@@ -67,6 +67,7 @@ type row struct {
 	reason    string               // of a success
 	byService bool                 // the recording is left to the service to be put together
 	early     bool                 // it may end before anything is recorded: then it is no success
+	plain     bool                 // TestVisits needs no cameras for it, and shows it small
 	detail    string               // is part of what is told for people
 	check     func(*outing)        // what else must be so in the end; may be nil
 }

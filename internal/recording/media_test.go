@@ -47,6 +47,10 @@ func record(t *testing.T, source source) []byte {
 	if source.Width == 0 {
 		source.Width = 320
 	}
+	return madeOnce(t, source, func() ([]byte, error) { return source.encode(t.Context(), tools, t.TempDir()) })
+}
+
+func (source source) encode(ctx context.Context, tools Tools, folder string) ([]byte, error) {
 	length := strconv.FormatFloat(source.Seconds, 'f', -1, 64)
 	picture := fmt.Sprintf("color=black:s=%dx180:r=30:d=%s,"+
 		"drawbox=t=fill:c=white:enable='lt(mod(t,1),0.1)',"+
@@ -59,18 +63,14 @@ func record(t *testing.T, source source) []byte {
 	if !source.NoSound {
 		arguments = append(arguments, "-f", "lavfi", "-i", sound, "-c:a", "libopus", "-b:a", "48k")
 	}
-	target := filepath.Join(t.TempDir(), "source.mp4")
+	target := filepath.Join(folder, "source.mp4")
 	arguments = append(arguments, "-fps_mode", "vfr", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0",
 		"-pix_fmt", "yuv420p", "-g", "30", "-threads", "1",
 		"-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", target)
-	if output, err := exec.CommandContext(t.Context(), tools.FFmpeg, arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("make a source: %v: %s", err, output)
+	if output, err := exec.CommandContext(ctx, tools.FFmpeg, arguments...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("make a source: %w: %s", err, output)
 	}
-	data, err := os.ReadFile(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return os.ReadFile(target)
 }
 
 // cut cuts a recording into segments: the header, then one for each fragment.

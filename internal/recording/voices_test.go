@@ -22,18 +22,16 @@ import (
 func spoken(t *testing.T, seconds int) [][]byte {
 	t.Helper()
 	tools := needFFmpeg(t)
-	target := filepath.Join(t.TempDir(), "voice.mp4")
-	sound := fmt.Sprintf("aevalsrc='if(lt(mod(t,1),0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%d", seconds)
-	command := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-f", "lavfi", "-i", sound,
-		"-c:a", "libopus", "-b:a", "32k", "-frag_duration", "500000", "-movflags", "+empty_moov+default_base_moof", "-f", "mp4", target)
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("make a voice: %v: %s", err, output)
-	}
-	data, err := os.ReadFile(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cut(t, data)
+	return cut(t, madeOnce(t, seconds, func() ([]byte, error) {
+		target := filepath.Join(t.TempDir(), "voice.mp4")
+		sound := fmt.Sprintf("aevalsrc='if(lt(mod(t,1),0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%d", seconds)
+		command := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-f", "lavfi", "-i", sound,
+			"-c:a", "libopus", "-b:a", "32k", "-frag_duration", "500000", "-movflags", "+empty_moov+default_base_moof", "-f", "mp4", target)
+		if output, err := command.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("make a voice: %w: %s", err, output)
+		}
+		return os.ReadFile(target)
+	}))
 }
 
 // bundles puts voices' segments into bundles: one for each place.
