@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/chromedp"
 )
 
@@ -56,14 +57,31 @@ func (p *tab) open(address string) { p.Helper(); p.do("open "+address, chromedp.
 
 func (p *tab) click(selector string) {
 	p.Helper()
-	p.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	p.untilClicked(selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
 // clickText clicks the button or link of that text.
 func (p *tab) clickText(text string) {
 	p.Helper()
 	search := chromedp.Search(`//*[self::button or self::a or self::summary][normalize-space()="` + text + `"]`)
-	p.do("click "+text, chromedp.Click(search, chromedp.NodeVisible))
+	p.untilClicked(text, chromedp.Click(search, chromedp.NodeVisible))
+}
+
+// untilClicked clicks, again when the live page put something new in the place
+// of what was found before it could be clicked.
+func (p *tab) untilClicked(what string, click chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	for {
+		err := chromedp.Do(ctx, click)
+		if err == nil {
+			return
+		}
+		if gone := new(cdproto.Error); !errors.As(err, &gone) || gone.Message != "Could not find node with given id" {
+			p.Fatalf("click %s: %v; the page shows: %s", what, err, p.text())
+		}
+	}
 }
 
 func (p *tab) fill(selector, text string) {
