@@ -37,13 +37,14 @@ func TestBeat(t *testing.T) {
 	present := math.Min(share(report.FlashesMs, report.DurationMs), share(report.BeepsMs, report.DurationMs))
 	start, end := edges(report.Pairs())
 	cadence := float64(report.Frames) / lasts
-	t.Logf("%.1f s: beep after flash by %.0f ms at the start and %.0f ms at the end; %.2f%% of the seconds are there; %.2f frames/s; the longest frame %.0f ms",
-		lasts, start, end, 100*present, cadence, report.LongestFrameGapMs)
+	t.Logf("%.1f s: beep after flash by %.0f ms at the start and %.0f ms at the end; %.2f%% of the seconds are there; %.2f frames/s; the longest frame %.0f ms at %.0f ms",
+		lasts, start, end, 100*present, cadence, report.LongestFrameGapMs, report.LongestFrameAtMs)
 	if math.Abs(start) > mostApart || math.Abs(end) > mostApart {
 		t.Errorf("beep and flash are %.0f ms apart at the start and %.0f ms at the end, want at most %d", start, end, mostApart)
 	}
 	if present < leastPresent {
-		t.Errorf("%.2f%% of the seconds are there, want %.0f%%", 100*present, 100*leastPresent)
+		t.Errorf("%.2f%% of the seconds are there, want %.0f%%; no flash follows those at %.0f ms, and no beep those at %.0f ms",
+			100*present, 100*leastPresent, lonely(report.FlashesMs), lonely(report.BeepsMs))
 	}
 	if cadence < leastCadence*usualCadence || cadence > usualCadence/leastCadence {
 		t.Errorf("%.2f frames/s, want about %d", cadence, usualCadence)
@@ -58,6 +59,16 @@ func share(moments []float64, lastsMs float64) float64 {
 		return 0
 	}
 	return float64(len(moments)) / (math.Round((moments[len(moments)-1]-moments[0])/1000) + 1)
+}
+
+// lonely are the moments that the next second's does not follow.
+func lonely(moments []float64) (last []float64) {
+	for i := 1; i < len(moments); i++ {
+		if moments[i]-moments[i-1] > 1500 {
+			last = append(last, moments[i-1])
+		}
+	}
+	return last
 }
 
 // edges are the medians of how much later beeps come than flashes, in the first

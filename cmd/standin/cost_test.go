@@ -87,13 +87,13 @@ func TestSideBySide(t *testing.T) {
 		c.await("its end", job.Status.Terminal)
 		_, report := w.recording(w.manifest(c.id))
 		whole := beat(report, 0, report.DurationMs)
-		t.Logf("bot %d: %d flashes and %d beeps in %.1f s, %.1f frames/s, the longest %.0f ms",
-			number, whole.flashes, whole.beeps, whole.seconds, float64(report.Frames)/whole.seconds, report.LongestFrameGapMs)
+		t.Logf("bot %d: %d flashes and %d beeps in %.1f s, %.1f frames/s, the longest %.0f ms at %.0f ms",
+			number, whole.flashes, whole.beeps, whole.seconds, float64(report.Frames)/whole.seconds, report.LongestFrameGapMs, report.LongestFrameAtMs)
 		if share(report.BeepsMs, report.DurationMs) < 1 {
 			t.Errorf("bot %d: %d beeps in %.1f s", number, whole.beeps, whole.seconds)
 		}
 		if report.LongestFrameGapMs >= 1000 {
-			t.Errorf("bot %d: the picture stood still for %.0f ms", number, report.LongestFrameGapMs)
+			t.Errorf("bot %d: the picture stood still for %.0f ms at %.0f ms", number, report.LongestFrameGapMs, report.LongestFrameAtMs)
 		}
 	}
 }

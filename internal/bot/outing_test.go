@@ -36,10 +36,15 @@ func needTools(t *testing.T) {
 	}
 }
 
-// startReplica serves meetings with live media until the test ends.
+// startReplica serves meetings with live media until the test ends: with small
+// pictures, which no test here judges, unless the full matrix is wanted.
 func startReplica(t *testing.T) *replica.Server {
 	t.Helper()
-	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
+	prepare := replica.PrepareSmallMedia
+	if fullMatrix() {
+		prepare = replica.PrepareMedia
+	}
+	media, err := prepare(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +72,6 @@ type row struct {
 	reason    string               // of a success
 	byService bool                 // the recording is left to the service to be put together
 	early     bool                 // it may end before anything is recorded: then it is no success
-	plain     bool                 // TestVisits needs no cameras for it, and shows it small
 	detail    string               // is part of what is told for people
 	check     func(*outing)        // what else must be so in the end; may be nil
 }
@@ -114,6 +118,9 @@ func newOuting(t *testing.T, stage *replica.Server, platform job.Platform, r row
 		Dir:      t.TempDir(), Version: "v9",
 		Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000},
 		Log:      slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if !fullMatrix() {
+		o.settings.Recorder.Width, o.settings.Recorder.Height = 960, 540
 	}
 	if r.bot != nil {
 		r.bot(&o.settings)

@@ -21,7 +21,7 @@ func successes() []row {
 	silent := knobs(func(k *job.AutoLeave) { k.AfterSilenceSeconds = 3 })
 	return []row{
 		{
-			name: "removed", plain: true, reason: reasonRemoved,
+			name: "removed", reason: reasonRemoved,
 			act: func(o *outing) {
 				o.letIn(1)
 				// What somebody writes is no removal.
@@ -51,7 +51,7 @@ func successes() []row {
 			act: func(o *outing) { o.admit(1) }, reason: reasonAlone, early: true,
 		},
 		{
-			name: "silence", plain: true, bot: silent, reason: reasonSilence,
+			name: "silence", bot: silent, reason: reasonSilence,
 			act: func(o *outing) { o.letIn(1); o.meeting.Silence(true) },
 		},
 		{
@@ -64,7 +64,7 @@ func successes() []row {
 			},
 		},
 		{
-			name: "silence after the recording was stopped", plain: true, only: onMeet(), bot: silent, reason: reasonSilence,
+			name: "silence after the recording was stopped", only: onMeet(), bot: silent, reason: reasonSilence,
 			act: func(o *outing) {
 				o.letIn(1)
 				o.order(ingest.StopRecording, nil)
@@ -73,7 +73,7 @@ func successes() []row {
 			},
 		},
 		{
-			name: "the maximum", plain: true, bot: knobs(func(k *job.AutoLeave) { k.AfterMaxSeconds = 4 }), reason: reasonMaximum,
+			name: "the maximum", bot: knobs(func(k *job.AutoLeave) { k.AfterMaxSeconds = 4 }), reason: reasonMaximum,
 			act: func(o *outing) { o.admit(1) }, early: true,
 		},
 		{
@@ -82,7 +82,7 @@ func successes() []row {
 			check: detected(true),
 		},
 		{
-			name: "another notetaker that may stay", plain: true, only: onMeet(), reason: reasonHostEnded,
+			name: "another notetaker that may stay", only: onMeet(), reason: reasonHostEnded,
 			act: func(o *outing) {
 				o.letIn(1)
 				o.joins("Otter Bergström") // a person
@@ -219,7 +219,7 @@ func commands() []row {
 			},
 		},
 		{
-			name: "permission by the platform's own notice", plain: true, reason: reasonHostEnded,
+			name: "permission by the platform's own notice", reason: reasonHostEnded,
 			act: func(o *outing) {
 				o.letIn(1)
 				o.order(ingest.RequestRecordingPermission, nil)

@@ -29,9 +29,7 @@ const atOnce = 2
 
 // TestVisits sends the bot, with a real browser, into replicas of every
 // platform: each failure code that can arise in the page, each ending that is a
-// success, each auto-leave knob and each command (issue: what it must show). Plain
-// rows do not judge the picture, so the participants' cameras are off: the other
-// rows, TestWalls and TestParticipantAudio record cameras on every platform.
+// success, each auto-leave knob and each command (issue: what it must show).
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	needTools(t)
@@ -50,7 +48,7 @@ func TestVisits(t *testing.T) {
 		for _, platform := range on(r, number) {
 			queue <- func() {
 				t.Run(fmt.Sprintf("%s/%s", platform, r.name), func(t *testing.T) {
-					newOuting(t, stage, platform, cheaply(r), &delays).run()
+					newOuting(t, stage, platform, r, &delays).run()
 				})
 			}
 		}
@@ -77,23 +75,6 @@ func on(r row, number int) []job.Platform {
 
 // fullMatrix tells that every row is wanted everywhere, and as it is in life.
 func fullMatrix() bool { return os.Getenv("STANDIN_TEST_MATRIX") == "full" }
-
-// cheaply turns the cameras of a plain row's participants off and shows it small,
-// unless the full matrix is wanted.
-func cheaply(r row) row {
-	if !r.plain || fullMatrix() {
-		return r
-	}
-	r.meeting.Participants = []replica.Participant{{Name: ada, Beeps: true, CameraOff: true}, {Name: ben, CameraOff: true}}
-	change := r.bot
-	r.bot = func(s *Settings) {
-		s.Recorder.Width, s.Recorder.Height = 960, 540
-		if change != nil {
-			change(s)
-		}
-	}
-	return r
-}
 
 // walled is a meeting behind a wall.
 func walled(wall replica.Wall) replica.Settings { return replica.Settings{Wall: wall} }

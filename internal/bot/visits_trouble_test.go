@@ -36,7 +36,7 @@ func troubles() []row {
 			},
 		},
 		{
-			name: "connection lost and found by coming back", plain: true, reason: reasonHostEnded, bot: hasty, check: stretches(2),
+			name: "connection lost and found by coming back", reason: reasonHostEnded, bot: hasty, check: stretches(2),
 			act: func(o *outing) { o.letIn(1); o.meeting.Disconnect(); o.letIn(2); o.meeting.End() },
 		},
 		{

@@ -108,7 +108,7 @@ func TestSQLiteThatCannotBeRead(t *testing.T) {
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	address := cluster.Fresh(t)
+	address := cluster.Empty(t)
 	settings := Settings{DatabaseURL: address}
 	check, clocks := checkDatabase(limited(t), settings)
 	expect(t, check, OK, "PostgreSQL ", "empty", `as "postgres"`)

@@ -30,8 +30,9 @@ type Report struct {
 	Frames int
 	// VideoStartMs and VideoEndMs are the times of the first and last frame.
 	VideoStartMs, VideoEndMs float64
-	// LongestFrameGapMs is the longest time for which one frame stands.
-	LongestFrameGapMs float64
+	// LongestFrameGapMs is the longest time for which one frame stands, and
+	// LongestFrameAtMs where that frame begins.
+	LongestFrameGapMs, LongestFrameAtMs float64
 	// AudioEndMs is the end of the last decoded sample.
 	AudioEndMs float64
 	// FlashesMs and BeepsMs are the onsets of flashes and beeps.

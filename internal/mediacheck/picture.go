@@ -80,7 +80,9 @@ func (p picture) describe(report *Report) {
 	}
 	report.VideoStartMs, report.VideoEndMs = p.timesMs[0], p.timesMs[report.Frames-1]
 	for frame := 1; frame < report.Frames; frame++ {
-		report.LongestFrameGapMs = max(report.LongestFrameGapMs, p.timesMs[frame]-p.timesMs[frame-1])
+		if stood := p.timesMs[frame] - p.timesMs[frame-1]; stood > report.LongestFrameGapMs {
+			report.LongestFrameGapMs, report.LongestFrameAtMs = stood, p.timesMs[frame-1]
+		}
 	}
 	report.FlashesMs = p.flashes()
 	report.BlackBorders = p.borders()

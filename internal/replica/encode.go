@@ -20,20 +20,20 @@ const (
 // encodePicture renders one loop and has ffmpeg encode it to VP8. The key
 // pictures stand exactly on whole seconds: a prepared stream cannot make one
 // when a receiver asks, so the next one must never be far.
-func encodePicture(ctx context.Context, design sourceDesign, path string) error {
+func encodePicture(ctx context.Context, design sourceDesign, q quality, path string) error {
 	arguments := []string{
 		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", pictureWidth, pictureHeight),
-		"-framerate", fmt.Sprint(pictureRate), "-i", "pipe:0",
+		"-framerate", fmt.Sprint(q.rate), "-i", "pipe:0", "-vf", fmt.Sprintf("scale=%d:%d", q.width, q.height),
 		"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "16", "-threads", "1",
-		"-b:v", "1000k", "-minrate", "600k", "-maxrate", "1400k", "-bufsize", "1000k",
-		"-g", fmt.Sprint(pictureRate), "-keyint_min", fmt.Sprint(pictureRate),
+		"-b:v", fmt.Sprint(q.bits), "-minrate", fmt.Sprint(q.bits * 6 / 10), "-maxrate", fmt.Sprint(q.bits * 14 / 10), "-bufsize", fmt.Sprint(q.bits),
+		"-g", fmt.Sprint(q.rate), "-keyint_min", fmt.Sprint(q.rate),
 		"-auto-alt-ref", "0", "-lag-in-frames", "0", "-error-resilient", "1",
 		"-f", "ivf", path,
 	}
 	return runFFmpeg(ctx, arguments, func(pipe io.Writer) error {
 		picture, syllables := newCanvas(), design.voice.syllables()
-		for i := range int(loopLength.Seconds()) * pictureRate {
-			at := time.Duration(i) * time.Second / pictureRate
+		for i := range int(loopLength.Seconds()) * q.rate {
+			at := time.Duration(i) * time.Second / time.Duration(q.rate)
 			design.scene.draw(picture, at, loopLength, design.voice.loudness(syllables, at))
 			if _, err := pipe.Write(picture); err != nil {
 				return fmt.Errorf("hand picture %d to ffmpeg: %w", i, err)

@@ -20,6 +20,21 @@ type Media struct {
 	sources []source
 }
 
+// quality is how a picture is encoded.
+type quality struct {
+	width, height int
+	rate          int // pictures a second
+	bits          int // a second
+}
+
+var (
+	full  = quality{width: pictureWidth, height: pictureHeight, rate: 25, bits: 1_000_000}
+	small = quality{width: 320, height: 180, rate: 10, bits: 80_000}
+)
+
+// String is how the folder of such pictures is named.
+func (q quality) String() string { return fmt.Sprintf("%dx%d-%d", q.width, q.height, q.rate) }
+
 // source is one loop of sound and picture, ready to be sent.
 type source struct {
 	picture loop
@@ -38,13 +53,24 @@ func MediaFolder() string {
 	return filepath.Join(folder, "standin", "replica")
 }
 
-// PrepareMedia makes the participants' sound and picture with ffmpeg, or takes
-// them from folder if they were made there before. Several processes may
-// prepare the same folder at once.
+// PrepareMedia makes the participants' sound and picture, 720p at 25 pictures a
+// second, with ffmpeg, or takes them from folder if they were made there before.
+// Several processes may prepare the same folder at once.
 func PrepareMedia(ctx context.Context, folder string) (*Media, error) {
-	kept := filepath.Join(folder, recipe)
+	return prepare(ctx, folder, full)
+}
+
+// PrepareSmallMedia prepares media of 180p at 10 pictures a second, which cost
+// the receiver little: for those who look at what a page does, not at the
+// picture. See PrepareMedia.
+func PrepareSmallMedia(ctx context.Context, folder string) (*Media, error) {
+	return prepare(ctx, folder, small)
+}
+
+func prepare(ctx context.Context, folder string, q quality) (*Media, error) {
+	kept := filepath.Join(folder, recipe, q.String())
 	if _, err := os.Stat(kept); errors.Is(err, fs.ErrNotExist) {
-		if err := makeMedia(ctx, folder, kept); err != nil {
+		if err := makeMedia(ctx, q, kept); err != nil {
 			return nil, err
 		}
 	} else if err != nil {
@@ -52,7 +78,7 @@ func PrepareMedia(ctx context.Context, folder string) (*Media, error) {
 	}
 	prepared := &Media{}
 	for _, design := range designs() {
-		one, err := loadSource(kept, design)
+		one, err := loadSource(kept, design, q)
 		if err != nil {
 			return nil, fmt.Errorf("load media of the %s participant from %s: %w", design.name, kept, err)
 		}
@@ -63,7 +89,8 @@ func PrepareMedia(ctx context.Context, folder string) (*Media, error) {
 
 // makeMedia encodes every source beside the final folder and moves them there
 // in one step, so that a half-made folder is never taken for a whole one.
-func makeMedia(ctx context.Context, folder, kept string) error {
+func makeMedia(ctx context.Context, q quality, kept string) error {
+	folder := filepath.Dir(kept)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of prepared media: %w", err)
 	}
@@ -73,7 +100,7 @@ func makeMedia(ctx context.Context, folder, kept string) error {
 	}
 	defer os.RemoveAll(working)
 	for _, design := range designs() {
-		if err := encodePicture(ctx, design, filepath.Join(working, design.name+".ivf")); err != nil {
+		if err := encodePicture(ctx, design, q, filepath.Join(working, design.name+".ivf")); err != nil {
 			return fmt.Errorf("encode the picture of the %s participant: %w", design.name, err)
 		}
 		if err := encodeSound(ctx, design, filepath.Join(working, design.name+".ogg")); err != nil {
@@ -89,8 +116,8 @@ func makeMedia(ctx context.Context, folder, kept string) error {
 	return nil
 }
 
-func loadSource(folder string, design sourceDesign) (source, error) {
-	pictures, err := readPictures(filepath.Join(folder, design.name+".ivf"))
+func loadSource(folder string, design sourceDesign, q quality) (source, error) {
+	pictures, err := readPictures(filepath.Join(folder, design.name+".ivf"), q)
 	if err != nil {
 		return source{}, fmt.Errorf("read pictures: %w", err)
 	}
@@ -99,7 +126,7 @@ func loadSource(folder string, design sourceDesign) (source, error) {
 		return source{}, fmt.Errorf("read sound: %w", err)
 	}
 	return source{
-		picture: loop{clockRate: 90000, ticks: 90000 / pictureRate, units: pictures},
+		picture: loop{clockRate: 90000, ticks: 90000 / int64(q.rate), units: pictures},
 		// The decoder's first samples are the encoder's look-ahead, which comes
 		// before the sound proper (RFC 7845, section 4.2): the first packet
 		// belongs that much before the start of the loop.
@@ -108,7 +135,7 @@ func loadSource(folder string, design sourceDesign) (source, error) {
 	}, nil
 }
 
-func readPictures(path string) ([][]byte, error) {
+func readPictures(path string, q quality) ([][]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -117,7 +144,7 @@ func readPictures(path string) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if header.FourCC != "VP80" || header.Width != pictureWidth || header.Height != pictureHeight {
+	if header.FourCC != "VP80" || int(header.Width) != q.width || int(header.Height) != q.height {
 		return nil, fmt.Errorf("unexpected stream %s %dx%d", header.FourCC, header.Width, header.Height)
 	}
 	var pictures [][]byte
@@ -131,12 +158,12 @@ func readPictures(path string) ([][]byte, error) {
 		}
 		pictures = append(pictures, picture)
 	}
-	if want := int(loopLength.Seconds()) * pictureRate; len(pictures) != want {
+	if want := int(loopLength.Seconds()) * q.rate; len(pictures) != want {
 		return nil, fmt.Errorf("%d pictures where %d make a loop", len(pictures), want)
 	}
 	// A page that connects, and a decoder that lost its reference, can begin at
 	// every whole second; the pacer counts on it.
-	for second := 0; second < len(pictures); second += pictureRate {
+	for second := 0; second < len(pictures); second += q.rate {
 		if !isKeyPicture(pictures[second]) {
 			return nil, fmt.Errorf("picture %d is no key picture", second)
 		}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
+// The size that pictures are drawn in.
 const (
 	pictureWidth  = 1280
 	pictureHeight = 720
-	pictureRate   = 25 // a second
 )
 
 // paint is a colour in the studio range of BT.601, which VP8 pictures have.

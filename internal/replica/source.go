@@ -8,7 +8,7 @@ const loopLength = 10 * time.Second
 
 // recipe names what the prepared files are made from. Whoever changes what a
 // source looks or sounds like changes it, and stale files are made anew.
-const recipe = "replica-1"
+const recipe = "replica-2"
 
 // sourceDesign is one kind of participant: what it shows and what it says.
 type sourceDesign struct {

@@ -17,7 +17,7 @@ func TestBeepAndFlashMeetAtWholeSeconds(t *testing.T) {
 	for _, design := range designs() {
 		t.Run(design.name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(folder, recipe, design.name)
+			path := filepath.Join(folder, recipe, full.String(), design.name)
 			flashes := flashStarts(decodePictures(t, path+".ivf"))
 			beeps := beepStarts(decodeSound(t, path+".ogg"))
 			if !design.voice.beeps {
@@ -143,7 +143,7 @@ func flashStarts(lumas []float64) []time.Duration {
 	var starts []time.Duration
 	for i, luma := range lumas {
 		if luma > white && (i == 0 || lumas[i-1] <= white) {
-			starts = append(starts, time.Duration(i)*time.Second/pictureRate)
+			starts = append(starts, time.Duration(i)*time.Second/time.Duration(full.rate))
 		}
 	}
 	return starts

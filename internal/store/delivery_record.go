@@ -13,7 +13,7 @@ import (
 
 // RecordTries implements webhook.Outbox.
 func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost []string, err error) {
-	if err := s.resumeDead(ctx, results); err != nil {
+	if err := s.resumeAnswering(ctx, results); err != nil {
 		return nil, err
 	}
 	err = s.Write(ctx, func(q *Queries) error {

@@ -1,13 +1,9 @@
 package store_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,47 +27,13 @@ func TestMain(m *testing.M) {
 // for one holds for the other.
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		test(t, openSQLite(t))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		test(t, openPostgres(t))
-	})
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, open(t, address)) })
 }
 
 func openSQLite(t *testing.T) *store.Store {
 	t.Helper()
-	content, err := emptySQLite()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "standin.db")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return open(t, path)
+	return open(t, storetest.FreshSQLite(t))
 }
-
-// emptySQLite is a SQLite that was migrated once: each test has a copy of it,
-// since migrating anew takes longer than most of them.
-var emptySQLite = sync.OnceValues(func() (content []byte, err error) {
-	dir, err := os.MkdirTemp("", "standin-store-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "standin.db")
-	s, err := store.Open(context.Background(), path)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Close(); err != nil { // which leaves everything in the one file
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
 
 func openPostgres(t *testing.T) *store.Store {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -80,14 +81,16 @@ func notesOf(results []webhook.Result) []*endpointNote {
 	return sorted
 }
 
-// resumeGroup is how many deliveries one write makes due, so that others have
+// resumedAtOnce is how many deliveries one write makes due, so that others have
 // their turns.
-const resumeGroup = 1000
+const resumedAtOnce = 1000
 
-// resumeDead makes due what waits for endpoints that are kept as dead and have
-// acknowledged a try now. It comes before that is recorded: after a crash in
-// between they are still kept as dead, and the next acknowledgement goes on.
-func (s *Store) resumeDead(ctx context.Context, results []webhook.Result) error {
+// resumeAnswering makes due what waits for endpoints that answer again: all of it
+// where one that is kept as dead has acknowledged a try now, and what has not
+// failed yet where the sender asks for it. It comes before the tries are
+// recorded: after a crash in between the dead are still kept as dead, and the
+// next acknowledgement goes on.
+func (s *Store) resumeAnswering(ctx context.Context, results []webhook.Result) error {
 	backAt := make(map[string]time.Time)
 	for _, note := range notesOf(results) {
 		if note.reset {
@@ -99,14 +102,17 @@ func (s *Store) resumeDead(ctx context.Context, results []webhook.Result) error 
 		return err
 	}
 	for _, key := range dead {
-		for after, more := (waitingPlace{}), true; more; {
-			err := s.Write(ctx, func(q *Queries) (err error) {
-				after, more, err = q.resume(ctx, key, after, backAt[key])
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("go on with a webhook endpoint that is back: %w", err)
-			}
+		if err := s.resume(ctx, key, math.MaxInt32, backAt[key]); err != nil {
+			return err
+		}
+	}
+	for _, r := range results {
+		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
+		if !r.Resume || slices.Contains(dead, key) {
+			continue
+		}
+		if err := s.resume(ctx, key, 0, endOf(r.Try)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -135,9 +141,23 @@ type waitingPlace struct {
 	sequence int64
 }
 
-// resume makes due the next group of what waits for an endpoint that is back,
-// but nothing earlier than its receiver wished.
-func (q *Queries) resume(ctx context.Context, key string, after waitingPlace, now time.Time) (last waitingPlace, more bool, err error) {
+// resume makes due what waits for an endpoint and has failed at most so often, but
+// nothing earlier than its receiver wished.
+func (s *Store) resume(ctx context.Context, key string, failures int, now time.Time) error {
+	for after, more := (waitingPlace{}), true; more; {
+		err := s.Write(ctx, func(q *Queries) (err error) {
+			after, more, err = q.resumeGroup(ctx, key, failures, after, now)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("go on with a webhook endpoint that is back: %w", err)
+		}
+	}
+	return nil
+}
+
+// resumeGroup makes the next group due.
+func (q *Queries) resumeGroup(ctx context.Context, key string, failures int, after waitingPlace, now time.Time) (last waitingPlace, more bool, err error) {
 	var ids []string
 	err = q.collect(ctx, func(rows *sql.Rows) error {
 		var id string
@@ -145,12 +165,12 @@ func (q *Queries) resume(ctx context.Context, key string, after waitingPlace, no
 		ids = append(ids, id)
 		return err
 	}, `SELECT id, job_id, sequence FROM deliveries
-		WHERE endpoint = $1 AND state = 'waiting' AND (job_id, sequence) > ($2, $3)
-		ORDER BY job_id, sequence LIMIT $4`, key, after.job, after.sequence, resumeGroup)
+		WHERE endpoint = $1 AND state = 'waiting' AND (job_id, sequence) > ($2, $3) AND failures <= $5
+		ORDER BY job_id, sequence LIMIT $4`, key, after.job, after.sequence, resumedAtOnce, failures)
 	if err != nil {
 		return last, false, err
 	}
-	return last, len(ids) == resumeGroup, q.update(ctx, ids, []any{millis(now)}, func(places string) string {
+	return last, len(ids) == resumedAtOnce, q.update(ctx, ids, []any{millis(now)}, func(places string) string {
 		return `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
 			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id IN (` + places + `)`
 	})

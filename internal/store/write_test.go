@@ -12,7 +12,6 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/store"
-	"standin/internal/store/storetest"
 )
 
 var errWanted = errors.New("this write fails")
@@ -136,22 +135,32 @@ func TestSecondProcess(t *testing.T) {
 // folder both get a whole schema.
 func TestOpenedAtOnce(t *testing.T) {
 	t.Parallel()
-	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
-		var group sync.WaitGroup
-		for range 6 {
-			group.Go(func() {
-				s, err := store.Open(t.Context(), address)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		group.Wait()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		openAtOnce(t, filepath.Join(t.TempDir(), "standin.db"))
 	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		openAtOnce(t, cluster.Empty(t))
+	})
+}
+
+func openAtOnce(t *testing.T, address string) {
+	t.Helper()
+	var group sync.WaitGroup
+	for range 6 {
+		group.Go(func() {
+			s, err := store.Open(t.Context(), address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 // BenchmarkWrite tells what grouping commits is worth: writers at once share

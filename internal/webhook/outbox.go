@@ -113,6 +113,7 @@ type Result struct {
 	Try      Try
 	Verdict  Verdict
 	Note     bool // keep what the try says of its endpoint, although it succeeded
+	Resume   bool // its endpoint answers again: what was put off for it is due
 }
 
 // FailuresOfTheDead is how many tries in a row, of whatever deliveries, an
@@ -166,7 +167,8 @@ type Outbox interface {
 	//
 	// Failures, and successes with Note, are kept of the endpoint too. When one
 	// that was dead (FailuresOfTheDead) acknowledges, all that waits for it is
-	// due at once, or when the receiver wished (Verdict.NotBefore).
+	// due at once, or when the receiver wished (Verdict.NotBefore). Resume does
+	// that for what has not failed yet.
 	RecordTries(ctx context.Context, results []Result) (lost []string, err error)
 
 	// NextDelivery returns the earliest due time after the given time of all

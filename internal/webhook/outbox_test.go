@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -155,7 +156,7 @@ func (o *memoryOutbox) RecordTries(_ context.Context, results []webhook.Result) 
 		row.delivery.Lease = ""
 		row.tries = append(row.tries, result.Try)
 		row.verdicts = append(row.verdicts, result.Verdict)
-		o.note(row, result.Verdict)
+		o.note(row, result)
 		row.final = result.Verdict.Outcome != webhook.Retry
 		row.dueAt, row.notBefore = result.Verdict.RetryAt, result.Verdict.NotBefore
 		if o.hurry {
@@ -167,27 +168,37 @@ func (o *memoryOutbox) RecordTries(_ context.Context, results []webhook.Result) 
 
 // note counts the failures of a delivery and its endpoint, and goes on with an
 // endpoint that is back.
-func (o *memoryOutbox) note(row *outboxRow, verdict webhook.Verdict) {
+func (o *memoryOutbox) note(row *outboxRow, result webhook.Result) {
 	if o.endpoints == nil {
 		o.endpoints = make(map[string]int)
 	}
 	key := webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL)
-	if verdict.Outcome != webhook.Delivered {
+	if result.Resume {
+		o.resume(key, 0)
+	}
+	if result.Verdict.Outcome != webhook.Delivered {
 		row.delivery.Failures++
 		o.endpoints[key]++
 		return
 	}
 	if o.endpoints[key] >= webhook.FailuresOfTheDead {
-		for _, other := range o.rows {
-			if !other.final && other.delivery.Lease == "" && webhook.EndpointKey(other.delivery.ConsumerID, other.delivery.URL) == key {
-				other.dueAt = other.delivery.EmittedAt
-				if other.notBefore.After(other.dueAt) {
-					other.dueAt = other.notBefore
-				}
-			}
-		}
+		o.resume(key, math.MaxInt)
 	}
 	o.endpoints[key] = 0
+}
+
+// resume makes due what waits for an endpoint and has failed at most so often.
+func (o *memoryOutbox) resume(key string, failures int) {
+	for _, row := range o.rows {
+		if row.final || row.delivery.Lease != "" || row.delivery.Failures > failures ||
+			webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL) != key {
+			continue
+		}
+		row.dueAt = row.delivery.EmittedAt
+		if row.notBefore.After(row.dueAt) {
+			row.dueAt = row.notBefore
+		}
+	}
 }
 
 func (o *memoryOutbox) Backlog(context.Context) (waiting int64, oldest time.Time, err error) {

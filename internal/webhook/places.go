@@ -20,8 +20,9 @@ type places struct {
 	hosts     map[string]*shared
 	consumers map[string]*shared
 	flights   map[*flight]struct{}
-	waiting   []*receiver // with deliveries in their queues, in the order of their turns
-	admitted  []*receiver // by the admission that was given out last
+	waiting   []*receiver             // with deliveries in their queues, in the order of their turns
+	parked    map[*shared][]*receiver // likewise, until something changes at their host
+	admitted  []*receiver             // by the admission that was given out last
 	queued    int
 	slow      int // running tries that last longer than slowAnswer
 	unproven  int // running tries of receivers that are not known to answer, slow ones included
@@ -45,6 +46,7 @@ func newPlaces(bounds bounds, schedule Schedule, now func() time.Time) *places {
 		hosts:     make(map[string]*shared),
 		consumers: make(map[string]*shared),
 		flights:   make(map[*flight]struct{}),
+		parked:    make(map[*shared][]*receiver),
 	}
 }
 
@@ -94,6 +96,13 @@ func (p *places) queuedTrials() (count int) {
 	for _, r := range p.waiting {
 		if r.onTrial(now) {
 			count += len(r.queue)
+		}
+	}
+	for _, parked := range p.parked {
+		for _, r := range parked {
+			if r.onTrial(now) {
+				count += len(r.queue)
+			}
 		}
 	}
 	return count
@@ -195,12 +204,31 @@ func (p *places) begin() []*flight {
 				begun = append(begun, p.take(r, now))
 				passes = true
 			}
-			if len(r.queue) > 0 && r.running < r.most(p.bounds.perHost) {
-				p.wait(r) // else the end of one of its own tries has it wait again
+			switch {
+			case len(r.queue) == 0, r.running >= r.most(p.bounds.perHost):
+				// The end of one of its own tries has it wait again.
+			case r.host.mayTry(p.bounds.perHost, r.proven(), now):
+				p.wait(r)
+			default:
+				p.park(r)
 			}
 		}
 	}
 	return begun
+}
+
+// park has a receiver wait for a change at its host: however many a host keeps
+// waiting, the tries of others do not look at them. The caller holds mu.
+func (p *places) park(r *receiver) {
+	r.waiting = true
+	p.parked[r.host] = append(p.parked[r.host], r)
+}
+
+// unpark has those wait for their turns that waited for a change at the host. The
+// caller holds mu.
+func (p *places) unpark(host *shared) {
+	p.waiting = append(p.waiting, p.parked[host]...)
+	delete(p.parked, host)
 }
 
 // mayBegin reports whether a try of the receiver may run. The caller holds mu.
@@ -242,6 +270,7 @@ type landing struct {
 	begin   []*flight  // tries that can begin now
 	dropped []Delivery // queued for longer than their receiver deserves; to be released
 	note    bool       // the success is worth keeping of the endpoint
+	resume  bool       // what is out of the way can go on
 	low     bool       // more should be claimed
 }
 
@@ -257,6 +286,10 @@ func (p *places) finish(f *flight, told lesson) landing {
 		r.noted = now
 	}
 	r.learn(told, p.schedule, now)
+	p.unpark(r.host)
+	if end.resume = r.apart && r.answers(); end.resume {
+		r.apart = false
+	}
 	if room := max(0, r.room(p.bounds.perHost, p.bounds.queued)-r.running); len(r.queue) > room {
 		end.dropped = slices.Clone(r.queue[room:])
 		r.queue = r.queue[:room]
@@ -313,6 +346,7 @@ func (p *places) sweep() []*flight {
 		f.receiver.host.slow++
 		f.receiver.consumer.slow++
 		p.slow++
+		p.unpark(f.receiver.host)
 		if !f.unproven {
 			f.unproven = true
 			p.unproven++
@@ -346,6 +380,7 @@ func (p *places) drain() []Delivery {
 		r.queue, r.waiting = nil, false
 	}
 	p.waiting, p.queued = nil, 0
+	clear(p.parked)
 	return all
 }
 

@@ -92,10 +92,8 @@ func TestTriesAtOnceOfOneReceiver(t *testing.T) {
 	}
 }
 
-// A host that has never answered gets one try, a few more at a time while that
-// hangs, and no more than any other in the end.
-// What waits behind a try that hangs is looked at ever more seldom, up to a
-// bound, and at once when it is answered.
+// Of what waits behind a try that hangs one is looked at ever more seldom, up to a
+// bound, and the others are out of the way until it is answered.
 func TestPutOffAsLongAsATryHangs(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, wide)
@@ -103,22 +101,35 @@ func TestPutOffAsLongAsATryHangs(t *testing.T) {
 	begun := h.offer(1, consumer, url)
 	h.at = h.at.Add(slowAnswer)
 	h.sweep()
-	for _, test := range []struct{ more, wait time.Duration }{
-		{0, 2 * slowAnswer}, {time.Second, 4 * time.Second}, {2 * time.Second, longestDoubt}, {time.Hour, longestDoubt},
-	} {
-		h.at = h.at.Add(test.more)
-		if admitted, wait := h.admission()(to(consumer, url)); admitted || wait != test.wait {
-			t.Errorf("hanging for %v more, put off by %v (admitted: %v), want %v", test.more, wait, admitted, test.wait)
+	looks := func(hung, want time.Duration) {
+		t.Helper()
+		if admitted, wait := h.admission()(to(consumer, url)); admitted || wait != want {
+			t.Errorf("hanging for %v, put off by %v (admitted: %v), want %v", hung, wait, admitted, want)
 		}
 	}
-	h.finish(begun[0], answered)
-	if admitted, wait := h.admission()(to(consumer, url)); !admitted {
-		t.Errorf("put off by %v after an answer", wait)
+	began := h.at.Add(-slowAnswer)
+	for _, test := range []struct{ hung, turn time.Duration }{
+		{slowAnswer, 2 * slowAnswer}, {3 * time.Second, 6 * time.Second}, {9 * time.Second, longestDoubt}, {time.Hour, longestDoubt},
+	} {
+		h.at = began.Add(test.hung)
+		looks(test.hung, test.turn)
+		looks(test.hung, longestWait)
+	}
+	if end := h.finish(begun[0], answered); !end.resume {
+		t.Error("what is out of the way does not go on after an answer")
+	}
+	begun = h.offer(1, consumer, url)
+	if len(begun) != 1 {
+		t.Fatal("not admitted after an answer")
+	}
+	if end := h.finish(begun[0], answered); end.resume {
+		t.Error("it goes on twice")
 	}
 }
 
 // Where something of a host hangs and nothing answers, its other receivers have
-// their first tries in turns, and what waits for one of them waits for its turn.
+// their first tries in turns, and what else waits for one of them is out of the
+// way.
 func TestTrialsInTurns(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, wide)
@@ -134,8 +145,8 @@ func TestTrialsInTurns(t *testing.T) {
 		}
 	}
 	for n := doubtedPerHost; n < 5*doubtedPerHost; n++ {
-		want := slowAnswer + slowAnswer*time.Duration(n-doubtedPerHost+1)/doubtedPerHost
-		for range 2 {
+		turn := slowAnswer + slowAnswer*time.Duration(n-doubtedPerHost+1)/doubtedPerHost
+		for _, want := range []time.Duration{turn, longestWait} {
 			if admitted, wait := admit(to(consumer, address(n))); admitted || wait != want {
 				t.Errorf("trial %d is put off by %v (admitted: %v), want %v", n, wait, admitted, want)
 			}
@@ -144,6 +155,14 @@ func TestTrialsInTurns(t *testing.T) {
 	h.finish(begun[0], answered)
 	if admitted, wait := h.admission()(to(consumer, address(9*doubtedPerHost))); !admitted {
 		t.Errorf("put off by %v after an answer", wait)
+	}
+	h.at = h.at.Add(longestDoubt)
+	begun = h.offer(1, consumer, address(doubtedPerHost))
+	if len(begun) != 1 {
+		t.Fatal("no trial at its turn")
+	}
+	if end := h.finish(begun[0], answered); !end.resume {
+		t.Error("what is out of the way does not go on after the answer to the trial")
 	}
 }
 
@@ -163,6 +182,8 @@ func TestTrialsLeaveRoomInTheQueue(t *testing.T) {
 	}
 }
 
+// A host that has never answered gets one try, a few more at a time while that
+// hangs, and no more than any other in the end.
 func TestTriesAtOnceOfAnUnknownHost(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, wide)

@@ -27,13 +27,15 @@ const (
 // that leases run out.
 const queuedFor = 500 * time.Millisecond
 
-// longestDoubt bounds how far deliveries are put off that wait behind tries that
-// hang. They are looked at after twice as long as the try has hung: looking
-// costs a write, and who comes back does not wait for long.
+// longestDoubt bounds how far the next delivery is put off of a receiver whose
+// try hangs, or of one that waits for its first: it is looked at after twice as
+// long as the try has hung. All others of the receiver are out of the way
+// meanwhile, for longestWait: looking costs a write. The first answer makes them
+// due.
 const longestDoubt = 8 * time.Second
 
-// longestWait bounds how far deliveries to a busy receiver are put off, so that
-// one that gets faster has them soon.
+// longestWait bounds how far deliveries to a receiver are put off, so that one
+// that gets faster, or is found to answer by another node, has them soon.
 const longestWait = time.Minute
 
 // receiver is one endpoint as the sender knows it: an address of one consumer.
@@ -54,7 +56,8 @@ type receiver struct {
 	probeAt  time.Time // when a dead one may be tried next
 	behind   time.Time // when what was put off last is worth looking at
 	silentAt time.Time // since when a try of it hangs; zero while none does
-	trialAt  time.Time // when it has its turn among those of its host that may hang
+	turnAt   time.Time // when its next delivery is looked at, while it is in doubt
+	apart    bool      // deliveries of it are out of the way until it answers
 	noted    time.Time // when a success was last kept of it
 }
 
@@ -99,6 +102,9 @@ func (r *receiver) dead() bool { return r.failures >= FailuresOfTheDead }
 
 // proven reports whether the receiver is known to answer in time.
 func (r *receiver) proven() bool { return r.standing == good && !r.dead() }
+
+// answers reports whether the receiver answered its last try, late or not.
+func (r *receiver) answers() bool { return r.standing == good || r.standing == slow }
 
 // idle reports whether nothing of the receiver is in memory.
 func (r *receiver) idle() bool { return r.running == 0 && len(r.queue) == 0 && r.pending == 0 }
@@ -165,12 +171,10 @@ func (r *receiver) putOff(perHost int, now time.Time) time.Duration {
 	}
 	each := r.latency / time.Duration(r.most(perHost))
 	switch {
-	case r.standing == unknown && r.host.doubted(now):
-		return r.trialIn(now)
+	case r.standing == silent, r.standing == unknown && r.host.doubted(now):
+		return r.turnIn(now)
 	case r.standing == unknown:
 		return 0 // its first answer will tell
-	case r.standing == silent:
-		return min(2*max(now.Sub(r.silentAt), slowAnswer), longestDoubt)
 	case r.latency == 0:
 		each = slowAnswer
 	}
@@ -183,19 +187,32 @@ func (r *receiver) putOff(perHost int, now time.Time) time.Duration {
 	return r.behind.Sub(now)
 }
 
-// trialIn returns when the receiver may have its first try although its host is
-// in doubt: they have their turns one after the other.
-func (r *receiver) trialIn(now time.Time) time.Duration {
-	if !r.trialAt.After(now) {
-		if !r.host.trialAt.After(now) {
-			r.host.trialAt = now.Add(slowAnswer)
-		}
-		if latest := now.Add(longestDoubt); r.host.trialAt.Before(latest) {
-			r.host.trialAt = r.host.trialAt.Add(slowAnswer / doubtedPerHost)
-		}
-		r.trialAt = r.host.trialAt
+// turnIn returns for how long a delivery of a receiver in doubt is put off. One of
+// them is looked at when the receiver has its next turn, and the others are out
+// of the way.
+func (r *receiver) turnIn(now time.Time) time.Duration {
+	if r.turnAt.After(now) {
+		r.apart = true
+		return longestWait
 	}
-	return r.trialAt.Sub(now)
+	if r.standing == silent {
+		r.turnAt = now.Add(min(2*max(now.Sub(r.silentAt), slowAnswer), longestDoubt))
+	} else {
+		r.turnAt = r.host.nextTrial(now)
+	}
+	return r.turnAt.Sub(now)
+}
+
+// nextTrial returns when one more receiver may have its first try although its
+// host is in doubt: they have their turns one after the other.
+func (s *shared) nextTrial(now time.Time) time.Time {
+	if !s.trialAt.After(now) {
+		s.trialAt = now.Add(slowAnswer)
+	}
+	if latest := now.Add(longestDoubt); s.trialAt.Before(latest) {
+		s.trialAt = s.trialAt.Add(slowAnswer / doubtedPerHost)
+	}
+	return s.trialAt
 }
 
 // hangs notes since when a try of the receiver hangs.
@@ -215,7 +232,7 @@ func (r *receiver) learn(told lesson, schedule Schedule, now time.Time) {
 	if told.standing == silent {
 		r.hangs(now.Add(-told.latency))
 	} else {
-		r.silentAt, r.host.trialAt, r.host.answeredAt = time.Time{}, time.Time{}, now
+		r.silentAt, r.turnAt, r.host.trialAt, r.host.answeredAt = time.Time{}, time.Time{}, time.Time{}, now
 	}
 	if r.latency == 0 {
 		r.latency = told.latency

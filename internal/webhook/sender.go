@@ -235,7 +235,7 @@ func (s *Sender) try(ctx context.Context, f *flight) landing {
 	s.metrics.count(try, verdict)
 	end := s.places.finish(f, lessonOf(try, answer))
 	s.unrecorded.Add(1)
-	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, Note: end.note}
+	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, Note: end.note, Resume: end.resume}
 	return end
 }
 

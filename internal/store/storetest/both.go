@@ -1,8 +1,15 @@
 package storetest
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+
+	"standin/internal/store"
 )
 
 // OnBoth runs a test with the address of a fresh SQLite database, and with that
@@ -11,7 +18,7 @@ func OnBoth(t *testing.T, cluster *Cluster, test func(t *testing.T, address stri
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		test(t, filepath.Join(t.TempDir(), "standin.db"))
+		test(t, FreshSQLite(t))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -19,14 +26,69 @@ func OnBoth(t *testing.T, cluster *Cluster, test func(t *testing.T, address stri
 	})
 }
 
-// Fresh is the address of a fresh database. Without a cluster the test is
-// skipped; in CI there is one, or Main has failed.
+// FreshSQLite is the path of a database that has its schema and nothing else.
+func FreshSQLite(t *testing.T) string {
+	t.Helper()
+	content, err := migratedSQLite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "standin.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// migratedSQLite is a database that was migrated once, for tests to have copies
+// of: migrating anew takes longer than most of them.
+var migratedSQLite = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "standin-store-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "standin.db")
+	if err := migrate(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// migrate gives a database its schema, and leaves a SQLite in its one file.
+func migrate(address string) error {
+	s, err := store.Open(context.Background(), address)
+	if err != nil {
+		return fmt.Errorf("migrate a database for tests: %w", err)
+	}
+	return s.Close()
+}
+
+// Fresh is the address of a database that has its schema and nothing else.
+// Without a cluster the test is skipped; in CI there is one, or Main has failed.
 func (c *Cluster) Fresh(t *testing.T) string {
+	t.Helper()
+	return c.fresh(t, func() (string, error) {
+		name, err := c.template()
+		if err != nil {
+			return "", err
+		}
+		return c.newDatabase(t.Context(), "TEMPLATE "+name)
+	})
+}
+
+// Empty is the address of a database without a schema. See Fresh.
+func (c *Cluster) Empty(t *testing.T) string {
+	t.Helper()
+	return c.fresh(t, func() (string, error) { return c.NewDatabase(t.Context()) })
+}
+
+func (c *Cluster) fresh(t *testing.T, make func() (string, error)) string {
 	t.Helper()
 	if c == nil {
 		t.Skip(ErrMissing)
 	}
-	address, err := c.NewDatabase(t.Context())
+	address, err := make()
 	if err != nil {
 		t.Fatal(err)
 	}

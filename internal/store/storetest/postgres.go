@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -35,6 +36,7 @@ type Cluster struct {
 	as        *syscall.Credential
 	server    *exec.Cmd
 	databases atomic.Int64
+	template  func() (string, error) // makes it once
 }
 
 // Start makes a cluster and starts it. Settings, such as "fsync=on", come
@@ -49,6 +51,7 @@ func Start(ctx context.Context, settings ...string) (*Cluster, error) {
 		return nil, fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
 	c := &Cluster{dir: dir, binaries: binaries, settings: settings}
+	c.template = sync.OnceValues(c.makeTemplate)
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -177,18 +180,37 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 	}
 }
 
-// NewDatabase makes an empty database and returns its address.
-func (c *Cluster) NewDatabase(ctx context.Context) (string, error) {
-	db, err := sql.Open("pgx", c.address("postgres"))
-	if err != nil {
+// NewDatabase makes a database without a schema and returns its address.
+func (c *Cluster) NewDatabase(ctx context.Context) (string, error) { return c.newDatabase(ctx, "") }
+
+func (c *Cluster) newDatabase(ctx context.Context, options string) (string, error) {
+	name := fmt.Sprintf("test%d", c.databases.Add(1))
+	if err := c.create(ctx, name, options); err != nil {
 		return "", err
 	}
-	defer db.Close()
-	name := fmt.Sprintf("test%d", c.databases.Add(1))
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		return "", fmt.Errorf("make a database: %w", err)
-	}
 	return c.address(name), nil
+}
+
+func (c *Cluster) create(ctx context.Context, name, options string) error {
+	db, err := sql.Open("pgx", c.address("postgres"))
+	if err != nil {
+		return fmt.Errorf("make a database: %w", err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name+" "+options); err != nil {
+		return fmt.Errorf("make a database: %w", err)
+	}
+	return nil
+}
+
+// makeTemplate makes a database that was migrated once, for others to be copies
+// of it, and returns its name.
+func (c *Cluster) makeTemplate() (string, error) {
+	const name = "migrated"
+	if err := c.create(context.Background(), name, ""); err != nil {
+		return "", err
+	}
+	return name, migrate(c.address(name))
 }
 
 // address is how the database of that name is reached.

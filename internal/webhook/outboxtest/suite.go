@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"a crowd hides nothing", crowd},
 		{"an endpoint that is back gets what waits", backFromTheDead},
 		{"an endpoint that is back gets all that waits", backFromTheDeadToMany},
+		{"an endpoint that answers again gets what was put off", answersAgain},
 		{"one failure changes no schedule but its own", hiccup},
 		{"the backlog", backlog},
 		{"what is released is as if never claimed", release},
@@ -414,6 +415,30 @@ func backFromTheDeadToMany(s *session) {
 	if len(due) != len(all)-1 {
 		s.Errorf("%d are due once the endpoint is back, want %d", len(due), len(all)-1)
 	}
+}
+
+// What was put off for an endpoint that did not answer is due when the sender says
+// that it does again; what has failed keeps to its schedule.
+func answersAgain(s *session) {
+	var all []webhook.Delivery
+	for n := range 4 {
+		d := ofAnotherJob(s.delivery(1, urlA))
+		d.EmittedAt = start.Add(time.Duration(n) * time.Millisecond)
+		all = append(all, d)
+	}
+	other := ofAnotherJob(s.delivery(1, urlB))
+	s.put(append(slices.Clone(all), other)...)
+	claimed, _ := s.claimWith(webhook.Claim{Now: start.Add(time.Second), Lease: lease, Limit: 100, Admit: func() webhook.Admission {
+		return func(d webhook.Delivery) (bool, time.Duration) {
+			return d.ID == all[0].ID || d.ID == all[1].ID, time.Hour
+		}
+	}})
+	if len(claimed) != 2 {
+		s.Fatalf("claimed %v", ids(claimed))
+	}
+	s.record(claimed[0], retryAt(start.Add(30*time.Minute)))
+	s.recordTry(webhook.Result{Delivery: claimed[1], Try: try(claimed[1]), Verdict: retryAt(start.Add(30 * time.Minute)), Resume: true})
+	s.wantClaimed(start.Add(2*time.Second), all[2], all[3])
 }
 
 // A single failure is none of the endpoint's: schedules stay.
