@@ -63,7 +63,7 @@ const sideBySideCores = "0.6"
 // TestSideBySide records three meetings at once with STANDIN_TEST_COST set:
 // none may lose a second. A second is lost when its beep is, or when the picture
 // stands still for as long; a flash shorter than two pictures of a busy machine
-// may be missed.
+// may be missed. They come one after the other, each while the others record.
 func TestSideBySide(t *testing.T) {
 	needTools(t)
 	if os.Getenv("STANDIN_TEST_COST") == "" {
@@ -74,10 +74,9 @@ func TestSideBySide(t *testing.T) {
 	length := time.Duration(fromEnvironment(t, "STANDIN_TEST_COST", 30)) * time.Second
 	var bots []*casualty
 	for number := range 3 {
-		bots = append(bots, attend(t, w, number, 2, map[string]any{"participantAudio": false}))
-	}
-	for _, c := range bots {
+		c := attend(t, w, number, 2, map[string]any{"participantAudio": false})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
+		bots = append(bots, c)
 	}
 	<-time.After(length) // of recording
 	for _, c := range bots {

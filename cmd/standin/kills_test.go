@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -330,6 +332,49 @@ func (c *casualty) check() {
 	}
 	checkThere(t, report, 0, float64(gap.StartMs)-500)
 	checkThere(t, report, float64(gap.StartMs)+1500, math.Inf(1))
+	c.checkOwnSound(manifest, report)
+}
+
+// mostOff is how far the median beep of a participant's own file may be from the
+// recording's, on a machine that starts a browser meanwhile.
+const mostOff = 250 // milliseconds
+
+// checkOwnSound holds the beeps of the participant's own files against those of
+// the recording, on the meeting's clock: the recording leaves its gap out.
+func (c *casualty) checkOwnSound(manifest recording.Manifest, report mediacheck.Report) {
+	t, gap := c.world.T, manifest.Gaps[0]
+	var sounded []float64
+	for _, at := range report.BeepsMs {
+		if at >= float64(gap.StartMs) {
+			at += float64(gap.EndMs - gap.StartMs)
+		}
+		sounded = append(sounded, at)
+	}
+	if len(sounded) == 0 {
+		t.Fatal("the recording has no beeps")
+	}
+	for _, media := range manifest.Media {
+		if media.Kind != recording.ParticipantAudio {
+			continue
+		}
+		own, err := mediacheck.Decode(t.Context(), c.world.fetch(media))
+		if err != nil {
+			t.Fatalf("decode %s: %v", media.Name, err)
+		}
+		var off []float64
+		for _, beep := range own.BeepsMs {
+			at := beep + float64(media.StartOffsetMs)
+			nearest := slices.MinFunc(sounded, func(a, b float64) int { return cmp.Compare(math.Abs(at-a), math.Abs(at-b)) })
+			off = append(off, at-nearest)
+		}
+		if slices.Sort(off); len(off) == 0 {
+			continue // he does not beep, or it is too short
+		}
+		t.Logf("%s is from the recording's beeps: %.0f ms", media.Name, off)
+		if median := off[len(off)/2]; math.Abs(median) > mostOff {
+			t.Errorf("%s is %.0f ms from the recording", media.Name, median)
+		}
+	}
 }
 
 // checkThere holds that a part of a recording has its sound, and a picture that
