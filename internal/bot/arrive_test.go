@@ -52,7 +52,7 @@ func TestEarlyBot(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	launched := time.Now()
-	joinAt := launched.Add(8 * time.Second)
+	joinAt := launched.Add(8 * time.Second).Truncate(time.Millisecond) // as exact as what is told
 	r := row{
 		name: "early", meeting: walled(replica.WallNotFound), code: job.MeetingNotFound,
 		bot: func(s *Settings) { s.JoinAt = joinAt },

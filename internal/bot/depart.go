@@ -59,10 +59,14 @@ func (v *visit) mayLeave(end ending) bool {
 
 // leave leaves the meeting or its lobby by the page's own button, so that no
 // ghost stays behind. A bot that has hardly come, or whose page shows nothing
-// that could be left, does not try for as long.
+// that could be left, does not try for as long; still less where the page has no
+// connection, over which it could tell anybody.
 func (v *visit) leave() {
 	patience := v.Patience.Leave
-	if v.phase == arriving || v.phase == waiting && v.last.Screen == meeting.Unknown {
+	switch {
+	case v.last.Screen == meeting.Reconnecting:
+		patience /= 4
+	case v.phase == arriving || v.last.Screen == meeting.Unknown:
 		patience /= 2
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -109,12 +109,13 @@ func newOuting(t *testing.T, stage *replica.Server, platform job.Platform, r row
 	}
 	token := ingest.Token([]byte("a key of the tests"), testJob, 0)
 	o.service = channeltest.Start(t, testJob, 0, token)
+	o.log.grown = func() { o.service.Set(func() {}) }
 	o.settings = Settings{
 		JobID: testJob, Token: token, ServiceURL: o.service.URL(), MeetingURL: o.meeting.URL(), Platform: platform,
 		DisplayName:  "Standin for Eve",
 		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600},
 		AllowedHosts: []string{strings.TrimPrefix(stage.URL(), "http://")}, LoopbackPeers: true,
-		Patience: Patience{Comeback: 50 * time.Millisecond, Comebacks: 2, Settle: time.Second, Leave: 20 * time.Second, Obey: outingTime},
+		Patience: Patience{Comeback: 50 * time.Millisecond, Comebacks: 2, Settle: time.Second, Leave: 10 * time.Second, Obey: outingTime},
 		Dir:      t.TempDir(), Version: "v9",
 		Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000},
 		Log:      slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -330,13 +331,19 @@ func (o *outing) tellAll() {
 type logBuffer struct {
 	mutex sync.Mutex
 	text  []byte
+	grown func() // is told, so that who waits for a line looks
 }
 
 func (l *logBuffer) Write(line []byte) (int, error) {
+	l.append(line)
+	l.grown()
+	return len(line), nil
+}
+
+func (l *logBuffer) append(line []byte) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.text = append(l.text, line...)
-	return len(line), nil
 }
 
 // end is the last part of the log.
