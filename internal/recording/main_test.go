@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"flag"
 	"os"
 	"slices"
 	"sync"
@@ -30,5 +31,10 @@ func madeOnce(t *testing.T, of any, encode func() ([]byte, error)) []byte {
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of these tests wait: for stores that fail, and for lines that are slow.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	os.Exit(s3test.Main(m, func(s *s3test.Server) { objects = s }))
 }
