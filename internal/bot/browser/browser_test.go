@@ -251,6 +251,35 @@ func TestPageIsDriven(t *testing.T) {
 	})
 }
 
+// A page goes on in a minimized window, whose size can be set all the same.
+func TestMinimizedWindow(t *testing.T) {
+	t.Parallel()
+	ctx, b, _ := launch(t)
+	page, _ := openPage(t, ctx, b, `<!doctype html><title>Window</title>`)
+	for _, minimized := range []bool{true, false, true} {
+		if err := page.SetMinimized(ctx, minimized); err != nil {
+			t.Fatal(err)
+		}
+		var state string
+		if err := page.Eval(ctx, "new Promise(resolve => setTimeout(() => resolve(document.visibilityState), 500))", &state); err != nil || state != "visible" {
+			t.Errorf("minimized %v: the page is %s (%v)", minimized, state, err)
+		}
+	}
+	if err := page.SetContentSize(ctx, 700, 500); err != nil {
+		t.Fatalf("resize a minimized window: %v", err)
+	}
+	const resized = `new Promise(resolve => {
+		const look = () => innerWidth === 700 && innerHeight === 500 && resolve(true);
+		addEventListener("resize", look);
+		look();
+		setTimeout(() => resolve(false), 20000);
+	})`
+	var fits bool
+	if err := page.Eval(ctx, resized, &fits); err != nil || !fits {
+		t.Errorf("the page has not the size that it was given (%v)", err)
+	}
+}
+
 func TestKilledBrowserIsNoticed(t *testing.T) {
 	t.Parallel()
 	ctx, b, profile := launch(t)

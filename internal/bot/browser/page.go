@@ -342,19 +342,49 @@ func (p *Page) info(ctx context.Context) (info target.Info, err error) {
 }
 
 // SetContentSize resizes the window so that the page itself is of that size,
-// whatever bars the browser shows around it.
+// whatever bars the browser shows around it. A minimized window is shown again.
 func (p *Page) SetContentSize(ctx context.Context, width, height int) error {
+	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
+		if err := p.setWindowState(ctx, window, protocol.WindowStateNormal); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, p.browser.session, protocol.SetContentsSize, protocol.SetContentsSizeParams{
+			WindowID: window, Width: int64(width), Height: int64(height),
+		})
+		return err
+	})
+}
+
+// SetMinimized minimizes the page's window, or shows it again. In a minimized
+// window a page is drawn for whoever captures it, and for nobody else; it goes on
+// and takes itself for visible all the same.
+func (p *Page) SetMinimized(ctx context.Context, minimized bool) error {
+	state := protocol.WindowStateNormal
+	if minimized {
+		state = protocol.WindowStateMinimized
+	}
+	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
+		return p.setWindowState(ctx, window, state)
+	})
+}
+
+// inWindow does something to the window that shows the page.
+func (p *Page) inWindow(ctx context.Context, do func(context.Context, protocol.WindowID) error) error {
 	return p.call(ctx, func(ctx context.Context) error {
 		window, err := cdp.Call(ctx, p.browser.session, protocol.GetWindowForTarget,
 			protocol.GetWindowForTargetParams{TargetID: p.session.TargetID})
 		if err != nil {
 			return err
 		}
-		_, err = cdp.Call(ctx, p.browser.session, protocol.SetContentsSize, protocol.SetContentsSizeParams{
-			WindowID: window.WindowID, Width: int64(width), Height: int64(height),
-		})
-		return err
+		return do(ctx, window.WindowID)
 	})
+}
+
+func (p *Page) setWindowState(ctx context.Context, window protocol.WindowID, state protocol.WindowState) error {
+	_, err := cdp.Call(ctx, p.browser.session, protocol.SetWindowBounds, protocol.SetWindowBoundsParams{
+		WindowID: window, Bounds: &protocol.Bounds{WindowState: state},
+	})
+	return err
 }
 
 // Screenshot returns what the page shows now, as PNG.

@@ -153,6 +153,7 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	}
 	if err := r.open(ctx); err != nil {
 		if r.tab != nil {
+			r.show()
 			r.tab.Close()
 		}
 		return nil, errors.Join(fmt.Errorf("starting to record: %w", err), intake.close())
@@ -275,7 +276,17 @@ func (r *Recorder) fit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("giving the page its size: %w", err)
 	}
+	r.minimize(ctx, true)
 	return nil
+}
+
+// minimize keeps the captured page from being drawn for its window too, at which
+// nobody looks: that is a good part of what a recording costs, and no more than
+// that depends on it.
+func (r *Recorder) minimize(ctx context.Context, minimized bool) {
+	if err := r.meeting.SetMinimized(ctx, minimized); err != nil && ctx.Err() == nil {
+		r.settings.Log.Debug("the page's window does not change", "minimized", minimized, "error", err)
+	}
 }
 
 // fits reports whether page and captured picture have the wanted size.
@@ -383,6 +394,7 @@ func (r *Recorder) watch() {
 	defer close(r.done)
 	r.err = r.untilEnd()
 	r.voices.close()
+	r.show()
 	r.tab.Close()
 	if err := r.intake.close(); err != nil {
 		r.err = errors.Join(r.err, err)
@@ -427,7 +439,16 @@ func (r *Recorder) refit() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
 	defer cancel()
-	_ = r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height)
+	if r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height) == nil {
+		r.minimize(ctx, true)
+	}
+}
+
+// show gives the page a window that is seen again, before it is no longer captured.
+func (r *Recorder) show() {
+	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
+	defer cancel()
+	r.minimize(ctx, false)
 }
 
 // request runs a script in the recorder tab, whose effect shows elsewhere.

@@ -376,6 +376,43 @@ func TestRecordingOutlivesAReload(t *testing.T) {
 	}
 }
 
+// A page is to notice nothing of the window that is minimized for the time of
+// its recording.
+func TestRecordedPageStaysVisible(t *testing.T) {
+	t.Parallel()
+	ctx, stage := prepare(t, "")
+	const watched = `window.seen = []; document.addEventListener("visibilitychange", () => seen.push(document.visibilityState)); true`
+	if err := stage.page.Eval(ctx, watched, nil); err != nil {
+		t.Fatal(err)
+	}
+	looks := func(when string) {
+		t.Helper()
+		var page struct {
+			State         string
+			Focus         bool
+			Seen          []string
+			Width, Height int
+		}
+		const look = `({state: document.visibilityState, focus: document.hasFocus(), seen, width: innerWidth, height: innerHeight})`
+		if err := stage.page.Eval(ctx, look, &page); err != nil {
+			t.Fatal(err)
+		}
+		if page.State != "visible" || !page.Focus || len(page.Seen) > 0 || page.Width != 1280 || page.Height != 720 {
+			t.Errorf("%s the page is %+v", when, page)
+		}
+	}
+	r, sink := stage.record(t, ctx, recorder.Settings{})
+	sink.await(t, ctx, r, time.Second)
+	looks("while it is recorded")
+	if picture, err := stage.page.Screenshot(ctx); err != nil || len(picture) == 0 {
+		t.Errorf("a screenshot of %d bytes: %v", len(picture), err)
+	}
+	if err := r.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	looks("after its recording")
+}
+
 func TestPauseLeavesTheTimeOut(t *testing.T) {
 	t.Parallel()
 	ctx, stage := prepare(t, "")
