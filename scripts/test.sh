@@ -8,7 +8,8 @@
 # and those of its adapters, each a crowd of browsers, are not side by side.
 #
 # The race detector watches all code but SQLite's, which is C made Go: nothing of
-# ours is in there, and watched it takes as long as all tests together.
+# ours is in there, and watched it takes half of the processor time of the store's
+# tests.
 set -uo pipefail
 recording='^standin/(cmd/standin|internal/bot/recorder|internal/mediacheck)$'
 longest='internal/bot internal/recording internal/chaos internal/store internal/bot/meeting'
