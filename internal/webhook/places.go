@@ -93,16 +93,17 @@ func (p *places) admission() Admission {
 // The caller holds mu.
 func (p *places) queuedTrials() (count int) {
 	now := p.now()
-	for _, r := range p.waiting {
+	add := func(r *receiver) {
 		if r.onTrial(now) {
 			count += len(r.queue)
 		}
 	}
+	for _, r := range p.waiting {
+		add(r)
+	}
 	for _, parked := range p.parked {
 		for _, r := range parked {
-			if r.onTrial(now) {
-				count += len(r.queue)
-			}
+			add(r)
 		}
 	}
 	return count

@@ -83,12 +83,12 @@ func (c *Cluster) Empty(t *testing.T) string {
 	return c.fresh(t, func() (string, error) { return c.NewDatabase(t.Context()) })
 }
 
-func (c *Cluster) fresh(t *testing.T, make func() (string, error)) string {
+func (c *Cluster) fresh(t *testing.T, create func() (string, error)) string {
 	t.Helper()
 	if c == nil {
 		t.Skip(ErrMissing)
 	}
-	address, err := make()
+	address, err := create()
 	if err != nil {
 		t.Fatal(err)
 	}
