@@ -110,7 +110,7 @@ func (v *visit) record(ctx context.Context) {
 				return v.recordingFailed(ctx, err)
 			}
 			v.take.recorder, v.take.began = started, true
-			v.Log.Info("recording", "stretch", number, "picture_lag", started.PictureLag())
+			v.Log.Info("recording", "stretch", number)
 			v.report.began(number, started.StartedAt())
 			v.report.roomAgain(started.StartedAt())
 			return v.told(job.BotRecordingStarted, nil)

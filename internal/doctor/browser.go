@@ -44,7 +44,7 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	switch {
 	case !canRecord:
 		return name.fail(is+" starts, but cannot record "+recorded,
-			"install a build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
+			"install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
 	case !sandboxed:
 		return name.warn(is+" starts; its sandbox is off: "+where,
 			"run Standin as an ordinary user on a system that lets it make user namespaces; "+namespaceAdvice(os.DirFS("/")))
@@ -52,14 +52,15 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	return name.ok("%s starts; its sandbox is on: %s", is, where)
 }
 
-// asksBrowser opens a page and asks it whether it can record.
+// asksBrowser opens a page and asks it whether it can record: it takes the encoder,
+// and a track of the page's own making, which is in no standard.
 func asksBrowser(ctx context.Context, running *browser.Browser) (canRecord bool, err error) {
 	page, err := running.NewPage(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer page.Close()
-	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recorded)+")", &canRecord)
+	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recorded)+`) && "MediaStreamTrackGenerator" in window`, &canRecord)
 	return canRecord, err
 }
 

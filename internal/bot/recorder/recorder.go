@@ -124,8 +124,7 @@ type Recorder struct {
 	intake   *intake
 	voices   *voices // nil where none are wanted
 
-	startedAt  time.Time
-	pictureLag time.Duration
+	startedAt time.Time
 
 	abandoned   chan struct{} // Stop gave up waiting
 	abandonOnce sync.Once
@@ -173,18 +172,11 @@ func (r *Recorder) open(ctx context.Context) error {
 			return err
 		}
 	}
-	var started struct {
-		StartedAtMs float64 `json:"startedAtMs"`
-		AgoMs       float64 `json:"agoMs"`
-		LagMs       float64 `json:"lagMs"`
-	}
-	if err := r.tab.Eval(ctx, "standin.record()", &started); err != nil {
+	var err error
+	if r.startedAt, err = r.encoder(ctx, "standin.record()"); err != nil {
 		return fmt.Errorf("starting the encoder: %w", err)
 	}
-	now := time.Now()
-	r.startedAt = startedAt(time.UnixMicro(int64(started.StartedAtMs*1000)), now.Add(-milliseconds(started.AgoMs)))
-	r.pictureLag = milliseconds(started.LagMs)
-	r.intake.resume(now)
+	r.intake.resume(time.Now())
 	return nil
 }
 
@@ -303,10 +295,6 @@ func (r *Recorder) fits(ctx context.Context) (bool, error) {
 
 // StartedAt returns when the encoder started: the recording's time 0.
 func (r *Recorder) StartedAt() time.Time { return r.startedAt }
-
-// PictureLag returns how long the encoder waited for its first picture: by
-// that much the picture is early against the sound for all of the recording.
-func (r *Recorder) PictureLag() time.Duration { return r.pictureLag }
 
 // Pause suspends the recording. The time until Resume does not exist in the
 // recorded file. It returns when the encoder was suspended.
@@ -444,8 +432,12 @@ func (r *Recorder) refit() {
 	}
 }
 
-// show gives the page a window that is seen again, before it is no longer captured.
+// show gives a page that was minimized a window that is seen again, before it is no
+// longer captured.
 func (r *Recorder) show() {
+	if r.settings.AudioOnly {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
 	defer cancel()
 	r.minimize(ctx, false)

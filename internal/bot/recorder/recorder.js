@@ -5,13 +5,13 @@
 
 const standin = (() => {
 	const levelIntervalMs = 200; // 5 Hz is enough to tell silence
+	const levelSampleRate = 8000; // and so is less sound than is recorded
 	const pulseIntervalMs = 1000;
 	const retryDelayMs = 250;
-	const tolerableLagMs = 15; // from the start to the taking of the first picture
-	const startTries = 20;
-	const longestPictureMs = 400;
+	const stillMs = 500; // after which a picture is shown again
+	const waitingPictures = 4; // while this tab is held up
 
-	let stream, recorder, settings;
+	let stream, camera, recorder, settings; // no camera where no picture is taken
 	let queue = [], uploading = null, sequence = 0;
 	let recordedMs = 0, runningSince = null; // recorded time leaves pauses out
 	let loudest = 0, lastSound = null;
@@ -56,9 +56,9 @@ const standin = (() => {
 
 	// watchLevel follows the loudness of the captured sound.
 	function watchLevel(track, threshold) {
-		const context = new AudioContext();
+		const context = new AudioContext({sampleRate: levelSampleRate, latencyHint: "playback"});
 		const analyser = context.createAnalyser();
-		analyser.fftSize = 16384; // a third of a second: no sound between two looks is missed
+		analyser.fftSize = 2048; // a quarter of a second: no sound between two looks is missed
 		context.createMediaStreamSource(new MediaStream([track])).connect(analyser);
 		const samples = new Float32Array(analyser.fftSize);
 		timers.push(setInterval(() => {
@@ -106,8 +106,59 @@ const standin = (() => {
 				track.stop();
 				stream.removeTrack(track);
 			}
+		} else {
+			camera = filming(stream.getVideoTracks()[0]);
 		}
 		watchLevel(audio, wanted.soundThreshold);
+	}
+
+	// filming shows the pictures of a screen as if a camera took them: in a screen's
+	// own the encoder looks for what was moved, which doubles its work.
+	function filming(screen) {
+		const track = new MediaStreamTrackGenerator({kind: "video"});
+		const pictures = new MediaStreamTrackProcessor({track: screen, maxBufferSize: waitingPictures}).readable.getReader();
+		const shown = track.writable.getWriter();
+		let last, stillTimer;
+
+		function show(picture) {
+			clearTimeout(stillTimer);
+			stillTimer = setTimeout(() => again().catch(() => {}), stillMs);
+			return shown.write(picture);
+		}
+
+		// again shows the last picture once more: a page that stands still gives no
+		// others, and an encoder without any completes no fragment.
+		async function again() {
+			const picture = last, copy = await still();
+			if (picture === last) await show(copy);
+			else copy.close();
+		}
+
+		// still returns the last picture as one that is taken when it is shown.
+		async function still() {
+			const {format, visibleRect: {width, height}} = last;
+			const pixels = new ArrayBuffer(last.allocationSize());
+			const layout = await last.copyTo(pixels);
+			return new VideoFrame(pixels, {format, layout, codedWidth: width, codedHeight: height, timestamp: 0});
+		}
+
+		const first = new Promise((begun, failed) => {
+			(async () => {
+				for (let next; !(next = await pictures.read()).done;) {
+					last?.close();
+					last = next.value.clone();
+					begun();
+					await show(next.value);
+				}
+			})().catch(failed).finally(() => {
+				clearTimeout(stillTimer);
+				last?.close();
+				track.stop();
+				failed(new Error("the captured tab gives no picture"));
+			});
+		});
+		first.catch(() => {}); // whoever records is told
+		return {track, show, still: () => first.then(still)};
 	}
 
 	// size is the captured picture's own; 0 where none is taken.
@@ -116,81 +167,39 @@ const standin = (() => {
 		return {width, height};
 	}
 
-	// beginInTime starts an encoder whose picture is in time with its sound. The
-	// encoder counts picture and sound each from its own first one, so the time
-	// between the start and the taking of the first picture stands between them
-	// for good. A start at a bad moment is therefore thrown away for another one,
-	// before anything is recorded.
-	async function beginInTime() {
-		const watch = document.createElement("video");
-		watch.muted = true;
-		watch.srcObject = stream;
-		await watch.play();
-		const period = 1000 / settings.framesPerSecond;
-		let started;
-		for (let tries = 1; ; tries++) {
-			started = await begin(watch, Math.random() * period);
-			// The longer it takes, the less it is worth: the meeting goes on.
-			if (started.lagMs <= tolerableLagMs + 2 * tries || tries === startTries) break;
-			await discard();
-		}
-		watch.srcObject = null;
-		return started;
-	}
-
-	// record starts the encoder and returns when it runs.
+	// record starts the encoder and returns when it runs. The encoder counts picture
+	// and sound each from its own first one: it is shown a picture at its start, so
+	// that no wait for the next stands between them for good.
 	async function record() {
-		const started = settings.audioOnly ? await begin(null, 0) : await beginInTime();
-		started.early.forEach(enqueue);
+		recorder = new MediaRecorder(camera ? new MediaStream([camera.track, ...stream.getAudioTracks()]) : stream, {
+			mimeType: settings.mimeType,
+			videoBitsPerSecond: camera && settings.videoBitsPerSecond,
+			audioBitsPerSecond: settings.audioBitsPerSecond,
+			videoKeyFrameIntervalDuration: camera && settings.keyFrameIntervalMs,
+		});
+		const running = new Promise((resolve, reject) => {
+			recorder.onstart = resolve;
+			recorder.onerror = event => {
+				reject(event.error);
+				end("error", String(event.error));
+			};
+		});
 		recorder.ondataavailable = event => enqueue(event.data);
 		// The encoder stops by itself when the captured tab is gone.
 		recorder.onstop = () => end("capture_ended", "");
-		runningSince = started.at;
+		const picture = await camera?.still();
+		const at = runningSince = performance.now();
+		recorder.start(settings.timesliceMs);
+		camera?.show(picture);
+		await running;
 		timers.push(setInterval(pulse, pulseIntervalMs));
-		return {startedAtMs: performance.timeOrigin + started.at, agoMs: performance.now() - started.at, lagMs: started.lagMs};
+		return moment(at);
 	}
 
 	// listen follows the loudness without recording anything.
 	function listen() {
 		stream.getAudioTracks()[0].onended = () => end("capture_ended", "");
 		timers.push(setInterval(pulse, pulseIntervalMs));
-	}
-
-	// begin starts a new encoder after a moment, and tells when that was and by
-	// how much the next picture that is watched was taken later.
-	async function begin(watch, delay) {
-		const picture = () => new Promise(resolve => watch.requestVideoFrameCallback((now, frame) => resolve(frame.captureTime ?? now)));
-		recorder = new MediaRecorder(stream, {
-			mimeType: settings.mimeType,
-			videoBitsPerSecond: settings.audioOnly ? undefined : settings.videoBitsPerSecond,
-			audioBitsPerSecond: settings.audioBitsPerSecond,
-			videoKeyFrameIntervalDuration: settings.audioOnly ? undefined : settings.keyFrameIntervalMs,
-		});
-		const failed = new Promise((_, reject) => {
-			recorder.onerror = event => {
-				reject(event.error);
-				end("error", String(event.error));
-			};
-		});
-		const running = new Promise(resolve => { recorder.onstart = () => resolve(); });
-		const early = []; // what comes before the start is settled
-		recorder.ondataavailable = event => early.push(event.data);
-		await pause(delay);
-		const at = performance.now();
-		const next = watch ? picture() : Promise.resolve(at);
-		recorder.start(settings.timesliceMs);
-		const taken = await Promise.race([next, failed, pause(longestPictureMs).then(() => at + longestPictureMs)]);
-		await Promise.race([running, failed]);
-		return {at, lagMs: taken - at, early};
-	}
-
-	// discard ends an encoder of which nothing is wanted.
-	function discard() {
-		return new Promise(resolve => {
-			recorder.ondataavailable = null;
-			recorder.onstop = resolve;
-			recorder.stop();
-		});
 	}
 
 	// end tells the bot, after the last chunk, why the recording is over.
