@@ -8,7 +8,7 @@ const standin = (() => {
 	const levelSampleRate = 8000; // and so is less sound than is recorded
 	const pulseIntervalMs = 1000;
 	const retryDelayMs = 250;
-	const stillMs = 500; // after which a picture is shown again
+	const leastStillMs = 500; // after which a picture is shown again
 	const waitingPictures = 4; // while this tab is held up
 
 	let stream, camera, recorder, settings; // no camera where no picture is taken
@@ -118,6 +118,7 @@ const standin = (() => {
 		const track = new MediaStreamTrackGenerator({kind: "video"});
 		const pictures = new MediaStreamTrackProcessor({track: screen, maxBufferSize: waitingPictures}).readable.getReader();
 		const shown = track.writable.getWriter();
+		const stillMs = Math.max(leastStillMs, 1500 / settings.framesPerSecond);
 		let last, stillTimer;
 
 		function show(picture) {
