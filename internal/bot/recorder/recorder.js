@@ -143,12 +143,12 @@ const standin = (() => {
 			return new VideoFrame(pixels, {format, layout, codedWidth: width, codedHeight: height, timestamp: 0});
 		}
 
-		const first = new Promise((begun, failed) => {
+		const first = new Promise((came, failed) => {
 			(async () => {
 				for (let next; !(next = await pictures.read()).done;) {
 					last?.close();
 					last = next.value.clone();
-					begun();
+					came();
 					await show(next.value);
 				}
 			})().catch(failed).finally(() => {
@@ -159,7 +159,16 @@ const standin = (() => {
 			});
 		});
 		first.catch(() => {}); // whoever records is told
-		return {track, show, still: () => first.then(still)};
+
+		// begun returns the picture to begin with. A page that stands still may have
+		// given its own too early: whoever begins to watch it has another one made.
+		async function begun() {
+			const watch = Object.assign(document.createElement("video"), {muted: true, srcObject: new MediaStream([screen])});
+			watch.play().catch(() => {});
+			await first.finally(() => { watch.srcObject = null; });
+			return still();
+		}
+		return {track, show, begun};
 	}
 
 	// size is the captured picture's own; 0 where none is taken.
@@ -188,7 +197,7 @@ const standin = (() => {
 		recorder.ondataavailable = event => enqueue(event.data);
 		// The encoder stops by itself when the captured tab is gone.
 		recorder.onstop = () => end("capture_ended", "");
-		const picture = await camera?.still();
+		const picture = await camera?.begun();
 		const at = runningSince = performance.now();
 		recorder.start(settings.timesliceMs);
 		camera?.show(picture);
