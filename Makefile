@@ -75,11 +75,11 @@ launchers: ## Run the launchers' tests on Podman and on a real kube-apiserver (n
 
 .PHONY: chaos
 chaos: ## Break running services and look for broken promises (FAULTS=500 SEED=n)
-	STANDIN_TEST_FAULTS=$(FAULTS) STANDIN_TEST_SEED=$(SEED) go test -count=1 -v -timeout 6h -run TestChaos ./internal/chaos
+	STANDIN_TEST_FAULTS=$(FAULTS) STANDIN_TEST_SEED=$(SEED) go test -count=1 -v -timeout 6h -run TestChaos ./internal/testing/chaos
 
 .PHONY: scale
 scale: ## Measure lateness and growth with many scheduled jobs (JOBS=1000000)
-	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 6h -run TestScale ./internal/chaos
+	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 6h -run TestScale ./internal/testing/chaos
 
 .PHONY: scale-dashboard
 scale-dashboard: ## Hold the dashboard's list to its p95 with many jobs (JOBS=1000000)
@@ -91,7 +91,7 @@ screenshots: ## Take pictures of the dashboard's pages, into docs/dashboard
 
 .PHONY: webhooks-crash
 webhooks-crash: ## Kill the webhook sender at random while 50,000 events flow
-	STANDIN_TEST_EVENTS=50000 go test -count=1 -timeout 2h -v -run TestNothingIsLostInCrashes ./internal/webhook/proof
+	STANDIN_TEST_EVENTS=50000 go test -count=1 -timeout 2h -v -run TestNothingIsLostInCrashes ./internal/testing/deliverytest
 
 .PHONY: check
 check: ## What CI runs: formatting, vet, lint, tests, short fuzzing

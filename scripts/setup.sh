@@ -33,7 +33,7 @@ has_postgres() {
 # s3_server builds the S3 server that storage is tested against, so that the
 # tests find it in Go's build cache.
 s3_server() {
-	cd "$(dirname "$0")/../internal/recording/s3test/server"
+	cd "$(dirname "$0")/../internal/testing/s3test/server"
 	[ -n "$(go list -m -f '{{.Dir}}' github.com/versity/versitygw)" ] ||
 		echo "setup: building the S3 server of the tests (one to two minutes, this once)"
 	go build -o /dev/null . 2>&1 | grep -v '^go: downloading' >&2 || :

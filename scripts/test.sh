@@ -11,8 +11,8 @@
 # ours is in there, and watched it takes half of the processor time of the store's
 # tests.
 set -uo pipefail
-recording='^standin/(cmd/standin|internal/bot/recorder|internal/mediacheck)$'
-longest='internal/bot internal/recording internal/chaos internal/store internal/bot/meeting'
+recording='^standin/(cmd/standin|internal/bot/recorder|internal/testing/mediacheck)$'
+longest='internal/bot internal/recording internal/testing/chaos internal/store internal/bot/meeting'
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 code=0

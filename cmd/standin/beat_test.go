@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"standin/internal/mediacheck"
+	"standin/internal/testing/mediacheck"
 )
 
 const (

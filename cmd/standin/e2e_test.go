@@ -19,9 +19,9 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/job"
-	"standin/internal/mediacheck"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/mediacheck"
 )
 
 // wholeWay are the states of a recording that goes well.

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"standin/internal/job"
-	"standin/internal/mediacheck"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/mediacheck"
 )
 
 // The parts of a recording that are killed, each by SIGKILL.

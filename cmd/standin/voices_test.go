@@ -10,8 +10,8 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/job"
 	"standin/internal/launch"
-	"standin/internal/mediacheck"
 	"standin/internal/recording"
+	"standin/internal/testing/mediacheck"
 )
 
 // notNil is an empty object for none.

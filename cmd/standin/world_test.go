@@ -21,9 +21,9 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/job"
-	"standin/internal/mediacheck"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/mediacheck"
 	"standin/internal/webhook"
 )
 

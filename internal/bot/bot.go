@@ -21,14 +21,14 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/channel"
 	"standin/internal/bot/egress"
-	"standin/internal/bot/footprint"
+	"standin/internal/bot/hostpolicy"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
+	"standin/internal/bot/procusage"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/bot/venue"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/ingest"
 	"standin/internal/job"
@@ -85,7 +85,7 @@ type bot struct {
 	Settings
 
 	spool      *spool.Spool
-	channel    *channel.Channel
+	channel    *serviceclient.Channel
 	adapter    meeting.Adapter
 	sdk        *zoomsdk.Adapter // the same one, on the platform zoom-sdk; else nil
 	signedIn   signIn
@@ -146,7 +146,7 @@ func Run(ctx context.Context, settings Settings) error {
 		return fmt.Errorf("open the spool: %w", err)
 	}
 	defer b.spool.Close()
-	b.channel, err = channel.New(channel.Settings{
+	b.channel, err = serviceclient.New(serviceclient.Settings{
 		ServiceURL: settings.ServiceURL, JobID: settings.JobID, Attempt: settings.Attempt, Token: settings.Token,
 		Spool: b.spool, Log: settings.Log,
 	})
@@ -165,7 +165,7 @@ func Run(ctx context.Context, settings Settings) error {
 		}
 	})
 	talk.Go(func() {
-		footprint.NewMeter(os.Getpid()).Watch(talking, footprint.Window, func(takes footprint.Footprint) {
+		procusage.NewMeter(os.Getpid()).Watch(talking, procusage.Window, func(takes procusage.Footprint) {
 			b.channel.SetTaken(takes.Cores, takes.Memory)
 		})
 	})
@@ -305,7 +305,7 @@ func (b *bot) prepare(ctx context.Context) (ending, bool) {
 			return failed(job.MeetingNotFound, err.Error()), false
 		}
 	}
-	if err := venue.Allowed(target, b.AllowedHosts); err != nil {
+	if err := hostpolicy.Allowed(target, b.AllowedHosts); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
 	b.Browser, err = browser.Find(b.Browser)
@@ -382,7 +382,7 @@ func (b *bot) openBrowser(ctx context.Context, try int) (*browser.Browser, *brow
 // openPage opens the meeting's page, with a silent microphone and a test
 // picture for those platforms that insist on devices.
 func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser.Page, error) {
-	if err := chromium.GrantMicrophoneAndCamera(ctx, venue.Origin(b.address.URL)); err != nil {
+	if err := chromium.GrantMicrophoneAndCamera(ctx, hostpolicy.Origin(b.address.URL)); err != nil {
 		return nil, err
 	}
 	if err := b.setCookies(ctx, chromium); err != nil {

@@ -11,22 +11,22 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/channel"
-	"standin/internal/bot/channel/channeltest"
+	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/bot/venue"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/testing/ingesttest"
 )
 
 const testJob = "0193a1b2-0000-7000-8000-000000000001"
 
 // service is the ingest surface as a bot sees it.
-type service struct{ *channeltest.Service }
+type service struct{ *ingesttest.Service }
 
 func newService(t *testing.T, attempt int) *service {
 	t.Helper()
-	return &service{channeltest.Start(t, testJob, attempt, "token")}
+	return &service{ingesttest.Start(t, testJob, attempt, "token")}
 }
 
 // heard are the kinds of the events that came.
@@ -56,7 +56,7 @@ func newTestBot(t *testing.T, s *service, attempt int) *bot {
 	if b.spool, err = spool.Open(filepath.Join(b.Dir, "spool"), spool.Settings{}); err != nil {
 		t.Fatal(err)
 	}
-	b.channel, err = channel.New(channel.Settings{ServiceURL: s.URL(), JobID: testJob, Attempt: attempt, Token: "token", Spool: b.spool, Log: log})
+	b.channel, err = serviceclient.New(serviceclient.Settings{ServiceURL: s.URL(), JobID: testJob, Attempt: attempt, Token: "token", Spool: b.spool, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestRunRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data := s.last(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, venue.Setting) {
+	if data := s.last(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, hostpolicy.Setting) {
 		t.Errorf("told: %+v", data)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

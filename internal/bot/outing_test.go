@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/channel/channeltest"
 	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/mediacheck"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/ingesttest"
+	"standin/internal/testing/mediacheck"
 )
 
 // needTools skips a test whose tools are missing, and fails it in CI.
@@ -83,7 +83,7 @@ type outing struct {
 	platform job.Platform
 	stage    *replica.Server
 	meeting  *replica.Meeting
-	service  *channeltest.Service
+	service  *ingesttest.Service
 	settings Settings
 	delays   *delays
 	log      *logBuffer
@@ -108,7 +108,7 @@ func newOuting(t *testing.T, stage *replica.Server, platform job.Platform, r row
 		t.Fatal(err)
 	}
 	token := ingest.Token([]byte("a key of the tests"), testJob, 0)
-	o.service = channeltest.Start(t, testJob, 0, token)
+	o.service = ingesttest.Start(t, testJob, 0, token)
 	o.log.grown = func() { o.service.Set(func() {}) }
 	o.settings = Settings{
 		JobID: testJob, Token: token, ServiceURL: o.service.URL(), MeetingURL: o.meeting.URL(), Platform: platform,

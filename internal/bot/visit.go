@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/hostpolicy"
 	"standin/internal/bot/meeting"
-	"standin/internal/bot/venue"
 	"standin/internal/job"
 )
 
@@ -129,7 +129,7 @@ func (v *visit) openFailed(err error) ending {
 	var refused *browser.RefusedNavigationError
 	if errors.As(err, &refused) {
 		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which is no meeting platform's own; "+
-			"an operator who trusts it adds it to %s.", refused.Host, venue.Setting))
+			"an operator who trusts it adds it to %s.", refused.Host, hostpolicy.Setting))
 	}
 	var navigation *browser.NavigationError
 	if errors.As(err, &navigation) {

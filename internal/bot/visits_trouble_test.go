@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"standin/internal/bot/channel/channeltest"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/ingesttest"
 )
 
 // troubles are visits in which something breaks.
@@ -166,7 +166,7 @@ func (o *outing) refuseSegments(refuse bool) {
 		o.service.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
 			_, _, segment := ingest.ParseSegmentName(path.Base(r.URL.Path))
 			if refuse && segment && r.Method == http.MethodPut {
-				channeltest.Refuse(w, http.StatusServiceUnavailable, "internal_error")
+				ingesttest.Refuse(w, http.StatusServiceUnavailable, "internal_error")
 				return true
 			}
 			return false

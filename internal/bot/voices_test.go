@@ -13,9 +13,9 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/mediacheck"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/mediacheck"
 )
 
 // TestParticipantAudio records, on each platform's replica, each participant's

@@ -11,15 +11,15 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/egress"
-	"standin/internal/bot/venue"
+	"standin/internal/bot/hostpolicy"
 )
 
 // buildWalls starts the only way out of the bot's browsers: to the public
 // internet, and to what the operator has allowed by name.
 func (b *bot) buildWalls(ctx context.Context, target string) error {
 	exact := egress.Places(b.AllowedHosts)
-	if venue.Allowed(target, nil) != nil { // the operator's word alone admits it, on whatever port it is
-		exact = append(exact, venue.HostPort(target))
+	if hostpolicy.Allowed(target, nil) != nil { // the operator's word alone admits it, on whatever port it is
+		exact = append(exact, hostpolicy.HostPort(target))
 	}
 	if b.sdk != nil {
 		exact = append(exact, strings.TrimPrefix(b.sdk.Origin(), "http://"))
@@ -35,10 +35,10 @@ func (b *bot) buildWalls(ctx context.Context, target string) error {
 
 // mayOpen reports whether the meeting's page may go to an address.
 func (b *bot) mayOpen(address string) bool {
-	if b.sdk != nil && venue.Origin(address) == b.sdk.Origin() {
+	if b.sdk != nil && hostpolicy.Origin(address) == b.sdk.Origin() {
 		return true
 	}
-	return venue.Passable(address, b.AllowedHosts)
+	return hostpolicy.Passable(address, b.AllowedHosts)
 }
 
 // What an operator puts into the folder for signed-in joining: for each

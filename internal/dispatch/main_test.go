@@ -29,7 +29,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/store"
-	"standin/internal/store/storetest"
+	"standin/internal/testing/storetest"
 )
 
 // signingKey is of these tests' ingest tokens.

@@ -11,7 +11,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/recording"
-	"standin/internal/store/storetest"
+	"standin/internal/testing/storetest"
 )
 
 // cluster is the tests' PostgreSQL; nil where it is not installed.

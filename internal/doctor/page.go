@@ -12,9 +12,9 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/egress"
+	"standin/internal/bot/hostpolicy"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/bot/venue"
 	"standin/internal/job"
 )
 
@@ -91,8 +91,8 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	if err != nil {
 		return Page{}, err
 	}
-	if err := venue.Allowed(address.URL, settings.AllowedHosts); err != nil {
-		_, host, _ := strings.Cut(venue.Origin(address.URL), "://")
+	if err := hostpolicy.Allowed(address.URL, settings.AllowedHosts); err != nil {
+		_, host, _ := strings.Cut(hostpolicy.Origin(address.URL), "://")
 		return Page{}, fmt.Errorf("%w; --allow-host %s opens it here all the same", err, host)
 	}
 	opening, cancel := context.WithTimeout(ctx, openTime)
@@ -130,7 +130,7 @@ func browserOptions(settings PageSettings, way *egress.Proxy) browser.Options {
 
 // open opens the address in a page that is set up as a bot's is.
 func open(ctx context.Context, running *browser.Browser, address string) (*browser.Page, error) {
-	if err := running.GrantMicrophoneAndCamera(ctx, venue.Origin(address)); err != nil {
+	if err := running.GrantMicrophoneAndCamera(ctx, hostpolicy.Origin(address)); err != nil {
 		return nil, err
 	}
 	page, err := running.NewPage(ctx)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"standin/internal/intake"
+	"standin/internal/calendar"
 	"standin/internal/job"
 )
 
 // Invites makes jobs from calendar invites.
 type Invites interface {
-	Schedule(ctx context.Context, invite intake.Invite) (intake.Result, error)
+	Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error)
 }
 
 // intakeInvite takes a CalendarInvite of the specification.
@@ -20,7 +20,7 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	invite := intake.Invite{
+	invite := calendar.Invite{
 		OrganizerEmail: fields.text("organizerEmail"),
 		Subject:        fields.text("subject"), // a blank one gets its default where invites are made normal
 		MeetingURL:     fields.text("meetingUrl"),
@@ -37,7 +37,7 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r)
 	x.consumer, x.job = result.ConsumerID, result.JobID
 	status := http.StatusOK
-	if result.Kind == intake.Scheduled {
+	if result.Kind == calendar.Scheduled {
 		status = http.StatusCreated
 	}
 	a.writeJSON(w, status, result)

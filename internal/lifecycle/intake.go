@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/intake"
+	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/payment"
 	"standin/internal/store"
@@ -55,18 +55,18 @@ type Intake struct {
 // with a plan or in another month.
 //
 // An invite that cannot be used gives a *job.Error with InvalidInput.
-func (i *Intake) Schedule(ctx context.Context, invite intake.Invite) (intake.Result, error) {
+func (i *Intake) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	invite, err := invite.Normal()
 	if err != nil {
-		return intake.Result{}, err
+		return calendar.Result{}, err
 	}
 	consumer, err := i.consumer(ctx, invite.OrganizerEmail)
 	if err != nil {
-		return intake.Result{}, fmt.Errorf("find or make the consumer of an invite: %w", err)
+		return calendar.Result{}, fmt.Errorf("find or make the consumer of an invite: %w", err)
 	}
 	bound, err := i.bound(ctx, consumer.ID)
 	if err != nil {
-		return intake.Result{}, fmt.Errorf("find the plan of an invite's consumer: %w", err)
+		return calendar.Result{}, fmt.Errorf("find the plan of an invite's consumer: %w", err)
 	}
 	var turn *scheduling
 	err = i.Jobs.store.Write(ctx, func(q *store.Queries) error {
@@ -74,7 +74,7 @@ func (i *Intake) Schedule(ctx context.Context, invite intake.Invite) (intake.Res
 		return turn.run(ctx)
 	})
 	if err != nil {
-		return intake.Result{}, fmt.Errorf("schedule an invite: %w", err)
+		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
 	}
 	i.Jobs.announce(turn.change)
 	return turn.result, nil
@@ -114,14 +114,14 @@ func (i *Intake) bound(ctx context.Context, consumer uuid.UUID) (int, error) {
 type scheduling struct {
 	jobs     *Service
 	consumer uuid.UUID
-	invite   intake.Invite
+	invite   calendar.Invite
 	bound    int
 
 	change Change // of the job that is found or made
-	result intake.Result
+	result calendar.Result
 }
 
-func newScheduling(jobs *Service, q *store.Queries, consumer uuid.UUID, invite intake.Invite, bound int) *scheduling {
+func newScheduling(jobs *Service, q *store.Queries, consumer uuid.UUID, invite calendar.Invite, bound int) *scheduling {
 	return &scheduling{
 		jobs: jobs, consumer: consumer, invite: invite, bound: bound,
 		change: Change{Now: jobs.now(), q: q},
@@ -145,7 +145,7 @@ func (s *scheduling) run(ctx context.Context) error {
 	}
 	if found && s.change.FailureCode == job.QuotaExceeded {
 		if !within {
-			return s.answer(intake.FreeTierExhausted)
+			return s.answer(calendar.FreeTierExhausted)
 		}
 		if err := s.forget(ctx); err != nil {
 			return err
@@ -214,7 +214,7 @@ func (s *scheduling) forget(ctx context.Context) error {
 func (s *scheduling) adopt(ctx context.Context) error {
 	c := &s.change
 	if c.IntakeKey == "" || !undispatched(c.Status) {
-		return s.answer(intake.Deduped)
+		return s.answer(calendar.Deduped)
 	}
 	before := c.Record
 	var changed []string
@@ -243,7 +243,7 @@ func (s *scheduling) adopt(ctx context.Context) error {
 	if err := c.q.SaveJob(ctx, c.Record); err != nil {
 		return err
 	}
-	return s.answer(intake.Deduped)
+	return s.answer(calendar.Deduped)
 }
 
 // make makes the invite's job, which fails at once when the free tier is
@@ -263,7 +263,7 @@ func (s *scheduling) make(ctx context.Context, within bool) error {
 		return fmt.Errorf("another job has the externalId %s", c.ExternalID)
 	}
 	if within {
-		return s.answer(intake.Scheduled)
+		return s.answer(calendar.Scheduled)
 	}
 	_, err = c.Service(ctx, job.Event{
 		Trigger: job.GivenUp, FailureCode: job.QuotaExceeded,
@@ -276,7 +276,7 @@ func (s *scheduling) make(ctx context.Context, within bool) error {
 	if err := c.q.SaveJob(ctx, c.Record); err != nil {
 		return err
 	}
-	return s.answer(intake.FreeTierExhausted)
+	return s.answer(calendar.FreeTierExhausted)
 }
 
 // newRecord is the job that the invite asks for.
@@ -312,7 +312,7 @@ func (s *scheduling) newRecord() (store.Record, error) {
 	}, nil
 }
 
-func (s *scheduling) answer(kind intake.Kind) error {
-	s.result = intake.Result{Kind: kind, JobID: s.change.ID, ConsumerID: s.consumer}
+func (s *scheduling) answer(kind calendar.Kind) error {
+	s.result = calendar.Result{Kind: kind, JobID: s.change.ID, ConsumerID: s.consumer}
 	return nil
 }

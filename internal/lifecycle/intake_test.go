@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/intake"
+	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/payment"
@@ -43,15 +43,15 @@ func newDesk(w *world) *desk {
 }
 
 // ada's invite to one meeting.
-func invitation() intake.Invite {
-	return intake.Invite{
+func invitation() calendar.Invite {
+	return calendar.Invite{
 		OrganizerEmail: "ada@example.test", Subject: "Weekly", MeetingURL: "https://meet.google.com/abc-defg-hij",
 		Platform: job.Meet, JoinAt: middle.Add(24 * time.Hour), ICalUID: "uid-1@example.test",
 	}
 }
 
 // schedule has an invite scheduled and wants that kind of answer.
-func (d *desk) schedule(t *testing.T, invite intake.Invite, want intake.Kind) intake.Result {
+func (d *desk) schedule(t *testing.T, invite calendar.Invite, want calendar.Kind) calendar.Result {
 	t.Helper()
 	result, err := d.Schedule(t.Context(), invite)
 	if err != nil || result.Kind != want || result.JobID == uuid.Nil || result.ConsumerID == uuid.Nil {
@@ -61,7 +61,7 @@ func (d *desk) schedule(t *testing.T, invite intake.Invite, want intake.Kind) in
 }
 
 // owner is who reads the jobs of a result.
-func owner(result intake.Result) account.Caller {
+func owner(result calendar.Result) account.Caller {
 	return account.Caller{ConsumerID: result.ConsumerID, Mode: job.Live}
 }
 
@@ -75,7 +75,7 @@ func TestSchedule(t *testing.T) {
 		invite := invitation()
 		invite.OrganizerEmail = " Ada@Example.TEST "
 		invite.Subject = "Q&A \x00"
-		result := d.schedule(t, invite, intake.Scheduled)
+		result := d.schedule(t, invite, calendar.Scheduled)
 		if w.woken.Load() == woken {
 			t.Error("the dispatcher was not woken")
 		}
@@ -117,12 +117,12 @@ func TestScheduleForAKnownConsumer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result := d.schedule(t, invitation(), intake.Scheduled); result.ConsumerID != known.ID {
+	if result := d.schedule(t, invitation(), calendar.Scheduled); result.ConsumerID != known.ID {
 		t.Errorf("scheduled for %s, want %s", result.ConsumerID, known.ID)
 	}
 	other := invitation()
 	other.OrganizerEmail = "bob@example.test"
-	result := d.schedule(t, other, intake.Scheduled)
+	result := d.schedule(t, other, calendar.Scheduled)
 	bob, err := w.store.Consumer(t.Context(), result.ConsumerID)
 	if err != nil || bob.ID == known.ID || bob.WebhookSecret != "whsec_everybodys" {
 		t.Errorf("another organizer's consumer: %+v, %v", bob, err)
@@ -134,28 +134,28 @@ func TestDedupe(t *testing.T) {
 	t.Parallel()
 	anonymous := invitation()
 	anonymous.ICalUID = ""
-	change := func(invite intake.Invite, change func(*intake.Invite)) intake.Invite {
+	change := func(invite calendar.Invite, change func(*calendar.Invite)) calendar.Invite {
 		change(&invite)
 		return invite
 	}
 	tests := map[string]struct {
-		first, second intake.Invite
-		want          intake.Kind
+		first, second calendar.Invite
+		want          calendar.Kind
 	}{
-		"the same":                        {invitation(), invitation(), intake.Deduped},
-		"the same without an icalUid":     {anonymous, anonymous, intake.Deduped},
-		"another subject":                 {invitation(), change(invitation(), func(i *intake.Invite) { i.Subject = "Other" }), intake.Deduped},
-		"another meeting, same icalUid":   {invitation(), change(invitation(), func(i *intake.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), intake.Deduped},
-		"another icalUid, same meeting":   {invitation(), change(invitation(), func(i *intake.Invite) { i.ICalUID = "uid-2" }), intake.Scheduled},
-		"the icalUid comes later":         {anonymous, invitation(), intake.Deduped},
-		"the icalUid is missing later":    {invitation(), anonymous, intake.Deduped},
-		"another meeting, no icalUid":     {anonymous, change(anonymous, func(i *intake.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), intake.Scheduled},
-		"another time, no icalUid":        {anonymous, change(anonymous, func(i *intake.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), intake.Scheduled},
-		"the same moment in another zone": {anonymous, change(anonymous, func(i *intake.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), intake.Deduped},
-		"a part of a millisecond later":   {anonymous, change(anonymous, func(i *intake.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), intake.Deduped},
-		"another organizer":               {invitation(), change(invitation(), func(i *intake.Invite) { i.OrganizerEmail = "bob@example.test" }), intake.Scheduled},
-		"the organizer in capitals":       {invitation(), change(invitation(), func(i *intake.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), intake.Deduped},
-		"the icalUid in capitals":         {invitation(), change(invitation(), func(i *intake.Invite) { i.ICalUID = "UID-1@example.test" }), intake.Scheduled},
+		"the same":                        {invitation(), invitation(), calendar.Deduped},
+		"the same without an icalUid":     {anonymous, anonymous, calendar.Deduped},
+		"another subject":                 {invitation(), change(invitation(), func(i *calendar.Invite) { i.Subject = "Other" }), calendar.Deduped},
+		"another meeting, same icalUid":   {invitation(), change(invitation(), func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Deduped},
+		"another icalUid, same meeting":   {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "uid-2" }), calendar.Scheduled},
+		"the icalUid comes later":         {anonymous, invitation(), calendar.Deduped},
+		"the icalUid is missing later":    {invitation(), anonymous, calendar.Deduped},
+		"another meeting, no icalUid":     {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Scheduled},
+		"another time, no icalUid":        {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), calendar.Scheduled},
+		"the same moment in another zone": {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), calendar.Deduped},
+		"a part of a millisecond later":   {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), calendar.Deduped},
+		"another organizer":               {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" }), calendar.Scheduled},
+		"the organizer in capitals":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
+		"the icalUid in capitals":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
 	}
 	onBoth(t, func(t *testing.T, w *world) {
 		d := newDesk(w)
@@ -163,12 +163,12 @@ func TestDedupe(t *testing.T) {
 			host := fmt.Sprintf("%x.test", name) // each case has consumers of its own
 			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
 			test.second.OrganizerEmail = strings.NewReplacer("example.test", host, "EXAMPLE.TEST", strings.ToUpper(host)).Replace(test.second.OrganizerEmail)
-			first := d.schedule(t, test.first, intake.Scheduled)
+			first := d.schedule(t, test.first, calendar.Scheduled)
 			second, err := d.Schedule(t.Context(), test.second)
-			if err != nil || second.Kind != test.want || (second.JobID == first.JobID) != (test.want == intake.Deduped) {
+			if err != nil || second.Kind != test.want || (second.JobID == first.JobID) != (test.want == calendar.Deduped) {
 				t.Errorf("%s: %+v, %v, want %s", name, second, err, test.want)
 			}
-			if again, err := d.Schedule(t.Context(), test.second); err != nil || again.JobID != second.JobID || again.Kind != intake.Deduped {
+			if again, err := d.Schedule(t.Context(), test.second); err != nil || again.JobID != second.JobID || again.Kind != calendar.Deduped {
 				t.Errorf("%s, again: %+v, %v", name, again, err)
 			}
 		}
@@ -181,13 +181,13 @@ func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 	t.Parallel()
 	w := newSQLiteWorld(t)
 	d := newDesk(w)
-	result := d.schedule(t, invitation(), intake.Scheduled)
+	result := d.schedule(t, invitation(), calendar.Scheduled)
 	changed := invitation()
 	changed.MeetingURL = "https://meet.google.com/new-link-new"
 	for _, status := range job.Statuses() {
 		w.put(t, result.JobID, status)
 		before := w.record(t, result.JobID)
-		if again := d.schedule(t, changed, intake.Deduped); again.JobID != result.JobID {
+		if again := d.schedule(t, changed, calendar.Deduped); again.JobID != result.JobID {
 			t.Errorf("a job that is %s: %+v", status, again)
 		}
 		open := status == job.Scheduled || status == job.Pending
@@ -206,7 +206,7 @@ func TestInviteMoves(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		d := newDesk(w)
-		first := d.schedule(t, invitation(), intake.Scheduled)
+		first := d.schedule(t, invitation(), calendar.Scheduled)
 		_, err := w.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestInviteMoves(t *testing.T) {
 		moved.JoinAt = moved.JoinAt.Add(2 * time.Hour)
 		moved.MeetingURL, moved.Platform = "https://zoom.us/j/1", job.ZoomWeb
 		woken := w.woken.Load()
-		if again := d.schedule(t, moved, intake.Deduped); again.JobID != first.JobID {
+		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
 			t.Fatalf("moved %+v", again)
 		}
 		r := w.record(t, first.JobID)
@@ -227,7 +227,7 @@ func TestInviteMoves(t *testing.T) {
 		if err != nil || len(entries) != 2 || string(entries[1].Data) != `{"by":"calendar invite","changed":["joinAt","meetingUrl","platform"],"joinAt":"2026-11-16T14:00:00.000Z"}` {
 			t.Errorf("the timeline: %s, %v", entries[len(entries)-1].Data, err)
 		}
-		if again := d.schedule(t, moved, intake.Deduped); again.JobID != first.JobID {
+		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
 			t.Errorf("the moved one again: %+v", again)
 		}
 
@@ -236,7 +236,7 @@ func TestInviteMoves(t *testing.T) {
 		if _, err := w.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{JoinAt: &own}); err != nil {
 			t.Fatal(err)
 		}
-		d.schedule(t, moved, intake.Deduped)
+		d.schedule(t, moved, calendar.Deduped)
 		if r := w.record(t, first.JobID); !r.JoinAt.Equal(own) {
 			t.Errorf("the same invite moved the job to %v from its consumer's %v", r.JoinAt, own)
 		}
@@ -245,17 +245,17 @@ func TestInviteMoves(t *testing.T) {
 		w.begin(t, first.JobID)
 		later := moved
 		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
-		second := d.schedule(t, later, intake.Scheduled)
+		second := d.schedule(t, later, calendar.Scheduled)
 		if r := w.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(own) {
 			t.Errorf("after its dispatch: %+v, the first is at %v", second, r.JoinAt)
 		}
-		if again := d.schedule(t, moved, intake.Deduped); again.JobID != first.JobID {
+		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
 			t.Errorf("the first one again: %+v", again)
 		}
 		// From two jobs of one icalUid the one that can be moved is.
 		latest := moved
 		latest.JoinAt = later.JoinAt.Add(time.Hour)
-		if third := d.schedule(t, latest, intake.Deduped); third.JobID != second.JobID {
+		if third := d.schedule(t, latest, calendar.Deduped); third.JobID != second.JobID {
 			t.Errorf("moved %+v, want the second job", third)
 		}
 	})
@@ -267,7 +267,7 @@ func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 	t.Parallel()
 	w := newSQLiteWorld(t)
 	d := newDesk(w)
-	consumer := owner(d.schedule(t, invitation(), intake.Scheduled))
+	consumer := owner(d.schedule(t, invitation(), calendar.Scheduled))
 	own := request("mine")
 	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", invitation().JoinAt
 	made, _, err := w.Create(t.Context(), consumer, own)
@@ -277,14 +277,14 @@ func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 	invite := invitation()
 	invite.ICalUID, invite.MeetingURL = "uid-2", own.MeetingURL
 	before := w.record(t, made.ID)
-	if result := d.schedule(t, invite, intake.Deduped); result.JobID != made.ID {
+	if result := d.schedule(t, invite, calendar.Deduped); result.JobID != made.ID {
 		t.Errorf("scheduled %+v", result)
 	}
 	if after := w.record(t, made.ID); after.ICalUID != "" || after.IntakeKey != "" || !after.WakeAt.Equal(before.WakeAt) {
 		t.Errorf("the consumer's own job became %+v", after)
 	}
 	invite.JoinAt = invite.JoinAt.Add(time.Hour)
-	if result := d.schedule(t, invite, intake.Scheduled); result.JobID == made.ID {
+	if result := d.schedule(t, invite, calendar.Scheduled); result.JobID == made.ID {
 		t.Errorf("moved the consumer's own job: %+v", result)
 	}
 }
@@ -296,7 +296,7 @@ func TestManyInvitesAtOnce(t *testing.T) {
 		d := newDesk(w)
 		d.FreeTierJobs = 5
 		var mu sync.Mutex
-		kinds := make(map[intake.Kind]int)
+		kinds := make(map[calendar.Kind]int)
 		jobs := make(map[uuid.UUID]int)
 		var group sync.WaitGroup
 		for i := range 40 {
@@ -315,7 +315,7 @@ func TestManyInvitesAtOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if kinds[intake.Scheduled] != 5 || kinds[intake.Deduped] != 15 || kinds[intake.FreeTierExhausted] != 20 || len(jobs) != 10 {
+		if kinds[calendar.Scheduled] != 5 || kinds[calendar.Deduped] != 15 || kinds[calendar.FreeTierExhausted] != 20 || len(jobs) != 10 {
 			t.Errorf("answers %v with %d jobs, want 5 scheduled, 15 deduped, 20 exhausted, 10 jobs", kinds, len(jobs))
 		}
 	})
@@ -328,7 +328,7 @@ func TestFreeTier(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		d := newDesk(w)
 		d.FreeTierJobs = 2
-		numbered := func(n int) intake.Invite {
+		numbered := func(n int) calendar.Invite {
 			invite := invitation()
 			invite.ICalUID = fmt.Sprint("uid-", n)
 			return invite
@@ -341,21 +341,21 @@ func TestFreeTier(t *testing.T) {
 		}
 		d.clock.Store(time.Date(2026, 10, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli())
 		for n := range 2 {
-			d.schedule(t, numbered(100+n), intake.Scheduled) // last month's
+			d.schedule(t, numbered(100+n), calendar.Scheduled) // last month's
 		}
-		d.schedule(t, numbered(102), intake.FreeTierExhausted)
+		d.schedule(t, numbered(102), calendar.FreeTierExhausted)
 
 		d.clock.Store(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-		first := d.schedule(t, numbered(1), intake.Scheduled)
+		first := d.schedule(t, numbered(1), calendar.Scheduled)
 		if err := w.Cancel(t.Context(), owner(first), first.JobID); err != nil { // cancelling gives nothing back
 			t.Fatal(err)
 		}
 		moved := numbered(2)
-		d.schedule(t, moved, intake.Scheduled)
+		d.schedule(t, moved, calendar.Scheduled)
 		if _, _, err := w.Create(t.Context(), owner(first), request("mine")); err != nil { // no invite: counts for nothing
 			t.Fatal(err)
 		}
-		spent := d.schedule(t, numbered(3), intake.FreeTierExhausted)
+		spent := d.schedule(t, numbered(3), calendar.FreeTierExhausted)
 		r := w.record(t, spent.JobID)
 		if r.Status != job.Failed || r.FailureCode != job.QuotaExceeded || r.FailureDetail == "" || !r.WakeAt.IsZero() || r.Attempts != 0 {
 			t.Errorf("refused as %+v", r)
@@ -366,28 +366,28 @@ func TestFreeTier(t *testing.T) {
 			t.Errorf("told %+v", told)
 		}
 
-		if again := d.schedule(t, numbered(3), intake.FreeTierExhausted); again.JobID != spent.JobID {
+		if again := d.schedule(t, numbered(3), calendar.FreeTierExhausted); again.JobID != spent.JobID {
 			t.Errorf("the same invite again: %+v, before %+v", again, spent)
 		}
 		moved.JoinAt = moved.JoinAt.Add(time.Hour)
-		d.schedule(t, moved, intake.Deduped) // moving costs nothing
+		d.schedule(t, moved, calendar.Deduped) // moving costs nothing
 		other := numbered(4)
 		other.OrganizerEmail = "bob@example.test"
-		d.schedule(t, other, intake.Scheduled) // each has his own
+		d.schedule(t, other, calendar.Scheduled) // each has his own
 
 		pay(t, w, first.ConsumerID, "active", 1)
-		paid := d.schedule(t, numbered(3), intake.Scheduled)
+		paid := d.schedule(t, numbered(3), calendar.Scheduled)
 		if paid.JobID == spent.JobID {
 			t.Error("a job that has failed was scheduled")
 		}
 		for n := range 3 {
-			d.schedule(t, numbered(10+n), intake.Scheduled)
+			d.schedule(t, numbered(10+n), calendar.Scheduled)
 		}
-		d.schedule(t, numbered(3), intake.Deduped)
+		d.schedule(t, numbered(3), calendar.Deduped)
 		pay(t, w, first.ConsumerID, "canceled", 2)
-		d.schedule(t, numbered(20), intake.FreeTierExhausted)
+		d.schedule(t, numbered(20), calendar.FreeTierExhausted)
 		d.clock.Store(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-		d.schedule(t, numbered(20), intake.Scheduled)
+		d.schedule(t, numbered(20), calendar.Scheduled)
 	})
 }
 
@@ -418,7 +418,7 @@ func TestPlansAway(t *testing.T) {
 	d := newDesk(newSQLiteWorld(t))
 	away := errors.New("the payments are away")
 	d.Plans = awayPlans{away}
-	d.schedule(t, invitation(), intake.Scheduled) // without a bound nobody asks
+	d.schedule(t, invitation(), calendar.Scheduled) // without a bound nobody asks
 	d.FreeTierJobs = 1
 	other := invitation()
 	other.ICalUID = "uid-2"

@@ -25,7 +25,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/store"
-	"standin/internal/store/storetest"
+	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
-	"standin/internal/recording/s3test"
+	"standin/internal/testing/s3test"
 )
 
 // maxRequests is how many requests one call may make at most, tries included:

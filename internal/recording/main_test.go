@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"standin/internal/recording/s3test"
+	"standin/internal/testing/s3test"
 )
 
 // objects is the S3 server that the tests of this package share; nil where it

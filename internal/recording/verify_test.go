@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
-	"standin/internal/recording/s3test"
+	"standin/internal/testing/s3test"
 )
 
 // finished is a finished recording, with what is needed to spoil it.

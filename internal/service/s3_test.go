@@ -14,9 +14,9 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/recording"
-	"standin/internal/recording/s3test"
 	"standin/internal/retention"
 	"standin/internal/store"
+	"standin/internal/testing/s3test"
 )
 
 // TestRecordingsOnS3 keeps a recording on a real S3 server over a line that

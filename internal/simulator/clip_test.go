@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/mediacheck"
+	"standin/internal/testing/mediacheck"
 )
 
 // A recording of any length decodes without complaint, lasts as long as it

@@ -12,7 +12,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store"
-	"standin/internal/store/storetest"
+	"standin/internal/testing/storetest"
 )
 
 // cluster is the PostgreSQL that the tests of this package share; nil when it

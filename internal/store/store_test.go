@@ -18,8 +18,8 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/testing/outboxtest"
 	"standin/internal/webhook"
-	"standin/internal/webhook/outboxtest"
 )
 
 func benchConsumer() account.Consumer {

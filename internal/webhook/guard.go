@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"standin/internal/address"
+	"standin/internal/dialguard"
 )
 
 // AllowSetting is the setting that lets deliveries into networks the guard
@@ -60,7 +60,7 @@ func (g Guard) DialContext(ctx context.Context, network, receiver string) (net.C
 	if g.Proxy != nil {
 		return dialer.DialContext(ctx, network, receiver) // only ever the proxy
 	}
-	if kind := address.RefusedHost(host); kind != "" {
+	if kind := dialguard.RefusedHost(host); kind != "" {
 		return nil, &BlockedError{Host: host, Kind: kind}
 	}
 	dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
@@ -74,7 +74,7 @@ func (g Guard) DialContext(ctx context.Context, network, receiver string) (net.C
 // a name resolves to, only the proxy knows: it has to be one that guards.
 func (g Guard) CheckProxied(target *url.URL) error {
 	host := target.Hostname()
-	if kind := address.RefusedHost(host); kind != "" {
+	if kind := dialguard.RefusedHost(host); kind != "" {
 		return &BlockedError{Host: host, Kind: kind}
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -95,7 +95,7 @@ func (g Guard) check(host, resolved string) error {
 			return nil
 		}
 	}
-	if kind := address.Special(target.Addr()); kind != "" {
+	if kind := dialguard.Special(target.Addr()); kind != "" {
 		return &BlockedError{Host: host, Addr: target.Addr().String(), Kind: kind}
 	}
 	return nil

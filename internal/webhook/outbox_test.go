@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/testing/outboxtest"
 	"standin/internal/webhook"
-	"standin/internal/webhook/outboxtest"
 )
 
 // memoryOutbox is the fixture of the sender's own tests: an outbox whose

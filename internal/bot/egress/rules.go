@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"standin/internal/address"
+	"standin/internal/dialguard"
 )
 
 // RefusedError says that a target was refused before any packet went there.
@@ -126,7 +126,7 @@ func (d dialer) dial(ctx context.Context, network, target string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	if reason := address.RefusedHost(host); reason != "" {
+	if reason := dialguard.RefusedHost(host); reason != "" {
 		return nil, &RefusedError{Target: target, Reason: reason}
 	}
 	dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
@@ -141,7 +141,7 @@ func judge(target, resolved string) error {
 	if err != nil {
 		return &RefusedError{Target: target, Reason: "it resolves to something that is no address"}
 	}
-	if kind := address.Special(end.Addr()); kind != "" {
+	if kind := dialguard.Special(end.Addr()); kind != "" {
 		return &RefusedError{Target: target, Reason: fmt.Sprintf("%s is a %s address", end.Addr(), kind)}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"standin/internal/bot/recorder"
-	"standin/internal/mediacheck"
+	"standin/internal/testing/mediacheck"
 )
 
 // TestAudioOnly records the sound without a picture, in time.

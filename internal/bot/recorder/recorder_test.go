@@ -18,7 +18,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
-	"standin/internal/mediacheck"
+	"standin/internal/testing/mediacheck"
 )
 
 // testTimeout bounds everything a test asks of the browser.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"standin/internal/bot/recorder"
-	"standin/internal/mediacheck"
+	"standin/internal/testing/mediacheck"
 )
 
 // choirPath is where the server of prepare has choirPage.

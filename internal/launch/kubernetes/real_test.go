@@ -66,7 +66,7 @@ func startCluster(t *testing.T) (host string) {
 	dir := t.TempDir()
 	server := filepath.Join(dir, "server")
 	build := exec.Command("go", "build", "-o", server, ".")
-	build.Dir = filepath.Join("apiservertest", "server")
+	build.Dir = filepath.Join("..", "..", "testing", "apiservertest", "server")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the cluster (the first time it takes ten minutes, and needs Go's module proxy): %v\n%s", err, out)
 	}

@@ -1,0 +1,96 @@
+package hostpolicy
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAllowed: the bot opens the platforms' own hosts, those that the operator
+// added, and no other, however it is dressed up.
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	added := []string{"Meet.Example", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
+	for address, want := range map[string]bool{
+		"https://meet.google.com/abc-defg-hij":             true,
+		"https://MEET.google.com./abc":                     true,
+		"https://meet.google.com:8443/abc":                 true,
+		"http://meet.google.com/abc":                       true,
+		"https://teams.microsoft.com/l/meetup-join/x":      true,
+		"https://gov.teams.microsoft.us/l/x":               true,
+		"https://us02web.zoom.us/j/1":                      true,
+		"https://app.zoom.com/wc/1/join":                   true,
+		"https://company.zoomgov.com/j/1":                  true,
+		"https://meet.example/x":                           true,
+		"https://sub.meet.example/x":                       true,
+		"http://127.0.0.1:4000/x":                          true,
+		"http://[::1]:4000/x":                              true,
+		"http://[::2]:99/x":                                true,
+		"http://10.0.0.7:99/x":                             true,
+		"https://port.test/x":                              true,
+		"https://user:word@meet.google.com/abc":            true,
+		"https://google.com/url?q=x":                       false,
+		"https://evil.google.com/":                         false,
+		"https://docs.google.com/meet.google.com":          false,
+		"https://meet.google.com@evil.test/":               false,
+		"https://meet.google.com:pass@evil.test/":          false,
+		"https://evilmeet.google.com/":                     false,
+		"https://meet.google.com.evil.test/":               false,
+		"https://evil.test/meet.google.com":                false,
+		"https://evil.test?meet.google.com":                false,
+		"https://evil.test#.meet.google.com":               false,
+		`https://evil.test\@meet.google.com/`:              false,
+		`https://meet.google.com\.evil.test/`:              false,
+		"https://evil.test%2f.meet.google.com/":            false,
+		"https://meet。google。com/":                         false,
+		"https://notzoom.us/j/1":                           false,
+		"https://live.com/meet":                            false,
+		"https://microsoft.com/":                           false,
+		"http://127.0.0.1/x":                               false,
+		"http://127.0.0.1:40000/x":                         false,
+		"http://sub.127.0.0.1:4000/x":                      false,
+		"http://[::1]/x":                                   false,
+		"http://[::ffff:127.0.0.1]:4000/x":                 false,
+		"http://port.test/x":                               false,
+		"http://169.254.169.254/latest/meta-data":          false,
+		"file:///etc/passwd":                               false,
+		"javascript:alert(1)//meet.google.com":             false,
+		"ftp://meet.google.com/":                           false,
+		"//meet.google.com/abc":                            false,
+		"meet.google.com/abc":                              false,
+		"https://":                                         false,
+		"https://:443/":                                    false,
+		"":                                                 false,
+		"chrome://settings/meet.google.com":                false,
+		"data:text/html,<a href='//meet.google.com'>x</a>": false,
+	} {
+		err := Allowed(address, added)
+		if (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if err := Allowed("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), Setting) {
+		t.Errorf("the setting is not named: %v", err)
+	}
+}
+
+// TestPassable: a page may go to a sign-in page, which no bot is sent to.
+func TestPassable(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"https://meet.google.com/abc-defg-hij":   true,
+		"https://accounts.google.com/signin":     true,
+		"https://login.live.com/login.srf":       true,
+		"http://127.0.0.1:4000/x":                true,
+		"http://127.0.0.1:4001/x":                false,
+		"https://accounts.google.com.evil.test/": false,
+		"https://example.com/":                   false,
+		"chrome://settings":                      false,
+	} {
+		if got := Passable(address, []string{"127.0.0.1:4000"}); got != want {
+			t.Errorf("%s: passable is %v", address, got)
+		}
+	}
+	if Allowed("https://accounts.google.com/signin", nil) == nil {
+		t.Error("a bot may be sent to a sign-in page")
+	}
+}

@@ -1,0 +1,349 @@
+package serviceclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.Set(func() { s.Disturb = s.mischief() })
+	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 200 * time.Millisecond })
+
+	var kinds []job.Trigger
+	media := map[string]string{}
+	step := func(number int) {
+		kind := job.BotTriggers()[number%5]
+		kinds = append(kinds, kind)
+		b.emit(kind)
+		media[ingest.SegmentName(0, number)] = strings.Repeat(fmt.Sprint(number), 5000)
+		b.record(number, media[ingest.SegmentName(0, number)])
+		media[ingest.ReportName] = fmt.Sprintf(`{"segments":%d}`, number)
+		b.put(media[ingest.ReportName])
+	}
+	for number := range 10 {
+		step(number)
+	}
+	for round := range 3 {
+		s.Await("some of it arrives", func() bool { return len(s.Events) > round*10 && len(s.Media) > round*10 })
+		s.Kill()
+		for number := range 10 { // while the service is away
+			step(10 + round*10 + number)
+		}
+		s.Restart()
+	}
+	b.flush()
+
+	s.Lock()
+	defer s.Unlock()
+	if got := s.Kinds(); !slices.Equal(got, kinds) {
+		t.Errorf("the service applied\n%v, want\n%v", got, kinds)
+	}
+	if !slices.IsSortedFunc(s.Events, func(a, b ingest.Event) int { return a.EmittedAt.Compare(b.EmittedAt) }) {
+		t.Error("the events' times are out of order")
+	}
+	if !maps.Equal(s.Media, media) {
+		t.Errorf("the service holds %v", slices.Sorted(maps.Keys(s.Media)))
+	}
+	select {
+	case <-b.channel.Done():
+		t.Errorf("faults were taken for a verdict: %+v", b.channel.Verdict())
+	default:
+	}
+}
+
+func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
+	t.Parallel()
+	s, dir := startService(t), t.TempDir()
+	first := startBot(t, s, dir)
+	first.emit(job.BotJoined)
+	first.record(0, "zero")
+	first.put("{}")
+	first.flush()
+
+	s.Set(func() { s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool { reset(w); return true } })
+	first.emit(job.BotInMeeting, job.BotRecordingStarted)
+	first.record(1, "one")
+	first.kill()
+	first.awaitEnd()
+
+	s.Set(func() { s.Disturb = nil })
+	second := startBot(t, s, dir)
+	second.emit(job.BotRecordingStopped)
+	second.flush()
+
+	s.Lock()
+	defer s.Unlock()
+	want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
+	// One request of the killed bot may still arrive, and be heard again.
+	if !slices.Equal(s.Kinds(), want) || s.Repeats > 1 {
+		t.Errorf("applied %v and saw %d repeats, want %v and at most 1", s.Kinds(), s.Repeats, want)
+	}
+	for name, most := range map[string]int{ingest.SegmentName(0, 0): 1, ingest.SegmentName(0, 1): 2, ingest.ReportName: 1} {
+		if times := s.Uploads[name]; times < 1 || times > most {
+			t.Errorf("%s was uploaded %d times, want 1 to %d", name, times, most)
+		}
+	}
+}
+
+func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPut {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return r.Method == http.MethodPut
+		}
+	})
+	b := startBot(t, s, t.TempDir())
+	b.record(0, "zero")
+	b.put("{}")
+	b.emit(job.BotMediaUploading, job.ManifestFinalized)
+	s.Await("the uploads are tried and tried again", func() bool { return s.Asked("PUT") > 6 && len(s.Events) == 1 })
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.channel.FlushMedia(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("FlushMedia with files waiting and its context ended: %v", err)
+	}
+	s.Lock()
+	if slices.Contains(s.Kinds(), job.ManifestFinalized) {
+		t.Error("manifest.finalized was sent before the media")
+	}
+	s.Unlock()
+	s.Set(func() { s.Disturb = nil })
+	b.flush()
+	s.Lock()
+	defer s.Unlock()
+	last := s.Requests[len(s.Requests)-1]
+	for _, request := range slices.Backward(s.Requests) {
+		if !strings.Contains(request, ingest.HeartbeatPath) {
+			last = request
+			break
+		}
+	}
+	if last != "POST "+ingest.EventPath || len(s.Media) != 2 {
+		t.Errorf("the last request is %q with %d files uploaded", last, len(s.Media))
+	}
+}
+
+func TestARefusedEventIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.Set(func() {
+		var before atomic.Bool
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != ingest.EventPath || before.Swap(true) {
+				return false
+			}
+			refuse(w, http.StatusBadRequest, "invalid_input")
+			return true
+		}
+	})
+	b := startBot(t, s, t.TempDir())
+	b.emit(job.BotJoined, job.BotInMeeting)
+	b.flush()
+	s.Lock()
+	defer s.Unlock()
+	if !slices.Equal(s.Kinds(), []job.Trigger{job.BotInMeeting}) {
+		t.Errorf("applied %v, want the second event alone", s.Kinds())
+	}
+	if !strings.Contains(b.log.String(), "refuses an event") {
+		t.Error("the refusal is not in the log")
+	}
+}
+
+func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ status, tries int }{
+		"another sum is there": {http.StatusConflict, 1},
+		"too large":            {http.StatusRequestEntityTooLarge, 1},
+		"body found at fault":  {http.StatusBadRequest, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startService(t)
+			bad := ingest.SegmentName(0, 1)
+			s.Set(func() {
+				s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+					if strings.HasSuffix(r.URL.Path, bad) {
+						refuse(w, test.status, "invalid_state")
+						return true
+					}
+					return false
+				}
+			})
+			b := startBot(t, s, t.TempDir())
+			for sequence := range 3 {
+				b.record(sequence, "data")
+			}
+			b.flush()
+			s.Lock()
+			defer s.Unlock()
+			if s.Asked(bad) != test.tries || len(s.Media) != 2 {
+				t.Errorf("tried %d times, want %d; %d other files arrived, want 2", s.Asked(bad), test.tries, len(s.Media))
+			}
+			if !slices.Equal(b.spool.Refused(), []string{bad}) {
+				t.Errorf("set aside are %v", b.spool.Refused())
+			}
+		})
+	}
+}
+
+func TestAFileThatTheDiskLostIsSetAside(t *testing.T) {
+	t.Parallel()
+	s, dir := startService(t), t.TempDir()
+	s.Kill()
+	b := startBot(t, s, dir)
+	b.record(0, "zero")
+	b.record(1, "one")
+	if err := removeSegment(b.spool, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	b.flush()
+	if got := b.spool.Refused(); !slices.Equal(got, []string{ingest.SegmentName(0, 0)}) {
+		t.Errorf("set aside are %v", got)
+	}
+}
+
+func TestAnUploadThatDoesNotMoveIsGivenUpAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 100 * time.Millisecond })
+	gone := make(chan struct{})
+	s.Set(func() {
+		var before atomic.Bool
+		s.Disturb = func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPut || before.Swap(true) {
+				return false
+			}
+			_, _ = io.Copy(io.Discard, r.Body) // taken in, and no answer
+			<-r.Context().Done()
+			close(gone)
+			return true
+		}
+	})
+	b.record(0, "small")
+	b.flush()
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection of the stuck upload was not given up")
+	}
+}
+
+func TestALargeFileIsStreamed(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := startBot(t, s, t.TempDir())
+	large := strings.Repeat("0123456789abcdef", 3<<16) // 3 MiB: asked first
+	b.record(0, large)
+	if err := b.spool.Put("empty.txt", nil); err != nil {
+		t.Fatal(err)
+	}
+	b.flush()
+	s.Lock()
+	defer s.Unlock()
+	empty, there := s.Media["empty.txt"]
+	if s.Media[ingest.SegmentName(0, 0)] != large || empty != "" || !there {
+		t.Errorf("%d of %d bytes arrived, empty file: %t", len(s.Media[ingest.SegmentName(0, 0)]), len(large), there)
+	}
+}
+
+func TestNoSecretLeaves(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.Set(func() { s.Disturb = s.mischief() })
+	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 100 * time.Millisecond })
+	for number := range 10 {
+		b.emit(job.BotJoined)
+		b.record(number, "data")
+	}
+	b.flush()
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 401, "unauthorized"); return true }
+	})
+	b.emit(job.BotExited)
+	b.awaitVerdict()
+	b.awaitEnd()
+	s.Lock()
+	defer s.Unlock()
+	if strings.Contains(b.log.String(), token) || strings.Contains(strings.Join(s.Requests, "\n"), token) {
+		t.Error("the token stands in the log or in a URL")
+	}
+}
+
+func TestTheTokenFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	s, other := startService(t), startService(t)
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, other.URL()+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+			return true
+		}
+	})
+	b := startBot(t, s, t.TempDir())
+	b.emit(job.BotJoined)
+	b.record(0, "zero")
+	s.Await("each is tried again", func() bool {
+		return s.Asked(ingest.HeartbeatPath) > 2 && s.Asked("PUT") > 2 && s.Asked("POST "+ingest.EventPath) > 6
+	})
+	other.Lock()
+	defer other.Unlock()
+	if len(other.Requests) > 0 {
+		t.Errorf("another host was asked: %v", other.Requests)
+	}
+}
+
+func TestNewRefusesSettingsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	ownSpool, err := spool.Open(t.TempDir(), spool.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := serviceclient.Settings{ServiceURL: "https://standin.example/base/", JobID: jobID, Token: token, Spool: ownSpool}
+	for name, change := range map[string]func(*serviceclient.Settings){
+		"no URL":           func(s *serviceclient.Settings) { s.ServiceURL = "" },
+		"relative URL":     func(s *serviceclient.Settings) { s.ServiceURL = "/api" },
+		"other scheme":     func(s *serviceclient.Settings) { s.ServiceURL = "ftp://standin.example" },
+		"secret in URL":    func(s *serviceclient.Settings) { s.ServiceURL = "https://user:secret@standin.example" },
+		"no UUID":          func(s *serviceclient.Settings) { s.JobID = "../other" },
+		"attempt":          func(s *serviceclient.Settings) { s.Attempt = -1 },
+		"no token":         func(s *serviceclient.Settings) { s.Token = "" },
+		"token of 2 lines": func(s *serviceclient.Settings) { s.Token = "a\nb" },
+		"no spool":         func(s *serviceclient.Settings) { s.Spool = nil },
+	} {
+		settings := good
+		change(&settings)
+		if _, err := serviceclient.New(settings); err == nil {
+			t.Errorf("%s: accepted", name)
+		} else if strings.Contains(err.Error(), "secret@") {
+			t.Errorf("%s: the error tells a secret: %v", name, err)
+		}
+	}
+	if _, err := serviceclient.New(good); err != nil {
+		t.Errorf("good settings: %v", err)
+	}
+	good.Attempt = 1
+	if _, err := serviceclient.New(good); err == nil {
+		t.Error("the spool of one attempt was taken for another")
+	}
+}

@@ -1,0 +1,290 @@
+package serviceclient_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"standin/internal/bot/serviceclient"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/testing/ingesttest"
+)
+
+func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := startBot(t, s, t.TempDir())
+	s.Await("a heartbeat is held", func() bool { return s.Asked("wait=25") > 0 && s.Beating == 1 })
+
+	s.order("c1", ingest.LeaveCall) // ends the holding
+	if got := b.command(); got.ID != "c1" || got.Kind != ingest.LeaveCall {
+		t.Fatalf("got command %+v", got)
+	}
+	b.emit(job.BotRecordingStopped) // its answer carries the command once more
+	b.flush()
+	b.channel.Ack("c1")
+	s.Await("the acknowledgement arrives", func() bool { return slices.Equal(s.Acked, []string{"c1"}) })
+
+	s.order("c2", ingest.SendChatMessage)
+	if got := b.command(); got.ID != "c2" {
+		t.Fatalf("after c1 comes %+v, want c2", got)
+	}
+	b.channel.Ack("c2")
+	s.Await("the second acknowledgement arrives", func() bool { return slices.Contains(s.Acked, "c2") })
+	s.Await("the next heartbeat is held again", func() bool {
+		return s.Beating == 1 && strings.Contains(s.Requests[len(s.Requests)-1], "wait=25")
+	})
+	s.Lock()
+	defer s.Unlock()
+	if !slices.Equal(s.Acked, []string{"c1", "c2"}) {
+		t.Errorf("acknowledged were %v, want each once", s.Acked)
+	}
+	if s.Overlapped {
+		t.Error("two heartbeats were in flight at a time")
+	}
+}
+
+func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	s, dir := startService(t), t.TempDir()
+	s.Set(func() { s.NextSeconds = 1 })
+	b := startBot(t, s, dir)
+	s.order("c1", ingest.PauseRecording)
+	b.command()
+
+	var lost atomic.Int32
+	s.Set(func() {
+		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != ingest.HeartbeatPath || lost.Add(1) > 5 {
+				return false
+			}
+			reset(w)
+			return true
+		}
+	})
+	b.channel.Ack("c1")
+	s.Await("the acknowledgement arrives at last", func() bool { return slices.Contains(s.Acked, "c1") })
+
+	// The service forgets. Neither the same bot nor one started again carries
+	// the command out a second time, and the service is told again.
+	forget := func() {
+		s.Set(func() {
+			s.Acked = nil
+			s.Commands = []ingest.Command{{ID: "c1", Kind: ingest.PauseRecording}}
+		})
+	}
+	forget()
+	s.Await("the same bot acknowledges again", func() bool { return slices.Contains(s.Acked, "c1") })
+	b.kill()
+	b.awaitEnd()
+	forget()
+	again := startBot(t, s, dir)
+	s.Await("the bot started again acknowledges too", func() bool { return slices.Contains(s.Acked, "c1") })
+	s.order("c2", ingest.ResumeRecording)
+	if got := again.command(); got.ID != "c2" {
+		t.Errorf("after the restart the bot is given %+v, want c2", got)
+	}
+}
+
+func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.Set(func() { s.Hold, s.NextSeconds = false, 3600 })
+	b := startBot(t, s, t.TempDir())
+	b.channel.SetRecorded(90 * time.Second)
+	b.channel.SetTaken(1.6, 700<<20)
+	s.Await("two heartbeats", func() bool { return s.Heartbeats == 2 })
+	for range 20 { // twenty round trips later
+		b.emit(job.BotJoined)
+		b.flush()
+	}
+	s.Lock()
+	if s.Heartbeats != 2 {
+		t.Errorf("%d heartbeats without a pause, want 2", s.Heartbeats)
+	}
+	s.Unlock()
+	b.record(0, "12345")
+	b.flush()
+	b.channel.Ack("c1") // cuts the pause short
+	s.Await("stats with the acknowledgement", func() bool {
+		return s.Stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000, CoresUsed: 1.6, MemoryBytes: 700 << 20}
+	})
+}
+
+func TestRunEndsAtOnceThoughAHeartbeatIsHeld(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	b := startBot(t, s, t.TempDir())
+	s.Await("a heartbeat is held", func() bool { return s.Asked("wait=") > 0 && s.Beating == 1 })
+	began := time.Now()
+	b.kill()
+	if err := b.awaitEnd(); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("Run took %v to end", took)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(s *service)
+		want   serviceclient.Verdict // without Detail
+	}{
+		"an event is of a stale attempt": {func(s *service) { s.Stale = true },
+			serviceclient.Verdict{Cause: serviceclient.Stale, Status: job.InMeeting}},
+		"the job failed": {func(s *service) { s.Status = job.Failed },
+			serviceclient.Verdict{Cause: serviceclient.Ended, Status: job.Failed}},
+		"an event comes after the end": {func(s *service) {
+			s.Status = job.Completed
+			s.Disturb = only(ingest.EventPath)
+		}, serviceclient.Verdict{Cause: serviceclient.Ended, Status: job.Completed}},
+		"a heartbeat finds the job ended": {func(s *service) {
+			s.Status = job.Completed
+			s.Disturb = only(ingest.HeartbeatPath)
+		}, serviceclient.Verdict{Cause: serviceclient.Ended, Status: job.Completed}},
+		"a heartbeat is of a stale attempt": {func(s *service) {
+			s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == ingest.HeartbeatPath {
+					ingesttest.Reply(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
+				}
+				return true
+			}
+		}, serviceclient.Verdict{Cause: serviceclient.Stale, Status: job.InMeeting}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startService(t)
+			s.Set(func() { test.change(s) })
+			b := startBot(t, s, t.TempDir())
+			b.emit(job.BotJoined)
+			got := b.awaitVerdict()
+			got.Detail = ""
+			if got != test.want {
+				t.Errorf("the verdict is %+v, want %+v", got, test.want)
+			}
+			s.Set(func() { s.Disturb = nil })
+			b.record(0, "what is left")
+			b.flush() // goes on: the media may still count
+		})
+	}
+}
+
+// only lets requests for one path through and loses the others.
+func only(path string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == path {
+			return false
+		}
+		reset(w)
+		return true
+	}
+}
+
+func TestACancelledJobIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.Set(func() { s.Status = job.Cancelled })
+	s.order("leave", ingest.LeaveCall)
+	b := startBot(t, s, t.TempDir())
+	if got := b.command(); got.Kind != ingest.LeaveCall {
+		t.Fatalf("got %+v, want leave_call", got)
+	}
+	b.channel.Ack("leave")
+	b.emit(job.BotExited)
+	b.record(0, "kept")
+	b.flush()
+	select {
+	case <-b.channel.Done():
+		t.Errorf("verdict %+v: a cancelled bot still has its recording to hand in", b.channel.Verdict())
+	default:
+	}
+}
+
+func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"token not known": func(w http.ResponseWriter) { refuse(w, http.StatusUnauthorized, "unauthorized") },
+		"not found":       func(w http.ResponseWriter) { refuse(w, http.StatusNotFound, "not_found") },
+		"gone":            func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
+		"job not known": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusBadRequest)
+			ingesttest.Reply(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
+		},
+	} {
+		for _, path := range []string{ingest.EventPath, ingest.HeartbeatPath, ingest.MediaPath + "/"} {
+			t.Run(name+" "+path, func(t *testing.T) {
+				t.Parallel()
+				s := startService(t)
+				s.Set(func() {
+					s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+						if r.URL.Path == path || r.Method == http.MethodPut && path == ingest.MediaPath+"/" {
+							answer(w)
+						} else {
+							reset(w)
+						}
+						return true
+					}
+				})
+				b := startBot(t, s, t.TempDir())
+				b.emit(job.BotJoined)
+				b.record(0, "zero")
+				if verdict := b.awaitVerdict(); verdict.Cause != serviceclient.Refused {
+					t.Errorf("the verdict is %+v", verdict)
+				}
+				var refused *serviceclient.RefusedError
+				if err := b.awaitEnd(); !errors.As(err, &refused) {
+					t.Errorf("Run returned %v, want a RefusedError", err)
+				}
+				if err := b.channel.Flush(t.Context()); !errors.As(err, &refused) {
+					t.Errorf("Flush returned %v, want a RefusedError", err)
+				}
+				if b.spool.WaitingEvents() != 1 || b.spool.PendingFiles() != 1 {
+					t.Error("what was not delivered is not in the spool any more")
+				}
+			})
+		}
+	}
+}
+
+func TestAProxysRefusalIsNotTheServices(t *testing.T) {
+	t.Parallel()
+	for status, body := range map[int]string{
+		400: "<html>no backend</html>",
+		401: "",
+		403: `{"message":"no route matched"}`,
+		404: "404 page not found",
+		410: `{"message":"gone"}`,
+		413: `["too","large"]`,
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			s := startService(t)
+			s.Set(func() {
+				s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool {
+					http.Error(w, body, status)
+					return true
+				}
+			})
+			b := startBot(t, s, t.TempDir())
+			b.emit(job.BotJoined)
+			b.record(0, "zero")
+			s.Await("each is tried again", func() bool {
+				return s.Asked(ingest.HeartbeatPath) > 3 && s.Asked("PUT") > 3 && s.Asked("POST "+ingest.EventPath) > 8
+			})
+			s.Set(func() { s.Disturb = nil })
+			b.flush()
+			s.Lock()
+			defer s.Unlock()
+			if len(s.Events) != 1 || len(s.Media) != 1 {
+				t.Errorf("%d events and %d files arrived, want 1 and 1", len(s.Events), len(s.Media))
+			}
+		})
+	}
+}

@@ -1,0 +1,254 @@
+package calendar_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/calendar"
+	"standin/internal/job"
+)
+
+// sample reads a calendar text as a program writes it.
+func sample(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".ics"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func utc(year int, month time.Month, day, hour, minute int) time.Time {
+	return time.Date(year, month, day, hour, minute, 0, 0, time.UTC)
+}
+
+// TestParseICS reads calendars in the shapes in which mail brings them.
+func TestParseICS(t *testing.T) {
+	t.Parallel()
+	tests := map[string]calendar.Calendar{
+		"google": {Method: "REQUEST", Events: []calendar.Event{{
+			UID: "4k3j2h1g0f9d8s7a6@google.com", Sequence: 2, Summary: "Weekly; plans & numbers", Organizer: "ada@example.test",
+			Start: utc(2026, 11, 20, 15, 0), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+		}}},
+		"outlook": {Method: "REQUEST", Events: []calendar.Event{{
+			UID: "040000008200E00074C5B7101A82E0080000000010F5", Summary: "Jour fixe", Organizer: "juergen@example.test",
+			Start: utc(2026, 7, 15, 7, 0), Platform: job.Teams,
+			MeetingURL: "https://teams.microsoft.com/l/meetup-join/19%3ameeting_ZWQ0%40thread.v2/0?context=%7b%22Tid%22%3a%2211111111-2222-3333-4444-555555555555%22%2c%22Oid%22%3a%2266666666-7777-8888-9999-000000000000%22%7d",
+		}}},
+		"customized-zone": {Method: "REQUEST", Events: []calendar.Event{
+			{
+				UID: "winter", Summary: "Winter", Organizer: "ada@example.test", Start: utc(2026, 11, 20, 15, 0),
+				MeetingURL: "https://us02web.zoom.us/j/81234567890?pwd=QUJD.1#success", Platform: job.ZoomWeb,
+			},
+			{
+				UID: "summer", Summary: "Summer", Organizer: "ada@example.test", Start: utc(2026, 7, 20, 14, 0),
+				MeetingURL: "https://example.zoom.us/my/ada.lovelace", Platform: job.ZoomWeb,
+			},
+		}},
+		"cancelled": {Method: "CANCEL", Events: []calendar.Event{{
+			UID: "gone@example.test", Sequence: 3, Cancelled: true, Organizer: "ada@example.test",
+		}}},
+		"series": {Method: "REQUEST", Events: []calendar.Event{
+			{
+				UID: "series@example.test", Recurring: true, Summary: "Stand-up", Organizer: "ada@example.test", Start: utc(2026, 11, 2, 14, 30),
+				MeetingURL: "https://teams.live.com/meet/9312345678?p=secret", Platform: job.Teams,
+			},
+			{
+				UID: "series@example.test", RecurrenceID: "20261109T093000", Summary: "Stand-up (late)", Organizer: "ada@example.test",
+				Start: utc(2026, 11, 9, 16, 0), MeetingURL: "https://teams.live.com/meet/9312345678?p=secret", Platform: job.Teams,
+			},
+		}},
+		"apple-allday": {Method: "PUBLISH", Events: []calendar.Event{
+			{
+				UID: "allday", Summary: "Off site", Organizer: "ada@example.test", Start: utc(2026, 11, 30, 15, 0), AllDay: true, Floating: true,
+			},
+			{
+				UID: "floating", Summary: "Floating", Start: utc(2026, 12, 1, 0, 0), Floating: true,
+				MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+			},
+		}},
+		"html": {Events: []calendar.Event{{
+			UID: "html", Summary: "Forwarded", Organizer: "ada@example.test", Start: utc(2026, 11, 20, 9, 0),
+			MeetingURL: "https://zoom.us/j/123456789?pwd=abc&tk=def", Platform: job.ZoomWeb,
+		}}},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := calendar.ParseICS(sample(t, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Method != want.Method || len(got.Events) != len(want.Events) {
+				t.Fatalf("method %q with %d events, want %q with %d", got.Method, len(got.Events), want.Method, len(want.Events))
+			}
+			for i := range got.Events {
+				if got.Events[i] != want.Events[i] {
+					t.Errorf("event %d:\n     %+v\nwant %+v", i, got.Events[i], want.Events[i])
+				}
+			}
+		})
+	}
+}
+
+// TestEventInvite gives a changed occurrence an icalUid of its own.
+func TestEventInvite(t *testing.T) {
+	t.Parallel()
+	parsed, err := calendar.ParseICS(sample(t, "series"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, uid := range []string{"series@example.test", "series@example.test/20261109T093000"} {
+		invite, err := parsed.Events[i].Invite().Normal()
+		if err != nil || invite.ICalUID != uid || invite.Platform != job.Teams || !invite.JoinAt.Equal(parsed.Events[i].Start) {
+			t.Errorf("event %d asks for %+v, %v", i, invite, err)
+		}
+	}
+	if _, err := (calendar.Event{}).Invite().Normal(); !job.ErrorIs(err, job.InvalidInput) {
+		t.Errorf("an event that says nothing: %v", err)
+	}
+}
+
+// inEvent puts lines into an event.
+func inEvent(lines ...string) string {
+	return "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n" + strings.Join(lines, "\r\n") + "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+}
+
+// TestParseICSRefuses what is no whole calendar, and starts that are not
+// certain.
+func TestParseICSRefuses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text string
+		line int
+	}{
+		"nothing":                   {"", 0},
+		"something else":            {"<html>", 0},
+		"another component":         {"BEGIN:VCARD\nEND:VCARD\n", 0},
+		"the end is missing":        {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 1},
+		"half an event":             {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\n", 2},
+		"crossed ends":              {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nEND:VCALENDAR\nEND:VEVENT\n", 3},
+		"an end too many":           {"BEGIN:VCALENDAR\nEND:VCALENDAR\nEND:VCALENDAR\n", 3},
+		"too deep":                  {strings.Repeat("BEGIN:VCALENDAR\n", 20), 9},
+		"too many components":       {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\nEND:X\n", 2000) + "END:VCALENDAR\n", 2000},
+		"too long":                  {strings.Repeat("X:y\n", calendar.MaxICS/4+1), 0},
+		"too many events":           {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 201) + "END:VCALENDAR\n", 0},
+		"no start":                  {inEvent("UID:1"), 2},
+		"the first moment of all":   {inEvent("DTSTART:00010101T000000Z"), 3},
+		"a start that is none":      {inEvent("UID:1", "DTSTART:tomorrow"), 4},
+		"a day that is none":        {inEvent("DTSTART:20260230T100000Z"), 3},
+		"an unknown zone":           {inEvent("DTSTART;TZID=Nowhere/City:20261120T100000"), 3},
+		"this machine's zone":       {inEvent("DTSTART;TZID=Local:20261120T100000"), 3},
+		"a file":                    {inEvent("DTSTART;TZID=../../etc/passwd:20261120T100000"), 3},
+		"a zone of an endless name": {inEvent("DTSTART;TZID=" + strings.Repeat("Europe/Berlin/", 100) + ":20261120T100000"), 3},
+		"a zone whose rule is not understood": {strings.Replace(inEvent("DTSTART;TZID=Mine:20261120T100000"), "BEGIN:VEVENT",
+			"BEGIN:VTIMEZONE\nTZID:Mine\nBEGIN:STANDARD\nDTSTART:20200101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nRRULE:FREQ=MONTHLY\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT", 1), 12},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			parsed, err := calendar.ParseICS([]byte(test.text))
+			wrong := (*calendar.ICSError)(nil)
+			if !errors.As(err, &wrong) || wrong.Line != test.line {
+				t.Errorf("%+v, %v, want an error in line %d", parsed, err, test.line)
+			}
+		})
+	}
+}
+
+// TestLenient: what other programs get wrong does not hide an event.
+func TestLenient(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		lines []string
+		check func(calendar.Event) bool
+	}{
+		"a line that is none":      {[]string{"nonsense", "SUMMARY:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
+		"a parameter that is none": {[]string{"X;Y:z", "X;=:z", "X;A:", "SUMMARY;LANGUAGE=:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
+		"a line that ends early":   {[]string{"X;TZID=Europe/Berlin", `X;A="b`, "SUMMARY:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
+		"small letters":            {[]string{"summary:x", "organizer:MailTo:ada@example.test"}, func(e calendar.Event) bool { return e.Summary == "x" && e.Organizer == "ada@example.test" }},
+		"commas without escapes":   {[]string{`SUMMARY:a, b\, c\: d\N e\\n`}, func(e calendar.Event) bool { return e.Summary == "a, b, c: d\n e\\n" }},
+		"a fold within a letter":   {[]string{"SUMMARY:caf\xc3\r\n \xa9"}, func(e calendar.Event) bool { return e.Summary == "café" }},
+		"folds, one after another": {[]string{"SUM\r\n MARY\r\n\t:x\r\n  y\r\n \r\n z"}, func(e calendar.Event) bool { return e.Summary == "x yz" }},
+		"another charset":          {[]string{"SUMMARY:caf\xe9"}, func(e calendar.Event) bool { return e.Summary == "caf\uFFFD" }},
+		"colons in quotes":         {[]string{`ORGANIZER;CN="a:b;c,d",e;SENT-BY="mailto:bob@example.test":mailto:ada@example.test`}, func(e calendar.Event) bool { return e.Organizer == "ada@example.test" }},
+		"a sequence that is none":  {[]string{"SEQUENCE:-1"}, func(e calendar.Event) bool { return e.Sequence == 0 }},
+		"two organizers in one":    {[]string{"ORGANIZER:mailto:ada@example.test,bob@example.test"}, func(e calendar.Event) bool { return e.Organizer == "" }},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "DTSTART:20261120T100000Z")...)))
+			if err != nil || len(parsed.Events) != 1 || !test.check(parsed.Events[0]) {
+				t.Errorf("%+v, %v", parsed.Events, err)
+			}
+		})
+	}
+}
+
+// TestLineEnds: however lines end, they are the same.
+func TestLineEnds(t *testing.T) {
+	t.Parallel()
+	text := string(sample(t, "outlook"))
+	want, err := calendar.ParseICS([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"\n", "\r", "\r\n\r\n"} {
+		if end == "\r\n\r\n" {
+			text = strings.ReplaceAll(text, "\r\n ", "") // an empty line ends a folded one
+		}
+		got, err := calendar.ParseICS([]byte("\uFEFF" + strings.ReplaceAll(text, "\r\n", end)))
+		if err != nil || len(got.Events) != 1 || got.Events[0] != want.Events[0] {
+			t.Errorf("lines that end in %q: %+v, %v", end, got, err)
+		}
+	}
+}
+
+// TestHostileTextIsReadQuickly: what takes long for its length is refused or
+// read in time. Each of these texts is as long as is read at all.
+func TestHostileTextIsReadQuickly(t *testing.T) {
+	t.Parallel()
+	fill := func(prefix, repeated, suffix string) []byte {
+		n := (calendar.MaxICS - len(prefix) - len(suffix)) / len(repeated)
+		return []byte(prefix + strings.Repeat(repeated, n) + suffix)
+	}
+	event := "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\n"
+	end := "\nEND:VEVENT\nEND:VCALENDAR\n"
+	tests := map[string][]byte{
+		"one parameter":       fill(event+"X;A=", "a", ":v"+end),
+		"many parameters":     fill(event+"X", ";A=b", ":v"+end),
+		"many values":         fill(event+"X;A=b", ",c", ":v"+end),
+		"folds":               fill(event+"DESCRIPTION:", "\n x", end),
+		"escapes":             fill(event+"DESCRIPTION:", `\n`, end),
+		"addresses":           fill(event+"DESCRIPTION:", "https://a.b/ ", end),
+		"schemes":             fill(event+"DESCRIPTION:", "://", end),
+		"an address":          fill(event+"DESCRIPTION:https://zoom.us/j/", "%2525", end),
+		"redirectors":         fill(event+"DESCRIPTION:", "https://google.com/url?q=", end),
+		"brackets":            fill(event+"DESCRIPTION:https://a.b/", ")", end),
+		"points":              fill(event+"DESCRIPTION:https://a.b/", ".)", end),
+		"descriptions":        fill(event, "DESCRIPTION:https://a.b/\n", end),
+		"components":          fill("", "BEGIN:VCALENDAR\n", ""),
+		"observances":         fill("BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:x\nBEGIN:STANDARD\nDTSTART:20200101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\n", "RRULE:FREQ=YEARLY\n", "END:STANDARD\nEND:VTIMEZONE\n"+strings.ReplaceAll(event, "BEGIN:VCALENDAR\n", "")+end),
+		"dates of observance": fill("BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:x\nBEGIN:STANDARD\nDTSTART:20200101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nRDATE:20200101T000000", ",20200101T000000", "\nEND:STANDARD\nEND:VTIMEZONE\nEND:VCALENDAR\n"),
+		"encodings":           fill(event+"DESCRIPTION:", "%25", end),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			_, err := calendar.ParseICS(text)
+			if wrong := (*calendar.ICSError)(nil); err != nil && !errors.As(err, &wrong) {
+				t.Error(err)
+			}
+			took := time.Since(began)
+			if took > 5*time.Second { // far more than a busy machine needs, far less than quadratic work takes
+				t.Errorf("%d bytes took %s", len(text), took)
+			}
+			t.Logf("%s", took)
+		})
+	}
+}

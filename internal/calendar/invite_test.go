@@ -1,0 +1,101 @@
+package calendar_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/calendar"
+	"standin/internal/job"
+)
+
+func invite() calendar.Invite {
+	return calendar.Invite{
+		OrganizerEmail: "ada@example.test", Subject: "Weekly", MeetingURL: "https://zoom.us/j/1", Platform: job.ZoomWeb,
+		JoinAt: utc(2026, 11, 20, 10, 0), ICalUID: "uid",
+	}
+}
+
+// TestNormal puts an invite into one form, and says what cannot be used.
+func TestNormal(t *testing.T) {
+	t.Parallel()
+	loose := calendar.Invite{
+		OrganizerEmail: " Ada@Example.TEST", Subject: " \t", MeetingURL: " https://zoom.us/j/1 ", Platform: job.ZoomWeb,
+		JoinAt: utc(2026, 11, 20, 10, 0).Add(999 * time.Microsecond).In(time.FixedZone("", 3600)), ICalUID: " uid ",
+	}
+	want := invite()
+	want.Subject = calendar.NoSubject
+	if got, err := loose.Normal(); err != nil || got != want {
+		t.Errorf("%+v, %v\nwant %+v", got, err, want)
+	}
+	wrong := map[string][]func(*calendar.Invite){
+		"organizerEmail": {
+			func(i *calendar.Invite) { i.OrganizerEmail = "" },
+			func(i *calendar.Invite) { i.OrganizerEmail = "Ada <ada@example.test>" },
+			func(i *calendar.Invite) { i.OrganizerEmail = "ada@example.test, bob@example.test" },
+			func(i *calendar.Invite) { i.OrganizerEmail = strings.Repeat("a", 250) + "@x.test" },
+			func(i *calendar.Invite) { i.OrganizerEmail = "a\x00@x.test" },
+		},
+		"meetingUrl": {
+			func(i *calendar.Invite) { i.MeetingURL = "" },
+			func(i *calendar.Invite) { i.MeetingURL = "zoom.us/j/1" },
+			func(i *calendar.Invite) { i.MeetingURL = "ftp://zoom.us/j/1" },
+			func(i *calendar.Invite) { i.MeetingURL = "https:///j/1" },
+			func(i *calendar.Invite) { i.MeetingURL = "https://zoom.us/j/1 https://zoom.us/j/2" },
+			func(i *calendar.Invite) { i.MeetingURL = "https://zoom.us/\x00" },
+		},
+		"platform": {
+			func(i *calendar.Invite) { i.Platform = "" },
+			func(i *calendar.Invite) { i.Platform = job.ZoomSDK },
+		},
+		"joinAt": {
+			func(i *calendar.Invite) { i.JoinAt = time.Time{} },
+			func(i *calendar.Invite) { i.JoinAt = utc(10000, 1, 1, 0, 0) },
+		},
+	}
+	for field, changes := range wrong {
+		for n, change := range changes {
+			i := invite()
+			change(&i)
+			_, err := i.Normal()
+			own, _ := errors.AsType[*job.Error](err)
+			if own == nil || own.Code != job.InvalidInput || len(own.Path) != 1 || own.Path[0] != field {
+				t.Errorf("%s, change %d: %v", field, n, err)
+			}
+		}
+	}
+}
+
+// TestKey tells invites apart by what makes them one.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	bare := invite()
+	bare.ICalUID = ""
+	alike := []func(*calendar.Invite){
+		func(i *calendar.Invite) { i.Subject = "Other" },
+		func(i *calendar.Invite) { i.MeetingURL = "https://zoom.us/j/2" },
+		func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" },
+	}
+	for n, change := range alike {
+		i := invite()
+		if change(&i); i.Key() != invite().Key() {
+			t.Errorf("change %d made another invite", n)
+		}
+	}
+	keys := map[string]string{invite().Key(): "itself"}
+	for name, change := range map[string]func() calendar.Invite{
+		"another time":           func() calendar.Invite { i := invite(); i.JoinAt = i.JoinAt.Add(time.Millisecond); return i },
+		"another icalUid":        func() calendar.Invite { i := invite(); i.ICalUID = "UID"; return i },
+		"no icalUid":             func() calendar.Invite { return bare },
+		"its meeting as icalUid": func() calendar.Invite { i := invite(); i.ICalUID = i.MeetingURL; return i },
+		"no icalUid, another":    func() calendar.Invite { i := bare; i.MeetingURL = "https://zoom.us/j/2"; return i },
+		"its time in icalUid":    func() calendar.Invite { i := invite(); i.ICalUID = "uid\n1"; return i },
+	} {
+		key := change().Key()
+		if keys[key] != "" {
+			t.Errorf("%s has the key of %s", name, keys[key])
+		}
+		keys[key] = name
+	}
+}

@@ -1,0 +1,224 @@
+package calendar
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Bounds of a calendar text. Invites are far below them; mail is anybody's.
+const (
+	MaxICS        = 1 << 20 // bytes
+	maxComponents = 1000
+	maxNesting    = 8
+	maxParameters = 32 // of one property; further ones are passed over
+)
+
+// ICSError says why a text is no calendar that can be used.
+type ICSError struct {
+	Line   int // in the text, from 1; 0 when it is about the whole
+	Reason string
+}
+
+func (e *ICSError) Error() string {
+	if e.Line == 0 {
+		return "not a usable calendar: " + e.Reason
+	}
+	return fmt.Sprintf("not a usable calendar: line %d: %s", e.Line, e.Reason)
+}
+
+// property is a content line (RFC 5545, section 3.1).
+type property struct {
+	name       string            // upper case
+	parameters map[string]string // by upper-case name; of several values the first
+	value      string            // as it stands: escapes are the value type's
+	line       int
+}
+
+// component is what stands between BEGIN and END.
+type component struct {
+	name       string // upper case
+	line       int
+	properties []property
+	children   []*component
+}
+
+// first returns the first property of that name; nil when there is none.
+func (c *component) first(name string) *property {
+	for i := range c.properties {
+		if c.properties[i].name == name {
+			return &c.properties[i]
+		}
+	}
+	return nil
+}
+
+// text returns the first property of that name as text; empty when there is
+// none.
+func (c *component) text(name string) string {
+	if p := c.first(name); p != nil {
+		return p.text()
+	}
+	return ""
+}
+
+// text is the value without the escapes of RFC 5545, section 3.3.11. Commas
+// that should have been escaped stay, and so does whatever follows a backslash
+// that escapes nothing: programs write both.
+func (p *property) text() string {
+	if !strings.Contains(p.value, `\`) {
+		return p.value
+	}
+	var b strings.Builder
+	for i := 0; i < len(p.value); i++ {
+		c := p.value[i]
+		if c == '\\' && i+1 < len(p.value) {
+			i++
+			if c = p.value[i]; c == 'n' || c == 'N' {
+				c = '\n'
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// parseComponents reads a calendar text into its outermost components. Lines
+// that are no content lines are passed over; components that do not end where
+// they must are an error, for what is missing may be what matters.
+func parseComponents(text string) ([]*component, error) {
+	if len(text) > MaxICS {
+		return nil, &ICSError{Reason: fmt.Sprintf("it is longer than %d bytes", MaxICS)}
+	}
+	root := &component{}
+	open := []*component{root}
+	count := 0
+	for line, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
+		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), line) // only now: a letter may stand on two lines
+		if !ok {
+			continue
+		}
+		inner := open[len(open)-1]
+		switch p.name {
+		case "BEGIN":
+			if count++; count > maxComponents || len(open) > maxNesting {
+				return nil, &ICSError{Line: line, Reason: "there are too many components, or too deep ones"}
+			}
+			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value)), line: line}
+			inner.children = append(inner.children, child)
+			open = append(open, child)
+		case "END":
+			if len(open) == 1 || inner.name != strings.ToUpper(strings.TrimSpace(p.value)) {
+				return nil, &ICSError{Line: line, Reason: "an END has no BEGIN"}
+			}
+			open = open[:len(open)-1]
+		default:
+			inner.properties = append(inner.properties, p)
+		}
+	}
+	if len(open) > 1 {
+		return nil, &ICSError{Line: open[len(open)-1].line, Reason: "a component does not end"}
+	}
+	return root.children, nil
+}
+
+// unfolded gives the content lines of a text, each with the number of the line
+// it begins on: a line break with a blank or tab behind it is none (RFC 5545,
+// section 3.1). Bare line feeds and carriage returns end lines too.
+func unfolded(text string) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+		next := 1
+		for len(text) > 0 {
+			number := next
+			end := 0
+			folds := false
+			for {
+				length := strings.IndexByte(text[end:], '\n')
+				next++
+				if length < 0 {
+					end = len(text)
+					break
+				}
+				end += length
+				if end+1 >= len(text) || text[end+1] != ' ' && text[end+1] != '\t' {
+					break
+				}
+				folds = true
+				end++
+			}
+			line := text[:end]
+			text = strings.TrimPrefix(text[end:], "\n")
+			if folds {
+				line = strings.NewReplacer("\n ", "", "\n\t", "").Replace(line)
+			}
+			if line != "" && !yield(number, line) {
+				return
+			}
+		}
+	}
+}
+
+// parseProperty reads a content line; false when it is none.
+func parseProperty(line string, number int) (property, bool) {
+	end := strings.IndexAny(line, ";:")
+	if end <= 0 {
+		return property{}, false
+	}
+	p := property{name: strings.ToUpper(strings.TrimSpace(line[:end])), line: number}
+	if dot := strings.LastIndexByte(p.name, '.'); dot >= 0 {
+		p.name = p.name[dot+1:] // the group of older calendars
+	}
+	rest := line[end:]
+	for strings.HasPrefix(rest, ";") {
+		name, value, after, ok := parseParameter(rest[1:])
+		if !ok {
+			return property{}, false
+		}
+		rest = after
+		if p.parameters == nil {
+			p.parameters = make(map[string]string)
+		}
+		if _, twice := p.parameters[name]; !twice && len(p.parameters) < maxParameters {
+			p.parameters[name] = value
+		}
+	}
+	value, ok := strings.CutPrefix(rest, ":")
+	p.value = value
+	return p, ok && p.name != ""
+}
+
+// parseParameter reads name=value[,value…] and returns the first value and
+// what follows.
+func parseParameter(text string) (name, value, rest string, ok bool) {
+	equals := strings.IndexAny(text, "=;:")
+	if equals <= 0 || text[equals] != '=' {
+		return "", "", "", false
+	}
+	name, rest = strings.ToUpper(text[:equals]), text[equals+1:]
+	for first := true; ; first = false {
+		var one string
+		if quoted, is := strings.CutPrefix(rest, `"`); is {
+			if one, rest, ok = strings.Cut(quoted, `"`); !ok {
+				return "", "", "", false
+			}
+		} else {
+			end := strings.IndexAny(rest, ",;:")
+			if end > 0 && strings.HasPrefix(rest[end:], "://") { // Outlook: TZID=tzone://Microsoft/Utc
+				if more := strings.IndexAny(rest[end+1:], ",;:"); more >= 0 {
+					end += 1 + more
+				}
+			}
+			if end < 0 {
+				return "", "", "", false
+			}
+			one, rest = rest[:end], rest[end:]
+		}
+		if first {
+			value = one
+		}
+		if !strings.HasPrefix(rest, ",") {
+			return name, value, rest, rest != ""
+		}
+		rest = rest[1:]
+	}
+}

@@ -1,0 +1,132 @@
+package calendar_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/calendar"
+)
+
+// startOf is the start of an event, given its DTSTART and what stands before
+// the event.
+func startOf(t *testing.T, before, dtstart string) (time.Time, error) {
+	t.Helper()
+	text := strings.Replace(inEvent(dtstart), "BEGIN:VEVENT", before+"BEGIN:VEVENT", 1)
+	parsed, err := calendar.ParseICS([]byte(text))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return parsed.Events[0].Start, nil
+}
+
+// TestZones reads local times in zones by all their names.
+func TestZones(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		dtstart string
+		want    time.Time
+	}{
+		"UTC":                    {"DTSTART:20260715T100000Z", utc(2026, 7, 15, 10, 0)},
+		"UTC with a zone beside": {"DTSTART;TZID=Europe/Berlin:20260715T100000Z", utc(2026, 7, 15, 10, 0)},
+		"IANA, summer":           {"DTSTART;TZID=Europe/Berlin:20260715T100000", utc(2026, 7, 15, 8, 0)},
+		"IANA, winter":           {"DTSTART;TZID=Europe/Berlin:20261215T100000", utc(2026, 12, 15, 9, 0)},
+		"IANA, three parts":      {"DTSTART;TZID=America/Argentina/Buenos_Aires:20261215T100000", utc(2026, 12, 15, 13, 0)},
+		"with a prefix":          {"DTSTART;TZID=/mozilla.org/20070129_1/Europe/Berlin:20261215T100000", utc(2026, 12, 15, 9, 0)},
+		"with a prefix, three":   {"DTSTART;TZID=/x.org/20070129_1/America/Indiana/Knox:20261215T100000", utc(2026, 12, 15, 16, 0)},
+		"Windows, summer":        {"DTSTART;TZID=Pacific Standard Time:20260715T100000", utc(2026, 7, 15, 17, 0)},
+		"Windows, winter":        {"DTSTART;TZID=Pacific Standard Time:20261215T100000", utc(2026, 12, 15, 18, 0)},
+		"Windows, quoted":        {`DTSTART;TZID="India Standard Time":20261215T100000`, utc(2026, 12, 15, 4, 30)},
+		"Outlook's UTC":          {"DTSTART;TZID=tzone://Microsoft/Utc:20261215T100000", utc(2026, 12, 15, 10, 0)},
+		"a date":                 {"DTSTART;VALUE=DATE:20261215", utc(2026, 12, 15, 0, 0)},
+		"blanks":                 {"DTSTART;TZID= Europe/Berlin : 20261215T100000 ", utc(2026, 12, 15, 9, 0)},
+	}
+	for name, test := range tests {
+		if got, err := startOf(t, "", test.dtstart); err != nil || !got.Equal(test.want) || got.Location() != time.UTC {
+			t.Errorf("%s: %s is %v, %v, want %v", name, test.dtstart, got, err, test.want)
+		}
+	}
+}
+
+// TestDefinedZonesAgree: a VTIMEZONE gives the moments that the IANA database
+// gives for the zone that it describes, on every day of years near and far.
+func TestDefinedZonesAgree(t *testing.T) {
+	t.Parallel()
+	tests := map[string][2]string{ // RRULE to standard time and to daylight time
+		"Europe/Berlin|+0100|+0200|T030000|T020000":    {"FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU", "FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3;WKST=MO"},
+		"America/New_York|-0500|-0400|T020000|T020000": {"FREQ=YEARLY;BYMONTH=11;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=3;BYDAY=SU;BYMONTHDAY=8,9,10,11,12,13,14"},
+		"Australia/Sydney|+1000|+1100|T030000|T020000": {"FREQ=YEARLY;BYMONTH=4;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=10;BYDAY=1SU"},
+	}
+	for zone, rules := range tests {
+		part := strings.Split(zone, "|")
+		location, err := time.LoadLocation(part[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		definition := fmt.Sprintf("BEGIN:VTIMEZONE\nTZID:Mine\n"+
+			"BEGIN:STANDARD\nDTSTART:20100101%s\nTZOFFSETFROM:%s\nTZOFFSETTO:%s\nRRULE:%s\nEND:STANDARD\n"+
+			"BEGIN:DAYLIGHT\nDTSTART:20100101%s\nTZOFFSETFROM:%s\nTZOFFSETTO:%s\nRRULE:%s\nEND:DAYLIGHT\nEND:VTIMEZONE\n",
+			part[3], part[2], part[1], rules[0], part[4], part[1], part[2], rules[1])
+		for _, year := range []int{2012, 2026, 2027, 2035} {
+			for day := range 365 {
+				local := time.Date(year, 1, 1+day, 10, 0, 0, 0, location)
+				got, err := startOf(t, definition, "DTSTART;TZID=Mine:"+local.Format("20060102T150405"))
+				if err != nil || !got.Equal(local) {
+					t.Fatalf("%s: 10:00 on %s is %v, %v, want %v", part[0], local.Format(time.DateOnly), got, err, local.UTC())
+				}
+			}
+		}
+	}
+}
+
+// TestDefinedZones holds what else a VTIMEZONE says.
+func TestDefinedZones(t *testing.T) {
+	t.Parallel()
+	zone := func(id string, parts ...string) string {
+		return "BEGIN:VTIMEZONE\nTZID:" + id + "\n" + strings.Join(parts, "") + "END:VTIMEZONE\n"
+	}
+	part := func(lines ...string) string {
+		return "BEGIN:STANDARD\n" + strings.Join(lines, "\n") + "\nEND:STANDARD\n"
+	}
+	fixed := part("DTSTART:19700101T000000", "TZOFFSETFROM:+0130", "TZOFFSETTO:+0530")
+	tests := map[string]struct {
+		before, dtstart string
+		want            time.Time // zero: refused
+	}{
+		"fixed":                     {zone("Mine", fixed), "DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 4, 30)},
+		"before its first onset":    {zone("Mine", fixed), "DTSTART;TZID=Mine:19601120T100000", utc(1960, 11, 20, 8, 30)},
+		"seconds":                   {zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:-003000")), "DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 10, 30)},
+		"the IANA name goes before": {zone("Europe/Berlin", fixed), "DTSTART;TZID=Europe/Berlin:20261120T100000", utc(2026, 11, 20, 9, 0)},
+		"an abbreviation goes last": {zone("EST", fixed), "DTSTART;TZID=EST:20261120T100000", utc(2026, 11, 20, 4, 30)},
+		"dates": {
+			zone("Mine", fixed, part("DTSTART:20200101T000000", "TZOFFSETFROM:+0530", "TZOFFSETTO:+0600", "RDATE:20240101T000000,20260101T000000")),
+			"DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 4, 0),
+		},
+		"a rule that has ended": {
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;BYMONTH=1;BYMONTHDAY=1"),
+				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200", "RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
+			"DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 9, 0),
+		},
+		"the last time of a rule": {
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;BYMONTH=1;BYMONTHDAY=1"),
+				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200", "RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
+			"DTSTART;TZID=Mine:20201120T100000", utc(2020, 11, 20, 8, 0),
+		},
+		"no parts":               {zone("Mine"), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
+		"an offset that is none": {zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+2500")), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
+		"no offset":              {zone("Mine", part("DTSTART:19700101T000000")), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
+		"every second year": {
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;INTERVAL=2")), "DTSTART;TZID=Mine:20261120T100000", time.Time{},
+		},
+		"a weekday that is none": {
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;BYDAY=9XX")), "DTSTART;TZID=Mine:20261120T100000", time.Time{},
+		},
+	}
+	for name, test := range tests {
+		got, err := startOf(t, test.before, test.dtstart)
+		if !got.Equal(test.want) || (err != nil) != test.want.IsZero() {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, test.want)
+		}
+	}
+}

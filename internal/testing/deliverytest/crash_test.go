@@ -1,0 +1,299 @@
+package deliverytest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/store"
+	"standin/internal/testing/storetest"
+	"standin/internal/webhook"
+)
+
+// Environment of these tests.
+const (
+	envEvents = "STANDIN_TEST_EVENTS" // how many events flow; make webhooks-crash sets 50,000
+	envSeed   = "STANDIN_TEST_SEED"   // repeats what a run did
+	envSender = "STANDIN_TEST_SENDER" // address of the database: this process is the sender that is killed
+)
+
+// cluster is the PostgreSQL of these tests; nil when it is not installed.
+var cluster *storetest.Cluster
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv(envSender); address != "" {
+		os.Exit(send(address))
+	}
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+}
+
+// crashTry is how long a try may take in these tests; a lease lasts twice as
+// long, and that is how long what a killed sender held stays put.
+const crashTry = 2 * time.Second
+
+// send is a sender in a process of its own, until it is killed. Its schedule is
+// short, so that eight tries do not take a day, and long enough that nothing is
+// given up.
+func send(address string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := store.Open(ctx, address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	schedule := webhook.Schedule{50 * time.Millisecond}
+	for range 60 {
+		schedule = append(schedule, 100*time.Millisecond)
+	}
+	webhook.NewSender(s, webhook.Settings{
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: crashTry, Grace: time.Millisecond,
+		Schedule: schedule, Poll: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	}).Run(ctx)
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// TestNothingIsLostInCrashes kills the sender at random moments while events
+// flow to receivers of every kind. Each event is acknowledged by its receiver,
+// under one delivery id, in its job's order where the receiver answered, and
+// nothing is left behind.
+func TestNothingIsLostInCrashes(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, cluster, crash)
+}
+
+func crash(t *testing.T, address string) {
+	events, seed := number(t, envEvents, 1000), number(t, envSeed, int(rand.Uint32()))
+	kills := max(3, events/1000)
+	t.Logf("%d events, %d kills; repeat with %s=%d", events, kills, envSeed, seed)
+	chance := &dice{random: rand.New(rand.NewPCG(uint64(seed), 0))}
+
+	s := openStore(t, address)
+	receivers := newReceivers(t, chance)
+	var flowing sync.WaitGroup
+	told := make(map[string]webhook.Delivery)
+	flowing.Go(func() { flow(t, s, chance, receivers, events, told) })
+
+	sender := startSender(t, address)
+	for range kills {
+		wait(t, chance.between(100*time.Millisecond, 1500*time.Millisecond))
+		sender.kill(t)
+		sender = startSender(t, address)
+	}
+	flowing.Wait()
+	awaitEmpty(t, s, events)
+	sender.kill(t)
+	check(t, s, receivers, told, events)
+}
+
+// awaitEmpty waits until nothing of so many events is left in the outbox.
+func awaitEmpty(t *testing.T, s *store.Store, events int) {
+	t.Helper()
+	deadline := time.Now().Add(2*time.Minute + time.Duration(events)*10*time.Millisecond)
+	for left := int64(1); left > 0; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d deliveries are left behind", left, events)
+		}
+		wait(t, 50*time.Millisecond)
+		var err error
+		if left, _, err = s.Backlog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flow puts events into the outbox, ten of each job, a few jobs at a time.
+func flow(t *testing.T, s *store.Store, chance *dice, receivers []*receiver, events int, told map[string]webhook.Delivery) {
+	const ofJob, group = 10, 10
+	consumer := newConsumer(t, s)
+	for len(told) < events {
+		var put []webhook.Delivery
+		err := s.Write(t.Context(), func(q *store.Queries) error {
+			put = put[:0]
+			for range group {
+				j, err := newJob(t.Context(), q, consumer.ID)
+				if err != nil {
+					return err
+				}
+				url := receivers[chance.below(len(receivers))].url
+				for n := range int64(ofJob) {
+					d, err := newEvent(t.Context(), q, j, n+1, url)
+					if err != nil {
+						return err
+					}
+					put = append(put, d)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("put events into the outbox: %v", err)
+			return
+		}
+		for _, d := range put {
+			told[d.ID] = d
+		}
+		wait(t, chance.between(0, 60*time.Millisecond))
+	}
+}
+
+// check holds what the receivers saw against what there was to tell.
+func check(t *testing.T, s *store.Store, receivers []*receiver, told map[string]webhook.Delivery, events int) {
+	if len(told) < events {
+		t.Fatalf("%d events were told of, want %d", len(told), events)
+	}
+	requests, repeated := 0, 0
+	for _, r := range receivers {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, fault := range r.faults {
+			t.Errorf("%s: %s", r.kind, fault)
+		}
+		requests += r.requests
+		repeated += r.repeated
+		for id := range r.acknowledged {
+			if _, ok := told[id]; !ok {
+				t.Errorf("%s acknowledged %s, which nobody told of", r.kind, id)
+			}
+		}
+	}
+	byURL := make(map[string]*receiver)
+	for _, r := range receivers {
+		byURL[r.url] = r
+	}
+	ofJob := make(map[uuid.UUID][]webhook.Delivery)
+	for id, d := range told {
+		if byURL[d.URL].acknowledged[id].IsZero() {
+			t.Errorf("event %d of job %s to %s was never acknowledged", d.Sequence, d.JobID, byURL[d.URL].kind)
+		}
+		ofJob[d.JobID] = append(ofJob[d.JobID], d)
+	}
+	overtaken := 0
+	for _, deliveries := range ofJob {
+		overtaken += checkOrder(t, s, byURL[deliveries[0].URL], deliveries)
+	}
+	t.Logf("%d requests for %d events; %d acknowledged again; %d overtaken after two failures", requests, len(told), repeated, overtaken)
+}
+
+// checkOrder holds a job's events against the order rule: one may come before an
+// earlier one only if that had failed FailuresBeforeOvertaking times.
+func checkOrder(t *testing.T, s *store.Store, r *receiver, deliveries []webhook.Delivery) (overtaken int) {
+	for _, earlier := range deliveries {
+		for _, later := range deliveries {
+			at := r.acknowledged[later.ID]
+			if earlier.Sequence >= later.Sequence || !at.Before(r.acknowledged[earlier.ID]) {
+				continue
+			}
+			tries, err := s.DeliveryTries(t.Context(), earlier.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := 0
+			for _, try := range tries {
+				if try.StartedAt.Before(at) && (try.StatusCode < 200 || try.StatusCode > 299) {
+					failed++
+				}
+			}
+			if failed < webhook.FailuresBeforeOvertaking {
+				t.Errorf("%s: event %d of job %s came before event %d, which had failed %d times", r.kind, later.Sequence, later.JobID, earlier.Sequence, failed)
+			}
+			overtaken++
+		}
+	}
+	return overtaken
+}
+
+// senderProcess is a running sender.
+type senderProcess struct {
+	command *exec.Cmd
+	log     *bytes.Buffer
+	ended   chan struct{}
+}
+
+func startSender(t *testing.T, address string) *senderProcess {
+	t.Helper()
+	p := &senderProcess{command: exec.Command(os.Args[0]), log: new(bytes.Buffer), ended: make(chan struct{})}
+	p.command.Env = append(os.Environ(), envSender+"="+address)
+	p.command.Stdout, p.command.Stderr = p.log, p.log
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.command.Wait() // its end is looked at by kill
+	}()
+	t.Cleanup(func() {
+		_ = p.command.Process.Kill()
+		<-p.ended
+	})
+	return p
+}
+
+// kill ends the sender as a loss of power would.
+func (p *senderProcess) kill(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.ended:
+		t.Fatalf("the sender ended by itself: %v\n%s", p.command.ProcessState, p.log)
+	default:
+	}
+	_ = p.command.Process.Signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// dice are random numbers for several goroutines.
+type dice struct {
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+func (d *dice) below(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.random.IntN(n)
+}
+
+func (d *dice) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(d.below(int(most-least)))
+}
+
+// wait lets time pass in which something is to happen by chance.
+func wait(t *testing.T, duration time.Duration) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+	}
+}
+
+// number reads a number of the environment.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("read %s: %v", name, err)
+	}
+	return n
+}

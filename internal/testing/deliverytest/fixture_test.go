@@ -1,0 +1,112 @@
+package deliverytest
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// secret is every consumer's in these tests.
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// openStore opens the database at an address for as long as a test runs.
+func openStore(tb testing.TB, address string) *store.Store {
+	tb.Helper()
+	s, err := store.Open(tb.Context(), address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func sqliteAddress(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(tb.TempDir(), "standin.db")
+}
+
+// newConsumer keeps a consumer.
+func newConsumer(tb testing.TB, s *store.Store) account.Consumer {
+	tb.Helper()
+	kept, err := s.EnsureConsumer(tb.Context(), account.Consumer{
+		ID: uuid.New(), Name: uuid.NewString(), WebhookSecret: secret, WebhookVersion: webhook.Version2, CreatedAt: time.Now(),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return kept
+}
+
+// newJob keeps a job of the consumer's, within a write.
+func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job, error) {
+	now := time.Now()
+	r := store.Record{
+		Job: job.Job{
+			ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: job.Live, ExternalID: uuid.NewString(),
+			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
+			JoinAt: now, CreatedAt: now, Metadata: json.RawMessage(`{"customer":"ada","room":7}`), AutoLeave: job.DefaultAutoLeave(), State: job.New(),
+		},
+		StatusSince: now,
+		WakeAt:      now,
+	}
+	_, err := q.InsertJob(ctx, r)
+	return r.Job, err
+}
+
+// newEvent puts the sequence-th event of a job into the outbox.
+func newEvent(ctx context.Context, q *store.Queries, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
+	event := webhook.StatusChanged(j, job.Scheduled, job.Dispatching)
+	data, err := event.Data(sequence)
+	if err != nil {
+		return webhook.Delivery{}, err
+	}
+	d := webhook.Delivery{
+		ID: webhook.NewDeliveryID(), JobID: j.ID, ConsumerID: j.ConsumerID, URL: url, Event: event.Name,
+		Sequence: sequence, EmittedAt: time.Now(), Data: data, Version: webhook.Version2,
+	}
+	return d, q.InsertDelivery(ctx, d)
+}
+
+// fill puts count deliveries into the outbox, two events a job, the jobs'
+// addresses in turn.
+func fill(tb testing.TB, s *store.Store, consumer uuid.UUID, urls []string, count int) {
+	tb.Helper()
+	const ofJob, group = 2, 500
+	for jobs := 0; count > 0; {
+		err := s.Write(tb.Context(), func(q *store.Queries) error {
+			for range group {
+				if count <= 0 {
+					return nil
+				}
+				j, err := newJob(tb.Context(), q, consumer)
+				if err != nil {
+					return err
+				}
+				for n := range int64(min(ofJob, count)) {
+					if _, err := newEvent(tb.Context(), q, j, n+1, urls[jobs%len(urls)]); err != nil {
+						return err
+					}
+				}
+				jobs++
+				count -= min(ofJob, count)
+			}
+			return nil
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}

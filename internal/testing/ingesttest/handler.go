@@ -1,0 +1,155 @@
+package ingesttest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// handler lets Disturb go first and refuses whoever does not show the token.
+func (s *Service) handler() http.Handler {
+	routes := s.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var disturb func(http.ResponseWriter, *http.Request) bool
+		s.Set(func() {
+			s.Requests = append(s.Requests, r.Method+" "+r.URL.RequestURI())
+			disturb = s.Disturb
+		})
+		if disturb != nil && disturb(w, r) {
+			return
+		}
+		if r.Header.Get("Authorization") != "Bearer "+s.token {
+			Refuse(w, http.StatusUnauthorized, "unauthorized")
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
+}
+
+// Handler is the surface itself, for a Disturb that loses its answers.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+ingest.EventPath, s.event)
+	mux.HandleFunc("POST "+ingest.HeartbeatPath, s.heartbeat)
+	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", s.upload)
+	return mux
+}
+
+func (s *Service) event(w http.ResponseWriter, r *http.Request) {
+	var event ingest.Event
+	if err := json.NewDecoder(r.Body).Decode(&event); err != nil || event.JobID != s.jobID || event.Attempt != s.attempt {
+		Refuse(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	answer := ingest.EventAnswer{OK: true}
+	s.Set(func() {
+		repeated := slices.ContainsFunc(s.Events, func(e ingest.Event) bool {
+			return e.Kind == event.Kind && e.EmittedAt.Equal(event.EmittedAt)
+		})
+		switch {
+		case repeated:
+			s.Repeats++
+			answer.Reason = job.Duplicate
+		case s.Stale:
+			answer.Reason = job.StaleAttempt
+		case s.Status.Terminal():
+			answer.Reason = job.Terminal
+		default:
+			answer.Applied = true
+			s.Events, s.HeardAt = append(s.Events, event), append(s.HeardAt, time.Now())
+		}
+		answer.Status, answer.Commands = s.Status, slices.Clone(s.Commands)
+	})
+	Reply(w, answer)
+}
+
+func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
+	var beat ingest.Heartbeat
+	if err := json.NewDecoder(r.Body).Decode(&beat); err != nil || beat.JobID != s.jobID || beat.Stats == nil {
+		Refuse(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	s.Set(func() {
+		s.Beating++
+		s.Overlapped = s.Overlapped || s.Beating > 1
+		s.Heartbeats++
+		s.Stats = *beat.Stats
+		s.Acked = append(s.Acked, beat.Acked...)
+		s.Commands = slices.DeleteFunc(s.Commands, func(c ingest.Command) bool { return slices.Contains(beat.Acked, c.ID) })
+	})
+	defer s.Set(func() { s.Beating-- })
+	wait, _ := strconv.Atoi(r.URL.Query().Get("wait"))
+	s.holdAnswer(r.Context(), time.Duration(wait)*time.Second)
+	var answer ingest.HeartbeatAnswer
+	s.Set(func() {
+		answer = ingest.HeartbeatAnswer{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
+	})
+	Reply(w, answer)
+}
+
+func (s *Service) holdAnswer(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		s.Lock()
+		enough, changed := !s.Hold || len(s.Commands) > 0 || s.Status.Terminal(), s.changed
+		s.Unlock()
+		if enough {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Service) upload(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	body, err := io.ReadAll(r.Body)
+	sum := sha256.Sum256(body)
+	switch {
+	case err != nil || int64(len(body)) != r.ContentLength:
+		Refuse(w, http.StatusBadRequest, "invalid_input")
+		return
+	case r.PathValue("job") != s.jobID || r.PathValue("attempt") != strconv.Itoa(s.attempt) || !ingest.ValidMediaName(name):
+		Refuse(w, http.StatusBadRequest, "invalid_input")
+		return
+	case r.Header.Get(ingest.ChecksumHeader) != hex.EncodeToString(sum[:]):
+		Refuse(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	conflict := false
+	s.Set(func() {
+		_, _, segment := ingest.ParseSegmentName(name)
+		old, there := s.Media[name]
+		conflict = segment && there && old != string(body)
+		if !conflict {
+			s.Media[name] = string(body)
+			s.Uploads[name]++
+		}
+	})
+	if conflict {
+		Refuse(w, http.StatusConflict, "invalid_state")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// Reply answers as the service does.
+func Reply(w http.ResponseWriter, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // to a bot that may be gone
+}
