@@ -94,7 +94,7 @@ func freeAddress(t *testing.T) string {
 func importImage(t *testing.T, host string) {
 	t.Helper()
 	built := filepath.Join(t.TempDir(), "testbot")
-	build := exec.Command("go", "build", "-o", built, "./testbot")
+	build := exec.Command("go", "build", "-o", built, "standin/internal/testing/testbot")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build testbot: %v\n%s", err, out)
