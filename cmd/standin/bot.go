@@ -101,7 +101,7 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		JobID: c.Job, Attempt: c.Attempt, Token: token, ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: autoLeave, JoinAt: c.JoinAt,
 		AllowedHosts: trimmed(c.AllowedHosts), LoopbackPeers: c.LoopbackPeers,
-		Dir: c.Dir, Spool: int64(c.SpoolLimit) << 20, Browser: c.Browser, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn,
+		Dir: c.Dir, SpoolLimit: int64(c.SpoolLimit) << 20, BrowserPath: c.Browser, NoSandbox: c.NoSandbox, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 		ZoomSDK:           zoomsdk.Settings{Dir: c.ZoomSDKDir, Key: c.ZoomSDKKey, Secret: c.ZoomSDKSecret},
 		Recorder:          recorderSettings(records),
 		ParticipantAudio:  records.ParticipantAudio == launch.ParticipantAudioOn,

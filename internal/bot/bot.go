@@ -56,15 +56,15 @@ type Settings struct {
 	// record only once the host has allowed it.
 	RequirePermission bool
 	// PermissionTime is how long the host's answer is awaited; 0: 2 minutes.
-	PermissionTime time.Duration
-	Patience       Patience
+	PermissionTimeout time.Duration
+	Timeouts          Timeouts
 
-	Dir      string // the bot's own folder
-	Spool    int64  // bytes of media that it may hold; 0: spool.DefaultLimit
-	Browser  string // the browser to start; found when empty
-	Profiles string // folder of page profiles that replace the embedded ones; may be empty
-	SignIn   string // folder of what signs a visitor in; empty: never signed in
-	ZoomSDK  zoomsdk.Settings
+	Dir         string // the bot's own folder
+	SpoolLimit  int64  // bytes of media that it may hold; 0: spool.DefaultLimit
+	BrowserPath string // the browser to start; found when empty
+	ProfilesDir string // folder of page profiles that replace the embedded ones; may be empty
+	SignInDir   string // folder of what signs a visitor in; empty: never signed in
+	ZoomSDK     zoomsdk.Settings
 
 	NoSandbox bool // Chromium runs without its own sandbox
 	Recorder  recorder.Settings
@@ -85,7 +85,7 @@ type bot struct {
 	Settings
 
 	spool      *spool.Spool
-	channel    *serviceclient.Channel
+	channel    *serviceclient.Client
 	adapter    meeting.Adapter
 	sdk        *zoomsdk.Adapter // the same one, on the platform zoom-sdk; else nil
 	signedIn   signIn
@@ -119,9 +119,9 @@ type bot struct {
 
 // newBot returns a bot with what its settings leave out filled in.
 func newBot(settings Settings) *bot {
-	settings.Patience = settings.Patience.withDefaults()
-	if settings.PermissionTime <= 0 {
-		settings.PermissionTime = usualPermissionTime
+	settings.Timeouts = settings.Timeouts.withDefaults()
+	if settings.PermissionTimeout <= 0 {
+		settings.PermissionTimeout = usualPermissionTime
 	}
 	if settings.Log == nil {
 		settings.Log = slog.Default()
@@ -129,7 +129,7 @@ func newBot(settings Settings) *bot {
 	b := &bot{
 		Settings: settings, clock: newClock(),
 		told: make(map[job.Trigger]bool), detected: make(map[string]bool),
-		comebacks: limit{most: settings.Patience.Comebacks, within: comebackWindow},
+		comebacks: limit{most: settings.Timeouts.MaxRejoins, within: comebackWindow},
 	}
 	b.voices = &voiceSink{bot: b}
 	return b
@@ -142,7 +142,7 @@ func Run(ctx context.Context, settings Settings) error {
 	b := newBot(settings)
 	settings = b.Settings
 	var err error
-	if b.spool, err = spool.Open(filepath.Join(settings.Dir, ingest.SpoolFolder), spool.Settings{Limit: settings.Spool}); err != nil {
+	if b.spool, err = spool.Open(filepath.Join(settings.Dir, ingest.SpoolDir), spool.Settings{Limit: settings.SpoolLimit}); err != nil {
 		return fmt.Errorf("open the spool: %w", err)
 	}
 	defer b.spool.Close()
@@ -166,7 +166,7 @@ func Run(ctx context.Context, settings Settings) error {
 	})
 	talk.Go(func() {
 		procusage.NewMeter(os.Getpid()).Watch(talking, procusage.Window, func(takes procusage.Footprint) {
-			b.channel.SetTaken(takes.Cores, takes.Memory)
+			b.channel.SetUsage(takes.Cores, takes.Memory)
 		})
 	})
 	defer talk.Wait()
@@ -234,7 +234,7 @@ func (b *bot) mayReturn(now, began time.Time) (pause time.Duration, ok bool) {
 		return 0, false
 	}
 	others, ok := b.comebacks.take(now)
-	return b.Patience.pauseBefore(others), ok
+	return b.Timeouts.pauseBefore(others), ok
 }
 
 // rest waits between two visits; true when that is the end.
@@ -278,20 +278,20 @@ func (b *bot) conclude(end ending) ending {
 
 // superseded is the ending for a bot that the service no longer wants.
 func (b *bot) superseded() ending {
-	verdict := b.channel.Verdict()
+	verdict := b.channel.Termination()
 	return ending{reason: reasonSuperseded, detail: fmt.Sprintf("the service wants no more of this bot (%s): %s", verdict.Cause, verdict.Detail)}
 }
 
 // prepare finds out whether the meeting may and can be visited at all.
 func (b *bot) prepare(ctx context.Context) (ending, bool) {
-	profiles, err := loadProfiles(b.Profiles)
+	profiles, err := loadProfiles(b.ProfilesDir)
 	if err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
 	if err := b.chooseAdapter(ctx, profiles); err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
-	known, err := notetaker.Load(b.Profiles)
+	known, err := notetaker.Load(b.ProfilesDir)
 	if err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
@@ -308,7 +308,7 @@ func (b *bot) prepare(ctx context.Context) (ending, bool) {
 	if err := hostpolicy.Allowed(target, b.AllowedHosts); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
-	b.Browser, err = browser.Find(b.Browser)
+	b.BrowserPath, err = browser.Find(b.BrowserPath)
 	if err != nil {
 		return failed(job.InternalError, err.Error()), false
 	}
@@ -365,7 +365,7 @@ func (b *bot) openBrowser(ctx context.Context, try int) (*browser.Browser, *brow
 		return nil, nil, fmt.Errorf("clear the browser's folder: %w", err)
 	}
 	chromium, err := browser.Launch(ctx, browser.Options{
-		Executable: b.Browser, ProfileDir: profile, LoopbackPeers: b.LoopbackPeers, Log: b.Log,
+		Executable: b.BrowserPath, ProfileDir: profile, LoopbackPeers: b.LoopbackPeers, Log: b.Log,
 		Proxy: b.egress.Address(), NoSandbox: b.NoSandbox, SeedProfile: b.signedIn.profile,
 		Width: b.Recorder.Width, Height: b.Recorder.Height,
 	})
@@ -404,11 +404,11 @@ func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser
 	if err := b.arrive(ctx); err != nil {
 		return nil, err
 	}
-	loading, cancel := context.WithTimeout(ctx, b.Patience.Open)
+	loading, cancel := context.WithTimeout(ctx, b.Timeouts.Open)
 	defer cancel()
 	err = page.Navigate(loading, b.address.URL)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = &browser.NavigationError{Reason: fmt.Sprintf("nothing came within %s", b.Patience.Open)}
+		err = &browser.NavigationError{Reason: fmt.Sprintf("nothing came within %s", b.Timeouts.Open)}
 	}
 	return page, err
 }

@@ -128,7 +128,7 @@ func (v *visit) ask(ctx context.Context) {
 	var by meeting.Asking
 	v.consent.by = ""
 	v.hands.add(ctx, errand{
-		name: "ask for permission", patience: v.Patience.Obey,
+		name: "ask for permission", patience: v.Timeouts.Command,
 		due: func() bool { v.consent.asking(v.last); return v.consent.open() },
 		do: func(ctx context.Context) (err error) {
 			by, err = v.adapter.AskPermission(ctx, v.page, v.DisplayName)
@@ -175,11 +175,11 @@ func (v *visit) sawAnswer(ctx context.Context, seen meeting.Observation) (ending
 
 // checkAnswer ends a question that nobody answers.
 func (v *visit) checkAnswer(ctx context.Context, now time.Time) (ending, bool) {
-	if !v.consent.open() || v.consent.askedAt.IsZero() || now.Sub(v.consent.askedAt) < v.PermissionTime {
+	if !v.consent.open() || v.consent.askedAt.IsZero() || now.Sub(v.consent.askedAt) < v.PermissionTimeout {
 		return ending{}, false
 	}
 	v.stopAsking(ctx)
-	return v.answered(verdict{timedOut, fmt.Sprintf("The host did not answer within %s.", v.PermissionTime)})
+	return v.answered(verdict{timedOut, fmt.Sprintf("The host did not answer within %s.", v.PermissionTimeout)})
 }
 
 // stopAsking puts away what the question opened on the page.

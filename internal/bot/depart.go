@@ -53,7 +53,7 @@ func (v *visit) depart(end ending) ending {
 
 // mayLeave reports whether there is a page that can still be left.
 func (v *visit) mayLeave(end ending) bool {
-	answers := v.sights == nil || time.Since(v.lastAt) < v.Patience.Page
+	answers := v.sights == nil || time.Since(v.lastAt) < v.Timeouts.Unresponsive
 	return end.reason != reasonBrowserLost && answers && !v.last.Screen.Over()
 }
 
@@ -62,7 +62,7 @@ func (v *visit) mayLeave(end ending) bool {
 // that could be left, does not try for as long; still less where the page has no
 // connection, over which it could tell anybody.
 func (v *visit) leave() {
-	patience := v.Patience.Leave
+	patience := v.Timeouts.Leave
 	switch {
 	case v.last.Screen == meeting.Reconnecting:
 		patience /= 4

@@ -41,7 +41,7 @@ func (v *visit) keepEvidence(end ending) ending {
 	if v.phase == arriving && v.last.Screen == meeting.Unknown && found.blank {
 		// It is no page that a profile could describe: its parts never came.
 		end.code, end.again = job.NetworkLoss, true
-		end.detail = fmt.Sprintf("The meeting page was opened and stayed empty for %s.", v.Patience.Join)
+		end.detail = fmt.Sprintf("The meeting page was opened and stayed empty for %s.", v.Timeouts.Join)
 		return end
 	}
 	if found.text == "" && len(found.picture) == 0 && v.last.Evidence == "" {

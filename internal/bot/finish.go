@@ -111,7 +111,7 @@ func (b *bot) packVoices(ctx context.Context, packed *recording.Packed, folder s
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("make a folder for participants' own sound: %w", err)
 	}
-	told := ingest.Report{Voices: b.report.voices()}
+	told := ingest.Report{AudioTracks: b.report.voices()}
 	voices, err := recording.VoicesIn(b.spool.Bundles(), work, b.Attempt, told, b.Log)
 	if err == nil {
 		err = recording.PackVoices(ctx, packed, voices, folder, b.Log)

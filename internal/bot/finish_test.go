@@ -33,13 +33,13 @@ func newService(t *testing.T, attempt int) *service {
 func (s *service) heard() []job.Trigger {
 	s.Lock()
 	defer s.Unlock()
-	return s.Kinds()
+	return s.EventKinds()
 }
 
 // last is the data of the last event.
 func (s *service) last() ingest.EventData {
-	events := s.Heard()
-	return ingest.ReadEventData(events[len(events)-1].Data)
+	events := s.ReceivedEvents()
+	return ingest.ParseEventData(events[len(events)-1].Data)
 }
 
 func (s *service) uploaded(name string) bool {
@@ -81,7 +81,7 @@ func newTestBot(t *testing.T, s *service, attempt int) *bot {
 // record puts a segment into the bot's spool that is no MP4.
 func (b *bot) record(t *testing.T) {
 	t.Helper()
-	if err := b.spool.Append(0, 0, []byte("no MP4")); err != nil {
+	if err := b.spool.AppendSegment(0, 0, []byte("no MP4")); err != nil {
 		t.Fatal(err)
 	}
 	b.report.began(0, began)
@@ -202,7 +202,7 @@ func TestToldToEnd(t *testing.T) {
 	cancel()
 	err := Run(ctx, Settings{
 		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
-		Browser: "/bin/true", AutoLeave: job.DefaultAutoLeave(), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+		BrowserPath: "/bin/true", AutoLeave: job.DefaultAutoLeave(), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (v *visit) obeyed(command ingest.Command, err error) {
 // onPage does what a command says on the meeting's page.
 func (v *visit) onPage(ctx context.Context, command ingest.Command, do func(context.Context) error) {
 	v.hands.add(ctx, errand{
-		name: string(command.Kind), patience: v.Patience.Obey, command: &command, do: do,
+		name: string(command.Kind), patience: v.Timeouts.Command, command: &command, do: do,
 		then: func(_ context.Context, err error) (ending, bool) {
 			v.obeyed(command, err)
 			return ending{}, false

@@ -115,7 +115,7 @@ func newOuting(t *testing.T, stage *replica.Server, platform job.Platform, r row
 		DisplayName:  "Standin for Eve",
 		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600},
 		AllowedHosts: []string{strings.TrimPrefix(stage.URL(), "http://")}, LoopbackPeers: true,
-		Patience: Patience{Comeback: 50 * time.Millisecond, Comebacks: 2, Settle: time.Second, Leave: 10 * time.Second, Obey: outingTime},
+		Timeouts: Timeouts{RejoinPause: 50 * time.Millisecond, MaxRejoins: 2, Settle: time.Second, Leave: 10 * time.Second, Command: outingTime},
 		Dir:      t.TempDir(), Version: "v9",
 		Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000},
 		Log:      slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -181,7 +181,7 @@ func (o *outing) run() {
 func (o *outing) checkEnd() {
 	o.Helper()
 	exit := o.told(job.BotExited)
-	o.exited = ingest.ReadEventData(exit.Data)
+	o.exited = ingest.ParseEventData(exit.Data)
 	if text, ok := o.service.Uploaded(ingest.ReportName); ok {
 		if err := json.Unmarshal([]byte(text), &o.report); err != nil {
 			o.Errorf("the report is unreadable: %v", err)
@@ -215,7 +215,7 @@ func (o *outing) checkEnd() {
 // kinds are the kinds of the events that were told.
 func (o *outing) kinds() []job.Trigger {
 	var kinds []job.Trigger
-	for _, event := range o.service.Heard() {
+	for _, event := range o.service.ReceivedEvents() {
 		kinds = append(kinds, event.Kind)
 	}
 	return kinds
@@ -283,7 +283,7 @@ func (o *outing) order(kind ingest.CommandKind, args any) string {
 	o.Helper()
 	o.orders++
 	id := fmt.Sprintf("command-%d", o.orders)
-	o.service.Order(id, kind, args)
+	o.service.QueueCommand(id, kind, args)
 	return id
 }
 
@@ -321,7 +321,7 @@ func (o *outing) tellAll() {
 	for _, event := range o.meeting.Events() {
 		o.Logf("meeting: %s %s %s %s", event.At.Format("15:04:05.000"), event.Guest, event.Kind, event.Text)
 	}
-	for _, event := range o.service.Heard() {
+	for _, event := range o.service.ReceivedEvents() {
 		o.Logf("told: %s %s %s", event.EmittedAt.Format("15:04:05.000"), event.Kind, event.Data)
 	}
 	o.Logf("the bot's log:\n%s", o.log.end())

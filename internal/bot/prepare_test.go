@@ -30,7 +30,7 @@ func TestPrepare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &bot{Settings: Settings{MeetingURL: test.address, Platform: job.Meet, Browser: "/no/such/browser", Log: slog.New(slog.DiscardHandler)}}
+			b := &bot{Settings: Settings{MeetingURL: test.address, Platform: job.Meet, BrowserPath: "/no/such/browser", Log: slog.New(slog.DiscardHandler)}}
 			end, ok := b.prepare(t.Context())
 			if ok {
 				t.Fatal("a missing browser was found")

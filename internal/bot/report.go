@@ -49,7 +49,7 @@ func newReport(attempt int, version string, keep *spool.Spool, clock *clock) *re
 	return &report{
 		spool:   keep,
 		clock:   clock,
-		content: ingest.Report{Attempt: attempt, BotVersion: version, Stretches: []ingest.Stretch{}},
+		content: ingest.Report{Attempt: attempt, BotVersion: version, Parts: []ingest.RecordingPart{}},
 		people:  make(map[string]*presence),
 		chorus:  newChorus(),
 	}
@@ -127,7 +127,7 @@ func (r *report) concluded(end ending) {
 func (r *report) nextStretch() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.content.Stretches)
+	return len(r.content.Parts)
 }
 
 func (r *report) began(number int, at time.Time) {
@@ -138,11 +138,11 @@ func (r *report) began(number int, at time.Time) {
 
 // stretch returns the entry of a stretch, made when it is missing: its first
 // segment may come before the recorder has said that it runs.
-func (r *report) stretch(number int) *ingest.Stretch {
-	for len(r.content.Stretches) <= number {
-		r.content.Stretches = append(r.content.Stretches, ingest.Stretch{Number: len(r.content.Stretches)})
+func (r *report) stretch(number int) *ingest.RecordingPart {
+	for len(r.content.Parts) <= number {
+		r.content.Parts = append(r.content.Parts, ingest.RecordingPart{Number: len(r.content.Parts)})
 	}
-	return &r.content.Stretches[number]
+	return &r.content.Parts[number]
 }
 
 // ended notes the end of the current stretch; why is nil when it ended in
@@ -150,10 +150,10 @@ func (r *report) stretch(number int) *ingest.Stretch {
 func (r *report) ended(at time.Time, why error) {
 	at = r.clock.steady(at)
 	r.update(func(c *ingest.Report) {
-		if len(c.Stretches) == 0 {
+		if len(c.Parts) == 0 {
 			return
 		}
-		current := &c.Stretches[len(c.Stretches)-1]
+		current := &c.Parts[len(c.Parts)-1]
 		current.EndedAt, current.Complete = at, why == nil
 		if why != nil {
 			current.EndedBy = why.Error()
@@ -166,8 +166,8 @@ func (r *report) ended(at time.Time, why error) {
 // which ended in order.
 func (r *report) interrupted(reason string) {
 	r.update(func(c *ingest.Report) {
-		if last := len(c.Stretches) - 1; last >= 0 && c.Stretches[last].Complete {
-			c.Stretches[last].EndedBy = reason
+		if last := len(c.Parts) - 1; last >= 0 && c.Parts[last].Complete {
+			c.Parts[last].EndedBy = reason
 		}
 	})
 }
@@ -182,7 +182,7 @@ func (r *report) recordedSegment(stretch, sequence int) {
 func (r *report) recorded() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, stretch := range r.content.Stretches {
+	for _, stretch := range r.content.Parts {
 		if stretch.Segments > 0 {
 			return true
 		}
@@ -303,8 +303,8 @@ func (r *report) finished(packed recording.Packed) error {
 }
 
 // stretches returns what is known of the stretches.
-func (r *report) stretches() []ingest.Stretch {
+func (r *report) stretches() []ingest.RecordingPart {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]ingest.Stretch(nil), r.content.Stretches...)
+	return append([]ingest.RecordingPart(nil), r.content.Parts...)
 }

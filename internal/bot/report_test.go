@@ -161,11 +161,11 @@ func TestStretches(t *testing.T) {
 	r.began(number, after(3))
 	r.recordedSegment(number, 0)
 	r.ended(after(5), nil)
-	want := []ingest.Stretch{
+	want := []ingest.RecordingPart{
 		{Number: 0, StartedAt: after(1), EndedAt: after(2), Segments: 2, EndedBy: "the encoder failed"},
 		{Number: 1, StartedAt: after(3), EndedAt: after(5), Segments: 1, Complete: true},
 	}
-	if got := inSpool(t, r).Stretches; !r.recorded() || !reflect.DeepEqual(got, want) {
+	if got := inSpool(t, r).Parts; !r.recorded() || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	copied := r.stretches()

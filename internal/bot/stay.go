@@ -76,15 +76,15 @@ func (v *visit) checkInside(ctx context.Context, now time.Time) (ending, bool) {
 		return end, true
 	}
 	v.hear()
-	v.channel.SetRecorded(v.length())
+	v.channel.SetRecordedDuration(v.length())
 	if now.Sub(v.reportedAt) >= reportTime {
 		v.reportedAt = now
 		v.note()
 		v.listenAgain(ctx)
 		v.recordAgain(ctx)
 	}
-	alive := v.connected || !v.heard.IsZero() && now.Sub(v.heard) < v.Patience.Strange
-	switch v.trouble.cure(now, v.Patience, alive) {
+	alive := v.connected || !v.heard.IsZero() && now.Sub(v.heard) < v.Timeouts.Unknown
+	switch v.trouble.cure(now, v.Timeouts, alive) {
 	case joinAgain:
 		return v.goBack(ctx, arriving, "The page was loaded again.")
 	case waitAgain:

@@ -166,7 +166,7 @@ func (v *visit) outOfRoom(ctx context.Context, full *spool.FullError) {
 
 // recordAgain goes on with the recording once there is room again.
 func (v *visit) recordAgain(ctx context.Context) {
-	if !v.full || !v.spool.HasRoom(min(roomToGoOn, v.spool.Limit()/4)) {
+	if !v.full || !v.spool.HasSpace(min(roomToGoOn, v.spool.Limit()/4)) {
 		return
 	}
 	v.Log.Info("there is room again")
@@ -278,7 +278,7 @@ func (v *visit) turn(ctx context.Context, t turning) {
 	var refused error
 	var at time.Time
 	v.desk.add(ctx, errand{
-		name: string(t.command.Kind), patience: v.Patience.Obey, command: &t.command,
+		name: string(t.command.Kind), patience: v.Timeouts.Command, command: &t.command,
 		due: func() bool {
 			running = v.take.recorder
 			if t.refused() {
@@ -385,7 +385,7 @@ type sink struct {
 
 // Append implements recorder.Sink.
 func (s *sink) Append(chunk recorder.Chunk) error {
-	if err := s.spool.Append(s.stretch, chunk.Sequence, chunk.Data); err != nil {
+	if err := s.spool.AppendSegment(s.stretch, chunk.Sequence, chunk.Data); err != nil {
 		return fmt.Errorf("spool segment %d: %w", chunk.Sequence, err)
 	}
 	s.report.recordedSegment(s.stretch, chunk.Sequence)

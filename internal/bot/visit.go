@@ -107,7 +107,7 @@ func (v *visit) open(ctx context.Context) {
 	var chromium *browser.Browser
 	var page *browser.Page
 	v.hands.add(ctx, errand{
-		name: "open the meeting's page", patience: startTime + v.Patience.Open + max(0, time.Until(v.JoinAt)),
+		name: "open the meeting's page", patience: startTime + v.Timeouts.Open + max(0, time.Until(v.JoinAt)),
 		do: func(ctx context.Context) (err error) {
 			chromium, page, err = v.openBrowser(ctx, v.number)
 			return err
@@ -143,7 +143,7 @@ func (v *visit) openFailed(err error) ending {
 func (v *visit) join(ctx context.Context) {
 	v.phase = arriving
 	v.hands.add(ctx, errand{
-		name: "join", patience: v.Patience.Join,
+		name: "join", patience: v.Timeouts.Join,
 		do: func(ctx context.Context) error {
 			return v.adapter.Join(ctx, v.page, meeting.Visitor{Name: v.DisplayName, Passcode: v.address.Passcode})
 		},
@@ -185,7 +185,7 @@ func (v *visit) joinFailed(err error) ending {
 	end := failed(code, detail)
 	end.again = v.last.Screen == meeting.CannotConnect
 	if screen.Cause != nil {
-		end.detail += fmt.Sprintf(" The way to the join button took longer than %s.", v.Patience.Join)
+		end.detail += fmt.Sprintf(" The way to the join button took longer than %s.", v.Timeouts.Join)
 	}
 	end.unclear = !v.last.Screen.Over()
 	return end
@@ -286,10 +286,10 @@ func (v *visit) check(ctx context.Context, now time.Time) (ending, bool) {
 
 // dead is the ending for a page that has not answered for too long.
 func (v *visit) dead(now time.Time) (ending, bool) {
-	if now.Sub(v.lastAt) < v.Patience.Page {
+	if now.Sub(v.lastAt) < v.Timeouts.Unresponsive {
 		return ending{}, false
 	}
-	return interrupted(fmt.Sprintf("The page gave no answer for %s.", v.Patience.Page)), true
+	return interrupted(fmt.Sprintf("The page gave no answer for %s.", v.Timeouts.Unresponsive)), true
 }
 
 // checkWaiting is check for a bot that waits to be let in. Only the job's entry
@@ -307,11 +307,11 @@ func (v *visit) checkWaiting(ctx context.Context, now time.Time) (ending, bool) 
 		end.unclear = v.last.Screen == meeting.Unknown || v.last.Screen == meeting.PreJoin
 		return end, true
 	}
-	switch v.trouble.cure(now, v.Patience, true) {
+	switch v.trouble.cure(now, v.Timeouts, true) {
 	case joinAgain:
 		return v.goBack(ctx, arriving, "The page was loaded again.")
 	case comeAgain:
-		return interrupted(fmt.Sprintf("The page had no connection for %s (%s).", v.Patience.Connection, v.last.Evidence)), true
+		return interrupted(fmt.Sprintf("The page had no connection for %s (%s).", v.Timeouts.Connection, v.last.Evidence)), true
 	}
 	return ending{}, false
 }

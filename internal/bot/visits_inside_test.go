@@ -111,9 +111,9 @@ func detected(left bool) func(*outing) {
 	return func(o *outing) {
 		o.Helper()
 		var told []ingest.EventData
-		for _, event := range o.service.Heard() {
+		for _, event := range o.service.ReceivedEvents() {
 			if event.Kind == job.BotCompetingDetected {
-				told = append(told, ingest.ReadEventData(event.Data))
+				told = append(told, ingest.ParseEventData(event.Data))
 			}
 		}
 		if len(told) != 1 || !strings.Contains(told[0].DetectedBotName, "Fireflies") || told[0].LeftMeeting == nil || *told[0].LeftMeeting != left {
@@ -259,7 +259,7 @@ func commands() []row {
 		},
 		{
 			name: "told to leave while it comes back", reason: reasonCommand,
-			bot: func(s *Settings) { s.Patience.Connection = 500 * time.Millisecond },
+			bot: func(s *Settings) { s.Timeouts.Connection = 500 * time.Millisecond },
 			act: func(o *outing) {
 				o.letIn(1)
 				o.meeting.Disconnect()
@@ -302,7 +302,7 @@ func (o *outing) leave(guest int) {
 func (o *outing) answered(commands []string, outcomes ...string) {
 	o.Helper()
 	var told []permissionData
-	for _, event := range o.service.Heard() {
+	for _, event := range o.service.ReceivedEvents() {
 		if event.Kind == job.BotPermissionResponse {
 			told = append(told, readPermission(event.Data))
 		}
@@ -342,7 +342,7 @@ func checkPause(o *outing) {
 	if len(o.report.Gaps) != 1 || o.report.Gaps[0].Reason != recording.GapPaused || !o.report.Gaps[0].To.After(o.report.Gaps[0].From) {
 		o.Errorf("the gaps are %+v", o.report.Gaps)
 	}
-	if len(o.report.Stretches) != 1 || !o.report.Stretches[0].EndedAt.Before(o.report.LeftAt) {
-		o.Errorf("the stretches are %+v, left at %s", o.report.Stretches, o.report.LeftAt)
+	if len(o.report.Parts) != 1 || !o.report.Parts[0].EndedAt.Before(o.report.LeftAt) {
+		o.Errorf("the stretches are %+v, left at %s", o.report.Parts, o.report.LeftAt)
 	}
 }

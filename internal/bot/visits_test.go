@@ -191,7 +191,7 @@ func failures() []row {
 		},
 		{
 			name: "an unknown page in place of the lobby",
-			bot:  func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Patience.Leave = 4, time.Second },
+			bot:  func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Timeouts.Leave = 4, time.Second },
 			act: func(o *outing) {
 				o.waits(1)
 				if _, err := o.meeting.Wander(home(o)); err != nil {
@@ -202,17 +202,17 @@ func failures() []row {
 		},
 		{
 			name: "an unknown page from the start", only: onMeet(), elsewhere: home,
-			bot:  func(s *Settings) { s.Patience.Join = 2 * time.Second },
+			bot:  func(s *Settings) { s.Timeouts.Join = 2 * time.Second },
 			code: job.InternalError, detail: "not recognised", check: keptEvidence("Meetings of this replica"),
 		},
 		{
 			name: "a page that never loads", meeting: replica.Settings{NeverLoads: true},
-			bot:  func(s *Settings) { s.Patience.Open, s.Patience.Comebacks = 5*time.Second, -1 },
+			bot:  func(s *Settings) { s.Timeouts.Open, s.Timeouts.MaxRejoins = 5*time.Second, -1 },
 			code: job.NetworkLoss, detail: "did not load",
 		},
 		{
 			name: "a page that stays empty", only: onMeet(), elsewhere: emptyPage,
-			bot:  func(s *Settings) { s.Patience.Join, s.Patience.Comebacks = 2*time.Second, -1 },
+			bot:  func(s *Settings) { s.Timeouts.Join, s.Timeouts.MaxRejoins = 2*time.Second, -1 },
 			code: job.NetworkLoss, detail: "stayed empty",
 		},
 		{
@@ -226,7 +226,7 @@ func failures() []row {
 		},
 		{
 			name: "the host does not say whether it may record",
-			bot:  func(s *Settings) { s.RequirePermission, s.PermissionTime = true, time.Second },
+			bot:  func(s *Settings) { s.RequirePermission, s.PermissionTimeout = true, time.Second },
 			act:  func(o *outing) { o.admit(1) },
 			code: job.RecordingDisabled, detail: "did not answer", check: answeredWith("timeout", ""),
 		},
@@ -266,7 +266,7 @@ func questions(number int) func(replica.Event) bool {
 func answeredWith(outcome, detail string) func(*outing) {
 	return func(o *outing) {
 		o.Helper()
-		data := ingest.ReadEventData(o.told(job.BotPermissionResponse).Data)
+		data := ingest.ParseEventData(o.told(job.BotPermissionResponse).Data)
 		if data.Outcome != outcome || data.Granted == nil || *data.Granted != (outcome == "granted") || !strings.Contains(data.Detail, detail) {
 			o.Errorf("the permission was answered with %+v", data)
 		}

@@ -21,11 +21,11 @@ import (
 
 // troubles are visits in which something breaks.
 func troubles() []row {
-	hasty := func(s *Settings) { s.Patience.Connection = time.Second }
+	hasty := func(s *Settings) { s.Timeouts.Connection = time.Second }
 	return []row{
 		{
 			name: "connection lost and regained", reason: reasonHostEnded, check: stretches(1),
-			bot: func(s *Settings) { s.Patience.Connection = 20 * time.Second },
+			bot: func(s *Settings) { s.Timeouts.Connection = 20 * time.Second },
 			act: func(o *outing) {
 				o.letIn(1)
 				o.meeting.Disconnect()
@@ -41,13 +41,13 @@ func troubles() []row {
 		},
 		{
 			name: "connection lost for good", reason: reasonConnection, detail: "no connection", check: stretches(1),
-			bot: func(s *Settings) { s.Patience.Connection, s.Patience.Comebacks = time.Second, -1 },
+			bot: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.MaxRejoins = time.Second, -1 },
 			act: func(o *outing) { o.letIn(1); o.meeting.Disconnect() },
 		},
 		{
 			name: "connection lost before anything was recorded", only: onMeet(), code: job.NetworkLoss, detail: "no connection",
 			bot: func(s *Settings) {
-				s.Patience.Connection, s.Patience.Comebacks, s.RequirePermission = time.Second, -1, true
+				s.Timeouts.Connection, s.Timeouts.MaxRejoins, s.RequirePermission = time.Second, -1, true
 			},
 			act: func(o *outing) { o.admit(1); o.meeting.Disconnect() },
 		},
@@ -57,7 +57,7 @@ func troubles() []row {
 		},
 		{
 			name: "the page goes elsewhere", only: onMeet(), reason: reasonHostEnded, check: stretches(2),
-			bot: func(s *Settings) { s.Patience.Connection, s.Patience.Strange = time.Second, time.Second },
+			bot: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = time.Second, time.Second },
 			act: func(o *outing) {
 				o.letIn(1)
 				if _, err := o.meeting.Wander(o.stage.URL() + "/"); err != nil {
@@ -69,12 +69,12 @@ func troubles() []row {
 		},
 		{
 			name: "the page hangs", only: onMeet(), reason: reasonHostEnded, check: stretches(2),
-			bot: func(s *Settings) { s.Patience.Page = 4 * time.Second },
+			bot: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
 			act: func(o *outing) { o.letIn(1); o.meeting.Freeze("g1"); o.letIn(2); o.meeting.End() },
 		},
 		{
 			name: "the page hangs in the lobby", reason: reasonHostEnded, only: onMeet(),
-			bot: func(s *Settings) { s.Patience.Page = 4 * time.Second },
+			bot: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
 			act: func(o *outing) {
 				o.waits(1)
 				o.meeting.Freeze("g1")
@@ -100,7 +100,7 @@ func troubles() []row {
 			// Nobody takes the segments away: the recording stops, the bot does
 			// not, and it goes on once there is room.
 			name: "no room for more", reason: reasonHostEnded, only: onMeet(), byService: true,
-			bot: func(s *Settings) { s.Spool, s.Recorder.ChunkTimeout = 150_000, 6*time.Second },
+			bot: func(s *Settings) { s.SpoolLimit, s.Recorder.ChunkTimeout = 150_000, 6*time.Second },
 			act: func(o *outing) {
 				o.refuseSegments(true)
 				o.letIn(1)
@@ -116,7 +116,7 @@ func troubles() []row {
 				if len(gaps) != 1 || gaps[0].Reason != recording.GapNoRoom || gaps[0].To.Sub(gaps[0].From) < time.Second {
 					o.Errorf("gaps are %+v, want one for want of room", gaps)
 				}
-				for _, stretch := range o.report.Stretches {
+				for _, stretch := range o.report.Parts {
 					for sequence := range stretch.Segments {
 						if name := ingest.SegmentName(stretch.Number, sequence); o.service.Media[name] == "" {
 							o.Errorf("%s was accepted and is not with the service", name)
@@ -133,7 +133,7 @@ func troubles() []row {
 func stretches(want int) func(*outing) {
 	return func(o *outing) {
 		o.Helper()
-		got := o.report.Stretches
+		got := o.report.Parts
 		if len(got) != want {
 			o.Fatalf("the recording has %d stretches, want %d: %+v", len(got), want, got)
 		}
@@ -163,10 +163,10 @@ func (l *logBuffer) count(text string) int {
 // refuseSegments has the service take no segments, or take them again.
 func (o *outing) refuseSegments(refuse bool) {
 	o.service.Set(func() {
-		o.service.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+		o.service.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 			_, _, segment := ingest.ParseSegmentName(path.Base(r.URL.Path))
 			if refuse && segment && r.Method == http.MethodPut {
-				ingesttest.Refuse(w, http.StatusServiceUnavailable, "internal_error")
+				ingesttest.WriteError(w, http.StatusServiceUnavailable, "internal_error")
 				return true
 			}
 			return false

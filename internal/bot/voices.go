@@ -72,12 +72,12 @@ func (r *report) voice(voice recorder.Voice) (number int, ok bool) {
 	if known {
 		return number, true
 	}
-	number = len(r.content.Voices)
-	if number == ingest.MostVoices {
+	number = len(r.content.AudioTracks)
+	if number == ingest.MaxAudioTracks {
 		return 0, false
 	}
 	r.chorus.numbers[voice.ID], r.chorus.tracks[voice.TrackID] = number, number
-	r.content.Voices = append(r.content.Voices, ingest.Voice{Number: number, StartedAt: r.clock.steady(voice.StartedAt)})
+	r.content.AudioTracks = append(r.content.AudioTracks, ingest.AudioTrack{Number: number, StartedAt: r.clock.steady(voice.StartedAt)})
 	return number, true
 }
 
@@ -91,7 +91,7 @@ func (r *report) said(parts []recorder.VoicePart) {
 		if !known {
 			continue
 		}
-		voice := &r.content.Voices[number]
+		voice := &r.content.AudioTracks[number]
 		changed = changed || part.First == 0 || part.Ended
 		voice.Segments = part.First + len(part.Chunks)
 		if part.Ended {
@@ -117,7 +117,7 @@ func (r *report) played(tracks []meeting.Played) {
 		if !known || r.chorus.shared[number] {
 			continue
 		}
-		switch voice := &r.content.Voices[number]; voice.PersonID {
+		switch voice := &r.content.AudioTracks[number]; voice.PersonID {
 		case played.ParticipantID:
 		case "":
 			voice.PersonID, changed = played.ParticipantID, true
@@ -131,8 +131,8 @@ func (r *report) played(tracks []meeting.Played) {
 }
 
 // voices returns what is known of the voices.
-func (r *report) voices() []ingest.Voice {
+func (r *report) voices() []ingest.AudioTrack {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]ingest.Voice(nil), r.content.Voices...)
+	return append([]ingest.AudioTrack(nil), r.content.AudioTracks...)
 }

@@ -111,18 +111,18 @@ func (o *outing) heard(name string, times int) {
 }
 
 // voicesOf are somebody's in a report.
-func voicesOf(report recording.FinalReport, name string) []ingest.Voice {
+func voicesOf(report recording.FinalReport, name string) []ingest.AudioTrack {
 	ids := map[string]bool{}
 	for _, one := range report.People {
 		ids[one.ID] = one.Name == name
 	}
-	return slices.DeleteFunc(slices.Clone(report.Voices), func(v ingest.Voice) bool { return !ids[v.PersonID] })
+	return slices.DeleteFunc(slices.Clone(report.AudioTracks), func(v ingest.AudioTrack) bool { return !ids[v.PersonID] })
 }
 
 // segments is how many segments of a voice were uploaded. The caller holds the
 // service's lock.
 func (o *outing) segments(voice int) int {
-	prefix, _, _ := strings.Cut(ingest.VoiceSegmentName(voice, 0), "000000.")
+	prefix, _, _ := strings.Cut(ingest.TrackSegmentName(voice, 0), "000000.")
 	count := 0
 	for name, content := range o.service.Media {
 		if ingest.IsBundleName(name) {
@@ -137,10 +137,10 @@ func (o *outing) segments(voice int) int {
 func checkVoices(o *outing, recorded string, times int) {
 	o.Helper()
 	mixed := o.beeps(recorded)
-	if len(mixed) == 0 || len(o.report.Gaps) > 1 || len(o.report.Stretches) != 1 {
+	if len(mixed) == 0 || len(o.report.Gaps) > 1 || len(o.report.Parts) != 1 {
 		o.Fatalf("beeps at %.0f, gaps %+v", mixed, o.report.Gaps)
 	}
-	start, pause := o.report.Stretches[0].StartedAt, ingest.Gap{From: time.Now(), To: time.Now()}
+	start, pause := o.report.Parts[0].StartedAt, ingest.Gap{From: time.Now(), To: time.Now()}
 	if len(o.report.Gaps) > 0 {
 		pause = o.report.Gaps[0]
 	}
@@ -154,9 +154,9 @@ func checkVoices(o *outing, recorded string, times int) {
 	}
 	adas := voicesOf(o.report, ada)
 	if len(adas) != times || len(voicesOf(o.report, ben)) != min(times, 2) {
-		o.Errorf("the voices are %+v of %+v", o.report.Voices, o.report.People)
+		o.Errorf("the voices are %+v of %+v", o.report.AudioTracks, o.report.People)
 	}
-	for _, voice := range o.report.Voices {
+	for _, voice := range o.report.AudioTracks {
 		at := slices.IndexFunc(o.report.PackedVoices, func(p recording.PackedVoice) bool { return p.Number == voice.Number })
 		if at < 0 || !voice.Complete {
 			o.Errorf("voice %+v is not whole, or not packed", voice)
@@ -173,7 +173,7 @@ func checkVoices(o *outing, recorded string, times int) {
 			o.Errorf("%s, from %s to %s, goes on into the pause from %s", name, voice.StartedAt, end, pause.From)
 		}
 		beeps := o.beeps(name)
-		hers := slices.ContainsFunc(adas, func(v ingest.Voice) bool { return v.Number == voice.Number })
+		hers := slices.ContainsFunc(adas, func(v ingest.AudioTrack) bool { return v.Number == voice.Number })
 		if hers != (len(beeps) > 0) {
 			o.Errorf("%s: Ada's %v, beeps at %.0f", name, hers, beeps)
 		}
@@ -254,7 +254,7 @@ func TestWhoseVoice(t *testing.T) {
 	say("a", "1", 3, true, "")
 	seen("1", "dora") // the track is nobody's voice now
 	say("c", "1", 1, true, "the page was left")
-	want := []ingest.Voice{
+	want := []ingest.AudioTrack{
 		{Number: 0, Segments: 5, Complete: true, PersonID: "ada"},
 		{Number: 1, Segments: 1},
 		{Number: 2, Segments: 1, EndedBy: "the page was left"},
@@ -266,7 +266,7 @@ func TestWhoseVoice(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the voices are\n%+v, want\n%+v", got, want)
 	}
-	if kept := inSpool(t, r); len(kept.Voices) != 3 || kept.Voices[0].PersonID != "ada" {
-		t.Errorf("kept: %+v", kept.Voices)
+	if kept := inSpool(t, r); len(kept.AudioTracks) != 3 || kept.AudioTracks[0].PersonID != "ada" {
+		t.Errorf("kept: %+v", kept.AudioTracks)
 	}
 }

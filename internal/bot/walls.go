@@ -58,11 +58,11 @@ type signIn struct {
 // readSignIn reads what the operator has supplied for the meeting's platform;
 // nothing, when there is no folder or nothing in it for this platform.
 func (b *bot) readSignIn() (signIn, error) {
-	if b.SignIn == "" {
+	if b.SignInDir == "" {
 		return signIn{}, nil
 	}
 	var found signIn
-	base := filepath.Join(b.SignIn, string(b.Platform))
+	base := filepath.Join(b.SignInDir, string(b.Platform))
 	switch _, err := os.Stat(base + profileSuffix); {
 	case err == nil:
 		found.profile = base + profileSuffix

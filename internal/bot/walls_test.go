@@ -60,10 +60,10 @@ func signedIn(platform job.Platform) row {
 		name:    "signed in",
 		meeting: replica.Settings{Wall: replica.WallSignIn, SignInCookie: true, NoLobby: true},
 		bot: func(s *Settings) {
-			s.SignIn = filepath.Join(s.Dir, "sign-in")
+			s.SignInDir = filepath.Join(s.Dir, "sign-in")
 			cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`
-			file := filepath.Join(s.SignIn, string(platform)+cookieSuffix)
-			if err := os.MkdirAll(s.SignIn, 0o700); err != nil {
+			file := filepath.Join(s.SignInDir, string(platform)+cookieSuffix)
+			if err := os.MkdirAll(s.SignInDir, 0o700); err != nil {
 				panic(err)
 			}
 			if err := os.WriteFile(file, []byte(cookies), 0o600); err != nil {

@@ -132,7 +132,7 @@ const (
 // cure tells what to do about a trouble in the middle of a meeting. alive says
 // that sound arrives or that a call is on: a page that is merely not recognised
 // is filmed on.
-func (t trouble) cure(now time.Time, patience Patience, alive bool) cure {
+func (t trouble) cure(now time.Time, patience Timeouts, alive bool) cure {
 	lasted := now.Sub(t.since)
 	switch {
 	case t.state == outside && lasted >= patience.Settle:
@@ -141,7 +141,7 @@ func (t trouble) cure(now time.Time, patience Patience, alive bool) cure {
 		return waitAgain
 	case (t.state == offline || t.state == astray) && lasted >= patience.Connection:
 		return comeAgain
-	case t.state == nameless && lasted >= patience.Strange && !alive:
+	case t.state == nameless && lasted >= patience.Unknown && !alive:
 		return comeAgain
 	}
 	return bear

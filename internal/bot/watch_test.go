@@ -40,7 +40,7 @@ func TestStateOf(t *testing.T) {
 // when.
 func TestCure(t *testing.T) {
 	t.Parallel()
-	patience := Patience{Settle: 3 * time.Second, Connection: 30 * time.Second, Strange: time.Minute}
+	patience := Timeouts{Settle: 3 * time.Second, Connection: 30 * time.Second, Unknown: time.Minute}
 	type look struct {
 		at   float64
 		seen state

@@ -37,7 +37,7 @@ func consents(requests []store.Command, entries []store.Entry) []recording.Conse
 			})
 		}
 		if i >= 0 && all[i].Outcome == "" {
-			all[i].Outcome, all[i].RespondedAt = outcomeOf(ingest.ReadEventData(e.Data)), recording.Instant{Time: e.EmittedAt}
+			all[i].Outcome, all[i].RespondedAt = outcomeOf(ingest.ParseEventData(e.Data)), recording.Instant{Time: e.EmittedAt}
 		}
 	}
 	return all

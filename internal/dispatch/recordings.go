@@ -144,7 +144,7 @@ func (f *FinishedRecordings) facts(ctx context.Context, r store.Record) (recordi
 			facts.Heard.RecordingStoppedAt = at
 		case job.BotExited:
 			facts.Heard.LeftAt = at
-			data := ingest.ReadEventData(e.Data)
+			data := ingest.ParseEventData(e.Data)
 			facts.EndReason, facts.EndDetail = data.EndReason, data.Detail
 		}
 	}

@@ -21,10 +21,10 @@ import (
 // Bots is what bots may do, once their token was checked. A job that is
 // missing gives a *job.Error with InvalidInput and the path jobId.
 type Bots interface {
-	Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error)
+	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
 	// Heartbeat holds its answer for up to wait. When ctx ends before, it
 	// returns an error that is ctx's.
-	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatAnswer, error)
+	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil when media of the attempt may be stored.
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
 }
@@ -115,7 +115,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 
 // hold waits for the heartbeat's answer, but not past the service's own stop.
 // The same heartbeat again, without a wait, then fetches what there is.
-func (a *API) hold(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatAnswer, error) {
+func (a *API) hold(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
 	if wait == 0 {
 		return a.settings.Bots.Heartbeat(ctx, beat, 0)
 	}
@@ -151,8 +151,8 @@ func stats(fields object) *ingest.Stats {
 	return &ingest.Stats{
 		BytesRecorded:  told.whole("bytesRecorded", 0),
 		BytesUploaded:  told.whole("bytesUploaded", 0),
-		BytesToHandIn:  told.whole("bytesToHandIn", 0),
-		BytesHandedIn:  told.whole("bytesHandedIn", 0),
+		FinalBytes:     told.whole("bytesToHandIn", 0),
+		FinalBytesSent: told.whole("bytesHandedIn", 0),
 		EventsWaiting:  int(told.whole("eventsWaiting", 0)),
 		RecordedMillis: told.whole("recordedMillis", 0),
 		CoresUsed:      told.number("coresUsed"),

@@ -153,24 +153,24 @@ func (s *shelf) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	return s.broken
 }
 
-func (s *shelf) Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error) {
+func (s *shelf) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
 	if err := s.AdmitUpload(ctx, uuid.MustParse(event.JobID), event.Attempt); err != nil {
-		return ingest.EventAnswer{}, err
+		return ingest.EventResponse{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, event)
-	return ingest.EventAnswer{OK: true, Applied: true, Status: job.Joining}, nil
+	return ingest.EventResponse{OK: true, Applied: true, Status: job.Joining}, nil
 }
 
-func (s *shelf) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatAnswer, error) {
+func (s *shelf) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
 	if err := s.AdmitUpload(ctx, uuid.MustParse(beat.JobID), beat.Attempt); err != nil {
-		return ingest.HeartbeatAnswer{}, err
+		return ingest.HeartbeatResponse{}, err
 	}
 	s.mu.Lock()
 	s.beats = append(s.beats, beat)
 	s.mu.Unlock()
-	answer := ingest.HeartbeatAnswer{OK: true, Status: job.InMeeting, NextSeconds: 5}
+	answer := ingest.HeartbeatResponse{OK: true, Status: job.InMeeting, NextSeconds: 5}
 	if wait == 0 {
 		return answer, nil
 	}
@@ -187,7 +187,7 @@ func (s *shelf) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.
 		}
 	case <-over.C:
 	case <-ctx.Done():
-		return ingest.HeartbeatAnswer{}, fmt.Errorf("wait for commands: %w", ctx.Err())
+		return ingest.HeartbeatResponse{}, fmt.Errorf("wait for commands: %w", ctx.Err())
 	}
 	return answer, nil
 }

@@ -49,7 +49,7 @@ type EventData struct {
 // ReadEventData reads the keys that the service knows, each by itself: a key of
 // the wrong type is ignored like an unknown one, for data is free-form
 // (specification, IngestEvent).
-func ReadEventData(raw json.RawMessage) EventData {
+func ParseEventData(raw json.RawMessage) EventData {
 	var keys map[string]json.RawMessage
 	var data EventData
 	if json.Unmarshal(raw, &keys) != nil {
@@ -75,7 +75,7 @@ func readKey[T any](raw json.RawMessage, into *T) {
 }
 
 // EventAnswer is the service's answer to an event.
-type EventAnswer struct {
+type EventResponse struct {
 	OK       bool       `json:"ok"`
 	Applied  bool       `json:"applied"`
 	Reason   job.Reason `json:"reason,omitempty"` // only when not applied
@@ -95,8 +95,8 @@ type Heartbeat struct {
 type Stats struct {
 	BytesRecorded  int64 `json:"bytesRecorded"`           // media bytes written to the spool
 	BytesUploaded  int64 `json:"bytesUploaded"`           // of these, acknowledged by the service
-	BytesToHandIn  int64 `json:"bytesToHandIn,omitempty"` // in the finished files, once they are being handed in
-	BytesHandedIn  int64 `json:"bytesHandedIn,omitempty"` // of these, sent
+	FinalBytes     int64 `json:"bytesToHandIn,omitempty"` // in the finished files, once they are being handed in
+	FinalBytesSent int64 `json:"bytesHandedIn,omitempty"` // of these, sent
 	EventsWaiting  int   `json:"eventsWaiting"`           // events not yet acknowledged
 	RecordedMillis int64 `json:"recordedMillis"`          // length of the recording so far
 
@@ -107,7 +107,7 @@ type Stats struct {
 }
 
 // HeartbeatAnswer carries the commands that wait for the bot.
-type HeartbeatAnswer struct {
+type HeartbeatResponse struct {
 	OK          bool       `json:"ok"`
 	Status      job.Status `json:"status"`
 	Commands    []Command  `json:"commands"`

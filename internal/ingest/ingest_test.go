@@ -64,7 +64,7 @@ func TestReadEventData(t *testing.T) {
 		"no JSON":              {`{"failureCode":`, ingest.EventData{}},
 	}
 	for name, test := range tests {
-		if got := ingest.ReadEventData(json.RawMessage(test.data)); !reflect.DeepEqual(got, test.want) {
+		if got := ingest.ParseEventData(json.RawMessage(test.data)); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestValidMediaName(t *testing.T) {
 func TestReportOnTheWire(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	report := ingest.Report{Attempt: 1, JoinedAt: at, Stretches: []ingest.Stretch{{StartedAt: at, Segments: 3}}}
+	report := ingest.Report{Attempt: 1, JoinedAt: at, Parts: []ingest.RecordingPart{{StartedAt: at, Segments: 3}}}
 	text, err := json.Marshal(report)
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 // stands in the media folder is whole. A service on the same machine looks
 // there for what a bot that is gone had no time to upload.
 const (
-	SpoolFolder      = "spool"
-	SpoolMediaFolder = "media"
+	SpoolDir      = "spool"
+	SpoolMediaDir = "media"
 )
 
 // segmentName is the shape of a segment's media name.
@@ -38,7 +38,7 @@ func ParseSegmentName(name string) (stretch, sequence int, ok bool) {
 // what is in it.
 var (
 	bundleName       = regexp.MustCompile(`^voices-(\d{6})\.tar$`)
-	voiceSegmentName = regexp.MustCompile(`^voice-(\d{3})-(\d{6})\.mp4s$`)
+	trackSegmentName = regexp.MustCompile(`^voice-(\d{3})-(\d{6})\.mp4s$`)
 )
 
 // BundleName names a bundle of voices' segments: its place among those of the
@@ -50,18 +50,18 @@ func BundleName(sequence int) string { return fmt.Sprintf("voices-%06d.tar", seq
 func IsBundleName(name string) bool { return bundleName.MatchString(name) }
 
 // MostVoices is how many voices an attempt can name.
-const MostVoices = 1000
+const MaxAudioTracks = 1000
 
 // VoiceSegmentName names a voice's segment within a bundle: which voice of its
 // attempt and which place in it, both from 0. Names sort in the order of
 // recording.
-func VoiceSegmentName(voice, sequence int) string {
+func TrackSegmentName(voice, sequence int) string {
 	return fmt.Sprintf("voice-%03d-%06d.mp4s", voice, sequence)
 }
 
 // ParseVoiceSegmentName is the inverse of VoiceSegmentName.
-func ParseVoiceSegmentName(name string) (voice, sequence int, ok bool) {
-	match := voiceSegmentName.FindStringSubmatch(name)
+func ParseTrackSegmentName(name string) (voice, sequence int, ok bool) {
+	match := trackSegmentName.FindStringSubmatch(name)
 	if match == nil {
 		return 0, 0, false
 	}

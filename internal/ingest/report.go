@@ -10,23 +10,23 @@ const ReportName = "report.json"
 // Report is what a bot saw of a meeting: all that the manifest needs and only
 // the bot knows.
 type Report struct {
-	Attempt    int       `json:"attempt"`
-	BotVersion string    `json:"botVersion"`
-	JoinedAt   time.Time `json:"joinedAt,omitzero"`   // join was clicked
-	AdmittedAt time.Time `json:"admittedAt,omitzero"` // seen inside the meeting
-	LeftAt     time.Time `json:"leftAt,omitzero"`
-	EndReason  string    `json:"endReason,omitempty"` // host_ended, removed, alone, …
-	EndDetail  string    `json:"endDetail,omitempty"`
-	Stretches  []Stretch `json:"stretches"`
-	Gaps       []Gap     `json:"gaps,omitempty"`
-	People     []Person  `json:"people,omitempty"`
-	Speech     []Speech  `json:"speech,omitempty"`
-	Voices     []Voice   `json:"voices,omitempty"`
+	Attempt     int             `json:"attempt"`
+	BotVersion  string          `json:"botVersion"`
+	JoinedAt    time.Time       `json:"joinedAt,omitzero"`   // join was clicked
+	AdmittedAt  time.Time       `json:"admittedAt,omitzero"` // seen inside the meeting
+	LeftAt      time.Time       `json:"leftAt,omitzero"`
+	EndReason   string          `json:"endReason,omitempty"` // host_ended, removed, alone, …
+	EndDetail   string          `json:"endDetail,omitempty"`
+	Parts       []RecordingPart `json:"stretches"`
+	Gaps        []Gap           `json:"gaps,omitempty"`
+	People      []Person        `json:"people,omitempty"`
+	Speech      []Speech        `json:"speech,omitempty"`
+	AudioTracks []AudioTrack    `json:"voices,omitempty"`
 }
 
 // Stretch is a run of media recorded without interruption: its segments, put
 // one behind the other, are one fragmented MP4 file.
-type Stretch struct {
+type RecordingPart struct {
 	Number    int       `json:"number"` // 0, 1, …, within the attempt
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"` // unset while it goes on
@@ -60,7 +60,7 @@ type Speech struct {
 // Voice is what one stream of the call said by itself, recorded without
 // interruption: its segments, put one behind the other, are one fragmented MP4
 // file.
-type Voice struct {
+type AudioTrack struct {
 	Number    int       `json:"number"` // 0, 1, …, within the attempt
 	StartedAt time.Time `json:"startedAt"`
 	Segments  int       `json:"segments"`           // how many were recorded so far

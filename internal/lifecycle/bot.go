@@ -28,20 +28,20 @@ const recheck = time.Second
 
 // Ingest takes a bot's event (contract, State machine and Bot channel). A job
 // that is not there is a *job.Error with InvalidInput.
-func (s *Service) Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error) {
+func (s *Service) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
 	id, err := jobID(event.JobID)
 	if err != nil {
-		return ingest.EventAnswer{}, err
+		return ingest.EventResponse{}, err
 	}
 	if event.Kind == job.ManifestFinalized {
 		if err := s.makeManifest(ctx, id, event.Attempt); err != nil {
-			return ingest.EventAnswer{}, unknownJob(err)
+			return ingest.EventResponse{}, unknownJob(err)
 		}
 	}
-	data := ingest.ReadEventData(event.Data)
+	data := ingest.ParseEventData(event.Data)
 	move := machineEvent(event, data, s.ManifestURI(id))
 	if err := s.keepEarlier(ctx, id, &move); err != nil {
-		return ingest.EventAnswer{}, err
+		return ingest.EventResponse{}, err
 	}
 	var result job.Result
 	var commands []ingest.Command
@@ -53,9 +53,9 @@ func (s *Service) Ingest(ctx context.Context, event ingest.Event) (ingest.EventA
 		return err
 	})
 	if err != nil {
-		return ingest.EventAnswer{}, unknownJob(err)
+		return ingest.EventResponse{}, unknownJob(err)
 	}
-	return ingest.EventAnswer{OK: true, Applied: result.Applied, Reason: result.Reason, Status: r.Status, Commands: commands}, nil
+	return ingest.EventResponse{OK: true, Applied: result.Applied, Reason: result.Reason, Status: r.Status, Commands: commands}, nil
 }
 
 // AdmitUpload returns nil when media of an attempt's bot may be stored: while
@@ -184,10 +184,10 @@ func machineEvent(event ingest.Event, data ingest.EventData, manifestURI string)
 // Heartbeat notes that a bot lives, takes its acknowledgements, and answers
 // with the commands that wait. With nothing waiting it holds the answer until
 // a command comes or wait is over.
-func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatAnswer, error) {
+func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
 	id, err := jobID(beat.JobID)
 	if err != nil {
-		return ingest.HeartbeatAnswer{}, err
+		return ingest.HeartbeatResponse{}, err
 	}
 	news, stop := s.hub.listen(id)
 	defer stop()
@@ -208,9 +208,9 @@ func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 		status, commands, err = s.waiting(ctx, id, beat.Attempt)
 	}
 	if err != nil {
-		return ingest.HeartbeatAnswer{}, unknownJob(err)
+		return ingest.HeartbeatResponse{}, unknownJob(err)
 	}
-	return ingest.HeartbeatAnswer{OK: true, Status: status, Commands: commands, NextSeconds: nextHeartbeat}, nil
+	return ingest.HeartbeatResponse{OK: true, Status: status, Commands: commands, NextSeconds: nextHeartbeat}, nil
 }
 
 // noteHeartbeat keeps what a heartbeat says.
@@ -250,7 +250,7 @@ const handedInParts = 10
 
 // noteHandingIn notes each tenth of a recording that its bot hands in.
 func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r store.Record, told *ingest.Stats) error {
-	if told == nil || told.BytesToHandIn <= 0 || r.Status != job.MediaUploading {
+	if told == nil || told.FinalBytes <= 0 || r.Status != job.MediaUploading {
 		return nil
 	}
 	var before ingest.Stats
@@ -260,13 +260,13 @@ func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r store.R
 		}
 	}
 	part := func(stats ingest.Stats) int64 {
-		return stats.BytesHandedIn * handedInParts / max(1, stats.BytesToHandIn)
+		return stats.FinalBytesSent * handedInParts / max(1, stats.FinalBytes)
 	}
 	if part(*told) <= part(before) {
 		return nil
 	}
 	change := Change{Record: r, Now: s.now(), q: q}
-	return change.MediaStored(ctx, told.BytesHandedIn, told.BytesToHandIn)
+	return change.MediaStored(ctx, told.FinalBytesSent, told.FinalBytes)
 }
 
 // waiting returns what waits for a bot now.

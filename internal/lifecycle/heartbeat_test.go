@@ -25,7 +25,7 @@ func queue(t *testing.T, s *lifecycle.Service, id uuid.UUID, kind ingest.Command
 }
 
 // beat sends a heartbeat that is not held.
-func beat(t *testing.T, s *lifecycle.Service, id uuid.UUID, attempt int, acked ...string) ingest.HeartbeatAnswer {
+func beat(t *testing.T, s *lifecycle.Service, id uuid.UUID, attempt int, acked ...string) ingest.HeartbeatResponse {
 	t.Helper()
 	answer, err := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: attempt, Acked: acked}, 0)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestHeldHeartbeat(t *testing.T) {
 		id := w.newJob(t)
 		w.begin(t, id)
 		type heard struct {
-			answer ingest.HeartbeatAnswer
+			answer ingest.HeartbeatResponse
 			at     time.Time
 			err    error
 		}
@@ -239,7 +239,7 @@ func TestHandingIn(t *testing.T) {
 	w.begin(t, id)
 	hand := func(done, total int64) {
 		t.Helper()
-		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesToHandIn: total, BytesHandedIn: done}}
+		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{FinalBytes: total, FinalBytesSent: done}}
 		if _, err := w.Heartbeat(t.Context(), beat, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -168,7 +168,7 @@ func event(id uuid.UUID, attempt, n int, kind job.Trigger, data string) ingest.E
 }
 
 // take has the service take an event.
-func (w *world) take(t failer, e ingest.Event) ingest.EventAnswer {
+func (w *world) take(t failer, e ingest.Event) ingest.EventResponse {
 	t.Helper()
 	answer, err := w.Ingest(context.Background(), e)
 	if err != nil {
@@ -308,7 +308,7 @@ func replayed(entry store.Entry, state job.State) job.Event {
 		e.Attempt = state.Attempt
 	}
 	if entry.Kind == job.BotExited {
-		e.FailureCode = job.FailureCode(ingest.ReadEventData(entry.Data).FailureCode)
+		e.FailureCode = job.FailureCode(ingest.ParseEventData(entry.Data).FailureCode)
 	}
 	if entry.Kind == job.ManifestFinalized {
 		e.ManifestURI = "https://standin.test/manifest"

@@ -167,7 +167,7 @@ func TestVerbReachesAHeldHeartbeat(t *testing.T) {
 	w := newSQLiteWorld(t)
 	id := w.newJob(t)
 	w.begin(t, id)
-	answers := make(chan ingest.HeartbeatAnswer, 1)
+	answers := make(chan ingest.HeartbeatResponse, 1)
 	go func() {
 		answer, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
 		if err != nil {

@@ -149,7 +149,7 @@ func firstStart(packed []PackedStretch, adopted []attemptLeft) time.Time {
 		consider(stretch.StartedAt)
 	}
 	for _, left := range adopted {
-		for _, stretch := range left.report.Stretches {
+		for _, stretch := range left.report.Parts {
 			consider(stretch.StartedAt)
 		}
 	}

@@ -99,7 +99,7 @@ func (b *builder) startedAt() time.Time {
 		consider(stretch.StartedAt)
 	}
 	for _, report := range b.reports {
-		for _, stretch := range report.Stretches {
+		for _, stretch := range report.Parts {
 			consider(stretch.StartedAt)
 		}
 	}
@@ -124,15 +124,15 @@ func (b *builder) keptUntil() time.Duration {
 }
 
 // told is what the reports say of a stretch.
-func (b *builder) told(attempt, number int) (ingest.Stretch, bool) {
+func (b *builder) told(attempt, number int) (ingest.RecordingPart, bool) {
 	for _, report := range b.reports {
-		for _, stretch := range report.Stretches {
+		for _, stretch := range report.Parts {
 			if report.Attempt == attempt && stretch.Number == number {
 				return stretch, true
 			}
 		}
 	}
-	return ingest.Stretch{}, false
+	return ingest.RecordingPart{}, false
 }
 
 // last is the report of the last attempt that made one.

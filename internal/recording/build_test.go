@@ -43,25 +43,25 @@ func place(attempt, number int, startedAt, length float64) PackedStretch {
 }
 
 // endedBy is a stretch that ended in order, for a reason.
-func endedBy(stretch ingest.Stretch, reason string) ingest.Stretch {
+func endedBy(stretch ingest.RecordingPart, reason string) ingest.RecordingPart {
 	stretch.EndedBy = reason
 	return stretch
 }
 
-func whole(number int, from, to float64) ingest.Stretch {
-	return ingest.Stretch{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
+func whole(number int, from, to float64) ingest.RecordingPart {
+	return ingest.RecordingPart{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
 }
 
-func torn(number int, from float64) ingest.Stretch {
-	return ingest.Stretch{Number: number, StartedAt: at(from), Segments: 3}
+func torn(number int, from float64) ingest.RecordingPart {
+	return ingest.RecordingPart{Number: number, StartedAt: at(from), Segments: 3}
 }
 
-func left(attempt int, stretches ...ingest.Stretch) ingest.Report {
-	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Stretches: stretches}
+func left(attempt int, stretches ...ingest.RecordingPart) ingest.Report {
+	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Parts: stretches}
 }
 
-func lost(attempt int, stretches ...ingest.Stretch) ingest.Report {
-	return ingest.Report{Attempt: attempt, Stretches: stretches}
+func lost(attempt int, stretches ...ingest.RecordingPart) ingest.Report {
+	return ingest.Report{Attempt: attempt, Parts: stretches}
 }
 
 func TestBuildTellsWhatIsMissing(t *testing.T) {
@@ -173,7 +173,7 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			packed: []PackedStretch{place(0, 0, 0, 10)},
 		},
 		"a stretch that ended before it began to record": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.Stretch{Number: 1, StartedAt: at(10), Complete: true})},
+			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
 			packed:  []PackedStretch{place(0, 0, 0, 10)},
 		},
 		"recorded and nothing kept": {
@@ -217,7 +217,7 @@ func TestBuildWhole(t *testing.T) {
 		{CommandID: uuid.NewString(), RequestedAt: Instant{at(3)}},
 	}
 	first := ingest.Report{
-		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Stretches: []ingest.Stretch{torn(0, 0.25)},
+		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Parts: []ingest.RecordingPart{torn(0, 0.25)},
 		People: []ingest.Person{
 			{ID: "p1", Name: "Ada", JoinedAt: at(-5)},
 			{ID: "p2", Name: "Bob", JoinedAt: at(-5), LeftAt: at(4)},
@@ -230,7 +230,7 @@ func TestBuildWhole(t *testing.T) {
 	}
 	second := ingest.Report{
 		Attempt: 1, BotVersion: "1.1", JoinedAt: at(15), AdmittedAt: at(18), LeftAt: at(41), EndReason: "alone",
-		Stretches: []ingest.Stretch{whole(0, 20.25, 40)},
+		Parts: []ingest.RecordingPart{whole(0, 20.25, 40)},
 		People: []ingest.Person{
 			{ID: "p1", Name: "Ada", JoinedAt: at(18), LeftAt: at(30)},
 			{ID: "p2", Name: "Cleo", JoinedAt: at(22)},

@@ -28,7 +28,7 @@ func Bundle(segments []VoiceSegment) ([]byte, error) {
 	writer := tar.NewWriter(&bundle)
 	for _, segment := range segments {
 		err := writer.WriteHeader(&tar.Header{
-			Name: ingest.VoiceSegmentName(segment.Voice, segment.Sequence), Mode: 0o600,
+			Name: ingest.TrackSegmentName(segment.Voice, segment.Sequence), Mode: 0o600,
 			Size: int64(len(segment.Data)), ModTime: segment.StartedAt, Format: tar.FormatPAX,
 		})
 		if err == nil {
@@ -61,7 +61,7 @@ func unbundle(path, folder string) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", filepath.Base(path), err)
 		}
-		if _, _, ok := ingest.ParseVoiceSegmentName(header.Name); !ok || header.Typeflag != tar.TypeReg {
+		if _, _, ok := ingest.ParseTrackSegmentName(header.Name); !ok || header.Typeflag != tar.TypeReg {
 			continue
 		}
 		if err := extract(reader, filepath.Join(folder, header.Name), header.ModTime); err != nil {

@@ -151,7 +151,7 @@ func (a attemptLeft) complete() bool {
 		stretch, _, _ := ingest.ParseSegmentName(segment.Name) // segments lists no other names
 		there[stretch]++
 	}
-	return len(there) > 0 && !slices.ContainsFunc(a.report.Stretches, func(told ingest.Stretch) bool {
+	return len(there) > 0 && !slices.ContainsFunc(a.report.Parts, func(told ingest.RecordingPart) bool {
 		return there[told.Number] < told.Segments
 	})
 }

@@ -199,7 +199,7 @@ func TestFromBotWithoutMedia(t *testing.T) {
 		"a foreign bot that never recorded": {},
 		"a foreign bot that recorded":       {started: true, partial: true},
 		"a report of no recording":          {report: &ingest.Report{EndReason: "removed"}},
-		"a report of a recording":           {report: &ingest.Report{Stretches: []ingest.Stretch{torn(0, 0)}}, partial: true},
+		"a report of a recording":           {report: &ingest.Report{Parts: []ingest.RecordingPart{torn(0, 0)}}, partial: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -234,7 +234,7 @@ func TestFromBotOfASecondAttempt(t *testing.T) {
 	desk.upload(t, 0, 0, segments[:3])
 	desk.report(t, lost(0, torn(0, 0)))
 	desk.upload(t, 1, 0, segments)
-	desk.report(t, left(1, ingest.Stretch{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
+	desk.report(t, left(1, ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
 		desk.packByBot(t, 1, segments))
 	manifest, err := desk.FromBot(t.Context(), desk.facts)
 	if err != nil {
@@ -346,7 +346,7 @@ func TestFromUploads(t *testing.T) {
 func TestEarlierFile(t *testing.T) {
 	t.Parallel()
 	segments := cut(t, record(t, source{Seconds: 3}))
-	later := ingest.Stretch{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: len(segments), Complete: true}
+	later := ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: len(segments), Complete: true}
 	for name, test := range map[string]struct {
 		leave   func(t *testing.T, desk desk) // what the second attempt leaves
 		media   []string
@@ -380,7 +380,7 @@ func TestEarlierFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			desk := newDesk(t)
-			desk.report(t, ingest.Report{Attempt: 0, Stretches: []ingest.Stretch{whole(0, 0, 3)}}, desk.packByBot(t, 0, segments))
+			desk.report(t, ingest.Report{Attempt: 0, Parts: []ingest.RecordingPart{whole(0, 0, 3)}}, desk.packByBot(t, 0, segments))
 			test.leave(t, desk)
 			finish := map[string]func() (Manifest, error){
 				"bot":     func() (Manifest, error) { return desk.FromBot(t.Context(), desk.facts) },

@@ -121,7 +121,7 @@ func (b *builder) causeBefore(i int) string {
 func (b *builder) lostUntil() time.Duration {
 	until := time.Duration(0)
 	for _, report := range b.reports {
-		for _, stretch := range report.Stretches {
+		for _, stretch := range report.Parts {
 			if !stretch.EndedAt.IsZero() && !b.whole(report.Attempt, stretch) {
 				until = max(until, b.offset(stretch.EndedAt))
 			}
@@ -138,7 +138,7 @@ func (b *builder) openBefore(moment time.Duration) bool {
 		since = b.kept[last].from
 	}
 	for _, report := range b.reports {
-		for _, stretch := range report.Stretches {
+		for _, stretch := range report.Parts {
 			began := b.offset(stretch.StartedAt)
 			if stretch.EndedAt.IsZero() && began >= since && began < moment {
 				return true
@@ -149,7 +149,7 @@ func (b *builder) openBefore(moment time.Duration) bool {
 }
 
 // whole reports whether all of a stretch is in a file.
-func (b *builder) whole(attempt int, stretch ingest.Stretch) bool {
+func (b *builder) whole(attempt int, stretch ingest.RecordingPart) bool {
 	if empty(stretch) {
 		return true
 	}
@@ -172,7 +172,7 @@ func (b *builder) partial() bool {
 		}
 	}
 	for _, report := range b.reports {
-		for _, stretch := range report.Stretches {
+		for _, stretch := range report.Parts {
 			if !b.whole(report.Attempt, stretch) {
 				return true
 			}
@@ -196,7 +196,7 @@ func (b *builder) partial() bool {
 // recorded saying by themselves.
 func (b *builder) voicesMissing() bool {
 	for _, report := range b.reports {
-		for _, told := range report.Voices {
+		for _, told := range report.AudioTracks {
 			whole := told.Complete && slices.ContainsFunc(b.packed.Voices, func(packed PackedVoice) bool {
 				return packed.Attempt == report.Attempt && packed.Number == told.Number && packed.File != "" && packed.Loss == ""
 			})

@@ -23,7 +23,7 @@ type Leftover struct {
 // TakeLeftover stores what such a bot had not uploaded, as if it had. Files are whole as soon as they are there, so
 // nothing is lost or doubled if the bot lives after all.
 func (s *Storage) TakeLeftover(ctx context.Context, jobID uuid.UUID, left Leftover) error {
-	folder := filepath.Join(left.Folder, ingest.SpoolFolder, ingest.SpoolMediaFolder)
+	folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil

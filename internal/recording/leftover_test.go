@@ -21,7 +21,7 @@ func TestTakeLeftover(t *testing.T) {
 		if err := storage.TakeLeftover(t.Context(), jobID, left); err != nil {
 			t.Errorf("a bot that never kept anything: %v", err)
 		}
-		folder := filepath.Join(left.Folder, ingest.SpoolFolder, ingest.SpoolMediaFolder)
+		folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
 		if err := os.MkdirAll(filepath.Join(folder, "recording-000-000009.mp4s"), 0o700); err != nil { // no file
 			t.Fatal(err)
 		}

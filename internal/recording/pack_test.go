@@ -167,7 +167,7 @@ func TestPackLosses(t *testing.T) {
 			t.Parallel()
 			folder, out := t.TempDir(), t.TempDir()
 			lay(t, folder, 0, test.segments)
-			report := ingest.Report{Stretches: []ingest.Stretch{{Number: 0, StartedAt: began, Segments: test.reported}}}
+			report := ingest.Report{Parts: []ingest.RecordingPart{{Number: 0, StartedAt: began, Segments: test.reported}}}
 			packed, err := packAll(t.Context(), folder, out, report)
 			if test.lasts == 0 {
 				nothing := new(NothingSavedError)

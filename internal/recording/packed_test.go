@@ -13,11 +13,11 @@ import (
 func TestPackedByBot(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
-	stretch := func(number, from, to int) ingest.Stretch {
-		return ingest.Stretch{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 2}
+	stretch := func(number, from, to int) ingest.RecordingPart {
+		return ingest.RecordingPart{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 2}
 	}
 	file := File{Name: "recording.mp4", Kind: Video, DurationMs: 5000}
-	report := ingest.Report{Stretches: []ingest.Stretch{stretch(0, 0, 3), stretch(1, 10, 16)}}
+	report := ingest.Report{Parts: []ingest.RecordingPart{stretch(0, 0, 3), stretch(1, 10, 16)}}
 	unusable := ToldStretch{Number: 0, Loss: LossUnusable}
 	second := ToldStretch{Number: 1, File: file.Name, LengthMs: 5000}
 	type place struct {

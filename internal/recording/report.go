@@ -74,8 +74,8 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	}
 	var report FinalReport
 	err = json.Unmarshal(text, &report)
-	if err == nil && len(report.Stretches) > maxStretches {
-		err = fmt.Errorf("it tells of %d stretches", len(report.Stretches))
+	if err == nil && len(report.Parts) > maxStretches {
+		err = fmt.Errorf("it tells of %d stretches", len(report.Parts))
 	}
 	if err != nil {
 		f.Log.Warn("a bot's report is unreadable",
@@ -147,7 +147,7 @@ func packedByBot(report FinalReport) Packed {
 
 // in makes a told stretch that of its report; false when it cannot be so.
 func (t ToldStretch) in(report FinalReport) (PackedStretch, bool) {
-	known := slices.IndexFunc(report.Stretches, func(s ingest.Stretch) bool { return s.Number == t.Number })
+	known := slices.IndexFunc(report.Parts, func(s ingest.RecordingPart) bool { return s.Number == t.Number })
 	if known < 0 || t.OffsetMs < 0 || t.LengthMs < 0 {
 		return PackedStretch{}, false
 	}
@@ -159,7 +159,7 @@ func (t ToldStretch) in(report FinalReport) (PackedStretch, bool) {
 		}
 	}
 	return PackedStretch{
-		Attempt: report.Attempt, Number: t.Number, StartedAt: report.Stretches[known].StartedAt, File: t.File, Loss: t.Loss,
+		Attempt: report.Attempt, Number: t.Number, StartedAt: report.Parts[known].StartedAt, File: t.File, Loss: t.Loss,
 		Offset: time.Duration(t.OffsetMs) * time.Millisecond, Length: time.Duration(t.LengthMs) * time.Millisecond,
 	}, true
 }
@@ -175,20 +175,20 @@ func packedInOrder(report FinalReport) Packed {
 	}
 	file := packed.Files[at]
 	left := time.Duration(file.DurationMs) * time.Millisecond
-	ended := func(stretch ingest.Stretch) bool { return stretch.EndedAt.After(stretch.StartedAt) }
-	for _, stretch := range report.Stretches {
+	ended := func(stretch ingest.RecordingPart) bool { return stretch.EndedAt.After(stretch.StartedAt) }
+	for _, stretch := range report.Parts {
 		if ended(stretch) {
 			left -= stretch.EndedAt.Sub(stretch.StartedAt)
 		}
 	}
 	offset := time.Duration(0)
-	for _, stretch := range report.Stretches {
+	for _, stretch := range report.Parts {
 		if empty(stretch) {
 			continue
 		}
 		length := max(0, left)
 		switch {
-		case len(report.Stretches) == 1:
+		case len(report.Parts) == 1:
 			length = time.Duration(file.DurationMs) * time.Millisecond
 		case ended(stretch):
 			length = stretch.EndedAt.Sub(stretch.StartedAt)
@@ -208,11 +208,11 @@ func packedInOrder(report FinalReport) Packed {
 func voicesByBot(report FinalReport) []PackedVoice {
 	var voices []PackedVoice
 	for _, voice := range report.PackedVoices {
-		at := slices.IndexFunc(report.Voices, func(told ingest.Voice) bool { return told.Number == voice.Number })
+		at := slices.IndexFunc(report.AudioTracks, func(told ingest.AudioTrack) bool { return told.Number == voice.Number })
 		if at < 0 {
 			continue // of nobody, and nobody knows when
 		}
-		voice.Attempt, voice.StartedAt, voice.PersonID = report.Attempt, report.Voices[at].StartedAt, report.Voices[at].PersonID
+		voice.Attempt, voice.StartedAt, voice.PersonID = report.Attempt, report.AudioTracks[at].StartedAt, report.AudioTracks[at].PersonID
 		voices = append(voices, voice)
 	}
 	return voices

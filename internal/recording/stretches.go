@@ -52,7 +52,7 @@ func StretchesIn(folder string, attempt int, report ingest.Report) ([]PackStretc
 			holed[number] = true
 		}
 	}
-	for _, told := range report.Stretches {
+	for _, told := range report.Parts {
 		if empty(told) {
 			continue
 		}
@@ -70,4 +70,4 @@ func StretchesIn(folder string, attempt int, report ingest.Report) ([]PackStretc
 }
 
 // empty reports whether a stretch ended in order before anything was recorded.
-func empty(stretch ingest.Stretch) bool { return stretch.Complete && stretch.Segments == 0 }
+func empty(stretch ingest.RecordingPart) bool { return stretch.Complete && stretch.Segments == 0 }

@@ -98,12 +98,12 @@ func (c *course) stretch(t *rapid.T, report *ingest.Report, number int) {
 	from := c.position
 	length := c.draw(t, "length", 1000, 30_000)
 	c.position += length
-	told := ingest.Stretch{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "ended in order")}
+	told := ingest.RecordingPart{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "ended in order")}
 	if told.Complete {
 		told.EndedAt = c.at(c.position)
 		c.known = max(c.known, c.position)
 	}
-	report.Stretches = append(report.Stretches, told)
+	report.Parts = append(report.Parts, told)
 	place := PackedStretch{Attempt: report.Attempt, Number: number, StartedAt: told.StartedAt}
 	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
 	case "all":

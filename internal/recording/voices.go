@@ -47,7 +47,7 @@ func VoicesIn(bundles []string, folder string, attempt int, report ingest.Report
 	if err != nil {
 		return nil, fmt.Errorf("look for voices: %w", err)
 	}
-	found := make([]PackVoice, 0, len(report.Voices))
+	found := make([]PackVoice, 0, len(report.AudioTracks))
 	voice := func(number int) *PackVoice {
 		at, known := slices.BinarySearchFunc(found, number, func(v PackVoice, n int) int { return cmp.Compare(v.Number, n) })
 		if !known {
@@ -57,7 +57,7 @@ func VoicesIn(bundles []string, folder string, attempt int, report ingest.Report
 	}
 	holed := map[int]bool{}
 	for _, entry := range entries { // by name, so in the order of recording
-		number, sequence, ok := ingest.ParseVoiceSegmentName(entry.Name())
+		number, sequence, ok := ingest.ParseTrackSegmentName(entry.Name())
 		if !ok {
 			continue
 		}
@@ -73,8 +73,8 @@ func VoicesIn(bundles []string, folder string, attempt int, report ingest.Report
 			holed[number] = true
 		}
 	}
-	for _, told := range report.Voices {
-		if told.Segments == 0 || told.Number < 0 || told.Number >= ingest.MostVoices {
+	for _, told := range report.AudioTracks {
+		if told.Segments == 0 || told.Number < 0 || told.Number >= ingest.MaxAudioTracks {
 			continue
 		}
 		spoken := voice(told.Number)

@@ -67,8 +67,8 @@ func (d desk) bundle(t *testing.T, attempt int, bundles [][]byte) {
 }
 
 // told is what a report says of a voice.
-func told(number int, from float64, segments int, person string) ingest.Voice {
-	return ingest.Voice{Number: number, StartedAt: at(from), Segments: segments, Complete: true, PersonID: person}
+func told(number int, from float64, segments int, person string) ingest.AudioTrack {
+	return ingest.AudioTrack{Number: number, StartedAt: at(from), Segments: segments, Complete: true, PersonID: person}
 }
 
 func roster() []ingest.Person {
@@ -87,10 +87,10 @@ func TestVoicesOfALostBot(t *testing.T) {
 		spoilt[place] = with
 		return spoilt
 	}
-	usual := []ingest.Voice{told(0, 0.5, len(ada), "a"), told(1, 1.25, len(ben), "b")}
+	usual := []ingest.AudioTrack{told(0, 0.5, len(ada), "a"), told(1, 1.25, len(ben), "b")}
 	for name, test := range map[string]struct {
 		bundles  [][]byte
-		voices   []ingest.Voice
+		voices   []ingest.AudioTrack
 		noReport bool
 		lasts    []int64 // milliseconds of each voice's file
 		persons  []string
@@ -101,7 +101,7 @@ func TestVoicesOfALostBot(t *testing.T) {
 			bundles: all, voices: usual, lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250}, whole: true,
 		},
 		"nobody known": {
-			bundles: all, voices: []ingest.Voice{told(0, 0.5, len(ada), ""), told(1, 1.25, len(ben), "nobody")},
+			bundles: all, voices: []ingest.AudioTrack{told(0, 0.5, len(ada), ""), told(1, 1.25, len(ben), "nobody")},
 			lasts: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250}, whole: true,
 		},
 		"no report": {
@@ -115,7 +115,7 @@ func TestVoicesOfALostBot(t *testing.T) {
 		},
 		"no bundle at all": {bundles: nil, voices: usual},
 		"one not ended in order": {
-			bundles: all, voices: []ingest.Voice{usual[0], {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "b"}},
+			bundles: all, voices: []ingest.AudioTrack{usual[0], {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "b"}},
 			lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 	} {
@@ -125,8 +125,8 @@ func TestVoicesOfALostBot(t *testing.T) {
 			desk.upload(t, 0, 0, recorded)
 			desk.bundle(t, 0, test.bundles)
 			if !test.noReport {
-				report := left(0, ingest.Stretch{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
-				report.People, report.Voices = roster(), test.voices
+				report := left(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
+				report.People, report.AudioTracks = roster(), test.voices
 				desk.report(t, report)
 			}
 			manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
@@ -167,7 +167,7 @@ func TestVoicesThatCannotBePacked(t *testing.T) {
 	desk.bundle(t, 0, nil)
 	put(t, desk.Storage, desk.id, 0, ingest.BundleName(7), "no archive")
 	report := left(0, whole(0, 0, 2))
-	report.Voices = []ingest.Voice{told(0, 0, 2, "")}
+	report.AudioTracks = []ingest.AudioTrack{told(0, 0, 2, "")}
 	desk.report(t, report)
 	manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
 	if err != nil {
@@ -191,7 +191,7 @@ func TestVoicesOfTwoAttempts(t *testing.T) {
 		desk.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, voice))
 		report := left(attempt, whole(0, from, from+2))
 		report.People = []ingest.Person{{ID: "a", Name: name, JoinedAt: at(from)}}
-		report.Voices = []ingest.Voice{told(0, from+0.5, len(voice), "a")}
+		report.AudioTracks = []ingest.AudioTrack{told(0, from+0.5, len(voice), "a")}
 		desk.report(t, report)
 	}
 	manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
@@ -222,12 +222,12 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			packed := Packed{Files: []File{desk.packByBot(t, 0, segments)}}
 			work, out := t.TempDir(), t.TempDir()
 			report := left(0, whole(0, 0, 2))
-			report.People, report.Voices = roster(), []ingest.Voice{told(0, 0.5, len(voice), "b")}
+			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{told(0, 0.5, len(voice), "b")}
 			bundle := filepath.Join(work, ingest.BundleName(0))
 			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(voice...)})...), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			report.Voices[0].Segments = 1
+			report.AudioTracks[0].Segments = 1
 			log := slog.New(slog.DiscardHandler)
 			voices, err := VoicesIn([]string{bundle}, work, 0, report, log)
 			if err == nil {
@@ -242,7 +242,7 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			}
 			put(t, desk.Storage, desk.id, 0, "participant-001.m4a", string(content))
 			if missing {
-				report.Voices = append(report.Voices, told(1, 1, 4, ""))
+				report.AudioTracks = append(report.AudioTracks, told(1, 1, 4, ""))
 			}
 			text, err := json.Marshal(FinalReport{Report: report, Media: packed.Files, PackedVoices: packed.Voices})
 			if err != nil {
@@ -272,7 +272,7 @@ func TestBundlesAreNotTrusted(t *testing.T) {
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	good := ingest.VoiceSegmentName(1, 2)
+	good := ingest.TrackSegmentName(1, 2)
 	for _, header := range []tar.Header{
 		{Name: "../" + good}, {Name: "other/" + good}, {Name: filepath.Join(folder, good)}, {Name: "report.json"},
 		{Name: good, Typeflag: tar.TypeSymlink, Linkname: "../target"},

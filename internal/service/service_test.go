@@ -210,7 +210,7 @@ func TestClose(t *testing.T) {
 	token := ingest.Token([]byte("key"), created.ID, 0)
 	type held struct {
 		status int
-		answer ingest.HeartbeatAnswer
+		answer ingest.HeartbeatResponse
 	}
 	beats := make(chan held, 1)
 	go func() {

@@ -245,7 +245,7 @@ func (b *bot) report() ingest.Report {
 	report := ingest.Report{
 		Attempt: b.assignment.Attempt, BotVersion: version,
 		JoinedAt: b.joinedAt, AdmittedAt: b.admittedAt, LeftAt: b.leftAt,
-		Stretches: b.tape.stretches, Gaps: b.tape.gaps,
+		Parts: b.tape.stretches, Gaps: b.tape.gaps,
 		People: people(b.admittedAt, b.leftAt), Speech: b.tape.speech(now),
 	}
 	if b.end != nil {

@@ -19,8 +19,8 @@ import (
 
 // Service is what simulated bots talk to: what is behind the ingest surface.
 type Service interface {
-	Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error)
-	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatAnswer, error)
+	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
+	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil when the attempt's media may be stored.
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
 }

@@ -57,7 +57,7 @@ func (b *bot) tell(ctx context.Context, kind job.Trigger, data any) error {
 
 // send sends an event until the service has taken it.
 func (b *bot) send(ctx context.Context, event ingest.Event) error {
-	var answer ingest.EventAnswer
+	var answer ingest.EventResponse
 	err := insist(ctx, func() (err error) {
 		answer, err = b.settings.Service.Ingest(ctx, event)
 		return err
@@ -76,7 +76,7 @@ func (b *bot) send(ctx context.Context, event ingest.Event) error {
 func (b *bot) beat(ctx context.Context) {
 	life := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt}
 	for ctx.Err() == nil {
-		var answer ingest.HeartbeatAnswer
+		var answer ingest.HeartbeatResponse
 		err := insist(ctx, func() (err error) {
 			answer, err = b.settings.Service.Heartbeat(ctx, life, hold)
 			return err

@@ -16,7 +16,7 @@ const turn = 5 * time.Second
 
 // tape follows what of the meeting was recorded, and when.
 type tape struct {
-	stretches []ingest.Stretch
+	stretches []ingest.RecordingPart
 	running   bool
 	pausedAt  time.Time // zero unless paused
 	gaps      []ingest.Gap
@@ -26,7 +26,7 @@ type tape struct {
 func (t *tape) begun() bool { return len(t.stretches) > 0 }
 
 func (t *tape) begin(at time.Time) {
-	t.stretches = append(t.stretches, ingest.Stretch{Number: len(t.stretches), StartedAt: at, Segments: 1})
+	t.stretches = append(t.stretches, ingest.RecordingPart{Number: len(t.stretches), StartedAt: at, Segments: 1})
 	t.running, t.pausedAt = true, time.Time{}
 }
 
@@ -61,7 +61,7 @@ func (t *tape) length(now time.Time) time.Duration {
 	return length
 }
 
-func endOf(stretch ingest.Stretch, now time.Time) time.Time {
+func endOf(stretch ingest.RecordingPart, now time.Time) time.Time {
 	if stretch.EndedAt.IsZero() {
 		return now
 	}

@@ -279,9 +279,9 @@ var errBusy = errors.New("busy")
 
 func (u *unsteady) busy() bool { return u.calls.Add(1)%3 == 0 }
 
-func (u *unsteady) Ingest(ctx context.Context, event ingest.Event) (ingest.EventAnswer, error) {
+func (u *unsteady) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
 	if u.busy() {
-		return ingest.EventAnswer{}, errBusy
+		return ingest.EventResponse{}, errBusy
 	}
 	return u.Service.Ingest(ctx, event)
 }

@@ -89,7 +89,7 @@ func TestAnHourAway(t *testing.T) {
 		defer server.Close()
 		b := startBotWith(t, s, dir, func(settings *serviceclient.Settings) {
 			settings.ServiceURL = "http://service.test"
-			settings.HTTP = &http.Client{Transport: &http.Transport{DialContext: w.dial}}
+			settings.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: w.dial}}
 			settings.RetryMin, settings.RetryMax = 0, 0 // the usual ones
 		})
 		b.emit(job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
@@ -108,7 +108,7 @@ func TestAnHourAway(t *testing.T) {
 			b.record(n+1, "more")
 			select {
 			case <-b.channel.Done():
-				t.Fatalf("after %v the absence is taken for a verdict: %+v", time.Duration(n)*every, b.channel.Verdict())
+				t.Fatalf("after %v the absence is taken for a verdict: %+v", time.Duration(n)*every, b.channel.Termination())
 			default:
 			}
 		}
@@ -121,8 +121,8 @@ func TestAnHourAway(t *testing.T) {
 		}
 		s.Set(func() {
 			want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
-			if !slices.Equal(s.Kinds(), want) || s.Repeats > 0 {
-				t.Errorf("the service applied %v and saw %d repeats, want %v", s.Kinds(), s.Repeats, want)
+			if !slices.Equal(s.EventKinds(), want) || s.Duplicates > 0 {
+				t.Errorf("the service applied %v and saw %d repeats, want %v", s.EventKinds(), s.Duplicates, want)
 			}
 			for n := range segments + 1 {
 				if _, there := s.Media[ingest.SegmentName(0, n)]; !there {

@@ -19,7 +19,7 @@ import (
 type bot struct {
 	t       *testing.T
 	spool   *spool.Spool
-	channel *serviceclient.Channel
+	channel *serviceclient.Client
 	log     *logBuffer
 	kill    context.CancelFunc
 	ended   chan error
@@ -80,7 +80,7 @@ func (b *bot) emit(kinds ...job.Trigger) {
 
 func (b *bot) record(sequence int, data string) {
 	b.t.Helper()
-	if err := b.spool.Append(0, sequence, []byte(data)); err != nil {
+	if err := b.spool.AppendSegment(0, sequence, []byte(data)); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -101,14 +101,14 @@ func (b *bot) flush() {
 	}
 }
 
-func (b *bot) awaitVerdict() serviceclient.Verdict {
+func (b *bot) awaitVerdict() serviceclient.Termination {
 	b.t.Helper()
 	select {
 	case <-b.channel.Done():
 	case <-time.After(10 * time.Second):
 		b.t.Fatal("no verdict")
 	}
-	return b.channel.Verdict()
+	return b.channel.Termination()
 }
 
 func (b *bot) command() ingest.Command {

@@ -29,27 +29,27 @@ func newCommands() commands {
 // Commands gives each command once, however often the service sends it; one
 // that was acknowledged is not given again after a restart either. The channel
 // is never closed.
-func (c *Channel) Commands() <-chan ingest.Command { return c.commands.out }
+func (c *Client) Commands() <-chan ingest.Command { return c.commands.out }
 
 // Ack says that the bot has taken the command. It is told with a heartbeat
 // sent at once, and again until the service has answered one.
-func (c *Channel) Ack(commandID string) {
+func (c *Client) Ack(commandID string) {
 	if commandID == "" || len(commandID) > maxCommandID {
 		return // no command that was given out
 	}
-	if err := c.spool.TakeCommand(commandID); err != nil {
+	if err := c.spool.MarkCommandSeen(commandID); err != nil {
 		c.log.Error("a command may be carried out again after a restart", "command_id", commandID, "error", err)
 	}
 	c.acks.add(commandID)
 }
 
 // hear takes in the commands of an answer.
-func (c *Channel) hear(heard []ingest.Command) {
+func (c *Client) hear(heard []ingest.Command) {
 	for _, command := range heard {
 		switch {
 		case command.ID == "" || len(command.ID) > maxCommandID:
 			c.log.Error("a command without a proper id is ignored", "kind", string(command.Kind))
-		case c.spool.CommandTaken(command.ID):
+		case c.spool.CommandSeen(command.ID):
 			c.acks.repeat(command.ID) // the service has not heard of it, or had not when it answered
 		default:
 			c.commands.add(command)
@@ -84,7 +84,7 @@ func (q *commands) first() (ingest.Command, bool) {
 
 // deliverCommands hands the queue on at the bot's pace, so that a busy bot
 // holds up neither heartbeats nor events.
-func (c *Channel) deliverCommands(ctx context.Context) error {
+func (c *Client) deliverCommands(ctx context.Context) error {
 	for {
 		command, ok := c.commands.first()
 		if !ok {

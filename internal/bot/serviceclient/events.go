@@ -11,7 +11,7 @@ import (
 
 // sendEvents tells the service the spool's events, one at a time in their
 // order, each until it is answered.
-func (c *Channel) sendEvents(ctx context.Context) error {
+func (c *Client) sendEvents(ctx context.Context) error {
 	patience := c.patience()
 	for {
 		event, ok := c.awaitEvent(ctx)
@@ -32,7 +32,7 @@ func (c *Channel) sendEvents(ctx context.Context) error {
 			return c.refuse(refusal)
 		case refused:
 			c.log.Error("the service refuses an event; it is set aside", "kind", string(event.Kind), "number", event.Number, "error", err)
-			if err := c.spool.SetEventAside(event.Number, err.Error()); err != nil {
+			if err := c.spool.RejectEvent(event.Number, err.Error()); err != nil {
 				c.log.Error("an event set aside may be sent again after a restart", "number", event.Number, "error", err)
 			}
 		default:
@@ -49,7 +49,7 @@ func (c *Channel) sendEvents(ctx context.Context) error {
 
 // awaitEvent returns the next event when it may be sent; ok is false when ctx
 // ended first. manifest.finalized waits for the media that it speaks of.
-func (c *Channel) awaitEvent(ctx context.Context) (event spool.Event, ok bool) {
+func (c *Client) awaitEvent(ctx context.Context) (event spool.Event, ok bool) {
 	for {
 		changed := c.spool.Changed()
 		event, ok := c.spool.NextEvent()
@@ -66,10 +66,10 @@ func (c *Channel) awaitEvent(ctx context.Context) (event spool.Event, ok bool) {
 
 // sendEvent sends one event and takes in the answer. Applied or not, an event
 // that was answered is done with: the service has it on the job's timeline.
-func (c *Channel) sendEvent(ctx context.Context, event spool.Event) error {
+func (c *Client) sendEvent(ctx context.Context, event spool.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
-	var answer ingest.EventAnswer
+	var answer ingest.EventResponse
 	err := c.post(ctx, ingest.EventPath, "", ingest.Event{
 		Kind:      event.Kind,
 		JobID:     c.settings.JobID,

@@ -20,14 +20,14 @@ const (
 // heartbeatAnswer is the wire's answer, and the reason that the service may
 // give when the attempt is stale.
 type heartbeatAnswer struct {
-	ingest.HeartbeatAnswer
+	ingest.HeartbeatResponse
 	Reason job.Reason `json:"reason"`
 }
 
 // beat sends heartbeats, one at a time. As a rule one is on its way and held
 // by the service, so that a command reaches the bot at once; an
 // acknowledgement cuts the holding short.
-func (c *Channel) beat(ctx context.Context) error {
+func (c *Client) beat(ctx context.Context) error {
 	patience := c.patience()
 	hold := time.Duration(0) // the first one is answered at once: it tells when to beat
 	for ctx.Err() == nil {
@@ -66,7 +66,7 @@ func (c *Channel) beat(ctx context.Context) error {
 		}
 		next := min(max(time.Duration(answer.NextSeconds)*time.Second, minBeat), maxBeat)
 		c.pace(ctx, hold > 0 || len(answer.Commands) > 0, began, next)
-		hold = min(c.settings.Hold, next)
+		hold = min(c.settings.MaxWait, next)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ var errInterrupted = errors.New("an acknowledgement is to be told")
 
 // sendHeartbeat sends one heartbeat and takes in the answer. The service may
 // hold its answer for as long as hold.
-func (c *Channel) sendHeartbeat(ctx context.Context, acked []string, hold time.Duration) (heartbeatAnswer, error) {
+func (c *Client) sendHeartbeat(ctx context.Context, acked []string, hold time.Duration) (heartbeatAnswer, error) {
 	var answer heartbeatAnswer
 	query := ""
 	request := ctx
@@ -111,7 +111,7 @@ func (c *Channel) sendHeartbeat(ctx context.Context, acked []string, hold time.D
 // pace keeps heartbeats apart when the service did not hold the last one: it
 // has no mind to, or a command is still being carried out and would be
 // answered at once again. An acknowledgement cuts the pause short.
-func (c *Channel) pace(ctx context.Context, couldHold bool, began time.Time, next time.Duration) {
+func (c *Client) pace(ctx context.Context, couldHold bool, began time.Time, next time.Duration) {
 	if !couldHold || time.Since(began) >= minBeat {
 		return
 	}

@@ -19,7 +19,7 @@ func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
-	s.Await("a heartbeat is held", func() bool { return s.Asked("wait=25") > 0 && s.Beating == 1 })
+	s.Await("a heartbeat is held", func() bool { return s.RequestCount("wait=25") > 0 && s.HeartbeatsInFlight == 1 })
 
 	s.order("c1", ingest.LeaveCall) // ends the holding
 	if got := b.command(); got.ID != "c1" || got.Kind != ingest.LeaveCall {
@@ -37,14 +37,14 @@ func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
 	b.channel.Ack("c2")
 	s.Await("the second acknowledgement arrives", func() bool { return slices.Contains(s.Acked, "c2") })
 	s.Await("the next heartbeat is held again", func() bool {
-		return s.Beating == 1 && strings.Contains(s.Requests[len(s.Requests)-1], "wait=25")
+		return s.HeartbeatsInFlight == 1 && strings.Contains(s.Requests[len(s.Requests)-1], "wait=25")
 	})
 	s.Lock()
 	defer s.Unlock()
 	if !slices.Equal(s.Acked, []string{"c1", "c2"}) {
 		t.Errorf("acknowledged were %v, want each once", s.Acked)
 	}
-	if s.Overlapped {
+	if s.HeartbeatsOverlapped {
 		t.Error("two heartbeats were in flight at a time")
 	}
 }
@@ -59,7 +59,7 @@ func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 
 	var lost atomic.Int32
 	s.Set(func() {
-		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != ingest.HeartbeatPath || lost.Add(1) > 5 {
 				return false
 			}
@@ -94,10 +94,10 @@ func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.Set(func() { s.Hold, s.NextSeconds = false, 3600 })
+	s.Set(func() { s.HoldHeartbeats, s.NextSeconds = false, 3600 })
 	b := startBot(t, s, t.TempDir())
-	b.channel.SetRecorded(90 * time.Second)
-	b.channel.SetTaken(1.6, 700<<20)
+	b.channel.SetRecordedDuration(90 * time.Second)
+	b.channel.SetUsage(1.6, 700<<20)
 	s.Await("two heartbeats", func() bool { return s.Heartbeats == 2 })
 	for range 20 { // twenty round trips later
 		b.emit(job.BotJoined)
@@ -120,7 +120,7 @@ func TestRunEndsAtOnceThoughAHeartbeatIsHeld(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
-	s.Await("a heartbeat is held", func() bool { return s.Asked("wait=") > 0 && s.Beating == 1 })
+	s.Await("a heartbeat is held", func() bool { return s.RequestCount("wait=") > 0 && s.HeartbeatsInFlight == 1 })
 	began := time.Now()
 	b.kill()
 	if err := b.awaitEnd(); err != nil {
@@ -135,28 +135,28 @@ func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(s *service)
-		want   serviceclient.Verdict // without Detail
+		want   serviceclient.Termination // without Detail
 	}{
 		"an event is of a stale attempt": {func(s *service) { s.Stale = true },
-			serviceclient.Verdict{Cause: serviceclient.Stale, Status: job.InMeeting}},
+			serviceclient.Termination{Cause: serviceclient.Stale, Status: job.InMeeting}},
 		"the job failed": {func(s *service) { s.Status = job.Failed },
-			serviceclient.Verdict{Cause: serviceclient.Ended, Status: job.Failed}},
+			serviceclient.Termination{Cause: serviceclient.Ended, Status: job.Failed}},
 		"an event comes after the end": {func(s *service) {
 			s.Status = job.Completed
-			s.Disturb = only(ingest.EventPath)
-		}, serviceclient.Verdict{Cause: serviceclient.Ended, Status: job.Completed}},
+			s.Intercept = only(ingest.EventPath)
+		}, serviceclient.Termination{Cause: serviceclient.Ended, Status: job.Completed}},
 		"a heartbeat finds the job ended": {func(s *service) {
 			s.Status = job.Completed
-			s.Disturb = only(ingest.HeartbeatPath)
-		}, serviceclient.Verdict{Cause: serviceclient.Ended, Status: job.Completed}},
+			s.Intercept = only(ingest.HeartbeatPath)
+		}, serviceclient.Termination{Cause: serviceclient.Ended, Status: job.Completed}},
 		"a heartbeat is of a stale attempt": {func(s *service) {
-			s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+			s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == ingest.HeartbeatPath {
-					ingesttest.Reply(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
+					ingesttest.WriteJSON(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
 				}
 				return true
 			}
-		}, serviceclient.Verdict{Cause: serviceclient.Stale, Status: job.InMeeting}},
+		}, serviceclient.Termination{Cause: serviceclient.Stale, Status: job.InMeeting}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +169,7 @@ func TestVerdicts(t *testing.T) {
 			if got != test.want {
 				t.Errorf("the verdict is %+v, want %+v", got, test.want)
 			}
-			s.Set(func() { s.Disturb = nil })
+			s.Set(func() { s.Intercept = nil })
 			b.record(0, "what is left")
 			b.flush() // goes on: the media may still count
 		})
@@ -202,7 +202,7 @@ func TestACancelledJobIsNoVerdict(t *testing.T) {
 	b.flush()
 	select {
 	case <-b.channel.Done():
-		t.Errorf("verdict %+v: a cancelled bot still has its recording to hand in", b.channel.Verdict())
+		t.Errorf("verdict %+v: a cancelled bot still has its recording to hand in", b.channel.Termination())
 	default:
 	}
 }
@@ -215,7 +215,7 @@ func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
 		"gone":            func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
 		"job not known": func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusBadRequest)
-			ingesttest.Reply(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
+			ingesttest.WriteJSON(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
 		},
 	} {
 		for _, path := range []string{ingest.EventPath, ingest.HeartbeatPath, ingest.MediaPath + "/"} {
@@ -223,7 +223,7 @@ func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
 				t.Parallel()
 				s := startService(t)
 				s.Set(func() {
-					s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+					s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 						if r.URL.Path == path || r.Method == http.MethodPut && path == ingest.MediaPath+"/" {
 							answer(w)
 						} else {
@@ -267,7 +267,7 @@ func TestAProxysRefusalIsNotTheServices(t *testing.T) {
 			t.Parallel()
 			s := startService(t)
 			s.Set(func() {
-				s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool {
+				s.Intercept = func(w http.ResponseWriter, _ *http.Request) bool {
 					http.Error(w, body, status)
 					return true
 				}
@@ -276,9 +276,9 @@ func TestAProxysRefusalIsNotTheServices(t *testing.T) {
 			b.emit(job.BotJoined)
 			b.record(0, "zero")
 			s.Await("each is tried again", func() bool {
-				return s.Asked(ingest.HeartbeatPath) > 3 && s.Asked("PUT") > 3 && s.Asked("POST "+ingest.EventPath) > 8
+				return s.RequestCount(ingest.HeartbeatPath) > 3 && s.RequestCount("PUT") > 3 && s.RequestCount("POST "+ingest.EventPath) > 8
 			})
-			s.Set(func() { s.Disturb = nil })
+			s.Set(func() { s.Intercept = nil })
 			b.flush()
 			s.Lock()
 			defer s.Unlock()

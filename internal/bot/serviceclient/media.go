@@ -72,7 +72,7 @@ func (c *claims) moved(name string, bytes int) {
 
 // uploadFiles uploads one file after the other until ctx ends. Several such
 // loops run side by side.
-func (c *Channel) uploadFiles(ctx context.Context) error {
+func (c *Client) uploadFiles(ctx context.Context) error {
 	patience := c.patience()
 	for {
 		name, ok := c.claim(ctx)
@@ -98,7 +98,7 @@ func (c *Channel) uploadFiles(ctx context.Context) error {
 
 // claim waits for a file that should be uploaded now; ok is false when ctx
 // ended first.
-func (c *Channel) claim(ctx context.Context) (name string, ok bool) {
+func (c *Client) claim(ctx context.Context) (name string, ok bool) {
 	for {
 		changed := c.spool.Changed()
 		name, ok, rest := c.claims.next(c.spool)
@@ -142,7 +142,7 @@ func (c *claims) next(from *spool.Spool) (name string, ok bool, rest time.Durati
 	return name, ok, rest
 }
 
-func (c *Channel) release(name string) {
+func (c *Client) release(name string) {
 	c.claims.mutex.Lock()
 	defer c.claims.mutex.Unlock()
 	delete(c.claims.taken, name)
@@ -150,7 +150,7 @@ func (c *Channel) release(name string) {
 }
 
 // upload sends the present version of a file.
-func (c *Channel) upload(ctx context.Context, name string) (spool.File, error) {
+func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	file, version, err := c.spool.OpenFile(name)
 	if err != nil {
 		return version, err
@@ -200,7 +200,7 @@ func (w watched) Read(into []byte) (int, error) {
 
 // uploaded writes down what became of an upload. away is a failure that may
 // pass, fatal one that ends the channel.
-func (c *Channel) uploaded(version spool.File, err error) (away, fatal error) {
+func (c *Client) uploaded(version spool.File, err error) (away, fatal error) {
 	refusal, refused := errors.AsType[*RefusedError](err)
 	switch {
 	case err == nil:
@@ -212,14 +212,14 @@ func (c *Channel) uploaded(version spool.File, err error) (away, fatal error) {
 		return c.rest(version, err), nil
 	case refused, errors.Is(err, spool.ErrDamaged):
 		c.log.Error("a file cannot be uploaded; it is set aside", "name", version.Name, "size", version.Size, "sha256", version.Sum, "error", err)
-		c.settle(version, c.spool.SetFileAside(version, err.Error()))
+		c.settle(version, c.spool.RejectFile(version, err.Error()))
 		return nil, nil
 	}
 	return c.rest(version, err), nil
 }
 
 // settle ends the trouble with a file, if there was any.
-func (c *Channel) settle(version spool.File, err error) {
+func (c *Client) settle(version spool.File, err error) {
 	if err != nil {
 		c.log.Error("a file may be uploaded again after a restart", "name", version.Name, "error", err)
 	}
@@ -233,7 +233,7 @@ func (c *Channel) settle(version spool.File, err error) {
 
 // rest keeps a file that failed back for a while, so that others get their
 // turn, and returns the failure.
-func (c *Channel) rest(version spool.File, err error) error {
+func (c *Client) rest(version spool.File, err error) error {
 	c.claims.mutex.Lock()
 	defer c.claims.mutex.Unlock()
 	trouble := c.troubleWith(version.Name)
@@ -245,7 +245,7 @@ func (c *Channel) rest(version spool.File, err error) error {
 }
 
 // unreadable counts that the service found fault with the file's body.
-func (c *Channel) unreadable(name string) int {
+func (c *Client) unreadable(name string) int {
 	c.claims.mutex.Lock()
 	defer c.claims.mutex.Unlock()
 	trouble := c.troubleWith(name)
@@ -253,7 +253,7 @@ func (c *Channel) unreadable(name string) int {
 	return trouble.unreadable
 }
 
-func (c *Channel) troubleWith(name string) *trouble {
+func (c *Client) troubleWith(name string) *trouble {
 	if c.claims.trouble[name] == nil {
 		c.claims.trouble[name] = &trouble{patience: c.patience()}
 	}

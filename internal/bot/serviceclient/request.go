@@ -29,7 +29,7 @@ func (e *awayError) Error() string { return e.err.Error() }
 func (e *awayError) Unwrap() error { return e.err }
 
 // post sends a message and decodes the answer into answer.
-func (c *Channel) post(ctx context.Context, path, query string, message, answer any) error {
+func (c *Client) post(ctx context.Context, path, query string, message, answer any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return fmt.Errorf("encode for %s: %w", path, err)
@@ -53,7 +53,7 @@ func (c *Channel) post(ctx context.Context, path, query string, message, answer 
 
 // do sends a request and returns the body of a 2xx answer. Other outcomes are
 // a *RefusedError when the service itself said no for good, else an *awayError.
-func (c *Channel) do(request *http.Request) ([]byte, error) {
+func (c *Client) do(request *http.Request) ([]byte, error) {
 	request.Header.Set("Authorization", "Bearer "+c.settings.Token)
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -119,7 +119,7 @@ type patience struct {
 	failures int
 }
 
-func (c *Channel) patience() patience {
+func (c *Client) patience() patience {
 	return patience{min: c.settings.RetryMin, max: c.settings.RetryMax}
 }
 

@@ -28,9 +28,9 @@ func startService(t *testing.T) *service {
 }
 
 // order queues a command.
-func (s *service) order(id string, kind ingest.CommandKind) { s.Order(id, kind, nil) }
+func (s *service) order(id string, kind ingest.CommandKind) { s.QueueCommand(id, kind, nil) }
 
-func refuse(w http.ResponseWriter, status int, code string) { ingesttest.Refuse(w, status, code) }
+func refuse(w http.ResponseWriter, status int, code string) { ingesttest.WriteError(w, status, code) }
 
 // reset ends the connection without an answer.
 func reset(w http.ResponseWriter) {

@@ -15,7 +15,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	sequence := 0
 	for b.Loop() {
-		if err := s.Append(0, sequence, data); err != nil {
+		if err := s.AppendSegment(0, sequence, data); err != nil {
 			b.Fatal(err)
 		}
 		sequence++

@@ -28,7 +28,7 @@ func TestBundlesLeaveRoom(t *testing.T) {
 	if err := s.AppendBundle(2, part); !errors.As(err, &full) {
 		t.Errorf("a third bundle: %v, want a FullError", err)
 	}
-	if err := s.Append(0, 0, part); err != nil {
+	if err := s.AppendSegment(0, 0, part); err != nil {
 		t.Errorf("the recording's segment: %v", err)
 	}
 	if name, _ := s.NextFile(func(string) bool { return true }); name != ingest.SegmentName(0, 0) {

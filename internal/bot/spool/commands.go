@@ -15,7 +15,7 @@ type commands struct {
 // TakeCommand writes down that the command was taken. Taking it again does
 // nothing. If it cannot be written down it counts as taken until this process
 // ends, and the error says so.
-func (s *Spool) TakeCommand(id string) error {
+func (s *Spool) MarkCommandSeen(id string) error {
 	if id == "" || len(id) > maxCommandID {
 		return fmt.Errorf("take command: an id has 1 to %d bytes, not %d", maxCommandID, len(id))
 	}
@@ -32,7 +32,7 @@ func (s *Spool) TakeCommand(id string) error {
 }
 
 // CommandTaken reports whether the command was taken, now or before a restart.
-func (s *Spool) CommandTaken(id string) bool {
+func (s *Spool) CommandSeen(id string) bool {
 	s.taken.mutex.Lock()
 	defer s.taken.mutex.Unlock()
 	return s.taken.ids[id]

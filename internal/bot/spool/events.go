@@ -91,7 +91,7 @@ func (s *Spool) AckEvent(number int64) error { return s.endEvent(number, "") }
 
 // SetEventAside takes the event off the queue although the service refused it,
 // so that those behind it can go on. The journal keeps the reason.
-func (s *Spool) SetEventAside(number int64, reason string) error {
+func (s *Spool) RejectEvent(number int64, reason string) error {
 	return s.endEvent(number, truncate(reason, maxRefusalText))
 }
 

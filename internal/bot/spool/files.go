@@ -51,7 +51,7 @@ type files struct {
 // nothing; other data under the same numbers is an error that wraps
 // fs.ErrExist. Where there is no room, segments that the service has give way;
 // when that is not enough the answer is a *FullError.
-func (s *Spool) Append(stretch, sequence int, data []byte) error {
+func (s *Spool) AppendSegment(stretch, sequence int, data []byte) error {
 	name := ingest.SegmentName(stretch, sequence)
 	if a, b, ok := ingest.ParseSegmentName(name); !ok || a != stretch || b != sequence {
 		return fmt.Errorf("append segment %d of stretch %d: the numbers do not fit into a name", sequence, stretch)
@@ -120,7 +120,7 @@ func (s *Spool) AddFile(path, name string) error {
 
 // addCopy is AddFile for a file on another file system.
 func (s *Spool) addCopy(path string, added *file) error {
-	temporary, err := copyTemporary(s.Scratch(), path)
+	temporary, err := copyTemporary(s.ScratchDir(), path)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *Spool) write(name string, data []byte) error {
 		return err
 	}
 	written := &file{name: name, size: int64(len(data)), sum: sum, segment: isSegment(name)}
-	temporary, err := writeTemporary(s.Scratch(), bytes.NewReader(data))
+	temporary, err := writeTemporary(s.ScratchDir(), bytes.NewReader(data))
 	if err == nil {
 		err = s.publish(temporary, written)
 	}
@@ -224,7 +224,7 @@ func (s *Spool) Stretches() []int {
 
 // Bytes tells how many bytes of segments the spool holds, and how many of them
 // were uploaded.
-func (s *Spool) Bytes() (recorded, uploaded int64) {
+func (s *Spool) SegmentBytes() (recorded, uploaded int64) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	return s.files.recorded, s.files.uploaded
@@ -232,7 +232,7 @@ func (s *Spool) Bytes() (recorded, uploaded int64) {
 
 // Finished tells how many bytes the files hold that the bot has put together,
 // and how many of them were uploaded or set aside.
-func (s *Spool) Finished() (total, settled int64) {
+func (s *Spool) FinalBytes() (total, settled int64) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	for _, f := range s.files.byName {

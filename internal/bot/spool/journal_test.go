@@ -17,10 +17,10 @@ func portrait(t tester, s *spool.Spool) string {
 	t.Helper()
 	var text bytes.Buffer
 	next, ok := s.NextEvent()
-	recorded, uploaded := s.Bytes()
+	recorded, uploaded := s.SegmentBytes()
 	fmt.Fprintln(&text, "events:", s.WaitingEvents(), ok, next.Number, next.Kind, next.EmittedAt.UnixMilli(), string(next.Data))
-	fmt.Fprintln(&text, "bytes:", recorded, uploaded, "refused:", s.Refused())
-	fmt.Fprintln(&text, "commands:", s.CommandTaken("c1"), s.CommandTaken("c2"))
+	fmt.Fprintln(&text, "bytes:", recorded, uploaded, "refused:", s.RejectedFiles())
+	fmt.Fprintln(&text, "commands:", s.CommandSeen("c1"), s.CommandSeen("c2"))
 	fmt.Fprint(&text, "pending:")
 	seen := map[string]bool{}
 	for {
@@ -45,8 +45,8 @@ func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(s.Append(0, 0, []byte("one")))
-	must(s.Append(0, 1, []byte("two!")))
+	must(s.AppendSegment(0, 0, []byte("one")))
+	must(s.AppendSegment(0, 1, []byte("two!")))
 	must(s.Put("notes.txt", []byte("notes")))
 	segment, _ := read(t, s, ingest.SegmentName(0, 0))
 	refused, _ := read(t, s, ingest.SegmentName(0, 1))
@@ -62,11 +62,11 @@ func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
 		},
 		func() error { return s.MarkUploaded(segment) },
 		func() error { return s.AckEvent(1) },
-		func() error { return s.SetFileAside(refused, "409") },
-		func() error { return s.TakeCommand("c1") },
+		func() error { return s.RejectFile(refused, "409") },
+		func() error { return s.MarkCommandSeen("c1") },
 		func() error { return s.MarkUploaded(notes) },
-		func() error { return s.SetEventAside(2, "400") },
-		func() error { return s.TakeCommand("c2") },
+		func() error { return s.RejectEvent(2, "400") },
+		func() error { return s.MarkCommandSeen("c2") },
 		func() error { _, err := s.AppendEvent(job.BotExited, nil); return err },
 	}
 	portraits := map[int]string{0: portrait(t, s)} // by the journal's length
@@ -90,8 +90,8 @@ func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
 		}
 		must(os.WriteFile(path, whole[:length], 0o600))
 		s := open(t, dir, spool.Settings{})
-		if got := portrait(t, s); got != want || s.Damaged() != 0 {
-			t.Fatalf("cut at %d of %d, %d lines damaged:\n%s\nwant\n%s", length, len(whole), s.Damaged(), got, want)
+		if got := portrait(t, s); got != want || s.DamagedLines() != 0 {
+			t.Fatalf("cut at %d of %d, %d lines damaged:\n%s\nwant\n%s", length, len(whole), s.DamagedLines(), got, want)
 		}
 		waiting := s.WaitingEvents()
 		_, err := s.AppendEvent(job.BotMediaUploading, nil)
@@ -127,7 +127,7 @@ func TestALineThatTheDiskChangedIsPassedOverAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir, spool.Settings{})
-	if s.Damaged() != 1 || s.WaitingEvents() != 2 {
-		t.Errorf("%d lines damaged and %d events left, want 1 and 2", s.Damaged(), s.WaitingEvents())
+	if s.DamagedLines() != 1 || s.WaitingEvents() != 2 {
+		t.Errorf("%d lines damaged and %d events left, want 1 and 2", s.DamagedLines(), s.WaitingEvents())
 	}
 }

@@ -55,7 +55,7 @@ func fill(dir string) error {
 			return err
 		}
 		fmt.Println("event", event.Number)
-		if err := s.Append(0, sequence, content(sequence)); err != nil {
+		if err := s.AppendSegment(0, sequence, content(sequence)); err != nil {
 			return err
 		}
 		fmt.Println("segment", sequence)

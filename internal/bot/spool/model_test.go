@@ -63,7 +63,7 @@ func (m *model) ackEvent(t *rapid.T) {
 func (m *model) appendSegment(t *rapid.T) {
 	stretch, sequence := rapid.IntRange(0, 1).Draw(t, "stretch"), rapid.IntRange(0, 4).Draw(t, "sequence")
 	name, data := ingest.SegmentName(stretch, sequence), rapid.StringN(1, 8, 16).Draw(t, "data")
-	err := m.spool.Append(stretch, sequence, []byte(data))
+	err := m.spool.AppendSegment(stretch, sequence, []byte(data))
 	old, there := m.files[name]
 	if gone, evicted := m.evicted[name]; evicted {
 		old, there = gone, true
@@ -111,7 +111,7 @@ func (m *model) put(t *rapid.T) {
 	name, data := rapid.SampledFrom([]string{"report.json", "chat.json"}).Draw(t, "name"), rapid.StringN(0, 3, 6).Draw(t, "data")
 	var err error
 	if rapid.Bool().Draw(t, "as a file") {
-		path := filepath.Join(m.spool.Scratch(), "made")
+		path := filepath.Join(m.spool.ScratchDir(), "made")
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatalf("%v", err)
 		}

@@ -68,7 +68,7 @@ func Open(dir string, settings Settings) (*Spool, error) {
 }
 
 func (s *Spool) open() (err error) {
-	for _, folder := range []string{s.dir, s.mediaDir(), s.Scratch()} {
+	for _, folder := range []string{s.dir, s.mediaDir(), s.ScratchDir()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (s *Spool) open() (err error) {
 	if s.lock, err = takeLock(filepath.Join(s.dir, "lock")); err != nil {
 		return err
 	}
-	if err := empty(s.Scratch()); err != nil {
+	if err := empty(s.ScratchDir()); err != nil {
 		return err
 	}
 	marks := newMarks()
@@ -103,13 +103,13 @@ func (s *Spool) Bind(owner string) error {
 
 // Scratch is a folder on the same file system for files that are still being
 // made: AddFile takes them over without copying. Open empties it.
-func (s *Spool) Scratch() string { return filepath.Join(s.dir, "scratch") }
+func (s *Spool) ScratchDir() string { return filepath.Join(s.dir, "scratch") }
 
-func (s *Spool) mediaDir() string { return filepath.Join(s.dir, ingest.SpoolMediaFolder) }
+func (s *Spool) mediaDir() string { return filepath.Join(s.dir, ingest.SpoolMediaDir) }
 
 // Damaged is how many whole lines of the journal Open could not read. It is 0
 // unless the disk lost or changed what it had already confirmed.
-func (s *Spool) Damaged() int { return s.journal.damaged }
+func (s *Spool) DamagedLines() int { return s.journal.damaged }
 
 // Changed returns a channel that is closed at the next change: an event or a
 // file was added, acknowledged or set aside. Take it before looking.

@@ -99,7 +99,7 @@ func TestEventsSurviveAndKeepTheirOrderThoughTheClockStepsBack(t *testing.T) {
 	if err := s.AckEvent(third.Number); err == nil {
 		t.Error("an event was acknowledged before the one ahead of it")
 	}
-	if err := s.SetEventAside(second.Number, "refused"); err != nil {
+	if err := s.RejectEvent(second.Number, "refused"); err != nil {
 		t.Fatal(err)
 	}
 	if next, _ := s.NextEvent(); next.Number != third.Number || s.WaitingEvents() != 1 {
@@ -133,11 +133,11 @@ func TestSegmentsAreUploadedOnceAndStayForPacking(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
 	for sequence := range 3 {
-		if err := s.Append(1, sequence, []byte{byte('a' + sequence)}); err != nil {
+		if err := s.AppendSegment(1, sequence, []byte{byte('a' + sequence)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(0, 7, []byte("earlier")); err != nil {
+	if err := s.AppendSegment(0, 7, []byte("earlier")); err != nil {
 		t.Fatal(err)
 	}
 	upload(t, s, ingest.SegmentName(1, 0))
@@ -160,7 +160,7 @@ func TestSegmentsAreUploadedOnceAndStayForPacking(t *testing.T) {
 	if got := s.Stretches(); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("stretches are %v, want [0 1]", got)
 	}
-	if recorded, uploaded := s.Bytes(); recorded != 10 || uploaded != 1 {
+	if recorded, uploaded := s.SegmentBytes(); recorded != 10 || uploaded != 1 {
 		t.Errorf("recorded %d, uploaded %d bytes, want 10 and 1", recorded, uploaded)
 	}
 }
@@ -170,16 +170,16 @@ func TestASegmentIsNeverOverwritten(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second time without the sum in memory
 		s := open(t, dir, spool.Settings{})
-		if err := s.Append(0, 0, []byte("one")); err != nil {
+		if err := s.AppendSegment(0, 0, []byte("one")); err != nil {
 			t.Errorf("the same segment again: %v", err)
 		}
-		if err := s.Append(0, 0, []byte("two")); !errors.Is(err, fs.ErrExist) {
+		if err := s.AppendSegment(0, 0, []byte("two")); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("other data under the same numbers: %v, want fs.ErrExist", err)
 		}
 		if _, data := read(t, s, ingest.SegmentName(0, 0)); string(data) != "one" {
 			t.Errorf("the segment is now %q", data)
 		}
-		if recorded, _ := s.Bytes(); recorded != 3 {
+		if recorded, _ := s.SegmentBytes(); recorded != 3 {
 			t.Errorf("%d bytes recorded, want 3", recorded)
 		}
 	}
@@ -188,17 +188,17 @@ func TestASegmentIsNeverOverwritten(t *testing.T) {
 func TestAFullSpoolRefusesSegmentsAndTakesTheReport(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), spool.Settings{Limit: 10})
-	if err := s.Append(0, 0, []byte("12345678")); err != nil {
+	if err := s.AppendSegment(0, 0, []byte("12345678")); err != nil {
 		t.Fatal(err)
 	}
 	var full *spool.FullError
-	if err := s.Append(0, 1, []byte("123")); !errors.As(err, &full) {
+	if err := s.AppendSegment(0, 1, []byte("123")); !errors.As(err, &full) {
 		t.Fatalf("a segment beyond the limit: %v, want a FullError", err)
 	}
 	if full.Limit != 10 || full.Used != 8 || full.Wanted != 3 {
 		t.Errorf("the error tells %+v", full)
 	}
-	if err := s.Append(0, 2, []byte("12")); err != nil {
+	if err := s.AppendSegment(0, 2, []byte("12")); err != nil {
 		t.Errorf("a segment that fits: %v", err)
 	}
 	if err := s.Put(ingest.ReportName, []byte(`{"gaps":[]}`)); err != nil {
@@ -244,7 +244,7 @@ func TestAReplacedFileIsUploadedAgain(t *testing.T) {
 func TestAddFileTakesTheFileOver(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), spool.Settings{})
-	path := filepath.Join(s.Scratch(), "out.mp4")
+	path := filepath.Join(s.ScratchDir(), "out.mp4")
 	if err := os.WriteFile(path, []byte("packed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestAddFileCopiesFromAnotherFileSystem(t *testing.T) {
 	if err := os.WriteFile(path, []byte("packed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(path, filepath.Join(s.Scratch(), "probe")); err == nil {
+	if err := os.Rename(path, filepath.Join(s.ScratchDir(), "probe")); err == nil {
 		t.Skip("/dev/shm and the folder of the tests are one file system")
 	}
 	if err := s.AddFile(path, "video.mp4"); err != nil {
@@ -297,7 +297,7 @@ func TestSmallFilesGoFirstAndRefusedOnesNotAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
-	if err := s.Append(0, 0, []byte("segment")); err != nil {
+	if err := s.AppendSegment(0, 0, []byte("segment")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Put("report.json", []byte("{}")); err != nil {
@@ -307,14 +307,14 @@ func TestSmallFilesGoFirstAndRefusedOnesNotAgain(t *testing.T) {
 		t.Errorf("%s goes first, want the report", name)
 	}
 	version, _ := read(t, s, ingest.SegmentName(0, 0))
-	if err := s.SetFileAside(version, "409 conflict"); err != nil {
+	if err := s.RejectFile(version, "409 conflict"); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*spool.Spool{s, open(t, dir, spool.Settings{})} {
-		if got := s.Refused(); !slices.Equal(got, []string{version.Name}) || s.PendingFiles() != 1 {
+		if got := s.RejectedFiles(); !slices.Equal(got, []string{version.Name}) || s.PendingFiles() != 1 {
 			t.Errorf("refused are %v, %d files wait", got, s.PendingFiles())
 		}
-		if _, uploaded := s.Bytes(); uploaded != 0 {
+		if _, uploaded := s.SegmentBytes(); uploaded != 0 {
 			t.Errorf("%d refused bytes count as uploaded", uploaded)
 		}
 	}
@@ -324,10 +324,10 @@ func TestOpenDropsUnfinishedFilesAndNoticesDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
-	if err := s.Append(0, 0, []byte("segment")); err != nil {
+	if err := s.AppendSegment(0, 0, []byte("segment")); err != nil {
 		t.Fatal(err)
 	}
-	torn := filepath.Join(s.Scratch(), "part-torn")
+	torn := filepath.Join(s.ScratchDir(), "part-torn")
 	if err := os.WriteFile(torn, []byte("seg"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -350,11 +350,11 @@ func TestCommandsAndOwnerAreRemembered(t *testing.T) {
 	if err := s.Bind("job/0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.TakeCommand("c1"); err != nil {
+	if err := s.MarkCommandSeen("c1"); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, dir, spool.Settings{})
-	if !s.CommandTaken("c1") || s.CommandTaken("c2") {
+	if !s.CommandSeen("c1") || s.CommandSeen("c2") {
 		t.Error("after the reopening the commands taken are others")
 	}
 	if err := s.Bind("job/0"); err != nil {
@@ -369,7 +369,7 @@ func TestRemoveLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir, spool.Settings{})
-	if err := s.Append(0, 0, []byte("segment")); err != nil {
+	if err := s.AppendSegment(0, 0, []byte("segment")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Remove(); err != nil {
@@ -392,7 +392,7 @@ func TestChangedWakesWhoeverWaits(t *testing.T) {
 	}{
 		{"an event", func() error { _, err := s.AppendEvent(job.BotJoined, nil); return err }},
 		{"an acknowledgement", func() error { return s.AckEvent(1) }},
-		{"a segment", func() error { return s.Append(0, 0, []byte("x")) }},
+		{"a segment", func() error { return s.AppendSegment(0, 0, []byte("x")) }},
 		{"an upload", func() error { upload(t, s, ingest.SegmentName(0, 0)); return nil }},
 	} {
 		changed := s.Changed()

@@ -113,7 +113,7 @@ func (s *Spool) openVersion(name string) (*os.File, *file, File, error) {
 func (s *Spool) MarkUploaded(version File) error { return s.settle(version, "") }
 
 // SetFileAside says that the service will never take this version, and why.
-func (s *Spool) SetFileAside(version File, reason string) error {
+func (s *Spool) RejectFile(version File, reason string) error {
 	if reason == "" {
 		reason = "refused"
 	}
@@ -140,7 +140,7 @@ func (s *Spool) settle(version File, refusal string) error {
 }
 
 // Refused returns the names of the files that were set aside, sorted.
-func (s *Spool) Refused() []string {
+func (s *Spool) RejectedFiles() []string {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	var names []string

@@ -22,13 +22,13 @@ func (s *Service) handler() http.Handler {
 		var disturb func(http.ResponseWriter, *http.Request) bool
 		s.Set(func() {
 			s.Requests = append(s.Requests, r.Method+" "+r.URL.RequestURI())
-			disturb = s.Disturb
+			disturb = s.Intercept
 		})
 		if disturb != nil && disturb(w, r) {
 			return
 		}
 		if r.Header.Get("Authorization") != "Bearer "+s.token {
-			Refuse(w, http.StatusUnauthorized, "unauthorized")
+			WriteError(w, http.StatusUnauthorized, "unauthorized")
 			return
 		}
 		routes.ServeHTTP(w, r)
@@ -47,17 +47,17 @@ func (s *Service) Handler() http.Handler {
 func (s *Service) event(w http.ResponseWriter, r *http.Request) {
 	var event ingest.Event
 	if err := json.NewDecoder(r.Body).Decode(&event); err != nil || event.JobID != s.jobID || event.Attempt != s.attempt {
-		Refuse(w, http.StatusBadRequest, "invalid_input")
+		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	}
-	answer := ingest.EventAnswer{OK: true}
+	answer := ingest.EventResponse{OK: true}
 	s.Set(func() {
 		repeated := slices.ContainsFunc(s.Events, func(e ingest.Event) bool {
 			return e.Kind == event.Kind && e.EmittedAt.Equal(event.EmittedAt)
 		})
 		switch {
 		case repeated:
-			s.Repeats++
+			s.Duplicates++
 			answer.Reason = job.Duplicate
 		case s.Stale:
 			answer.Reason = job.StaleAttempt
@@ -65,35 +65,35 @@ func (s *Service) event(w http.ResponseWriter, r *http.Request) {
 			answer.Reason = job.Terminal
 		default:
 			answer.Applied = true
-			s.Events, s.HeardAt = append(s.Events, event), append(s.HeardAt, time.Now())
+			s.Events, s.ReceivedAt = append(s.Events, event), append(s.ReceivedAt, time.Now())
 		}
 		answer.Status, answer.Commands = s.Status, slices.Clone(s.Commands)
 	})
-	Reply(w, answer)
+	WriteJSON(w, answer)
 }
 
 func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	var beat ingest.Heartbeat
 	if err := json.NewDecoder(r.Body).Decode(&beat); err != nil || beat.JobID != s.jobID || beat.Stats == nil {
-		Refuse(w, http.StatusBadRequest, "invalid_input")
+		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	}
 	s.Set(func() {
-		s.Beating++
-		s.Overlapped = s.Overlapped || s.Beating > 1
+		s.HeartbeatsInFlight++
+		s.HeartbeatsOverlapped = s.HeartbeatsOverlapped || s.HeartbeatsInFlight > 1
 		s.Heartbeats++
 		s.Stats = *beat.Stats
 		s.Acked = append(s.Acked, beat.Acked...)
 		s.Commands = slices.DeleteFunc(s.Commands, func(c ingest.Command) bool { return slices.Contains(beat.Acked, c.ID) })
 	})
-	defer s.Set(func() { s.Beating-- })
+	defer s.Set(func() { s.HeartbeatsInFlight-- })
 	wait, _ := strconv.Atoi(r.URL.Query().Get("wait"))
 	s.holdAnswer(r.Context(), time.Duration(wait)*time.Second)
-	var answer ingest.HeartbeatAnswer
+	var answer ingest.HeartbeatResponse
 	s.Set(func() {
-		answer = ingest.HeartbeatAnswer{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
+		answer = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
 	})
-	Reply(w, answer)
+	WriteJSON(w, answer)
 }
 
 func (s *Service) holdAnswer(ctx context.Context, wait time.Duration) {
@@ -101,7 +101,7 @@ func (s *Service) holdAnswer(ctx context.Context, wait time.Duration) {
 	defer timer.Stop()
 	for {
 		s.Lock()
-		enough, changed := !s.Hold || len(s.Commands) > 0 || s.Status.Terminal(), s.changed
+		enough, changed := !s.HoldHeartbeats || len(s.Commands) > 0 || s.Status.Terminal(), s.changed
 		s.Unlock()
 		if enough {
 			return
@@ -122,13 +122,13 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256(body)
 	switch {
 	case err != nil || int64(len(body)) != r.ContentLength:
-		Refuse(w, http.StatusBadRequest, "invalid_input")
+		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	case r.PathValue("job") != s.jobID || r.PathValue("attempt") != strconv.Itoa(s.attempt) || !ingest.ValidMediaName(name):
-		Refuse(w, http.StatusBadRequest, "invalid_input")
+		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	case r.Header.Get(ingest.ChecksumHeader) != hex.EncodeToString(sum[:]):
-		Refuse(w, http.StatusBadRequest, "invalid_input")
+		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	}
 	conflict := false
@@ -142,14 +142,14 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if conflict {
-		Refuse(w, http.StatusConflict, "invalid_state")
+		WriteError(w, http.StatusConflict, "invalid_state")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // Reply answers as the service does.
-func Reply(w http.ResponseWriter, answer any) {
+func WriteJSON(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer) // to a bot that may be gone
 }

@@ -38,13 +38,13 @@ type Service struct {
 	sync.Mutex
 
 	// Disturb may answer a request in the service's place.
-	Disturb    func(w http.ResponseWriter, r *http.Request) (done bool)
+	Intercept  func(w http.ResponseWriter, r *http.Request) (done bool)
 	Requests   []string // method and path of each
 	Status     job.Status
 	Stale      bool           // a newer attempt has taken over
 	Events     []ingest.Event // applied, in order
-	HeardAt    []time.Time    // when each of them came
-	Repeats    int            // duplicates seen
+	ReceivedAt []time.Time    // when each of them came
+	Duplicates int            // duplicates seen
 	Media      map[string]string
 	Uploads    map[string]int // 2xx answers, by name
 	Commands   []ingest.Command
@@ -52,18 +52,18 @@ type Service struct {
 	Heartbeats int
 	// Beating is how many heartbeats are in flight; Overlapped, that there ever
 	// were two.
-	Beating     int
-	Overlapped  bool
-	Hold        bool // heartbeats that ask for it
-	NextSeconds int
-	Stats       ingest.Stats
+	HeartbeatsInFlight   int
+	HeartbeatsOverlapped bool
+	HoldHeartbeats       bool // heartbeats that ask for it
+	NextSeconds          int
+	Stats                ingest.Stats
 }
 
 // New is a service that does not listen: its Handler answers.
 func New(t testing.TB, jobID string, attempt int, token string) *Service {
 	return &Service{
 		t: t, jobID: jobID, attempt: attempt, token: token,
-		changed: make(chan struct{}), Status: job.InMeeting, Hold: true, NextSeconds: 30,
+		changed: make(chan struct{}), Status: job.InMeeting, HoldHeartbeats: true, NextSeconds: 30,
 		Media: map[string]string{}, Uploads: map[string]int{},
 	}
 }
@@ -138,7 +138,7 @@ func (s *Service) Await(what string, condition func() bool) {
 }
 
 // Heard returns the events so far.
-func (s *Service) Heard() []ingest.Event {
+func (s *Service) ReceivedEvents() []ingest.Event {
 	s.Lock()
 	defer s.Unlock()
 	return slices.Clone(s.Events)
@@ -153,7 +153,7 @@ func (s *Service) Uploaded(name string) (data string, ok bool) {
 }
 
 // Kinds lists the kinds of the events so far. It is for use in Await and Set.
-func (s *Service) Kinds() []job.Trigger {
+func (s *Service) EventKinds() []job.Trigger {
 	var kinds []job.Trigger
 	for _, event := range s.Events {
 		kinds = append(kinds, event.Kind)
@@ -162,7 +162,7 @@ func (s *Service) Kinds() []job.Trigger {
 }
 
 // Order queues a command; args may be nil.
-func (s *Service) Order(id string, kind ingest.CommandKind, args any) {
+func (s *Service) QueueCommand(id string, kind ingest.CommandKind, args any) {
 	s.t.Helper()
 	var encoded json.RawMessage
 	if args != nil {
@@ -176,7 +176,7 @@ func (s *Service) Order(id string, kind ingest.CommandKind, args any) {
 
 // Asked counts the requests whose method and path hold a text. It is for use in
 // Await and Set.
-func (s *Service) Asked(what string) int {
+func (s *Service) RequestCount(what string) int {
 	count := 0
 	for _, request := range s.Requests {
 		if strings.Contains(request, what) {
@@ -187,7 +187,7 @@ func (s *Service) Asked(what string) int {
 }
 
 // Refuse answers as the service does when it says no.
-func Refuse(w http.ResponseWriter, status int, code string) {
+func WriteError(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"error":%q,"message":"refused by the test"}`, code)

@@ -36,17 +36,17 @@ type Settings struct {
 	Token      string // bearer of this attempt
 	Spool      *spool.Spool
 
-	HTTP     *http.Client  // its Timeout and CheckRedirect are not used; nil: one of the channel's own
-	Log      *slog.Logger  // nil: slog.Default()
-	Uploads  int           // files uploaded at a time; 0: 3
-	Hold     time.Duration // how long a heartbeat may be held, in whole seconds; 0: 25 s
-	Timeout  time.Duration // for an answer, or for the next step of an upload; 0: 30 s
-	RetryMin time.Duration // pause after a first failure; 0: 100 ms
-	RetryMax time.Duration // longest pause after failures; 0: 10 s
+	HTTPClient    *http.Client  // its Timeout and CheckRedirect are not used; nil: one of the channel's own
+	Log           *slog.Logger  // nil: slog.Default()
+	UploadWorkers int           // files uploaded at a time; 0: 3
+	MaxWait       time.Duration // how long a heartbeat may be held, in whole seconds; 0: 25 s
+	Timeout       time.Duration // for an answer, or for the next step of an upload; 0: 30 s
+	RetryMin      time.Duration // pause after a first failure; 0: 100 ms
+	RetryMax      time.Duration // longest pause after failures; 0: 10 s
 }
 
 // Channel is the connection of one attempt to the service.
-type Channel struct {
+type Client struct {
 	settings Settings
 	spool    *spool.Spool
 	log      *slog.Logger
@@ -65,7 +65,7 @@ type Channel struct {
 
 // New checks the settings and ties the spool to the attempt. It sends nothing;
 // Run does.
-func New(settings Settings) (*Channel, error) {
+func New(settings Settings) (*Client, error) {
 	base, err := settings.check()
 	if err != nil {
 		return nil, fmt.Errorf("bot channel: %w", err)
@@ -74,17 +74,17 @@ func New(settings Settings) (*Channel, error) {
 		return nil, fmt.Errorf("bot channel: %w", err)
 	}
 	settings.fillIn()
-	c := &Channel{
+	c := &Client{
 		settings: settings,
 		spool:    settings.Spool,
 		log:      settings.Log.With("job_id", settings.JobID, "attempt", settings.Attempt),
-		http:     ownClient(settings.HTTP),
+		http:     ownClient(settings.HTTPClient),
 		base:     base,
 		commands: newCommands(),
 		claims:   newClaims(),
 		end:      newEnd(),
 	}
-	if damaged := settings.Spool.Damaged(); damaged > 0 {
+	if damaged := settings.Spool.DamagedLines(); damaged > 0 {
 		c.log.Error("the spool's journal was damaged; what these lines said is lost", "lines", damaged)
 	}
 	return c, nil
@@ -113,14 +113,14 @@ func (s *Settings) fillIn() {
 	if s.Log == nil {
 		s.Log = slog.Default()
 	}
-	if s.Uploads <= 0 {
-		s.Uploads = 3
+	if s.UploadWorkers <= 0 {
+		s.UploadWorkers = 3
 	}
 	for _, d := range []struct {
 		setting *time.Duration
 		value   time.Duration
 	}{
-		{&s.Hold, 25 * time.Second},
+		{&s.MaxWait, 25 * time.Second},
 		{&s.Timeout, 30 * time.Second},
 		{&s.RetryMin, 100 * time.Millisecond},
 		{&s.RetryMax, 10 * time.Second},
@@ -150,7 +150,7 @@ func ownClient(given *http.Client) *http.Client {
 // Run sends events in their order, uploads files, beats and hears commands
 // until ctx ends, and then returns nil; or until the service refuses the bot
 // for good, and then returns a *RefusedError. It may be called once.
-func (c *Channel) Run(ctx context.Context) error {
+func (c *Client) Run(ctx context.Context) error {
 	if !c.running.CompareAndSwap(false, true) {
 		return errors.New("bot channel: it was run already")
 	}
@@ -159,7 +159,7 @@ func (c *Channel) Run(ctx context.Context) error {
 	group.Go(func() error { return c.sendEvents(ctx) })
 	group.Go(func() error { return c.beat(ctx) })
 	group.Go(func() error { return c.deliverCommands(ctx) })
-	for range c.settings.Uploads {
+	for range c.settings.UploadWorkers {
 		group.Go(func() error { return c.uploadFiles(ctx) })
 	}
 	return group.Wait()
@@ -167,13 +167,13 @@ func (c *Channel) Run(ctx context.Context) error {
 
 // Emit writes the event to the spool; when it returns nil the event will be
 // told, whatever happens to this process. It does not wait for the service.
-func (c *Channel) Emit(kind job.Trigger, data any) error {
+func (c *Client) Emit(kind job.Trigger, data any) error {
 	_, err := c.spool.AppendEvent(kind, data)
 	return err
 }
 
 // SetRecorded sets the length of the recording that heartbeats tell.
-func (c *Channel) SetRecorded(length time.Duration) { c.recorded.Store(length.Milliseconds()) }
+func (c *Client) SetRecordedDuration(length time.Duration) { c.recorded.Store(length.Milliseconds()) }
 
 // taken is what the bot takes of its machine.
 type taken struct {
@@ -183,13 +183,13 @@ type taken struct {
 
 // SetTaken sets what the bot takes of its machine, which heartbeats tell:
 // processors over the last seconds, and bytes of memory.
-func (c *Channel) SetTaken(cores float64, memory int64) {
+func (c *Client) SetUsage(cores float64, memory int64) {
 	c.taken.Store(&taken{cores: cores, memory: memory})
 }
 
 // Stats is what heartbeats tell of the bot.
-func (c *Channel) Stats() ingest.Stats {
-	recorded, uploaded := c.spool.Bytes()
+func (c *Client) Stats() ingest.Stats {
+	recorded, uploaded := c.spool.SegmentBytes()
 	stats := ingest.Stats{
 		BytesRecorded:  recorded,
 		BytesUploaded:  uploaded,
@@ -200,9 +200,9 @@ func (c *Channel) Stats() ingest.Stats {
 		stats.CoresUsed, stats.MemoryBytes = taken.cores, taken.memory
 	}
 	if c.handingIn.Load() {
-		total, settled := c.spool.Finished()
-		stats.BytesToHandIn = total
-		stats.BytesHandedIn = min(total, settled+c.claims.sent())
+		total, settled := c.spool.FinalBytes()
+		stats.FinalBytes = total
+		stats.FinalBytesSent = min(total, settled+c.claims.sent())
 	}
 	return stats
 }
@@ -210,20 +210,20 @@ func (c *Channel) Stats() ingest.Stats {
 // Flush waits until every event and every file in the spool was acknowledged
 // or set aside. It ends early with ctx, or with a *RefusedError when the
 // service refuses the bot.
-func (c *Channel) Flush(ctx context.Context) error {
+func (c *Client) Flush(ctx context.Context) error {
 	return c.waitFor(ctx, func() bool { return c.spool.WaitingEvents() == 0 && c.spool.PendingFiles() == 0 })
 }
 
 // FlushMedia is Flush for files alone. The bot calls it before it emits
 // manifest.finalized, which tells that the media are there. From then on
 // heartbeats are not held: they tell how far the handing in is.
-func (c *Channel) FlushMedia(ctx context.Context) error {
+func (c *Client) FlushMedia(ctx context.Context) error {
 	c.handingIn.Store(true)
 	c.acks.hurry()
 	return c.waitFor(ctx, func() bool { return c.spool.PendingFiles() == 0 })
 }
 
-func (c *Channel) waitFor(ctx context.Context, done func() bool) error {
+func (c *Client) waitFor(ctx context.Context, done func() bool) error {
 	for {
 		changed := c.spool.Changed()
 		if done() {

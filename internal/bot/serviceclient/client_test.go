@@ -22,7 +22,7 @@ import (
 func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.Set(func() { s.Disturb = s.mischief() })
+	s.Set(func() { s.Intercept = s.mischief() })
 	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 200 * time.Millisecond })
 
 	var kinds []job.Trigger
@@ -51,7 +51,7 @@ func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 
 	s.Lock()
 	defer s.Unlock()
-	if got := s.Kinds(); !slices.Equal(got, kinds) {
+	if got := s.EventKinds(); !slices.Equal(got, kinds) {
 		t.Errorf("the service applied\n%v, want\n%v", got, kinds)
 	}
 	if !slices.IsSortedFunc(s.Events, func(a, b ingest.Event) int { return a.EmittedAt.Compare(b.EmittedAt) }) {
@@ -62,7 +62,7 @@ func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 	}
 	select {
 	case <-b.channel.Done():
-		t.Errorf("faults were taken for a verdict: %+v", b.channel.Verdict())
+		t.Errorf("faults were taken for a verdict: %+v", b.channel.Termination())
 	default:
 	}
 }
@@ -76,13 +76,13 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 	first.put("{}")
 	first.flush()
 
-	s.Set(func() { s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool { reset(w); return true } })
+	s.Set(func() { s.Intercept = func(w http.ResponseWriter, _ *http.Request) bool { reset(w); return true } })
 	first.emit(job.BotInMeeting, job.BotRecordingStarted)
 	first.record(1, "one")
 	first.kill()
 	first.awaitEnd()
 
-	s.Set(func() { s.Disturb = nil })
+	s.Set(func() { s.Intercept = nil })
 	second := startBot(t, s, dir)
 	second.emit(job.BotRecordingStopped)
 	second.flush()
@@ -91,8 +91,8 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 	defer s.Unlock()
 	want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
 	// One request of the killed bot may still arrive, and be heard again.
-	if !slices.Equal(s.Kinds(), want) || s.Repeats > 1 {
-		t.Errorf("applied %v and saw %d repeats, want %v and at most 1", s.Kinds(), s.Repeats, want)
+	if !slices.Equal(s.EventKinds(), want) || s.Duplicates > 1 {
+		t.Errorf("applied %v and saw %d repeats, want %v and at most 1", s.EventKinds(), s.Duplicates, want)
 	}
 	for name, most := range map[string]int{ingest.SegmentName(0, 0): 1, ingest.SegmentName(0, 1): 2, ingest.ReportName: 1} {
 		if times := s.Uploads[name]; times < 1 || times > most {
@@ -105,7 +105,7 @@ func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	s.Set(func() {
-		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == http.MethodPut {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
@@ -116,7 +116,7 @@ func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 	b.record(0, "zero")
 	b.put("{}")
 	b.emit(job.BotMediaUploading, job.ManifestFinalized)
-	s.Await("the uploads are tried and tried again", func() bool { return s.Asked("PUT") > 6 && len(s.Events) == 1 })
+	s.Await("the uploads are tried and tried again", func() bool { return s.RequestCount("PUT") > 6 && len(s.Events) == 1 })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -124,11 +124,11 @@ func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 		t.Errorf("FlushMedia with files waiting and its context ended: %v", err)
 	}
 	s.Lock()
-	if slices.Contains(s.Kinds(), job.ManifestFinalized) {
+	if slices.Contains(s.EventKinds(), job.ManifestFinalized) {
 		t.Error("manifest.finalized was sent before the media")
 	}
 	s.Unlock()
-	s.Set(func() { s.Disturb = nil })
+	s.Set(func() { s.Intercept = nil })
 	b.flush()
 	s.Lock()
 	defer s.Unlock()
@@ -149,7 +149,7 @@ func TestARefusedEventIsSetAside(t *testing.T) {
 	s := startService(t)
 	s.Set(func() {
 		var before atomic.Bool
-		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path != ingest.EventPath || before.Swap(true) {
 				return false
 			}
@@ -162,8 +162,8 @@ func TestARefusedEventIsSetAside(t *testing.T) {
 	b.flush()
 	s.Lock()
 	defer s.Unlock()
-	if !slices.Equal(s.Kinds(), []job.Trigger{job.BotInMeeting}) {
-		t.Errorf("applied %v, want the second event alone", s.Kinds())
+	if !slices.Equal(s.EventKinds(), []job.Trigger{job.BotInMeeting}) {
+		t.Errorf("applied %v, want the second event alone", s.EventKinds())
 	}
 	if !strings.Contains(b.log.String(), "refuses an event") {
 		t.Error("the refusal is not in the log")
@@ -182,7 +182,7 @@ func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
 			s := startService(t)
 			bad := ingest.SegmentName(0, 1)
 			s.Set(func() {
-				s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+				s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 					if strings.HasSuffix(r.URL.Path, bad) {
 						refuse(w, test.status, "invalid_state")
 						return true
@@ -197,11 +197,11 @@ func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
 			b.flush()
 			s.Lock()
 			defer s.Unlock()
-			if s.Asked(bad) != test.tries || len(s.Media) != 2 {
-				t.Errorf("tried %d times, want %d; %d other files arrived, want 2", s.Asked(bad), test.tries, len(s.Media))
+			if s.RequestCount(bad) != test.tries || len(s.Media) != 2 {
+				t.Errorf("tried %d times, want %d; %d other files arrived, want 2", s.RequestCount(bad), test.tries, len(s.Media))
 			}
-			if !slices.Equal(b.spool.Refused(), []string{bad}) {
-				t.Errorf("set aside are %v", b.spool.Refused())
+			if !slices.Equal(b.spool.RejectedFiles(), []string{bad}) {
+				t.Errorf("set aside are %v", b.spool.RejectedFiles())
 			}
 		})
 	}
@@ -219,7 +219,7 @@ func TestAFileThatTheDiskLostIsSetAside(t *testing.T) {
 	}
 	s.Restart()
 	b.flush()
-	if got := b.spool.Refused(); !slices.Equal(got, []string{ingest.SegmentName(0, 0)}) {
+	if got := b.spool.RejectedFiles(); !slices.Equal(got, []string{ingest.SegmentName(0, 0)}) {
 		t.Errorf("set aside are %v", got)
 	}
 }
@@ -231,7 +231,7 @@ func TestAnUploadThatDoesNotMoveIsGivenUpAndTriedAgain(t *testing.T) {
 	gone := make(chan struct{})
 	s.Set(func() {
 		var before atomic.Bool
-		s.Disturb = func(_ http.ResponseWriter, r *http.Request) bool {
+		s.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 			if r.Method != http.MethodPut || before.Swap(true) {
 				return false
 			}
@@ -271,7 +271,7 @@ func TestALargeFileIsStreamed(t *testing.T) {
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.Set(func() { s.Disturb = s.mischief() })
+	s.Set(func() { s.Intercept = s.mischief() })
 	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 100 * time.Millisecond })
 	for number := range 10 {
 		b.emit(job.BotJoined)
@@ -279,7 +279,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	}
 	b.flush()
 	s.Set(func() {
-		s.Disturb = func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 401, "unauthorized"); return true }
+		s.Intercept = func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 401, "unauthorized"); return true }
 	})
 	b.emit(job.BotExited)
 	b.awaitVerdict()
@@ -295,7 +295,7 @@ func TestTheTokenFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	s, other := startService(t), startService(t)
 	s.Set(func() {
-		s.Disturb = func(w http.ResponseWriter, r *http.Request) bool {
+		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, other.URL()+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 			return true
 		}
@@ -304,7 +304,7 @@ func TestTheTokenFollowsNoRedirect(t *testing.T) {
 	b.emit(job.BotJoined)
 	b.record(0, "zero")
 	s.Await("each is tried again", func() bool {
-		return s.Asked(ingest.HeartbeatPath) > 2 && s.Asked("PUT") > 2 && s.Asked("POST "+ingest.EventPath) > 6
+		return s.RequestCount(ingest.HeartbeatPath) > 2 && s.RequestCount("PUT") > 2 && s.RequestCount("POST "+ingest.EventPath) > 6
 	})
 	other.Lock()
 	defer other.Unlock()

@@ -7,7 +7,7 @@ import (
 
 // Patience is how long a bot bears what should not last. Zero values take the
 // defaults in brackets.
-type Patience struct {
+type Timeouts struct {
 	// Open is for the meeting's page to load [60 s].
 	Open time.Duration
 	// Join is for the way from the opened page to the pressed join button
@@ -16,51 +16,51 @@ type Patience struct {
 	Join time.Duration
 	// Page is how long the page may give no answer before it counts as dead
 	// [20 s].
-	Page time.Duration
+	Unresponsive time.Duration
 	// Connection is how long the page may say that it has no connection [30 s].
 	Connection time.Duration
 	// Strange is how long the page may show something unknown in the middle of
 	// a meeting while nothing arrives that could be recorded [60 s].
-	Strange time.Duration
+	Unknown time.Duration
 	// Settle is how long the page must show that the bot is outside again
 	// before that is believed [3 s].
 	Settle time.Duration
 	// Obey bounds what a command makes the bot do in the meeting [60 s].
-	Obey time.Duration
+	Command time.Duration
 	// Leave is how long the page's own way out may take before the browser is
 	// simply closed [5 s].
 	Leave time.Duration
 	// Comeback is the pause before the second return to the meeting within
 	// ten minutes; the first return is made at once, and each further pause is
 	// twice as long [2 s].
-	Comeback time.Duration
+	RejoinPause time.Duration
 	// Comebacks is how many returns are made within ten minutes [8]; below 0:
 	// none.
-	Comebacks int
+	MaxRejoins int
 }
 
 // withDefaults fills in what was left out.
-func (p Patience) withDefaults() Patience {
+func (p Timeouts) withDefaults() Timeouts {
 	for _, d := range []struct {
 		setting *time.Duration
 		value   time.Duration
 	}{
 		{&p.Open, 60 * time.Second},
 		{&p.Join, 90 * time.Second},
-		{&p.Page, 20 * time.Second},
+		{&p.Unresponsive, 20 * time.Second},
 		{&p.Connection, 30 * time.Second},
-		{&p.Strange, 60 * time.Second},
+		{&p.Unknown, 60 * time.Second},
 		{&p.Settle, 3 * time.Second},
-		{&p.Obey, 60 * time.Second},
+		{&p.Command, 60 * time.Second},
 		{&p.Leave, 5 * time.Second},
-		{&p.Comeback, 2 * time.Second},
+		{&p.RejoinPause, 2 * time.Second},
 	} {
 		if *d.setting <= 0 {
 			*d.setting = d.value
 		}
 	}
-	if p.Comebacks == 0 {
-		p.Comebacks = 8
+	if p.MaxRejoins == 0 {
+		p.MaxRejoins = 8
 	}
 	return p
 }
@@ -98,11 +98,11 @@ func (l *limit) take(now time.Time) (before int, ok bool) {
 
 // pauseBefore is how long to wait before a return that so many others came
 // before.
-func (p Patience) pauseBefore(others int) time.Duration {
+func (p Timeouts) pauseBefore(others int) time.Duration {
 	if others == 0 {
 		return 0
 	}
-	pause := p.Comeback
+	pause := p.RejoinPause
 	for range others - 1 {
 		pause = min(2*pause, longestComeback)
 	}

@@ -51,7 +51,7 @@ func (s *Spool) knows(name string, data []byte) (bool, error) {
 // HasRoom reports whether the spool would take segments of so many bytes: the
 // limit allows it, or could once acknowledged segments give way, and the disk
 // has taken as many for a try.
-func (s *Spool) HasRoom(wanted int64) bool {
+func (s *Spool) HasSpace(wanted int64) bool {
 	s.files.mutex.Lock()
 	free := s.limit - s.files.used
 	for _, f := range s.files.byName {
@@ -65,7 +65,7 @@ func (s *Spool) HasRoom(wanted int64) bool {
 
 // diskTakes tries whether the disk has room for so many bytes.
 func (s *Spool) diskTakes(wanted int64) error {
-	file, err := os.CreateTemp(s.Scratch(), "room-*")
+	file, err := os.CreateTemp(s.ScratchDir(), "room-*")
 	if err != nil {
 		return err
 	}

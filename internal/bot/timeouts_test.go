@@ -23,7 +23,7 @@ func TestLimit(t *testing.T) {
 // TestPauseBefore grows with each return, up to a bound.
 func TestPauseBefore(t *testing.T) {
 	t.Parallel()
-	patience := Patience{}.withDefaults()
+	patience := Timeouts{}.withDefaults()
 	want := []time.Duration{0, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
 	for others, pause := range want {
 		if got := patience.pauseBefore(others); got != pause {
@@ -38,7 +38,7 @@ func TestPauseBefore(t *testing.T) {
 // TestMayReturn: a bot that was never let in does not begin anew for ever.
 func TestMayReturn(t *testing.T) {
 	t.Parallel()
-	b := newBot(Settings{Patience: Patience{Comebacks: 2}})
+	b := newBot(Settings{Timeouts: Timeouts{MaxRejoins: 2}})
 	if _, ok := b.mayReturn(after(121), after(0)); ok {
 		t.Error("it begins anew after two minutes outside")
 	}
@@ -48,7 +48,7 @@ func TestMayReturn(t *testing.T) {
 			t.Errorf("return %d is allowed: %v", i, ok)
 		}
 	}
-	if _, ok := newBot(Settings{Patience: Patience{Comebacks: -1}}).mayReturn(after(1), after(0)); ok {
+	if _, ok := newBot(Settings{Timeouts: Timeouts{MaxRejoins: -1}}).mayReturn(after(1), after(0)); ok {
 		t.Error("it returns though it must not")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Verdict says why the service wants no more of this bot: the bot should leave
 // its meeting at once.
-type Verdict struct {
+type Termination struct {
 	Cause  Cause
 	Status job.Status // of the job, as far as it was told
 	Detail string     // for people
@@ -55,7 +55,7 @@ func (e *RefusedError) forGood() bool {
 type end struct {
 	mutex   sync.Mutex
 	done    chan struct{}
-	verdict Verdict
+	verdict Termination
 	refused chan struct{}
 	refusal error // set before refused is closed
 }
@@ -63,10 +63,10 @@ type end struct {
 func newEnd() end { return end{done: make(chan struct{}), refused: make(chan struct{})} }
 
 // Done is closed when there is a verdict.
-func (c *Channel) Done() <-chan struct{} { return c.end.done }
+func (c *Client) Done() <-chan struct{} { return c.end.done }
 
 // Verdict returns the first verdict; it is empty until Done is closed.
-func (c *Channel) Verdict() Verdict {
+func (c *Client) Termination() Termination {
 	c.end.mutex.Lock()
 	defer c.end.mutex.Unlock()
 	return c.end.verdict
@@ -74,18 +74,18 @@ func (c *Channel) Verdict() Verdict {
 
 // judge looks for a verdict in an answer. A cancelled job is none: its bot is
 // told to leave by command, and what it captured is kept (contract, Jobs).
-func (c *Channel) judge(reason job.Reason, status job.Status) {
+func (c *Client) judge(reason job.Reason, status job.Status) {
 	switch {
 	case reason == job.StaleAttempt:
-		c.conclude(Verdict{Cause: Stale, Status: status, Detail: "another attempt has taken over"})
+		c.conclude(Termination{Cause: Stale, Status: status, Detail: "another attempt has taken over"})
 	case status.Terminal() && status != job.Cancelled:
-		c.conclude(Verdict{Cause: Ended, Status: status, Detail: "the job is " + string(status)})
+		c.conclude(Termination{Cause: Ended, Status: status, Detail: "the job is " + string(status)})
 	}
 }
 
 // refuse concludes with a refusal that holds for every request, and returns it.
-func (c *Channel) refuse(refusal *RefusedError) error {
-	c.conclude(Verdict{Cause: Refused, Detail: refusal.Error()})
+func (c *Client) refuse(refusal *RefusedError) error {
+	c.conclude(Termination{Cause: Refused, Detail: refusal.Error()})
 	c.end.mutex.Lock()
 	defer c.end.mutex.Unlock()
 	if c.end.refusal == nil {
@@ -95,7 +95,7 @@ func (c *Channel) refuse(refusal *RefusedError) error {
 	return refusal
 }
 
-func (c *Channel) conclude(verdict Verdict) {
+func (c *Client) conclude(verdict Termination) {
 	c.end.mutex.Lock()
 	defer c.end.mutex.Unlock()
 	if c.end.verdict.Cause != "" {
