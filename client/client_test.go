@@ -97,7 +97,7 @@ func TestJob(t *testing.T) {
 		}
 	}
 	job, err := h.Job(ctx, made.ID)
-	if err != nil || job.Status != client.Completed || !job.Over() {
+	if err != nil || job.Status != client.Completed || !job.Ended() {
 		t.Errorf("the job is %+v (%v)", job, err)
 	}
 	h.checkRecording(t, ctx, made.ID)
@@ -218,10 +218,10 @@ func TestJobsBeforeTheirTime(t *testing.T) {
 	if _, err := h.PatchJob(ctx, first.ID, client.JobPatch{JoinAt: &later}); !client.Is(err, "invalid_state") {
 		t.Errorf("patch after cancel: %v", err)
 	}
-	for _, verb := range []client.Verb{
+	for _, verb := range []client.Command{
 		client.RequestRecordingPermission, client.PauseRecording, client.ResumeRecording, client.StopRecording, client.LeaveCall,
 	} {
-		if _, err := h.Tell(ctx, first.ID, verb); !client.Is(err, "invalid_state") {
+		if _, err := h.SendCommand(ctx, first.ID, verb); !client.Is(err, "invalid_state") {
 			t.Errorf("%s of a cancelled job: %v", verb, err)
 		}
 	}

@@ -34,9 +34,9 @@ func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint
 	}, url.Values{})
 }
 
-// FailedWebhooks says which of the webhooks that were given up; what is nil or
+// FailedDeliveryFilter says which of the webhooks that were given up; what is nil or
 // empty says nothing, and something must be said.
-type FailedWebhooks struct {
+type FailedDeliveryFilter struct {
 	JobID string     `json:"jobId,omitempty"`
 	URL   string     `json:"url,omitempty"`
 	From  *time.Time `json:"from,omitempty"` // of the event, this time or later
@@ -45,7 +45,7 @@ type FailedWebhooks struct {
 
 // RedeliverFailed sends webhooks once more that were given up, and returns how
 // many.
-func (c *Client) RedeliverFailed(ctx context.Context, which FailedWebhooks) (int, error) {
+func (c *Client) RedeliverFailed(ctx context.Context, which FailedDeliveryFilter) (int, error) {
 	var answer struct {
 		Count int `json:"count"`
 	}

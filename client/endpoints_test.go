@@ -98,7 +98,7 @@ func TestFailedWebhooks(t *testing.T) {
 	}
 	open.Store(true)
 	for failed := 0; failed == 0; { // the try is recorded after its answer
-		if failed, err = api.RedeliverFailed(ctx, client.FailedWebhooks{JobID: made.ID}); err != nil {
+		if failed, err = api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: made.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,10 +126,10 @@ func TestFailedWebhooks(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("what was asked for again never came")
 	}
-	if _, err := api.RedeliverFailed(ctx, client.FailedWebhooks{}); !client.Is(err, "invalid_input") {
+	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{}); !client.Is(err, "invalid_input") {
 		t.Errorf("everything was asked for: %v", err)
 	}
-	if _, err := api.RedeliverFailed(ctx, client.FailedWebhooks{JobID: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}); !client.Is(err, "not_found") {
+	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}); !client.Is(err, "not_found") {
 		t.Errorf("of a job that does not exist: %v", err)
 	}
 }

@@ -74,9 +74,9 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Over reports whether the job has come to its end. A cancelled job's manifest
+// Ended reports whether the job has come to its end. A cancelled job's manifest
 // may be attached after it.
-func (j Job) Over() bool {
+func (j Job) Ended() bool {
 	return j.Status == Completed || j.Status == Failed || j.Status == Cancelled
 }
 
@@ -156,20 +156,20 @@ func (c *Client) CancelJob(ctx context.Context, id string) error {
 	return err
 }
 
-// A Verb is something that a bot in a meeting can be told.
-type Verb string
+// A Command is something that a bot in a meeting can be told.
+type Command string
 
 // The verbs without a body.
 const (
-	RequestRecordingPermission Verb = "request-recording-permission"
-	PauseRecording             Verb = "pause-recording"
-	ResumeRecording            Verb = "resume-recording"
-	StopRecording              Verb = "stop-recording"
-	LeaveCall                  Verb = "leave-call"
+	RequestRecordingPermission Command = "request-recording-permission"
+	PauseRecording             Command = "pause-recording"
+	ResumeRecording            Command = "resume-recording"
+	StopRecording              Command = "stop-recording"
+	LeaveCall                  Command = "leave-call"
 )
 
-// Tell queues a command for the bot and returns the command's id.
-func (c *Client) Tell(ctx context.Context, id string, verb Verb) (commandID string, err error) {
+// SendCommand queues a command for the bot and returns the command's id.
+func (c *Client) SendCommand(ctx context.Context, id string, verb Command) (commandID string, err error) {
 	return c.queue(ctx, id, string(verb), nil)
 }
 

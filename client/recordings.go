@@ -13,21 +13,21 @@ import (
 // (/manifest.schema.json of every Standin). All times in it count from the
 // beginning of the recording.
 type Manifest struct {
-	SchemaVersion int             `json:"schemaVersion"`
-	JobID         string          `json:"jobId"`
-	ExternalID    string          `json:"externalId"`
-	Platform      string          `json:"platform"`
-	MeetingURL    string          `json:"meetingUrl"`
-	Metadata      json.RawMessage `json:"metadata"`
-	Bot           ManifestBot     `json:"bot"`
-	Timeline      Visit           `json:"timeline"`
-	End           End             `json:"end"`
-	Partial       bool            `json:"partial"` // something is missing
-	Gaps          []Gap           `json:"gaps"`
-	Media         []Media         `json:"media"`
-	Participants  []Participant   `json:"participants"`
-	Speech        []Speech        `json:"speech"`
-	Consent       []Consent       `json:"consent"`
+	SchemaVersion int               `json:"schemaVersion"`
+	JobID         string            `json:"jobId"`
+	ExternalID    string            `json:"externalId"`
+	Platform      string            `json:"platform"`
+	MeetingURL    string            `json:"meetingUrl"`
+	Metadata      json.RawMessage   `json:"metadata"`
+	Bot           ManifestBot       `json:"bot"`
+	Timeline      RecordingTimeline `json:"timeline"`
+	End           End               `json:"end"`
+	Partial       bool              `json:"partial"` // something is missing
+	Gaps          []Gap             `json:"gaps"`
+	Media         []Media           `json:"media"`
+	Participants  []Participant     `json:"participants"`
+	Speech        []Speech          `json:"speech"`
+	Consent       []Consent         `json:"consent"`
 }
 
 // ManifestBot is who recorded.
@@ -36,8 +36,8 @@ type ManifestBot struct {
 	Version *string `json:"version"`
 }
 
-// Visit holds the moments of a bot's visit.
-type Visit struct {
+// RecordingTimeline holds the moments of a bot's visit.
+type RecordingTimeline struct {
 	JoinedAt           *time.Time `json:"joinedAt"`
 	AdmittedAt         *time.Time `json:"admittedAt"`
 	RecordingStartedAt *time.Time `json:"recordingStartedAt"`

@@ -10,9 +10,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// LargestWebhook is more than any webhook of a Standin is long: a job's
+// MaxWebhookBytes is more than any webhook of a Standin is long: a job's
 // metadata are at most 1 MiB.
-const LargestWebhook = 4 << 20
+const MaxWebhookBytes = 4 << 20
 
 // Webhook is what Standin posts to a consumer (specification, Outbound
 // webhooks).
@@ -48,7 +48,7 @@ func VerifyWebhook(header http.Header, body []byte, secret string, now time.Time
 // decodes it. Answer with any 2xx status once the event is safe: that
 // acknowledges it.
 func ReceiveWebhook(r *http.Request, secret string) (Webhook, error) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, LargestWebhook))
+	body, err := io.ReadAll(io.LimitReader(r.Body, MaxWebhookBytes))
 	if err != nil {
 		return Webhook{}, fmt.Errorf("read the webhook: %w", err)
 	}

@@ -25,8 +25,8 @@ func (f jobFlags) queued(to terminal, verb func(*client.Client) (string, error))
 	return err
 }
 
-func (f jobFlags) tell(ctx context.Context, to terminal, verb client.Verb) error {
-	return f.queued(to, func(api *client.Client) (string, error) { return api.Tell(ctx, f.ID, verb) })
+func (f jobFlags) tell(ctx context.Context, to terminal, verb client.Command) error {
+	return f.queued(to, func(api *client.Client) (string, error) { return api.SendCommand(ctx, f.ID, verb) })
 }
 
 type (

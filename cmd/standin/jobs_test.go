@@ -171,7 +171,7 @@ func TestControlCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); made.Status != "recording_started"; {
-		if time.Now().After(deadline) || made.Over() {
+		if time.Now().After(deadline) || made.Ended() {
 			t.Fatalf("the job is %s", made.Status)
 		}
 		out, _ = d.run(t, 0, "jobs", "get", made.ID, "--json")

@@ -87,7 +87,7 @@ func whyNoRecording(ctx context.Context, api *client.Client, id string, err erro
 	if jobErr != nil {
 		return jobErr
 	}
-	if !found.Over() {
+	if !found.Ended() {
 		return fmt.Errorf("job %s has no recording yet: it is %s; standin jobs watch %s follows it to its end", found.ID, found.Status, found.ID)
 	}
 	return fmt.Errorf("job %s has no recording: it is %s, and nothing was recorded or it was deleted", found.ID, found.Status)

@@ -109,14 +109,14 @@ type webhooksRedeliverCommand struct {
 
 // Run has them sent.
 func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
-	which := client.FailedWebhooks{JobID: c.Job, URL: c.Address}
+	which := client.FailedDeliveryFilter{JobID: c.Job, URL: c.Address}
 	if !c.From.IsZero() {
 		which.From = &c.From
 	}
 	if !c.To.IsZero() {
 		which.To = &c.To
 	}
-	if which == (client.FailedWebhooks{}) {
+	if which == (client.FailedDeliveryFilter{}) {
 		return errors.New("name a job, an address or a time: --job, --address, --from, --to")
 	}
 	api, err := c.client()

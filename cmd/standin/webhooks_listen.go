@@ -69,11 +69,11 @@ func (c *webhooksVerifyCommand) body() ([]byte, error) {
 		defer file.Close()
 		from = file
 	}
-	body, err := io.ReadAll(io.LimitReader(from, client.LargestWebhook+1))
+	body, err := io.ReadAll(io.LimitReader(from, client.MaxWebhookBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the body: %w", err)
 	}
-	if len(body) > client.LargestWebhook {
+	if len(body) > client.MaxWebhookBytes {
 		return nil, errors.New("the body is longer than any webhook")
 	}
 	return body, nil
@@ -174,7 +174,7 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 // ServeHTTP takes a request.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	got := heard{ReceivedAt: time.Now().UTC(), Path: r.URL.Path, Answered: l.Answer}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, client.LargestWebhook))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, client.MaxWebhookBytes))
 	if err == nil {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		got.hook, err = client.ReceiveWebhook(r, l.secret)

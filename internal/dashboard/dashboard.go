@@ -96,8 +96,8 @@ type Flows interface {
 	Complete(ctx context.Context, nonce, apiKey, email string) error
 }
 
-// Machine reads how this machine is doing.
-type Machine interface {
+// HostReader reads the metrics of this machine.
+type HostReader interface {
 	Read(ctx context.Context) host.Metrics
 }
 
@@ -114,7 +114,7 @@ type Settings struct {
 	Recordings Recordings
 	Records    Records
 	Flows      Flows
-	Machine    Machine
+	Host       HostReader
 	Tester     Tester
 	Capacity   Capacity     // nil when nobody tells
 	OIDC       OIDCSettings // zero when nobody signs in elsewhere
@@ -236,9 +236,9 @@ func (d *Dashboard) route() {
 	operator("GET /operator/live", d.liveOperator)
 }
 
-// Over serves the dashboard's own paths, and gives every other request to the
+// Handler serves the dashboard's own paths, and gives every other request to the
 // API's surface.
-func (d *Dashboard) Over(surface http.Handler) http.Handler {
+func (d *Dashboard) Handler(surface http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := d.mux.Handler(r); pattern == "" {
 			surface.ServeHTTP(w, r)
@@ -252,9 +252,9 @@ func (d *Dashboard) Over(surface http.Handler) http.Handler {
 // for them.
 func (d *Dashboard) Drain() { d.drain.Do(func() { close(d.draining) }) }
 
-// FirstLink is the page on which the first user is made; false when there is
+// FirstUserLink is the page on which the first user is made; false when there is
 // one.
-func (d *Dashboard) FirstLink(ctx context.Context) (string, bool, error) {
+func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
 	token, ok, err := d.settings.Users.FirstToken(ctx)
 	if err != nil || !ok {
 		return "", false, err

@@ -168,7 +168,7 @@ func (e *limitedError) Error() string {
 
 // inWords is a wait as people say it.
 func inWords(wait time.Duration) string {
-	seconds := ratelimit.Seconds(wait)
+	seconds := ratelimit.RetryAfterSeconds(wait)
 	switch {
 	case seconds == 1:
 		return "a second"
@@ -184,7 +184,7 @@ func (x *exchange) told(err error) (int, string) {
 		return own.status, own.message
 	}
 	if own := (*limitedError)(nil); errors.As(err, &own) {
-		x.Header().Set("Retry-After", strconv.Itoa(ratelimit.Seconds(own.wait)))
+		x.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.wait)))
 		return http.StatusTooManyRequests, own.Error()
 	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {

@@ -12,32 +12,32 @@ import (
 	"standin/internal/store"
 )
 
-// Capacity tells where bots run, how many have room there, and how many will be
+// Capacity reports where bots run, how many fit there, and how many will be
 // needed.
 type Capacity interface {
 	Capacity(ctx context.Context) (CapacityView, error)
 }
 
-// CapacityView is what an operator sees of the room for bots.
+// CapacityView is the bot capacity of all hosts.
 type CapacityView struct {
 	Hosts    []HostView
-	Room     int // for bots in all
-	Bots     int // that take room
-	Foreseen []Foreseen
+	Capacity int // bots that all hosts can run
+	Bots     int // bots that run now
+	Forecast []Forecast
 }
 
 // HostView is a machine that runs bots.
 type HostView struct {
-	Name    string
-	Running int
-	Room    int // for bots in all
-	SeenAt  time.Time
-	Note    string // why no further bot fits; empty when one does
+	Name            string
+	Bots            int // bots that run now
+	Capacity        int // bots that it can run
+	LastHeartbeatAt time.Time
+	FullReason      string // why no further bot fits; empty when one does
 }
 
-// Foreseen is how many bots begin in the minutes from a time on.
-type Foreseen struct {
-	At   time.Time
+// Forecast is the number of bots that start in the five minutes after From.
+type Forecast struct {
+	From time.Time
 	Bots int
 }
 
@@ -45,7 +45,7 @@ type Foreseen struct {
 type operatorView struct {
 	store.Overview
 	Now      time.Time
-	Machine  host.Metrics
+	Host     host.Metrics
 	Uptime   time.Duration
 	Running  int
 	Queued   int // scheduled for later, or waiting for room
@@ -122,9 +122,9 @@ func (d *Dashboard) readOverview(ctx context.Context) (shown operatorView, err e
 	if shown.Overview, err = d.settings.Records.Overview(ctx, shown.Now); err != nil {
 		return shown, err
 	}
-	shown.Machine = d.settings.Machine.Read(ctx)
-	if shown.Machine.UptimeSec != nil {
-		shown.Uptime = time.Duration(*shown.Machine.UptimeSec) * time.Second
+	shown.Host = d.settings.Host.Read(ctx)
+	if shown.Host.UptimeSec != nil {
+		shown.Uptime = time.Duration(*shown.Host.UptimeSec) * time.Second
 	}
 	for _, status := range job.Statuses() {
 		jobs := shown.Unended[status]

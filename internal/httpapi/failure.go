@@ -61,7 +61,7 @@ func unauthorized() error {
 }
 
 func limited(retryAfter time.Duration) error {
-	seconds := ratelimit.Seconds(retryAfter)
+	seconds := ratelimit.RetryAfterSeconds(retryAfter)
 	message := fmt.Sprintf("Too many requests. Try again in %d seconds.", seconds)
 	if seconds == 1 {
 		message = "Too many requests. Try again in a second."
@@ -105,7 +105,7 @@ func (a *API) fail(x *exchange, r *http.Request, err error) {
 		}
 		x.Header().Set("WWW-Authenticate", challenge)
 	case http.StatusTooManyRequests:
-		x.Header().Set("Retry-After", strconv.Itoa(ratelimit.Seconds(own.retryAfter)))
+		x.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.retryAfter)))
 	}
 	if status == http.StatusRequestTimeout {
 		x.Header().Set("Connection", "close") // what is left of the body may still come

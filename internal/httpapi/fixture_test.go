@@ -293,7 +293,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		Invites:      &lifecycle.Intake{Jobs: s.jobs, Plans: database},
 		Logins:       s.flows,
 		Payments:     &payment.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
-		Machine:      host.NewReader(t.TempDir()),
+		Host:         host.NewReader(t.TempDir()),
 		JobCounts:    database,
 		SigningKey:   signingKey,
 		IntakeSecret: intakeSecret,

@@ -49,7 +49,7 @@ type Settings struct {
 	Invites     Invites
 	Logins      Logins
 	Payments    Payments // nil when no secret is configured to verify with
-	Machine     Machine
+	Host        HostReader
 	JobCounts   JobCounts
 	Metrics     http.Handler // nil when there are none
 

@@ -9,8 +9,8 @@ import (
 	"standin/internal/job"
 )
 
-// Machine reads how the machine is doing.
-type Machine interface {
+// HostReader reads the metrics of this machine.
+type HostReader interface {
 	Read(ctx context.Context) host.Metrics
 }
 
@@ -25,7 +25,7 @@ func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}
-	metrics := a.settings.Machine.Read(r.Context())
+	metrics := a.settings.Host.Read(r.Context())
 	for status, jobs := range counts {
 		if status.Dispatched() {
 			metrics.Bots.Running += jobs

@@ -22,7 +22,7 @@ func (s *Service) addDashboard(server *http.Server, p parts, proxies ratelimit.P
 	}
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: s.settings.WebhookSecret})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: p.jobs, Recordings: s.storage, Records: s.store, Flows: p.flows, Machine: p.machine,
+		Users: s.users, Jobs: p.jobs, Recordings: s.storage, Records: s.store, Flows: p.flows, Host: p.machine,
 		Tester:   &dashboard.EndpointTester{Guard: webhook.Guard{Allow: allow}, Now: time.Now},
 		Capacity: fleet{p.dispatcher}, OIDC: s.settings.OIDC,
 		BaseURL: s.settings.BaseURL, Proxies: proxies, Now: time.Now, Log: s.settings.Log, Limits: s.settings.DashboardLimits,
@@ -30,7 +30,7 @@ func (s *Service) addDashboard(server *http.Server, p parts, proxies ratelimit.P
 	if err != nil {
 		return fmt.Errorf("make the dashboard: %w", err)
 	}
-	server.Handler = s.dashboard.Over(server.Handler)
+	server.Handler = s.dashboard.Handler(server.Handler)
 	server.RegisterOnShutdown(s.dashboard.Drain)
 	return nil
 }
@@ -38,7 +38,7 @@ func (s *Service) addDashboard(server *http.Server, p parts, proxies ratelimit.P
 // FirstUserLink is the page on which the first user of the dashboard is made,
 // good once and for a day; false when there is a user already.
 func (s *Service) FirstUserLink(ctx context.Context) (string, bool, error) {
-	return s.dashboard.FirstLink(ctx)
+	return s.dashboard.FirstUserLink(ctx)
 }
 
 // fleet tells the dashboard what the dispatcher knows of all nodes.
@@ -50,14 +50,14 @@ func (f fleet) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
 	if err != nil {
 		return dashboard.CapacityView{}, err
 	}
-	view := dashboard.CapacityView{Room: now.Room, Bots: now.Bots}
+	view := dashboard.CapacityView{Capacity: now.Room, Bots: now.Bots}
 	for _, node := range now.Nodes {
 		view.Hosts = append(view.Hosts, dashboard.HostView{
-			Name: node.Name, Running: node.Bots, Room: node.Room, SeenAt: node.HeartbeatAt, Note: node.FullBecause,
+			Name: node.Name, Bots: node.Bots, Capacity: node.Room, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullBecause,
 		})
 	}
 	for _, ahead := range now.Ahead {
-		view.Foreseen = append(view.Foreseen, dashboard.Foreseen{At: ahead.From, Bots: ahead.Jobs})
+		view.Forecast = append(view.Forecast, dashboard.Forecast{From: ahead.From, Bots: ahead.Jobs})
 	}
 	return view, nil
 }

@@ -172,7 +172,7 @@ func (s *Service) makeServer(p parts) (*http.Server, error) {
 	}
 	settings := httpapi.Settings{
 		Description: description, Keys: s.Keys, Jobs: p.jobs, Controls: p.jobs, History: p.jobs, Webhooks: p.jobs, Bots: p.jobs,
-		Recordings: s.storage, Logins: p.flows, Machine: p.machine, JobCounts: s.store, Metrics: p.metrics.Handler(), MetricsSecret: s.settings.MetricsSecret,
+		Recordings: s.storage, Logins: p.flows, Host: p.machine, JobCounts: s.store, Metrics: p.metrics.Handler(), MetricsSecret: s.settings.MetricsSecret,
 		Invites: &lifecycle.Intake{
 			Jobs: p.jobs, Plans: s.store, FreeTierJobs: s.settings.FreeTierJobs, WebhookSecret: s.settings.WebhookSecret,
 		},

@@ -127,8 +127,8 @@ func (l *Limiter) forget(element *list.Element) {
 	delete(l.buckets, element.Value.(*bucket).key)
 }
 
-// Buckets is how many buckets are kept.
-func (l *Limiter) Buckets() int {
+// Len is how many buckets are kept.
+func (l *Limiter) Len() int {
 	if l == nil {
 		return 0
 	}
@@ -146,8 +146,8 @@ func bounded(key string) string {
 	return string(sum[:])
 }
 
-// Seconds is a wait as the Retry-After header tells it (RFC 9110, section
+// RetryAfterSeconds is a wait as the Retry-After header tells it (RFC 9110, section
 // 10.2.3): whole seconds, rounded up, at least one.
-func Seconds(wait time.Duration) int {
+func RetryAfterSeconds(wait time.Duration) int {
 	return max(1, int(math.Ceil(wait.Seconds())))
 }

@@ -146,7 +146,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 4 * most {
 		limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // as if a caller could choose it
 	}
-	if got := limiter.Buckets(); got != most {
+	if got := limiter.Len(); got != most {
 		t.Errorf("%d buckets are kept, want %d", got, most)
 	}
 	grown := heap() - before
@@ -195,14 +195,14 @@ func TestFullBucketsAreForgotten(t *testing.T) {
 	}
 	clock.advance(59 * time.Second)
 	limiter.Allow("too early")
-	if got := limiter.Buckets(); got != 101 {
+	if got := limiter.Len(); got != 101 {
 		t.Errorf("%d buckets are kept before any had the time to fill, want 101", got)
 	}
 	clock.advance(time.Second)
 	for i := range 100 {
 		limiter.Allow(fmt.Sprint("later-", i))
 	}
-	if got := limiter.Buckets(); got != 101 {
+	if got := limiter.Len(); got != 101 {
 		t.Errorf("%d buckets are kept, want the 101 that are not full", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestSeconds(t *testing.T) {
 	for wait, want := range map[time.Duration]int{
 		0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2, time.Minute: 60,
 	} {
-		if got := ratelimit.Seconds(wait); got != want {
+		if got := ratelimit.RetryAfterSeconds(wait); got != want {
 			t.Errorf("%v: got %d, want %d", wait, got, want)
 		}
 	}
