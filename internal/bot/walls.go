@@ -17,7 +17,7 @@ import (
 // buildWalls starts the only way out of the bot's browsers: to the public
 // internet, and to what the operator has allowed by name.
 func (b *bot) buildWalls(ctx context.Context, target string) error {
-	exact := egress.Places(b.AllowedHosts)
+	exact := egress.AllowedTargets(b.AllowedHosts)
 	if hostpolicy.Allowed(target, nil) != nil { // the operator's word alone admits it, on whatever port it is
 		exact = append(exact, hostpolicy.HostPort(target))
 	}

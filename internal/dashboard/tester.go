@@ -59,7 +59,7 @@ func (t *EndpointTester) Test(ctx context.Context, consumer account.Consumer, ad
 		return result
 	}
 	defer answer.Body.Close()
-	beginning, _ := io.ReadAll(io.LimitReader(answer.Body, webhook.AnswerKept)) // one that breaks off is shown as far as it came
+	beginning, _ := io.ReadAll(io.LimitReader(answer.Body, webhook.MaxResponseBody)) // one that breaks off is shown as far as it came
 	result.StatusCode, result.Answer = answer.StatusCode, strings.ToValidUTF8(string(beginning), "\uFFFD")
 	if answer.StatusCode >= 300 && answer.StatusCode < 400 {
 		result.Error = "Redirects are not followed."

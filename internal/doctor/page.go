@@ -97,7 +97,7 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	}
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	way, err := egress.Start(opening, egress.Settings{Allowed: egress.Places(settings.AllowedHosts)})
+	way, err := egress.Start(opening, egress.Settings{Allowed: egress.AllowedTargets(settings.AllowedHosts)})
 	if err != nil {
 		return Page{}, err
 	}

@@ -119,7 +119,7 @@ func deliveryView(d store.DeliveryRecord) deliveryBody {
 	for i, t := range d.Tries {
 		view.Tries[i] = tryBody{
 			Number: t.Number, StartedAt: webhook.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
-			Error: textOrNull(t.Error), Answer: strings.ToValidUTF8(string(t.Answer), "\uFFFD"),
+			Error: textOrNull(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 		}
 		if t.StatusCode != 0 {
 			view.Tries[i].Status = &t.StatusCode

@@ -27,7 +27,7 @@ func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.
 			Attempt: 2, EndedAt: at, EndReason: "the receiver is gone",
 			Tries: []webhook.Try{
 				{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "no answer"},
-				{Number: 2, StartedAt: at, StatusCode: 410, Answer: []byte("gone\xff\x00é")},
+				{Number: 2, StartedAt: at, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é")},
 			}},
 		{ID: "dlv_2", URL: "https://a.example", Event: "job.failed", Sequence: 2, EmittedAt: at, Version: 2, State: store.DeliveryWaiting, DueAt: at},
 	}, "next", nil

@@ -198,12 +198,12 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
-		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, Answer: []byte("gone")}
+		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, ResponseBody: []byte("gone")}
 		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}}
 		if _, err := w.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
-		if d := list(0)[0]; d.State != store.DeliveryGaveUp || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].Answer) != "gone" {
+		if d := list(0)[0]; d.State != store.DeliveryGaveUp || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
 			t.Errorf("given up: %+v", d)
 		}
 

@@ -84,7 +84,7 @@ const (
 // StateOf returns the state of an endpoint.
 func StateOf(e store.Endpoint) EndpointState {
 	switch {
-	case e.Failures >= webhook.FailuresOfTheDead:
+	case e.Failures >= webhook.DeadAfterFailures:
 		return Dead
 	case e.Failures > 0:
 		return Failing

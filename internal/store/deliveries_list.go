@@ -167,6 +167,6 @@ func scanTry(row interface{ Scan(...any) error }) (webhook.Try, error) {
 	}
 	t.StartedAt, t.Latency, t.Error = fromMillis(started), time.Duration(latency)*time.Millisecond, fromKeptText(t.Error)
 	var err error
-	t.Answer, err = base64.StdEncoding.DecodeString(answer)
+	t.ResponseBody, err = base64.StdEncoding.DecodeString(answer)
 	return t, err
 }

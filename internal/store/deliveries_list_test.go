@@ -55,7 +55,7 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 	t.Helper()
 	try := webhook.Try{
 		DeliveryID: d.ID, Number: d.Attempt, StartedAt: at, Latency: 250 * time.Millisecond, StatusCode: 503,
-		Error: "answered \x00", Answer: []byte("\xff not text"),
+		Error: "answered \x00", ResponseBody: []byte("\xff not text"),
 	}
 	lost, err := s.RecordTries(t.Context(), []webhook.Result{{Delivery: d, Try: try, Verdict: verdict}})
 	if err != nil || len(lost) > 0 {

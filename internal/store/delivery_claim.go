@@ -57,7 +57,7 @@ func (q *Queries) dueDeliveries(ctx context.Context, claim webhook.Claim) ([]due
 			WHERE ahead.endpoint = d.endpoint AND ahead.job_id = d.job_id AND ahead.sequence < d.sequence
 				AND ahead.state = 'waiting' AND ahead.failures < $2)
 		FROM deliveries d WHERE d.due_at <= $1 ORDER BY d.due_at LIMIT $3`+q.skip,
-		millis(claim.Now), webhook.FailuresBeforeOvertaking, claim.Limit)
+		millis(claim.Now), webhook.ReorderAfterFailures, claim.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("find due deliveries: %w", err)
 	}
@@ -93,7 +93,7 @@ func judge(due []dueDelivery, claim webhook.Claim, more bool) (taken []webhook.D
 			d.Lease, d.LeasedTo = lease, until
 			d.Attempt++
 			taken = append(taken, d.Delivery)
-		} else if by := webhook.PutOff(wait, more); by > 0 {
+		} else if by := webhook.DeferFor(wait, more); by > 0 {
 			by = (by + waitSteps - 1).Truncate(waitSteps)
 			later[by] = append(later[by], d.ID)
 		}

@@ -116,7 +116,7 @@ func (q *Queries) insertTries(ctx context.Context, results []webhook.Result) err
 	args := make([]any, 0, 7*len(results))
 	for _, r := range results {
 		args = append(args, r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt), r.Try.Latency.Milliseconds(), r.Try.StatusCode,
-			keptText(r.Try.Error), base64.StdEncoding.EncodeToString(r.Try.Answer))
+			keptText(r.Try.Error), base64.StdEncoding.EncodeToString(r.Try.ResponseBody))
 	}
 	_, err := q.exec(ctx, `
 		INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, answer)

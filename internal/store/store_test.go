@@ -342,7 +342,7 @@ func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 	return nil
 }
 
-// Tries implements outboxtest.Subject.
+// Tries implements outboxtest.Outbox.
 func (o outbox) Tries(ctx context.Context, id string) ([]webhook.Try, error) {
 	return o.DeliveryTries(ctx, id)
 }
@@ -352,10 +352,10 @@ func TestOutbox(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		outboxtest.Run(t, func(t *testing.T) outboxtest.Subject { return outbox{openSQLite(t)} })
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return outbox{openSQLite(t)} })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		outboxtest.Run(t, func(t *testing.T) outboxtest.Subject { return outbox{openPostgres(t)} })
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return outbox{openPostgres(t)} })
 	})
 }

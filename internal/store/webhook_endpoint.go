@@ -54,7 +54,7 @@ func notesOf(results []webhook.Result) []*endpointNote {
 		delivered := r.Verdict.Outcome == webhook.Delivered
 		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
 		note := notes[key]
-		if delivered && !r.Note && note == nil {
+		if delivered && !r.UpdateEndpoint && note == nil {
 			continue
 		}
 		if note == nil {
@@ -120,7 +120,7 @@ func (s *Store) resumeAnswering(ctx context.Context, results []webhook.Result) e
 
 // deadAmong returns which endpoints are kept as dead.
 func (q *Queries) deadAmong(ctx context.Context, keys []string) (dead []string, err error) {
-	err = q.inGroups(ctx, keys, []any{webhook.FailuresOfTheDead}, func(ctx context.Context, places string, args []any) error {
+	err = q.inGroups(ctx, keys, []any{webhook.DeadAfterFailures}, func(ctx context.Context, places string, args []any) error {
 		return q.collect(ctx, func(rows *sql.Rows) error {
 			var key string
 			err := rows.Scan(&key)

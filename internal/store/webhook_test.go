@@ -36,7 +36,7 @@ func TestEndpoints(t *testing.T) {
 				DeliveryID: d.ID, Number: 1, StartedAt: now, Latency: time.Second, StatusCode: 503, Error: "answered \x00",
 			}}
 			if d.URL != bad {
-				result.Verdict, result.Note = webhook.Verdict{Outcome: webhook.Delivered}, true
+				result.Verdict, result.UpdateEndpoint = webhook.Verdict{Outcome: webhook.Delivered}, true
 				result.Try.StatusCode, result.Try.Error = 204, ""
 			}
 			results = append(results, result)
@@ -101,7 +101,7 @@ func TestEndpointsCountFailuresInARow(t *testing.T) {
 				for _, claimed := range claimDeliveries(t, s, at) {
 					results = append(results, webhook.Result{
 						Delivery: claimed, Try: webhook.Try{DeliveryID: claimed.ID, Number: claimed.Attempt, StartedAt: at},
-						Verdict: webhook.Verdict{Outcome: outcome, RetryAt: at.Add(1000 * time.Hour)}, Note: true,
+						Verdict: webhook.Verdict{Outcome: outcome, RetryAt: at.Add(1000 * time.Hour)}, UpdateEndpoint: true,
 					})
 				}
 				at = at.Add(time.Second)

@@ -46,7 +46,7 @@ func TestAReceiverThatComesBack(t *testing.T) {
 	}
 	schedule := webhook.Schedule{50 * time.Millisecond, 100 * time.Millisecond, 10 * time.Hour}
 	run(t, outbox, webhook.Settings{Schedule: schedule, Poll: 20 * time.Millisecond})
-	eventually(t, "enough failures", func() bool { return len(got.messages()) >= webhook.FailuresOfTheDead+jobs })
+	eventually(t, "enough failures", func() bool { return len(got.messages()) >= webhook.DeadAfterFailures+jobs })
 	up.Store(true)
 	eventually(t, "all deliveries", outbox.final)
 
@@ -66,7 +66,7 @@ func TestAReceiverThatComesBack(t *testing.T) {
 // enough to be overtaken.
 func overtakenAfterFailures(outbox *memoryOutbox, jobOf map[string]string, job string) bool {
 	for id, of := range jobOf {
-		if of == job && outbox.row(id).delivery.Failures >= webhook.FailuresBeforeOvertaking {
+		if of == job && outbox.row(id).delivery.Failures >= webhook.ReorderAfterFailures {
 			return true
 		}
 	}

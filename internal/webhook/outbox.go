@@ -33,13 +33,13 @@ type Delivery struct {
 
 // Try is what came of posting a delivery once.
 type Try struct {
-	DeliveryID string
-	Number     int // the delivery's Attempt
-	StartedAt  time.Time
-	Latency    time.Duration
-	StatusCode int    // 0 when there was no answer
-	Error      string // why it failed, when the status alone does not say
-	Answer     []byte // the first AnswerKept bytes of the answer's body: any bytes, not always text
+	DeliveryID   string
+	Number       int // the delivery's Attempt
+	StartedAt    time.Time
+	Latency      time.Duration
+	StatusCode   int    // 0 when there was no answer
+	Error        string // why it failed, when the status alone does not say
+	ResponseBody []byte // the first MaxResponseBody bytes of the response body: any bytes, not always text
 }
 
 // Verdict is what follows from a try.
@@ -60,13 +60,13 @@ const (
 	GaveUp    Outcome = "gave_up"
 )
 
-// FailuresBeforeOvertaking is the order rule: a delivery waits for every
+// ReorderAfterFailures is the order rule: a delivery waits for every
 // earlier one of the same job and address that is neither delivered nor given
 // up, unless that one has failed this many times. So order is strict while the
 // receiver acknowledges, is kept over one hiccup (the first two tries are five
 // seconds apart), and a receiver that is down for longer does not hold back
 // all that follows.
-const FailuresBeforeOvertaking = 2
+const ReorderAfterFailures = 2
 
 // Claim says which deliveries the sender can take now.
 type Claim struct {
@@ -77,31 +77,31 @@ type Claim struct {
 	// Admit returns what judges the deliveries of one claim, in the order in
 	// which they are looked at. It is called again, and what was judged before is
 	// void, when the claim's transaction is run again. Nil admits all.
-	Admit func() Admission
+	Admit func() AdmitFunc
 }
 
-// Admission tells whether a delivery may be taken, and if not, when it is
+// AdmitFunc tells whether a delivery may be taken, and if not, when it is
 // worth looking at again. It is given what identifies the delivery and its
 // receiver, and must not block.
-type Admission func(Delivery) (admitted bool, wait time.Duration)
+type AdmitFunc func(Delivery) (admitted bool, wait time.Duration)
 
 // The waits of deliveries that are looked at and not taken.
 const (
-	// WorthPuttingOff is from when on a wait is worth a write.
-	WorthPuttingOff = time.Second
-	// CrowdedWait is the least wait while a claim sees more than it may look
+	// MinDefer is from when on a wait is worth a write.
+	MinDefer = time.Second
+	// BacklogDefer is the least wait while a claim sees more than it may look
 	// at: what cannot be taken must not hide what can.
-	CrowdedWait = 500 * time.Millisecond
+	BacklogDefer = 500 * time.Millisecond
 )
 
-// PutOff returns by how much the due time of a delivery moves that was looked
+// DeferFor returns by how much the due time of a delivery moves that was looked
 // at and not taken; 0 leaves it where it is. more says that there are due
 // deliveries that were not looked at.
-func PutOff(wait time.Duration, more bool) time.Duration {
+func DeferFor(wait time.Duration, more bool) time.Duration {
 	switch {
 	case more:
-		return max(wait, CrowdedWait)
-	case wait >= WorthPuttingOff:
+		return max(wait, BacklogDefer)
+	case wait >= MinDefer:
 		return wait
 	}
 	return 0
@@ -109,17 +109,17 @@ func PutOff(wait time.Duration, more bool) time.Duration {
 
 // Result is a try and what follows from it.
 type Result struct {
-	Delivery Delivery
-	Try      Try
-	Verdict  Verdict
-	Note     bool // keep what the try says of its endpoint, although it succeeded
-	Resume   bool // its endpoint answers again: what was put off for it is due
+	Delivery       Delivery
+	Try            Try
+	Verdict        Verdict
+	UpdateEndpoint bool // store the success with the endpoint too
+	Resume         bool // its endpoint answers again: what was put off for it is due
 }
 
-// FailuresOfTheDead is how many tries in a row, of whatever deliveries, an
+// DeadAfterFailures is how many tries in a row, of whatever deliveries, an
 // endpoint may fail before it counts as dead: it is tried gently then, and what
 // waits for it is sent as soon as it is back.
-const FailuresOfTheDead = 5
+const DeadAfterFailures = 5
 
 // EndpointKey names the endpoint of a consumer's deliveries to an address. It is
 // printable ASCII and not long, so that indexes and cursors can hold it; an
@@ -145,13 +145,13 @@ type Outbox interface {
 	// not after claim.Now, the longest due first, and takes those that
 	// claim.Admit admits, but none behind an earlier one: one of the same job
 	// and URL, with a lower Sequence, still waiting (claimed or not), with fewer
-	// than FailuresBeforeOvertaking failures. Those are not shown to Admit.
+	// than ReorderAfterFailures failures. Those are not shown to Admit.
 	//
 	// Each one taken gets a lease token that no other claim has, the due time
 	// Now + Lease, and an Attempt one higher than before: the number is counted
 	// here, not with the result, so that a try whose result is lost in a crash
 	// keeps its number to itself. Of each one not taken, the due time moves as
-	// PutOff says. more tells that there may be due ones that were not looked
+	// DeferFor says. more tells that there may be due ones that were not looked
 	// at.
 	ClaimDeliveries(ctx context.Context, claim Claim) (taken []Delivery, more bool, err error)
 
@@ -166,7 +166,7 @@ type Outbox interface {
 	// token it was claimed with is passed over, and its id returned.
 	//
 	// Failures, and successes with Note, are kept of the endpoint too. When one
-	// that was dead (FailuresOfTheDead) acknowledges, all that waits for it is
+	// that was dead (DeadAfterFailures) acknowledges, all that waits for it is
 	// due at once, or when the receiver wished (Verdict.NotBefore). Resume does
 	// that for what has not failed yet.
 	RecordTries(ctx context.Context, results []Result) (lost []string, err error)

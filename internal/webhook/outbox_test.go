@@ -40,7 +40,7 @@ type outboxRow struct {
 
 func TestMemoryOutboxKeepsThePromises(t *testing.T) {
 	t.Parallel()
-	outboxtest.Run(t, func(*testing.T) outboxtest.Subject { return &memoryOutbox{} })
+	outboxtest.Run(t, func(*testing.T) outboxtest.Outbox { return &memoryOutbox{} })
 }
 
 func (o *memoryOutbox) failing(operation string) error {
@@ -90,7 +90,7 @@ func (o *memoryOutbox) ClaimDeliveries(_ context.Context, claim webhook.Claim) (
 			admitted, wait = admit(row.delivery)
 		}
 		if !admitted {
-			if by := webhook.PutOff(wait, more); by > 0 {
+			if by := webhook.DeferFor(wait, more); by > 0 {
 				row.dueAt = claim.Now.Add(by)
 			}
 			continue
@@ -111,7 +111,7 @@ func (o *memoryOutbox) behind(row *outboxRow) bool {
 			earlier.delivery.JobID == row.delivery.JobID &&
 			earlier.delivery.URL == row.delivery.URL &&
 			earlier.delivery.Sequence < row.delivery.Sequence &&
-			earlier.delivery.Failures < webhook.FailuresBeforeOvertaking
+			earlier.delivery.Failures < webhook.ReorderAfterFailures
 	})
 }
 
@@ -181,7 +181,7 @@ func (o *memoryOutbox) note(row *outboxRow, result webhook.Result) {
 		o.endpoints[key]++
 		return
 	}
-	if o.endpoints[key] >= webhook.FailuresOfTheDead {
+	if o.endpoints[key] >= webhook.DeadAfterFailures {
 		o.resume(key, math.MaxInt)
 	}
 	o.endpoints[key] = 0

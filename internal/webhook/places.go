@@ -62,7 +62,7 @@ func (p *places) wanted() int {
 
 // admission returns what judges the deliveries of a claim. What the claim before
 // admitted must have been added by then, or counts no more.
-func (p *places) admission() Admission {
+func (p *places) admission() AdmitFunc {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forgetAdmitted()

@@ -208,7 +208,7 @@ func TestTheDeadAreTriedGently(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, wide)
 	consumer, url := uuid.New(), "https://a.example/"
-	for range FailuresOfTheDead {
+	for range DeadAfterFailures {
 		h.know(consumer, url, refused)
 	}
 	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {

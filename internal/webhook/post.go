@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// AnswerKept is how much of an answer's body is read and kept.
-const AnswerKept = 1 << 10
+// MaxResponseBody is how much of an answer's body is read and kept.
+const MaxResponseBody = 1 << 10
 
 const (
 	userAgent      = "Standin"
@@ -54,7 +54,7 @@ func newPoster(settings Settings) *poster {
 		ResponseHeaderTimeout:  headers,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           idleKept,
-		MaxIdleConnsPerHost:    settings.PerHost,
+		MaxIdleConnsPerHost:    settings.MaxTriesPerHost,
 		MaxResponseHeaderBytes: answerHeaders,
 		WriteBufferSize:        writeBufferLen, // a webhook and its headers in one packet
 	}
@@ -99,7 +99,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	}
 	defer answer.Body.Close()
 	// The status alone decides; an answer that breaks off is kept as far as it came.
-	try.Answer, _ = io.ReadAll(io.LimitReader(answer.Body, AnswerKept))
+	try.ResponseBody, _ = io.ReadAll(io.LimitReader(answer.Body, MaxResponseBody))
 	try.Latency, try.StatusCode = time.Since(began), answer.StatusCode
 	if answer.StatusCode >= 300 && answer.StatusCode < 400 {
 		try.Error = "redirects are not followed"

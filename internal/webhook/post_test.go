@@ -28,7 +28,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	t.Cleanup(server.Close)
 
 	poster := newPoster(Settings{
-		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: 10 * time.Second, PerHost: 1, Now: time.Now,
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: 10 * time.Second, MaxTriesPerHost: 1, Now: time.Now,
 		RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
 	})
 	t.Cleanup(poster.close)

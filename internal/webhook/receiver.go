@@ -98,7 +98,7 @@ func (s *shared) mayTry(perHost int, proven bool, now time.Time) bool {
 }
 
 // dead reports whether the receiver is to be tried gently.
-func (r *receiver) dead() bool { return r.failures >= FailuresOfTheDead }
+func (r *receiver) dead() bool { return r.failures >= DeadAfterFailures }
 
 // proven reports whether the receiver is known to answer in time.
 func (r *receiver) proven() bool { return r.standing == good && !r.dead() }

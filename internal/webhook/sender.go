@@ -16,19 +16,19 @@ import (
 
 // Settings of a Sender. The zero value of each but Log means its default.
 type Settings struct {
-	Allow      []netip.Prefix   // non-public networks that may be posted to; default none
-	Proxy      *url.URL         // forward proxy to post through; default none, whatever the environment says
-	Resolver   *net.Resolver    // of receivers' names; default the machine's
-	TryTimeout time.Duration    // of a whole try; default 15 s (contract, Webhooks)
-	Schedule   Schedule         // default DefaultSchedule
-	Grace      time.Duration    // how long Run waits for running tries at its end; default TryTimeout
-	Poll       time.Duration    // longest sleep, for what other nodes put into the outbox; default 5 s
-	Places     int              // tries at once; default 4096
-	PerHost    int              // of these for one host that answers; default 64
-	Queued     int              // deliveries claimed ahead; default 1024
-	RootCAs    *x509.CertPool   // of TLS receivers; default the machine's
-	Now        func() time.Time // default time.Now
-	Log        *slog.Logger
+	Allow           []netip.Prefix   // non-public networks that may be posted to; default none
+	Proxy           *url.URL         // forward proxy to post through; default none, whatever the environment says
+	Resolver        *net.Resolver    // of receivers' names; default the machine's
+	TryTimeout      time.Duration    // of a whole try; default 15 s (contract, Webhooks)
+	Schedule        Schedule         // default DefaultSchedule
+	Grace           time.Duration    // how long Run waits for running tries at its end; default TryTimeout
+	Poll            time.Duration    // longest sleep, for what other nodes put into the outbox; default 5 s
+	MaxTries        int              // concurrent tries; default 4096
+	MaxTriesPerHost int              // of these, to one host; default 64
+	MaxQueued       int              // deliveries claimed and not started; default 1024
+	RootCAs         *x509.CertPool   // of TLS receivers; default the machine's
+	Now             func() time.Time // default time.Now
+	Log             *slog.Logger
 }
 
 const (
@@ -71,9 +71,9 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 	orDefault(&settings.TryTimeout, 15*time.Second)
 	orDefault(&settings.Grace, settings.TryTimeout)
 	orDefault(&settings.Poll, 5*time.Second)
-	orDefault(&settings.Places, 4096)
-	orDefault(&settings.PerHost, 64)
-	orDefault(&settings.Queued, 1024)
+	orDefault(&settings.MaxTries, 4096)
+	orDefault(&settings.MaxTriesPerHost, 64)
+	orDefault(&settings.MaxQueued, 1024)
 	if len(settings.Schedule) == 0 {
 		settings.Schedule = DefaultSchedule()
 	}
@@ -83,7 +83,7 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 	return &Sender{
 		outbox:   outbox,
 		poster:   newPoster(settings),
-		places:   newPlaces(bounds{total: settings.Places, perHost: settings.PerHost, queued: settings.Queued}, settings.Schedule, settings.Now),
+		places:   newPlaces(bounds{total: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued}, settings.Schedule, settings.Now),
 		schedule: settings.Schedule,
 		metrics:  newMetrics(),
 		wake:     make(chan struct{}, 1),
@@ -235,7 +235,7 @@ func (s *Sender) try(ctx context.Context, f *flight) landing {
 	s.metrics.count(try, verdict)
 	end := s.places.finish(f, lessonOf(try, answer))
 	s.unrecorded.Add(1)
-	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, Note: end.note, Resume: end.resume}
+	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.note, Resume: end.resume}
 	return end
 }
 

@@ -65,7 +65,7 @@ func TestReceiverGetsTheEnvelope(t *testing.T) {
 			t.Fatalf("tries %+v, verdicts %+v", row.tries, row.verdicts)
 		}
 		try := row.tries[0]
-		if try.Number != 1 || try.StatusCode != 202 || string(try.Answer) != "thank you" || try.Error != "" ||
+		if try.Number != 1 || try.StatusCode != 202 || string(try.ResponseBody) != "thank you" || try.Error != "" ||
 			try.Latency <= 0 || time.Since(try.StartedAt) > time.Minute {
 			t.Errorf("stored try %+v", try)
 		}
@@ -211,7 +211,7 @@ func TestAnswersAreKeptInPart(t *testing.T) {
 	put(t, outbox, sent)
 	run(t, outbox, webhook.Settings{})
 	eventually(t, "the delivery", outbox.final)
-	if kept := len(outbox.row(sent.ID).tries[0].Answer); kept != 1024 {
+	if kept := len(outbox.row(sent.ID).tries[0].ResponseBody); kept != 1024 {
 		t.Errorf("kept %d bytes of the answer, want 1024", kept)
 	}
 }
@@ -334,7 +334,7 @@ func TestHangingReceiversDelayNoOther(t *testing.T) {
 		put(t, outbox, delivery(alive.URL)) // behind all the others in the queue
 	}
 	began := time.Now()
-	run(t, outbox, webhook.Settings{Places: 16, PerHost: 4, TryTimeout: time.Minute})
+	run(t, outbox, webhook.Settings{MaxTries: 16, MaxTriesPerHost: 4, TryTimeout: time.Minute})
 	eventually(t, "all that the living receiver was due", func() bool { return len(alive.messages()) == deliveries })
 	t.Logf("%d deliveries beside %d hanging receivers took %v", deliveries, hanging, time.Since(began))
 }
@@ -353,7 +353,7 @@ func TestTriesPerHostAreBounded(t *testing.T) {
 	for range deliveries {
 		put(t, outbox, delivery(got.URL))
 	}
-	run(t, outbox, webhook.Settings{PerHost: perHost})
+	run(t, outbox, webhook.Settings{MaxTriesPerHost: perHost})
 	eventually(t, "all deliveries", outbox.final)
 	if most.Load() > perHost {
 		t.Errorf("%d tries at once, want at most %d", most.Load(), perHost)

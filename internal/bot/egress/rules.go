@@ -75,10 +75,10 @@ func (r *rules) admitPath(target, path string) error {
 	return &RefusedError{Target: target, Reason: "it is no place for this page"}
 }
 
-// Places turns entries of allowed hosts, as an operator writes them, into what
+// AllowedTargets turns entries of allowed hosts, as an operator writes them, into what
 // Settings.Allowed wants: an entry with a port is that very host and port, one
 // without is the host's two ports of the web.
-func Places(entries []string) []string {
+func AllowedTargets(entries []string) []string {
 	var places []string
 	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)

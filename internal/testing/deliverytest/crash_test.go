@@ -193,7 +193,7 @@ func check(t *testing.T, s *store.Store, receivers []*receiver, told map[string]
 }
 
 // checkOrder holds a job's events against the order rule: one may come before an
-// earlier one only if that had failed FailuresBeforeOvertaking times.
+// earlier one only if that had failed ReorderAfterFailures times.
 func checkOrder(t *testing.T, s *store.Store, r *receiver, deliveries []webhook.Delivery) (overtaken int) {
 	for _, earlier := range deliveries {
 		for _, later := range deliveries {
@@ -211,7 +211,7 @@ func checkOrder(t *testing.T, s *store.Store, r *receiver, deliveries []webhook.
 					failed++
 				}
 			}
-			if failed < webhook.FailuresBeforeOvertaking {
+			if failed < webhook.ReorderAfterFailures {
 				t.Errorf("%s: event %d of job %s came before event %d, which had failed %d times", r.kind, later.Sequence, later.JobID, earlier.Sequence, failed)
 			}
 			overtaken++

@@ -11,7 +11,7 @@ import (
 // for what the receiver wished.
 func backFromTheDead(s *session) {
 	var all []webhook.Delivery
-	for range webhook.FailuresOfTheDead + 1 {
+	for range webhook.DeadAfterFailures + 1 {
 		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
 	}
 	other := ofAnotherJob(s.delivery(1, urlB))
@@ -37,8 +37,8 @@ func backFromTheDead(s *session) {
 	s.wantClaimed(start.Add(time.Minute - time.Second))
 	s.record(last, delivered)
 	resumed := s.claim(start.Add(2 * time.Minute))
-	if len(resumed) != webhook.FailuresOfTheDead-1 {
-		s.Errorf("%d are due once the endpoint is back, want %d", len(resumed), webhook.FailuresOfTheDead-1)
+	if len(resumed) != webhook.DeadAfterFailures-1 {
+		s.Errorf("%d are due once the endpoint is back, want %d", len(resumed), webhook.DeadAfterFailures-1)
 	}
 	for _, d := range resumed {
 		s.record(d, delivered)
@@ -50,15 +50,15 @@ func backFromTheDead(s *session) {
 func backFromTheDeadToMany(s *session) {
 	const many = 2300
 	var all []webhook.Delivery
-	for range webhook.FailuresOfTheDead + 1 + many {
+	for range webhook.DeadAfterFailures + 1 + many {
 		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
 	}
 	s.put(all...)
-	claimed, _ := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: len(all) + 1, Admit: func() webhook.Admission {
+	claimed, _ := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: len(all) + 1, Admit: func() webhook.AdmitFunc {
 		admitted := 0
 		return func(webhook.Delivery) (bool, time.Duration) {
 			admitted++
-			return admitted <= webhook.FailuresOfTheDead+1, time.Hour
+			return admitted <= webhook.DeadAfterFailures+1, time.Hour
 		}
 	}})
 	for _, d := range claimed[1:] {
@@ -82,7 +82,7 @@ func answersAgain(s *session) {
 	}
 	other := ofAnotherJob(s.delivery(1, urlB))
 	s.put(append(slices.Clone(all), other)...)
-	claimed, _ := s.claimWith(webhook.Claim{Now: start.Add(time.Second), Lease: lease, Limit: 100, Admit: func() webhook.Admission {
+	claimed, _ := s.claimWith(webhook.Claim{Now: start.Add(time.Second), Lease: lease, Limit: 100, Admit: func() webhook.AdmitFunc {
 		return func(d webhook.Delivery) (bool, time.Duration) {
 			return d.ID == all[0].ID || d.ID == all[1].ID, time.Hour
 		}

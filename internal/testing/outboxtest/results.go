@@ -24,7 +24,7 @@ func record(s *session) {
 	first := s.wantClaimed(start, put)[0]
 	failure := try(first)
 	failure.Error = strings.Repeat("é", 200)
-	failure.Answer = []byte("\x00\xff not text")
+	failure.ResponseBody = []byte("\x00\xff not text")
 	retry := start.Add(5 * time.Second)
 	s.recordTry(webhook.Result{Delivery: first, Try: failure, Verdict: retryAt(retry)})
 	s.wantClaimed(retry.Add(-time.Millisecond))
@@ -43,11 +43,11 @@ func record(s *session) {
 	}
 	for i, want := range []webhook.Try{failure, success} {
 		got := tries[i]
-		if !got.StartedAt.Equal(want.StartedAt) || string(got.Answer) != string(want.Answer) {
+		if !got.StartedAt.Equal(want.StartedAt) || string(got.ResponseBody) != string(want.ResponseBody) {
 			s.Errorf("try %d started at %v with answer %q, want %v, %q",
-				i+1, got.StartedAt, got.Answer, want.StartedAt, want.Answer)
+				i+1, got.StartedAt, got.ResponseBody, want.StartedAt, want.ResponseBody)
 		}
-		got.StartedAt, got.Answer = want.StartedAt, want.Answer
+		got.StartedAt, got.ResponseBody = want.StartedAt, want.ResponseBody
 		if !reflect.DeepEqual(got, want) {
 			s.Errorf("stored try %+v, want %+v", got, want)
 		}

@@ -16,8 +16,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// Subject is an empty outbox under test.
-type Subject interface {
+// Outbox is an empty outbox under test.
+type Outbox interface {
 	webhook.Outbox
 
 	// Put stores waiting deliveries that were never claimed, due at their
@@ -31,7 +31,7 @@ type Subject interface {
 }
 
 // Run runs the suite. open gives each test its own empty outbox.
-func Run(t *testing.T, open func(t *testing.T) Subject) {
+func Run(t *testing.T, open func(t *testing.T) Outbox) {
 	tests := []struct {
 		name string
 		test func(s *session)
@@ -59,7 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.test(&session{T: t, Subject: open(t), job: uuid.New(), consumer: uuid.New()})
+			test.test(&session{T: t, Outbox: open(t), job: uuid.New(), consumer: uuid.New()})
 		})
 	}
 }
@@ -71,7 +71,7 @@ const lease = time.Minute
 
 type session struct {
 	*testing.T
-	Subject
+	Outbox
 
 	job, consumer uuid.UUID
 }
@@ -140,7 +140,7 @@ func ids(deliveries []webhook.Delivery) []string {
 
 func (s *session) record(delivery webhook.Delivery, verdict webhook.Verdict) {
 	s.Helper()
-	s.recordTry(webhook.Result{Delivery: delivery, Try: try(delivery), Verdict: verdict, Note: true})
+	s.recordTry(webhook.Result{Delivery: delivery, Try: try(delivery), Verdict: verdict, UpdateEndpoint: true})
 }
 
 func (s *session) recordTry(result webhook.Result) {
@@ -250,14 +250,14 @@ func order(s *session) {
 	s.wantClaimed(start) // claimed, but not delivered
 	s.record(claimed[0], delivered)
 
-	for failures := range webhook.FailuresBeforeOvertaking {
+	for failures := range webhook.ReorderAfterFailures {
 		at := start.Add(time.Duration(failures+1) * time.Minute)
 		claimed = s.wantClaimed(at, second)
 		if claimed[0].Failures != failures {
 			s.Errorf("claimed with %d failures, want %d", claimed[0].Failures, failures)
 		}
 		s.record(claimed[0], retryAt(at.Add(30*time.Second)))
-		if failures+1 < webhook.FailuresBeforeOvertaking {
+		if failures+1 < webhook.ReorderAfterFailures {
 			s.wantClaimed(at) // waits behind one that may still be a hiccup
 		}
 	}
@@ -283,8 +283,8 @@ func orderIsPerJobAndURL(s *session) {
 }
 
 // only admits the deliveries to one address, and gives all others a wait.
-func only(url string, wait time.Duration) func() webhook.Admission {
-	return func() webhook.Admission {
+func only(url string, wait time.Duration) func() webhook.AdmitFunc {
+	return func() webhook.AdmitFunc {
 		return func(d webhook.Delivery) (bool, time.Duration) { return d.URL == url, wait }
 	}
 }
@@ -293,7 +293,7 @@ func admission(s *session) {
 	ofA, ofB, behind := s.delivery(1, urlA), s.delivery(1, urlB), s.delivery(2, urlA)
 	s.put(ofA, ofB, behind)
 	var shown []webhook.Delivery
-	claimed, more := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 100, Admit: func() webhook.Admission {
+	claimed, more := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 100, Admit: func() webhook.AdmitFunc {
 		return func(d webhook.Delivery) (bool, time.Duration) {
 			shown = append(shown, d)
 			return d.URL == urlB, 0
@@ -312,7 +312,7 @@ func admission(s *session) {
 func putOff(s *session) {
 	ofA, ofB := s.delivery(1, urlA), s.delivery(1, urlB)
 	s.put(ofA, ofB)
-	short := webhook.WorthPuttingOff - time.Millisecond
+	short := webhook.MinDefer - time.Millisecond
 	claimed, _ := s.claimWith(webhook.Claim{Now: start, Lease: lease, Limit: 100, Admit: only("", short)})
 	if len(claimed) > 0 {
 		s.Fatalf("claimed %v", ids(claimed))

@@ -7,9 +7,9 @@ import (
 
 // TestPlaces: what an operator writes is what may be reached, and nothing that
 // the proxy would not take.
-func TestPlaces(t *testing.T) {
+func TestAllowedTargets(t *testing.T) {
 	t.Parallel()
-	got := Places([]string{"127.0.0.1:8080", " meet.example.com ", "", "[::1]", "[::1]:81", "10.1.2.3"})
+	got := AllowedTargets([]string{"127.0.0.1:8080", " meet.example.com ", "", "[::1]", "[::1]:81", "10.1.2.3"})
 	want := []string{
 		"127.0.0.1:8080", "meet.example.com:443", "meet.example.com:80", "[::1]:443", "[::1]:80", "[::1]:81",
 		"10.1.2.3:443", "10.1.2.3:80",
