@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Special says which kind of special address it is, or nothing for one that
+// SpecialPurpose says which kind of special address it is, or nothing for one that
 // the public internet routes.
-func Special(address netip.Addr) string {
+func SpecialPurpose(address netip.Addr) string {
 	if address.Zone() != "" {
 		return "zoned"
 	}

@@ -80,7 +80,7 @@ func TestEverySpecialAddressIsKnown(t *testing.T) {
 		{"ff02::1", "multicast"},
 	}
 	for _, test := range tests {
-		if kind := dialguard.Special(netip.MustParseAddr(test.address)); kind != test.kind {
+		if kind := dialguard.SpecialPurpose(netip.MustParseAddr(test.address)); kind != test.kind {
 			t.Errorf("%s is %q, want %q", test.address, kind, test.kind)
 		}
 	}

@@ -10,20 +10,16 @@ import (
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi/ratelimit"
-	"standin/internal/webhook"
 )
 
 // addDashboard has the server serve the dashboard's pages as well. The API's
 // paths stay the API's.
 func (s *Service) addDashboard(server *http.Server, p parts, proxies ratelimit.Proxies) error {
-	allow, err := s.webhookAllow()
-	if err != nil {
-		return err
-	}
+	var err error
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: s.settings.WebhookSecret})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: p.jobs, Recordings: s.storage, Records: s.store, Flows: p.flows, Host: p.machine,
-		Tester:   &dashboard.EndpointTester{Guard: webhook.Guard{Allow: allow}, Now: time.Now},
+		Tester:   &dashboard.EndpointTester{Poster: p.sender, Now: time.Now},
 		Capacity: fleet{p.dispatcher}, OIDC: s.settings.OIDC,
 		BaseURL: s.settings.BaseURL, Proxies: proxies, Now: time.Now, Log: s.settings.Log, Limits: s.settings.DashboardLimits,
 	})

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"standin/internal/dialguard"
 )
 
 // MaxResponseBody is how much of an answer's body is read and kept.
@@ -18,7 +21,8 @@ const MaxResponseBody = 1 << 10
 
 const (
 	userAgent      = "Standin"
-	errorKept      = 500 // bytes of an error's text: some quote what the receiver sent
+	dialTimeout    = 5 * time.Second // leaves time for the request itself
+	errorKept      = 500             // bytes of an error's text: some quote what the receiver sent
 	answerHeaders  = 64 << 10
 	tlsShare       = 3 // a handshake may take this part of a try
 	idleTimeout    = 90 * time.Second
@@ -43,7 +47,7 @@ type poster struct {
 // compression.
 func newPoster(settings Settings) *poster {
 	headers := settings.TryTimeout - settings.TryTimeout/bodyShare
-	guard := Guard{Allow: settings.Allow, Proxy: settings.Proxy, Resolver: settings.Resolver}
+	guard := dialguard.Guard{Allow: settings.Allow, Resolver: settings.Resolver, Timeout: dialTimeout}
 	transport := &http.Transport{
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs},
 		DialContext:            guard.DialContext,
@@ -59,8 +63,11 @@ func newPoster(settings Settings) *poster {
 		WriteBufferSize:        writeBufferLen, // a webhook and its headers in one packet
 	}
 	if settings.Proxy != nil {
+		// Only the proxy is dialed. Names are resolved by it, so only literal
+		// addresses can be refused here.
+		transport.DialContext = (&net.Dialer{Timeout: dialTimeout, Resolver: settings.Resolver}).DialContext
 		transport.Proxy = func(request *http.Request) (*url.URL, error) {
-			return settings.Proxy, guard.CheckProxied(request.URL)
+			return settings.Proxy, guard.CheckHost(request.URL.Hostname())
 		}
 	}
 	return &poster{
@@ -140,9 +147,13 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 // errorText says why a try failed, without the address: its query may hold the
 // receiver's secrets.
 func errorText(err error) string {
-	var blocked *BlockedError
-	if errors.As(err, &blocked) {
-		return blocked.Error()
+	var refused *dialguard.RefusedError
+	if errors.As(err, &refused) {
+		text := "webhook " + refused.Error()
+		if refused.Address != "" {
+			text += "; " + allowSetting + " lists the networks that are allowed"
+		}
+		return text
 	}
 	var inURL *url.Error // its text begins with the address
 	if errors.As(err, &inURL) {

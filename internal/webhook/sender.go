@@ -111,6 +111,12 @@ func (s *Sender) Wake() {
 	}
 }
 
+// Post posts a delivery that is not in the outbox, once: a test event.
+func (s *Sender) Post(ctx context.Context, delivery Delivery) Try {
+	try, _ := s.poster.post(ctx, delivery)
+	return try
+}
+
 // Run sends until ctx ends. Then it begins no try, waits for those that run,
 // at most for the grace, and returns when all have ended. What it had to cut
 // off, or had not begun, goes back into the outbox uncounted. Errors of the

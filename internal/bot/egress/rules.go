@@ -3,13 +3,12 @@ package egress
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"standin/internal/dialguard"
 )
@@ -107,42 +106,23 @@ func normal(hostPort string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(number, 10)), nil
 }
 
-// dialer connects to public addresses, and to what is excepted.
+// dialer connects to public addresses and to exceptions.
 type dialer struct {
 	rules    *rules
 	resolver *net.Resolver
 }
 
-// dial connects to a target in its normal form. It judges the address that is
-// about to be connected to, after name resolution, so that a name which
-// resolves differently the next time gains nothing. Of a host with several
-// addresses, refused ones are passed over.
+// dial connects to a target in its normal form. Targets without an exception
+// pass the dial guard.
 func (d dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
 	if _, excepted := d.rules.exception(target); excepted {
+		dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
 		return dialer.DialContext(ctx, network, target)
 	}
-	host, _, err := net.SplitHostPort(target)
-	if err != nil {
-		return nil, err
+	conn, err := dialguard.Guard{Resolver: d.resolver, Timeout: dialTimeout}.DialContext(ctx, network, target)
+	var refused *dialguard.RefusedError
+	if errors.As(err, &refused) {
+		return nil, &RefusedError{Target: target, Reason: refused.Reason()}
 	}
-	if reason := dialguard.RefusedHost(host); reason != "" {
-		return nil, &RefusedError{Target: target, Reason: reason}
-	}
-	dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-		return judge(target, resolved)
-	}
-	return dialer.DialContext(ctx, network, target)
-}
-
-// judge refuses a resolved address that is not public.
-func judge(target, resolved string) error {
-	end, err := netip.ParseAddrPort(resolved)
-	if err != nil {
-		return &RefusedError{Target: target, Reason: "it resolves to something that is no address"}
-	}
-	if kind := dialguard.Special(end.Addr()); kind != "" {
-		return &RefusedError{Target: target, Reason: fmt.Sprintf("%s is a %s address", end.Addr(), kind)}
-	}
-	return nil
+	return conn, err
 }
