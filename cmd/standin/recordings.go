@@ -177,11 +177,11 @@ func (c *recordingsSweepCommand) tell(w io.Writer, leftover retention.Leftover) 
 	if c.JSON {
 		return json.NewEncoder(w).Encode(map[string]any{
 			"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
-			"lastWrittenAt": leftover.Newest.UTC(), "why": leftover.Why, "delete": c.Delete,
+			"lastWrittenAt": leftover.Newest.UTC(), "why": leftover.Reason, "delete": c.Delete,
 		})
 	}
 	_, err := fmt.Fprintf(w, "%s  %d objects, %d bytes, last written %s: %s\n", leftover.JobID, leftover.Objects, leftover.Bytes,
-		leftover.Newest.UTC().Format(time.RFC3339), leftover.Why)
+		leftover.Newest.UTC().Format(time.RFC3339), leftover.Reason)
 	return err
 }
 

@@ -35,12 +35,12 @@ type serveCommand struct {
 	storageFlags
 	launcherFlags
 
-	NodeName   string        `env:"STANDIN_NODE_NAME" help:"This node's name, for people. Default: the machine's."`
-	MaxBots    int           `env:"STANDIN_MAX_BOTS" default:"0" help:"Bots that this node runs at once; 0: as many as the machine, or its container, has cores and memory for."`
-	BotCores   float64       `env:"STANDIN_BOT_CORES" default:"1.0" help:"Cores that a bot takes, to reckon how many fit."`
-	BotMemory  float64       `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory that a bot takes, in GB of 2^30 bytes, to reckon how many fit."`
-	LaunchLead dispatch.Lead `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready then: auto (as long as this node's bots took lately), a time such as 5s, or 0."`
-	Lease      time.Duration `env:"STANDIN_LEASE" default:"30s" help:"How long a node that shares its database may be unheard before others take over its work. The same on all nodes."`
+	NodeName   string             `env:"STANDIN_NODE_NAME" help:"This node's name, for people. Default: the machine's."`
+	MaxBots    int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Bots that this node runs at once; 0: as many as the machine, or its container, has cores and memory for."`
+	BotCores   float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"Cores that a bot takes, to reckon how many fit."`
+	BotMemory  float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory that a bot takes, in GB of 2^30 bytes, to reckon how many fit."`
+	LaunchLead dispatch.Prelaunch `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready then: auto (as long as this node's bots took lately), a time such as 5s, or 0."`
+	Lease      time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"How long a node that shares its database may be unheard before others take over its work. The same on all nodes."`
 
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Address that shows metrics, and nothing else, to whoever can reach it. Default: none."`
 	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token that shows /metrics on the service's own address, and nothing else; the admin secret does too. Better in the environment than on the command line."`
@@ -85,11 +85,11 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	s, err := service.Start(ctx, service.Settings{
-		Docker: engines.Docker, Kubernetes: engines.Kubernetes, StartTime: c.StartTime,
+		Docker: engines.Docker, Kubernetes: engines.Kubernetes, StartTimeout: c.StartTime,
 		Listen: c.Listen, BaseURL: c.BaseURL, BotServiceURL: c.BotServiceURL,
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention,
-		NodeName: c.NodeName, MaxBots: c.MaxBots, BotCost: dispatch.Cost{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
-		LaunchLead: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,
+		NodeName: c.NodeName, MaxBots: c.MaxBots, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
+		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,
 		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,

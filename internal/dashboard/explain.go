@@ -247,15 +247,15 @@ func kindWords(e store.Entry) string {
 		return "The recording is ready"
 	case job.NoCapacity:
 		return "There is no room for a bot"
-	case job.AttemptBegun:
+	case job.AttemptStarted:
 		return "A bot is started"
-	case job.SalvageBegun:
+	case job.SalvageStarted:
 		return "The bot is lost; what it handed in is saved"
 	case job.SalvagePacking:
 		return "What was handed in is put together"
 	case job.SalvageStoring:
 		return "What was put together is stored"
-	case job.CancelAsked:
+	case job.CancelRequested:
 		return "Cancelled"
 	case job.GivenUp:
 		return "Given up"

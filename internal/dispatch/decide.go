@@ -12,37 +12,37 @@ import (
 // Timeouts say how long the service waits for what. Every state that is not
 // an end has one, so no job can hang.
 type Timeouts struct {
-	Launch      time.Duration // from the begin of an attempt until its bot could be started
-	FirstSign   time.Duration // from the start of a bot until it is first heard
-	Silence     time.Duration // since a bot was last heard
-	Joining     time.Duration // in joining: the page opens and the join button is found
-	Lobby       time.Duration // in the lobby beyond the job's own entry delay
-	Meeting     time.Duration // in the meeting beyond the job's own maximum
-	Teardown    time.Duration // in each state of putting the recording together
-	Leaving     time.Duration // the bot of a job that has ended: to leave and to hand in what it has
-	MaxAttempts int
+	Launch         time.Duration // from the begin of an attempt until its bot could be started
+	FirstHeartbeat time.Duration // from the start of a bot until it is first heard
+	Heartbeat      time.Duration // since a bot was last heard
+	Joining        time.Duration // in joining: the page opens and the join button is found
+	Lobby          time.Duration // in the lobby beyond the job's own entry delay
+	Meeting        time.Duration // in the meeting beyond the job's own maximum
+	Teardown       time.Duration // in each state of putting the recording together
+	Leaving        time.Duration // the bot of a job that has ended: to leave and to hand in what it has
+	MaxAttempts    int
 }
 
 // DefaultTimeouts returns the timeouts of a service in earnest.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
-		Launch:      2 * time.Minute,
-		FirstSign:   45 * time.Second,
-		Silence:     60 * time.Second,
-		Joining:     5 * time.Minute,
-		Lobby:       2 * time.Minute,
-		Meeting:     5 * time.Minute,
-		Teardown:    30 * time.Minute,
-		Leaving:     10 * time.Minute,
-		MaxAttempts: 3,
+		Launch:         2 * time.Minute,
+		FirstHeartbeat: 45 * time.Second,
+		Heartbeat:      60 * time.Second,
+		Joining:        5 * time.Minute,
+		Lobby:          2 * time.Minute,
+		Meeting:        5 * time.Minute,
+		Teardown:       30 * time.Minute,
+		Leaving:        10 * time.Minute,
+		MaxAttempts:    3,
 	}
 }
 
 // ByHand returns the timeouts for bots that the operator runs himself: nobody
 // knows when he will, nor can another be started in place of a silent one.
-func (t Timeouts) ByHand() Timeouts {
-	t.FirstSign = 4 * time.Hour
-	t.Silence = 30 * time.Minute
+func (t Timeouts) Manual() Timeouts {
+	t.FirstHeartbeat = 4 * time.Hour
+	t.Heartbeat = 30 * time.Minute
 	t.Joining = 30 * time.Minute
 	t.MaxAttempts = 1
 	return t
@@ -52,8 +52,8 @@ func (t Timeouts) ByHand() Timeouts {
 // quick and are heard every few seconds.
 func (t Timeouts) Simulated() Timeouts {
 	t.Launch = min(t.Launch, 3*time.Second)
-	t.FirstSign = min(t.FirstSign, 10*time.Second)
-	t.Silence = min(t.Silence, 15*time.Second)
+	t.FirstHeartbeat = min(t.FirstHeartbeat, 10*time.Second)
+	t.Heartbeat = min(t.Heartbeat, 15*time.Second)
 	t.Teardown = min(t.Teardown, time.Minute)
 	t.Leaving = min(t.Leaving, 30*time.Second)
 	t.MaxAttempts = max(t.MaxAttempts, 3)
@@ -70,7 +70,7 @@ const (
 	salvage  step = "salvage"  // end the bot and finalize what it uploaded
 	giveUp   step = "give up"  // end the bot and fail the job
 	queue    step = "queue"    // have the job wait for room; look again at until
-	letGo    step = "let go"   // end the bot of a job that has ended, and tidy up
+	cleanUp  step = "let go"   // end the bot of a job that has ended, and tidy up
 	adoptBot step = "adopt it" // the bot of the attempt runs though its start was not noted
 )
 
@@ -85,12 +85,12 @@ type decision struct {
 // policy is what decide goes by beside the job itself.
 type policy struct {
 	Timeouts
-	NoZoomSDK string        // why bots cannot join with Zoom's Meeting SDK; empty when they can
-	Why       string        // what the launcher knows of the bot beyond its state; may be empty
-	NoRoom    string        // why no bot more fits on this node; empty when one does
-	Elsewhere bool          // the current attempt was begun by another node, which is gone
-	Lead      time.Duration // how long before joinAt a bot is launched
-	Listening time.Time     // since when every bot could be heard; before that silence says nothing
+	NoZoomSDK  string        // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	Reason     string        // what the launcher knows of the bot beyond its state; may be empty
+	NoCapacity string        // why no bot more fits on this node; empty when one does
+	Elsewhere  bool          // the current attempt was begun by another node, which is gone
+	Prelaunch  time.Duration // how long before joinAt a bot is launched
+	Listening  time.Time     // since when every bot could be heard; before that silence says nothing
 }
 
 // lookForRoom is how often a job that waits for room is looked at when no room
@@ -99,10 +99,10 @@ const lookForRoom = 15 * time.Second
 
 // explained adds what the launcher knows to a sentence about a bot.
 func (p policy) explained(sentence string) string {
-	if p.Why == "" {
+	if p.Reason == "" {
 		return sentence
 	}
-	return sentence + ": " + p.Why
+	return sentence + ": " + p.Reason
 }
 
 // decide is the whole policy: what to do with a job, given what its bot does
@@ -143,7 +143,7 @@ func decideDue(r store.Record, now time.Time, by policy) decision {
 		over = r.CreatedAt.Add(maximum(r)) // asked for after its end: whoever did knows why
 	}
 	switch {
-	case now.Before(r.JoinAt.Add(-by.Lead)):
+	case now.Before(r.JoinAt.Add(-by.Prelaunch)):
 		return decision{step: wait, until: r.JoinAt}
 	case r.Platform == job.ZoomSDK && by.NoZoomSDK != "":
 		return decision{step: giveUp, code: job.InternalError,
@@ -152,10 +152,10 @@ func decideDue(r store.Record, now time.Time, by policy) decision {
 		return decision{step: giveUp, code: job.DispatchTimeout,
 			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
 				r.JoinAt.Format(time.RFC3339), over.Format(time.RFC3339))}
-	case by.NoRoom != "" && now.Before(r.JoinAt):
+	case by.NoCapacity != "" && now.Before(r.JoinAt):
 		return decision{step: wait, until: r.JoinAt} // it is not late yet
-	case by.NoRoom != "":
-		return decision{step: queue, until: earlier(now.Add(lookForRoom), over), detail: by.NoRoom}
+	case by.NoCapacity != "":
+		return decision{step: queue, until: earlier(now.Add(lookForRoom), over), detail: by.NoCapacity}
 	}
 	return decision{step: begin}
 }
@@ -180,7 +180,7 @@ func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, b
 		return decision{step: start} // however late: whoever began the attempt did not come to launch it
 	case !now.Before(end):
 		detail := by.explained(fmt.Sprintf("the bot could not be started within %s", t.Launch))
-		if by.Why == "" && r.LaunchError != "" {
+		if by.Reason == "" && r.LaunchError != "" {
 			detail += ": " + r.LaunchError
 		}
 		if saved {
@@ -199,7 +199,7 @@ func lostBot(r store.Record, bot launch.State, now time.Time, by policy) (why st
 	case now.Before(silentAt(r, by)):
 		return "", false
 	case r.HeartbeatAt.IsZero():
-		return fmt.Sprintf("the bot was started and not heard for %s", by.FirstSign), true
+		return fmt.Sprintf("the bot was started and not heard for %s", by.FirstHeartbeat), true
 	}
 	return fmt.Sprintf("the bot was last heard at %s", r.HeartbeatAt.Format(time.RFC3339)), true
 }
@@ -210,7 +210,7 @@ func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, by 
 	over := meetingStart(r).Add(maximum(r))
 	another := !r.Status.Teardown() && r.Status != job.RecordingStopped && now.Before(over) && r.Attempts < by.MaxAttempts
 	switch {
-	case another && by.NoRoom != "":
+	case another && by.NoCapacity != "":
 		return decision{step: wait, until: earlier(now.Add(lookForRoom), over)} // or another node has room
 	case another:
 		return decision{step: begin, detail: why}
@@ -230,7 +230,7 @@ func decideEnded(r store.Record, bot launch.State, now time.Time, by policy) dec
 	if end := later(r.StatusSince, by.Listening).Add(by.Leaving); bot == launch.Running && now.Before(end) {
 		return decision{step: wait, until: end}
 	}
-	return decision{step: letGo}
+	return decision{step: cleanUp}
 }
 
 // decideCancelled waits for the bot of a cancelled job to hand in what it
@@ -244,7 +244,7 @@ func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time
 	case saved:
 		return decision{step: salvage, detail: "cancelled"}
 	}
-	return decision{step: letGo}
+	return decision{step: cleanUp}
 }
 
 // deadline is when a state has lasted too long. While nobody could hear a bot it
@@ -253,7 +253,7 @@ func deadline(r store.Record, by policy) time.Time {
 	since := later(r.StatusSince, by.Listening)
 	switch {
 	case r.Status == job.Dispatching: // it may have been launched early
-		return later(later(r.LaunchedAt, r.JoinAt), by.Listening).Add(by.FirstSign + by.Joining)
+		return later(later(r.LaunchedAt, r.JoinAt), by.Listening).Add(by.FirstHeartbeat + by.Joining)
 	case r.Status == job.Joining:
 		return since.Add(by.Joining)
 	case r.Status == job.EnteringLobby:
@@ -272,9 +272,9 @@ func deadline(r store.Record, by policy) time.Time {
 // hear it, because the service or its database was away, it was not silent.
 func silentAt(r store.Record, by policy) time.Time {
 	if r.HeartbeatAt.IsZero() {
-		return later(r.LaunchedAt, by.Listening).Add(by.FirstSign)
+		return later(r.LaunchedAt, by.Listening).Add(by.FirstHeartbeat)
 	}
-	return later(r.HeartbeatAt, by.Listening).Add(by.Silence)
+	return later(r.HeartbeatAt, by.Listening).Add(by.Heartbeat)
 }
 
 // meetingStart is from when the job's maximum counts.

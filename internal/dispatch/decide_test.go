@@ -17,15 +17,15 @@ var at = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
 // waits are timeouts that tell each other apart.
 var waits = Timeouts{
-	Launch:      2 * time.Minute,
-	FirstSign:   45 * time.Second,
-	Silence:     time.Minute,
-	Joining:     5 * time.Minute,
-	Lobby:       3 * time.Minute,
-	Meeting:     7 * time.Minute,
-	Teardown:    30 * time.Minute,
-	Leaving:     10 * time.Minute,
-	MaxAttempts: 3,
+	Launch:         2 * time.Minute,
+	FirstHeartbeat: 45 * time.Second,
+	Heartbeat:      time.Minute,
+	Joining:        5 * time.Minute,
+	Lobby:          3 * time.Minute,
+	Meeting:        7 * time.Minute,
+	Teardown:       30 * time.Minute,
+	Leaving:        10 * time.Minute,
+	MaxAttempts:    3,
 }
 
 // before is a moment so long ago.
@@ -119,7 +119,7 @@ func TestDecide(t *testing.T) {
 		"nobody came until the end":   {r: launching(time.Hour, func(r *store.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
 		"engine has yet to start it":  {r: launching(2*minute - second), bot: launch.Starting, why: "pulling", want: wait, until: at.Add(second)},
 		"engine never starts it":      {r: launching(2*minute, noBrowser), bot: launch.Starting, why: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
-		"cancelled while it starts":   {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: letGo},
+		"cancelled while it starts":   {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: cleanUp},
 		"gone, and it is known why":   {r: running(job.Joining, 0), bot: launch.Gone, why: "out of memory", want: begin, detail: "ended unexpectedly: out of memory"},
 		"second cannot be started":    {r: launching(2*minute, attempt(1), noBrowser), saved: true, want: salvage, detail: "within 2m0s"},
 		"last one gone at once":       {r: launching(minute, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError, detail: "nothing was recorded"},
@@ -158,20 +158,20 @@ func TestDecide(t *testing.T) {
 		"uploading for too long":      {r: running(job.MediaUploading, 0, since(30*minute)), bot: launch.Running, saved: true, want: salvage},
 		"cancelled":                   {r: running(job.Cancelled, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
 		"cancelled, its end sooner":   {r: running(job.Cancelled, 0, since(10*minute-second)), bot: launch.Running, want: wait, until: at.Add(second)},
-		"cancelled, bot stays":        {r: running(job.Cancelled, 0, since(10*minute)), bot: launch.Running, want: letGo},
-		"cancelled, gone":             {r: running(job.Cancelled, 0), bot: launch.Gone, want: letGo},
+		"cancelled, bot stays":        {r: running(job.Cancelled, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
+		"cancelled, gone":             {r: running(job.Cancelled, 0), bot: launch.Gone, want: cleanUp},
 		"cancelled, gone, saved":      {r: running(job.Cancelled, 0), bot: launch.Gone, saved: true, want: salvage},
-		"cancelled before its launch": {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: letGo},
-		"cancelled, manifest there":   {r: running(job.Cancelled, minute, manifest), bot: launch.Gone, saved: true, want: letGo},
+		"cancelled before its launch": {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
+		"cancelled, manifest there":   {r: running(job.Cancelled, minute, manifest), bot: launch.Gone, saved: true, want: cleanUp},
 		"completed, bot still tells":  {r: running(job.Completed, 0, manifest), bot: launch.Running, want: wait, until: at.Add(6 * minute)},
-		"completed, bot gone":         {r: running(job.Completed, 0, manifest), bot: launch.Gone, want: letGo},
-		"failed, bot stays":           {r: running(job.Failed, 0, since(10*minute)), bot: launch.Running, want: letGo},
-		"failed, bot by hand":         {r: running(job.Failed, 0), bot: launch.Unknown, want: letGo},
+		"completed, bot gone":         {r: running(job.Completed, 0, manifest), bot: launch.Gone, want: cleanUp},
+		"failed, bot stays":           {r: running(job.Failed, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
+		"failed, bot by hand":         {r: running(job.Failed, 0), bot: launch.Unknown, want: cleanUp},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, NoZoomSDK: noSDK(test.sdk), Why: test.why})
+			got := decide(test.r, test.bot, test.saved, at, policy{Timeouts: waits, NoZoomSDK: noSDK(test.sdk), Reason: test.why})
 			if got.step != test.want || got.code != test.code || !got.until.Equal(test.until) || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("got %+v, want %s until %v with %q and a detail of %q", got, test.want, test.until, test.code, test.detail)
 			}
@@ -212,7 +212,7 @@ func TestNoJobHangs(t *testing.T) {
 		for range 5 {
 			next := decide(r, bot, saved, now, policy{Timeouts: waits, NoZoomSDK: noSDK(false)})
 			if next.step != wait {
-				if next.step == giveUp && (r.Status.Terminal() || !next.code.Known()) {
+				if next.step == giveUp && (r.Status.Terminal() || !next.code.Valid()) {
 					t.Fatalf("a job in %s is given up with %q", r.Status, next.code)
 				}
 				return

@@ -44,16 +44,16 @@ var errMoved = errors.New("the job has moved on")
 // Recordings is what the dispatcher needs to look after recordings.
 type Recordings interface {
 	// Saved reports whether a bot of the job uploaded anything usable.
-	Saved(ctx context.Context, jobID uuid.UUID) (bool, error)
+	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 	// Salvage finalizes what the job's bots uploaded and stores the manifest.
 	// It tells its progress. With nothing usable it is ErrNothingSaved.
 	Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error
 	// Clean removes what is no longer needed once the manifest is kept.
-	Clean(ctx context.Context, jobID uuid.UUID) error
+	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
 }
 
 // ErrNothingSaved says that a lost bot left nothing usable.
-var ErrNothingSaved = errors.New("nothing usable was recorded")
+var ErrNoMedia = errors.New("nothing usable was recorded")
 
 // Stage is a part of salvaging.
 type Stage string
@@ -83,18 +83,18 @@ type Settings struct {
 	AskFirst      bool   // every bot records only with the host's permission
 	NoZoomSDK     string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	Timeouts      Timeouts
-	LaunchLead    Lead
-	Room          *Room // for the bots of this node; boundless when nil
+	Prelaunch     Prelaunch
+	Capacity      *Capacity // for the bots of this node; boundless when nil
 	Node          Node
-	Sole          bool          // no other dispatcher works on this database
+	SingleNode    bool          // no other dispatcher works on this database
 	Lease         time.Duration // DefaultLease when 0
-	Meter         Meter         // may be nil
+	Metrics       Metrics       // may be nil
 	Now           func() time.Time
 	Log           *slog.Logger
 }
 
 // Meter counts what the dispatcher does.
-type Meter interface {
+type Metrics interface {
 	// Launched counts a first attempt whose bot was started so long after
 	// joinAt.
 	Launched(late time.Duration)
@@ -115,7 +115,7 @@ type Dispatcher struct {
 	salvages  chan struct{}
 	startedAt time.Time
 	listening atomic.Int64 // since when all bots could be heard; see policy
-	starts    starts
+	starts    startTimes
 	fleet     struct {
 		mu   sync.Mutex
 		last Fleet
@@ -127,8 +127,8 @@ func New(settings Settings) *Dispatcher {
 	if settings.Lease == 0 {
 		settings.Lease = DefaultLease
 	}
-	if settings.Room == nil {
-		settings.Room = NewRoom(RoomSettings{})
+	if settings.Capacity == nil {
+		settings.Capacity = NewCapacity(CapacitySettings{})
 	}
 	d := &Dispatcher{
 		Settings: settings,
@@ -206,7 +206,7 @@ func (d *Dispatcher) claim(ctx context.Context) (taken int, err error) {
 		return 0, err
 	}
 	for _, r := range due {
-		held := newHold(begun, d.Lease)
+		held := newLeaseGuard(begun, d.Lease)
 		noRoom := d.place(ctx, r)
 		d.slots <- struct{}{}
 		d.handled.Go(func() {
@@ -239,7 +239,7 @@ func (d *Dispatcher) nextClaim(ctx context.Context) store.Claim {
 	limit := cap(d.slots) - len(d.slots)
 	return store.Claim{
 		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
-		Room: min(limit, d.Room.Free(ctx, now)), Lead: d.lead(),
+		Room: min(limit, d.Capacity.Free(ctx, now)), Lead: d.prelaunch(),
 	}
 }
 
@@ -249,7 +249,7 @@ func (d *Dispatcher) place(ctx context.Context, r store.Record) (noRoom string) 
 	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
 		return ""
 	}
-	return d.Room.take(ctx, r.ID, r.Attempts, d.Now())
+	return d.Capacity.reserve(ctx, r.ID, r.Attempts, d.Now())
 }
 
 // untilNext is how long it is until the next job is due, at most the
@@ -260,7 +260,7 @@ func (d *Dispatcher) untilNext(ctx context.Context) time.Duration {
 		return backstop
 	}
 	now := d.Now()
-	next, ok, err := d.Store.NextWake(ctx, d.Node.ID, now, d.lead())
+	next, ok, err := d.Store.NextWake(ctx, d.Node.ID, now, d.prelaunch())
 	if err != nil || !ok {
 		return backstop
 	}
@@ -284,7 +284,7 @@ func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
 // handle does what a claimed job needs, and frees its slot before that when it
 // takes long. An error leaves the job to be claimed again at the end of its
 // lease.
-func (d *Dispatcher) handle(ctx context.Context, held *hold, r store.Record, noRoom string, free func()) {
+func (d *Dispatcher) handle(ctx context.Context, held *leaseGuard, r store.Record, noRoom string, free func()) {
 	working, stop := d.keepLease(ctx, r, held)
 	defer stop()
 	bot := d.botState(r)
@@ -294,9 +294,9 @@ func (d *Dispatcher) handle(ctx context.Context, held *hold, r store.Record, noR
 		return
 	}
 	by := d.policy(r)
-	by.NoRoom = noRoom
+	by.NoCapacity = noRoom
 	if r.Attempts > 0 {
-		by.Why = d.Launcher.Why(r.ID, r.Attempt)
+		by.Reason = d.Launcher.Why(r.ID, r.Attempt)
 	}
 	next := decide(r, bot, saved, d.Now(), by)
 	if next.step != begin && r.Attempts == 0 {
@@ -316,8 +316,8 @@ func (d *Dispatcher) handle(ctx context.Context, held *hold, r store.Record, noR
 	switch {
 	case errors.Is(err, errMoved):
 		err = errors.Join(err, d.release(ctx, r, d.Now()))
-	case errors.Is(err, errLeaseLost) && d.Meter != nil:
-		d.Meter.LeaseLost()
+	case errors.Is(err, errLeaseLost) && d.Metrics != nil:
+		d.Metrics.LeaseLost()
 	}
 	if next.step != wait {
 		d.Log.Info("dispatch", "job", r.ID, "attempt", r.Attempt, "status", r.Status, "bot", bot, "saved", saved,
@@ -356,7 +356,7 @@ func (d *Dispatcher) policy(r store.Record) policy {
 		Listening: time.Unix(0, d.listening.Load()).UTC(),
 	}
 	if r.Mode != job.Test {
-		by.Lead = d.lead()
+		by.Prelaunch = d.prelaunch()
 	}
 	return by
 }
@@ -372,7 +372,7 @@ func (d *Dispatcher) saved(ctx context.Context, r store.Record, bot launch.State
 	if _, lost := lostBot(r, bot, d.Now(), by); !lost && d.Now().Before(deadline(r, by)) {
 		return false, nil
 	}
-	return d.Recordings.Saved(ctx, r.ID)
+	return d.Recordings.HasMedia(ctx, r.ID)
 }
 
 // lateness is how long after joinAt an attempt began, in milliseconds, and 0

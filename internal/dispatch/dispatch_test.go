@@ -134,7 +134,7 @@ func TestLostBot(t *testing.T) {
 	if _, err := w.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
 		t.Fatal(err)
 	}
-	w.at(w.clock.Now().Add(timeouts.Silence))
+	w.at(w.clock.Now().Add(timeouts.Heartbeat))
 	r := w.untilStarted(t, id, 1)
 	if r.Status != job.Dispatching || r.Attempts != 2 || !r.HeartbeatAt.IsZero() {
 		t.Errorf("the next attempt: %+v", r)
@@ -144,7 +144,7 @@ func TestLostBot(t *testing.T) {
 		t.Fatalf("launches: %+v", launches)
 	}
 
-	w.at(w.clock.Now().Add(timeouts.FirstSign)) // never heard at all
+	w.at(w.clock.Now().Add(timeouts.FirstHeartbeat)) // never heard at all
 	if r := w.untilLetGo(t, id); r.Status != job.Failed || r.FailureCode != job.DispatchTimeout {
 		t.Errorf("in the end: %+v", r.State)
 	}
@@ -174,11 +174,11 @@ func TestBotIsHeard(t *testing.T) {
 	w.run(t)
 	id := w.create(t, time.Time{})
 	started := w.untilStarted(t, id, 0)
-	w.clock.set(started.LaunchedAt.Add(timeouts.FirstSign - time.Second))
+	w.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
 	w.tell(t, id, 0, job.BotJoined, "")
-	w.at(started.LaunchedAt.Add(timeouts.FirstSign + 20*time.Second))
+	w.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
 	r := w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
-	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Silence)) {
+	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("it is in attempt %d and looked at %s after it was heard", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
 	}
 }
@@ -273,7 +273,7 @@ func TestNothingUsable(t *testing.T) {
 }
 
 // brokenStorage is of recordings that cannot be put together.
-type brokenStorage struct{ *dispatch.FinishedRecordings }
+type brokenStorage struct{ *dispatch.Finalizer }
 
 func (brokenStorage) Salvage(context.Context, store.Record, string, func(dispatch.Progress) error) error {
 	return errors.New("the disk is full")
@@ -424,7 +424,7 @@ func TestTwoDispatchers(t *testing.T) {
 func TestDispatcherDies(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*dispatch.Settings){
-		"alone":         func(s *dispatch.Settings) { s.Sole, s.Node.ID = true, "a" },
+		"alone":         func(s *dispatch.Settings) { s.SingleNode, s.Node.ID = true, "a" },
 		"the same node": func(s *dispatch.Settings) { s.Node.ID = "a" },
 		"another node":  func(s *dispatch.Settings) { s.Node.ID = "b" },
 	} {
@@ -515,7 +515,7 @@ func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
 	w.bots.mu.Lock()
 	w.bots.states[key(id, 0)] = launch.Running // it was, and nobody wrote it down
 	w.bots.mu.Unlock()
-	w.run(t, func(s *dispatch.Settings) { s.Sole = true })
+	w.run(t, func(s *dispatch.Settings) { s.SingleNode = true })
 	if r := w.untilStarted(t, id, 0); r.Attempts != 1 || len(w.bots.launches(id)) != 0 {
 		t.Errorf("the job: %+v", r)
 	}
@@ -526,13 +526,13 @@ func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
 func TestBotByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	timeouts := dispatch.DefaultTimeouts().ByHand()
+	timeouts := dispatch.DefaultTimeouts().Manual()
 	w.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = launch.Manual{}, timeouts })
 	id := w.create(t, w.clock.Now().Add(time.Hour))
 	w.tell(t, id, 0, job.BotRecordingStarted, "")
 	w.at(w.record(t, id).WakeAt)
 	r := w.until(t, id, "watched", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
-	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Silence)) {
+	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("the job: %+v", r)
 	}
 }

@@ -17,22 +17,22 @@ const (
 
 // Fleet is how all nodes of a database are doing together.
 type Fleet struct {
-	Jobs     map[job.Status]int // that have not ended
-	Nodes    []store.Node       // that were heard within a lease
-	Room     int                // for how many bots there is room, on all nodes
-	Bots     int                // that take room
-	Ahead    []store.Upcoming   // live jobs that begin in each 5 minutes of the next 24 hours
-	Takes    map[string]Cost    // what the bots of a node told last that they take, on average, by its id; 0 for what none told
-	Unheard  time.Duration      // since the bot was heard that is silent for longest; 0 without bots
-	LookedAt time.Time
+	Jobs            map[job.Status]int      // that have not ended
+	Nodes           []store.Node            // that were heard within a lease
+	Capacity        int                     // for how many bots there is room, on all nodes
+	Bots            int                     // that take room
+	Upcoming        []store.Upcoming        // live jobs that begin in each 5 minutes of the next 24 hours
+	BotUsage        map[string]BotResources // what the bots of a node told last that they take, on average, by its id; 0 for what none told
+	OldestHeartbeat time.Duration           // since the bot was heard that is silent for longest; 0 without bots
+	ReadAt          time.Time
 }
 
 // Short is the first stretch ahead in which more bots begin than there is room
 // for; false when there is room for all that are scheduled. Bots that are still
 // in their meetings then are not foreseen: nobody knows how long meetings last.
-func (f Fleet) Short() (store.Upcoming, bool) {
-	for _, ahead := range f.Ahead {
-		if ahead.Jobs > f.Room {
+func (f Fleet) FirstShortage() (store.Upcoming, bool) {
+	for _, ahead := range f.Upcoming {
+		if ahead.Jobs > f.Capacity {
 			return ahead, true
 		}
 	}
@@ -46,7 +46,7 @@ func (d *Dispatcher) Fleet(ctx context.Context) (Fleet, error) {
 	d.fleet.mu.Lock()
 	defer d.fleet.mu.Unlock()
 	now := d.Now()
-	if now.Sub(d.fleet.last.LookedAt) < fleetAge && !now.Before(d.fleet.last.LookedAt) {
+	if now.Sub(d.fleet.last.ReadAt) < fleetAge && !now.Before(d.fleet.last.ReadAt) {
 		return d.fleet.last, nil
 	}
 	f, err := d.lookAtFleet(ctx, now)
@@ -60,7 +60,7 @@ func (d *Dispatcher) Fleet(ctx context.Context) (Fleet, error) {
 const fleetAge = 10 * time.Second
 
 func (d *Dispatcher) lookAtFleet(ctx context.Context, now time.Time) (f Fleet, err error) {
-	f.LookedAt = now
+	f.ReadAt = now
 	if f.Jobs, err = d.Store.CountUnended(ctx); err != nil {
 		return f, err
 	}
@@ -68,20 +68,20 @@ func (d *Dispatcher) lookAtFleet(ctx context.Context, now time.Time) (f Fleet, e
 		return f, err
 	}
 	for _, node := range f.Nodes {
-		f.Room += node.Room
+		f.Capacity += node.Room
 		f.Bots += node.Bots
 	}
-	if f.Ahead, err = d.Store.Upcoming(ctx, now.Truncate(stretch), now.Add(foreseen), stretch); err != nil {
+	if f.Upcoming, err = d.Store.Upcoming(ctx, now.Truncate(stretch), now.Add(foreseen), stretch); err != nil {
 		return f, err
 	}
 	bots, err := d.Store.BotStats(ctx, "")
 	if err != nil {
 		return f, err
 	}
-	f.Takes = averagesOf(bots)
+	f.BotUsage = averagesOf(bots)
 	heard, some, err := d.Store.LongestUnheard(ctx)
 	if some {
-		f.Unheard = max(0, now.Sub(heard))
+		f.OldestHeartbeat = max(0, now.Sub(heard))
 	}
 	return f, err
 }

@@ -179,7 +179,7 @@ type world struct {
 	store      *store.Store
 	storage    *recording.Storage
 	bots       *bots
-	recordings *dispatch.FinishedRecordings
+	recordings *dispatch.Finalizer
 	jobs       *lifecycle.Service
 	caller     account.Caller
 
@@ -224,11 +224,11 @@ func newWorldOn(t *testing.T, address string) *world {
 		}
 	})
 	w := &world{clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
-	w.recordings = &dispatch.FinishedRecordings{Store: s, Finisher: &recording.Finisher{
+	w.recordings = &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
 		Storage: storage, BaseURL: "https://standin.test", TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}}
 	w.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s, Manifests: w.recordings, BaseURL: "https://standin.test", Now: w.clock.Now,
+		Store: s, Finalizer: w.recordings, BaseURL: "https://standin.test", Now: w.clock.Now,
 		WakeJobs: w.wake, WakeHooks: func() {},
 	})
 	consumer, err := s.EnsureConsumer(t.Context(), account.Consumer{

@@ -20,7 +20,7 @@ import (
 func node(name string, room int) func(*dispatch.Settings) {
 	return func(s *dispatch.Settings) {
 		s.Node = dispatch.Node{ID: name, Name: name}
-		s.Room = dispatch.NewRoom(dispatch.RoomSettings{MaxBots: room})
+		s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: room})
 	}
 }
 
@@ -105,8 +105,8 @@ func TestWaitingEnds(t *testing.T) {
 func TestRoomIsMeasured(t *testing.T) {
 	t.Parallel()
 	has := host.Resources{Cores: 8, MemoryTotal: 16 << 30, MemoryAvailable: 16 << 30}
-	room := dispatch.NewRoom(dispatch.RoomSettings{
-		Cost: dispatch.Cost{Cores: 2, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
+	room := dispatch.NewCapacity(dispatch.CapacitySettings{
+		PerBot: dispatch.BotResources{Cores: 2, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
 	})
 	now := time.Now()
 	for taken, want := range []int{4, 3, 2, 1, 0} {
@@ -117,12 +117,12 @@ func TestRoomIsMeasured(t *testing.T) {
 			dispatch.Take(t, room, now)
 		}
 	}
-	if why := room.Full(t.Context(), now); !strings.Contains(why, "8.0 cores") {
+	if why := room.FullReason(t.Context(), now); !strings.Contains(why, "8.0 cores") {
 		t.Errorf("full because: %q", why)
 	}
 
-	room = dispatch.NewRoom(dispatch.RoomSettings{
-		Cost: dispatch.Cost{Cores: 1, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
+	room = dispatch.NewCapacity(dispatch.CapacitySettings{
+		PerBot: dispatch.BotResources{Cores: 1, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
 	})
 	dispatch.Take(t, room, now)
 	has.MemoryAvailable = 7 << 30
@@ -134,10 +134,10 @@ func TestRoomIsMeasured(t *testing.T) {
 		t.Errorf("7 GiB are left beside a bot that has all it takes: room for %d more", got)
 	}
 	has.MemoryAvailable = 1 << 30
-	if why := room.Full(t.Context(), later); !strings.Contains(why, "1.0 GiB of memory left") {
+	if why := room.FullReason(t.Context(), later); !strings.Contains(why, "1.0 GiB of memory left") {
 		t.Errorf("full because: %q", why)
 	}
-	small := dispatch.NewRoom(dispatch.RoomSettings{Machine: func(context.Context) host.Resources {
+	small := dispatch.NewCapacity(dispatch.CapacitySettings{Machine: func(context.Context) host.Resources {
 		return host.Resources{Cores: 0.5, MemoryTotal: 1 << 29, MemoryAvailable: 1 << 20}
 	}})
 	if got := small.Free(t.Context(), now); got != 1 {
@@ -153,9 +153,9 @@ func TestEarlyLaunch(t *testing.T) {
 		joinAt := w.clock.Now().Add(time.Hour)
 		early := w.create(t, joinAt)
 		late := w.create(t, joinAt.Add(time.Minute))
-		d, _ := w.run(t, func(s *dispatch.Settings) { s.LaunchLead = dispatch.AutoLead })
+		d, _ := w.run(t, func(s *dispatch.Settings) { s.Prelaunch = dispatch.AutoPrelaunch })
 		for _, took := range []time.Duration{3, 4, 60, 3, 3, 5, 4, 3, 3, 4} { // one was in trouble
-			d.Started(took * time.Second)
+			d.RecordStart(took * time.Second)
 		}
 		w.at(joinAt.Add(-6 * time.Second))
 		w.untilStarted(t, w.create(t, time.Time{}), 0) // it has looked

@@ -23,7 +23,7 @@ const (
 )
 
 // carryOut does a step.
-func (d *Dispatcher) carryOut(ctx context.Context, held *hold, r store.Record, next decision) error {
+func (d *Dispatcher) carryOut(ctx context.Context, held *leaseGuard, r store.Record, next decision) error {
 	switch next.step {
 	case wait:
 		return d.release(ctx, r, next.until)
@@ -39,8 +39,8 @@ func (d *Dispatcher) carryOut(ctx context.Context, held *hold, r store.Record, n
 		return d.salvage(ctx, r, next.detail)
 	case giveUp:
 		return d.giveUp(ctx, r, next.code, next.detail)
-	case letGo:
-		return d.letGo(ctx, r)
+	case cleanUp:
+		return d.cleanUp(ctx, r)
 	}
 	return fmt.Errorf("unknown step %q", next.step)
 }
@@ -50,7 +50,7 @@ func (d *Dispatcher) carryOut(ctx context.Context, held *hold, r store.Record, n
 func (d *Dispatcher) queue(ctx context.Context, r store.Record, next decision) error {
 	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		if c.Status == job.Scheduled {
-			_, err := c.Service(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"why": next.detail, "node": d.Node.Name})
+			_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"why": next.detail, "node": d.Node.Name})
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (d *Dispatcher) queue(ctx context.Context, r store.Record, next decision) e
 
 // begin counts a new attempt and launches its bot. The bot of the attempt
 // before is ended first: there are never two.
-func (d *Dispatcher) begin(ctx context.Context, held *hold, r store.Record, why string) error {
+func (d *Dispatcher) begin(ctx context.Context, held *leaseGuard, r store.Record, why string) error {
 	if r.Attempts > 0 {
 		if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (d *Dispatcher) begin(ctx context.Context, held *hold, r store.Record, why 
 		if d.Node.Name != "" {
 			data["node"] = d.Node.Name
 		}
-		result, err := c.Service(ctx, job.Event{Trigger: job.AttemptBegun}, data)
+		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, data)
 		if err != nil || !result.Applied {
 			return errors.Join(err, errMoved)
 		}
@@ -103,13 +103,13 @@ func (d *Dispatcher) placeAgain(ctx context.Context, r store.Record) (noRoom str
 	if r.Mode == job.Test {
 		return ""
 	}
-	return d.Room.take(ctx, r.ID, r.Attempts, d.Now())
+	return d.Capacity.reserve(ctx, r.ID, r.Attempts, d.Now())
 }
 
 // launch starts the bot of the current attempt. A launch that fails is tried
 // again, with growing delays, until decide gives up (contract, Jobs).
-func (d *Dispatcher) launch(ctx context.Context, held *hold, r store.Record) error {
-	if !held.firm() {
+func (d *Dispatcher) launch(ctx context.Context, held *leaseGuard, r store.Record) error {
+	if !held.valid() {
 		// This process stood still: another dispatcher may hold the job.
 		return errLeaseLost
 	}
@@ -127,8 +127,8 @@ func (d *Dispatcher) launch(ctx context.Context, held *hold, r store.Record) err
 	if ctx.Err() != nil {
 		return ctx.Err() // this dispatcher ends: the launch has not failed, the next one tries it
 	}
-	if d.Meter != nil {
-		d.Meter.LaunchFailed()
+	if d.Metrics != nil {
+		d.Metrics.LaunchFailed()
 	}
 	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		c.LaunchFailures++
@@ -161,13 +161,13 @@ func (d *Dispatcher) assignment(r store.Record) launch.Assignment {
 
 // launched notes that the bot of the current attempt runs. Nothing is done
 // without a lease: a bot whose start cannot be noted is ended again.
-func (d *Dispatcher) launched(ctx context.Context, held *hold, r store.Record) error {
+func (d *Dispatcher) launched(ctx context.Context, held *leaseGuard, r store.Record) error {
 	for {
 		err := d.noteLaunched(ctx, r)
 		switch {
 		case err == nil, errors.Is(err, errMoved) && d.isNoted(ctx, r):
 			return nil
-		case errors.Is(err, errLeaseLost), errors.Is(err, errMoved), !held.firm():
+		case errors.Is(err, errLeaseLost), errors.Is(err, errMoved), !held.valid():
 			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Lease)
 			defer cancel()
 			return errors.Join(err, d.Launcher.Stop(stopping, r.ID, r.Attempt))
@@ -204,8 +204,8 @@ func (d *Dispatcher) noteLaunched(ctx context.Context, r store.Record) error {
 		}
 		return c.Launched(ctx, d.Node.Name)
 	})
-	if err == nil && d.Meter != nil && r.Attempt == 0 && !r.JoinAt.Before(r.CreatedAt) {
-		d.Meter.Launched(max(0, noted.LaunchedAt.Sub(r.JoinAt)))
+	if err == nil && d.Metrics != nil && r.Attempt == 0 && !r.JoinAt.Before(r.CreatedAt) {
+		d.Metrics.Launched(max(0, noted.LaunchedAt.Sub(r.JoinAt)))
 	}
 	return err
 }
@@ -216,13 +216,13 @@ func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string)
 		return err
 	}
 	d.leave(r.ID)
-	r, err := d.trigger(ctx, r, job.Event{Trigger: job.SalvageBegun}, detail)
+	r, err := d.trigger(ctx, r, job.Event{Trigger: job.SalvageStarted}, detail)
 	if err != nil {
 		return err
 	}
 	err = d.Recordings.Salvage(ctx, r, detail, func(progress Progress) error { return d.tell(ctx, r, progress) })
 	switch {
-	case errors.Is(err, ErrNothingSaved):
+	case errors.Is(err, ErrNoMedia):
 		return d.giveUp(ctx, r, job.NetworkLoss, detail+", and nothing usable was recorded")
 	case err != nil && ctx.Err() == nil && !d.Now().Before(r.StatusSince.Add(2*d.timeouts(r).Teardown)):
 		// It was tried until long after the deadline. What is saved stays.
@@ -232,7 +232,7 @@ func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string)
 		return fmt.Errorf("salvage: %w", err)
 	}
 	_, err = d.leased(ctx, r, func(c *lifecycle.Change) error {
-		_, err := c.Service(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: d.Jobs.ManifestURI(r.ID)}, nil)
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: d.Jobs.ManifestURI(r.ID)}, nil)
 		c.Lease, c.WakeAt = "", c.Now // to be let go
 		return err
 	})
@@ -260,7 +260,7 @@ func (d *Dispatcher) trigger(ctx context.Context, r store.Record, event job.Even
 		if state, result := c.State.Apply(event); !result.Applied || state.Status == c.Status {
 			return nil
 		}
-		_, err := c.Service(ctx, event, map[string]string{"detail": detail})
+		_, err := c.ApplyFromService(ctx, event, map[string]string{"detail": detail})
 		return err
 	})
 }
@@ -280,7 +280,7 @@ func (d *Dispatcher) giveUp(ctx context.Context, r store.Record, code job.Failur
 		return d.release(ctx, r, time.Time{}) // it has its end already
 	}
 	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
-		result, err := c.Service(ctx, job.Event{Trigger: job.GivenUp, FailureCode: code, FailureDetail: detail}, nil)
+		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.GivenUp, FailureCode: code, FailureDetail: detail}, nil)
 		if err != nil || !result.Applied {
 			return errors.Join(err, errMoved)
 		}
@@ -292,7 +292,7 @@ func (d *Dispatcher) giveUp(ctx context.Context, r store.Record, code job.Failur
 
 // letGo tidies up after a job that has ended. Uploads go once the manifest is
 // kept or when nothing usable is among them.
-func (d *Dispatcher) letGo(ctx context.Context, r store.Record) error {
+func (d *Dispatcher) cleanUp(ctx context.Context, r store.Record) error {
 	if r.Attempts > 0 {
 		if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 			return err
@@ -300,7 +300,7 @@ func (d *Dispatcher) letGo(ctx context.Context, r store.Record) error {
 	}
 	d.leave(r.ID)
 	if r.ManifestURI == "" {
-		saved, err := d.Recordings.Saved(ctx, r.ID)
+		saved, err := d.Recordings.HasMedia(ctx, r.ID)
 		if err != nil {
 			return fmt.Errorf("see what a bot saved: %w", err)
 		}
@@ -308,7 +308,7 @@ func (d *Dispatcher) letGo(ctx context.Context, r store.Record) error {
 			return d.release(ctx, r, time.Time{})
 		}
 	}
-	if err := d.Recordings.Clean(ctx, r.ID); err != nil {
+	if err := d.Recordings.DeleteUploads(ctx, r.ID); err != nil {
 		return fmt.Errorf("remove uploads: %w", err)
 	}
 	return d.release(ctx, r, time.Time{})

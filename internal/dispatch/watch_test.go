@@ -34,7 +34,7 @@ func TestEveryStateIsWatched(t *testing.T) {
 				if heard && status.Dispatched() {
 					r.HeartbeatAt = now
 				}
-				next = decide(r, launch.Running, false, now, policy{Timeouts: waits, NoRoom: noRoomFor(status)})
+				next = decide(r, launch.Running, false, now, policy{Timeouts: waits, NoCapacity: noRoomFor(status)})
 				if (next.step == wait || next.step == queue) && !next.until.After(now) {
 					t.Fatalf("in %s, %s: at %s it waits until %s", status, name, now, next.until)
 				}
@@ -77,14 +77,14 @@ func TestDecideElsewhere(t *testing.T) {
 			decision{step: wait, until: at.Add(50 * time.Second)},
 		},
 		"another attempt, and no room here": {
-			running(job.InMeeting, time.Hour), launch.Unknown, policy{NoRoom: "full"},
+			running(job.InMeeting, time.Hour), launch.Unknown, policy{NoCapacity: "full"},
 			decision{step: wait, until: at.Add(lookForRoom)},
 		},
 		"due soon, and no room yet": {
-			due(at.Add(time.Second)), launch.NotStarted, policy{NoRoom: "full", Lead: 2 * time.Second},
+			due(at.Add(time.Second)), launch.NotStarted, policy{NoCapacity: "full", Prelaunch: 2 * time.Second},
 			decision{step: wait, until: at.Add(time.Second)},
 		},
-		"due soon": {due(at.Add(time.Second)), launch.NotStarted, policy{Lead: 2 * time.Second}, decision{step: begin}},
+		"due soon": {due(at.Add(time.Second)), launch.NotStarted, policy{Prelaunch: 2 * time.Second}, decision{step: begin}},
 	} {
 		test.by.Timeouts = waits
 		if got := decide(test.r, test.bot, false, at, test.by); got != test.want {

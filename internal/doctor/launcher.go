@@ -60,7 +60,7 @@ func checkDocker(ctx context.Context, name verdict, settings docker.Settings) Ch
 // checkKubernetes asks the cluster for its version and for the service's
 // rights.
 func checkKubernetes(ctx context.Context, name verdict, settings service.KubernetesSettings) Check {
-	from, err := settings.Found()
+	from, err := settings.Resolve()
 	if err != nil {
 		return name.fail("kubernetes: "+err.Error(), "see that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG names a file that leads to the cluster, unless the service runs in it, "+
 			"and STANDIN_KUBERNETES_POD_TEMPLATE, where it is set, a PodTemplateSpec")

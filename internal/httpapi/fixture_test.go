@@ -290,7 +290,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		History:      s.jobs,
 		Bots:         s.shelf,
 		Recordings:   s.storage,
-		Invites:      &lifecycle.Intake{Jobs: s.jobs, Plans: database},
+		Invites:      &lifecycle.InviteScheduler{Jobs: s.jobs, Plans: database},
 		Logins:       s.flows,
 		Payments:     &payment.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
 		Host:         host.NewReader(t.TempDir()),

@@ -36,7 +36,7 @@ func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.
 func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]store.Entry, string, error) {
 	at := time.UnixMilli(0).UTC()
 	return []store.Entry{
-		{ID: adasJob, Source: store.FromService, Kind: job.AttemptBegun, EmittedAt: at, ReceivedAt: at, Applied: true, From: job.Scheduled, To: job.Dispatching},
+		{ID: adasJob, Source: store.FromService, Kind: job.AttemptStarted, EmittedAt: at, ReceivedAt: at, Applied: true, From: job.Scheduled, To: job.Dispatching},
 		{ID: adasJob, Source: store.FromBot, Kind: job.BotJoined, EmittedAt: at, ReceivedAt: at, Reason: job.Duplicate, From: job.Joining, To: job.Joining, Data: []byte(`{"a":"<"}`)},
 	}, "", nil
 }

@@ -100,7 +100,7 @@ func FailureCodes() []FailureCode {
 }
 
 // Known reports whether the code is one of the specification's.
-func (c FailureCode) Known() bool {
+func (c FailureCode) Valid() bool {
 	for _, known := range FailureCodes() {
 		if c == known {
 			return true

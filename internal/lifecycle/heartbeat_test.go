@@ -19,7 +19,7 @@ import (
 // queue queues a command for the job's bot.
 func queue(t *testing.T, s *lifecycle.Service, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	if _, err := s.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.Queue(t.Context(), kind, nil) }); err != nil {
+	if _, err := s.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.QueueCommand(t.Context(), kind, nil) }); err != nil {
 		t.Fatal(err)
 	}
 }

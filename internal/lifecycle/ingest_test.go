@@ -357,7 +357,7 @@ func TestAnyInterleaving(t *testing.T) {
 	w := newSQLiteWorld(t)
 	draw := rapid.Custom(func(t *rapid.T) step {
 		s := step{
-			kind:    rapid.SampledFrom(append(job.BotTriggers(), job.AttemptBegun, job.CancelAsked)).Draw(t, "kind"),
+			kind:    rapid.SampledFrom(append(job.BotTriggers(), job.AttemptStarted, job.CancelRequested)).Draw(t, "kind"),
 			attempt: rapid.IntRange(0, 1).Draw(t, "attempt"),
 			n:       rapid.IntRange(0, 2).Draw(t, "moment"), // few, so that there are duplicates
 		}
@@ -381,7 +381,7 @@ func TestAnyInterleaving(t *testing.T) {
 func (w *world) do(t failer, id uuid.UUID, s step) {
 	t.Helper()
 	switch {
-	case s.kind == job.AttemptBegun:
+	case s.kind == job.AttemptStarted:
 		w.begin(t, id)
 	case s.byService:
 		if err := w.cancel(id); err != nil {

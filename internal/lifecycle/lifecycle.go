@@ -21,18 +21,18 @@ import (
 )
 
 // Manifests makes manifests from what bots uploaded.
-type Manifests interface {
+type Finalizer interface {
 	// FromBot makes and stores the manifest of a job whose bot says that the
 	// recording is complete. Doing it again is harmless.
-	FromBot(ctx context.Context, r store.Record) error
+	WriteManifest(ctx context.Context, r store.Record) error
 	// Saved reports whether a bot of the job uploaded anything usable.
-	Saved(ctx context.Context, jobID uuid.UUID) (bool, error)
+	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 }
 
 // Service moves jobs. Its methods may be called from any goroutine.
 type Service struct {
 	store      *store.Store
-	manifests  Manifests
+	finalizer  Finalizer
 	recordings Recordings
 	baseURL    string
 	now        func() time.Time
@@ -46,7 +46,7 @@ type Service struct {
 // Settings are what a Service is made of.
 type Settings struct {
 	Store      *store.Store
-	Manifests  Manifests
+	Finalizer  Finalizer
 	Recordings Recordings
 	BaseURL    string // where manifests are fetched; no slash at its end
 	Now        func() time.Time
@@ -69,7 +69,7 @@ type Move struct {
 func New(settings Settings) *Service {
 	return &Service{
 		store:      settings.Store,
-		manifests:  settings.Manifests,
+		finalizer:  settings.Finalizer,
 		recordings: settings.Recordings,
 		baseURL:    settings.BaseURL,
 		now:        settings.Now,
@@ -143,7 +143,7 @@ func (s *Service) announce(done Change) {
 
 // Hear tells held heartbeats of a job that another node has queued a command
 // for it.
-func (s *Service) Hear(id uuid.UUID) { s.hub.notify(id) }
+func (s *Service) NotifyCommand(id uuid.UUID) { s.hub.notify(id) }
 
 // Apply gives an event to the job and keeps what follows from it: the new
 // state, a line on the timeline, the webhooks. data is shown with the line and
@@ -158,7 +158,7 @@ func (c *Change) Apply(ctx context.Context, event job.Event, source store.Source
 	if result.Applied {
 		c.moves = append(c.moves, Move{Trigger: event.Trigger, Result: result, Data: data})
 	}
-	if err := c.note(ctx, event, result, source, emittedAt, data); err != nil {
+	if err := c.addEventEntry(ctx, event, result, source, emittedAt, data); err != nil {
 		return result, err
 	}
 	if !result.Changed() {
@@ -177,7 +177,7 @@ func (c *Change) Apply(ctx context.Context, event job.Event, source store.Source
 }
 
 // Service gives the job an event that the service itself decided on.
-func (c *Change) Service(ctx context.Context, event job.Event, data any) (job.Result, error) {
+func (c *Change) ApplyFromService(ctx context.Context, event job.Event, data any) (job.Result, error) {
 	event.Attempt = c.Attempt
 	var encoded json.RawMessage
 	if data != nil {
@@ -222,7 +222,7 @@ func (c *Change) Emit(ctx context.Context, event webhook.Event) error {
 }
 
 // note writes the timeline.
-func (c *Change) note(ctx context.Context, event job.Event, result job.Result, source store.Source, emittedAt time.Time, data json.RawMessage) error {
+func (c *Change) addEventEntry(ctx context.Context, event job.Event, result job.Result, source store.Source, emittedAt time.Time, data json.RawMessage) error {
 	attempt := event.Attempt
 	if source == store.FromService {
 		attempt = c.Attempt // as it is after the event

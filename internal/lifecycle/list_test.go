@@ -119,7 +119,7 @@ func TestTimeline(t *testing.T) {
 			data    string
 		}
 		want := []line{
-			{store.FromService, job.AttemptBegun, true, "", ""},
+			{store.FromService, job.AttemptStarted, true, "", ""},
 			{store.FromBot, job.BotJoined, true, "", ""},
 			{store.FromBot, job.BotInMeeting, true, "", ""},
 			{store.FromBot, job.BotInMeeting, false, job.Duplicate, ""},

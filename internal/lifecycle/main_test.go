@@ -93,7 +93,7 @@ func (w *world) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
 	return lifecycle.New(lifecycle.Settings{
 		Store: s,
-		Manifests: &dispatch.FinishedRecordings{Store: s, Finisher: &recording.Finisher{
+		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
 			Storage: w.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
 		BaseURL:   baseURL,
@@ -142,7 +142,7 @@ func (w *world) newJob(t testing.TB) uuid.UUID {
 func (w *world) begin(t failer, id uuid.UUID) {
 	t.Helper()
 	_, err := w.Change(context.Background(), id, func(c *lifecycle.Change) error {
-		_, err := c.Service(context.Background(), job.Event{Trigger: job.AttemptBegun}, nil)
+		_, err := c.ApplyFromService(context.Background(), job.Event{Trigger: job.AttemptStarted}, nil)
 		return err
 	})
 	if err != nil {
@@ -298,7 +298,7 @@ func (w *world) checkHistory(t failer, id uuid.UUID) {
 // machineKnows reports whether a kind of line is about the state machine.
 func machineKnows(kind job.Trigger) bool {
 	return slices.Contains(job.BotTriggers(), kind) ||
-		slices.ContainsFunc(job.Rules(), func(rule job.Rule) bool { return rule.Trigger == kind })
+		slices.ContainsFunc(job.Transitions(), func(rule job.Transition) bool { return rule.Trigger == kind })
 }
 
 // replayed is the event of a timeline's line, as the state machine got it.

@@ -126,5 +126,5 @@ func (c *Change) saveRequest(ctx context.Context, by string, changed []string) e
 			data["joinAt"] = webhook.Timestamp(c.JoinAt)
 		}
 	}
-	return c.remark(ctx, JobChanged, data)
+	return c.addEntry(ctx, JobChanged, data)
 }

@@ -12,22 +12,22 @@ import (
 
 // Fleet is how all nodes of a database are doing.
 type Fleet struct {
-	Jobs    map[job.Status]int // that have not ended
-	Nodes   []Node
-	Ahead   int           // live jobs that begin in the next 5 minutes
-	Day     int           // in the next 24 hours
-	Short   time.Duration // until more bots begin within 5 minutes than there is room for; 0 when that is not foreseen
-	Unheard time.Duration // since the bot was heard that is silent for longest
+	Jobs            map[job.Status]int // that have not ended
+	Nodes           []Node
+	Next5Minutes    int           // live jobs that begin in the next 5 minutes
+	Next24Hours     int           // in the next 24 hours
+	UntilShortage   time.Duration // until more bots begin within 5 minutes than there is room for; 0 when that is not foreseen
+	OldestHeartbeat time.Duration // since the bot was heard that is silent for longest
 }
 
 // Node is one service of those that share the database.
 type Node struct {
-	Name       string
-	Bots, Room int
-	Full       bool
-	Unheard    time.Duration
-	BotCores   float64 // what its bots take, on average; 0 when none tells
-	BotMemory  uint64  // bytes
+	Name           string
+	Bots, Capacity int
+	Full           bool
+	HeartbeatAge   time.Duration
+	BotCores       float64 // what its bots take, on average; 0 when none tells
+	BotMemory      uint64  // bytes
 }
 
 // lookTime bounds a look at the fleet.
@@ -95,9 +95,9 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 			full = 1
 		}
 		gauge(c.bots, float64(node.Bots), node.Name)
-		gauge(c.room, float64(node.Room), node.Name)
+		gauge(c.room, float64(node.Capacity), node.Name)
 		gauge(c.full, full, node.Name)
-		gauge(c.nodeAge, node.Unheard.Seconds(), node.Name)
+		gauge(c.nodeAge, node.HeartbeatAge.Seconds(), node.Name)
 		if node.BotCores > 0 {
 			gauge(c.botCores, node.BotCores, node.Name)
 		}
@@ -105,10 +105,10 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 			gauge(c.botMemory, float64(node.BotMemory), node.Name)
 		}
 	}
-	gauge(c.ahead, float64(fleet.Ahead), "5m")
-	gauge(c.ahead, float64(fleet.Day), "24h")
-	if fleet.Short > 0 {
-		gauge(c.shortIn, fleet.Short.Seconds())
+	gauge(c.ahead, float64(fleet.Next5Minutes), "5m")
+	gauge(c.ahead, float64(fleet.Next24Hours), "24h")
+	if fleet.UntilShortage > 0 {
+		gauge(c.shortIn, fleet.UntilShortage.Seconds())
 	}
-	gauge(c.unheard, fleet.Unheard.Seconds())
+	gauge(c.unheard, fleet.OldestHeartbeat.Seconds())
 }

@@ -88,7 +88,7 @@ func (m *Metrics) Joining(late time.Duration) {
 }
 
 // Moved counts a job that came into a state; code is why it failed.
-func (m *Metrics) Moved(to job.Status, code job.FailureCode) {
+func (m *Metrics) Transitioned(to job.Status, code job.FailureCode) {
 	m.transitions.WithLabelValues(string(to)).Inc()
 	if to == job.Failed {
 		m.failures.WithLabelValues(string(code)).Inc()

@@ -42,15 +42,15 @@ func TestMetrics(t *testing.T) {
 	fleet := metrics.Fleet{
 		Jobs: map[job.Status]int{job.Pending: 2, job.InMeeting: 1},
 		Nodes: []metrics.Node{
-			{Name: "one", Bots: 3, Room: 4, BotCores: 1.25, BotMemory: 700 << 20}, {Name: "two", Bots: 4, Room: 4, Full: true, Unheard: 5 * time.Second}, {Name: "two", Bots: 9},
+			{Name: "one", Bots: 3, Capacity: 4, BotCores: 1.25, BotMemory: 700 << 20}, {Name: "two", Bots: 4, Capacity: 4, Full: true, HeartbeatAge: 5 * time.Second}, {Name: "two", Bots: 9},
 		},
-		Ahead: 6, Day: 60, Short: 90 * time.Second, Unheard: 7 * time.Second,
+		Next5Minutes: 6, Next24Hours: 60, UntilShortage: 90 * time.Second, OldestHeartbeat: 7 * time.Second,
 	}
 	m := metrics.New(func(context.Context) (metrics.Fleet, error) { return fleet, nil }, slog.New(slog.DiscardHandler))
 	m.Launched(20 * time.Millisecond)
 	m.Joining(3 * time.Second)
-	m.Moved(job.Failed, job.LobbyTimeout)
-	m.Moved(job.Completed, "")
+	m.Transitioned(job.Failed, job.LobbyTimeout)
+	m.Transitioned(job.Completed, "")
 	m.LeaseLost()
 	m.LaunchFailed()
 	expect(t, shown(t, m),

@@ -55,13 +55,13 @@ type Settings struct {
 }
 
 // Keeper deletes what need not be kept any more.
-type Keeper struct{ Settings }
+type Cleaner struct{ Settings }
 
 // New returns a Keeper. It does nothing before Run.
-func New(settings Settings) *Keeper { return &Keeper{settings} }
+func New(settings Settings) *Cleaner { return &Cleaner{settings} }
 
 // Run works until ctx ends.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *Cleaner) Run(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
 		next := k.expire(ctx)
@@ -73,7 +73,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-func (k *Keeper) sleep(ctx context.Context, length time.Duration) {
+func (k *Cleaner) sleep(ctx context.Context, length time.Duration) {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {
@@ -84,7 +84,7 @@ func (k *Keeper) sleep(ctx context.Context, length time.Duration) {
 
 // expire deletes all recordings whose time is up, and returns when to look
 // again.
-func (k *Keeper) expire(ctx context.Context) time.Time {
+func (k *Cleaner) expire(ctx context.Context) time.Time {
 	next := k.Now().Add(longestSleep)
 	failed := k.finishDeletions(ctx) != nil
 	keepings, err := k.Store.Keepings(ctx)
@@ -126,7 +126,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // period is how long a consumer's recordings are kept.
-func (k *Keeper) period(keeping store.Keeping) Period {
+func (k *Cleaner) period(keeping store.Keeping) Period {
 	if keeping.Retention != nil {
 		return Period(*keeping.Retention)
 	}
@@ -135,7 +135,7 @@ func (k *Keeper) period(keeping store.Keeping) Period {
 
 // expireOf deletes a consumer's recordings of jobs that ended until a moment.
 // One that cannot be deleted does not keep the others.
-func (k *Keeper) expireOf(ctx context.Context, consumer uuid.UUID, until time.Time) (failure error) {
+func (k *Cleaner) expireOf(ctx context.Context, consumer uuid.UUID, until time.Time) (failure error) {
 	var after store.Ended
 	for {
 		jobs, err := k.Store.KeptJobs(ctx, consumer, until, after, batch)
@@ -159,7 +159,7 @@ func (k *Keeper) expireOf(ctx context.Context, consumer uuid.UUID, until time.Ti
 }
 
 // finishDeletions brings deletions to their end that were begun a while ago.
-func (k *Keeper) finishDeletions(ctx context.Context) error {
+func (k *Cleaner) finishDeletions(ctx context.Context) error {
 	jobs, err := k.Store.ErasingJobs(ctx, k.Now().Add(-again), batch)
 	if err != nil {
 		k.tell(ctx, uuid.Nil, "cannot find the deletions that are not finished", err)
@@ -173,7 +173,7 @@ func (k *Keeper) finishDeletions(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) delete(ctx context.Context, id uuid.UUID, why string) error {
+func (k *Cleaner) delete(ctx context.Context, id uuid.UUID, why string) error {
 	err := k.Recordings.ExpireRecording(ctx, id)
 	if err != nil {
 		k.tell(ctx, id, "cannot delete a recording; it is tried again", err)
@@ -183,7 +183,7 @@ func (k *Keeper) delete(ctx context.Context, id uuid.UUID, why string) error {
 	return nil
 }
 
-func (k *Keeper) tell(ctx context.Context, id uuid.UUID, what string, err error) {
+func (k *Cleaner) tell(ctx context.Context, id uuid.UUID, what string, err error) {
 	if ctx.Err() == nil {
 		k.Log.Error(what, "job", id, "error", err)
 	}

@@ -30,7 +30,7 @@ const day = 24 * time.Hour
 
 // world is a Keeper on a real database and real storage.
 type world struct {
-	*Keeper
+	*Cleaner
 	store   *store.Store
 	storage *recording.Storage
 	folder  string
@@ -54,7 +54,7 @@ func newWorld(t *testing.T, period Period) *world {
 	})
 	clock := func() time.Time { return now }
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: clock, WakeJobs: func() {}, WakeHooks: func() {}})
-	return &world{store: s, storage: storage, folder: folder, Keeper: New(Settings{
+	return &world{store: s, storage: storage, folder: folder, Cleaner: New(Settings{
 		Store: s, Recordings: jobs, Storage: storage, Retention: period, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
 }
@@ -274,13 +274,13 @@ func TestLeftovers(t *testing.T) {
 	keep(w.recorded(t, consumer, 2*day, func(r *store.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
 	keep(w.recorded(t, consumer, 2*day, func(r *store.Record) { r.Status, r.ManifestURI = job.Failed, "" }), "uploads/0/recording-000-000000.mp4s")
 
-	want := map[uuid.UUID]Why{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished}
+	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished}
 	found := w.leftovers(t)
 	if len(found) != len(want) {
 		t.Errorf("found %v", found)
 	}
 	for _, one := range found {
-		if want[one.JobID] != one.Why {
+		if want[one.JobID] != one.Reason {
 			t.Errorf("%+v, want %q", one, want[one.JobID])
 		}
 	}
@@ -297,7 +297,7 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	left := w.leftovers(t)
-	if len(left) != 1 || left[0].Why != NoSuchJob {
+	if len(left) != 1 || left[0].Reason != NoSuchJob {
 		t.Fatalf("left over afterwards: %v", left)
 	}
 	if err := w.Remove(t.Context(), left[0]); err != nil || len(w.there(t, unknown)) > 0 {

@@ -16,26 +16,26 @@ import (
 const untouched = 24 * time.Hour
 
 // Why something in storage is left over.
-type Why string
+type Reason string
 
 // The reasons.
 const (
-	NoSuchJob  Why = "there is no such job"
-	Finished   Why = "uploads left after the recording was finished"
-	Deleted    Why = "left after the recording was deleted"
-	Unfinished Why = "writes that were interrupted"
+	NoSuchJob  Reason = "there is no such job"
+	Finished   Reason = "uploads left after the recording was finished"
+	Deleted    Reason = "left after the recording was deleted"
+	Unfinished Reason = "writes that were interrupted"
 )
 
 // Leftover is what storage holds of a job and nobody needs.
 type Leftover struct {
 	recording.Kept
-	Why Why
+	Reason Reason
 }
 
 // Leftovers tells, one after the other, of what storage holds and nobody
 // needs: never of what was written within a day, and never of a job that has
 // not ended or that somebody still works on.
-func (k *Keeper) Leftovers(ctx context.Context, each func(Leftover) error) error {
+func (k *Cleaner) Leftovers(ctx context.Context, each func(Leftover) error) error {
 	return k.Storage.Kept(ctx, func(kept recording.Kept) error {
 		if kept.Newest.After(k.Now().Add(-untouched)) {
 			return nil
@@ -44,12 +44,12 @@ func (k *Keeper) Leftovers(ctx context.Context, each func(Leftover) error) error
 		if err != nil || why == "" {
 			return err
 		}
-		return each(Leftover{Kept: kept, Why: why})
+		return each(Leftover{Kept: kept, Reason: why})
 	})
 }
 
 // why says why something is left over; empty when it is not.
-func (k *Keeper) why(ctx context.Context, kept recording.Kept) (Why, error) {
+func (k *Cleaner) why(ctx context.Context, kept recording.Kept) (Reason, error) {
 	r, err := k.Store.Job(ctx, kept.JobID)
 	switch {
 	case job.ErrorIs(err, job.NotFound):
@@ -71,8 +71,8 @@ func (k *Keeper) why(ctx context.Context, kept recording.Kept) (Why, error) {
 }
 
 // Remove deletes what is left over. It may be repeated.
-func (k *Keeper) Remove(ctx context.Context, leftover Leftover) error {
-	switch leftover.Why {
+func (k *Cleaner) Remove(ctx context.Context, leftover Leftover) error {
+	switch leftover.Reason {
 	case NoSuchJob, Deleted:
 		return k.Storage.DeleteRecording(ctx, leftover.JobID)
 	case Finished:
@@ -80,18 +80,18 @@ func (k *Keeper) Remove(ctx context.Context, leftover Leftover) error {
 	case Unfinished:
 		return k.Storage.DeleteUnfinished(ctx, leftover.JobID, k.Now().Add(-untouched))
 	}
-	return fmt.Errorf("nothing says how to remove %q", leftover.Why)
+	return fmt.Errorf("nothing says how to remove %q", leftover.Reason)
 }
 
 // sweep removes what is left over of jobs that this service knows. Recordings
 // of jobs that it does not know are told of and left alone: that a database was
 // lost or put back to an earlier state must not cost the recordings too. The
 // operator removes them (standin recordings sweep).
-func (k *Keeper) sweep(ctx context.Context) {
+func (k *Cleaner) sweep(ctx context.Context) {
 	var removed, unknown int
 	var bytes int64
 	err := k.Leftovers(ctx, func(leftover Leftover) error {
-		if leftover.Why == NoSuchJob {
+		if leftover.Reason == NoSuchJob {
 			unknown++
 			bytes += leftover.Bytes
 			return nil
@@ -101,7 +101,7 @@ func (k *Keeper) sweep(ctx context.Context) {
 			return ctx.Err() // the next one may go
 		}
 		removed++
-		k.Log.Info("left over in storage, and removed", "job", leftover.JobID, "why", leftover.Why, "objects", leftover.Objects)
+		k.Log.Info("left over in storage, and removed", "job", leftover.JobID, "why", leftover.Reason, "objects", leftover.Objects)
 		return nil
 	})
 	if err != nil {

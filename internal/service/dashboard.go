@@ -46,13 +46,13 @@ func (f fleet) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
 	if err != nil {
 		return dashboard.CapacityView{}, err
 	}
-	view := dashboard.CapacityView{Capacity: now.Room, Bots: now.Bots}
+	view := dashboard.CapacityView{Capacity: now.Capacity, Bots: now.Bots}
 	for _, node := range now.Nodes {
 		view.Hosts = append(view.Hosts, dashboard.HostView{
 			Name: node.Name, Bots: node.Bots, Capacity: node.Room, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullBecause,
 		})
 	}
-	for _, ahead := range now.Ahead {
+	for _, ahead := range now.Upcoming {
 		view.Forecast = append(view.Forecast, dashboard.Forecast{From: ahead.From, Bots: ahead.Jobs})
 	}
 	return view, nil

@@ -21,7 +21,7 @@ import (
 
 // DefaultStartTime is how long an engine may take to start a bot: to pull its
 // image and to find room for it.
-const DefaultStartTime = 5 * time.Minute
+const DefaultStartTimeout = 5 * time.Minute
 
 // KubernetesSettings are those of the launcher kubernetes. What is the
 // service's own is filled in.
@@ -33,7 +33,7 @@ type KubernetesSettings struct {
 
 // Found returns the launcher's settings with the cluster, its namespace and the
 // pod template that they name.
-func (s KubernetesSettings) Found() (kubernetes.Settings, error) {
+func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
 	settings := s.Settings
 	config, namespace, err := kubernetes.Find(s.Kubeconfig)
 	if err != nil {
@@ -72,10 +72,10 @@ func (s Settings) CheckLauncher() error {
 
 // startTime is how long an engine may take to start a bot.
 func (s Settings) startTime() time.Duration {
-	if s.StartTime == 0 {
-		return DefaultStartTime
+	if s.StartTimeout == 0 {
+		return DefaultStartTimeout
 	}
-	return s.StartTime
+	return s.StartTimeout
 }
 
 // newEngine returns the launcher of bots that run elsewhere.
@@ -90,7 +90,7 @@ func (s *Service) newEngine(changed func(uuid.UUID, int)) (engine, error) {
 		settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
 		return docker.New(settings)
 	}
-	settings, err := s.settings.Kubernetes.Found()
+	settings, err := s.settings.Kubernetes.Resolve()
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func aCluster(t *testing.T, host string) string {
 func TestEngineAway(t *testing.T) {
 	t.Parallel()
 	settings := onDocker(t.TempDir(), "unix:///nowhere/docker.sock")
-	settings.StartTime = 2 * time.Second
+	settings.StartTimeout = 2 * time.Second
 	h := openContractHouse(t, newContractWalk(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
@@ -124,7 +124,7 @@ func TestNoSuchImage(t *testing.T) {
 	}))
 	t.Cleanup(func() { engine.CloseClientConnections(); engine.Close() })
 	settings := onDocker(t.TempDir(), "tcp://"+engine.Listener.Addr().String())
-	settings.StartTime = 2 * time.Second
+	settings.StartTimeout = 2 * time.Second
 	h := openContractHouse(t, newContractWalk(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	reply := h.awaitStatus(t, h.ada, id, job.Failed)

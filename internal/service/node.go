@@ -53,13 +53,13 @@ func (s *Service) node() (dispatch.Node, error) {
 
 // room returns the room for the bots that this node starts. Those that an
 // engine or the operator runs elsewhere take none of this machine.
-func (s *Service) room(machine *host.Reader) *dispatch.Room {
-	settings := dispatch.RoomSettings{MaxBots: s.settings.MaxBots, Cost: s.settings.BotCost}
+func (s *Service) room(machine *host.Reader) *dispatch.Capacity {
+	settings := dispatch.CapacitySettings{MaxBots: s.settings.MaxBots, PerBot: s.settings.BotResources}
 	switch s.settings.Launcher {
 	case "", "process":
 		settings.Machine = remembered(machine.Resources)
 	}
-	return dispatch.NewRoom(settings)
+	return dispatch.NewCapacity(settings)
 }
 
 // resourcesAge is how old a look at what the machine has may be.
@@ -94,21 +94,21 @@ func (s *Service) newMetrics(dispatcher *dispatch.Dispatcher) *metrics.Metrics {
 
 // fleetMetrics is what metrics show of a fleet.
 func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
-	shown := metrics.Fleet{Jobs: f.Jobs, Unheard: f.Unheard}
+	shown := metrics.Fleet{Jobs: f.Jobs, OldestHeartbeat: f.OldestHeartbeat}
 	for _, n := range f.Nodes {
 		shown.Nodes = append(shown.Nodes, metrics.Node{
-			Name: n.Name, Bots: n.Bots, Room: n.Room, Full: n.FullBecause != "", Unheard: max(0, now.Sub(n.HeartbeatAt)),
-			BotCores: f.Takes[n.ID].Cores, BotMemory: f.Takes[n.ID].Memory,
+			Name: n.Name, Bots: n.Bots, Capacity: n.Room, Full: n.FullBecause != "", HeartbeatAge: max(0, now.Sub(n.HeartbeatAt)),
+			BotCores: f.BotUsage[n.ID].Cores, BotMemory: f.BotUsage[n.ID].Memory,
 		})
 	}
-	for _, ahead := range f.Ahead {
-		shown.Day += ahead.Jobs
+	for _, ahead := range f.Upcoming {
+		shown.Next24Hours += ahead.Jobs
 		if ahead.From.Before(now.Add(5 * time.Minute)) {
-			shown.Ahead += ahead.Jobs
+			shown.Next5Minutes += ahead.Jobs
 		}
 	}
-	if short, is := f.Short(); is {
-		shown.Short = max(time.Second, short.From.Sub(now))
+	if short, is := f.FirstShortage(); is {
+		shown.UntilShortage = max(time.Second, short.From.Sub(now))
 	}
 	return shown
 }
@@ -119,7 +119,7 @@ func moved(m *metrics.Metrics, started func(time.Duration), node string) func(li
 	return func(move lifecycle.Move) {
 		r := move.Job
 		if move.Result.Changed() {
-			m.Moved(move.Result.To, r.FailureCode)
+			m.Transitioned(move.Result.To, r.FailureCode)
 		}
 		if move.Trigger != job.BotJoined || r.Mode == job.Test {
 			return
@@ -156,7 +156,7 @@ func (p parts) hear(news store.News) {
 		p.sender.Wake()
 	}
 	for _, id := range news.Commands {
-		p.jobs.Hear(id)
+		p.jobs.NotifyCommand(id)
 	}
 }
 

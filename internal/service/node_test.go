@@ -130,13 +130,13 @@ func TestFleetMetrics(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 58, 0, 0, time.UTC)
 	f := dispatch.Fleet{
-		Takes: map[string]dispatch.Cost{"1": {Cores: 1.5, Memory: 1 << 29}},
-		Nodes: []store.Node{{ID: "1", Name: "a", Room: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullBecause: "no memory"}},
-		Room:  2,
-		Ahead: []store.Upcoming{{From: now.Add(-3 * time.Minute), Jobs: 1}, {From: now.Add(2 * time.Minute), Jobs: 3}, {From: now.Add(time.Hour), Jobs: 5}},
+		BotUsage: map[string]dispatch.BotResources{"1": {Cores: 1.5, Memory: 1 << 29}},
+		Nodes:    []store.Node{{ID: "1", Name: "a", Room: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullBecause: "no memory"}},
+		Capacity: 2,
+		Upcoming: []store.Upcoming{{From: now.Add(-3 * time.Minute), Jobs: 1}, {From: now.Add(2 * time.Minute), Jobs: 3}, {From: now.Add(time.Hour), Jobs: 5}},
 	}
 	got := fleetMetrics(f, now)
-	if got.Ahead != 4 || got.Day != 9 || got.Short != 2*time.Minute || len(got.Nodes) != 1 || !got.Nodes[0].Full || got.Nodes[0].Unheard != time.Second ||
+	if got.Next5Minutes != 4 || got.Next24Hours != 9 || got.UntilShortage != 2*time.Minute || len(got.Nodes) != 1 || !got.Nodes[0].Full || got.Nodes[0].HeartbeatAge != time.Second ||
 		got.Nodes[0].BotCores != 1.5 || got.Nodes[0].BotMemory != 1<<29 {
 		t.Errorf("shown: %+v", got)
 	}

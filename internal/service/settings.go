@@ -48,15 +48,15 @@ type Settings struct {
 	StorageURL    string // default a folder in the data folder
 	Launcher      string // process (default), docker, kubernetes or manual
 
-	Docker     docker.Settings    // with the launcher docker; what is the service's own is filled in
-	Kubernetes KubernetesSettings // with the launcher kubernetes; the same
-	StartTime  time.Duration      // that either has to start a bot; DefaultStartTime when 0
+	Docker       docker.Settings    // with the launcher docker; what is the service's own is filled in
+	Kubernetes   KubernetesSettings // with the launcher kubernetes; the same
+	StartTimeout time.Duration      // that either has to start a bot; DefaultStartTime when 0
 
-	NodeName   string        // for people; default: the machine's
-	MaxBots    int           // that this node runs at once; by what the machine has when 0
-	BotCost    dispatch.Cost // of each bot; dispatch.DefaultCost when zero
-	LaunchLead dispatch.Lead // how long before joinAt bots are launched
-	Lease      time.Duration // dispatch.DefaultLease when 0
+	NodeName     string                // for people; default: the machine's
+	MaxBots      int                   // that this node runs at once; by what the machine has when 0
+	BotResources dispatch.BotResources // of each bot; dispatch.DefaultCost when zero
+	Prelaunch    dispatch.Prelaunch    // how long before joinAt bots are launched
+	Lease        time.Duration         // dispatch.DefaultLease when 0
 
 	MetricsListen string // address that shows metrics alone, without credentials; none when empty
 	MetricsSecret string // shows metrics on the service's own address; the admin secret alone does when empty
@@ -92,8 +92,8 @@ type Settings struct {
 
 // check finds what is wrong with settings before anything is opened.
 func (s Settings) check() error {
-	if s.MaxBots < 0 || s.BotCost.Cores < 0 {
-		return fmt.Errorf("there cannot be room for %d bots of %g cores", s.MaxBots, s.BotCost.Cores)
+	if s.MaxBots < 0 || s.BotResources.Cores < 0 {
+		return fmt.Errorf("there cannot be room for %d bots of %g cores", s.MaxBots, s.BotResources.Cores)
 	}
 	if s.Lease != 0 && s.Lease < leastLease {
 		return fmt.Errorf("a lease of %s is too short: the least is %s", s.Lease, leastLease)

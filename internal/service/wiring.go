@@ -43,7 +43,7 @@ type parts struct {
 	dispatcher *dispatch.Dispatcher
 	sender     *webhook.Sender
 	flows      *device.Flows
-	keeper     *retention.Keeper
+	keeper     *retention.Cleaner
 	machine    *host.Reader
 	metrics    *metrics.Metrics
 	line       *store.Line
@@ -79,7 +79,7 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 		return p, err
 	}
 	p.sender = webhook.NewSender(s.store, webhook.Settings{Allow: allow, Proxy: proxy, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log})
-	recordings := &dispatch.FinishedRecordings{
+	recordings := &dispatch.Finalizer{
 		Store: s.store,
 		Finisher: &recording.Finisher{
 			Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir, Log: s.settings.Log,
@@ -95,23 +95,23 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 	p.line = s.store.Line(func(news store.News) { p.hear(news) }, s.settings.Log)
 	others := &changes{line: p.line}
 	p.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s.store, Manifests: recordings, Recordings: s.storage, BaseURL: s.settings.BaseURL, Now: time.Now,
+		Store: s.store, Finalizer: recordings, Recordings: s.storage, BaseURL: s.settings.BaseURL, Now: time.Now,
 		WakeJobs:  func() { dispatcher.Wake(); others.wake() },
 		WakeHooks: func() { p.sender.Wake(); others.hooks() },
-		Moved:     func(move lifecycle.Move) { moved(p.metrics, dispatcher.Started, node.ID)(move) },
+		Moved:     func(move lifecycle.Move) { moved(p.metrics, dispatcher.RecordStart, node.ID)(move) },
 		Told:      others.told,
 	})
 	dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: p.jobs, Recordings: recordings, SigningKey: s.key,
 		ServiceURL: s.settings.BotServiceURL, AllowedHosts: s.settings.AllowedMeetingHosts,
 		LoopbackPeers: s.settings.LoopbackMeetings, AskFirst: s.settings.AskFirst,
-		NoZoomSDK: s.noZoomSDK(), Sole: !Shared(s.settings.DatabaseURL), Node: node,
-		LaunchLead: s.settings.LaunchLead, Room: s.room(p.machine), Lease: s.settings.Lease,
+		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(s.settings.DatabaseURL), Node: node,
+		Prelaunch: s.settings.Prelaunch, Capacity: s.room(p.machine), Lease: s.settings.Lease,
 		Now: time.Now, Log: s.settings.Log,
 	})
 	p.dispatcher, s.dispatcher = dispatcher, dispatcher
 	p.metrics = s.newMetrics(dispatcher)
-	dispatcher.Meter = p.metrics
+	dispatcher.Metrics = p.metrics
 	p.metrics.Register(p.sender.Collectors()...)
 	p.flows = device.New(device.Settings{Store: s.store, BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log})
 	p.keeper = retention.New(retention.Settings{
@@ -173,7 +173,7 @@ func (s *Service) makeServer(p parts) (*http.Server, error) {
 	settings := httpapi.Settings{
 		Description: description, Keys: s.Keys, Jobs: p.jobs, Controls: p.jobs, History: p.jobs, Webhooks: p.jobs, Bots: p.jobs,
 		Recordings: s.storage, Logins: p.flows, Host: p.machine, JobCounts: s.store, Metrics: p.metrics.Handler(), MetricsSecret: s.settings.MetricsSecret,
-		Invites: &lifecycle.Intake{
+		Invites: &lifecycle.InviteScheduler{
 			Jobs: p.jobs, Plans: s.store, FreeTierJobs: s.settings.FreeTierJobs, WebhookSecret: s.settings.WebhookSecret,
 		},
 		SigningKey: s.key, IntakeSecret: s.settings.IntakeSecret, AdminSecret: s.settings.AdminSecret,
@@ -235,7 +235,7 @@ func (s *Service) leftovers(jobID uuid.UUID) (left []recording.Leftover) {
 func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, int)) (launch.Launcher, dispatch.Timeouts, error) {
 	switch s.settings.Launcher {
 	case "manual":
-		return launch.Manual{}, timeouts.ByHand(), nil
+		return launch.Manual{}, timeouts.Manual(), nil
 	case "docker", "kubernetes":
 		engine, err := s.newEngine(onExit)
 		if err != nil {

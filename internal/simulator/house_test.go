@@ -56,7 +56,7 @@ func (atOnce) Timer(time.Duration) (<-chan time.Time, func() bool) {
 // timeouts are the dispatcher's: short where an outcome waits for one.
 func timeouts() dispatch.Timeouts {
 	t := dispatch.DefaultTimeouts()
-	t.Launch, t.FirstSign, t.Silence = 500*time.Millisecond, 10*time.Second, 10*time.Second
+	t.Launch, t.FirstHeartbeat, t.Heartbeat = 500*time.Millisecond, 10*time.Second, 10*time.Second
 	return t
 }
 
@@ -90,12 +90,12 @@ func (h *house) run(t *testing.T, clock simulator.Clock, wrap func(simulator.Ser
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	sender := webhook.NewSender(h.store, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: log})
-	recordings := &dispatch.FinishedRecordings{
+	recordings := &dispatch.Finalizer{
 		Store: h.store, Finisher: &recording.Finisher{Storage: h.storage, BaseURL: "http://standin.test", TempDir: h.dir, Log: log},
 	}
 	var dispatcher *dispatch.Dispatcher
 	h.jobs = lifecycle.New(lifecycle.Settings{
-		Store: h.store, Manifests: recordings, BaseURL: "http://standin.test", Now: time.Now,
+		Store: h.store, Finalizer: recordings, BaseURL: "http://standin.test", Now: time.Now,
 		WakeJobs: func() { dispatcher.Wake() }, WakeHooks: sender.Wake,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -112,7 +112,7 @@ func (h *house) run(t *testing.T, clock simulator.Clock, wrap func(simulator.Ser
 	}
 	dispatcher = dispatch.New(dispatch.Settings{
 		Store: h.store, Jobs: h.jobs, Launcher: simulator.Router{Test: simulated, Live: noLive{t}}, Recordings: recordings,
-		SigningKey: []byte("key"), Timeouts: timeouts(), Sole: true, Now: time.Now, Log: log,
+		SigningKey: []byte("key"), Timeouts: timeouts(), SingleNode: true, Now: time.Now, Log: log,
 	})
 	var parts sync.WaitGroup
 	parts.Go(func() {
@@ -200,7 +200,7 @@ func (h *house) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 
 func (h *house) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	_, err := h.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.Queue(t.Context(), kind, nil) })
+	_, err := h.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.QueueCommand(t.Context(), kind, nil) })
 	if err != nil {
 		t.Fatal(err)
 	}

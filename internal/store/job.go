@@ -99,7 +99,7 @@ func (q *Queries) SaveJob(ctx context.Context, r Record) error {
 			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
 			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25
 		WHERE id = $1`,
-		r.ID, millis(r.JoinAt), r.Status, r.Before, millis(r.StatusSince), r.Attempts, r.Attempt,
+		r.ID, millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, keptText(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptBeganAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, keptText(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
@@ -153,7 +153,7 @@ func scanJob(row interface{ Scan(...any) error }) (Record, error) {
 	)
 	err := row.Scan(&r.ID, &r.ConsumerID, &r.Mode, &r.ExternalID, &r.MeetingURL, &r.Platform, &r.DisplayName,
 		&joinAt, &createdAt, &r.Webhooks.OnStatusChange, &r.Webhooks.OnFinalize, &metadata, &autoLeave,
-		&r.Status, &r.Before, &statusSince, &r.Attempts, &r.Attempt, &started, &finalized,
+		&r.Status, &r.PreviousStatus, &statusSince, &r.Attempts, &r.Attempt, &started, &finalized,
 		&r.ManifestURI, &r.FailureCode, &r.FailureDetail, &r.Sequence,
 		&wake, &r.Lease, &began, &ran, &r.LaunchFailures, &r.LaunchError, &heard, &stats,
 		&r.ICalUID, &intakeKey, &deleted, &r.RecordingDeletedBy, &erased, &r.Node)

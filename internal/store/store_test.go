@@ -47,7 +47,7 @@ func TestJobRoundTrip(t *testing.T) {
 		insert(t, s, r)
 
 		r.State = job.State{
-			Status: job.PermissionRequested, Before: job.RecordingPaused, Attempts: 3, Attempt: 2,
+			Status: job.PermissionRequested, PreviousStatus: job.RecordingPaused, Attempts: 3, Attempt: 2,
 			StartedAt: now.Add(1 * time.Second), FinalizedAt: now.Add(2 * time.Second), ManifestURI: "https://a.test/m",
 			FailureCode: job.NetworkLoss, FailureDetail: "why \x00 \\",
 		}

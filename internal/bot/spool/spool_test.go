@@ -114,7 +114,7 @@ func TestEventsThatCannotBeToldAreRefused(t *testing.T) {
 		kind job.Trigger
 		data any
 	}{
-		"not a bot's":       {job.CancelAsked, nil},
+		"not a bot's":       {job.CancelRequested, nil},
 		"data is a list":    {job.BotJoined, []int{1}},
 		"data is no JSON":   {job.BotJoined, func() {}},
 		"data is too large": {job.BotJoined, map[string]string{"detail": string(bytes.Repeat([]byte("a"), 300<<10))}},

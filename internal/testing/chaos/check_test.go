@@ -195,7 +195,7 @@ func checkAttempts(r store.Record, entries []store.Entry) error {
 	begun, joined := map[int]int{}, map[int]map[time.Time]bool{}
 	for _, e := range entries {
 		switch {
-		case e.Kind == job.AttemptBegun && e.Applied:
+		case e.Kind == job.AttemptStarted && e.Applied:
 			begun[e.Attempt]++
 		case e.Kind == job.BotJoined:
 			if joined[e.Attempt] == nil {

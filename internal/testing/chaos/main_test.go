@@ -49,7 +49,7 @@ const signingKey = "a key for chaos"
 // than a hundred.
 func timeouts() dispatch.Timeouts {
 	t := dispatch.DefaultTimeouts()
-	t.Launch, t.FirstSign, t.Silence, t.Joining = time.Minute, 4*time.Second, 4*time.Second, time.Minute
+	t.Launch, t.FirstHeartbeat, t.Heartbeat, t.Joining = time.Minute, 4*time.Second, 4*time.Second, time.Minute
 	t.MaxAttempts = 10_000
 	return t
 }

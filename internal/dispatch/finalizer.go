@@ -17,7 +17,7 @@ import (
 // FinishedRecordings ties the finishing of recordings to the jobs that they
 // belong to: it adds what the service knows of a job to what its bots
 // uploaded.
-type FinishedRecordings struct {
+type Finalizer struct {
 	Store    *store.Store
 	Finisher *recording.Finisher
 	// Leftovers finds the folders of a job's bots that are gone from this
@@ -29,7 +29,7 @@ type FinishedRecordings struct {
 
 // FromBot makes and stores the manifest of a job whose bot says that the
 // recording is complete (lifecycle.Manifests).
-func (f *FinishedRecordings) FromBot(ctx context.Context, r store.Record) error {
+func (f *Finalizer) WriteManifest(ctx context.Context, r store.Record) error {
 	defer f.turns.take(r.ID)()
 	facts, err := f.facts(ctx, r)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f *FinishedRecordings) FromBot(ctx context.Context, r store.Record) error 
 }
 
 // Saved implements Recordings.
-func (f *FinishedRecordings) Saved(ctx context.Context, jobID uuid.UUID) (bool, error) {
+func (f *Finalizer) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	if err := f.takeLeftovers(ctx, jobID); err != nil {
 		return false, err
 	}
@@ -48,7 +48,7 @@ func (f *FinishedRecordings) Saved(ctx context.Context, jobID uuid.UUID) (bool, 
 }
 
 // takeLeftovers stores what bots that are gone had not uploaded.
-func (f *FinishedRecordings) takeLeftovers(ctx context.Context, jobID uuid.UUID) error {
+func (f *Finalizer) takeLeftovers(ctx context.Context, jobID uuid.UUID) error {
 	if f.Leftovers == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (f *FinishedRecordings) takeLeftovers(ctx context.Context, jobID uuid.UUID)
 }
 
 // Salvage implements Recordings.
-func (f *FinishedRecordings) Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error {
+func (f *Finalizer) Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error {
 	defer f.turns.take(r.ID)()
 	if err := f.takeLeftovers(ctx, r.ID); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (f *FinishedRecordings) Salvage(ctx context.Context, r store.Record, detail
 	teller := &teller{tell: progress}
 	_, err = f.Finisher.FromUploads(ctx, facts, endReason(r), teller.hear)
 	if nothing := new(recording.NothingSavedError); errors.As(err, &nothing) {
-		return ErrNothingSaved
+		return ErrNoMedia
 	}
 	return errors.Join(err, teller.failed)
 }
@@ -112,12 +112,12 @@ func endReason(r store.Record) string {
 }
 
 // Clean implements Recordings.
-func (f *FinishedRecordings) Clean(ctx context.Context, jobID uuid.UUID) error {
+func (f *Finalizer) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
 	return f.Finisher.Storage.DeleteUploads(ctx, jobID)
 }
 
 // facts gathers what the service knows of a job for its manifest.
-func (f *FinishedRecordings) facts(ctx context.Context, r store.Record) (recording.Facts, error) {
+func (f *Finalizer) facts(ctx context.Context, r store.Record) (recording.Facts, error) {
 	entries, err := f.Store.Timeline(ctx, r.ID)
 	if err != nil {
 		return recording.Facts{}, fmt.Errorf("gather what is known of the job: %w", err)

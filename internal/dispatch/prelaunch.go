@@ -9,16 +9,16 @@ import (
 
 // Lead is how long before joinAt bots are launched, so that their browsers are
 // warm when they join.
-type Lead time.Duration
+type Prelaunch time.Duration
 
 // AutoLead is the lead that a node measures itself: how long its own bots took
 // lately.
-const AutoLead Lead = -1
+const AutoPrelaunch Prelaunch = -1
 
 // UnmarshalText reads auto, a duration, or 0.
-func (l *Lead) UnmarshalText(text []byte) error {
+func (l *Prelaunch) UnmarshalText(text []byte) error {
 	if string(text) == "auto" {
-		*l = AutoLead
+		*l = AutoPrelaunch
 		return nil
 	}
 	if string(text) == "0" {
@@ -26,35 +26,35 @@ func (l *Lead) UnmarshalText(text []byte) error {
 		return nil
 	}
 	length, err := time.ParseDuration(string(text))
-	if err != nil || length < 0 || length > longestLead {
-		return fmt.Errorf("a lead is auto, 0, or a time up to %s such as 5s", longestLead)
+	if err != nil || length < 0 || length > maxPrelaunch {
+		return fmt.Errorf("a lead is auto, 0, or a time up to %s such as 5s", maxPrelaunch)
 	}
-	*l = Lead(length)
+	*l = Prelaunch(length)
 	return nil
 }
 
 const (
 	// longestLead bounds the lead: a warm browser takes room.
-	longestLead = 2 * time.Minute
+	maxPrelaunch = 2 * time.Minute
 	// longestAuto bounds a measured one: a bot that took longer met some
 	// trouble that says nothing of the next.
-	longestAuto = 30 * time.Second
+	maxAutoPrelaunch = 30 * time.Second
 	// leastStarts is how many starts a lead is measured from.
-	leastStarts = 3
+	minStarts = 3
 	// keptStarts is how many of the last starts count.
 	keptStarts = 50
 )
 
 // starts are the times that bots took lately from their launch until they could
 // join.
-type starts struct {
-	mu    sync.Mutex
-	known time.Duration // by an earlier run of this node; 0 when unknown
-	last  []time.Duration
+type startTimes struct {
+	mu       sync.Mutex
+	previous time.Duration // by an earlier run of this node; 0 when unknown
+	last     []time.Duration
 }
 
 // add counts a start.
-func (s *starts) add(took time.Duration) {
+func (s *startTimes) add(took time.Duration) {
 	if took <= 0 {
 		return
 	}
@@ -63,29 +63,29 @@ func (s *starts) add(took time.Duration) {
 	if len(s.last) == keptStarts {
 		s.last = slices.Delete(s.last, 0, 1)
 	}
-	s.last = append(s.last, min(took, longestAuto))
+	s.last = append(s.last, min(took, maxAutoPrelaunch))
 }
 
 // usual is the time in which nine of ten bots are ready: one that is ready too
 // early waits, one that is late is late. It is 0 while too little is known.
-func (s *starts) usual() time.Duration {
+func (s *startTimes) percentile90() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.last) < leastStarts {
-		return s.known
+	if len(s.last) < minStarts {
+		return s.previous
 	}
 	sorted := slices.Sorted(slices.Values(s.last))
 	return sorted[(len(sorted)*9+9)/10-1]
 }
 
 // lead is how long before joinAt this node launches bots.
-func (d *Dispatcher) lead() time.Duration {
-	if d.LaunchLead == AutoLead {
-		return d.starts.usual()
+func (d *Dispatcher) prelaunch() time.Duration {
+	if d.Prelaunch == AutoPrelaunch {
+		return d.starts.percentile90()
 	}
-	return time.Duration(d.LaunchLead)
+	return time.Duration(d.Prelaunch)
 }
 
 // Started counts how long a bot of this node took from its launch until it
 // could join.
-func (d *Dispatcher) Started(took time.Duration) { d.starts.add(took) }
+func (d *Dispatcher) RecordStart(took time.Duration) { d.starts.add(took) }

@@ -73,7 +73,7 @@ func TestDeleteRecording(t *testing.T) {
 		}
 		w.put(t, id, job.MediaUploading)
 		if _, err := w.Change(t.Context(), id, func(c *lifecycle.Change) error {
-			_, err := c.Service(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: w.ManifestURI(id)}, nil)
+			_, err := c.ApplyFromService(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: w.ManifestURI(id)}, nil)
 			return err
 		}); err != nil {
 			t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 )
 
 // Take gives some bot a place.
-func Take(t *testing.T, m *Room, now time.Time) {
+func Take(t *testing.T, m *Capacity, now time.Time) {
 	t.Helper()
-	if why := m.take(t.Context(), uuid.New(), 0, now); why != "" {
+	if why := m.reserve(t.Context(), uuid.New(), 0, now); why != "" {
 		t.Fatal(why)
 	}
 }

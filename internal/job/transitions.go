@@ -8,7 +8,7 @@ import (
 
 // Rule is a row of the transition table: from any of From, the trigger leads
 // to To.
-type Rule struct {
+type Transition struct {
 	Trigger Trigger
 	Failing bool // the row for events that carry a failure code
 	From    []Status
@@ -19,10 +19,10 @@ type Rule struct {
 // jumps are legal; the only ways back are pause and resume, the permission
 // loop and a new attempt. A job in permission_requested counts as being in the
 // state it asked from.
-func Rules() []Rule {
-	return []Rule{
+func Transitions() []Transition {
+	return []Transition{
 		{Trigger: NoCapacity, From: []Status{Scheduled}, To: Pending},
-		{Trigger: AttemptBegun, From: upTo(RecordingStopped), To: Dispatching},
+		{Trigger: AttemptStarted, From: upTo(RecordingStopped), To: Dispatching},
 
 		{Trigger: BotJoined, From: upTo(Dispatching), To: Joining},
 		{Trigger: BotEnteringLobby, From: upTo(Joining), To: EnteringLobby},
@@ -38,11 +38,11 @@ func Rules() []Rule {
 		{Trigger: BotMediaUploading, From: upTo(PostProcessing), To: MediaUploading},
 		{Trigger: ManifestFinalized, From: upTo(MediaUploading), To: Completed},
 
-		{Trigger: SalvageBegun, From: upTo(RecordingStopped), To: Finalizing},
+		{Trigger: SalvageStarted, From: upTo(RecordingStopped), To: Finalizing},
 		{Trigger: SalvagePacking, From: upTo(Finalizing), To: PostProcessing},
 		{Trigger: SalvageStoring, From: upTo(PostProcessing), To: MediaUploading},
 
-		{Trigger: CancelAsked, From: upTo(MediaUploading), To: Cancelled},
+		{Trigger: CancelRequested, From: upTo(MediaUploading), To: Cancelled},
 		{Trigger: GivenUp, Failing: true, From: upTo(MediaUploading), To: Failed},
 	}
 }
@@ -59,7 +59,7 @@ func upTo(last Status) []Status {
 func Diagram() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n    [*] --> scheduled\n")
-	for _, rule := range Rules() {
+	for _, rule := range Transitions() {
 		label := string(rule.Trigger)
 		if rule.Failing {
 			label += " with a failure code"
@@ -70,7 +70,7 @@ func Diagram() string {
 			fmt.Fprintf(&b, "    %s --> in_meeting: %s (back to the state before)\n", PermissionRequested, label)
 		case rule.To == Cancelled || rule.To == Failed:
 			fmt.Fprintf(&b, "    %s --> %s: %s (from any state before)\n", rule.From[len(rule.From)-1], rule.To, label)
-		case rule.Trigger == AttemptBegun:
+		case rule.Trigger == AttemptStarted:
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", Scheduled, rule.To, label)
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", Pending, rule.To, label)
 			fmt.Fprintf(&b, "    %s --> %s: %s again (bot lost)\n", InMeeting, rule.To, label)

@@ -86,7 +86,7 @@ func (s *Service) makeManifest(ctx context.Context, id uuid.UUID, attempt int) e
 		return nil
 	}
 	r.Attempt = attempt
-	if err := s.manifests.FromBot(ctx, r); err != nil {
+	if err := s.finalizer.WriteManifest(ctx, r); err != nil {
 		return fmt.Errorf("make the manifest of job %s: %w", id, err)
 	}
 	return nil
@@ -100,7 +100,7 @@ func (s *Service) keepEarlier(ctx context.Context, id uuid.UUID, move *job.Event
 	if move.FailureCode == "" || move.Attempt == 0 {
 		return nil
 	}
-	saved, err := s.manifests.Saved(ctx, id)
+	saved, err := s.finalizer.HasMedia(ctx, id)
 	if err != nil {
 		return fmt.Errorf("see what the bots of job %s saved: %w", id, err)
 	}
@@ -119,7 +119,7 @@ func (c *Change) fromBot(ctx context.Context, event ingest.Event, data ingest.Ev
 	}
 	if seen {
 		result := job.Result{Reason: job.Duplicate, From: c.Status, To: c.Status}
-		return result, c.note(ctx, move, result, store.FromBot, event.EmittedAt, event.Data)
+		return result, c.addEventEntry(ctx, move, result, store.FromBot, event.EmittedAt, event.Data)
 	}
 	result, err := c.Apply(ctx, move, store.FromBot, event.EmittedAt, event.Data)
 	if err != nil || !result.Applied {
@@ -168,7 +168,7 @@ func machineEvent(event ingest.Event, data ingest.EventData, manifestURI string)
 	switch event.Kind {
 	case job.BotExited:
 		e.FailureCode, e.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
-		if e.FailureCode != "" && !e.FailureCode.Known() {
+		if e.FailureCode != "" && !e.FailureCode.Valid() {
 			e.FailureCode = job.InternalError
 			e.FailureDetail = fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail)
 		}

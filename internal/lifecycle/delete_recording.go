@@ -74,7 +74,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		if slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == RecordingDeleted }) {
 			return nil
 		}
-		return c.remark(ctx, RecordingDeleted, map[string]string{"by": cmp.Or(c.RecordingDeletedBy, byConsumer)}) // which was not kept at first
+		return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": cmp.Or(c.RecordingDeletedBy, byConsumer)}) // which was not kept at first
 	})
 	return err
 }

@@ -24,19 +24,19 @@ const (
 // measured notes what a job's bot told that it took when it was heard; 0 for
 // what it did not tell. One that has just started says nothing of what it will
 // take: it counts with what was reckoned.
-func (m *Room) measured(id uuid.UUID, attempt int, heard time.Time, takes Cost) {
+func (m *Capacity) recordUsage(id uuid.UUID, attempt int, heard time.Time, takes BotResources) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p, has := m.places[id]
-	if !has || p.attempt != attempt || heard.Sub(p.since) < settled || !heard.After(p.heard) {
+	p, has := m.slots[id]
+	if !has || p.attempt != attempt || heard.Sub(p.reservedAt) < warmUp || !heard.After(p.measuredAt) {
 		return
 	}
-	weight := 1 - math.Exp(-heard.Sub(p.heard).Seconds()/averaged.Seconds())
-	p.takes.Cores = mixed(p.takes.Cores, takes.Cores, weight)
-	p.takes.Memory = uint64(mixed(float64(p.takes.Memory), float64(takes.Memory), weight))
-	p.heard = heard
-	m.places[id] = p
-	m.expect()
+	weight := 1 - math.Exp(-heard.Sub(p.measuredAt).Seconds()/averaged.Seconds())
+	p.usage.Cores = mixed(p.usage.Cores, takes.Cores, weight)
+	p.usage.Memory = uint64(mixed(float64(p.usage.Memory), float64(takes.Memory), weight))
+	p.measuredAt = heard
+	m.slots[id] = p
+	m.updatePerBot()
 }
 
 // mixed is an average into which another figure comes; 0 is none.
@@ -52,17 +52,17 @@ func mixed(before, now, weight float64) float64 {
 
 // expect makes up what a bot is expected to take: what the node's measured bots
 // take on average, and never less than what was reckoned with.
-func (m *Room) expect() {
-	cores, memory := m.averages()
-	m.expected.Cores = steady(m.expected.Cores, cores.value(), m.settings.Cost.Cores)
-	m.expected.Memory = uint64(steady(float64(m.expected.Memory), memory.value(), float64(m.settings.Cost.Memory)))
+func (m *Capacity) updatePerBot() {
+	cores, memory := m.averageUsage()
+	m.perBot.Cores = steady(m.perBot.Cores, cores.value(), m.settings.PerBot.Cores)
+	m.perBot.Memory = uint64(steady(float64(m.perBot.Memory), memory.value(), float64(m.settings.PerBot.Memory)))
 }
 
 // averages is what the bots that were measured take.
-func (m *Room) averages() (cores, memory average) {
-	for _, p := range m.places {
-		cores.add(p.takes.Cores)
-		memory.add(float64(p.takes.Memory))
+func (m *Capacity) averageUsage() (cores, memory average) {
+	for _, p := range m.slots {
+		cores.add(p.usage.Cores)
+		memory.add(float64(p.usage.Memory))
 	}
 	return cores, memory
 }
@@ -102,23 +102,23 @@ func fit(has, reckoned, expected float64, there, measured int) int {
 	const rounding = 1e-9
 	left := has - expected*float64(measured) - reckoned*float64(there-measured)
 	most := min(math.Floor(has/reckoned+rounding), float64(there)+math.Floor(left/expected+rounding))
-	return int(max(1, min(most, boundless)))
+	return int(max(1, min(most, unlimited)))
 }
 
 // cost is what a bot takes, for people; when that was measured, it says so.
-func (m *Room) cost() string {
-	reckoned, expected := m.settings.Cost, m.expected
+func (m *Capacity) describePerBot() string {
+	reckoned, expected := m.settings.PerBot, m.perBot
 	said := fmt.Sprintf("%.1f cores and %s of memory", expected.Cores, inGiB(expected.Memory))
 	if expected == reckoned {
 		return said
 	}
-	cores, memory := m.averages()
+	cores, memory := m.averageUsage()
 	return said + fmt.Sprintf(" (measured, on the average of %d; reckoned with were %.1f and %s)", max(cores.of, memory.of), reckoned.Cores, inGiB(reckoned.Memory))
 }
 
 // measure has the room know what the bots of this node tell that they take.
 func (d *Dispatcher) measure(ctx context.Context) {
-	if !d.Room.measures() {
+	if !d.Capacity.measuresUsage() {
 		return
 	}
 	bots, err := d.Store.BotStats(ctx, d.Node.ID)
@@ -129,21 +129,21 @@ func (d *Dispatcher) measure(ctx context.Context) {
 		return
 	}
 	for _, bot := range bots {
-		d.Room.measured(bot.JobID, bot.Attempt, bot.HeartbeatAt, costOf(bot))
+		d.Capacity.recordUsage(bot.JobID, bot.Attempt, bot.HeartbeatAt, costOf(bot))
 	}
 }
 
 // costOf is what a bot told that it takes; 0 for what it did not tell.
-func costOf(bot store.BotStats) Cost {
+func costOf(bot store.BotStats) BotResources {
 	var stats ingest.Stats
 	// What cannot be read tells nothing.
 	_ = json.Unmarshal(bot.Stats, &stats)
-	return Cost{Cores: max(0, stats.CoresUsed), Memory: uint64(max(0, stats.MemoryBytes))}
+	return BotResources{Cores: max(0, stats.CoresUsed), Memory: uint64(max(0, stats.MemoryBytes))}
 }
 
 // averagesOf is what bots told last that they take, on average, by their node's
 // id; 0 for what none of them told.
-func averagesOf(bots []store.BotStats) map[string]Cost {
+func averagesOf(bots []store.BotStats) map[string]BotResources {
 	cores, memory := make(map[string]average), make(map[string]average)
 	for _, bot := range bots {
 		takes, c, m := costOf(bot), cores[bot.Node], memory[bot.Node]
@@ -151,9 +151,9 @@ func averagesOf(bots []store.BotStats) map[string]Cost {
 		m.add(float64(takes.Memory))
 		cores[bot.Node], memory[bot.Node] = c, m
 	}
-	all := make(map[string]Cost, len(cores))
+	all := make(map[string]BotResources, len(cores))
 	for node := range cores {
-		all[node] = Cost{Cores: cores[node].value(), Memory: uint64(memory[node].value())}
+		all[node] = BotResources{Cores: cores[node].value(), Memory: uint64(memory[node].value())}
 	}
 	return all
 }

@@ -18,7 +18,7 @@ func TestHoldIsFirm(t *testing.T) {
 		"three quarters ago":      {time.Now().Add(-lease * 3 / 4), false},
 		"by the wall clock alone": {time.Now().Round(0).Add(-lease * 3 / 4), false},
 	} {
-		if got := newHold(test.renewed, lease).firm(); got != test.want {
+		if got := newLeaseGuard(test.renewed, lease).valid(); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -27,14 +27,14 @@ func TestHoldIsFirm(t *testing.T) {
 // TestLeadText is what an operator may set.
 func TestLeadText(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]Lead{"auto": AutoLead, "0": 0, "5s": Lead(5 * time.Second), "2m": Lead(2 * time.Minute)} {
-		var got Lead
+	for text, want := range map[string]Prelaunch{"auto": AutoPrelaunch, "0": 0, "5s": Prelaunch(5 * time.Second), "2m": Prelaunch(2 * time.Minute)} {
+		var got Prelaunch
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%s: %v (%v)", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "5", "-1s", "3h", "soon"} {
-		if err := new(Lead).UnmarshalText([]byte(text)); err == nil {
+		if err := new(Prelaunch).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}

@@ -35,17 +35,17 @@ func (c *Change) Launched(ctx context.Context, node string) error {
 	if c.Attempt == 0 && !c.JoinAt.Before(c.CreatedAt) {
 		data["lateMs"] = max(0, c.Now.Sub(c.JoinAt).Milliseconds())
 	}
-	return c.remark(ctx, BotLaunched, data)
+	return c.addEntry(ctx, BotLaunched, data)
 }
 
 // MediaStored notes how much of a recording is in storage: of one that the
 // service puts together, or of a bot's files that are on their way.
 func (c *Change) MediaStored(ctx context.Context, done, total int64) error {
-	return c.remark(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
+	return c.addEntry(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
 }
 
 // remark writes a line on the timeline that tells of no event of the machine.
-func (c *Change) remark(ctx context.Context, kind job.Trigger, data any) error {
+func (c *Change) addEntry(ctx context.Context, kind job.Trigger, data any) error {
 	var encoded json.RawMessage
 	if data != nil {
 		var err error

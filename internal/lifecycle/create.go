@@ -102,7 +102,7 @@ func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUI
 			return nil
 		}
 		dispatched := c.Status.Dispatched()
-		if _, err := c.Service(ctx, job.Event{Trigger: job.CancelAsked}, nil); err != nil {
+		if _, err := c.ApplyFromService(ctx, job.Event{Trigger: job.CancelRequested}, nil); err != nil {
 			return err
 		}
 		c.WakeAt = time.Time{}
@@ -110,13 +110,13 @@ func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUI
 			return nil
 		}
 		c.WakeAt = c.Now.Add(cancelGrace)
-		return c.Queue(ctx, ingest.LeaveCall, nil)
+		return c.QueueCommand(ctx, ingest.LeaveCall, nil)
 	})
 	return err
 }
 
 // Queue adds a command for the job's bot.
-func (c *Change) Queue(ctx context.Context, kind ingest.CommandKind, args json.RawMessage) error {
+func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args json.RawMessage) error {
 	_, err := c.queue(ctx, kind, args)
 	return err
 }

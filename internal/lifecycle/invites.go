@@ -24,7 +24,7 @@ type Plans interface {
 // Intake makes jobs from calendar invites (specification, POST
 // /api/v1/intake/calendar-invite; contract, Accounts). Its methods may be
 // called from any goroutine.
-type Intake struct {
+type InviteScheduler struct {
 	Jobs  *Service
 	Plans Plans
 
@@ -55,7 +55,7 @@ type Intake struct {
 // with a plan or in another month.
 //
 // An invite that cannot be used gives a *job.Error with InvalidInput.
-func (i *Intake) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
+func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	invite, err := invite.Normal()
 	if err != nil {
 		return calendar.Result{}, err
@@ -82,7 +82,7 @@ func (i *Intake) Schedule(ctx context.Context, invite calendar.Invite) (calendar
 
 // consumer returns the consumer with the e-mail, made when there is none. A
 // new one has its e-mail for a name.
-func (i *Intake) consumer(ctx context.Context, email string) (consumer account.Consumer, err error) {
+func (i *InviteScheduler) consumer(ctx context.Context, email string) (consumer account.Consumer, err error) {
 	secret := i.WebhookSecret
 	if secret == "" {
 		secret = webhook.NewSecret()
@@ -99,7 +99,7 @@ func (i *Intake) consumer(ctx context.Context, email string) (consumer account.C
 
 // bound is how many jobs invites may make for the consumer in a month; 0 is no
 // bound.
-func (i *Intake) bound(ctx context.Context, consumer uuid.UUID) (int, error) {
+func (i *InviteScheduler) bound(ctx context.Context, consumer uuid.UUID) (int, error) {
 	if i.FreeTierJobs == 0 {
 		return 0, nil
 	}
@@ -265,7 +265,7 @@ func (s *scheduling) make(ctx context.Context, within bool) error {
 	if within {
 		return s.answer(calendar.Scheduled)
 	}
-	_, err = c.Service(ctx, job.Event{
+	_, err = c.ApplyFromService(ctx, job.Event{
 		Trigger: job.GivenUp, FailureCode: job.QuotaExceeded,
 		FailureDetail: fmt.Sprintf("calendar invites may schedule %d meetings in a calendar month (UTC) without a plan, and they have", s.bound),
 	}, nil)

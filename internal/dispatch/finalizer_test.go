@@ -56,7 +56,7 @@ func TestOneFinishesAtATime(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if err := w.recordings.FromBot(t.Context(), r); err != nil {
+			if err := w.recordings.WriteManifest(t.Context(), r); err != nil {
 				t.Error(err)
 			}
 		})

@@ -28,13 +28,13 @@ const (
 
 // What the service itself does.
 const (
-	NoCapacity     Trigger = "no capacity"
-	AttemptBegun   Trigger = "attempt begun"
-	SalvageBegun   Trigger = "salvage begun" // the bot is lost; its saved media is finalized without it
-	SalvagePacking Trigger = "salvage packing"
-	SalvageStoring Trigger = "salvage storing"
-	CancelAsked    Trigger = "cancel"
-	GivenUp        Trigger = "given up"
+	NoCapacity      Trigger = "no capacity"
+	AttemptStarted  Trigger = "attempt begun"
+	SalvageStarted  Trigger = "salvage begun" // the bot is lost; its saved media is finalized without it
+	SalvagePacking  Trigger = "salvage packing"
+	SalvageStoring  Trigger = "salvage storing"
+	CancelRequested Trigger = "cancel"
+	GivenUp         Trigger = "given up"
 )
 
 // BotTriggers lists the ingest kinds, in the specification's order.
@@ -61,15 +61,15 @@ const (
 
 // State is the part of a job that the machine moves.
 type State struct {
-	Status        Status
-	Before        Status // where a permission request came from; empty outside permission_requested
-	Attempts      int    // dispatches so far
-	Attempt       int    // the attempt whose events count; the first is 0
-	StartedAt     time.Time
-	FinalizedAt   time.Time
-	ManifestURI   string
-	FailureCode   FailureCode
-	FailureDetail string
+	Status         Status
+	PreviousStatus Status // where a permission request came from; empty outside permission_requested
+	Attempts       int    // dispatches so far
+	Attempt        int    // the attempt whose events count; the first is 0
+	StartedAt      time.Time
+	FinalizedAt    time.Time
+	ManifestURI    string
+	FailureCode    FailureCode
+	FailureDetail  string
 }
 
 // Event is a trigger with what the machine needs to know of it.
@@ -152,18 +152,18 @@ func (s State) destination(event Event, fromBot bool) (Status, bool) {
 	case fromBot && event.Attempt > s.Attempt:
 		at = Dispatching // a new attempt begins where every attempt begins
 	case at == PermissionRequested && event.Trigger != BotPermissionResponse:
-		at = s.Before // asking for permission interrupts a state, it does not replace it
+		at = s.PreviousStatus // asking for permission interrupts a state, it does not replace it
 		if event.Trigger == BotPermissionRequest {
 			return "", false
 		}
 	}
 	failing := event.Trigger == GivenUp || event.Trigger == BotExited && event.FailureCode != ""
-	for _, rule := range Rules() {
+	for _, rule := range Transitions() {
 		if rule.Trigger != event.Trigger || rule.Failing != failing || !slices.Contains(rule.From, at) {
 			continue
 		}
 		if rule.To == "" {
-			return s.Before, true
+			return s.PreviousStatus, true
 		}
 		return rule.To, true
 	}
@@ -173,15 +173,15 @@ func (s State) destination(event Event, fromBot bool) (Status, bool) {
 // enter puts the state into to, having come from old.
 func (s *State) enter(to Status, old State, event Event) {
 	s.Status = to
-	s.Before = ""
+	s.PreviousStatus = ""
 	switch to {
 	case PermissionRequested:
-		s.Before = old.Status
+		s.PreviousStatus = old.Status
 		if event.Attempt > old.Attempt {
-			s.Before = Dispatching
+			s.PreviousStatus = Dispatching
 		}
 	case Dispatching:
-		if event.Trigger == AttemptBegun {
+		if event.Trigger == AttemptStarted {
 			s.Attempt = s.Attempts
 			s.Attempts++
 		}

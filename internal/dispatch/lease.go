@@ -13,13 +13,13 @@ import (
 // hold is a lease as its holder sees it, by the holder's own clocks. It is firm
 // for two thirds of the lease since the last renewal began: whoever takes the
 // job over waits for all of it, so between the two nobody works on the job.
-type hold struct {
+type leaseGuard struct {
 	lease   time.Duration
 	renewed atomic.Pointer[time.Time]
 }
 
-func newHold(renewed time.Time, lease time.Duration) *hold {
-	h := &hold{lease: lease}
+func newLeaseGuard(renewed time.Time, lease time.Duration) *leaseGuard {
+	h := &leaseGuard{lease: lease}
 	h.renewed.Store(&renewed)
 	return h
 }
@@ -27,7 +27,7 @@ func newHold(renewed time.Time, lease time.Duration) *hold {
 // firm reports whether nobody else can hold the job. A process that was stopped
 // finds its lease gone by the first clock it looks at; a machine that was
 // suspended, by the wall's.
-func (h *hold) firm() bool {
+func (h *leaseGuard) valid() bool {
 	now, renewed, most := time.Now(), *h.renewed.Load(), h.lease*2/3
 	return now.Sub(renewed) < most && now.Round(0).Sub(renewed.Round(0)) < most
 }
@@ -35,7 +35,7 @@ func (h *hold) firm() bool {
 // keepLease extends a lease until stop is called. The context that it returns
 // ends when the lease is lost, or could not be extended while it was firm:
 // then what is being done on the job is given up before anybody else begins.
-func (d *Dispatcher) keepLease(ctx context.Context, r store.Record, held *hold) (working context.Context, stop func()) {
+func (d *Dispatcher) keepLease(ctx context.Context, r store.Record, held *leaseGuard) (working context.Context, stop func()) {
 	working, cancel := context.WithCancelCause(ctx)
 	var kept sync.WaitGroup
 	kept.Go(func() {
@@ -51,7 +51,7 @@ func (d *Dispatcher) keepLease(ctx context.Context, r store.Record, held *hold) 
 			switch {
 			case working.Err() != nil:
 				return
-			case errors.Is(err, errLeaseLost), !held.firm():
+			case errors.Is(err, errLeaseLost), !held.valid():
 				d.Log.Warn("giving up a job whose lease is lost", "job", r.ID, "error", err)
 				cancel(errLeaseLost)
 				return
@@ -64,7 +64,7 @@ func (d *Dispatcher) keepLease(ctx context.Context, r store.Record, held *hold) 
 }
 
 // extend renews a lease.
-func (d *Dispatcher) extend(ctx context.Context, r store.Record, held *hold) error {
+func (d *Dispatcher) extend(ctx context.Context, r store.Record, held *leaseGuard) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Lease/6)
 	defer cancel()
 	begun := time.Now()

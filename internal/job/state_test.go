@@ -22,7 +22,7 @@ func TestWayOfARecording(t *testing.T) {
 		want    job.Status
 	}{
 		{job.NoCapacity, job.Pending},
-		{job.AttemptBegun, job.Dispatching},
+		{job.AttemptStarted, job.Dispatching},
 		{job.BotJoined, job.Joining},
 		{job.BotEnteringLobby, job.EnteringLobby},
 		{job.BotInMeeting, job.InMeeting},
@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 		"a completed job":               {in(job.Completed, 0), job.Event{Trigger: job.ManifestFinalized}, job.Terminal},
 		"a failed job":                  {in(job.Failed, 0), job.Event{Trigger: job.BotJoined}, job.Terminal},
 		"a cancelled job":               {in(job.Cancelled, 0), job.Event{Trigger: job.BotExited, FailureCode: job.MeetingEnded}, job.Terminal},
-		"a new attempt while packing":   {in(job.PostProcessing, 0), job.Event{Trigger: job.AttemptBegun}, job.OutOfOrder},
+		"a new attempt while packing":   {in(job.PostProcessing, 0), job.Event{Trigger: job.AttemptStarted}, job.OutOfOrder},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +119,8 @@ func TestNewAttemptOfABot(t *testing.T) {
 // TestAnySequence draws sequences of events and holds what is true of all.
 func TestAnySequence(t *testing.T) {
 	t.Parallel()
-	triggers := append(job.BotTriggers(), job.NoCapacity, job.AttemptBegun, job.SalvageBegun,
-		job.SalvagePacking, job.SalvageStoring, job.CancelAsked, job.GivenUp)
+	triggers := append(job.BotTriggers(), job.NoCapacity, job.AttemptStarted, job.SalvageStarted,
+		job.SalvagePacking, job.SalvageStoring, job.CancelRequested, job.GivenUp)
 	rapid.Check(t, func(t *rapid.T) {
 		state := job.New()
 		now := at
@@ -160,8 +160,8 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 	if is.Status == job.Completed && (is.ManifestURI == "" || is.FinalizedAt.IsZero()) {
 		t.Fatalf("%s: completed without a manifest: %+v", event.Trigger, is)
 	}
-	if (is.Status == job.PermissionRequested) != (is.Before != "") || is.Before == job.PermissionRequested {
-		t.Fatalf("%s: status %s remembers %q", event.Trigger, is.Status, is.Before)
+	if (is.Status == job.PermissionRequested) != (is.PreviousStatus != "") || is.PreviousStatus == job.PermissionRequested {
+		t.Fatalf("%s: status %s remembers %q", event.Trigger, is.Status, is.PreviousStatus)
 	}
 	if is.Attempts < was.Attempts || is.Attempt < was.Attempt {
 		t.Fatalf("%s: attempts went back: %+v -> %+v", event.Trigger, was, is)
@@ -170,9 +170,9 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 		return
 	}
 	back := order(is) < order(was)
-	newAttempt := event.Trigger == job.AttemptBegun || event.Attempt > was.Attempt
+	newAttempt := event.Trigger == job.AttemptStarted || event.Attempt > was.Attempt
 	resumed := was.Status == job.RecordingPaused && is.Status == job.RecordingStarted
-	resumedAsking := was.Before == job.RecordingPaused && is.Status == job.RecordingStarted
+	resumedAsking := was.PreviousStatus == job.RecordingPaused && is.Status == job.RecordingStarted
 	if back && !newAttempt && !resumed && !resumedAsking {
 		t.Fatalf("%s went back from %+v to %+v", event.Trigger, was, is)
 	}
@@ -182,7 +182,7 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 // where it asked from.
 func order(s job.State) int {
 	if s.Status == job.PermissionRequested {
-		s.Status = s.Before
+		s.Status = s.PreviousStatus
 	}
 	return slices.Index(job.Statuses(), s.Status)
 }
@@ -194,7 +194,7 @@ func TestStatesDrawing(t *testing.T) {
 	t.Parallel()
 	const path = "../../docs/states.md"
 	want := "# States of a job\n\n" +
-		"Drawn from the transition table in `internal/job/rules.go`; `go test ./internal/job -update` draws it anew.\n" +
+		"Drawn from the transition table in `internal/job/transitions.go`; `go test ./internal/job -update` draws it anew.\n" +
 		"It shows the usual way, the ways back and the ends. Jumps ahead are legal too: a bot may report `lifecycle.in_meeting`\n" +
 		"without having seen a lobby. Nothing leaves `completed`, `failed` and `cancelled`.\n\n" +
 		"```mermaid\n" + job.Diagram() + "```\n"

@@ -26,7 +26,7 @@ type Node struct {
 func (d *Dispatcher) arrive(ctx context.Context) error {
 	d.startedAt = d.Now()
 	err := d.Store.Write(ctx, func(q *store.Queries) error {
-		if d.Sole {
+		if d.SingleNode {
 			// Whoever held these is gone; nobody needs to wait for their leases.
 			return errors.Join(q.ReleaseLeases(ctx, d.Now()), q.NudgeNode(ctx, d.Node.ID, d.Now()))
 		}
@@ -41,7 +41,7 @@ func (d *Dispatcher) arrive(ctx context.Context) error {
 	}
 	for _, node := range nodes {
 		if node.ID == d.Node.ID {
-			d.starts.known = node.StartTime
+			d.starts.previous = node.StartTime
 		}
 	}
 	bots, err := d.Store.BotsOfNode(ctx, d.Node.ID)
@@ -50,7 +50,7 @@ func (d *Dispatcher) arrive(ctx context.Context) error {
 	}
 	for _, r := range bots {
 		if d.Launcher.State(r.ID, r.Attempt) != launch.Gone {
-			d.Room.occupy(r.ID, r.Attempt, r.AttemptBeganAt)
+			d.Capacity.occupy(r.ID, r.Attempt, r.AttemptBeganAt)
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func (d *Dispatcher) present(ctx context.Context) error {
 	now := d.Now()
 	node := store.Node{
 		ID: d.Node.ID, Name: d.Node.Name, StartedAt: d.startedAt, HeartbeatAt: now,
-		Bots: d.Room.Taken(), Room: d.Room.Size(ctx), FullBecause: d.Room.Full(ctx, now), StartTime: d.starts.usual(),
+		Bots: d.Capacity.Used(), Room: d.Capacity.Total(ctx), FullBecause: d.Capacity.FullReason(ctx, now), StartTime: d.starts.percentile90(),
 	}
 	return d.Store.Write(ctx, func(q *store.Queries) error {
 		if err := q.SaveNode(ctx, node); err != nil {
@@ -109,7 +109,7 @@ func (d *Dispatcher) heardAgain(since time.Time) { d.listening.Store(since.UnixN
 // endStrays ends the bots of this node whose attempts are no longer its own:
 // while it was away another node may have sent another bot.
 func (d *Dispatcher) endStrays(ctx context.Context) {
-	for id, place := range d.Room.taken() {
+	for id, place := range d.Capacity.reserved() {
 		r, err := d.Store.Job(ctx, id)
 		if err != nil {
 			d.Log.Error("cannot see whether a bot is still wanted", "job", id, "attempt", place.attempt, "error", err)
@@ -130,8 +130,8 @@ func (d *Dispatcher) endStrays(ctx context.Context) {
 // clearPlaces frees the places of bots that are gone; a bot that was not even
 // started keeps its place until its launch was given up.
 func (d *Dispatcher) clearPlaces() {
-	for id, place := range d.Room.taken() {
-		old := d.Now().Sub(place.since) > d.Timeouts.Launch+d.Lease
+	for id, place := range d.Capacity.reserved() {
+		old := d.Now().Sub(place.reservedAt) > d.Timeouts.Launch+d.Lease
 		switch d.Launcher.State(id, place.attempt) {
 		case launch.Gone:
 			d.leave(id)
@@ -145,7 +145,7 @@ func (d *Dispatcher) clearPlaces() {
 
 // leave frees the place of a job's bot; whoever waits for room is looked at.
 func (d *Dispatcher) leave(id uuid.UUID) {
-	if d.Room.leave(id) {
+	if d.Capacity.release(id) {
 		d.Wake()
 	}
 }

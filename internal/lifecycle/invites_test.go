@@ -25,7 +25,7 @@ import (
 // desk takes invites at a time that the test sets.
 type desk struct {
 	*world
-	lifecycle.Intake
+	lifecycle.InviteScheduler
 	clock atomic.Int64 // milliseconds
 }
 
@@ -35,7 +35,7 @@ var middle = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 func newDesk(w *world) *desk {
 	d := &desk{world: w}
 	d.clock.Store(middle.UnixMilli())
-	d.Intake = lifecycle.Intake{
+	d.InviteScheduler = lifecycle.InviteScheduler{
 		Jobs:  w.clockwork(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
 		Plans: w.store,
 	}

@@ -18,13 +18,13 @@ import (
 func TestBotsTellWhatTheyTake(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
-		room := dispatch.NewRoom(dispatch.RoomSettings{
-			Cost: dispatch.Cost{Cores: 1, Memory: 1 << 30},
+		room := dispatch.NewCapacity(dispatch.CapacitySettings{
+			PerBot: dispatch.BotResources{Cores: 1, Memory: 1 << 30},
 			Machine: func(context.Context) host.Resources {
 				return host.Resources{Cores: 4, MemoryTotal: 64 << 30, MemoryAvailable: 64 << 30}
 			},
 		})
-		d, _ := w.run(t, node("a", 0), func(s *dispatch.Settings) { s.Room, s.Lease = room, 3*time.Second })
+		d, _ := w.run(t, node("a", 0), func(s *dispatch.Settings) { s.Capacity, s.Lease = room, 3*time.Second })
 		bots := []uuid.UUID{w.create(t, time.Time{}), w.create(t, time.Time{})}
 		for _, id := range bots {
 			w.untilStarted(t, id, 0)
@@ -44,8 +44,8 @@ func TestBotsTellWhatTheyTake(t *testing.T) {
 			t.Errorf("the timeline: %+v (%v)", entries, err)
 		}
 		fleet, err := d.Fleet(t.Context())
-		if want := (dispatch.Cost{Cores: 1.9, Memory: 512 << 20}); err != nil || fleet.Takes["a"] != want {
-			t.Errorf("they take %+v (%v)", fleet.Takes, err)
+		if want := (dispatch.BotResources{Cores: 1.9, Memory: 512 << 20}); err != nil || fleet.BotUsage["a"] != want {
+			t.Errorf("they take %+v (%v)", fleet.BotUsage, err)
 		}
 
 		if err := w.jobs.Cancel(t.Context(), w.caller, waiting); err != nil {
@@ -68,17 +68,17 @@ func (w *world) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 }
 
 // untilFull waits until a room has no place.
-func (w *world) untilFull(t *testing.T, room *dispatch.Room) {
+func (w *world) untilFull(t *testing.T, room *dispatch.Capacity) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	for room.Full(ctx, w.clock.Now()) == "" {
+	for room.FullReason(ctx, w.clock.Now()) == "" {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("there is room for %d", room.Size(t.Context()))
+			t.Fatalf("there is room for %d", room.Total(t.Context()))
 		}
 	}
 }

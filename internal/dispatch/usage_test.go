@@ -18,41 +18,41 @@ func TestMeasuredRoom(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
 	for name, test := range map[string]struct {
-		settled []Cost // what bots that have settled tell
-		young   int    // bots that have not, or tell nothing
+		settled []BotResources // what bots that have settled tell
+		young   int            // bots that have not, or tell nothing
 		size    int
 		free    int
 		why     string // part of why there is no room
 	}{
 		"nothing runs":                       {nil, 0, 8, 8, ""},
 		"nobody tells":                       {nil, 3, 8, 5, ""},
-		"as reckoned":                        {[]Cost{{1, gib}, {1, gib}}, 0, 8, 6, ""},
-		"less than reckoned":                 {[]Cost{{0.3, gib / 4}, {0.4, gib / 4}}, 0, 8, 6, ""},
-		"a little more is noise":             {[]Cost{{1.05, gib}, {1.12, gib * 11 / 10}}, 0, 8, 6, ""},
-		"more processor time":                {[]Cost{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 0, 5, 2, ""},
-		"beside young ones":                  {[]Cost{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 1, 5, 1, ""},
-		"until none fits":                    {[]Cost{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has room for 5: 8.0 cores and 16.0 GiB of memory, of which a bot takes 1.6 cores and 1.0 GiB of memory (measured, on the average of 3; reckoned with were 1.0 and 1.0 GiB)"},
-		"on average":                         {[]Cost{{1, gib}, {3, gib}}, 0, 4, 2, ""},
-		"more than there is":                 {[]Cost{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has room for 4"},
-		"more memory":                        {[]Cost{{1, 4 * gib}, {1, 4 * gib}}, 0, 4, 2, ""},
-		"only memory can be measured":        {[]Cost{{0, 8 * gib}}, 1, 2, 0, "a bot takes 1.0 cores and 8.0 GiB of memory (measured, on the average of 1;"},
-		"more than the machine: one may run": {[]Cost{{20, gib}}, 0, 1, 0, "1 bots and has room for 1"},
+		"as reckoned":                        {[]BotResources{{1, gib}, {1, gib}}, 0, 8, 6, ""},
+		"less than reckoned":                 {[]BotResources{{0.3, gib / 4}, {0.4, gib / 4}}, 0, 8, 6, ""},
+		"a little more is noise":             {[]BotResources{{1.05, gib}, {1.12, gib * 11 / 10}}, 0, 8, 6, ""},
+		"more processor time":                {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 0, 5, 2, ""},
+		"beside young ones":                  {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 1, 5, 1, ""},
+		"until none fits":                    {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has room for 5: 8.0 cores and 16.0 GiB of memory, of which a bot takes 1.6 cores and 1.0 GiB of memory (measured, on the average of 3; reckoned with were 1.0 and 1.0 GiB)"},
+		"on average":                         {[]BotResources{{1, gib}, {3, gib}}, 0, 4, 2, ""},
+		"more than there is":                 {[]BotResources{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has room for 4"},
+		"more memory":                        {[]BotResources{{1, 4 * gib}, {1, 4 * gib}}, 0, 4, 2, ""},
+		"only memory can be measured":        {[]BotResources{{0, 8 * gib}}, 1, 2, 0, "a bot takes 1.0 cores and 8.0 GiB of memory (measured, on the average of 1;"},
+		"more than the machine: one may run": {[]BotResources{{20, gib}}, 0, 1, 0, "1 bots and has room for 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Now()
-			room := roomOf8(Cost{Cores: 1, Memory: gib})
+			room := roomOf8(BotResources{Cores: 1, Memory: gib})
 			for _, takes := range test.settled {
 				id := uuid.New()
 				room.occupy(id, 0, now.Add(-time.Hour))
-				room.measured(id, 0, now, takes)
+				room.recordUsage(id, 0, now, takes)
 			}
 			for range test.young {
 				id := uuid.New()
-				room.occupy(id, 0, now.Add(-settled+time.Second))
-				room.measured(id, 0, now, Cost{Cores: 9, Memory: 9 * gib}) // it has not settled
+				room.occupy(id, 0, now.Add(-warmUp+time.Second))
+				room.recordUsage(id, 0, now, BotResources{Cores: 9, Memory: 9 * gib}) // it has not settled
 			}
-			size, free, why := room.Size(t.Context()), room.Free(t.Context(), now), room.Full(t.Context(), now)
+			size, free, why := room.Total(t.Context()), room.Free(t.Context(), now), room.FullReason(t.Context(), now)
 			if size != test.size || free != test.free {
 				t.Errorf("room for %d, and for %d more; want %d and %d", size, free, test.size, test.free)
 			}
@@ -64,8 +64,8 @@ func TestMeasuredRoom(t *testing.T) {
 }
 
 // roomOf8 is the room of a machine with 8 cores and 16 GiB.
-func roomOf8(cost Cost) *Room {
-	return NewRoom(RoomSettings{Cost: cost, Machine: func(context.Context) host.Resources {
+func roomOf8(cost BotResources) *Capacity {
+	return NewCapacity(CapacitySettings{PerBot: cost, Machine: func(context.Context) host.Resources {
 		return host.Resources{Cores: 8, MemoryTotal: 16 << 30, MemoryAvailable: 16 << 30}
 	}})
 }
@@ -75,13 +75,13 @@ func roomOf8(cost Cost) *Room {
 func TestMeasuredRoomIsSteady(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	room := roomOf8(Cost{})
+	room := roomOf8(BotResources{})
 	id := uuid.New()
 	room.occupy(id, 1, now.Add(-time.Hour))
 	tell := func(attempt int, after time.Duration, cores float64) int {
 		now = now.Add(after)
-		room.measured(id, attempt, now, Cost{Cores: cores})
-		return room.Size(t.Context())
+		room.recordUsage(id, attempt, now, BotResources{Cores: cores})
+		return room.Total(t.Context())
 	}
 	if got := tell(0, time.Second, 4); got != 8 {
 		t.Errorf("room for %d by what an earlier attempt's bot takes", got)
@@ -103,14 +103,14 @@ func TestMeasuredRoomIsSteady(t *testing.T) {
 	for range 20 {
 		tell(1, 25*time.Second, 0.5)
 	}
-	if got := room.Size(t.Context()); got != 8 {
+	if got := room.Total(t.Context()); got != 8 {
 		t.Errorf("room for %d after minutes in which a bot takes less than was reckoned with", got)
 	}
 	if got := tell(1, time.Hour, 4); got != 2 {
 		t.Errorf("room for %d", got)
 	}
-	room.leave(id)
-	if got := room.Size(t.Context()); got != 8 {
+	room.release(id)
+	if got := room.Total(t.Context()); got != 8 {
 		t.Errorf("room for %d when nothing runs that was measured", got)
 	}
 	if math.Abs(mixed(1, 2, 0.5)-1.5) > 1e-9 || mixed(0, 2, 0.5) != 2 || mixed(1, 0, 0.5) != 1 {

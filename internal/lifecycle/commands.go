@@ -112,7 +112,7 @@ func (c *Change) command(ctx context.Context, kind ingest.CommandKind, args map[
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return id, c.remark(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
+	return id, c.addEntry(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
 }
 
 // controllable is the error for a job whose bot takes no commands from the

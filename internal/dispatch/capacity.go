@@ -13,23 +13,23 @@ import (
 
 // settled is how long a bot takes until what it uses of its machine can be
 // measured; until then what it was reckoned with is kept free for it.
-const settled = time.Minute
+const warmUp = time.Minute
 
 // Cost is what one bot takes of its node, its browser included.
-type Cost struct {
+type BotResources struct {
 	Cores  float64
 	Memory uint64 // bytes
 }
 
 // DefaultCost is what a bot is expected to take unless the operator says
 // otherwise.
-func DefaultCost() Cost { return Cost{Cores: 1, Memory: 1 << 30} }
+func DefaultBotResources() BotResources { return BotResources{Cores: 1, Memory: 1 << 30} }
 
 // RoomSettings are what a Room is made of.
-type RoomSettings struct {
+type CapacitySettings struct {
 	// MaxBots is how many bots there is room for. With 0 the machine says so.
 	MaxBots int
-	Cost    Cost
+	PerBot  BotResources
 	// Machine tells what the machine has; nil when bots run elsewhere, and
 	// then there is always room unless MaxBots says otherwise.
 	Machine func(context.Context) host.Resources
@@ -39,76 +39,76 @@ type RoomSettings struct {
 // with what it costs; what bots really take and how much memory is left is
 // measured, and may leave less room than was reckoned with, never more. There
 // is always room for one.
-type Room struct {
-	settings RoomSettings
+type Capacity struct {
+	settings CapacitySettings
 
-	mu       sync.Mutex
-	places   map[uuid.UUID]place
-	expected Cost // of one bot more, and of those that were measured; see measure.go
+	mu     sync.Mutex
+	slots  map[uuid.UUID]slot
+	perBot BotResources // of one bot more, and of those that were measured; see measure.go
 }
 
 // place is that of a job's bot.
-type place struct {
-	attempt int
-	since   time.Time
-	takes   Cost      // as measured, on average; 0 for what was not
-	heard   time.Time // when it was measured last
+type slot struct {
+	attempt    int
+	reservedAt time.Time
+	usage      BotResources // as measured, on average; 0 for what was not
+	measuredAt time.Time    // when it was measured last
 }
 
 // NewRoom returns an empty room.
-func NewRoom(settings RoomSettings) *Room {
-	if settings.Cost.Cores <= 0 {
-		settings.Cost.Cores = DefaultCost().Cores
+func NewCapacity(settings CapacitySettings) *Capacity {
+	if settings.PerBot.Cores <= 0 {
+		settings.PerBot.Cores = DefaultBotResources().Cores
 	}
-	if settings.Cost.Memory == 0 {
-		settings.Cost.Memory = DefaultCost().Memory
+	if settings.PerBot.Memory == 0 {
+		settings.PerBot.Memory = DefaultBotResources().Memory
 	}
-	return &Room{settings: settings, places: make(map[uuid.UUID]place), expected: settings.Cost}
+	return &Capacity{settings: settings, slots: make(map[uuid.UUID]slot), perBot: settings.PerBot}
 }
 
 // boundless is the size of a room that nothing bounds.
-const boundless = 1 << 20
+const unlimited = 1 << 20
 
 // Size is for how many bots there is room in all.
-func (m *Room) Size(ctx context.Context) int {
+func (m *Capacity) Total(ctx context.Context) int {
 	switch {
 	case m.settings.MaxBots > 0:
 		return m.settings.MaxBots
 	case m.settings.Machine == nil:
-		return boundless
+		return unlimited
 	}
 	has := m.settings.Machine(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.size(has)
+	return m.total(has)
 }
 
 // size is for how many bots there is room in all, by what the machine has and
 // bots take.
-func (m *Room) size(has host.Resources) int {
-	size := boundless
-	cores, memory := m.averages()
+func (m *Capacity) total(has host.Resources) int {
+	size := unlimited
+	cores, memory := m.averageUsage()
 	if has.Cores > 0 {
-		size = min(size, fit(has.Cores, m.settings.Cost.Cores, m.expected.Cores, len(m.places), cores.of))
+		size = min(size, fit(has.Cores, m.settings.PerBot.Cores, m.perBot.Cores, len(m.slots), cores.of))
 	}
 	if has.MemoryTotal > 0 {
-		size = min(size, fit(float64(has.MemoryTotal), float64(m.settings.Cost.Memory), float64(m.expected.Memory), len(m.places), memory.of))
+		size = min(size, fit(float64(has.MemoryTotal), float64(m.settings.PerBot.Memory), float64(m.perBot.Memory), len(m.slots), memory.of))
 	}
 	return size
 }
 
 // measures reports whether it matters what bots take.
-func (m *Room) measures() bool { return m.settings.MaxBots == 0 && m.settings.Machine != nil }
+func (m *Capacity) measuresUsage() bool { return m.settings.MaxBots == 0 && m.settings.Machine != nil }
 
 // Taken is how many bots have their place.
-func (m *Room) Taken() int {
+func (m *Capacity) Used() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.places)
+	return len(m.slots)
 }
 
 // Full tells why one bot more would not fit now; empty when it would.
-func (m *Room) Full(ctx context.Context, now time.Time) string {
+func (m *Capacity) FullReason(ctx context.Context, now time.Time) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, why := m.free(ctx, now)
@@ -116,7 +116,7 @@ func (m *Room) Full(ctx context.Context, now time.Time) string {
 }
 
 // Free is how many bots more fit now.
-func (m *Room) Free(ctx context.Context, now time.Time) int {
+func (m *Capacity) Free(ctx context.Context, now time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, _ := m.free(ctx, now)
@@ -125,50 +125,50 @@ func (m *Room) Free(ctx context.Context, now time.Time) int {
 
 // take gives the bot of a job its place, or tells why there is none. A job that
 // has a place keeps it.
-func (m *Room) take(ctx context.Context, id uuid.UUID, attempt int, now time.Time) (noRoom string) {
+func (m *Capacity) reserve(ctx context.Context, id uuid.UUID, attempt int, now time.Time) (noRoom string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, has := m.places[id]; !has {
+	if _, has := m.slots[id]; !has {
 		if _, why := m.free(ctx, now); why != "" {
 			return why
 		}
 	}
-	m.places[id] = place{attempt: attempt, since: now}
-	m.expect()
+	m.slots[id] = slot{attempt: attempt, reservedAt: now}
+	m.updatePerBot()
 	return ""
 }
 
 // occupy gives a bot that runs already its place, whether or not there is room.
-func (m *Room) occupy(id uuid.UUID, attempt int, since time.Time) {
+func (m *Capacity) occupy(id uuid.UUID, attempt int, since time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.places[id] = place{attempt: attempt, since: since}
+	m.slots[id] = slot{attempt: attempt, reservedAt: since}
 }
 
 // leave frees the place of a job's bot, and reports whether it had one.
-func (m *Room) leave(id uuid.UUID) bool {
+func (m *Capacity) release(id uuid.UUID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, had := m.places[id]
-	delete(m.places, id)
-	m.expect()
+	_, had := m.slots[id]
+	delete(m.slots, id)
+	m.updatePerBot()
 	return had
 }
 
 // taken is a copy of all places.
-func (m *Room) taken() map[uuid.UUID]place {
+func (m *Capacity) reserved() map[uuid.UUID]slot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := make(map[uuid.UUID]place, len(m.places))
-	for id, p := range m.places {
+	all := make(map[uuid.UUID]slot, len(m.slots))
+	for id, p := range m.slots {
 		all[id] = p
 	}
 	return all
 }
 
 // free is how many bots more fit, and why none does.
-func (m *Room) free(ctx context.Context, now time.Time) (more int, why string) {
-	taken := len(m.places)
+func (m *Capacity) free(ctx context.Context, now time.Time) (more int, why string) {
+	taken := len(m.slots)
 	if max := m.settings.MaxBots; max > 0 {
 		if taken >= max {
 			return 0, fmt.Sprintf("this node runs %d of %d bots (STANDIN_MAX_BOTS)", taken, max)
@@ -176,29 +176,29 @@ func (m *Room) free(ctx context.Context, now time.Time) (more int, why string) {
 		return max - taken, ""
 	}
 	if m.settings.Machine == nil {
-		return boundless, ""
+		return unlimited, ""
 	}
 	has := m.settings.Machine(ctx)
-	size := m.size(has)
+	size := m.total(has)
 	if taken >= size {
 		return 0, fmt.Sprintf("this node runs %d bots and has room for %d: %.1f cores and %s of memory, of which a bot takes %s",
-			taken, size, has.Cores, inGiB(has.MemoryTotal), m.cost())
+			taken, size, has.Cores, inGiB(has.MemoryTotal), m.describePerBot())
 	}
 	more = size - taken
 	if taken == 0 || has.MemoryTotal == 0 {
 		return more, ""
 	}
 	var young uint64 // what bots will use that they do not use yet
-	for _, p := range m.places {
-		if now.Sub(p.since) < settled {
-			young += m.settings.Cost.Memory
+	for _, p := range m.slots {
+		if now.Sub(p.reservedAt) < warmUp {
+			young += m.settings.PerBot.Memory
 		}
 	}
 	unused := has.MemoryAvailable - min(young, has.MemoryAvailable)
-	more = min(more, int(min(unused/m.expected.Memory, boundless)))
+	more = min(more, int(min(unused/m.perBot.Memory, unlimited)))
 	if more == 0 {
 		return 0, fmt.Sprintf("this node has %s of memory left, %s of it for bots that have just started, and a bot takes %s",
-			inGiB(has.MemoryAvailable), inGiB(young), m.cost())
+			inGiB(has.MemoryAvailable), inGiB(young), m.describePerBot())
 	}
 	return more, ""
 }
