@@ -45,7 +45,7 @@ func recorderSettings(r launch.Recording) recorder.Settings {
 	return recorder.Settings{
 		AudioOnly: r.Mode == launch.RecordAudio, Width: r.Picture.Width, Height: r.Picture.Height,
 		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
-		MostVoices: r.ParticipantAudioLimit,
+		MaxParticipantTracks: r.ParticipantAudioLimit,
 	}
 }
 

@@ -113,11 +113,11 @@ func TestSettingsReachTheBot(t *testing.T) {
 	parse(t, &sent)
 	records := sent.records()
 	want := recorder.Settings{
-		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MostVoices: 3,
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MaxParticipantTracks: 3,
 	}
 	if got := recorderSettings(records); got.AudioOnly != want.AudioOnly || got.Width != want.Width || got.Height != want.Height ||
 		got.FramesPerSecond != want.FramesPerSecond || got.VideoBitsPerSecond != want.VideoBitsPerSecond ||
-		got.AudioBitsPerSecond != want.AudioBitsPerSecond || got.MostVoices != want.MostVoices {
+		got.AudioBitsPerSecond != want.AudioBitsPerSecond || got.MaxParticipantTracks != want.MaxParticipantTracks {
 		t.Errorf("the bot records with %+v, want %+v", got, want)
 	}
 	if records.ParticipantAudio != launch.ParticipantAudioOn {

@@ -54,7 +54,7 @@ func TestEarlyBot(t *testing.T) {
 	launched := time.Now()
 	joinAt := launched.Add(8 * time.Second).Truncate(time.Millisecond) // as exact as what is told
 	r := row{
-		name: "early", meeting: walled(replica.WallNotFound), code: job.MeetingNotFound,
+		name: "early", meeting: walled(replica.RefusalNotFound), code: job.MeetingNotFound,
 		bot: func(s *Settings) { s.JoinAt = joinAt },
 		check: func(o *outing) {
 			joined := o.told(job.BotJoined)

@@ -165,7 +165,7 @@ func Run(ctx context.Context, settings Settings) error {
 		}
 	})
 	talk.Go(func() {
-		procusage.NewMeter(os.Getpid()).Watch(talking, procusage.Window, func(takes procusage.Footprint) {
+		procusage.NewMeter(os.Getpid()).Watch(talking, procusage.Window, func(takes procusage.Usage) {
 			b.channel.SetUsage(takes.Cores, takes.Memory)
 		})
 	})
@@ -395,7 +395,7 @@ func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser
 	if err := page.GuardNavigation(ctx, b.mayOpen); err != nil {
 		return nil, err
 	}
-	if err := page.EveryDocument(ctx, meeting.StayScript()); err != nil {
+	if err := page.EvalOnNewDocument(ctx, meeting.StayScript()); err != nil {
 		return nil, fmt.Errorf("keep the page from starting other programs: %w", err)
 	}
 	if err := recorder.Prepare(ctx, page); err != nil {

@@ -35,10 +35,10 @@ const (
 // take is the recording of one visit: one stretch after another, usually only
 // one.
 type take struct {
-	recorder *recorder.Recorder // nil while nothing is recorded
-	listener *recorder.Listener // nil but where nothing is to be recorded
-	stopping bool               // the stretch is being ended
-	began    bool               // something was recorded by this browser
+	recorder *recorder.Recorder     // nil while nothing is recorded
+	listener *recorder.SoundMonitor // nil but where nothing is to be recorded
+	stopping bool                   // the stretch is being ended
+	began    bool                   // something was recorded by this browser
 	starts   limit
 }
 
@@ -74,7 +74,7 @@ func (v *visit) hear() {
 // evidence.
 func (v *visit) deaf(now time.Time) bool {
 	stats, ok := v.take.stats()
-	return !ok || now.Sub(stats.LastPulseAt) > deafAfter
+	return !ok || now.Sub(stats.LastReportAt) > deafAfter
 }
 
 // wanted reports whether a stretch should be recorded: an order outlives
@@ -86,7 +86,7 @@ func (v *visit) wanted() bool {
 // record begins a stretch, unless it was ordered that nothing be recorded.
 func (v *visit) record(ctx context.Context) {
 	var number int
-	var listener *recorder.Listener
+	var listener *recorder.SoundMonitor
 	var started *recorder.Recorder
 	v.desk.add(ctx, errand{
 		name: "start recording", patience: recordTime,
@@ -124,7 +124,7 @@ func (b *bot) recorderSettings() recorder.Settings {
 	settings := b.Recorder
 	settings.Log = b.Log
 	if b.ParticipantAudio {
-		settings.Voices = b.voices
+		settings.ParticipantAudio = b.voices
 	}
 	return settings
 }
@@ -330,12 +330,12 @@ func (v *visit) listen(ctx context.Context) {
 	if !needed() {
 		return
 	}
-	var listener *recorder.Listener
+	var listener *recorder.SoundMonitor
 	v.desk.add(ctx, errand{
 		name: "listen", patience: recordTime,
 		due: needed,
 		do: func(ctx context.Context) (err error) {
-			listener, err = recorder.Listen(ctx, v.browser, v.page, v.Recorder)
+			listener, err = recorder.MonitorSound(ctx, v.browser, v.page, v.Recorder)
 			return err
 		},
 		then: func(_ context.Context, err error) (ending, bool) {

@@ -126,7 +126,7 @@ func (v *visit) open(ctx context.Context) {
 // openFailed is the ending for a page that could not even be opened.
 func (v *visit) openFailed(err error) ending {
 	end := failed(job.InternalError, err.Error())
-	var refused *browser.RefusedNavigationError
+	var refused *browser.NavigationBlockedError
 	if errors.As(err, &refused) {
 		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which is no meeting platform's own; "+
 			"an operator who trusts it adds it to %s.", refused.Host, hostpolicy.Setting))

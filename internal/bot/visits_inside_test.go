@@ -52,7 +52,7 @@ func successes() []row {
 		},
 		{
 			name: "silence", bot: silent, reason: reasonSilence,
-			act: func(o *outing) { o.letIn(1); o.meeting.Silence(true) },
+			act: func(o *outing) { o.letIn(1); o.meeting.SetSilent(true) },
 		},
 		{
 			name: "silence while the recording is paused", only: onMeet(), bot: silent, reason: reasonSilence,
@@ -60,7 +60,7 @@ func successes() []row {
 				o.letIn(1)
 				o.order(ingest.PauseRecording, nil)
 				o.told(job.BotRecordingPaused)
-				o.meeting.Silence(true)
+				o.meeting.SetSilent(true)
 			},
 		},
 		{
@@ -69,7 +69,7 @@ func successes() []row {
 				o.letIn(1)
 				o.order(ingest.StopRecording, nil)
 				o.told(job.BotRecordingStopped)
-				o.meeting.Silence(true)
+				o.meeting.SetSilent(true)
 			},
 		},
 		{

@@ -77,7 +77,7 @@ func on(r row, number int) []job.Platform {
 func fullMatrix() bool { return os.Getenv("STANDIN_TEST_MATRIX") == "full" }
 
 // walled is a meeting behind a wall.
-func walled(wall replica.Wall) replica.Settings { return replica.Settings{Wall: wall} }
+func walled(wall replica.Refusal) replica.Settings { return replica.Settings{Refusal: wall} }
 
 // impatient makes the bot wait so many seconds to be let in.
 func impatient(seconds int) func(*Settings) {
@@ -158,16 +158,16 @@ func failures() []row {
 			act:  func(o *outing) { o.waits(1); o.meeting.Deny() },
 			code: job.HostDeniedAdmission,
 		},
-		{name: "not found", meeting: walled(replica.WallNotFound), code: job.MeetingNotFound},
-		{name: "sign-in wall", meeting: walled(replica.WallSignIn), code: job.AuthFailure, detail: "Sign-in wall"},
-		{name: "captcha", meeting: walled(replica.WallCaptcha), code: job.AuthFailure, detail: "Bot wall"},
+		{name: "not found", meeting: walled(replica.RefusalNotFound), code: job.MeetingNotFound},
+		{name: "sign-in wall", meeting: walled(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall"},
+		{name: "captcha", meeting: walled(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall"},
 		{
 			name: "bot wall", only: onMeet(),
-			meeting: walled(replica.WallBlocked), code: job.AuthFailure, detail: "Bot wall",
+			meeting: walled(replica.RefusalBlocked), code: job.AuthFailure, detail: "Bot wall",
 		},
 		{
 			name: "cannot connect", only: []job.Platform{job.Teams, job.ZoomWeb},
-			meeting: walled(replica.WallBlocked), code: job.NetworkLoss, detail: "cannot connect",
+			meeting: walled(replica.RefusalBlocked), code: job.NetworkLoss, detail: "cannot connect",
 		},
 		{
 			name: "wrong passcode", only: []job.Platform{job.Teams, job.ZoomWeb}, meeting: replica.Settings{Passcode: "right1"},
@@ -194,7 +194,7 @@ func failures() []row {
 			bot:  func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Timeouts.Leave = 4, time.Second },
 			act: func(o *outing) {
 				o.waits(1)
-				if _, err := o.meeting.Wander(home(o)); err != nil {
+				if _, err := o.meeting.NavigateAway(home(o)); err != nil {
 					o.Fatal(err)
 				}
 			},

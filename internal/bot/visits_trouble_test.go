@@ -60,7 +60,7 @@ func troubles() []row {
 			bot: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = time.Second, time.Second },
 			act: func(o *outing) {
 				o.letIn(1)
-				if _, err := o.meeting.Wander(o.stage.URL() + "/"); err != nil {
+				if _, err := o.meeting.NavigateAway(o.stage.URL() + "/"); err != nil {
 					o.Fatal(err)
 				}
 				o.letIn(2)

@@ -28,11 +28,11 @@ type voiceSink struct {
 	bundles int
 }
 
-// AppendVoices implements recorder.VoiceSink.
-func (s *voiceSink) AppendVoices(parts []recorder.VoicePart) error {
+// AppendTracks implements recorder.ParticipantTrackSink.
+func (s *voiceSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 	var segments []recording.VoiceSegment
 	for _, part := range parts {
-		number, ok := s.report.voice(part.Voice)
+		number, ok := s.report.voice(part.ParticipantTrack)
 		if !ok {
 			continue // there are no more numbers: so much was told when they ran out
 		}
@@ -65,7 +65,7 @@ func (s *voiceSink) AppendVoices(parts []recorder.VoicePart) error {
 
 // voice is the number of a voice, a new one where it is not known; false when
 // there are none left.
-func (r *report) voice(voice recorder.Voice) (number int, ok bool) {
+func (r *report) voice(voice recorder.ParticipantTrack) (number int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	number, known := r.chorus.numbers[voice.ID]
@@ -82,7 +82,7 @@ func (r *report) voice(voice recorder.Voice) (number int, ok bool) {
 }
 
 // said notes what was kept of voices.
-func (r *report) said(parts []recorder.VoicePart) {
+func (r *report) said(parts []recorder.ParticipantTrackPart) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed := false

@@ -235,13 +235,13 @@ func TestWhoseVoice(t *testing.T) {
 	r := newTestReport(t)
 	say := func(id, track string, chunks int, end bool, cause string) {
 		t.Helper()
-		voice := recorder.Voice{ID: id, TrackID: track, StartedAt: began}
+		voice := recorder.ParticipantTrack{ID: id, TrackID: track, StartedAt: began}
 		number, ok := r.voice(voice)
 		if !ok {
 			t.Fatal("there is no number left")
 		}
 		first := r.voices()[number].Segments
-		r.said([]recorder.VoicePart{{Voice: voice, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause}})
+		r.said([]recorder.ParticipantTrackPart{{ParticipantTrack: voice, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause}})
 	}
 	seen := func(track, who string) { r.played([]meeting.Played{{Track: track, ParticipantID: who}}) }
 	seen("1", "nobody yet")

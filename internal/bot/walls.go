@@ -29,7 +29,7 @@ func (b *bot) buildWalls(ctx context.Context, target string) error {
 	if err != nil {
 		return fmt.Errorf("wall in the browser: %w", err)
 	}
-	b.Recorder.Admit = b.egress.Allow
+	b.Recorder.AllowAddress = b.egress.Allow
 	return nil
 }
 

@@ -35,8 +35,8 @@ func tryingPage() row {
 		meeting: replica.Settings{Hostile: true, NoLobby: true},
 		act: func(o *outing) {
 			o.told(job.BotRecordingStarted)
-			o.happens(1, replica.EventProbed)
-			if moved, err := o.meeting.Wander(o.meeting.TrapURL()); moved != 1 || err != nil {
+			o.happens(1, replica.EventProbeFinished)
+			if moved, err := o.meeting.NavigateAway(o.meeting.TrapURL()); moved != 1 || err != nil {
 				o.Errorf("%d pages wander: %v", moved, err)
 			}
 			o.happens(1, replica.EventMediaConnected)
@@ -45,7 +45,7 @@ func tryingPage() row {
 		reason: reasonHostEnded,
 		check: func(o *outing) {
 			for _, event := range o.meeting.Events() {
-				if event.Kind == replica.EventTrespassed {
+				if event.Kind == replica.EventTrapReached {
 					o.Errorf("the page reached %s", event.Text)
 				}
 			}
@@ -58,7 +58,7 @@ func tryingPage() row {
 func signedIn(platform job.Platform) row {
 	return row{
 		name:    "signed in",
-		meeting: replica.Settings{Wall: replica.WallSignIn, SignInCookie: true, NoLobby: true},
+		meeting: replica.Settings{Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true},
 		bot: func(s *Settings) {
 			s.SignInDir = filepath.Join(s.Dir, "sign-in")
 			cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`

@@ -137,7 +137,7 @@ func open(ctx context.Context, running *browser.Browser, address string) (*brows
 	if err != nil {
 		return nil, err
 	}
-	if err := page.EveryDocument(ctx, meeting.StayScript()); err != nil {
+	if err := page.EvalOnNewDocument(ctx, meeting.StayScript()); err != nil {
 		return nil, err
 	}
 	if err := recorder.Prepare(ctx, page); err != nil {

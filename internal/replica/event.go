@@ -39,8 +39,8 @@ const (
 	EventDisconnected    EventKind = "disconnected"
 	EventReconnected     EventKind = "reconnected"
 	EventReloading       EventKind = "reloading"
-	EventProbed          EventKind = "probed"     // a hostile page has tried everything
-	EventTrespassed      EventKind = "trespassed" // and this is what it reached
+	EventProbeFinished   EventKind = "probed"     // a hostile page has tried everything
+	EventTrapReached     EventKind = "trespassed" // and this is what it reached
 )
 
 // most events that a meeting remembers; older ones are forgotten.

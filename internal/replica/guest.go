@@ -20,10 +20,10 @@ const (
 	StateRemoved        State = "removed"
 	StateEnded          State = "ended"
 	StateLeft           State = "left"
-	StateNotFound       State = State(WallNotFound)
-	StateSignIn         State = State(WallSignIn)
-	StateCaptcha        State = State(WallCaptcha)
-	StateBlocked        State = State(WallBlocked)
+	StateNotFound       State = State(RefusalNotFound)
+	StateSignIn         State = State(RefusalSignIn)
+	StateCaptcha        State = State(RefusalCaptcha)
+	StateBlocked        State = State(RefusalBlocked)
 )
 
 var allStates = []State{

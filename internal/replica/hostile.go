@@ -11,7 +11,7 @@ import (
 // A hostile meeting's page tries, by every means a page has, to reach what it
 // has no business with: other ports of the machine that the bot runs on, under
 // each of its names. They are a trap, which tells the meeting what arrived there
-// (EventTrespassed). The page says when it has tried everything (EventProbed).
+// (EventTrapReached). The page says when it has tried everything (EventProbeFinished).
 
 const longestFindings = 16 << 10
 
@@ -65,7 +65,7 @@ func (s *Server) newTrap() (*trap, error) {
 func (s *Server) sprung(w http.ResponseWriter, r *http.Request) {
 	if m := s.Meeting(r.PathValue("code")); m != nil {
 		_ = m.change(func() error {
-			m.record(EventTrespassed, r.URL.Query().Get("guest"), r.URL.Query().Get("by")+" "+r.Host)
+			m.record(EventTrapReached, r.URL.Query().Get("guest"), r.URL.Query().Get("by")+" "+r.Host)
 			return nil
 		})
 	}
@@ -73,7 +73,7 @@ func (s *Server) sprung(w http.ResponseWriter, r *http.Request) {
 }
 
 // TrapURL is an address that the page of a hostile meeting must not reach, for
-// Wander; empty when the meeting is not hostile.
+// NavigateAway; empty when the meeting is not hostile.
 func (m *Meeting) TrapURL() string {
 	if len(m.trap) == 0 {
 		return ""
@@ -93,7 +93,7 @@ func (m *Meeting) probed(id, findings string) error {
 		if len(findings) > longestFindings {
 			return fmt.Errorf("%w: findings of %d bytes", ErrTooLong, len(findings))
 		}
-		m.record(EventProbed, id, findings)
+		m.record(EventProbeFinished, id, findings)
 		return nil
 	})
 }

@@ -162,15 +162,15 @@ func TestMeetWalls(t *testing.T) {
 	s := startServer(t, nil)
 	p := openTab(t, false)
 	for _, test := range []struct {
-		wall Wall
+		wall Refusal
 		mark string
 	}{
-		{WallNotFound, `document.querySelector("h1")?.innerText === "Check your meeting code"`},
-		{WallBlocked, `document.querySelector("h1")?.innerText === "You can't join this video call"`},
-		{WallSignIn, `document.querySelector("h1")?.innerText === "Sign in" && document.body.innerText.includes("your Google Account")`},
-		{WallCaptcha, `(() => { const box = document.querySelector('iframe[title="reCAPTCHA"]')?.getBoundingClientRect(); return box && box.width >= 120 && box.height >= 40; })()`},
+		{RefusalNotFound, `document.querySelector("h1")?.innerText === "Check your meeting code"`},
+		{RefusalBlocked, `document.querySelector("h1")?.innerText === "You can't join this video call"`},
+		{RefusalSignIn, `document.querySelector("h1")?.innerText === "Sign in" && document.body.innerText.includes("your Google Account")`},
+		{RefusalCaptcha, `(() => { const box = document.querySelector('iframe[title="reCAPTCHA"]')?.getBoundingClientRect(); return box && box.width >= 120 && box.height >= 40; })()`},
 	} {
-		m := openMeeting(t, s, Settings{Wall: test.wall})
+		m := openMeeting(t, s, Settings{Refusal: test.wall})
 		p.open(m.URL())
 		p.until(test.mark)
 		happens(t, m, EventKind(test.wall))

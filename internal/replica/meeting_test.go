@@ -144,7 +144,7 @@ func TestOpenRefusesWrongSettings(t *testing.T) {
 		"taken code":       {Code: "abc-defg-hij"},
 		"nameless":         {Participants: []Participant{{}}},
 		"crowd":            {Participants: make([]Participant, 17)},
-		"wall":             {Wall: "fire"},
+		"wall":             {Refusal: "fire"},
 		"notice":           {Notices: []Notice{"smoke"}},
 		"language":         {Language: "xx"},
 		"state":            {Texts: map[State]string{"nowhere": "text"}},

@@ -32,7 +32,7 @@ type Settings struct {
 	// HostAbsent makes guests wait for HostArrives before the lobby.
 	HostAbsent bool
 	// Wall stands in the place of the meeting; empty: none.
-	Wall Wall
+	Refusal Refusal
 	// SignInCookie lets a browser past the sign-in wall that brings the cookie
 	// session=signed-in.
 	SignInCookie bool
@@ -87,16 +87,16 @@ type Participant struct {
 }
 
 // Wall is a page that keeps a guest from the meeting altogether.
-type Wall string
+type Refusal string
 
-// The walls of platforms. Zoom's page for WallNotFound is that of the invalid
-// link; WallBlocked is, on Teams, the page that could not connect.
+// The walls of platforms. Zoom's page for RefusalNotFound is that of the invalid
+// link; RefusalBlocked is, on Teams, the page that could not connect.
 const (
-	NoWall       Wall = ""
-	WallNotFound Wall = "not_found"
-	WallSignIn   Wall = "sign_in"
-	WallCaptcha  Wall = "captcha"
-	WallBlocked  Wall = "blocked"
+	NoRefusal       Refusal = ""
+	RefusalNotFound Refusal = "not_found"
+	RefusalSignIn   Refusal = "sign_in"
+	RefusalCaptcha  Refusal = "captcha"
+	RefusalBlocked  Refusal = "blocked"
 )
 
 // Notice is something that tells a guest what is going on.
@@ -161,7 +161,7 @@ func (s Settings) check(platform traits) error {
 		wrong = append(wrong, participant.check())
 	}
 	require(s.AdmitAfter >= 0 && s.LobbyLimit > 0 && s.PageDelay >= 0, "times must not be negative")
-	require(slices.Contains([]Wall{NoWall, WallNotFound, WallSignIn, WallCaptcha, WallBlocked}, s.Wall), "unknown wall %q", s.Wall)
+	require(slices.Contains([]Refusal{NoRefusal, RefusalNotFound, RefusalSignIn, RefusalCaptcha, RefusalBlocked}, s.Refusal), "unknown wall %q", s.Refusal)
 	for _, notice := range s.Notices {
 		require(slices.Contains(platform.notices, notice), "unknown notice %q", notice)
 	}

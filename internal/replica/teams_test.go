@@ -129,21 +129,21 @@ func TestTeamsWalls(t *testing.T) {
 	p := openTab(t, false)
 	const incorrect = "Looks like the meeting URL is incorrect. Please check the URL and try again."
 	for _, test := range []struct {
-		wall  Wall
+		wall  Refusal
 		texts map[State]string
 		mark  string
 		says  string
 	}{
-		{wall: WallNotFound, mark: "p", says: incorrect},
-		{wall: WallBlocked, mark: "#calling-retry-screen-title", says: "we couldn't connect you"},
-		{wall: WallSignIn, mark: `input[name="loginfmt"]`, says: "Sign in"},
+		{wall: RefusalNotFound, mark: "p", says: incorrect},
+		{wall: RefusalBlocked, mark: "#calling-retry-screen-title", says: "we couldn't connect you"},
+		{wall: RefusalSignIn, mark: `input[name="loginfmt"]`, says: "Sign in"},
 		{
-			wall: WallSignIn, mark: "h1", says: "We need to verify your info before you can join",
+			wall: RefusalSignIn, mark: "h1", says: "We need to verify your info before you can join",
 			texts: map[State]string{StateSignIn: "We need to verify your info before you can join"},
 		},
-		{wall: WallCaptcha, mark: "h1", says: "Verify you're a real person"},
+		{wall: RefusalCaptcha, mark: "h1", says: "Verify you're a real person"},
 	} {
-		m := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Wall: test.wall, Texts: test.texts})
+		m := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Refusal: test.wall, Texts: test.texts})
 		p.open(m.URL())
 		p.sees(test.mark)
 		p.says(test.says)
@@ -152,7 +152,7 @@ func TestTeamsWalls(t *testing.T) {
 	p.open(s.URL() + "/v2/?meetingjoin=true#/meet/999999999999")
 	p.says(incorrect)
 
-	signedIn := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Wall: WallSignIn, SignInCookie: true})
+	signedIn := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Refusal: RefusalSignIn, SignInCookie: true})
 	p.open(signedIn.URL())
 	p.sees(`input[name="loginfmt"]`)
 	if _, err := chromedp.Call(p.ctx, network.SetCookie, network.SetCookieParams{Name: "session", Value: "signed-in", URL: s.URL()}); err != nil {

@@ -258,18 +258,18 @@ func testZoomWalls(p *tab, s *Server) {
 	const heading = `document.querySelector("h1")?.innerText`
 	const invalid = `document.title === "Error - Zoom" && document.body.innerText.includes("This meeting link is invalid (3,001)")`
 	for _, test := range []struct {
-		wall Wall
+		wall Refusal
 		text string
 		mark string
 	}{
-		{WallNotFound, "", invalid},
-		{WallBlocked, "", zoomTitle + ` === "Joining Meeting Timeout or Browser restriction"`},
-		{WallSignIn, "", heading + ` === "Sign in to join this meeting"`},
-		{WallSignIn, "The host requires authentication", heading + ` === "The host requires authentication"`},
-		{WallCaptcha, "", heading + ` === "We detected you may be a bot" && document.body.innerText.includes("Automated bots aren't allowed")`},
-		{WallCaptcha, "check captcha", heading + ` === "check captcha" && !document.body.innerText.includes("bots")`},
+		{RefusalNotFound, "", invalid},
+		{RefusalBlocked, "", zoomTitle + ` === "Joining Meeting Timeout or Browser restriction"`},
+		{RefusalSignIn, "", heading + ` === "Sign in to join this meeting"`},
+		{RefusalSignIn, "The host requires authentication", heading + ` === "The host requires authentication"`},
+		{RefusalCaptcha, "", heading + ` === "We detected you may be a bot" && document.body.innerText.includes("Automated bots aren't allowed")`},
+		{RefusalCaptcha, "check captcha", heading + ` === "check captcha" && !document.body.innerText.includes("bots")`},
 	} {
-		m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Wall: test.wall, Texts: map[State]string{State(test.wall): test.text}})
+		m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Refusal: test.wall, Texts: map[State]string{State(test.wall): test.text}})
 		p.open(m.URL())
 		p.until(test.mark)
 		happens(p.t, m, EventKind(test.wall))
@@ -279,7 +279,7 @@ func testZoomWalls(p *tab, s *Server) {
 		p.until(invalid)
 	}
 
-	m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Wall: WallSignIn, SignInCookie: true})
+	m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Refusal: RefusalSignIn, SignInCookie: true})
 	reads[bool](p, `(() => { document.cookie = "session=signed-in; path=/"; return true; })()`)
 	p.open(m.URL())
 	p.sees(zoomName)

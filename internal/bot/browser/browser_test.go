@@ -463,11 +463,4 @@ func TestBrowserDiesWithTheBot(t *testing.T) {
 	}
 	_ = bot.Wait() // reports the kill
 	eventually(t, ctx, "the killed bot's browser ends", func() bool { return processesIn(t, profile) == 0 })
-
-	if err := browser.Reap(ctx, profile); err != nil {
-		t.Errorf("Reap: %v", err)
-	}
-	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Reap left the profile: %v", err)
-	}
 }

@@ -22,16 +22,16 @@ const (
 	largestCookie = 4096
 )
 
-// OpenToOthersError says that a file or folder with a visitor's credentials can
+// FilePermissionError says that a file or folder with a visitor's credentials can
 // be read by other users of the machine.
-type OpenToOthersError struct {
+type FilePermissionError struct {
 	Path   string
 	Folder bool
 	Mode   os.FileMode
 }
 
 // Error tells how to mend it.
-func (e *OpenToOthersError) Error() string {
+func (e *FilePermissionError) Error() string {
 	mode := "600"
 	if e.Folder {
 		mode = "700"
@@ -40,10 +40,10 @@ func (e *OpenToOthersError) Error() string {
 		e.Path, e.Mode.Perm(), mode, e.Path)
 }
 
-// keptPrivate returns an *OpenToOthersError for what others can read.
+// keptPrivate returns an *FilePermissionError for what others can read.
 func keptPrivate(path string, info os.FileInfo) error {
 	if info.Mode().Perm()&0o077 != 0 {
-		return &OpenToOthersError{Path: path, Folder: info.IsDir(), Mode: info.Mode()}
+		return &FilePermissionError{Path: path, Folder: info.IsDir(), Mode: info.Mode()}
 	}
 	return nil
 }

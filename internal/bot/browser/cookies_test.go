@@ -127,7 +127,7 @@ func TestCookieFilesOpenToOthersAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := browser.LoadCookies(path)
-		var open *browser.OpenToOthersError
+		var open *browser.FilePermissionError
 		if errors.As(err, &open) != refused || (err != nil) != refused {
 			t.Errorf("mode %o: %v", mode, err)
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// MissingError says that no usable browser was found. Its text is meant for
+// NotFoundError says that no usable browser was found. Its text is meant for
 // the operator: it names what was looked for and what to install.
-type MissingError struct {
+type NotFoundError struct {
 	// Configured is the executable that the operator asked for, empty when
 	// the usual names were tried.
 	Configured string
@@ -18,7 +18,7 @@ type MissingError struct {
 }
 
 // Error tells what is missing and how to mend it on this kind of system.
-func (e *MissingError) Error() string {
+func (e *NotFoundError) Error() string {
 	var text strings.Builder
 	if e.Configured != "" {
 		fmt.Fprintf(&text, "the configured browser %q is not an executable file", e.Configured)
@@ -47,7 +47,7 @@ func installAdvice(system string) string {
 // Find returns the path of the browser to start. A configured executable (a
 // path, or a name on PATH) is the only candidate when it is given; otherwise
 // the usual names of Chromium and Chrome are tried in order. The error is a
-// *MissingError.
+// *NotFoundError.
 func Find(configured string) (string, error) {
 	candidates := usualExecutables(runtime.GOOS)
 	if configured != "" {
@@ -58,7 +58,7 @@ func Find(configured string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &MissingError{Configured: configured, Tried: candidates}
+	return "", &NotFoundError{Configured: configured, Tried: candidates}
 }
 
 // usualExecutables lists the names and places in which the named operating

@@ -14,9 +14,9 @@ func TestFindSaysWhatToInstall(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, configured := range []string{"", "my-chromium", "/nowhere/chromium"} {
 		path, err := browser.Find(configured)
-		var missing *browser.MissingError
+		var missing *browser.NotFoundError
 		if !errors.As(err, &missing) {
-			t.Fatalf("Find(%q) = %q, %v; want a MissingError", configured, path, err)
+			t.Fatalf("Find(%q) = %q, %v; want a NotFoundError", configured, path, err)
 		}
 		if missing.Configured != configured || len(missing.Tried) == 0 {
 			t.Errorf("Find(%q) reports %+v", configured, missing)

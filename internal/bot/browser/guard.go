@@ -15,27 +15,25 @@ import (
 // blankPage is the one address that needs nobody's leave.
 const blankPage = "about:blank"
 
-// RefusedNavigationError says that a page was not let to an address. Only the
+// NavigationBlockedError says that a page was not let to an address. Only the
 // host is kept: addresses carry passcodes.
-type RefusedNavigationError struct {
+type NavigationBlockedError struct {
 	Scheme, Host string
 }
 
 // Error names the host.
-func (e *RefusedNavigationError) Error() string {
+func (e *NavigationBlockedError) Error() string {
 	return fmt.Sprintf("the page may not open %s://%s", e.Scheme, e.Host)
 }
 
 // guard decides where a page may go.
 type guard struct {
-	refused chan struct{} // closed by the first refusal
-
 	mutex sync.Mutex
 	allow func(address string) bool // nil: everywhere
-	last  *RefusedNavigationError
+	last  *NavigationBlockedError
 }
 
-// check returns a *RefusedNavigationError, and remembers it, when the page may
+// check returns a *NavigationBlockedError, and remembers it, when the page may
 // not open the address.
 func (g *guard) check(address string) error {
 	g.mutex.Lock()
@@ -43,19 +41,16 @@ func (g *guard) check(address string) error {
 	if g.allow == nil || address == blankPage || g.allow(address) {
 		return nil
 	}
-	refusal := &RefusedNavigationError{Scheme: "unreadable"}
+	refusal := &NavigationBlockedError{Scheme: "unreadable"}
 	if parsed, err := url.Parse(address); err == nil {
 		refusal.Scheme, refusal.Host = parsed.Scheme, strings.ToLower(parsed.Host)
-	}
-	if g.last == nil {
-		close(g.refused)
 	}
 	g.last = refusal
 	return refusal
 }
 
 // refusal returns the last refusal, if there was one.
-func (g *guard) refusal() *RefusedNavigationError {
+func (g *guard) refusal() *NavigationBlockedError {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	return g.last
@@ -122,9 +117,3 @@ func (p *Page) decide(ctx context.Context, request fetch.EventRequestPaused) {
 		p.browser.options.Log.Debug("a request for a document was given up meanwhile", "error", err)
 	}
 }
-
-// Refused is closed when the page was kept from an address for the first time.
-func (p *Page) Refused() <-chan struct{} { return p.guard.refused }
-
-// LastRefusal tells what the page was last kept from; nil for nothing.
-func (p *Page) LastRefusal() *RefusedNavigationError { return p.guard.refusal() }

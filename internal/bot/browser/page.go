@@ -56,7 +56,6 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 		crashed: make(chan struct{}),
 		closed:  make(chan struct{}),
 		dialogs: make(chan struct{}, 1),
-		guard:   guard{refused: make(chan struct{})},
 	}
 	if err := p.attach(ctx, tab); err != nil {
 		release()
@@ -200,7 +199,7 @@ func (p *Page) call(ctx context.Context, exchange func(context.Context) error) e
 // Navigate loads the address and returns when the new document is parsed,
 // whatever redirects led to it. It does not wait for pictures and the like. A
 // page that cannot be loaded gives a *NavigationError, one that the guard does
-// not allow a *RefusedNavigationError; an HTTP error status is a loaded page.
+// not allow a *NavigationBlockedError; an HTTP error status is a loaded page.
 func (p *Page) Navigate(ctx context.Context, address string) error {
 	if err := p.guard.check(address); err != nil {
 		return err
@@ -249,9 +248,9 @@ func abandonEvents[E any](events iter.Seq2[E, error], stop context.CancelFunc) {
 	}
 }
 
-// EveryDocument runs a script in each document that the page loads from now on,
+// EvalOnNewDocument runs a script in each document that the page loads from now on,
 // before the document's own scripts, in frames too.
-func (p *Page) EveryDocument(ctx context.Context, script string) error {
+func (p *Page) EvalOnNewDocument(ctx context.Context, script string) error {
 	return p.call(ctx, func(ctx context.Context) error {
 		_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		return err

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -83,17 +82,4 @@ func wipeProfile(profile string) error {
 		return fmt.Errorf("removing the browser profile: %w", err)
 	}
 	return nil
-}
-
-// Reap ends whatever an earlier bot process left running on a profile directory
-// and removes the directory. A directory that does not exist is no error.
-func Reap(ctx context.Context, profileDir string) error {
-	profile, err := filepath.Abs(profileDir)
-	if err != nil {
-		return fmt.Errorf("reaping a browser profile: %w", err)
-	}
-	if err := endProcessTree(ctx, 0, profile); err != nil {
-		return fmt.Errorf("reaping a browser profile: %w", err)
-	}
-	return wipeProfile(profile)
 }

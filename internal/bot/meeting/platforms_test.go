@@ -143,11 +143,11 @@ func wallRows(stand replica.Platform) (rows []row) {
 	if stand == replica.Meet {
 		blocked = BotWall
 	}
-	for wall, want := range map[replica.Wall]Screen{
-		replica.WallNotFound: NotFound, replica.WallSignIn: SignInWall, replica.WallCaptcha: BotWall, replica.WallBlocked: blocked,
+	for wall, want := range map[replica.Refusal]Screen{
+		replica.RefusalNotFound: NotFound, replica.RefusalSignIn: SignInWall, replica.RefusalCaptcha: BotWall, replica.RefusalBlocked: blocked,
 	} {
 		rows = append(rows, row{string(wall), func(t *testing.T, s scene) {
-			_, page, _ := s.visit(t, replica.Settings{Wall: wall})
+			_, page, _ := s.visit(t, replica.Settings{Refusal: wall})
 			err := s.site.Join(s.ctx, page, Visitor{Name: "Standin"})
 			var stopped *ScreenError
 			if !errors.As(err, &stopped) || stopped.Observation.Screen != want || stopped.Cause != nil {

@@ -81,11 +81,11 @@ func draw(seed uint64, n int) story {
 	}
 	switch s.outcome {
 	case notFoundOutcome:
-		s.settings.Wall = replica.WallNotFound
+		s.settings.Refusal = replica.RefusalNotFound
 	case signInOutcome:
-		s.settings.Wall = replica.WallSignIn
+		s.settings.Refusal = replica.RefusalSignIn
 	case captchaOutcome:
-		s.settings.Wall = replica.WallCaptcha
+		s.settings.Refusal = replica.RefusalCaptcha
 	}
 	hinder(chance, &s.settings)
 	for range 4 + chance.IntN(8) {
@@ -107,7 +107,7 @@ func hinder(chance *rand.Rand, settings *replica.Settings) {
 	case replica.Zoom:
 		settings.NoLauncher, settings.CookieBanner, settings.DeviceDialog, settings.Framed = maybe(2), maybe(2), maybe(2), maybe(3)
 	}
-	if settings.Platform != replica.Meet && maybe(2) && settings.Wall == replica.NoWall {
+	if settings.Platform != replica.Meet && maybe(2) && settings.Refusal == replica.NoRefusal {
 		settings.Passcode = "k3Yq7a"
 	}
 	for _, notice := range notices {

@@ -50,7 +50,7 @@ var receiversScript string
 // together. It has to be called before the page is opened.
 func Prepare(ctx context.Context, meeting *browser.Page) error {
 	for _, script := range []string{receiversScript, voicesScript} {
-		if err := meeting.EveryDocument(ctx, script); err != nil {
+		if err := meeting.EvalOnNewDocument(ctx, script); err != nil {
 			return fmt.Errorf("preparing the page for recording: %w", err)
 		}
 	}
@@ -82,9 +82,9 @@ type Sink interface {
 // All that was recorded has been handed to the sink.
 var ErrCaptureEnded = errors.New("the recorded page is gone")
 
-// ErrAbandoned is the end of a recording whose Stop ran out of time: what was
+// ErrStopTimeout is the end of a recording whose Stop ran out of time: what was
 // still in the browser is lost.
-var ErrAbandoned = errors.New("the end of the recording was not waited for")
+var ErrStopTimeout = errors.New("the end of the recording was not waited for")
 
 // EncoderError is the end of a recording whose encoder failed. All that was
 // recorded has been handed to the sink.
@@ -331,16 +331,12 @@ func (r *Recorder) encoder(ctx context.Context, script string) (time.Time, error
 // Stats returns how the recording is going.
 func (r *Recorder) Stats() Stats { return r.intake.stats() }
 
-// LastSoundAt returns when the page last made a sound, to about a second. It is
-// zero while the page has been silent from the start.
-func (r *Recorder) LastSoundAt() time.Time { return r.intake.stats().LastSoundAt }
-
 // Done is closed when the recording is over, for whatever reason, and every
 // chunk that could be had was handed to the sink.
 func (r *Recorder) Done() <-chan struct{} { return r.done }
 
 // Err tells why the recording is over: nil after Stop, else ErrCaptureEnded,
-// ErrAbandoned, a *StallError, an *EncoderError, or an error of package browser.
+// ErrStopTimeout, a *StallError, an *EncoderError, or an error of package browser.
 // It is nil before Done is closed.
 func (r *Recorder) Err() error {
 	select {
@@ -408,7 +404,7 @@ func (r *Recorder) untilEnd() error {
 			pageCrashed = nil
 			r.request(stopScript(reasonCaptureEnded))
 		case <-r.abandoned:
-			return ErrAbandoned
+			return ErrStopTimeout
 		case now := <-again.C:
 			if err := r.intake.stalled(now, r.settings.ChunkTimeout); err != nil {
 				return err

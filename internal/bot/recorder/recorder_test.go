@@ -569,8 +569,8 @@ func TestStopIsBounded(t *testing.T) {
 	default:
 		t.Error("Stop returned before the recording was over")
 	}
-	if err := r.Err(); !errors.Is(err, recorder.ErrAbandoned) {
-		t.Errorf("Err = %v, want ErrAbandoned", err)
+	if err := r.Err(); !errors.Is(err, recorder.ErrStopTimeout) {
+		t.Errorf("Err = %v, want ErrStopTimeout", err)
 	}
 }
 

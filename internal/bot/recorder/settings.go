@@ -26,18 +26,18 @@ type Settings struct {
 	// ChunkTimeout is how long a running recording may bring no chunk before
 	// it ends with a *StallError [15 s].
 	ChunkTimeout time.Duration
-	// Voices takes what each stream of the page's calls says by itself [nobody
+	// ParticipantAudio takes what each stream of the page's calls says by itself [nobody
 	// does, and it is not recorded].
-	Voices VoiceSink
-	// MostVoices is how many are recorded at a time [16], and VoiceBitsPerSecond
+	ParticipantAudio ParticipantTrackSink
+	// MaxParticipantTracks is how many are recorded at a time [16], and ParticipantBitsPerSecond
 	// the encoder's target for one [32,000].
-	MostVoices, VoiceBitsPerSecond int
+	MaxParticipantTracks, ParticipantBitsPerSecond int
 	// Log is told what goes wrong with voices, which ends nothing [discarded].
 	Log *slog.Logger
-	// Admit lets the browser reach the recorder's own listener where something
+	// AllowAddress lets the browser reach the recorder's own listener where something
 	// stands between them: a host and port, and only below a secret path. The
 	// function it returns takes that back [nothing is in the way].
-	Admit func(hostPort, pathPrefix string) (withdraw func(), err error)
+	AllowAddress func(hostPort, pathPrefix string) (withdraw func(), err error)
 }
 
 // withDefaults fills in what was left out.
@@ -60,17 +60,17 @@ func (s Settings) withDefaults() Settings {
 	if s.ChunkTimeout == 0 {
 		s.ChunkTimeout = 15 * time.Second
 	}
-	if s.MostVoices == 0 {
-		s.MostVoices = 16
+	if s.MaxParticipantTracks == 0 {
+		s.MaxParticipantTracks = 16
 	}
-	if s.VoiceBitsPerSecond == 0 {
-		s.VoiceBitsPerSecond = 32_000
+	if s.ParticipantBitsPerSecond == 0 {
+		s.ParticipantBitsPerSecond = 32_000
 	}
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	if s.Admit == nil {
-		s.Admit = func(string, string) (func(), error) { return func() {}, nil }
+	if s.AllowAddress == nil {
+		s.AllowAddress = func(string, string) (func(), error) { return func() {}, nil }
 	}
 	return s
 }

@@ -79,7 +79,7 @@ func openMeeting(t testing.TB, ctx context.Context, running *browser.Browser, ad
 		t.Fatalf("opening a page: %v", err)
 	}
 	t.Cleanup(page.Close)
-	if err := page.EveryDocument(ctx, violationsScript); err != nil {
+	if err := page.EvalOnNewDocument(ctx, violationsScript); err != nil {
 		t.Fatalf("watching the page's policy: %v", err)
 	}
 	address, err := adapter.Address(meetingURL)

@@ -91,7 +91,7 @@ func TestRealSDKRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := page.EveryDocument(ctx, fmt.Sprintf("%s(%q)", answerScript, body)); err != nil {
+		if err := page.EvalOnNewDocument(ctx, fmt.Sprintf("%s(%q)", answerScript, body)); err != nil {
 			t.Fatal(err)
 		}
 		address, err := adapter.Address(testURL)

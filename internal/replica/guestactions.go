@@ -30,12 +30,12 @@ func (m *Meeting) open(from arrival) (id string, err error) {
 		g := &guest{Guest: Guest{ID: id, State: StatePreJoin}, language: m.languageFor(from.language)}
 		m.guests = append(m.guests, g)
 		m.record(EventOpened, id, "")
-		lifted := m.settings.Wall == WallSignIn && m.settings.SignInCookie && from.signedIn
+		lifted := m.settings.Refusal == RefusalSignIn && m.settings.SignInCookie && from.signedIn
 		switch {
 		case m.ended:
 			m.enter(g, StateNotFound)
-		case m.settings.Wall != NoWall && !lifted:
-			m.enter(g, State(m.settings.Wall))
+		case m.settings.Refusal != NoRefusal && !lifted:
+			m.enter(g, State(m.settings.Refusal))
 		case from.passcode == "" && m.settings.Passcode != "":
 			g.passcode = passcodeNeeded
 		default:

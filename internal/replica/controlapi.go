@@ -33,7 +33,7 @@ type openRequest struct {
 	AdmitAfterSeconds float64          `json:"admitAfterSeconds"`
 	LobbyLimitSeconds float64          `json:"lobbyLimitSeconds"`
 	HostAbsent        bool             `json:"hostAbsent"`
-	Wall              Wall             `json:"wall"`
+	Refusal           Refusal          `json:"wall"`
 	SignInCookie      bool             `json:"signInCookie"`
 	Passcode          string           `json:"passcode"`
 	Texts             map[State]string `json:"texts"`
@@ -57,7 +57,7 @@ func (r openRequest) settings() Settings {
 	return Settings{
 		Platform: r.Platform, Code: r.Code, Participants: r.Participants, NoLobby: r.NoLobby,
 		AdmitAfter: seconds(r.AdmitAfterSeconds), LobbyLimit: seconds(r.LobbyLimitSeconds),
-		HostAbsent: r.HostAbsent, Wall: r.Wall, SignInCookie: r.SignInCookie, Passcode: r.Passcode,
+		HostAbsent: r.HostAbsent, Refusal: r.Refusal, SignInCookie: r.SignInCookie, Passcode: r.Passcode,
 		Texts: r.Texts, JoinLabel: r.JoinLabel, Language: r.Language,
 		NoLauncher: r.NoLauncher, CookieBanner: r.CookieBanner, Framed: r.Framed,
 		DeviceDialog: r.DeviceDialog, DevicesBeforeJoin: r.DevicesBeforeJoin, DevicesAfterJoin: r.DevicesAfterJoin,
@@ -176,10 +176,10 @@ func verbs() map[string]func(*Meeting, verbRequest) (int, error) {
 		"reconnect":     moves((*Meeting).Reconnect),
 		"reload":        moves((*Meeting).Reload),
 		"freeze":        moves((*Meeting).Freeze),
-		"wander":        func(m *Meeting, body verbRequest) (int, error) { return m.Wander(body.URL, body.Guests...) },
+		"wander":        func(m *Meeting, body verbRequest) (int, error) { return m.NavigateAway(body.URL, body.Guests...) },
 		"mute-all":      func(m *Meeting, _ verbRequest) (int, error) { return m.MuteAll(), nil },
-		"silence":       func(m *Meeting, _ verbRequest) (int, error) { m.Silence(true); return 0, nil },
-		"sound":         func(m *Meeting, _ verbRequest) (int, error) { m.Silence(false); return 0, nil },
+		"silence":       func(m *Meeting, _ verbRequest) (int, error) { m.SetSilent(true); return 0, nil },
+		"sound":         func(m *Meeting, _ verbRequest) (int, error) { m.SetSilent(false); return 0, nil },
 		"answer-permission": func(m *Meeting, body verbRequest) (int, error) {
 			return m.AnswerPermission(body.Granted), nil
 		},

@@ -11,10 +11,10 @@ import (
 
 // orders are what a page must do to itself; each counts how often it was given.
 type orders struct {
-	Freeze   int    `json:"freeze"`
-	Reload   int    `json:"reload"`
-	Wander   int    `json:"wander"`
-	WanderTo string `json:"wanderTo"`
+	Freeze       int    `json:"freeze"`
+	Reload       int    `json:"reload"`
+	NavigateAway int    `json:"wander"`
+	WanderTo     string `json:"wanderTo"`
 }
 
 // each applies a change to the named guests, or all, who stand in one of some
@@ -93,14 +93,14 @@ func (m *Meeting) Freeze(guests ...string) int {
 	})
 }
 
-// Wander has pages go to another address by themselves.
-func (m *Meeting) Wander(address string, guests ...string) (int, error) {
+// NavigateAway has pages go to another address by themselves.
+func (m *Meeting) NavigateAway(address string, guests ...string) (int, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return 0, fmt.Errorf("%w: %q is no address of a page", ErrNotNow, address)
 	}
 	return m.each(guests, visiting(), func(g *guest) bool {
-		g.orders.Wander++
+		g.orders.NavigateAway++
 		g.orders.WanderTo = address
 		return true
 	}), nil
@@ -122,9 +122,9 @@ func (m *Meeting) MuteAll() int {
 	return muted
 }
 
-// Silence has everybody send silence in place of sound, though nobody is muted;
-// Silence(false) brings the sound back.
-func (m *Meeting) Silence(silent bool) {
+// SetSilent has everybody send silence in place of sound, though nobody is muted;
+// SetSilent(false) brings the sound back.
+func (m *Meeting) SetSilent(silent bool) {
 	_ = m.change(func() error {
 		m.silent = silent
 		for _, p := range m.participants {

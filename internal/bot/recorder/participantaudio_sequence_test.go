@@ -39,7 +39,7 @@ func TestVoicesComeAndGo(t *testing.T) {
 	t.Parallel()
 	ctx, s := prepare(t, "choir")
 	voices := newVoiceSink()
-	r, _ := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, Voices: voices})
+	r, _ := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: voices})
 	eval := func(script string) {
 		t.Helper()
 		if err := s.page.Eval(ctx, script, nil); err != nil {
@@ -113,7 +113,7 @@ func TestVoicesHarmNothing(t *testing.T) {
 	ctx, s := prepare(t, "choir")
 	voices := newVoiceSink()
 	voices.failing = errors.New("the disk is full")
-	r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, Voices: voices, MostVoices: 1})
+	r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: voices, MaxParticipantTracks: 1})
 	sink.await(t, ctx, r, 4*time.Second)
 	voices.mutex.Lock()
 	voices.failing = nil

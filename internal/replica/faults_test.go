@@ -50,7 +50,7 @@ func TestDisturbances(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"", "about:blank", "file:///etc/passwd", "http:", "::"} {
-		if _, err := m.Wander(address); !errors.Is(err, ErrNotNow) {
+		if _, err := m.NavigateAway(address); !errors.Is(err, ErrNotNow) {
 			t.Errorf("wander to %q: %v", address, err)
 		}
 	}
@@ -241,17 +241,17 @@ func TestMeetOfflineAndSilence(t *testing.T) {
 	seesMedia(p, "Ada Quill")
 	p.until(`document.getElementById("offline").hidden`)
 
-	// Silence: the page still gets sound, but there is nothing in it, not even the
+	// SetSilent: the page still gets sound, but there is nothing in it, not even the
 	// beep of every second.
 	const received = `document.querySelector("audio").currentTime`
 	before := reads[float64](p, received)
-	m.Silence(true)
+	m.SetSilent(true)
 	p.until(`await ` + loudest + ` < 0.001`)
 	p.until(received + ` > ` + fmt.Sprint(before+3))
 	if muted := reads[bool](p, `document.querySelector("audio").srcObject.getAudioTracks()[0].muted`); muted {
 		t.Error("silence is no sound at all")
 	}
-	m.Silence(false)
+	m.SetSilent(false)
 	p.until(`await ` + loudest + ` > 0.02`)
 }
 
@@ -293,7 +293,7 @@ func TestPageDoesAsTold(t *testing.T) {
 	p.sees(`[aria-label="Your name"]`)
 
 	other := openMeeting(t, s, Settings{})
-	if moved, err := m.Wander(other.URL(), second.Guest); moved != 1 || err != nil {
+	if moved, err := m.NavigateAway(other.URL(), second.Guest); moved != 1 || err != nil {
 		t.Fatalf("%d wander: %v", moved, err)
 	}
 	arrived := happens(t, other, EventOpened)
@@ -327,7 +327,7 @@ func TestHostilePage(t *testing.T) {
 	p := openTab(t, true)
 	p.join(m, "Stand-in")
 	happens(t, m, EventKind(StateAdmitted))
-	probed := happens(t, m, EventProbed)
+	probed := happens(t, m, EventProbeFinished)
 	for _, target := range []string{"fetch 127.0.0.1:", "img localhost:", "websocket 127.0.0.1:", "iframe localhost:"} {
 		if !strings.Contains(probed.Text, target) {
 			t.Errorf("the page did not try %q: %s", target, probed.Text)
@@ -335,18 +335,18 @@ func TestHostilePage(t *testing.T) {
 	}
 	for _, by := range []string{"fetch", "img", "websocket", "iframe"} {
 		reached := func(event Event) bool {
-			return event.Kind == EventTrespassed && strings.HasPrefix(event.Text, by+" 127.0.0.1:")
+			return event.Kind == EventTrapReached && strings.HasPrefix(event.Text, by+" 127.0.0.1:")
 		}
 		if _, err := m.WaitFor(deadline(t, patience), reached); err != nil {
 			t.Errorf("by %s: %v", by, err)
 		}
 	}
 	p.until(`document.querySelector("[data-self-name]")`)
-	if moved, err := m.Wander(m.TrapURL()); moved != 1 || err != nil {
+	if moved, err := m.NavigateAway(m.TrapURL()); moved != 1 || err != nil {
 		t.Fatalf("%d wander: %v", moved, err)
 	}
 	wandered := func(event Event) bool {
-		return event.Kind == EventTrespassed && strings.HasPrefix(event.Text, "wander ")
+		return event.Kind == EventTrapReached && strings.HasPrefix(event.Text, "wander ")
 	}
 	if _, err := m.WaitFor(deadline(t, patience), wandered); err != nil {
 		t.Error(err)

@@ -74,7 +74,7 @@ type voiceSink struct {
 
 // heard is a voice as the sink knows it.
 type heard struct {
-	recorder.Voice
+	recorder.ParticipantTrack
 	content []byte
 	chunks  int
 	ended   bool
@@ -85,8 +85,8 @@ func newVoiceSink() *voiceSink {
 	return &voiceSink{voices: make(map[string]*heard), changed: make(chan struct{}, 1)}
 }
 
-// AppendVoices implements recorder.VoiceSink.
-func (s *voiceSink) AppendVoices(parts []recorder.VoicePart) error {
+// AppendTracks implements recorder.ParticipantTrackSink.
+func (s *voiceSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	select {
@@ -99,7 +99,7 @@ func (s *voiceSink) AppendVoices(parts []recorder.VoicePart) error {
 	for _, part := range parts {
 		known := s.voices[part.ID]
 		if known == nil {
-			known = &heard{Voice: part.Voice}
+			known = &heard{ParticipantTrack: part.ParticipantTrack}
 			s.voices[part.ID] = known
 			s.order = append(s.order, part.ID)
 		}
@@ -162,7 +162,7 @@ func TestVoices(t *testing.T) {
 			t.Parallel()
 			ctx, s := prepare(t, "choir"+query)
 			voices := newVoiceSink()
-			r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, Voices: voices})
+			r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: voices})
 			sink.await(t, ctx, r, 7*time.Second)
 			if err := r.Stop(ctx); err != nil {
 				t.Fatal(err)

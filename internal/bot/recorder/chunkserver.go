@@ -40,8 +40,8 @@ type Stats struct {
 	LongestGap time.Duration
 	// LastSoundAt is when the page last made a sound; zero if never.
 	LastSoundAt time.Time
-	// LastPulseAt is when the recorder tab last told of sound and silence.
-	LastPulseAt time.Time
+	// LastReportAt is when the recorder tab last told of sound and silence.
+	LastReportAt time.Time
 	// Level is the greatest loudness within the last second, as root mean
 	// square of samples between -1 and 1.
 	Level float64
@@ -84,7 +84,7 @@ type intake struct {
 	listener net.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
-	withdraw func() // see Settings.Admit
+	withdraw func() // see Settings.AllowAddress
 	ended    chan endReport
 
 	appending sync.Mutex // one chunk at a time reaches the sink
@@ -106,7 +106,7 @@ func listen(ctx context.Context, settings Settings, sink Sink) (*intake, error) 
 		return nil, fmt.Errorf("listening for the recorder tab: %w", err)
 	}
 	i := &intake{sink: sink, token: rand.Text(), listener: listener, ended: make(chan endReport, 1)}
-	if i.withdraw, err = settings.Admit(listener.Addr().String(), i.path()); err != nil {
+	if i.withdraw, err = settings.AllowAddress(listener.Addr().String(), i.path()); err != nil {
 		return nil, errors.Join(fmt.Errorf("letting the browser reach the recorder's listener: %w", err), listener.Close())
 	}
 	i.server = &http.Server{Handler: i.routes(), ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout}
@@ -243,9 +243,9 @@ func (i *intake) takePulse(w http.ResponseWriter, r *http.Request) {
 	}
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	i.current.LastPulseAt = time.Now()
+	i.current.LastReportAt = time.Now()
 	if pulse.SoundAgoMs >= 0 {
-		i.current.LastSoundAt = i.current.LastPulseAt.Add(-time.Duration(pulse.SoundAgoMs) * time.Millisecond)
+		i.current.LastSoundAt = i.current.LastReportAt.Add(-time.Duration(pulse.SoundAgoMs) * time.Millisecond)
 	}
 	i.current.Level = pulse.Level
 	if !i.spoken {

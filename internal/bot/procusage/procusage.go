@@ -17,8 +17,8 @@ import (
 // the moments in which a page is drawn, short enough for a bot's first minute.
 const Window = 15 * time.Second
 
-// Footprint is what the processes take. What cannot be had is 0.
-type Footprint struct {
+// Usage is what the processes take. What cannot be had is 0.
+type Usage struct {
 	Cores  float64 // processor time used over the last window, in processors
 	Memory int64   // bytes; what processes share is divided among them
 }
@@ -38,7 +38,7 @@ type Meter struct {
 func NewMeter(root int) *Meter { return &Meter{proc: os.DirFS("/proc"), root: root} }
 
 // Watch tells the footprint after each window until ctx ends.
-func (m *Meter) Watch(ctx context.Context, window time.Duration, tell func(Footprint)) {
+func (m *Meter) Watch(ctx context.Context, window time.Duration, tell func(Usage)) {
 	m.Read()
 	ticker := time.NewTicker(window)
 	defer ticker.Stop()
@@ -56,24 +56,24 @@ func (m *Meter) Watch(ctx context.Context, window time.Duration, tell func(Footp
 
 // Read measures the processes; their processor time since the reading before.
 // The first reading, and one for which the processes cannot be seen, is false.
-func (m *Meter) Read() (Footprint, bool) {
+func (m *Meter) Read() (Usage, bool) {
 	all, ok := processes(m.proc)
 	if !ok {
-		return Footprint{}, false
+		return Usage{}, false
 	}
 	family := familyOf(m.root, all)
 	if len(family) == 0 {
-		return Footprint{}, false
+		return Usage{}, false
 	}
 	now, before, since := time.Now(), m.used, m.at
 	m.used, m.at = 0, now
-	var taken Footprint
+	var taken Usage
 	for _, pid := range family {
 		m.used += all[pid].used
 		taken.Memory += memoryOf(m.proc, pid)
 	}
 	if since.IsZero() || !now.After(since) {
-		return Footprint{}, false
+		return Usage{}, false
 	}
 	// A browser that was killed takes the times of its descendants with it, for
 	// nobody of this family waits for them.

@@ -28,17 +28,17 @@ const (
 	longestID         = 200
 )
 
-// Voice is what one stream of the page's calls says by itself, from when it
+// ParticipantTrack is what one stream of the page's calls says by itself, from when it
 // begins to arrive until it ends, or the recording pauses.
-type Voice struct {
+type ParticipantTrack struct {
 	ID        string // unique among all recordings
 	TrackID   string // of the page's track
 	StartedAt time.Time
 }
 
-// VoicePart is a further part of a voice.
-type VoicePart struct {
-	Voice
+// ParticipantTrackPart is a further part of a voice.
+type ParticipantTrackPart struct {
+	ParticipantTrack
 	First  int      // place of the first chunk in the voice, from 0
 	Chunks [][]byte // one behind the other, from the first on, they are an MP4 file
 	Ended  bool     // nothing comes after it
@@ -47,13 +47,13 @@ type VoicePart struct {
 	Cause string
 }
 
-// VoiceSink takes what voices say, one call at a time. All parts of a call are
+// ParticipantTrackSink takes what voices say, one call at a time. All parts of a call are
 // durable when it returns nil; until then they are offered again.
-type VoiceSink interface {
-	AppendVoices([]VoicePart) error
+type ParticipantTrackSink interface {
+	AppendTracks([]ParticipantTrackPart) error
 }
 
-//go:embed voices.js
+//go:embed participantaudio.js
 var voicesScript string
 
 // pullScript passes an order to the page and to those of its frames that are of
@@ -76,7 +76,7 @@ const pullScript = `(async order => {
 	return {voices, passedOver};
 })`
 
-// order is what the page is told. Voices belong to the epoch in which they
+// order is what the page is told. ParticipantAudio belong to the epoch in which they
 // began; a pause begins another.
 type order struct {
 	On            bool           `json:"on"`
@@ -88,8 +88,8 @@ type order struct {
 
 // told is the page's answer.
 type told struct {
-	Voices     []toldVoice `json:"voices"`
-	PassedOver int         `json:"passedOver"` // tracks for which there is no place
+	ParticipantAudio []toldVoice `json:"voices"`
+	PassedOver       int         `json:"passedOver"` // tracks for which there is no place
 }
 
 // toldVoice is a voice as the page tells of it.
@@ -110,7 +110,7 @@ type toldVoice struct {
 // voices that are not whole.
 type voices struct {
 	page *browser.Page
-	sink VoiceSink
+	sink ParticipantTrackSink
 	log  *slog.Logger
 
 	most, bitsPerSecond int
@@ -131,7 +131,7 @@ type voices struct {
 // openVoice is a voice that has not ended, or whose end the page does not know
 // to be taken.
 type openVoice struct {
-	Voice
+	ParticipantTrack
 	next  int // the place of the chunk that is due
 	ended bool
 }
@@ -144,12 +144,12 @@ type wish struct {
 
 // hear begins to record the voices of a page; nil where none are wanted.
 func hear(page *browser.Page, settings Settings) *voices {
-	if settings.Voices == nil {
+	if settings.ParticipantAudio == nil {
 		return nil
 	}
 	v := &voices{
-		page: page, sink: settings.Voices, log: settings.Log,
-		most: settings.MostVoices, bitsPerSecond: settings.VoiceBitsPerSecond,
+		page: page, sink: settings.ParticipantAudio, log: settings.Log,
+		most: settings.MaxParticipantTracks, bitsPerSecond: settings.ParticipantBitsPerSecond,
 		wishes: make(chan wish), done: make(chan struct{}),
 		on: true, open: make(map[string]*openVoice),
 	}
@@ -272,10 +272,10 @@ func (v *voices) ask() (answer told, heard time.Time, err error) {
 
 // check refuses what no honest page tells.
 func (t told) check() error {
-	if len(t.Voices) > mostTold {
-		return fmt.Errorf("the page tells of %d voices", len(t.Voices))
+	if len(t.ParticipantAudio) > mostTold {
+		return fmt.Errorf("the page tells of %d voices", len(t.ParticipantAudio))
 	}
-	for _, one := range t.Voices {
+	for _, one := range t.ParticipantAudio {
 		if one.ID == "" || len(one.ID) > longestID || len(one.Track) > longestID || one.First < 0 {
 			return errors.New("the page tells of a voice that cannot be")
 		}
@@ -289,10 +289,10 @@ func (t told) check() error {
 }
 
 // fresh is what of an answer the sink does not have yet.
-func (v *voices) fresh(answer told, heard time.Time) []VoicePart {
-	var parts []VoicePart
+func (v *voices) fresh(answer told, heard time.Time) []ParticipantTrackPart {
+	var parts []ParticipantTrackPart
 	present := make(map[string]bool)
-	for _, one := range answer.Voices {
+	for _, one := range answer.ParticipantAudio {
 		if one.Epoch != v.epoch {
 			continue // a pause has begun since: what belongs to it was fetched, or is given up
 		}
@@ -305,12 +305,12 @@ func (v *voices) fresh(answer told, heard time.Time) []VoicePart {
 		case known == nil && (len(one.Chunks) == 0 || one.First > 0):
 			continue // nothing was said yet, or its end is known
 		case known == nil:
-			known = &openVoice{Voice: one.begun(heard)}
+			known = &openVoice{ParticipantTrack: one.begun(heard)}
 			v.open[one.ID] = known
 		case known.ended:
 			continue
 		}
-		part := VoicePart{Voice: known.Voice, First: known.next, Ended: one.Ended, Cause: one.Cause}
+		part := ParticipantTrackPart{ParticipantTrack: known.ParticipantTrack, First: known.next, Ended: one.Ended, Cause: one.Cause}
 		if old := known.next - one.First; old >= 0 && old <= len(one.Chunks) {
 			part.Chunks = one.Chunks[old:]
 		}
@@ -325,24 +325,24 @@ func (v *voices) fresh(answer told, heard time.Time) []VoicePart {
 		if voice.ended {
 			delete(v.open, id)
 		} else { // it went with its document
-			parts = append(parts, VoicePart{Voice: voice.Voice, First: voice.next, Ended: true, Cause: "the page was left or loaded again"})
+			parts = append(parts, ParticipantTrackPart{ParticipantTrack: voice.ParticipantTrack, First: voice.next, Ended: true, Cause: "the page was left or loaded again"})
 		}
 	}
 	return parts
 }
 
 // begun is a voice that was not known until the page told of it.
-func (t toldVoice) begun(heard time.Time) Voice {
+func (t toldVoice) begun(heard time.Time) ParticipantTrack {
 	at := startedAt(time.UnixMicro(int64(t.StartedAtMs*1000)), heard.Add(-milliseconds(t.AgoMs)))
-	return Voice{ID: t.ID, TrackID: t.Track, StartedAt: at}
+	return ParticipantTrack{ID: t.ID, TrackID: t.Track, StartedAt: at}
 }
 
 // hand gives parts to the sink and counts what it took.
-func (v *voices) hand(parts []VoicePart) error {
+func (v *voices) hand(parts []ParticipantTrackPart) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	if err := v.sink.AppendVoices(parts); err != nil {
+	if err := v.sink.AppendTracks(parts); err != nil {
 		return fmt.Errorf("keep what participants said: %w", err)
 	}
 	for _, part := range parts {
@@ -355,10 +355,10 @@ func (v *voices) hand(parts []VoicePart) error {
 
 // giveUp ends the voices of which the rest cannot be had.
 func (v *voices) giveUp(cause string) {
-	var parts []VoicePart
+	var parts []ParticipantTrackPart
 	for _, voice := range v.open {
 		if !voice.ended {
-			parts = append(parts, VoicePart{Voice: voice.Voice, First: voice.next, Ended: true, Cause: cause})
+			parts = append(parts, ParticipantTrackPart{ParticipantTrack: voice.ParticipantTrack, First: voice.next, Ended: true, Cause: cause})
 		}
 	}
 	if err := v.hand(parts); err != nil {

@@ -92,7 +92,7 @@ func TestMeter(t *testing.T) {
 	first := meter.used
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for taken := (Footprint{}); meter.used-first < time.Second || taken.Memory < held; {
+	for taken := (Usage{}); meter.used-first < time.Second || taken.Memory < held; {
 		var ok bool
 		before, since := meter.used, meter.at
 		if taken, ok = meter.Read(); !ok {
@@ -125,18 +125,18 @@ func TestWatch(t *testing.T) {
 	pid, _ := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	told := make(chan Footprint)
+	told := make(chan Usage)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		NewMeter(pid).Watch(ctx, 50*time.Millisecond, func(taken Footprint) {
+		NewMeter(pid).Watch(ctx, 50*time.Millisecond, func(taken Usage) {
 			select {
 			case told <- taken:
 			case <-ctx.Done():
 			}
 		})
 	}()
-	for taken := (Footprint{}); taken.Cores == 0 || taken.Memory < held; {
+	for taken := (Usage{}); taken.Cores == 0 || taken.Memory < held; {
 		select {
 		case taken = <-told:
 		case <-ctx.Done():

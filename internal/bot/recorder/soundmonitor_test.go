@@ -65,13 +65,13 @@ func TestListen(t *testing.T) {
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	for range 2 {
-		listener, err := recorder.Listen(ctx, s.browser, s.page, recorder.Settings{})
+		listener, err := recorder.MonitorSound(ctx, s.browser, s.page, recorder.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		await(t, ctx, "a beep", func() bool { return listener.Stats().LastSoundAt.After(began) })
-		if stats := listener.Stats(); stats.Chunks != 0 || stats.LastPulseAt.Before(began) {
+		if stats := listener.Stats(); stats.Chunks != 0 || stats.LastReportAt.Before(began) {
 			t.Errorf("while listening: %+v", stats)
 		}
 		listener.Close()

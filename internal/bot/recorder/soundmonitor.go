@@ -8,14 +8,14 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// Listener follows how loud a page is while nothing is recorded.
-type Listener struct {
+// SoundMonitor follows how loud a page is while nothing is recorded.
+type SoundMonitor struct {
 	recorder *Recorder // whose encoder never runs
 }
 
 // Listen begins to follow the sound of a page that was prepared. Like Start it
 // opens a page of its own in the same browser, and ctx bounds the start only.
-func Listen(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings) (*Listener, error) {
+func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings) (*SoundMonitor, error) {
 	settings = settings.withDefaults()
 	intake, err := listen(ctx, settings, nothing{})
 	if err != nil {
@@ -36,17 +36,17 @@ func Listen(ctx context.Context, b *browser.Browser, meeting *browser.Page, sett
 		return nil, errors.Join(fmt.Errorf("starting to listen: %w", err), intake.close())
 	}
 	go r.watch()
-	return &Listener{recorder: r}, nil
+	return &SoundMonitor{recorder: r}, nil
 }
 
 // Stats tell of the sound alone.
-func (l *Listener) Stats() Stats { return l.recorder.Stats() }
+func (l *SoundMonitor) Stats() Stats { return l.recorder.Stats() }
 
 // Done is closed when nothing is heard any more.
-func (l *Listener) Done() <-chan struct{} { return l.recorder.Done() }
+func (l *SoundMonitor) Done() <-chan struct{} { return l.recorder.Done() }
 
 // Close ends the listening.
-func (l *Listener) Close() {
+func (l *SoundMonitor) Close() {
 	l.recorder.abandonOnce.Do(func() { close(l.recorder.abandoned) })
 	<-l.recorder.done
 }
