@@ -48,7 +48,7 @@ func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	report := doctor.Examine(ctx, doctor.Settings{
+	report := doctor.Run(ctx, doctor.Settings{
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, Profiles: c.Profiles,
 		Launcher: c.Launcher, BotServiceURL: c.BotServiceURL, Docker: engines.Docker, Kubernetes: engines.Kubernetes,
@@ -82,7 +82,7 @@ func (c *doctorCommand) lookAtPage(ctx context.Context, to terminal) error {
 	if err := write(to.out); err != nil {
 		return err
 	}
-	if !page.Recognised() {
+	if !page.Recognized() {
 		return errors.New("the page shows none of the profile's screens")
 	}
 	return nil

@@ -43,13 +43,13 @@ func TestDoctorAsJSON(t *testing.T) {
 	code := run([]string{"doctor", "--json", "--data-dir", t.TempDir(), "--profiles", "/no/such/folder"}, &out, &err)
 	var report struct {
 		OK     bool
-		Checks []struct{ Name, State, Found, Mend string }
+		Checks []struct{ Name, State, Found, Fix string }
 	}
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		t.Fatalf("%v:\n%s", err, out.String())
 	}
 	last := report.Checks[len(report.Checks)-1]
-	if code != 1 || report.OK || last.Name != "profiles" || last.State != "fail" || last.Mend == "" {
+	if code != 1 || report.OK || last.Name != "profiles" || last.State != "fail" || last.Fix == "" {
 		t.Errorf("code %d:\n%s", code, out.String())
 	}
 }

@@ -305,7 +305,7 @@ func (b *bot) prepare(ctx context.Context) (ending, bool) {
 			return failed(job.MeetingNotFound, err.Error()), false
 		}
 	}
-	if err := hostpolicy.Allowed(target, b.AllowedHosts); err != nil {
+	if err := hostpolicy.Check(target, b.AllowedHosts); err != nil {
 		return failed(job.MeetingNotFound, err.Error()), false
 	}
 	b.BrowserPath, err = browser.Find(b.BrowserPath)
@@ -395,7 +395,7 @@ func (b *bot) openPage(ctx context.Context, chromium *browser.Browser) (*browser
 	if err := page.GuardNavigation(ctx, b.mayOpen); err != nil {
 		return nil, err
 	}
-	if err := page.EvalOnNewDocument(ctx, meeting.StayScript()); err != nil {
+	if err := page.EvalOnNewDocument(ctx, meeting.NavigationGuardScript()); err != nil {
 		return nil, fmt.Errorf("keep the page from starting other programs: %w", err)
 	}
 	if err := recorder.Prepare(ctx, page); err != nil {

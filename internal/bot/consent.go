@@ -30,10 +30,10 @@ type verdict struct {
 // consent is the host's permission to record, as far as it is being asked for.
 // It outlives a browser: whoever comes back asks again, and the time goes on.
 type consent struct {
-	commands []string       // to be answered; the empty one is the bot's own question
-	by       meeting.Asking // how the host was asked last; empty until he was
-	askedAt  time.Time      // for the first time
-	recorded bool           // the platform said that it records before the host was asked
+	commands []string          // to be answered; the empty one is the bot's own question
+	by       meeting.AskMethod // how the host was asked last; empty until he was
+	askedAt  time.Time         // for the first time
+	recorded bool              // the platform said that it records before the host was asked
 
 	heard  map[string]bool // chat messages that were ever in sight
 	before map[string]bool // those of before the question
@@ -70,7 +70,7 @@ func (c *consent) answer(seen meeting.Observation) (verdict, bool) {
 		return verdict{denied, "The host refused it on the page."}, true
 	case seen.Recorded && !c.recorded:
 		return verdict{granted, "The platform says that the meeting is being recorded."}, true
-	case c.by == meeting.AskedByChat:
+	case c.by == meeting.AskByChat:
 		return c.answerInChat(seen.Chat)
 	}
 	return verdict{}, false
@@ -125,7 +125,7 @@ func (v *visit) requestPermission(ctx context.Context, command string) {
 
 // ask asks the host, by the page or by the chat.
 func (v *visit) ask(ctx context.Context) {
-	var by meeting.Asking
+	var by meeting.AskMethod
 	v.consent.by = ""
 	v.hands.add(ctx, errand{
 		name: "ask for permission", patience: v.Timeouts.Command,
@@ -154,8 +154,8 @@ func (v *visit) ask(ctx context.Context) {
 // permissionData is what the events about permission carry.
 type permissionData struct {
 	ingest.EventData
-	CommandID string         `json:"commandId,omitempty"`
-	By        meeting.Asking `json:"askedBy,omitempty"`
+	CommandID string            `json:"commandId,omitempty"`
+	By        meeting.AskMethod `json:"askedBy,omitempty"`
 }
 
 // sawAnswer looks for the host's answer.
@@ -186,7 +186,7 @@ func (v *visit) checkAnswer(ctx context.Context, now time.Time) (ending, bool) {
 func (v *visit) stopAsking(ctx context.Context) {
 	v.hands.add(ctx, errand{
 		name: "stop asking", patience: lookTime,
-		do: func(ctx context.Context) error { return v.adapter.StopAsking(ctx, v.page) },
+		do: func(ctx context.Context) error { return v.adapter.ClosePermissionRequest(ctx, v.page) },
 	})
 }
 

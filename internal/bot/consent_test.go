@@ -55,28 +55,28 @@ func TestAnswer(t *testing.T) {
 	const question = "me: May I record this meeting?"
 	seen := func(chat ...string) meeting.Observation { return meeting.Observation{Chat: said(chat...)} }
 	for name, test := range map[string]struct {
-		by     meeting.Asking
+		by     meeting.AskMethod
 		before meeting.Observation // the last look before the question
 		now    meeting.Observation
 		want   outcome // empty: none yet
 	}{
-		"nobody has answered":             {meeting.AskedByChat, seen(), seen(question), ""},
-		"yes":                             {meeting.AskedByChat, seen(), seen(question, "Ada: yes"), granted},
-		"no":                              {meeting.AskedByChat, seen(), seen(question, "Ada: No."), denied},
-		"talk":                            {meeting.AskedByChat, seen(), seen(question, "Ada: hello", "Ada: yes we met"), ""},
-		"talk, then yes":                  {meeting.AskedByChat, seen(), seen(question, "Ada: hello", "Ben: ok"), granted},
-		"yes and no":                      {meeting.AskedByChat, seen(), seen(question, "Ada: yes", "Ben: no"), denied},
-		"a yes from before":               {meeting.AskedByChat, seen("Ada: yes"), seen("Ada: yes", question), ""},
-		"a yes from before, first seen":   {meeting.AskedByChat, seen(), seen("Ada: yes", question), ""},
-		"the question is not in sight":    {meeting.AskedByChat, seen(), seen("Ada: yes"), ""},
-		"its own yes":                     {meeting.AskedByChat, seen(), seen(question, "me: yes"), ""},
-		"an older message of the bot's":   {meeting.AskedByChat, seen(), seen("me: hello", "Ada: yes", question), ""},
-		"an older question":               {meeting.AskedByChat, seen(question, "Ada: yes"), seen(question, "Ada: yes"), ""},
-		"asked by the page, talk":         {meeting.AskedByPage, seen(), seen("Ada: yes"), ""},
-		"asked by the page, granted":      {meeting.AskedByPage, seen(), meeting.Observation{Permission: meeting.Granted}, granted},
-		"asked by the page, refused":      {meeting.AskedByPage, seen(), meeting.Observation{Permission: meeting.Refused}, denied},
-		"the platform begins to record":   {meeting.AskedByChat, seen(), meeting.Observation{Recorded: true}, granted},
-		"the platform recorded before":    {meeting.AskedByChat, meeting.Observation{Recorded: true}, meeting.Observation{Recorded: true}, ""},
+		"nobody has answered":             {meeting.AskByChat, seen(), seen(question), ""},
+		"yes":                             {meeting.AskByChat, seen(), seen(question, "Ada: yes"), granted},
+		"no":                              {meeting.AskByChat, seen(), seen(question, "Ada: No."), denied},
+		"talk":                            {meeting.AskByChat, seen(), seen(question, "Ada: hello", "Ada: yes we met"), ""},
+		"talk, then yes":                  {meeting.AskByChat, seen(), seen(question, "Ada: hello", "Ben: ok"), granted},
+		"yes and no":                      {meeting.AskByChat, seen(), seen(question, "Ada: yes", "Ben: no"), denied},
+		"a yes from before":               {meeting.AskByChat, seen("Ada: yes"), seen("Ada: yes", question), ""},
+		"a yes from before, first seen":   {meeting.AskByChat, seen(), seen("Ada: yes", question), ""},
+		"the question is not in sight":    {meeting.AskByChat, seen(), seen("Ada: yes"), ""},
+		"its own yes":                     {meeting.AskByChat, seen(), seen(question, "me: yes"), ""},
+		"an older message of the bot's":   {meeting.AskByChat, seen(), seen("me: hello", "Ada: yes", question), ""},
+		"an older question":               {meeting.AskByChat, seen(question, "Ada: yes"), seen(question, "Ada: yes"), ""},
+		"asked by the page, talk":         {meeting.AskByPage, seen(), seen("Ada: yes"), ""},
+		"asked by the page, granted":      {meeting.AskByPage, seen(), meeting.Observation{Permission: meeting.Granted}, granted},
+		"asked by the page, refused":      {meeting.AskByPage, seen(), meeting.Observation{Permission: meeting.Refused}, denied},
+		"the platform begins to record":   {meeting.AskByChat, seen(), meeting.Observation{Recorded: true}, granted},
+		"the platform recorded before":    {meeting.AskByChat, meeting.Observation{Recorded: true}, meeting.Observation{Recorded: true}, ""},
 		"not asked yet, granted already":  {"", seen(), meeting.Observation{Permission: meeting.Granted}, ""},
 		"not asked yet, somebody says ok": {"", seen(), seen(question, "Ada: ok"), ""},
 	} {
@@ -90,7 +90,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%s: %+v (%v), want %q", name, got, ok, test.want)
 		}
 	}
-	if _, ok := (&consent{by: meeting.AskedByPage}).answer(meeting.Observation{Permission: meeting.Granted}); ok {
+	if _, ok := (&consent{by: meeting.AskByPage}).answer(meeting.Observation{Permission: meeting.Granted}); ok {
 		t.Error("an answer to no question")
 	}
 }
@@ -106,7 +106,7 @@ func TestAskingAgain(t *testing.T) {
 			chat = append(chat, said("me: May I record again?", "Ada: no")...)
 		}
 		c.asking(meeting.Observation{Chat: chat})
-		c.by = meeting.AskedByChat
+		c.by = meeting.AskByChat
 		now := meeting.Observation{Chat: chat}
 		c.notice(now)
 		if got, _ := c.answer(now); got.outcome != want {

@@ -54,7 +54,7 @@ func (v *visit) depart(end ending) ending {
 // mayLeave reports whether there is a page that can still be left.
 func (v *visit) mayLeave(end ending) bool {
 	answers := v.sights == nil || time.Since(v.lastAt) < v.Timeouts.Unresponsive
-	return end.reason != reasonBrowserLost && answers && !v.last.Screen.Over()
+	return end.reason != reasonBrowserLost && answers && !v.last.Screen.Terminal()
 }
 
 // leave leaves the meeting or its lobby by the page's own button, so that no

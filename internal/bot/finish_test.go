@@ -186,7 +186,7 @@ func TestRunRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data := s.last(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, hostpolicy.Setting) {
+	if data := s.last(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, hostpolicy.AllowedHostsSetting) {
 		t.Errorf("told: %+v", data)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

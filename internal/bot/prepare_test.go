@@ -21,10 +21,10 @@ func TestPrepare(t *testing.T) {
 	}{
 		"a meeting":                   {"https://meet.google.com/abc-defg-hij", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
 		"in Google's redirector":      {"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
-		"elsewhere in the redirector": {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", hostpolicy.Setting},
-		"another page of Google's":    {"https://google.com/search?q=meet", job.MeetingNotFound, "", hostpolicy.Setting},
-		"elsewhere":                   {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", hostpolicy.Setting},
-		"with a name in front":        {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", hostpolicy.Setting},
+		"elsewhere in the redirector": {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"another page of Google's":    {"https://google.com/search?q=meet", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"elsewhere":                   {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"with a name in front":        {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
 		"no address":                  {"see you at ten", job.MeetingNotFound, "", "not a meeting address"},
 		"no meeting code":             {"https://meet.google.com/", job.MeetingNotFound, "", "no meeting code"},
 	} {

@@ -54,7 +54,7 @@ func (v *visit) sawFromInside(ctx context.Context, s sighting) (ending, bool) {
 		return v.endedOn(reasonHostEnded), true
 	case meeting.InMeeting:
 		v.report.saw(s.seen.Participants, s.at)
-		v.report.played(s.seen.Played)
+		v.report.played(s.seen.TrackOwners)
 	}
 	v.alone = aloneSince(v.alone, s.seen, s.at)
 	if end, over := v.sawNotetakers(s.seen.Participants); over {

@@ -129,7 +129,7 @@ func (v *visit) openFailed(err error) ending {
 	var refused *browser.NavigationBlockedError
 	if errors.As(err, &refused) {
 		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which is no meeting platform's own; "+
-			"an operator who trusts it adds it to %s.", refused.Host, hostpolicy.Setting))
+			"an operator who trusts it adds it to %s.", refused.Host, hostpolicy.AllowedHostsSetting))
 	}
 	var navigation *browser.NavigationError
 	if errors.As(err, &navigation) {
@@ -145,7 +145,7 @@ func (v *visit) join(ctx context.Context) {
 	v.hands.add(ctx, errand{
 		name: "join", patience: v.Timeouts.Join,
 		do: func(ctx context.Context) error {
-			return v.adapter.Join(ctx, v.page, meeting.Visitor{Name: v.DisplayName, Passcode: v.address.Passcode})
+			return v.adapter.Join(ctx, v.page, meeting.JoinOptions{Name: v.DisplayName, Passcode: v.address.Passcode})
 		},
 		then: func(ctx context.Context, err error) (ending, bool) {
 			if err != nil {
@@ -187,7 +187,7 @@ func (v *visit) joinFailed(err error) ending {
 	if screen.Cause != nil {
 		end.detail += fmt.Sprintf(" The way to the join button took longer than %s.", v.Timeouts.Join)
 	}
-	end.unclear = !v.last.Screen.Over()
+	end.unclear = !v.last.Screen.Terminal()
 	return end
 }
 
@@ -229,7 +229,7 @@ func (v *visit) saw(ctx context.Context, s sighting) (ending, bool) {
 
 // tidy has the page tidied up when nothing else is being done on it.
 func (v *visit) tidy(ctx context.Context) {
-	if v.last.Screen.Over() || !v.hands.idle() {
+	if v.last.Screen.Terminal() || !v.hands.idle() {
 		return
 	}
 	observation := v.last
@@ -252,7 +252,7 @@ func (v *visit) sawFromOutside(ctx context.Context, s sighting) (ending, bool) {
 		return v.told(job.BotEnteringLobby, nil)
 	case screen == meeting.InMeeting:
 		return v.enter(ctx, s)
-	case screen.Over() && screen != meeting.CannotConnect:
+	case screen.Terminal() && screen != meeting.CannotConnect:
 		code, detail, _ := s.seen.Failure()
 		return failed(code, detail), true
 	}

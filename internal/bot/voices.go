@@ -108,7 +108,7 @@ func (r *report) said(parts []recorder.ParticipantTrackPart) {
 
 // played notes whose tiles play which tracks. A voice is somebody's when that
 // participant's tile, and no other, has been seen to play it.
-func (r *report) played(tracks []meeting.Played) {
+func (r *report) played(tracks []meeting.TrackOwner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed := false

@@ -243,7 +243,7 @@ func TestWhoseVoice(t *testing.T) {
 		first := r.voices()[number].Segments
 		r.said([]recorder.ParticipantTrackPart{{ParticipantTrack: voice, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause}})
 	}
-	seen := func(track, who string) { r.played([]meeting.Played{{Track: track, ParticipantID: who}}) }
+	seen := func(track, who string) { r.played([]meeting.TrackOwner{{Track: track, ParticipantID: who}}) }
 	seen("1", "nobody yet")
 	say("a", "1", 2, false, "")
 	say("b", "2", 1, false, "")

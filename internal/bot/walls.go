@@ -18,7 +18,7 @@ import (
 // internet, and to what the operator has allowed by name.
 func (b *bot) buildWalls(ctx context.Context, target string) error {
 	exact := egress.AllowedTargets(b.AllowedHosts)
-	if hostpolicy.Allowed(target, nil) != nil { // the operator's word alone admits it, on whatever port it is
+	if hostpolicy.Check(target, nil) != nil { // the operator's word alone admits it, on whatever port it is
 		exact = append(exact, hostpolicy.HostPort(target))
 	}
 	if b.sdk != nil {
@@ -38,7 +38,7 @@ func (b *bot) mayOpen(address string) bool {
 	if b.sdk != nil && hostpolicy.Origin(address) == b.sdk.Origin() {
 		return true
 	}
-	return hostpolicy.Passable(address, b.AllowedHosts)
+	return hostpolicy.NavigationAllowed(address, b.AllowedHosts)
 }
 
 // What an operator puts into the folder for signed-in joining: for each

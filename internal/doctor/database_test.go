@@ -136,20 +136,20 @@ func TestPasswordsStaySecret(t *testing.T) {
 	} {
 		check, _ := checkDatabase(limited(t), Settings{DataDir: t.TempDir(), DatabaseURL: address})
 		expect(t, check, Fail)
-		if strings.Contains(check.Found+check.Mend, "hunter2") {
-			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Mend)
+		if strings.Contains(check.Found+check.Fix, "hunter2") {
+			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Fix)
 		}
 	}
 	for _, address := range []string{"s3://key:hunter2@bucket", "file://me:hunter2@host/folder", "s3://key:hunter2@b%"} {
 		check, _ := checkStorage(limited(t), Settings{DataDir: t.TempDir(), StorageURL: address})
 		expect(t, check, Fail)
-		if strings.Contains(check.Found+check.Mend, "hunter2") {
-			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Mend)
+		if strings.Contains(check.Found+check.Fix, "hunter2") {
+			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Fix)
 		}
 	}
 	check := checkBaseURL(Settings{BaseURL: "https://me:hunter2@example.com", Listen: "127.0.0.1:8080"})
 	expect(t, check, Fail)
-	if strings.Contains(check.Found+check.Mend, "hunter2") {
-		t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Mend)
+	if strings.Contains(check.Found+check.Fix, "hunter2") {
+		t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Fix)
 	}
 }

@@ -32,7 +32,7 @@ type Check struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
 	Found string `json:"found"`
-	Mend  string `json:"mend,omitempty"` // how, unless it is in order
+	Fix   string `json:"fix,omitempty"` // how, unless it is in order
 }
 
 // Report is what all looks found.
@@ -73,8 +73,8 @@ const (
 	toolTime    = 60 * time.Second
 )
 
-// Examine looks at everything, one thing after the other.
-func Examine(ctx context.Context, settings Settings) Report {
+// Run looks at everything, one thing after the other.
+func Run(ctx context.Context, settings Settings) Report {
 	var clocks []reading
 	checks := []Check{
 		checkBrowser(ctx, settings),
@@ -98,9 +98,9 @@ func (name verdict) ok(format string, args ...any) Check {
 }
 
 func (name verdict) warn(found, mend string) Check {
-	return Check{Name: string(name), State: Warn, Found: found, Mend: mend}
+	return Check{Name: string(name), State: Warn, Found: found, Fix: mend}
 }
 
 func (name verdict) fail(found, mend string) Check {
-	return Check{Name: string(name), State: Fail, Found: found, Mend: mend}
+	return Check{Name: string(name), State: Fail, Found: found, Fix: mend}
 }

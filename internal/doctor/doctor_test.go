@@ -45,7 +45,7 @@ func TestExamine(t *testing.T) {
 // examineInOrder examines and wants nothing to fail.
 func examineInOrder(t *testing.T, settings Settings) {
 	t.Helper()
-	report := Examine(limited(t), settings)
+	report := Run(limited(t), settings)
 	if report.Failed() {
 		t.Errorf("something failed: %+v", report.Checks)
 	}

@@ -51,12 +51,12 @@ func expect(t *testing.T, check Check, state State, texts ...string) {
 		t.Errorf("%s is %s, want %s: %s", check.Name, check.State, state, check.Found)
 	}
 	for _, text := range texts {
-		if !strings.Contains(check.Found+"\n"+check.Mend, text) {
-			t.Errorf("%s does not tell of %q: %s; mend: %s", check.Name, text, check.Found, check.Mend)
+		if !strings.Contains(check.Found+"\n"+check.Fix, text) {
+			t.Errorf("%s does not tell of %q: %s; mend: %s", check.Name, text, check.Found, check.Fix)
 		}
 	}
-	if check.Found == "" || (check.Mend == "") != (check.State == OK) {
-		t.Errorf("%s found %q and says how to mend it: %q", check.Name, check.Found, check.Mend)
+	if check.Found == "" || (check.Fix == "") != (check.State == OK) {
+		t.Errorf("%s found %q and says how to mend it: %q", check.Name, check.Found, check.Fix)
 	}
 }
 

@@ -91,7 +91,7 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	if err != nil {
 		return Page{}, err
 	}
-	if err := hostpolicy.Allowed(address.URL, settings.AllowedHosts); err != nil {
+	if err := hostpolicy.Check(address.URL, settings.AllowedHosts); err != nil {
 		_, host, _ := strings.Cut(hostpolicy.Origin(address.URL), "://")
 		return Page{}, fmt.Errorf("%w; --allow-host %s opens it here all the same", err, host)
 	}
@@ -137,7 +137,7 @@ func open(ctx context.Context, running *browser.Browser, address string) (*brows
 	if err != nil {
 		return nil, err
 	}
-	if err := page.EvalOnNewDocument(ctx, meeting.StayScript()); err != nil {
+	if err := page.EvalOnNewDocument(ctx, meeting.NavigationGuardScript()); err != nil {
 		return nil, err
 	}
 	if err := recorder.Prepare(ctx, page); err != nil {

@@ -133,8 +133,8 @@ func TestPageWithAWrongSelector(t *testing.T) {
 	}
 }
 
-// TestPageThatIsNotRecognised: that is told after the wait, and is no error.
-func TestPageThatIsNotRecognised(t *testing.T) {
+// TestPageThatIsNotRecognized: that is told after the wait, and is no error.
+func TestPageThatIsNotRecognized(t *testing.T) {
 	t.Parallel()
 	settings := lookAt(openReplica(t, replica.Settings{PageDelay: time.Hour}))
 	settings.Wait = 2 * time.Second
@@ -142,7 +142,7 @@ func TestPageThatIsNotRecognised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page.Recognised() || page.Screen != meeting.Unknown {
+	if page.Recognized() || page.Screen != meeting.Unknown {
 		t.Errorf("a page without anything on it is %s, by %s", page.Screen, page.Evidence)
 	}
 	var text strings.Builder

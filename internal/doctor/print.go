@@ -27,7 +27,7 @@ func (p Page) WriteJSON(w io.Writer) error {
 	return writeJSON(w, struct {
 		OK   bool `json:"ok"`
 		Page Page `json:"page"`
-	}{p.Recognised(), p})
+	}{p.Recognized(), p})
 }
 
 func writeJSON(w io.Writer, value any) error {
@@ -36,8 +36,8 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Recognised reports whether the page shows a screen of the profile.
-func (p Page) Recognised() bool { return p.Screen != meeting.Unknown }
+// Recognized reports whether the page shows a screen of the profile.
+func (p Page) Recognized() bool { return p.Screen != meeting.Unknown }
 
 // WriteText writes the report for people: a line for each check, and one below
 // it that says how to mend what is not in order.
@@ -48,10 +48,10 @@ func (r Report) WriteText(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", paint(check.State), nameWidth, check.Name, oneLine(check.Found)); err != nil {
 			return err
 		}
-		if check.Mend == "" {
+		if check.Fix == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "      %-*s mend: %s\n", nameWidth, "", oneLine(check.Mend)); err != nil {
+		if _, err := fmt.Fprintf(w, "      %-*s fix: %s\n", nameWidth, "", oneLine(check.Fix)); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (p Page) WriteText(w io.Writer) error {
 	fmt.Fprintf(table, "profile\t%s version %d of %s (%s)\n", p.Platform, p.Version, p.Date, p.Profile)
 	fmt.Fprintf(table, "page\t%s, %s\n", quoted(p.Title), oneLine(p.Address))
 	screen := "not recognised: it shows none of the profile's screens"
-	if p.Recognised() {
+	if p.Recognized() {
 		screen = fmt.Sprintf("%s, by %s", p.Screen, oneLine(p.Evidence))
 	}
 	fmt.Fprintf(table, "screen\t%s\n", screen)

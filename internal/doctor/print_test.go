@@ -13,8 +13,8 @@ func TestReportForPeople(t *testing.T) {
 	t.Parallel()
 	report := Report{Checks: []Check{
 		{Name: "browser", State: OK, Found: "Chromium 1"},
-		{Name: "data folder", State: Warn, Found: "open to others", Mend: "chmod 700 data"},
-		{Name: "database", State: Fail, Found: "line\none\x1b[2J", Mend: "start it"},
+		{Name: "data folder", State: Warn, Found: "open to others", Fix: "chmod 700 data"},
+		{Name: "database", State: Fail, Found: "line\none\x1b[2J", Fix: "start it"},
 	}}
 	var text strings.Builder
 	if err := report.WriteText(&text); err != nil {
@@ -22,9 +22,9 @@ func TestReportForPeople(t *testing.T) {
 	}
 	const want = "ok    browser      Chromium 1\n" +
 		"warn  data folder  open to others\n" +
-		"                   mend: chmod 700 data\n" +
+		"                   fix: chmod 700 data\n" +
 		"fail  database     line one [2J\n" +
-		"                   mend: start it\n"
+		"                   fix: start it\n"
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
 	}
@@ -52,7 +52,7 @@ func TestNoColourInFiles(t *testing.T) {
 func TestReportForPrograms(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	report := Report{Checks: []Check{{Name: "clock", State: Fail, Found: "wrong", Mend: "set it"}}}
+	report := Report{Checks: []Check{{Name: "clock", State: Fail, Found: "wrong", Fix: "set it"}}}
 	if err := report.WriteJSON(&text); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestReportForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(text.String()), &read); err != nil {
 		t.Fatal(err)
 	}
-	if read.OK == nil || *read.OK || len(read.Checks) != 1 || read.Checks[0]["state"] != "fail" || read.Checks[0]["mend"] != "set it" {
+	if read.OK == nil || *read.OK || len(read.Checks) != 1 || read.Checks[0]["state"] != "fail" || read.Checks[0]["fix"] != "set it" {
 		t.Errorf("read %+v of\n%s", read, text.String())
 	}
 }

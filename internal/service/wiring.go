@@ -124,7 +124,7 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 // can.
 func (s *Service) noZoomSDK() string {
 	sdk := s.settings.Bots.ZoomSDK
-	if err := (zoomsdk.Settings{Dir: sdk.Dir, Key: sdk.Key, Secret: sdk.Secret}).Complete(); err != nil {
+	if err := (zoomsdk.Settings{Dir: sdk.Dir, Key: sdk.Key, Secret: sdk.Secret}).Validate(); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 // its own is known by what it says, and by how many before it say the same.
 func (p *Profile) chat(snapshot Snapshot, ownName string) []ChatMessage {
 	var messages []ChatMessage
-	repeated := make(map[Line]int)
+	repeated := make(map[ChatEntry]int)
 	for _, line := range snapshot.Chat {
 		message := ChatMessage{ID: line.ID, Author: line.Author, Text: line.Text}
 		message.Own = line.Own || slices.ContainsFunc(p.Chat.OwnNames, func(name string) bool { return strings.EqualFold(name, line.Author) }) ||

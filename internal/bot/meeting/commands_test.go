@@ -27,7 +27,7 @@ func pinRows(replica.Platform) []row {
 		if pinned := countEvents(held, replica.EventPinned); pinned != 1 {
 			t.Errorf("%d participants were pinned", pinned)
 		}
-		var absent *AbsentError
+		var absent *ParticipantNotFoundError
 		if err := s.site.Pin(s.ctx, page, Participant{ID: "nobody", Name: "Nobody"}); !errors.As(err, &absent) {
 			t.Errorf("pinning somebody who is not there: %v", err)
 		}
@@ -48,7 +48,7 @@ func permissionRows(stand replica.Platform) (rows []row) {
 func askByPage(t *testing.T, s scene, granted bool) {
 	held, page := s.inside(t, replica.Settings{})
 	asking, err := s.site.AskPermission(s.ctx, page, "Standin")
-	if err != nil || asking != AskedByPage {
+	if err != nil || asking != AskByPage {
 		s.report(t, page)
 		t.Fatalf("asking: %q, %v", asking, err)
 	}
@@ -68,7 +68,7 @@ func askByPage(t *testing.T, s scene, granted bool) {
 	if observation.Permission != want || observation.Screen != InMeeting {
 		t.Errorf("the answer is %q on screen %s, want %q", observation.Permission, observation.Screen, want)
 	}
-	if err := s.site.StopAsking(s.ctx, page); err != nil {
+	if err := s.site.ClosePermissionRequest(s.ctx, page); err != nil {
 		t.Errorf("putting the request away: %v", err)
 	}
 	s.await(t, page, "no notice of the answer", func(o Observation) bool { return o.Permission == NoAnswer })
@@ -77,7 +77,7 @@ func askByPage(t *testing.T, s scene, granted bool) {
 func askByChat(t *testing.T, s scene) {
 	held, page := s.inside(t, replica.Settings{})
 	asking, err := s.site.AskPermission(s.ctx, page, "Standin")
-	if err != nil || asking != AskedByChat {
+	if err != nil || asking != AskByChat {
 		s.report(t, page)
 		t.Fatalf("asking: %q, %v", asking, err)
 	}
@@ -92,7 +92,7 @@ func askByChat(t *testing.T, s scene) {
 	if answer := observation.Chat[1]; answer.Own || answer.Author != "Ada Quill" || answer.Text != "Yes" || answer.ID == observation.Chat[0].ID {
 		t.Errorf("the answer reads %+v", answer)
 	}
-	if err := s.site.StopAsking(s.ctx, page); err != nil {
+	if err := s.site.ClosePermissionRequest(s.ctx, page); err != nil {
 		t.Fatalf("putting the chat away: %v", err)
 	}
 	s.await(t, page, "no chat", func(o Observation) bool { return len(o.Chat) == 0 })
@@ -138,9 +138,9 @@ func TestAskingWithoutRequest(t *testing.T) {
 	now := time.Unix(100, 0)
 	var way asking
 	shows := func(elements ...string) Snapshot {
-		snapshot := Snapshot{Elements: map[string]Seen{}}
+		snapshot := Snapshot{Elements: map[string]VisibleElement{}}
 		for _, element := range elements {
-			snapshot.Elements[element] = Seen{}
+			snapshot.Elements[element] = VisibleElement{}
 		}
 		return snapshot
 	}

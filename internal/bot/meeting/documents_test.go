@@ -141,7 +141,7 @@ func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser
 			<iframe srcdoc="<p>More to read</p>"></iframe>`)
 		site := siteOf(t, platform)
 		short, cancel := context.WithTimeout(ctx, time.Second)
-		err := site.Join(short, page, Visitor{Name: "Standin"})
+		err := site.Join(short, page, JoinOptions{Name: "Standin"})
 		cancel()
 		var stopped *ScreenError
 		if !errors.As(err, &stopped) || stopped.Observation.Screen != Unknown || !errors.Is(err, context.DeadlineExceeded) {
@@ -168,7 +168,7 @@ func testPageGone(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, "")
 	page.Close()
 	site := siteOf(t, job.Teams)
-	if err := site.Join(ctx, page, Visitor{Name: "Standin"}); !errors.Is(err, browser.ErrPageClosed) {
+	if err := site.Join(ctx, page, JoinOptions{Name: "Standin"}); !errors.Is(err, browser.ErrPageClosed) {
 		t.Errorf("joining on a closed page: %v, want %v", err, browser.ErrPageClosed)
 	}
 	if _, err := site.Observe(ctx, page); !errors.Is(err, browser.ErrPageClosed) {

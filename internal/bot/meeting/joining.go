@@ -68,7 +68,7 @@ func newJoining(name, passcode string) *joining {
 // next decides what to do about a snapshot.
 func (j *joining) next(snapshot Snapshot, screen Screen, now time.Time) step {
 	switch {
-	case screen.Over():
+	case screen.Terminal():
 		return step{kind: stepStop}
 	case screen == HostAbsent || screen == Lobby || screen == InMeeting:
 		return step{kind: stepDone}

@@ -12,11 +12,11 @@ func TestJoining(t *testing.T) {
 	type moment struct {
 		after  time.Duration
 		screen Screen
-		shows  map[string]Seen
+		shows  map[string]VisibleElement
 		want   step
 	}
-	ready := func(changes map[string]Seen) map[string]Seen {
-		all := map[string]Seen{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOff: {}}
+	ready := func(changes map[string]VisibleElement) map[string]VisibleElement {
+		all := map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOff: {}}
 		for element, seen := range changes {
 			all[element] = seen
 		}
@@ -26,9 +26,9 @@ func TestJoining(t *testing.T) {
 	for story, moments := range map[string][]moment{
 		"the usual way": {
 			{0, Unknown, nil, wait},
-			{0, PreJoin, map[string]Seen{nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {}}, step{kind: stepType, element: nameInput, text: name}},
-			{0, PreJoin, map[string]Seen{nameInput: {Value: name}, joinButton: {}, microphoneOn: {}, cameraOn: {}}, step{kind: stepPress, element: microphoneOn}},
-			{0, PreJoin, map[string]Seen{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOn: {}}, step{kind: stepPress, element: cameraOn}},
+			{0, PreJoin, map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {}}, step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOn: {}, cameraOn: {}}, step{kind: stepPress, element: microphoneOn}},
+			{0, PreJoin, map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOn: {}}, step{kind: stepPress, element: cameraOn}},
 			{0, PreJoin, ready(nil), wait},
 			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
 			{0, Unknown, nil, wait},
@@ -36,64 +36,64 @@ func TestJoining(t *testing.T) {
 		},
 		"devices come on late": {
 			{0, PreJoin, ready(nil), wait},
-			{quietTime / 2, PreJoin, ready(map[string]Seen{microphoneOn: {}, microphoneOff: {}}), step{kind: stepPress, element: microphoneOn}},
+			{quietTime / 2, PreJoin, ready(map[string]VisibleElement{microphoneOn: {}, microphoneOff: {}}), step{kind: stepPress, element: microphoneOn}},
 		},
 		"signed in, without a name field": {
-			{0, PreJoin, map[string]Seen{joinButton: {}}, wait},
-			{settleTime, PreJoin, map[string]Seen{joinButton: {}}, step{kind: stepPress, element: joinButton}},
-			{0, PreJoin, map[string]Seen{joinButton: {}}, wait},
-			{pressAgainTime, PreJoin, map[string]Seen{joinButton: {}}, step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, map[string]VisibleElement{joinButton: {}}, wait},
+			{settleTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, map[string]VisibleElement{joinButton: {}}, wait},
+			{pressAgainTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepPress, element: joinButton}},
 			{0, Lobby, nil, step{kind: stepDone}},
 		},
 		"dialogs come first": {
-			{0, PreJoin, ready(map[string]Seen{withoutDevices: {}}), step{kind: stepPress, element: withoutDevices}},
-			{0, PreJoin, ready(map[string]Seen{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{withoutDevices: {}}), step{kind: stepPress, element: withoutDevices}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
 		},
 		"a dialog that does not go is not pressed for ever": {
-			{0, PreJoin, ready(map[string]Seen{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
-			{0, PreJoin, ready(map[string]Seen{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
-			{0, PreJoin, ready(map[string]Seen{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
-			{0, PreJoin, ready(map[string]Seen{dismissTip: {}}), wait},
-			{settleTime, PreJoin, ready(map[string]Seen{dismissTip: {}}), step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), wait},
+			{settleTime, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: joinButton}},
 		},
 		"never under another name": {
-			{0, PreJoin, ready(map[string]Seen{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
-			{0, PreJoin, ready(map[string]Seen{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
-			{0, PreJoin, ready(map[string]Seen{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
-			{time.Minute, PreJoin, ready(map[string]Seen{nameInput: {Value: "Guest"}}), wait},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{time.Minute, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), wait},
 		},
 		"a field with a limit of its own": {
-			{0, PreJoin, ready(map[string]Seen{nameInput: {}}), step{kind: stepType, element: nameInput, text: name}},
-			{0, PreJoin, ready(map[string]Seen{nameInput: {Value: "Stand"}}), step{kind: stepType, element: nameInput, text: name}},
-			{0, PreJoin, ready(map[string]Seen{nameInput: {Value: "Stand"}}), wait},
-			{quietTime, PreJoin, ready(map[string]Seen{nameInput: {Value: "Stand"}}), step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stand"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stand"}}), wait},
+			{quietTime, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stand"}}), step{kind: stepPress, element: joinButton}},
 		},
 		"something unknown lies over the button": {
-			{0, PreJoin, ready(map[string]Seen{joinButton: {Covered: true}}), wait},
-			{settleTime, PreJoin, ready(map[string]Seen{joinButton: {Covered: true}}), wait},
-			{coveredTime, PreJoin, ready(map[string]Seen{joinButton: {Covered: true}}), step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), wait},
+			{settleTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), wait},
+			{coveredTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), step{kind: stepPress, element: joinButton}},
 		},
 		"a field without invisible characters": {
-			{0, PreJoin, ready(map[string]Seen{nameInput: {Value: "Stan\u200Ddin"}}), wait},
-			{quietTime, PreJoin, ready(map[string]Seen{nameInput: {Value: "Stan\u200Ddin"}}), step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stan\u200Ddin"}}), wait},
+			{quietTime, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stan\u200Ddin"}}), step{kind: stepPress, element: joinButton}},
 		},
 		"a launcher that first tries the program": {
-			{0, PreJoin, map[string]Seen{launchApp: {}}, step{kind: stepPress, element: launchApp}},
-			{0, PreJoin, map[string]Seen{launchApp: {}}, wait},
-			{0, PreJoin, map[string]Seen{launchApp: {}, useBrowser: {}}, step{kind: stepPress, element: useBrowser}},
-			{0, PreJoin, map[string]Seen{launchApp: {}, useBrowser: {}}, wait},
-			{pressAgainTime, PreJoin, map[string]Seen{launchApp: {}, useBrowser: {}}, step{kind: stepPress, element: useBrowser}},
-			{0, PreJoin, ready(map[string]Seen{useBrowser: {}}), wait},
-			{quietTime, PreJoin, ready(map[string]Seen{useBrowser: {}}), step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}}, step{kind: stepPress, element: launchApp}},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}}, wait},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}, useBrowser: {}}, step{kind: stepPress, element: useBrowser}},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}, useBrowser: {}}, wait},
+			{pressAgainTime, PreJoin, map[string]VisibleElement{launchApp: {}, useBrowser: {}}, step{kind: stepPress, element: useBrowser}},
+			{0, PreJoin, ready(map[string]VisibleElement{useBrowser: {}}), wait},
+			{quietTime, PreJoin, ready(map[string]VisibleElement{useBrowser: {}}), step{kind: stepPress, element: joinButton}},
 		},
 		"sound is chosen": {
-			{0, PreJoin, ready(map[string]Seen{computerAudio: {}}), step{kind: stepPress, element: computerAudio}},
+			{0, PreJoin, ready(map[string]VisibleElement{computerAudio: {}}), step{kind: stepPress, element: computerAudio}},
 			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
 		},
 		"a dialog after the join button": {
 			{0, PreJoin, ready(nil), wait},
 			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
-			{0, Unknown, map[string]Seen{withoutDevices: {}}, step{kind: stepPress, element: withoutDevices}},
+			{0, Unknown, map[string]VisibleElement{withoutDevices: {}}, step{kind: stepPress, element: withoutDevices}},
 			{0, Unknown, nil, wait},
 			{0, Lobby, nil, step{kind: stepDone}},
 		},
@@ -126,11 +126,11 @@ func TestJoiningWithPasscode(t *testing.T) {
 	t.Run("beside the name", func(t *testing.T) {
 		t.Parallel()
 		progress := newJoining("Standin", passcode)
-		field := Snapshot{Elements: map[string]Seen{nameInput: {Value: "Standin"}, joinButton: {Disabled: true}, passcodeInput: {}}}
+		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {Value: "Standin"}, joinButton: {Disabled: true}, passcodeInput: {}}}
 		if got := progress.next(field, PreJoin, now); got != typed {
 			t.Fatalf("the step is %+v, want %+v", got, typed)
 		}
-		field.Elements[passcodeInput] = Seen{Value: passcode}
+		field.Elements[passcodeInput] = VisibleElement{Value: passcode}
 		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
 			t.Errorf("with both fields filled in the step is %+v", got)
 		}
@@ -138,15 +138,15 @@ func TestJoiningWithPasscode(t *testing.T) {
 	t.Run("as a step of its own", func(t *testing.T) {
 		t.Parallel()
 		progress := newJoining("Standin", passcode)
-		field := Snapshot{Elements: map[string]Seen{passcodeInput: {}}}
+		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
 		if got := progress.next(field, PreJoin, now); got != typed {
 			t.Fatalf("the step is %+v, want %+v", got, typed)
 		}
-		field.Elements[passcodeInput] = Seen{Value: passcode}
+		field.Elements[passcodeInput] = VisibleElement{Value: passcode}
 		if got := progress.next(field, PreJoin, now); got.kind != stepEnter {
 			t.Fatalf("without a button the step is %+v", got)
 		}
-		field.Elements[passcodeSubmit] = Seen{}
+		field.Elements[passcodeSubmit] = VisibleElement{}
 		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
 			t.Fatalf("at once after that the step is %+v", got)
 		}
@@ -157,7 +157,7 @@ func TestJoiningWithPasscode(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		t.Parallel()
 		progress := newJoining("Standin", "")
-		field := Snapshot{Elements: map[string]Seen{passcodeInput: {}}}
+		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
 		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
 			t.Fatalf("at first the step is %+v", got)
 		}
@@ -167,7 +167,7 @@ func TestJoiningWithPasscode(t *testing.T) {
 	})
 	t.Run("filled in by the page", func(t *testing.T) {
 		t.Parallel()
-		field := Snapshot{Elements: map[string]Seen{nameInput: {}, joinButton: {Disabled: true}, passcodeInput: {Value: "hidden"}}}
+		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, passcodeInput: {Value: "hidden"}}}
 		if got := newJoining("Standin", "").next(field, PreJoin, now); got.element != nameInput {
 			t.Errorf("the step is %+v, want the name to be typed", got)
 		}

@@ -43,7 +43,7 @@ type leaving struct {
 // out is best; not every platform's page does, and then it counts that what
 // was pressed is gone for good, also from under hidden toolbars.
 func (l *leaving) next(snapshot Snapshot, screen Screen, now time.Time) step {
-	if screen.Over() || screen == PreJoin {
+	if screen.Terminal() || screen == PreJoin {
 		return step{kind: stepDone}
 	}
 	for _, element := range []string{confirmLeave, leaveButton} {

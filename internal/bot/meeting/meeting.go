@@ -56,7 +56,7 @@ type Adapter interface {
 	// lobby or the meeting already. When the page shows that there is no way in,
 	// asks for a passcode that is not known, or when ctx ends, the error is a
 	// *ScreenError.
-	Join(ctx context.Context, page Page, visitor Visitor) error
+	Join(ctx context.Context, page Page, visitor JoinOptions) error
 
 	// Observe reports what the page shows now. An error is no evidence about
 	// the meeting.
@@ -77,16 +77,16 @@ type Adapter interface {
 	// platform's limit goes out in parts.
 	SendChat(ctx context.Context, page Page, text string) error
 
-	// Pin gives a participant the large picture. The error is an *AbsentError
+	// Pin gives a participant the large picture. The error is an *ParticipantNotFoundError
 	// when the page does not show the participant.
 	Pin(ctx context.Context, page Page, participant Participant) error
 
 	// AskPermission asks the host for permission to record: by the page's own
 	// request where the platform has one, else by a chat message. The answer
 	// shows in later observations: in Permission, or in Chat.
-	AskPermission(ctx context.Context, page Page, name string) (Asking, error)
-	// StopAsking puts away what AskPermission opened on the page.
-	StopAsking(ctx context.Context, page Page) error
+	AskPermission(ctx context.Context, page Page, name string) (AskMethod, error)
+	// ClosePermissionRequest puts away what AskPermission opened on the page.
+	ClosePermissionRequest(ctx context.Context, page Page) error
 }
 
 // Address is where a meeting is.
@@ -95,19 +95,19 @@ type Address struct {
 	Passcode string // to type when the page asks for it; empty when unknown
 }
 
-// Visitor is who asks to join.
-type Visitor struct {
+// JoinOptions is who asks to join.
+type JoinOptions struct {
 	Name     string
 	Passcode string // see Address
 }
 
-// Asking is a way in which the host was asked for permission to record.
-type Asking string
+// AskMethod is a way in which the host was asked for permission to record.
+type AskMethod string
 
 // The ways to ask.
 const (
-	AskedByPage Asking = "page" // the platform's own request
-	AskedByChat Asking = "chat"
+	AskByPage AskMethod = "page" // the platform's own request
+	AskByChat AskMethod = "chat"
 )
 
 // Permission is the host's answer to the platform's own request.
@@ -134,9 +134,9 @@ type Observation struct {
 	Evidence string // what the screen was recognised by, for people
 
 	Participants []Participant // those that were seen, without the bot
-	// Played are the tracks that are played by one participant's tile alone, and
+	// TrackOwners are the tracks that are played by one participant's tile alone, and
 	// so are nobody else's. Pages that play all sound in one place have none.
-	Played []Played
+	TrackOwners []TrackOwner
 	// Others is how many others are in the meeting. It may exceed the number
 	// of Participants, because pages draw only some of them. It is -1 while
 	// the page does not tell.
@@ -157,8 +157,8 @@ type Participant struct {
 	Speaking bool
 }
 
-// Played is a track and the participant whose tile plays it.
-type Played struct {
+// TrackOwner is a track and the participant whose tile plays it.
+type TrackOwner struct {
 	Track         string // its id on the page
 	ParticipantID string
 }
@@ -185,13 +185,13 @@ func (e *ScreenError) Error() string {
 // Unwrap returns the context's error when time was up.
 func (e *ScreenError) Unwrap() error { return e.Cause }
 
-// UnsupportedError says that there is no adapter for a platform.
-type UnsupportedError struct {
+// UnsupportedPlatformError says that there is no adapter for a platform.
+type UnsupportedPlatformError struct {
 	Platform job.Platform
 }
 
 // Error tells which platform, and which can be joined.
-func (e *UnsupportedError) Error() string {
+func (e *UnsupportedPlatformError) Error() string {
 	var names []string
 	for _, known := range platforms() {
 		names = append(names, fmt.Sprintf("%q", known.name))
@@ -199,12 +199,12 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("this version of Standin has no adapter for platform %q; it can join %s", e.Platform, strings.Join(names, ", "))
 }
 
-// New returns the adapter of a platform. The error is an *UnsupportedError when
+// New returns the adapter of a platform. The error is an *UnsupportedPlatformError when
 // there is none.
 func New(wanted job.Platform, profiles Profiles) (Adapter, error) {
 	known := func(one platform) bool { return one.name == wanted }
 	if !slices.ContainsFunc(platforms(), known) {
-		return nil, &UnsupportedError{Platform: wanted}
+		return nil, &UnsupportedPlatformError{Platform: wanted}
 	}
 	profile, ok := profiles[wanted]
 	if !ok {
@@ -228,5 +228,5 @@ func NewForProfile(profile *Profile, name string) (Adapter, error) {
 		made.ownName = cut(plain(name), profile.Limits.Name)
 		return made, nil
 	}
-	return nil, &UnsupportedError{Platform: profile.Platform}
+	return nil, &UnsupportedPlatformError{Platform: profile.Platform}
 }

@@ -13,18 +13,18 @@ const (
 	// askPageTime is how long the page's own request may take to be found and
 	// made. After it the host is asked in the chat.
 	askPageTime = 12 * time.Second
-	// stopAskingTime bounds the putting away of what was opened.
-	stopAskingTime = 5 * time.Second
+	// closeRequestTimeout bounds the putting away of what was opened.
+	closeRequestTimeout = 5 * time.Second
 )
 
 // AskPermission is described at Adapter. Where the page's own request cannot be
 // reached, because the host's settings hide it, the host is asked in the chat
 // like on the other platforms, which have no request of their own.
-func (s *site) AskPermission(ctx context.Context, page Page, name string) (Asking, error) {
+func (s *site) AskPermission(ctx context.Context, page Page, name string) (AskMethod, error) {
 	if s.platform.asksByPage {
 		err := s.askByPage(ctx, page)
 		if err == nil {
-			return AskedByPage, nil
+			return AskByPage, nil
 		}
 		if !errors.Is(err, errNotOffered) {
 			return "", fmt.Errorf("asking for permission to record: %w", err)
@@ -33,7 +33,7 @@ func (s *site) AskPermission(ctx context.Context, page Page, name string) (Askin
 	if _, err := s.say(ctx, page, permissionQuestion(name)); err != nil {
 		return "", fmt.Errorf("asking for permission to record: %w", err)
 	}
-	return AskedByChat, nil
+	return AskByChat, nil
 }
 
 // permissionQuestion is the chat message that asks the host. It names the two
@@ -104,10 +104,10 @@ func (a *asking) next(snapshot Snapshot, answered bool, now time.Time) step {
 	return step{kind: stepWake}
 }
 
-// StopAsking is described at Adapter: it closes the request's dialog where it
+// ClosePermissionRequest is described at Adapter: it closes the request's dialog where it
 // still stands, and else the chat, which is open only because the bot asked.
-func (s *site) StopAsking(ctx context.Context, page Page) error {
-	waiting, cancel := context.WithTimeout(ctx, stopAskingTime)
+func (s *site) ClosePermissionRequest(ctx context.Context, page Page) error {
+	waiting, cancel := context.WithTimeout(ctx, closeRequestTimeout)
 	defer cancel()
 	if s.platform.asksByPage {
 		snapshot, err := s.probe.look(waiting, page)

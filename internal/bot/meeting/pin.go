@@ -15,13 +15,13 @@ const (
 	offerMenu   = "menu"
 )
 
-// AbsentError says that the page shows no such participant.
-type AbsentError struct {
+// ParticipantNotFoundError says that the page shows no such participant.
+type ParticipantNotFoundError struct {
 	Participant Participant
 }
 
 // Error tells who is absent.
-func (e *AbsentError) Error() string {
+func (e *ParticipantNotFoundError) Error() string {
 	return fmt.Sprintf("the page shows no participant %q (%s)", e.Participant.Name, e.Participant.ID)
 }
 
@@ -46,7 +46,7 @@ func (s *site) Pin(ctx context.Context, page Page, participant Participant) erro
 			if found {
 				return false, errors.New("the page does not show that the pin took")
 			}
-			return false, &AbsentError{Participant: participant}
+			return false, &ParticipantNotFoundError{Participant: participant}
 		case stepPress:
 			if next.element == pinItem {
 				return false, page.ClickElement(ctx, s.probe.element(pinItem))
@@ -74,7 +74,7 @@ type pinning struct {
 
 // next decides what to do about a snapshot. What was pressed shows that it took
 // by turning into its opposite, or by going away.
-func (p *pinning) next(snapshot Snapshot, person Person, found bool, now time.Time) step {
+func (p *pinning) next(snapshot Snapshot, person RosterEntry, found bool, now time.Time) step {
 	offers := func(offer string) bool { return slices.Contains(person.Offers, offer) }
 	pressed := now.Sub(p.pressedAt)
 	switch {
@@ -107,7 +107,7 @@ func (p *pinning) next(snapshot Snapshot, person Person, found bool, now time.Ti
 
 // find returns the tile or row of a participant: the one that offers something,
 // before one that does not.
-func (p *Profile) find(snapshot Snapshot, participant Participant) (person Person, found bool) {
+func (p *Profile) find(snapshot Snapshot, participant Participant) (person RosterEntry, found bool) {
 	for _, candidate := range slices.Concat(snapshot.Tiles, snapshot.Rows) {
 		if p.identity(candidate) != participant.ID {
 			continue

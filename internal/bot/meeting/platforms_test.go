@@ -39,7 +39,7 @@ func usualRows(replica.Platform) []row {
 		if address.Passcode != settings.Passcode {
 			t.Errorf("the address carries the passcode %q, want %q", address.Passcode, settings.Passcode)
 		}
-		if err := s.site.Join(s.ctx, page, Visitor{Name: long, Passcode: address.Passcode}); err != nil {
+		if err := s.site.Join(s.ctx, page, JoinOptions{Name: long, Passcode: address.Passcode}); err != nil {
 			s.report(t, page)
 			t.Fatalf("joining: %v", err)
 		}
@@ -148,7 +148,7 @@ func wallRows(stand replica.Platform) (rows []row) {
 	} {
 		rows = append(rows, row{string(wall), func(t *testing.T, s scene) {
 			_, page, _ := s.visit(t, replica.Settings{Refusal: wall})
-			err := s.site.Join(s.ctx, page, Visitor{Name: "Standin"})
+			err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"})
 			var stopped *ScreenError
 			if !errors.As(err, &stopped) || stopped.Observation.Screen != want || stopped.Cause != nil {
 				s.report(t, page)
@@ -178,7 +178,7 @@ func launcherRows(stand replica.Platform) []row {
 		if err := page.Navigate(s.ctx, held.URL()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.site.Join(s.ctx, page, Visitor{Name: "Standin"}); err != nil {
+		if err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"}); err != nil {
 			s.report(t, page)
 			t.Fatalf("joining: %v", err)
 		}
@@ -210,13 +210,13 @@ func passcodeRows(stand replica.Platform) (rows []row) {
 				address += "?" + parameter + "=" + c.inAddress
 			}
 			page := s.open(t, address)
-			err = s.site.Join(s.ctx, page, Visitor{Name: "Standin", Passcode: c.typed})
+			err = s.site.Join(s.ctx, page, JoinOptions{Name: "Standin", Passcode: c.typed})
 			if c.evidence == "" && err == nil {
 				s.await(t, page, "the lobby", on(Lobby))
 				return
 			}
 			if err == nil { // the page told only after the join button was pressed
-				observation := s.await(t, page, "the end", func(o Observation) bool { return o.Screen.Over() })
+				observation := s.await(t, page, "the end", func(o Observation) bool { return o.Screen.Terminal() })
 				err = &ScreenError{Observation: observation}
 			}
 			var stopped *ScreenError

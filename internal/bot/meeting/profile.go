@@ -29,13 +29,13 @@ type Profile struct {
 	// Regions name the places in which texts are looked for.
 	Regions  map[string][]string `yaml:"regions"`
 	Elements map[string]Element  `yaml:"elements"`
-	Screens  map[Screen][]Sign   `yaml:"screens"`
+	Screens  map[Screen][]Rule   `yaml:"screens"`
 
 	// In the meeting: nobody else is there; the platform says that it records;
 	// the host's answer to the platform's own request for permission.
-	Alone      []Sign                `yaml:"alone"`
-	Recorded   []Sign                `yaml:"recorded"`
-	Permission map[Permission][]Sign `yaml:"permission"`
+	Alone      []Rule                `yaml:"alone"`
+	Recorded   []Rule                `yaml:"recorded"`
+	Permission map[Permission][]Rule `yaml:"permission"`
 
 	Roster Roster `yaml:"roster"`
 	Chat   Chat   `yaml:"chat"`
@@ -78,8 +78,8 @@ type TextCondition struct {
 	place string // where it stands in the profile: its key in a snapshot
 }
 
-// Sign is one way to recognise a screen. All that it names must hold.
-type Sign struct {
+// Rule is one way to recognise a screen. All that it names must hold.
+type Rule struct {
 	Hosts    []string        `yaml:"hosts"`    // the page's host is one of them
 	Titles   []string        `yaml:"titles"`   // the page's title is one of them
 	Text     []TextCondition `yaml:"text"`     // each is seen
@@ -90,14 +90,14 @@ type Sign struct {
 
 // Roster says how to read who is there.
 type Roster struct {
-	Tiles    []string    `yaml:"tiles" json:"tiles"` // CSS; one element or more for each participant
-	Rows     []string    `yaml:"rows" json:"rows"`   // CSS; the list of people, when it is open
-	ID       []string    `yaml:"id" json:"id"`       // attributes that hold a participant's id
-	Name     []Reading   `yaml:"name" json:"name"`
-	Self     []Reading   `yaml:"self" json:"self"` // marks the bot's own tile
-	OwnNames []string    `yaml:"ownNames" json:"-"`
-	Speaking []Candidate `yaml:"speaking" json:"speaking"`
-	Count    []Reading   `yaml:"count" json:"count"` // of everyone, the bot included
+	Tiles    []string     `yaml:"tiles" json:"tiles"` // CSS; one element or more for each participant
+	Rows     []string     `yaml:"rows" json:"rows"`   // CSS; the list of people, when it is open
+	ID       []string     `yaml:"id" json:"id"`       // attributes that hold a participant's id
+	Name     []TextSource `yaml:"name" json:"name"`
+	Self     []TextSource `yaml:"self" json:"self"` // marks the bot's own tile
+	OwnNames []string     `yaml:"ownNames" json:"-"`
+	Speaking []Candidate  `yaml:"speaking" json:"speaking"`
+	Count    []TextSource `yaml:"count" json:"count"` // of everyone, the bot included
 
 	// In a tile or row: what pins its participant, shows that this is done, or
 	// opens the menu in which pinItem is found.
@@ -108,16 +108,16 @@ type Roster struct {
 
 // Chat says how to read the chat while it is open.
 type Chat struct {
-	Messages []string    `yaml:"messages" json:"messages"` // CSS; one element for each message
-	ID       []string    `yaml:"id" json:"id"`             // attributes that hold a message's id
-	Author   []Reading   `yaml:"author" json:"author"`     // in the message, or before it
-	Text     []Reading   `yaml:"text" json:"text"`         // all of the message but its author, where none is found
-	Own      []Candidate `yaml:"own" json:"own"`           // marks the bot's own messages
-	OwnNames []string    `yaml:"ownNames" json:"-"`
+	Messages []string     `yaml:"messages" json:"messages"` // CSS; one element for each message
+	ID       []string     `yaml:"id" json:"id"`             // attributes that hold a message's id
+	Author   []TextSource `yaml:"author" json:"author"`     // in the message, or before it
+	Text     []TextSource `yaml:"text" json:"text"`         // all of the message but its author, where none is found
+	Own      []Candidate  `yaml:"own" json:"own"`           // marks the bot's own messages
+	OwnNames []string     `yaml:"ownNames" json:"-"`
 }
 
-// Reading is a text to read: an attribute of an element, or its own text.
-type Reading struct {
+// TextSource is a text to read: an attribute of an element, or its own text.
+type TextSource struct {
 	CSS       string `yaml:"css" json:"css"`
 	Attribute string `yaml:"attribute" json:"attribute,omitempty"`
 	// Pattern is a regular expression whose first group is what is wanted.
@@ -155,8 +155,8 @@ func parseProfile(source string, data []byte) (*Profile, error) {
 }
 
 // signs returns all signs, by their place in the profile.
-func (p *Profile) signs() map[string][]Sign {
-	all := map[string][]Sign{"alone": p.Alone, "recorded": p.Recorded}
+func (p *Profile) signs() map[string][]Rule {
+	all := map[string][]Rule{"alone": p.Alone, "recorded": p.Recorded}
 	for screen, signs := range p.Screens {
 		all[fmt.Sprintf("screens.%s", screen)] = signs
 	}
@@ -262,11 +262,11 @@ func (c *checker) text(place string, match TextMatch) {
 	}
 }
 
-func (c *checker) sign(place string, sign Sign) {
-	c.expect(len(sign.Hosts)+len(sign.Titles)+len(sign.Text)+len(sign.Elements) > 0, place, "names no host, title, text or element")
-	c.expect(sign.AtLeast >= 0 && sign.AtLeast <= len(sign.Elements), place,
-		"atLeast is %d of %d elements", sign.AtLeast, len(sign.Elements))
-	for i, condition := range sign.Text {
+func (c *checker) sign(place string, rule Rule) {
+	c.expect(len(rule.Hosts)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, place, "names no host, title, text or element")
+	c.expect(rule.AtLeast >= 0 && rule.AtLeast <= len(rule.Elements), place,
+		"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
+	for i, condition := range rule.Text {
 		at := fmt.Sprintf("%s.text[%d]", place, i)
 		c.text(at, condition.TextMatch)
 		c.expect(len(condition.In) > 0, at, "names no region under in")
@@ -275,7 +275,7 @@ func (c *checker) sign(place string, sign Sign) {
 			c.expect(known, at, "region %q is not defined", region)
 		}
 	}
-	for _, name := range slices.Concat(sign.Elements, sign.Unless) {
+	for _, name := range slices.Concat(rule.Elements, rule.Unless) {
 		_, known := c.profile.Elements[name]
 		c.expect(known, place, "element %q is not defined", name)
 	}
@@ -306,7 +306,7 @@ func (c *checker) candidates(place string, candidates []Candidate) {
 	}
 }
 
-func (c *checker) readings(list string, readings []Reading) {
+func (c *checker) readings(list string, readings []TextSource) {
 	for i, reading := range readings {
 		place := fmt.Sprintf("%s[%d]", list, i)
 		c.selector(place+".css", reading.CSS)

@@ -94,7 +94,7 @@ func (v *storyVisit) tell(t *testing.T) {
 			}
 		}
 	}()
-	err := v.site.Join(v.ctx, v.page, Visitor{Name: v.story.botName, Passcode: address.Passcode})
+	err := v.site.Join(v.ctx, v.page, JoinOptions{Name: v.story.botName, Passcode: address.Passcode})
 	walls := map[outcome]Screen{notFoundOutcome: NotFound, signInOutcome: SignInWall, captchaOutcome: BotWall}
 	if wall, walled := walls[v.story.outcome]; walled {
 		var stopped *ScreenError

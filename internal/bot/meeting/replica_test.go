@@ -119,7 +119,7 @@ func (s scene) joined(t *testing.T, settings replica.Settings) (*replica.Meeting
 	t.Helper()
 	settings.NoLauncher = s.stand != replica.Meet // which has none
 	held, page, address := s.visit(t, settings)
-	if err := s.site.Join(s.ctx, page, Visitor{Name: "Standin", Passcode: address.Passcode}); err != nil {
+	if err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin", Passcode: address.Passcode}); err != nil {
 		s.report(t, page)
 		t.Fatalf("joining: %v", err)
 	}
@@ -210,6 +210,6 @@ func (s scene) wantPlayed(t *testing.T, page *browser.Page) {
 	}
 	s.await(t, page, "the track to be Ada's", func(o Observation) bool {
 		ada := slices.IndexFunc(o.Participants, func(one Participant) bool { return one.Name == "Ada Quill" })
-		return ada >= 0 && slices.Contains(o.Played, Played{Track: track, ParticipantID: o.Participants[ada].ID})
+		return ada >= 0 && slices.Contains(o.TrackOwners, TrackOwner{Track: track, ParticipantID: o.Participants[ada].ID})
 	})
 }

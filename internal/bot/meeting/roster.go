@@ -18,7 +18,7 @@ func (p *Profile) people(snapshot Snapshot, ownName string) (participants []Part
 		}
 	}
 	places := make(map[string]int) // id → place in participants
-	add := func(person Person) {
+	add := func(person RosterEntry) {
 		participant := Participant{ID: p.identity(person), Name: p.name(person), Speaking: person.Speaking}
 		if participant.ID == "" {
 			return // nothing to know it by
@@ -45,7 +45,7 @@ func (p *Profile) people(snapshot Snapshot, ownName string) (participants []Part
 		}
 	}
 	others = p.others(snapshot, len(ownIDs), len(participants))
-	if len(participants) == 0 && slices.ContainsFunc(p.Alone, func(sign Sign) bool { _, shown := sign.shown(snapshot); return shown }) {
+	if len(participants) == 0 && slices.ContainsFunc(p.Alone, func(rule Rule) bool { _, shown := rule.shown(snapshot); return shown }) {
 		others = 0
 	}
 	return participants, others
@@ -54,7 +54,7 @@ func (p *Profile) people(snapshot Snapshot, ownName string) (participants []Part
 // played tells which tracks are played by one participant's tile alone. A tile of
 // the bot's own, one without anything to know it by, and one whose name another
 // bears too, makes what it plays nobody's.
-func (p *Profile) played(snapshot Snapshot, ownName string) []Played {
+func (p *Profile) played(snapshot Snapshot, ownName string) []TrackOwner {
 	own := p.ownTiles(snapshot.Tiles, ownName)
 	bearers := make(map[string]int) // of an identity
 	for _, tile := range snapshot.Tiles {
@@ -77,10 +77,10 @@ func (p *Profile) played(snapshot Snapshot, ownName string) []Played {
 			}
 		}
 	}
-	var played []Played
+	var played []TrackOwner
 	for _, track := range order {
 		if owners[track] != "" {
-			played = append(played, Played{Track: track, ParticipantID: owners[track]})
+			played = append(played, TrackOwner{Track: track, ParticipantID: owners[track]})
 		}
 	}
 	return played
@@ -91,7 +91,7 @@ const byName = "name:"
 
 // identity is what a participant is known by: the page's id, else the name. It
 // is empty when there is neither.
-func (p *Profile) identity(person Person) string {
+func (p *Profile) identity(person RosterEntry) string {
 	switch name := p.name(person); {
 	case person.ID != "":
 		return person.ID
@@ -103,7 +103,7 @@ func (p *Profile) identity(person Person) string {
 
 // shown reports whether a row without an id of its own stands for a
 // participant already known by tile.
-func shown(participants []Participant, row Person, name string) bool {
+func shown(participants []Participant, row RosterEntry, name string) bool {
 	return row.ID == "" && slices.ContainsFunc(participants, func(known Participant) bool {
 		return known.Name == name && !strings.HasPrefix(known.ID, byName)
 	})
@@ -115,7 +115,7 @@ func shown(participants []Participant, row Person, name string) bool {
 // kept ready for the own one, which is then the one that shows it. Without
 // marks the platform's word for oneself counts, and the name under which the
 // bot joined: somebody else of that name is then only counted.
-func (p *Profile) ownTiles(tiles []Person, ownName string) []bool {
+func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) []bool {
 	marked := 0
 	for _, tile := range tiles {
 		if tile.Mark != nil {
@@ -137,7 +137,7 @@ func (p *Profile) ownTiles(tiles []Person, ownName string) []bool {
 }
 
 // ownRow tells whether a row of the list of people is the bot's.
-func (p *Profile) ownRow(row Person, ownIDs map[string]bool, ownName string) bool {
+func (p *Profile) ownRow(row RosterEntry, ownIDs map[string]bool, ownName string) bool {
 	if row.ID != "" {
 		return row.Mark != nil || ownIDs[row.ID] || p.ownWord(p.name(row))
 	}
@@ -156,7 +156,7 @@ func (p *Profile) ownWord(name string) bool {
 }
 
 // name is the first that was read.
-func (p *Profile) name(person Person) string {
+func (p *Profile) name(person RosterEntry) string {
 	if len(person.Names) == 0 {
 		return ""
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // shownAs is a person under one name.
-func shownAs(id, name string) Person {
-	person := Person{ID: id}
+func shownAs(id, name string) RosterEntry {
+	person := RosterEntry{ID: id}
 	if name != "" {
 		person.Names = []string{name}
 	}
@@ -17,7 +17,7 @@ func shownAs(id, name string) Person {
 }
 
 // markedAs is a person whose name stands beside a mark for oneself.
-func markedAs(id, name, mark string) Person {
+func markedAs(id, name, mark string) RosterEntry {
 	person := shownAs(id, name)
 	person.Mark, person.Marked = &mark, name
 	return person
@@ -34,53 +34,53 @@ func TestPeople(t *testing.T) {
 	}{
 		"nothing is told": {Snapshot{}, nil, -1},
 		"alone": {
-			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin")}}, nil, 0,
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin")}}, nil, 0,
 		},
 		"alone, own tile twice, one of them marked": {
-			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("me", "Standin")}, Counts: []string{"People - 1 joined"}}, nil, 0,
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("me", "Standin")}, Counts: []string{"People - 1 joined"}}, nil, 0,
 		},
 		"alone, own tile twice under two ids, counted twice": {
-			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), markedAs("me2", "You", "Standin")}, Counts: []string{"People - 2 joined"}}, nil, 0,
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), markedAs("me2", "You", "Standin")}, Counts: []string{"People - 2 joined"}}, nil, 0,
 		},
 		"alone, by the count only": {Snapshot{Counts: []string{"People - 1 joined"}}, nil, 0},
 		"two, own tile twice under two ids, counted once": {
 			Snapshot{
-				Tiles:  []Person{markedAs("me", "Standin", "Standin"), markedAs("me2", "Standin", "Standin"), shownAs("a", "Ada")},
+				Tiles:  []RosterEntry{markedAs("me", "Standin", "Standin"), markedAs("me2", "Standin", "Standin"), shownAs("a", "Ada")},
 				Counts: []string{"People - 2 joined"},
 			},
 			[]Participant{{ID: "a", Name: "Ada"}}, 1,
 		},
 		"every label carries the word for oneself": {
-			Snapshot{Tiles: []Person{markedAs("me", "You", "You"), markedAs("a", "Ada", "You")}},
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "You", "You"), markedAs("a", "Ada", "You")}},
 			[]Participant{{ID: "a", Name: "Ada"}}, 1,
 		},
 		"no mark, the word for oneself": {
-			Snapshot{Tiles: []Person{shownAs("me", "You"), shownAs("a", "Ada")}},
+			Snapshot{Tiles: []RosterEntry{shownAs("me", "You"), shownAs("a", "Ada")}},
 			[]Participant{{ID: "a", Name: "Ada"}}, 1,
 		},
 		"somebody with the bot's name is somebody else": {
-			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("b", "Standin")}, Counts: []string{"People - 2 joined"}},
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("b", "Standin")}, Counts: []string{"People - 2 joined"}},
 			[]Participant{{ID: "b", Name: "Standin"}}, 1,
 		},
 		"more than are drawn": {
-			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), speaking}, Counts: []string{"", "People - 1,204 joined"}},
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), speaking}, Counts: []string{"", "People - 1,204 joined"}},
 			[]Participant{{ID: "a", Name: "Ada", Speaking: true}}, 1203,
 		},
 		"a participant drawn twice": {
-			Snapshot{Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("a", ""), speaking}},
+			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("a", ""), speaking}},
 			[]Participant{{ID: "a", Name: "Ada", Speaking: true}}, 1,
 		},
 		"the list of people is open": {
 			Snapshot{
-				Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("a", "")},
-				Rows:  []Person{shownAs("me", "Standin"), shownAs("a", "Ada"), shownAs("b", "Ben")},
+				Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("a", "")},
+				Rows:  []RosterEntry{shownAs("me", "Standin"), shownAs("a", "Ada"), shownAs("b", "Ben")},
 			},
 			[]Participant{{ID: "a", Name: "Ada"}, {ID: "b", Name: "Ben"}}, 2,
 		},
 		"rows without ids": {
 			Snapshot{
-				Tiles: []Person{markedAs("me", "Standin", "Standin"), shownAs("a", "Ada")},
-				Rows:  []Person{shownAs("", "You"), shownAs("", "Ada"), shownAs("", "Ben"), shownAs("", "")},
+				Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("a", "Ada")},
+				Rows:  []RosterEntry{shownAs("", "You"), shownAs("", "Ada"), shownAs("", "Ben"), shownAs("", "")},
 			},
 			[]Participant{{ID: "a", Name: "Ada"}, {ID: "name:Ben", Name: "Ben"}}, 2,
 		},
@@ -106,19 +106,19 @@ func TestPeopleByOwnName(t *testing.T) {
 		others   int
 	}{
 		"own tile twice": {
-			Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "My video"), shownAs("", "Ada")}, Counts: []string{"People (2)"}},
+			Snapshot{Tiles: []RosterEntry{shownAs("", "Standin"), shownAs("", "My video"), shownAs("", "Ada")}, Counts: []string{"People (2)"}},
 			[]Participant{{ID: "name:Ada", Name: "Ada"}}, 1,
 		},
-		"alone": {Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "standin ")}}, nil, 0},
+		"alone": {Snapshot{Tiles: []RosterEntry{shownAs("", "Standin"), shownAs("", "standin ")}}, nil, 0},
 		"a look-alike": {
-			Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "St\u0430ndin")}},
+			Snapshot{Tiles: []RosterEntry{shownAs("", "Standin"), shownAs("", "St\u0430ndin")}},
 			[]Participant{{ID: "name:St\u0430ndin", Name: "St\u0430ndin"}}, 1,
 		},
 		"somebody of the same name is counted": {
-			Snapshot{Tiles: []Person{shownAs("", "Standin"), shownAs("", "Standin")}, Counts: []string{"People (2)"}}, nil, 1,
+			Snapshot{Tiles: []RosterEntry{shownAs("", "Standin"), shownAs("", "Standin")}, Counts: []string{"People (2)"}}, nil, 1,
 		},
 		"rows": {
-			Snapshot{Tiles: []Person{shownAs("", "Standin")}, Rows: []Person{shownAs("", "Standin"), shownAs("", "Ada")}},
+			Snapshot{Tiles: []RosterEntry{shownAs("", "Standin")}, Rows: []RosterEntry{shownAs("", "Standin"), shownAs("", "Ada")}},
 			[]Participant{{ID: "name:Ada", Name: "Ada"}}, 1,
 		},
 	} {
@@ -135,32 +135,32 @@ func TestPeopleByOwnName(t *testing.T) {
 // TestPlayed: a track is somebody's only when that one's tile alone plays it.
 func TestPlayed(t *testing.T) {
 	t.Parallel()
-	playing := func(person Person, tracks ...string) Person {
+	playing := func(person RosterEntry, tracks ...string) RosterEntry {
 		person.Tracks = tracks
 		return person
 	}
 	for name, c := range map[string]struct {
 		platform job.Platform
-		tiles    []Person
-		want     []Played
+		tiles    []RosterEntry
+		want     []TrackOwner
 	}{
-		"nothing is played in tiles": {job.Meet, []Person{shownAs("a", "Ada")}, nil},
+		"nothing is played in tiles": {job.Meet, []RosterEntry{shownAs("a", "Ada")}, nil},
 		"each in its tile": {
-			job.Meet, []Person{playing(shownAs("a", "Ada"), "1"), playing(shownAs("b", "Ben"), "2")},
-			[]Played{{"1", "a"}, {"2", "b"}},
+			job.Meet, []RosterEntry{playing(shownAs("a", "Ada"), "1"), playing(shownAs("b", "Ben"), "2")},
+			[]TrackOwner{{"1", "a"}, {"2", "b"}},
 		},
 		"twice in one tile, and in two of one participant": {
-			job.Meet, []Person{playing(shownAs("a", "Ada"), "1", "1"), playing(shownAs("a", "Ada"), "1")}, []Played{{"1", "a"}},
+			job.Meet, []RosterEntry{playing(shownAs("a", "Ada"), "1", "1"), playing(shownAs("a", "Ada"), "1")}, []TrackOwner{{"1", "a"}},
 		},
 		"in the tiles of two": {
-			job.Meet, []Person{playing(shownAs("a", "Ada"), "1", "2"), playing(shownAs("b", "Ben"), "1")}, []Played{{"2", "a"}},
+			job.Meet, []RosterEntry{playing(shownAs("a", "Ada"), "1", "2"), playing(shownAs("b", "Ben"), "1")}, []TrackOwner{{"2", "a"}},
 		},
 		"in the bot's own tile too": {
-			job.Meet, []Person{playing(markedAs("me", "Standin", "Standin"), "1"), playing(shownAs("a", "Ada"), "1")}, nil,
+			job.Meet, []RosterEntry{playing(markedAs("me", "Standin", "Standin"), "1"), playing(shownAs("a", "Ada"), "1")}, nil,
 		},
-		"by name":                  {job.Teams, []Person{playing(shownAs("", "Ada"), "1")}, []Played{{"1", "name:Ada"}}},
-		"by a name that two bear":  {job.Teams, []Person{playing(shownAs("", "Ada"), "1"), playing(shownAs("", "Ada"), "2")}, nil},
-		"in a tile without a name": {job.Teams, []Person{playing(shownAs("", ""), "1")}, nil},
+		"by name":                  {job.Teams, []RosterEntry{playing(shownAs("", "Ada"), "1")}, []TrackOwner{{"1", "name:Ada"}}},
+		"by a name that two bear":  {job.Teams, []RosterEntry{playing(shownAs("", "Ada"), "1"), playing(shownAs("", "Ada"), "2")}, nil},
+		"in a tile without a name": {job.Teams, []RosterEntry{playing(shownAs("", ""), "1")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

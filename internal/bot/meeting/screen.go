@@ -44,9 +44,9 @@ func Screens() []Screen {
 	}
 }
 
-// Over reports whether the screen is an end: nothing but a new visit leads from
+// Terminal reports whether the screen is an end: nothing but a new visit leads from
 // it into the meeting.
-func (s Screen) Over() bool {
+func (s Screen) Terminal() bool {
 	switch s {
 	case Removed, Denied, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended:
 		return true
@@ -75,7 +75,7 @@ func (p *Profile) Classify(snapshot Snapshot) (Screen, string) {
 }
 
 // shown reports whether all of a sign's conditions hold, and what was seen.
-func (s Sign) shown(snapshot Snapshot) (evidence string, ok bool) {
+func (s Rule) shown(snapshot Snapshot) (evidence string, ok bool) {
 	var seen []string
 	if len(s.Hosts) > 0 {
 		if !slices.Contains(s.Hosts, snapshot.Host) {

@@ -22,12 +22,12 @@ const (
 // stands for every condition of the profile that names it.
 func showing(t *testing.T, profile *Profile, elements []string, texts ...string) Snapshot {
 	t.Helper()
-	snapshot := Snapshot{Scheme: "https:", Host: meetHost, Elements: map[string]Seen{}, Texts: map[string]string{}}
+	snapshot := Snapshot{Scheme: "https:", Host: meetHost, Elements: map[string]VisibleElement{}, Texts: map[string]string{}}
 	for _, name := range elements {
 		if _, known := profile.Elements[name]; !known {
 			t.Fatalf("the profile has no element %q", name)
 		}
-		snapshot.Elements[name] = Seen{}
+		snapshot.Elements[name] = VisibleElement{}
 	}
 	for _, text := range texts {
 		known := false

@@ -57,7 +57,7 @@ func (s *site) Address(meetingURL string) (Address, error) {
 }
 
 // Join is described at Adapter.
-func (s *site) Join(ctx context.Context, page Page, visitor Visitor) error {
+func (s *site) Join(ctx context.Context, page Page, visitor JoinOptions) error {
 	name := cut(plain(visitor.Name), s.profile.Limits.Name)
 	if name == "" {
 		name = job.DefaultDisplayName
@@ -96,7 +96,7 @@ func (s *site) Join(ctx context.Context, page Page, visitor Visitor) error {
 // start the platform's program.
 func (s *site) pressOnTheWayIn(ctx context.Context, page Page, element string) error {
 	if element == launchApp {
-		if err := page.Eval(ctx, stayScript, nil); err != nil {
+		if err := page.Eval(ctx, navigationGuardScript, nil); err != nil {
 			return fmt.Errorf("keeping the launcher in the browser: %w", err)
 		}
 	}
@@ -135,12 +135,12 @@ func (s *site) observation(snapshot Snapshot) Observation {
 	switch observation.Screen {
 	case InMeeting, Reconnecting:
 		observation.Participants, observation.Others = s.profile.people(snapshot, s.name())
-		observation.Played = s.profile.played(snapshot, s.name())
+		observation.TrackOwners = s.profile.played(snapshot, s.name())
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		observation.Chat = s.profile.chat(snapshot, s.name())
 	}
-	if !observation.Screen.Over() {
+	if !observation.Screen.Terminal() {
 		observation.Notices = untidy(snapshot, observation.Screen)
 	}
 	return observation

@@ -17,19 +17,19 @@ type Snapshot struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 
-	Elements map[string]Seen   `json:"elements"` // those in sight
-	Hidden   map[string]int    `json:"hidden"`   // those on the page and out of sight: which candidate
-	Texts    map[string]string `json:"texts"`    // by condition: the text that fulfils it
+	Elements map[string]VisibleElement `json:"elements"` // those in sight
+	Hidden   map[string]int            `json:"hidden"`   // those on the page and out of sight: which candidate
+	Texts    map[string]string         `json:"texts"`    // by condition: the text that fulfils it
 
-	Tiles  []Person `json:"tiles"`
-	Rows   []Person `json:"rows"`
-	Counts []string `json:"counts"`
+	Tiles  []RosterEntry `json:"tiles"`
+	Rows   []RosterEntry `json:"rows"`
+	Counts []string      `json:"counts"`
 
-	Chat []Line `json:"chat"` // oldest first
+	Chat []ChatEntry `json:"chat"` // oldest first
 }
 
-// Seen is an element in sight.
-type Seen struct {
+// VisibleElement is an element in sight.
+type VisibleElement struct {
 	Candidate int    `json:"candidate"` // which candidate of the profile found it
 	Text      string `json:"text"`      // its label or text, shortened
 	Value     string `json:"value"`     // of a field
@@ -37,8 +37,8 @@ type Seen struct {
 	Covered   bool   `json:"covered"` // something lies over it
 }
 
-// Person is a participant as a tile or a row of the list shows it.
-type Person struct {
+// RosterEntry is a participant as a tile or a row of the list shows it.
+type RosterEntry struct {
 	ID       string   `json:"id"`
 	Names    []string `json:"names"`  // as the profile's readings found them
 	Mark     *string  `json:"mark"`   // the mark of the bot's own tile, when there is one
@@ -51,8 +51,8 @@ type Person struct {
 	Y      float64  `json:"y"`
 }
 
-// Line is a message of the chat as the page shows it.
-type Line struct {
+// ChatEntry is a message of the chat as the page shows it.
+type ChatEntry struct {
 	ID     string `json:"id"`
 	Author string `json:"author"`
 	Text   string `json:"text"`
@@ -150,7 +150,7 @@ func (p probe) element(name string) string {
 }
 
 // offer returns the script that yields what a participant's tile or row offers.
-func (p probe) offer(person Person, offer string) string {
+func (p probe) offer(person RosterEntry, offer string) string {
 	wanted := struct {
 		ID    string `json:"id"`
 		Name  string `json:"name"`

@@ -7,9 +7,9 @@ import (
 
 // showingElements makes a snapshot with elements in sight, and others hidden.
 func showingElements(visible []string, hidden ...string) Snapshot {
-	snapshot := Snapshot{Elements: map[string]Seen{}, Hidden: map[string]int{}}
+	snapshot := Snapshot{Elements: map[string]VisibleElement{}, Hidden: map[string]int{}}
 	for _, element := range visible {
-		snapshot.Elements[element] = Seen{}
+		snapshot.Elements[element] = VisibleElement{}
 	}
 	for _, element := range hidden {
 		snapshot.Hidden[element] = 0
@@ -128,7 +128,7 @@ func TestPinningSteps(t *testing.T) {
 				if moment.item {
 					visible = []string{pinItem}
 				}
-				if got := way.next(showingElements(visible), Person{Offers: moment.offers}, moment.found, now); got != moment.want {
+				if got := way.next(showingElements(visible), RosterEntry{Offers: moment.offers}, moment.found, now); got != moment.want {
 					t.Fatalf("at moment %d the step is %+v, want %+v", i, got, moment.want)
 				}
 			}

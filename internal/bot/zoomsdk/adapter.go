@@ -52,7 +52,7 @@ type Adapter struct {
 // error is a *NotConfiguredError when the settings do not name a usable copy of
 // the SDK and the credentials of an app.
 func New(ctx context.Context, settings Settings, log *slog.Logger) (*Adapter, error) {
-	if err := settings.Complete(); err != nil {
+	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
 	profiles, err := meeting.Embedded()
@@ -134,8 +134,8 @@ func (a *Adapter) ticket() (ticket, error) {
 // Join is described at meeting.Adapter. It waits until the SDK shows where it
 // got to, because it tells the reason of a failure only then. A refusal that
 // says nothing of the meeting is a *RefusedError.
-func (a *Adapter) Join(ctx context.Context, page meeting.Page, visitor meeting.Visitor) error {
-	name := beginning(plain(visitor.Name), a.limits.Name)
+func (a *Adapter) Join(ctx context.Context, page meeting.Page, options meeting.JoinOptions) error {
+	name := beginning(plain(options.Name), a.limits.Name)
 	if name == "" {
 		name = job.DefaultDisplayName
 	}
@@ -143,7 +143,7 @@ func (a *Adapter) Join(ctx context.Context, page meeting.Page, visitor meeting.V
 	err := repeat(ctx, page, func(r report) (bool, error) {
 		last = r.observation()
 		switch {
-		case last.Screen.Over():
+		case last.Screen.Terminal():
 			return false, &meeting.ScreenError{Observation: last}
 		case r.Trouble != nil && last.Screen == meeting.Unknown:
 			refused := RefusedError(*r.Trouble)
@@ -192,7 +192,7 @@ func (a *Adapter) Leave(ctx context.Context, page meeting.Page) error {
 	err := repeat(ctx, page, func(r report) (bool, error) {
 		screen, _ := r.classify()
 		switch {
-		case r.Left || screen.Over() && asked.IsZero():
+		case r.Left || screen.Terminal() && asked.IsZero():
 			return true, nil
 		case asked.IsZero():
 			asked = time.Now()
@@ -229,7 +229,7 @@ func (a *Adapter) Pin(ctx context.Context, page meeting.Page, participant meetin
 		return err
 	}
 	if !slices.ContainsFunc(r.People, func(p person) bool { return p.ID == participant.ID }) {
-		return &meeting.AbsentError{Participant: participant}
+		return &meeting.ParticipantNotFoundError{Participant: participant}
 	}
 	if err := a.order(ctx, page, "pin", participant.ID); err != nil {
 		return fmt.Errorf("pinning a participant: %w", err)
@@ -239,13 +239,13 @@ func (a *Adapter) Pin(ctx context.Context, page meeting.Page, participant meetin
 
 // AskPermission is described at meeting.Adapter. Where the SDK may not ask,
 // because the host's settings do not allow it, the host is asked in the chat.
-func (a *Adapter) AskPermission(ctx context.Context, page meeting.Page, name string) (meeting.Asking, error) {
+func (a *Adapter) AskPermission(ctx context.Context, page meeting.Page, name string) (meeting.AskMethod, error) {
 	answer, err := a.call(ctx, page, "askPermission")
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("asking for permission to record: %w", err)
 	case answer.OK:
-		return meeting.AskedByPage, nil
+		return meeting.AskByPage, nil
 	}
 	if name = plain(name); name == "" {
 		name = job.DefaultDisplayName
@@ -254,11 +254,11 @@ func (a *Adapter) AskPermission(ctx context.Context, page meeting.Page, name str
 	if err := a.SendChat(ctx, page, question); err != nil {
 		return "", errors.Join(&CallError{Call: "askPermission", Code: answer.Code, Text: answer.Text}, err)
 	}
-	return meeting.AskedByChat, nil
+	return meeting.AskByChat, nil
 }
 
-// StopAsking is described at meeting.Adapter: the SDK's request opens nothing.
-func (a *Adapter) StopAsking(context.Context, meeting.Page) error { return nil }
+// ClosePermissionRequest is described at meeting.Adapter: the SDK's request opens nothing.
+func (a *Adapter) ClosePermissionRequest(context.Context, meeting.Page) error { return nil }
 
 // CallError says that the SDK did not do what it was asked for.
 type CallError struct {

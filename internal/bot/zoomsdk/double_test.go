@@ -54,7 +54,7 @@ func (s *stage) next(outcome map[string]any) {
 func (s *stage) join() error {
 	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
 	defer cancel()
-	return s.adapter.Join(ctx, s.page, meeting.Visitor{Name: "Standin"})
+	return s.adapter.Join(ctx, s.page, meeting.JoinOptions{Name: "Standin"})
 }
 
 // enter joins and fails the test when that fails.
@@ -92,7 +92,7 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 	ctx, running := launchBrowser(t)
 	s := newStage(t, ctx, running)
 	name := "  Standin\tof " + strings.Repeat("Ada ", 40)
-	if err := s.adapter.Join(ctx, s.page, meeting.Visitor{Name: name}); err != nil {
+	if err := s.adapter.Join(ctx, s.page, meeting.JoinOptions{Name: name}); err != nil {
 		t.Fatalf("joining: %v", err)
 	}
 	s.see(meeting.InMeeting)
@@ -193,7 +193,7 @@ func TestJoinTimeIsUp(t *testing.T) {
 	s.next(map[string]any{"kind": "nothing"})
 	short, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	err := s.adapter.Join(short, s.page, meeting.Visitor{Name: "Standin"})
+	err := s.adapter.Join(short, s.page, meeting.JoinOptions{Name: "Standin"})
 	var screen *meeting.ScreenError
 	if !errors.As(err, &screen) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("joining ends with %v, want a ScreenError of the deadline", err)
@@ -360,7 +360,7 @@ func TestPeople(t *testing.T) {
 	if len(pins) == 0 || fmt.Sprintf("%.0f", pins[len(pins)-1].Args["userId"]) != ada.ID {
 		t.Errorf("pinned %v", pins)
 	}
-	var absent *meeting.AbsentError
+	var absent *meeting.ParticipantNotFoundError
 	if err := s.adapter.Pin(ctx, s.page, meeting.Participant{ID: "1", Name: "Nobody"}); !errors.As(err, &absent) {
 		t.Errorf("pinning nobody: %v", err)
 	}
@@ -396,14 +396,14 @@ func TestPermission(t *testing.T) {
 	ctx, running := launchBrowser(t)
 	for name, test := range map[string]struct {
 		before, after string
-		asked         meeting.Asking
+		asked         meeting.AskMethod
 		want          meeting.Permission
 	}{
-		"granted":          {"", "answer(true)", meeting.AskedByPage, meeting.Granted},
-		"denied":           {"", "answer(false)", meeting.AskedByPage, meeting.Refused},
-		"granted before":   {`state.permission = {ok: false, text: "you already have local record permission"}`, "", meeting.AskedByPage, meeting.Granted},
-		"all are denied":   {`state.permission = {ok: false, text: "host deny all request"}`, "", meeting.AskedByPage, meeting.Refused},
-		"may not be asked": {`state.permission = {ok: false, text: "not enable local record"}`, "", meeting.AskedByChat, meeting.NoAnswer},
+		"granted":          {"", "answer(true)", meeting.AskByPage, meeting.Granted},
+		"denied":           {"", "answer(false)", meeting.AskByPage, meeting.Refused},
+		"granted before":   {`state.permission = {ok: false, text: "you already have local record permission"}`, "", meeting.AskByPage, meeting.Granted},
+		"all are denied":   {`state.permission = {ok: false, text: "host deny all request"}`, "", meeting.AskByPage, meeting.Refused},
+		"may not be asked": {`state.permission = {ok: false, text: "not enable local record"}`, "", meeting.AskByChat, meeting.NoAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, ctx, running)
@@ -425,10 +425,10 @@ func TestPermission(t *testing.T) {
 			if requests := s.calls("mediaCapturePermission"); len(requests) != 1 || requests[0].Args["operate"] != "request" {
 				t.Errorf("requested %v", requests)
 			}
-			if chat := s.calls("sendChat"); test.asked == meeting.AskedByChat && (len(chat) != 1 || !strings.Contains(chat[0].Args["message"].(string), "Standin")) {
+			if chat := s.calls("sendChat"); test.asked == meeting.AskByChat && (len(chat) != 1 || !strings.Contains(chat[0].Args["message"].(string), "Standin")) {
 				t.Errorf("wrote %v", chat)
 			}
-			if err := s.adapter.StopAsking(ctx, s.page); err != nil {
+			if err := s.adapter.ClosePermissionRequest(ctx, s.page); err != nil {
 				t.Errorf("to stop asking: %v", err)
 			}
 		})

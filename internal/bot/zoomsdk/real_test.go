@@ -41,7 +41,7 @@ func TestRealSDK(t *testing.T) {
 
 	joining, cancel := context.WithTimeout(ctx, 40*time.Second)
 	defer cancel()
-	err := adapter.Join(joining, page, meeting.Visitor{Name: "Standin"})
+	err := adapter.Join(joining, page, meeting.JoinOptions{Name: "Standin"})
 	t.Logf("joining without a network: %v", err)
 	if err == nil {
 		t.Error("the SDK joined a meeting without a network")
@@ -101,7 +101,7 @@ func TestRealSDKRefusals(t *testing.T) {
 		if err := page.Navigate(ctx, address.URL); err != nil {
 			t.Fatal(err)
 		}
-		err = adapter.Join(ctx, page, meeting.Visitor{Name: "Standin"})
+		err = adapter.Join(ctx, page, meeting.JoinOptions{Name: "Standin"})
 		var screen *meeting.ScreenError
 		var refused *zoomsdk.RefusedError
 		switch {

@@ -21,9 +21,9 @@ type Settings struct {
 	Secret string // of the app; signs, and goes nowhere
 }
 
-// Complete tells what is not set, as a *NotConfiguredError. It looks at no
+// Validate tells what is not set, as a *NotConfiguredError. It looks at no
 // file: a service that only launches bots need not have them.
-func (s Settings) Complete() error {
+func (s Settings) Validate() error {
 	var missing []string
 	for _, setting := range []struct{ name, value string }{
 		{DirSetting, s.Dir}, {KeySetting, s.Key}, {SecretSetting, s.Secret},

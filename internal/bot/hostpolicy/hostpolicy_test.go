@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestAllowed: the bot opens the platforms' own hosts, those that the operator
+// TestCheck: the bot opens the platforms' own hosts, those that the operator
 // added, and no other, however it is dressed up.
-func TestAllowed(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	added := []string{"Meet.Example", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
 	for address, want := range map[string]bool{
@@ -63,18 +63,18 @@ func TestAllowed(t *testing.T) {
 		"chrome://settings/meet.google.com":                false,
 		"data:text/html,<a href='//meet.google.com'>x</a>": false,
 	} {
-		err := Allowed(address, added)
+		err := Check(address, added)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if err := Allowed("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), Setting) {
+	if err := Check("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), AllowedHostsSetting) {
 		t.Errorf("the setting is not named: %v", err)
 	}
 }
 
-// TestPassable: a page may go to a sign-in page, which no bot is sent to.
-func TestPassable(t *testing.T) {
+// TestNavigationAllowed: a page may go to a sign-in page, which no bot is sent to.
+func TestNavigationAllowed(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
 		"https://meet.google.com/abc-defg-hij":   true,
@@ -86,11 +86,11 @@ func TestPassable(t *testing.T) {
 		"https://example.com/":                   false,
 		"chrome://settings":                      false,
 	} {
-		if got := Passable(address, []string{"127.0.0.1:4000"}); got != want {
+		if got := NavigationAllowed(address, []string{"127.0.0.1:4000"}); got != want {
 			t.Errorf("%s: passable is %v", address, got)
 		}
 	}
-	if Allowed("https://accounts.google.com/signin", nil) == nil {
+	if Check("https://accounts.google.com/signin", nil) == nil {
 		t.Error("a bot may be sent to a sign-in page")
 	}
 }

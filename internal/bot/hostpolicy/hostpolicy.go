@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Setting is the operator's setting that adds meeting hosts.
-const Setting = "STANDIN_ALLOWED_MEETING_HOSTS"
+// AllowedHostsSetting is the operator's setting that adds meeting hosts.
+const AllowedHostsSetting = "STANDIN_ALLOWED_MEETING_HOSTS"
 
 // platformHosts are the platforms' own: each with all hosts below it
 // (platforms, URL forms).
@@ -25,11 +25,11 @@ func platformHosts() []string {
 	}
 }
 
-// Allowed returns an error, for people, when the bot may not open the
+// Check returns an error, for people, when the bot may not open the
 // address, which is the very one that the browser would be given: redirectors
 // around it are gone. An entry is a host, and allows those below it; with a
 // port it allows that very host and port.
-func Allowed(address string, added []string) error {
+func Check(address string, added []string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
 		return errors.New("the meeting address cannot be read")
@@ -40,7 +40,7 @@ func Allowed(address string, added []string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the host %s is no meeting platform's own; an operator who trusts it adds it to %s", host, Setting)
+	return fmt.Errorf("the host %s is no meeting platform's own; an operator who trusts it adds it to %s", host, AllowedHostsSetting)
 }
 
 // admits reports whether an entry of allowed hosts covers a host and port.
@@ -77,10 +77,10 @@ func wallHosts() []string {
 	return []string{"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com"}
 }
 
-// Passable reports whether a meeting's page may go to an address: to a venue,
+// NavigationAllowed reports whether a meeting's page may go to an address: to a venue,
 // and to a platform's sign-in page, so that the wall is seen for what it is.
-func Passable(address string, added []string) bool {
-	return Allowed(address, slices.Concat(wallHosts(), added)) == nil
+func NavigationAllowed(address string, added []string) bool {
+	return Check(address, slices.Concat(wallHosts(), added)) == nil
 }
 
 // HostPort returns the host and port that an address leads to.
