@@ -105,7 +105,7 @@ func TestManifests(t *testing.T) {
 			t.Errorf("it does not hold that %s", what)
 		}
 	}
-	if _, err := kubernetes.ReadTemplate("kubernetes/pod-template.example.yaml"); err != nil {
+	if _, err := kubernetes.ReadPodTemplate("kubernetes/pod-template.example.yaml"); err != nil {
 		t.Error(err)
 	}
 }

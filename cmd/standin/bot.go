@@ -91,7 +91,7 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		}
 		c.Dir = dir
 	}
-	held, err := launch.Hold(c.Dir)
+	held, err := launch.LockDir(c.Dir)
 	if err != nil {
 		return err
 	}

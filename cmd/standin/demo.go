@@ -133,7 +133,7 @@ func (d *demo) startService(ctx context.Context, stage string) error {
 		return fmt.Errorf("find the standin binary: %w", err)
 	}
 	d.service, err = service.Start(ctx, service.Settings{
-		Listen: d.Listen, DataDir: d.dir, Executable: self, Bots: launch.Setup{Browser: d.Browser},
+		Listen: d.Listen, DataDir: d.dir, Executable: self, Bots: launch.BotSettings{Browser: d.Browser},
 		AllowedMeetingHosts: []string{strings.TrimPrefix(stage, "http://")}, LoopbackMeetings: true,
 		Log: d.log,
 	})

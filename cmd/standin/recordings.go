@@ -139,7 +139,7 @@ func ownManifest(j job.Job) bool {
 	return strings.HasSuffix(j.ManifestURI, recording.ManifestURI("", j.ID.String()))
 }
 
-func printVerdict(to terminal, j job.Job, verdict recording.Verdict) {
+func printVerdict(to terminal, j job.Job, verdict recording.VerifyReport) {
 	state := "in order"
 	if !verdict.OK() {
 		state = "NOT in order"

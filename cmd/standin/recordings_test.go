@@ -103,7 +103,7 @@ func TestRecordingsVerify(t *testing.T) {
 		t.Errorf("of a spoiled one: exit code %d, %s%s", code, out, stderr)
 	}
 	code, out, _ = command("recordings", "verify", "--data-dir", dir, "--json", id)
-	var verdict recording.Verdict
+	var verdict recording.VerifyReport
 	if err := json.Unmarshal([]byte(out), &verdict); err != nil || code != 1 || verdict.JobID != id || verdict.OK() || len(verdict.Files) == 0 {
 		t.Errorf("as JSON: exit code %d, %v, %s", code, err, out)
 	}

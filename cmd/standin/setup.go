@@ -48,8 +48,8 @@ func (f setupFlags) recording() launch.Recording {
 }
 
 // setup is what the flags say, as bots are told it.
-func (f setupFlags) setup() launch.Setup {
-	return launch.Setup{
+func (f setupFlags) setup() launch.BotSettings {
+	return launch.BotSettings{
 		Browser: f.Browser, NoSandbox: f.NoSandbox, Profiles: f.Profiles, SignIn: f.SignIn,
 		ZoomSDK:   launch.ZoomSDK{Dir: f.ZoomSDKDir, Key: f.ZoomSDKKey, Secret: f.ZoomSDKSecret},
 		Recording: f.recording(), SpoolMiB: f.SpoolLimit,

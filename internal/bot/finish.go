@@ -92,13 +92,13 @@ func (b *bot) finalize(ctx context.Context) error {
 }
 
 // packStretches are the stretches as packing wants them.
-func (b *bot) packStretches() []recording.PackStretch {
-	var stretches []recording.PackStretch
+func (b *bot) packStretches() []recording.SourcePart {
+	var stretches []recording.SourcePart
 	for _, stretch := range b.report.stretches() {
 		if stretch.Segments == 0 {
 			continue
 		}
-		stretches = append(stretches, recording.PackStretch{
+		stretches = append(stretches, recording.SourcePart{
 			Attempt: b.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt, Segments: b.spool.Segments(stretch.Number),
 		})
 	}
@@ -112,9 +112,9 @@ func (b *bot) packVoices(ctx context.Context, packed *recording.Packed, folder s
 		return fmt.Errorf("make a folder for participants' own sound: %w", err)
 	}
 	told := ingest.Report{AudioTracks: b.report.voices()}
-	voices, err := recording.VoicesIn(b.spool.Bundles(), work, b.Attempt, told, b.Log)
+	voices, err := recording.FindTracks(b.spool.Bundles(), work, b.Attempt, told, b.Log)
 	if err == nil {
-		err = recording.PackVoices(ctx, packed, voices, folder, b.Log)
+		err = recording.PackTracks(ctx, packed, voices, folder, b.Log)
 	}
 	return errors.Join(err, os.RemoveAll(work))
 }

@@ -68,7 +68,7 @@ func (r *report) keepLocked() error {
 		r.content.People = append(r.content.People, r.people[id].Person)
 	}
 	data, err := json.Marshal(recording.FinalReport{
-		Report: r.content, Media: r.packed.Files, PackedStretches: recording.ToldStretches(r.packed), PackedVoices: r.packed.Voices,
+		Report: r.content, Media: r.packed.Files, PackedParts: recording.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
@@ -227,7 +227,7 @@ func (r *report) roomAgain(at time.Time) {
 // endWant notes the gap that the want of room has left.
 func (r *report) endWant(at time.Time) {
 	if !r.fullAt.IsZero() {
-		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: r.fullAt, To: at, Reason: recording.GapNoRoom})
+		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: r.fullAt, To: at, Reason: recording.GapDiskFull})
 		r.fullAt = time.Time{}
 	}
 }

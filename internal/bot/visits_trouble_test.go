@@ -113,7 +113,7 @@ func troubles() []row {
 			check: func(o *outing) {
 				stretches(2)(o)
 				gaps := o.report.Gaps
-				if len(gaps) != 1 || gaps[0].Reason != recording.GapNoRoom || gaps[0].To.Sub(gaps[0].From) < time.Second {
+				if len(gaps) != 1 || gaps[0].Reason != recording.GapDiskFull || gaps[0].To.Sub(gaps[0].From) < time.Second {
 					o.Errorf("gaps are %+v, want one for want of room", gaps)
 				}
 				for _, stretch := range o.report.Parts {

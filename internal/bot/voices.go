@@ -30,15 +30,15 @@ type voiceSink struct {
 
 // AppendTracks implements recorder.ParticipantTrackSink.
 func (s *voiceSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
-	var segments []recording.VoiceSegment
+	var segments []recording.TrackSegment
 	for _, part := range parts {
 		number, ok := s.report.voice(part.ParticipantTrack)
 		if !ok {
 			continue // there are no more numbers: so much was told when they ran out
 		}
 		for i, chunk := range part.Chunks {
-			segments = append(segments, recording.VoiceSegment{
-				Voice: number, Sequence: part.First + i, StartedAt: s.clock.steady(part.StartedAt), Data: chunk,
+			segments = append(segments, recording.TrackSegment{
+				Track: number, Sequence: part.First + i, StartedAt: s.clock.steady(part.StartedAt), Data: chunk,
 			})
 		}
 	}

@@ -157,12 +157,12 @@ func checkVoices(o *outing, recorded string, times int) {
 		o.Errorf("the voices are %+v of %+v", o.report.AudioTracks, o.report.People)
 	}
 	for _, voice := range o.report.AudioTracks {
-		at := slices.IndexFunc(o.report.PackedVoices, func(p recording.PackedVoice) bool { return p.Number == voice.Number })
+		at := slices.IndexFunc(o.report.PackedTracks, func(p recording.PackedTrack) bool { return p.Number == voice.Number })
 		if at < 0 || !voice.Complete {
 			o.Errorf("voice %+v is not whole, or not packed", voice)
 			continue
 		}
-		name := o.report.PackedVoices[at].File
+		name := o.report.PackedTracks[at].File
 		file := o.report.Media[slices.IndexFunc(o.report.Media, func(f recording.File) bool { return f.Name == name })]
 		if file.Kind != recording.ParticipantAudio || file.ContentType != "audio/mp4" || file.Codecs != "opus" {
 			o.Errorf("a voice's file is %+v", file)

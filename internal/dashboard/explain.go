@@ -134,7 +134,7 @@ func explainGap(reason string) string {
 		return "what was recorded was lost with the bot"
 	case recording.GapNotRecording:
 		return "the bot was not recording"
-	case recording.GapNoRoom:
+	case recording.GapDiskFull:
 		return "the bot’s disk was full"
 	}
 	return reason

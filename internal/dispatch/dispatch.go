@@ -296,7 +296,7 @@ func (d *Dispatcher) handle(ctx context.Context, held *leaseGuard, r store.Recor
 	by := d.policy(r)
 	by.NoCapacity = noRoom
 	if r.Attempts > 0 {
-		by.Reason = d.Launcher.Why(r.ID, r.Attempt)
+		by.Reason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
 	next := decide(r, bot, saved, d.Now(), by)
 	if next.step != begin && r.Attempts == 0 {

@@ -22,7 +22,7 @@ type Finalizer struct {
 	Finisher *recording.Finisher
 	// Leftovers finds the folders of a job's bots that are gone from this
 	// machine; nil where bots run elsewhere.
-	Leftovers func(jobID uuid.UUID) []recording.Leftover
+	Leftovers func(jobID uuid.UUID) []recording.LeftoverSpool
 
 	turns turns
 }
@@ -35,7 +35,7 @@ func (f *Finalizer) WriteManifest(ctx context.Context, r store.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Finisher.FromBot(ctx, facts)
+	_, err = f.Finisher.Finish(ctx, facts)
 	return err
 }
 
@@ -53,7 +53,7 @@ func (f *Finalizer) takeLeftovers(ctx context.Context, jobID uuid.UUID) error {
 		return nil
 	}
 	for _, left := range f.Leftovers(jobID) {
-		if err := f.Finisher.Storage.TakeLeftover(ctx, jobID, left); err != nil {
+		if err := f.Finisher.Storage.ImportLeftover(ctx, jobID, left); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (f *Finalizer) Salvage(ctx context.Context, r store.Record, detail string, 
 	}
 	facts.EndDetail = detail
 	teller := &teller{tell: progress}
-	_, err = f.Finisher.FromUploads(ctx, facts, endReason(r), teller.hear)
+	_, err = f.Finisher.Salvage(ctx, facts, endReason(r), teller.hear)
 	if nothing := new(recording.NothingSavedError); errors.As(err, &nothing) {
 		return ErrNoMedia
 	}
@@ -117,33 +117,33 @@ func (f *Finalizer) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
 }
 
 // facts gathers what the service knows of a job for its manifest.
-func (f *Finalizer) facts(ctx context.Context, r store.Record) (recording.Facts, error) {
+func (f *Finalizer) facts(ctx context.Context, r store.Record) (recording.ManifestInput, error) {
 	entries, err := f.Store.Timeline(ctx, r.ID)
 	if err != nil {
-		return recording.Facts{}, fmt.Errorf("gather what is known of the job: %w", err)
+		return recording.ManifestInput{}, fmt.Errorf("gather what is known of the job: %w", err)
 	}
 	requests, err := f.Store.CommandsOfKind(ctx, r.ID, ingest.RequestRecordingPermission)
 	if err != nil {
-		return recording.Facts{}, fmt.Errorf("gather what is known of the job: %w", err)
+		return recording.ManifestInput{}, fmt.Errorf("gather what is known of the job: %w", err)
 	}
-	facts := recording.Facts{Job: r.Job, Consents: consents(requests, entries)}
+	facts := recording.ManifestInput{Job: r.Job, Consents: consents(requests, entries)}
 	for _, e := range entries {
 		if e.Source != store.FromBot {
 			continue
 		}
 		switch at := (recording.Instant{Time: e.EmittedAt}); e.Kind {
 		case job.BotJoined:
-			facts.Heard.JoinedAt = at
+			facts.ObservedTimeline.JoinedAt = at
 		case job.BotInMeeting:
-			facts.Heard.AdmittedAt = at
+			facts.ObservedTimeline.AdmittedAt = at
 		case job.BotRecordingStarted:
-			if facts.Heard.RecordingStartedAt.IsZero() {
-				facts.Heard.RecordingStartedAt = at
+			if facts.ObservedTimeline.RecordingStartedAt.IsZero() {
+				facts.ObservedTimeline.RecordingStartedAt = at
 			}
 		case job.BotRecordingStopped:
-			facts.Heard.RecordingStoppedAt = at
+			facts.ObservedTimeline.RecordingStoppedAt = at
 		case job.BotExited:
-			facts.Heard.LeftAt = at
+			facts.ObservedTimeline.LeftAt = at
 			data := ingest.ParseEventData(e.Data)
 			facts.EndReason, facts.EndDetail = data.EndReason, data.Detail
 		}

@@ -115,8 +115,8 @@ func (b *bots) State(jobID uuid.UUID, attempt int) launch.State {
 	return launch.NotStarted
 }
 
-// Why implements launch.Launcher.
-func (b *bots) Why(uuid.UUID, int) string {
+// Reason implements launch.Launcher.
+func (b *bots) Reason(uuid.UUID, int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.why

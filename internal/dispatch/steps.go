@@ -142,20 +142,20 @@ func (d *Dispatcher) launch(ctx context.Context, held *leaseGuard, r store.Recor
 // assignment is what the current attempt's bot is told.
 func (d *Dispatcher) assignment(r store.Record) launch.Assignment {
 	return launch.Assignment{
-		JobID:         r.ID,
-		Attempt:       r.Attempt,
-		Token:         ingest.Token(d.SigningKey, r.ID.String(), r.Attempt),
-		ServiceURL:    d.ServiceURL,
-		MeetingURL:    r.MeetingURL,
-		Platform:      r.Platform,
-		DisplayName:   r.DisplayName,
-		JoinAt:        r.JoinAt,
-		AutoLeave:     r.AutoLeave,
-		Mode:          r.Mode,
-		Metadata:      r.Metadata,
-		AllowedHosts:  d.AllowedHosts,
-		LoopbackPeers: d.LoopbackPeers && onLoopback(r.MeetingURL),
-		AskFirst:      d.AskFirst || asksFirst(r.Metadata),
+		JobID:             r.ID,
+		Attempt:           r.Attempt,
+		Token:             ingest.Token(d.SigningKey, r.ID.String(), r.Attempt),
+		ServiceURL:        d.ServiceURL,
+		MeetingURL:        r.MeetingURL,
+		Platform:          r.Platform,
+		DisplayName:       r.DisplayName,
+		JoinAt:            r.JoinAt,
+		AutoLeave:         r.AutoLeave,
+		Mode:              r.Mode,
+		Metadata:          r.Metadata,
+		AllowedHosts:      d.AllowedHosts,
+		LoopbackPeers:     d.LoopbackPeers && onLoopback(r.MeetingURL),
+		RequirePermission: d.AskFirst || asksFirst(r.Metadata),
 	}
 }
 

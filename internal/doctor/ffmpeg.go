@@ -52,12 +52,12 @@ func packSample(ctx context.Context) (err error) {
 	if err := os.WriteFile(segment, sample, 0o600); err != nil {
 		return err
 	}
-	packed, err := recording.Pack(ctx, []recording.PackStretch{{Segments: []string{segment}}}, folder)
+	packed, err := recording.Pack(ctx, []recording.SourcePart{{Segments: []string{segment}}}, folder)
 	if err != nil {
 		return err
 	}
 	const enough = 900 * time.Millisecond // of a second
-	left := packed.Stretches[0]
+	left := packed.Parts[0]
 	if packed.Partial() || left.Length < enough || !strings.Contains(packed.Files[0].Codecs, "avc1") || !strings.Contains(packed.Files[0].Codecs, "opus") {
 		return fmt.Errorf("of a second of recording there is %v left, %s", left.Length, packed.Files[0].Codecs)
 	}

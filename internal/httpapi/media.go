@@ -22,7 +22,7 @@ type Recordings interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
 	SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (address string, ok bool, err error)
-	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.Stored, error)
+	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
 }
 
 // signedURLExpiry is how long a signed address of a media file is good: long

@@ -58,7 +58,7 @@ func beBot(kind, dir string) error {
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
-	held, err := launch.Hold(dir)
+	held, err := launch.LockDir(dir)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Following struct {
 }
 
 // Watch follows the engine until ctx ends. While it cannot, bots are unknown.
-func (w *Watched) Watch(ctx context.Context, f Following) {
+func (w *Tracker) Watch(ctx context.Context, f Following) {
 	pause := firstPause
 	for ctx.Err() == nil {
 		began := f.Now()
@@ -38,7 +38,7 @@ func (w *Watched) Watch(ctx context.Context, f Following) {
 		if f.Now().Sub(began) > maxPause {
 			pause = firstPause // it was there for a while
 		}
-		w.Lost(fmt.Sprintf("what became of it cannot be seen since %s: %s", f.Now().UTC().Format(time.RFC3339), Brief(err.Error())))
+		w.Disconnected(fmt.Sprintf("what became of it cannot be seen since %s: %s", f.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
 		f.Log.Warn(f.Engine+" cannot be watched; it is tried again", "in", pause, "error", err)
 		select {
 		case <-time.After(pause):

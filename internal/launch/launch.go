@@ -39,7 +39,7 @@ type Launcher interface {
 	// Why tells people what is known of an attempt's bot beyond its state:
 	// what it waits for while it starts, and how it ended. It is empty when
 	// nothing is.
-	Why(jobID uuid.UUID, attempt int) string
+	Reason(jobID uuid.UUID, attempt int) string
 	// Stop ends an attempt's bot with everything it started. When it returns
 	// nil, no such bot runs.
 	Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
@@ -66,20 +66,20 @@ const (
 
 // Assignment is all that a bot must be told.
 type Assignment struct {
-	JobID         uuid.UUID
-	Attempt       int
-	Token         string // of the ingest surface
-	ServiceURL    string
-	MeetingURL    string
-	Platform      job.Platform
-	DisplayName   string
-	JoinAt        time.Time // not before then; a bot may be launched early so that it is ready
-	AutoLeave     job.AutoLeave
-	Mode          job.Mode
-	Metadata      json.RawMessage // the consumer's own, a JSON object; real bots are told its Wishes alone
-	AllowedHosts  []string        // besides the platforms' own
-	LoopbackPeers bool            // the meeting's media comes from this machine: replicas only
-	AskFirst      bool            // nothing is recorded without the host's permission
+	JobID             uuid.UUID
+	Attempt           int
+	Token             string // of the ingest surface
+	ServiceURL        string
+	MeetingURL        string
+	Platform          job.Platform
+	DisplayName       string
+	JoinAt            time.Time // not before then; a bot may be launched early so that it is ready
+	AutoLeave         job.AutoLeave
+	Mode              job.Mode
+	Metadata          json.RawMessage // the consumer's own, a JSON object; real bots are told its Wishes alone
+	AllowedHosts      []string        // besides the platforms' own
+	LoopbackPeers     bool            // the meeting's media comes from this machine: replicas only
+	RequirePermission bool            // nothing is recorded without the host's permission
 }
 
 // Environment returns the assignment as environment variables, for a bot that
@@ -103,7 +103,7 @@ func (a Assignment) Environment(dir string) ([]string, error) {
 		EnvAllowedHosts:  strings.Join(a.AllowedHosts, ","),
 		EnvDir:           dir,
 		EnvLoopbackPeers: strconv.FormatBool(a.LoopbackPeers),
-		EnvAskFirst:      strconv.FormatBool(a.AskFirst),
+		EnvAskFirst:      strconv.FormatBool(a.RequirePermission),
 	} {
 		env = append(env, name+"="+value)
 	}
@@ -119,8 +119,8 @@ func (Manual) Launch(context.Context, Assignment) error { return nil }
 // State implements Launcher: nobody can tell.
 func (Manual) State(uuid.UUID, int) State { return Unknown }
 
-// Why implements Launcher.
-func (Manual) Why(uuid.UUID, int) string { return "" }
+// Reason implements Launcher.
+func (Manual) Reason(uuid.UUID, int) string { return "" }
 
 // Stop implements Launcher. The bot learns from its next heartbeat that it
 // has to leave.

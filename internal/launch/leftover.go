@@ -9,7 +9,7 @@ import (
 
 // Left are the folders of a job's bots that run no more, by attempt, as far as
 // they are still there: what such a bot had no time to upload is in them.
-func (p *Process) Left(jobID uuid.UUID) map[int]string {
+func (p *Process) LeftoverDirs(jobID uuid.UUID) map[int]string {
 	folders, err := os.ReadDir(p.settings.Dir)
 	if err != nil {
 		p.settings.Log.Warn("cannot look for what bots left", "job", jobID, "error", err)

@@ -36,7 +36,7 @@ const LogFile = "bot.log"
 type ProcessSettings struct {
 	Dir        string // holds a folder for each bot
 	Executable string // the standin binary
-	Setup      Setup
+	Bot        BotSettings
 	Check      func() error // whether a bot could run here at all, such as: is there a browser; may be nil
 	OnExit     func(jobID uuid.UUID, attempt int)
 	LeaveTime  time.Duration // DefaultLeaveTime when 0
@@ -114,7 +114,7 @@ func (p *Process) Launch(_ context.Context, a Assignment) error {
 
 	// No context: the bot outlives this call, and the service.
 	cmd := exec.CommandContext(context.Background(), p.settings.Executable, "bot")
-	cmd.Env = slices.Concat(inherited(os.Environ()), environment, p.settings.Setup.Environment())
+	cmd.Env = slices.Concat(inherited(os.Environ()), environment, p.settings.Bot.Environment())
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -149,16 +149,16 @@ func (p *Process) State(jobID uuid.UUID, attempt int) State {
 	return Running
 }
 
-// Why implements Launcher: of a bot that has ended, the end of its log.
-func (p *Process) Why(jobID uuid.UUID, attempt int) string {
+// Reason implements Launcher: of a bot that has ended, the end of its log.
+func (p *Process) Reason(jobID uuid.UUID, attempt int) string {
 	if p.State(jobID, attempt) != Gone {
 		return ""
 	}
-	log, err := readEnd(filepath.Join(p.folder(jobID, attempt), LogFile), MaxTail)
+	log, err := readEnd(filepath.Join(p.folder(jobID, attempt), LogFile), MaxLogTail)
 	if err != nil || len(log) == 0 {
 		return "" // it left none
 	}
-	return "its log ends: " + Tail(log)
+	return "its log ends: " + LogTail(log)
 }
 
 // readEnd reads at most so many bytes from the end of a file.

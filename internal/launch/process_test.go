@@ -38,7 +38,7 @@ func newFixture(t *testing.T, dir string, change ...func(*launch.ProcessSettings
 	}
 	f := &fixture{dir: dir, exits: make(chan string, 10)}
 	settings := launch.ProcessSettings{
-		Dir: dir, Executable: executable, Setup: launch.Setup{
+		Dir: dir, Executable: executable, Bot: launch.BotSettings{
 			Browser: "/usr/bin/browser", Profiles: "/etc/profiles",
 			ZoomSDK: launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
 		}, LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
@@ -343,7 +343,7 @@ func TestHold(t *testing.T) {
 	a := assignment(obedient)
 	f.start(t, a)
 	dir := filepath.Dir(f.file(a, "x"))
-	if _, err := launch.Hold(dir); !errors.Is(err, launch.ErrHeld) {
+	if _, err := launch.LockDir(dir); !errors.Is(err, launch.ErrLocked) {
 		t.Errorf("a second holder got %v", err)
 	}
 	if state := f.State(a.JobID, a.Attempt); state != launch.Running {
@@ -352,14 +352,14 @@ func TestHold(t *testing.T) {
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	held, err := launch.Hold(dir)
+	held, err := launch.LockDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := held.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := launch.Hold(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := launch.LockDir(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing folder: %v", err)
 	}
 }
@@ -455,7 +455,7 @@ func TestManual(t *testing.T) {
 func TestWhyProcess(t *testing.T) {
 	t.Parallel()
 	f, a := newFixture(t, t.TempDir()), assignment(obedient)
-	if why := f.Why(a.JobID, a.Attempt); why != "" {
+	if why := f.Reason(a.JobID, a.Attempt); why != "" {
 		t.Errorf("of a bot that never was it is told %q", why)
 	}
 	f.start(t, a)
@@ -466,7 +466,7 @@ func TestWhyProcess(t *testing.T) {
 	if err := os.WriteFile(f.file(a, launch.LogFile), []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if why := f.Why(a.JobID, a.Attempt); !strings.HasPrefix(why, "its log ends: ") || !strings.HasSuffix(why, "| standin: no browser") {
+	if why := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(why, "its log ends: ") || !strings.HasSuffix(why, "| standin: no browser") {
 		t.Errorf("it is told %q", why)
 	}
 }

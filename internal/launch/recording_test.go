@@ -84,7 +84,7 @@ func TestRecordingSettings(t *testing.T) {
 	if err := wrong.Check(); err == nil || strings.Count(err.Error(), "\n") != 6 {
 		t.Errorf("of seven faults it is told: %v", err)
 	}
-	setup := launch.Setup{Recording: launch.Recording{Mode: "audio", Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 1500}}
+	setup := launch.BotSettings{Recording: launch.Recording{Mode: "audio", Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 1500}}
 	if env := setup.Environment(); !slices.Contains(env, "STANDIN_PICTURE_SIZE=640x360") || !slices.Contains(env, "STANDIN_RECORDING_MODE=audio") ||
 		slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "STANDIN_FRAME_RATE") }) {
 		t.Errorf("the environment is %q", env)

@@ -20,7 +20,7 @@ const (
 )
 
 // Setup is what the operator has set for all bots of a service.
-type Setup struct {
+type BotSettings struct {
 	Browser   string // the browser to start; found when empty
 	NoSandbox bool   // Chromium runs without its own sandbox
 	Profiles  string // folder of page profiles that replace the embedded ones
@@ -39,7 +39,7 @@ type ZoomSDK struct {
 }
 
 // Environment returns the setup as environment variables.
-func (s Setup) Environment() []string {
+func (s BotSettings) Environment() []string {
 	var spool []string
 	if s.SpoolMiB > 0 {
 		spool = []string{EnvSpoolLimit + "=" + strconv.Itoa(s.SpoolMiB)}

@@ -10,14 +10,14 @@ import (
 // Bounds of what a detail shows of a log: enough to see what went wrong, and
 // no more than fits a line that people read.
 const (
-	MaxTail      = 16 << 10 // bytes of a log's end that are read for it
+	MaxLogTail   = 16 << 10 // bytes of a log's end that are read for it
 	maxTailShown = 600      // bytes that are shown
 	maxTailLines = 4
 )
 
 // Tail returns the last lines of a log, for people: in one line, bounded, with
 // nothing in it that a terminal would act upon.
-func Tail(log []byte) string {
+func LogTail(log []byte) string {
 	var lines []string
 	for line := range bytes.Lines(log) {
 		if text := printable(string(line)); text != "" {
@@ -46,7 +46,7 @@ func printable(text string) string {
 }
 
 // Brief is an engine's own word for people: in one line, and bounded.
-func Brief(text string) string {
+func Shorten(text string) string {
 	text = printable(text)
 	if len(text) <= maxTailShown {
 		return text

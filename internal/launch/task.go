@@ -18,7 +18,7 @@ const maxTask = 1 << 20
 // and the task holds the bot's token and the meeting's passcode. more are
 // variables beside the assignment's and the setup's. The bot keeps its files
 // in dir, a folder of the container.
-func (a Assignment) Task(dir string, setup Setup, more []string) ([]byte, error) {
+func (a Assignment) Task(dir string, setup BotSettings, more []string) ([]byte, error) {
 	assigned, err := a.Environment(dir)
 	if err != nil {
 		return nil, err

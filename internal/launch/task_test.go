@@ -13,7 +13,7 @@ import (
 // environment, and the file is gone then.
 func TestTask(t *testing.T) {
 	a := assignment("Ada's stand-in")
-	content, err := a.Task("/spool", launch.Setup{NoSandbox: true}, []string{"STANDIN_LOG_LEVEL=debug"})
+	content, err := a.Task("/spool", launch.BotSettings{NoSandbox: true}, []string{"STANDIN_LOG_LEVEL=debug"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,15 +87,15 @@ func TestTail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := launch.Tail([]byte(test.log)); got != test.want {
+			if got := launch.LogTail([]byte(test.log)); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
-	if got, want := launch.Brief(strings.Repeat("ü", 400)), strings.Repeat("ü", 300)+"…"; got != want {
+	if got, want := launch.Shorten(strings.Repeat("ü", 400)), strings.Repeat("ü", 300)+"…"; got != want {
 		t.Errorf("an engine's word is cut to %q", got)
 	}
-	if got := launch.Brief(" two\nlines "); got != "two lines" {
+	if got := launch.Shorten(" two\nlines "); got != "two lines" {
 		t.Errorf("an engine's word is %q", got)
 	}
 }

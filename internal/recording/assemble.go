@@ -112,17 +112,17 @@ func (f *Finisher) storeAll(
 			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
 		}
 	}
-	origin := firstStart(packed.Stretches, adopted)
+	origin := firstStart(packed.Parts, adopted)
 	for _, left := range adopted {
 		taken, err := f.adopt(ctx, jobID, left.on(origin), packed.Files, tell)
 		if err != nil {
 			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", left.Attempt, err)
 		}
 		packed.Files = append(packed.Files, taken.Files...)
-		packed.Stretches = append(packed.Stretches, taken.Stretches...)
-		packed.Voices = append(packed.Voices, taken.Voices...)
+		packed.Parts = append(packed.Parts, taken.Parts...)
+		packed.Tracks = append(packed.Tracks, taken.Tracks...)
 	}
-	slices.SortStableFunc(packed.Stretches, func(a, b PackedStretch) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	slices.SortStableFunc(packed.Parts, func(a, b PackedPart) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	slices.SortStableFunc(packed.Files, func(a, b File) int { return cmp.Compare(packed.place(a), packed.place(b)) })
 	return packed, nil
 }
@@ -130,15 +130,15 @@ func (f *Finisher) storeAll(
 // place is where a file stands among the others: where its first stretch does,
 // or behind all that hold one.
 func (p Packed) place(file File) int {
-	at := slices.IndexFunc(p.Stretches, func(stretch PackedStretch) bool { return stretch.File == file.Name })
+	at := slices.IndexFunc(p.Parts, func(stretch PackedPart) bool { return stretch.File == file.Name })
 	if at < 0 {
-		return len(p.Stretches)
+		return len(p.Parts)
 	}
 	return at
 }
 
 // firstStart is when the first stretch of all began; zero when nobody knows.
-func firstStart(packed []PackedStretch, adopted []attemptLeft) time.Time {
+func firstStart(packed []PackedPart, adopted []attemptLeft) time.Time {
 	var first time.Time
 	consider := func(at time.Time) {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -199,8 +199,8 @@ func (r *toldReader) Read(buffer []byte) (int, error) {
 // adopt makes the files that an attempt's bot had finished the job's media,
 // under their own names where those are free.
 func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft, beside []File, tell func(bytes int64)) (Packed, error) {
-	files, voices := slices.Clone(left.report.Media), slices.Clone(left.report.PackedVoices)
-	stretches := slices.Clone(left.report.PackedStretches)
+	files, voices := slices.Clone(left.report.Media), slices.Clone(left.report.PackedTracks)
+	stretches := slices.Clone(left.report.PackedParts)
 	for i := range files {
 		from, err := uploadKey(jobID, left.Attempt, files[i].Name)
 		if err != nil {
@@ -228,7 +228,7 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 		}
 		tell(files[i].Bytes)
 	}
-	left.report.Media, left.report.PackedVoices, left.report.PackedStretches = files, voices, stretches
+	left.report.Media, left.report.PackedTracks, left.report.PackedParts = files, voices, stretches
 	return packedByBot(left.report), nil
 }
 

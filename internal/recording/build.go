@@ -12,15 +12,15 @@ import (
 )
 
 // Facts is what the service knows of a job when its manifest is written.
-type Facts struct {
+type ManifestInput struct {
 	Job      job.Job
 	Consents []Consent
 
 	// What the service heard of the bot as it happened. It counts where no
 	// report tells, as with a bot that uploads none.
-	Heard     Timeline
-	EndReason string
-	EndDetail string
+	ObservedTimeline Timeline
+	EndReason        string
+	EndDetail        string
 
 	// BotLost says that the last attempt's bot did not finish by itself.
 	BotLost bool
@@ -28,7 +28,7 @@ type Facts struct {
 
 // Build makes the manifest of a job: of what the service knows, of the last
 // report of each attempt, and of what was packed. It depends on nothing else.
-func Build(facts Facts, reports []ingest.Report, packed Packed, baseURL string) Manifest {
+func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL string) Manifest {
 	b := newBuilder(facts, reports, packed)
 	participants, speech, ids := b.people()
 	manifest := Manifest{
@@ -56,7 +56,7 @@ func Build(facts Facts, reports []ingest.Report, packed Packed, baseURL string) 
 
 // builder holds what the parts of a manifest are made of.
 type builder struct {
-	facts   Facts
+	facts   ManifestInput
 	reports []ingest.Report // by attempt
 	packed  Packed
 	origin  time.Time // when the recording started; zero when nobody knows
@@ -66,15 +66,15 @@ type builder struct {
 // kept is a stretch of which something is in a file: from when until when, on
 // the recording's clock.
 type kept struct {
-	PackedStretch
+	PackedPart
 	from, to time.Duration
 }
 
-func newBuilder(facts Facts, reports []ingest.Report, packed Packed) *builder {
+func newBuilder(facts ManifestInput, reports []ingest.Report, packed Packed) *builder {
 	b := &builder{facts: facts, reports: slices.Clone(reports), packed: packed}
 	slices.SortStableFunc(b.reports, func(a, c ingest.Report) int { return cmp.Compare(a.Attempt, c.Attempt) })
 	b.origin = b.startedAt()
-	for _, stretch := range packed.Stretches {
+	for _, stretch := range packed.Parts {
 		if stretch.File == "" {
 			continue
 		}
@@ -82,7 +82,7 @@ func newBuilder(facts Facts, reports []ingest.Report, packed Packed) *builder {
 		if stretch.StartedAt.IsZero() { // nobody knows: as if it followed at once
 			from = b.keptUntil()
 		}
-		b.kept = append(b.kept, kept{PackedStretch: stretch, from: from, to: from + stretch.Length})
+		b.kept = append(b.kept, kept{PackedPart: stretch, from: from, to: from + stretch.Length})
 	}
 	return b
 }
@@ -95,7 +95,7 @@ func (b *builder) startedAt() time.Time {
 			first = at
 		}
 	}
-	for _, stretch := range b.packed.Stretches {
+	for _, stretch := range b.packed.Parts {
 		consider(stretch.StartedAt)
 	}
 	for _, report := range b.reports {
@@ -104,7 +104,7 @@ func (b *builder) startedAt() time.Time {
 		}
 	}
 	if first.IsZero() {
-		return b.facts.Heard.RecordingStartedAt.Time
+		return b.facts.ObservedTimeline.RecordingStartedAt.Time
 	}
 	return first
 }
@@ -175,7 +175,7 @@ func (b *builder) timeline() Timeline {
 			stopped = told.EndedAt
 		}
 	}
-	heard := b.facts.Heard
+	heard := b.facts.ObservedTimeline
 	instant := func(at time.Time, heard Instant) Instant { return Instant{firstKnown(at, heard.Time)} }
 	return Timeline{
 		JoinedAt:           instant(joined, heard.JoinedAt),
@@ -201,9 +201,9 @@ func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 		if first >= 0 {
 			file.StartOffsetMs = b.kept[first].from.Milliseconds()
 		}
-		spoken := slices.IndexFunc(b.packed.Voices, func(voice PackedVoice) bool { return voice.File == file.Name })
+		spoken := slices.IndexFunc(b.packed.Tracks, func(voice PackedTrack) bool { return voice.File == file.Name })
 		if spoken >= 0 {
-			voice := b.packed.Voices[spoken]
+			voice := b.packed.Tracks[spoken]
 			if !b.origin.IsZero() {
 				file.StartOffsetMs = max(0, b.offset(voice.StartedAt)).Milliseconds()
 			}

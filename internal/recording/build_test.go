@@ -19,8 +19,8 @@ var began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
 
-func someFacts() Facts {
-	return Facts{Job: job.Job{
+func someFacts() ManifestInput {
+	return ManifestInput{Job: job.Job{
 		ID: uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"), ExternalID: "weekly-17", Platform: job.Meet,
 		MeetingURL: "https://meet.google.com/abc-defg-hij", DisplayName: "Standin",
 	}}
@@ -35,8 +35,8 @@ func someFile() File {
 }
 
 // place is a stretch of which length seconds were kept.
-func place(attempt, number int, startedAt, length float64) PackedStretch {
-	return PackedStretch{
+func place(attempt, number int, startedAt, length float64) PackedPart {
+	return PackedPart{
 		Attempt: attempt, Number: number, StartedAt: at(startedAt), File: "recording.mp4",
 		Length: time.Duration(length * float64(time.Second)),
 	}
@@ -70,14 +70,14 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 		report.Gaps = append(report.Gaps, ingest.Gap{From: at(from), To: at(to), Reason: reason})
 		return report
 	}
-	unusable := func(number int, loss Loss) PackedStretch { return PackedStretch{Number: number, Loss: loss} }
-	cut := func(stretch PackedStretch) PackedStretch {
+	unusable := func(number int, loss Loss) PackedPart { return PackedPart{Number: number, Loss: loss} }
+	cut := func(stretch PackedPart) PackedPart {
 		stretch.Loss = LossSegments
 		return stretch
 	}
 	for name, test := range map[string]struct {
 		reports []ingest.Report
-		packed  []PackedStretch
+		packed  []PackedPart
 		botLost bool
 		stopped float64 // when the service heard of the recording's stop; 0: never
 		partial bool
@@ -85,96 +85,96 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 	}{
 		"one whole stretch": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 		},
 		"a pause": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10), whole(1, 30, 40)), 10.2, 29.9, "paused")},
-			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 30, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 30, 10)},
 			gaps:    []Gap{{10000, 30000, "paused"}},
 		},
 		"a pause that nobody tells of": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 30, 40))},
-			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 30, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 30, 10)},
 			gaps:    []Gap{{10000, 30000, GapNotRecording}},
 		},
 		"paused until the end": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 9.9, 50, "paused")},
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 			gaps:    []Gap{{10000, 50000, "paused"}},
 		},
 		"the recorder died and began again": {
 			reports: []ingest.Report{left(0, torn(0, 0), whole(1, 12, 20))},
-			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 12, 8)},
+			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 12, 8)},
 			partial: true, gaps: []Gap{{10000, 12000, GapMediaLost}},
 		},
 		"a browser was lost and replaced, and all of the first is there": {
 			reports: []ingest.Report{left(0, endedBy(whole(0, 0, 10), "browser_crashed"), whole(1, 16, 20))},
-			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 16, 4)},
+			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 16, 4)},
 			partial: true, gaps: []Gap{{10000, 16000, "browser_crashed"}},
 		},
 		"stopped, and begun again": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 16, 20))},
-			packed:  []PackedStretch{place(0, 0, 0, 10), place(0, 1, 16, 4)},
+			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 16, 4)},
 			gaps:    []Gap{{10000, 16000, GapNotRecording}},
 		},
 		"the bot tells of a gap that is no pause": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 11, 15, "capture_lost")},
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 			partial: true, gaps: []Gap{{11000, 15000, "capture_lost"}},
 		},
 		"a gap told of where media was kept": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 4, 6, "paused")},
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 		},
 		"segments missing at the end": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
-			packed:  []PackedStretch{cut(place(0, 0, 0, 7))},
+			packed:  []PackedPart{cut(place(0, 0, 0, 7))},
 			partial: true, gaps: []Gap{{7000, 10000, GapMediaLost}},
 		},
 		"the first stretch unusable": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21))},
-			packed:  []PackedStretch{unusable(0, LossBeginning), place(0, 1, 11, 10)},
+			packed:  []PackedPart{unusable(0, LossBeginning), place(0, 1, 11, 10)},
 			partial: true, gaps: []Gap{{0, 11000, GapMediaLost}},
 		},
 		"a stretch between unusable": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21), whole(2, 22, 30))},
-			packed:  []PackedStretch{place(0, 0, 0, 10), unusable(1, LossUnusable), place(0, 2, 22, 8)},
+			packed:  []PackedPart{place(0, 0, 0, 10), unusable(1, LossUnusable), place(0, 2, 22, 8)},
 			partial: true, gaps: []Gap{{10000, 22000, GapMediaLost}},
 		},
 		"a second attempt": {
 			reports: []ingest.Report{lost(0, torn(0, 0)), left(1, whole(0, 25, 40))},
-			packed:  []PackedStretch{place(0, 0, 0, 10), place(1, 0, 25, 15)},
+			packed:  []PackedPart{place(0, 0, 0, 10), place(1, 0, 25, 15)},
 			partial: true, gaps: []Gap{{10000, 25000, GapBotLost}},
 		},
 		"a first attempt that recorded nothing": {
 			reports: []ingest.Report{lost(0), left(1, whole(0, 0, 10))},
-			packed:  []PackedStretch{place(1, 0, 0, 10)},
+			packed:  []PackedPart{place(1, 0, 0, 10)},
 		},
 		"lost in the middle": {
 			reports: []ingest.Report{lost(0, torn(0, 0))}, botLost: true,
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 			partial: true,
 		},
 		"lost without a report": {
-			packed: []PackedStretch{place(0, 0, 0, 10)}, botLost: true,
+			packed: []PackedPart{place(0, 0, 0, 10)}, botLost: true,
 			partial: true,
 		},
 		"lost during a pause": {
 			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true,
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 			partial: true,
 		},
 		"lost after the recording was stopped": {
 			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true, stopped: 10,
-			packed: []PackedStretch{place(0, 0, 0, 10)},
+			packed: []PackedPart{place(0, 0, 0, 10)},
 		},
 		"lost after it had left": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))}, botLost: true,
-			packed: []PackedStretch{place(0, 0, 0, 10)},
+			packed: []PackedPart{place(0, 0, 0, 10)},
 		},
 		"a stretch that ended before it began to record": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
-			packed:  []PackedStretch{place(0, 0, 0, 10)},
+			packed:  []PackedPart{place(0, 0, 0, 10)},
 		},
 		"recorded and nothing kept": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
@@ -190,10 +190,10 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			facts := someFacts()
 			facts.BotLost = test.botLost
 			if test.stopped > 0 {
-				facts.Heard.RecordingStoppedAt = Instant{at(test.stopped)}
+				facts.ObservedTimeline.RecordingStoppedAt = Instant{at(test.stopped)}
 			}
-			packed := Packed{Stretches: test.packed}
-			if slices.ContainsFunc(test.packed, func(s PackedStretch) bool { return s.File != "" }) {
+			packed := Packed{Parts: test.packed}
+			if slices.ContainsFunc(test.packed, func(s PackedPart) bool { return s.File != "" }) {
 				packed.Files = []File{someFile()}
 			}
 			manifest := Build(facts, test.reports, packed, "https://standin.example.com")
@@ -237,7 +237,7 @@ func TestBuildWhole(t *testing.T) {
 		},
 		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
 	}
-	packed := Packed{Files: []File{someFile()}, Stretches: []PackedStretch{place(0, 0, 0.25, 8), place(1, 0, 20.25, 19.75)}}
+	packed := Packed{Files: []File{someFile()}, Parts: []PackedPart{place(0, 0, 0.25, 8), place(1, 0, 20.25, 19.75)}}
 	manifest := Build(facts, []ingest.Report{second, first}, packed, "https://standin.example.com/")
 	got := checkSchema(t, manifest)
 	for path, want := range map[string]any{

@@ -13,9 +13,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// VoiceSegment is a segment of a voice.
-type VoiceSegment struct {
-	Voice, Sequence int
+// TrackSegment is a segment of a voice.
+type TrackSegment struct {
+	Track, Sequence int
 	StartedAt       time.Time // the voice's beginning, whichever segment it is
 	Data            []byte
 }
@@ -23,12 +23,12 @@ type VoiceSegment struct {
 // Bundle puts segments of several voices into one file: a tar archive, in which
 // each stands under its ingest.VoiceSegmentName, with the time at which its voice
 // began. So a bundle tells all that is needed even when no report came.
-func Bundle(segments []VoiceSegment) ([]byte, error) {
+func Bundle(segments []TrackSegment) ([]byte, error) {
 	var bundle bytes.Buffer
 	writer := tar.NewWriter(&bundle)
 	for _, segment := range segments {
 		err := writer.WriteHeader(&tar.Header{
-			Name: ingest.TrackSegmentName(segment.Voice, segment.Sequence), Mode: 0o600,
+			Name: ingest.TrackSegmentName(segment.Track, segment.Sequence), Mode: 0o600,
 			Size: int64(len(segment.Data)), ModTime: segment.StartedAt, Format: tar.FormatPAX,
 		})
 		if err == nil {

@@ -245,7 +245,7 @@ func TestFinishingIsInterruptedAnywhere(t *testing.T) {
 	segments := cut(t, record(t, source{Seconds: 4}))
 	desk, line := lostInS3(t, segments)
 	line.Heal() // counts from here
-	manifest, err := desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil)
+	manifest, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,12 +263,12 @@ func TestFinishingIsInterruptedAnywhere(t *testing.T) {
 			interrupt()
 			return s3test.Fault{LoseAnswer: true} // whether it was done, nobody knows
 		})
-		if _, err := desk.FromUploads(ctx, desk.facts, "bot_lost", nil); err == nil {
+		if _, err := desk.Salvage(ctx, desk.facts, "bot_lost", nil); err == nil {
 			t.Errorf("interrupted at request %d of %d: no error", last, all)
 		}
 		interrupt()
 		line.Heal()
-		again, err := desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil)
+		again, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
 		if err != nil {
 			t.Fatalf("interrupted at request %d of %d, and again: %v", last, all, err)
 		}
@@ -295,7 +295,7 @@ func TestFinishingOverABadLine(t *testing.T) {
 			t.Parallel()
 			desk, line := lostInS3(t, segments)
 			line.Lay(faults)
-			manifest, err := desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil)
+			manifest, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -64,7 +64,7 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 // nothing gets a manifest without media.
 //
 // With segments but nothing usable among them the error is a NothingSavedError.
-func (f *Finisher) FromBot(ctx context.Context, facts Facts) (Manifest, error) {
+func (f *Finisher) Finish(ctx context.Context, facts ManifestInput) (Manifest, error) {
 	left, done, err := f.survey(ctx, facts)
 	if done || err != nil {
 		return left.manifest, err
@@ -83,7 +83,7 @@ func (f *Finisher) FromBot(ctx context.Context, facts Facts) (Manifest, error) {
 // (assemble). endReason is why the visit ended, unless the last attempt's
 // report tells. If nothing usable was uploaded the error is a
 // NothingSavedError. progress may be nil.
-func (f *Finisher) FromUploads(ctx context.Context, facts Facts, endReason string, progress Progress) (Manifest, error) {
+func (f *Finisher) Salvage(ctx context.Context, facts ManifestInput, endReason string, progress Progress) (Manifest, error) {
 	facts.EndReason, facts.BotLost = endReason, true
 	left, done, err := f.survey(ctx, facts)
 	if done || err != nil {
@@ -175,7 +175,7 @@ func (u uploaded) reports() []ingest.Report {
 
 // survey lists the uploads and reads the reports. It is done already when a
 // manifest stands and the uploads are gone: an earlier run got that far.
-func (f *Finisher) survey(ctx context.Context, facts Facts) (left uploaded, done bool, err error) {
+func (f *Finisher) survey(ctx context.Context, facts ManifestInput) (left uploaded, done bool, err error) {
 	attempts, err := f.Storage.Uploads(ctx, facts.Job.ID)
 	if err != nil {
 		return uploaded{}, false, fmt.Errorf("look for uploads: %w", err)
@@ -198,7 +198,7 @@ func (f *Finisher) survey(ctx context.Context, facts Facts) (left uploaded, done
 }
 
 // conclude builds the manifest and stores it.
-func (f *Finisher) conclude(ctx context.Context, facts Facts, left uploaded, packed Packed) (Manifest, error) {
+func (f *Finisher) conclude(ctx context.Context, facts ManifestInput, left uploaded, packed Packed) (Manifest, error) {
 	manifest := Build(facts, left.reports(), packed, f.BaseURL)
 	if err := f.Storage.PutManifest(ctx, facts.Job.ID, manifest); err != nil {
 		return Manifest{}, fmt.Errorf("store the manifest: %w", err)

@@ -22,7 +22,7 @@ const testBase = "https://standin.example.com"
 // desk is a finisher with a storage and a job of its own.
 type desk struct {
 	*Finisher
-	facts Facts
+	facts ManifestInput
 	id    uuid.UUID
 }
 
@@ -124,7 +124,7 @@ func TestFromBotAdoptsItsFile(t *testing.T) {
 	file := desk.packByBot(t, 0, segments)
 	report := left(0, whole(0, 0, 3))
 	desk.report(t, report, file)
-	manifest, err := desk.FromBot(t.Context(), desk.facts)
+	manifest, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,14 +135,14 @@ func TestFromBotAdoptsItsFile(t *testing.T) {
 	if manifest.Partial || manifest.End.Reason != "host_ended" || len(manifest.Gaps) > 0 {
 		t.Errorf("the manifest is %+v", manifest)
 	}
-	again, err := desk.FromBot(t.Context(), desk.facts)
+	again, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil || !reflect.DeepEqual(again, manifest) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if err := desk.Storage.DeleteUploads(t.Context(), desk.id); err != nil {
 		t.Fatal(err)
 	}
-	after, err := desk.FromBot(t.Context(), desk.facts)
+	after, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil || asJSON(t, after) != asJSON(t, manifest) {
 		t.Errorf("after the uploads are gone: %s, %v", asJSON(t, after), err)
 	}
@@ -170,7 +170,7 @@ func TestFromBotDistrusts(t *testing.T) {
 				if saved {
 					desk.upload(t, 0, 0, segments)
 				}
-				manifest, err := desk.FromBot(t.Context(), desk.facts)
+				manifest, err := desk.Finish(t.Context(), desk.facts)
 				if !saved {
 					if !is[*MediaMismatchError](err) {
 						t.Errorf("the error is %v", err)
@@ -205,12 +205,12 @@ func TestFromBotWithoutMedia(t *testing.T) {
 			t.Parallel()
 			desk := newDesk(t)
 			if test.started {
-				desk.facts.Heard.RecordingStartedAt = Instant{began}
+				desk.facts.ObservedTimeline.RecordingStartedAt = Instant{began}
 			}
 			if test.report != nil {
 				desk.report(t, *test.report)
 			}
-			manifest, err := desk.FromBot(t.Context(), desk.facts)
+			manifest, err := desk.Finish(t.Context(), desk.facts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func TestFromBotOfASecondAttempt(t *testing.T) {
 	desk.upload(t, 1, 0, segments)
 	desk.report(t, left(1, ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
 		desk.packByBot(t, 1, segments))
-	manifest, err := desk.FromBot(t.Context(), desk.facts)
+	manifest, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestFromUploads(t *testing.T) {
 			if err := os.Mkdir(stale, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			manifest, err := desk.FromUploads(t.Context(), desk.facts, "bot_lost", progress)
+			manifest, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", progress)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +333,7 @@ func TestFromUploads(t *testing.T) {
 			if manifest.Partial != test.partial || manifest.End.Reason != test.reason {
 				t.Errorf("partial %v, ended by %s; want %v, %s", manifest.Partial, manifest.End.Reason, test.partial, test.reason)
 			}
-			again, err := desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil)
+			again, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
 			if err != nil || asJSON(t, again) != asJSON(t, manifest) {
 				t.Errorf("again: %s, %v", asJSON(t, again), err)
 			}
@@ -383,8 +383,8 @@ func TestEarlierFile(t *testing.T) {
 			desk.report(t, ingest.Report{Attempt: 0, Parts: []ingest.RecordingPart{whole(0, 0, 3)}}, desk.packByBot(t, 0, segments))
 			test.leave(t, desk)
 			finish := map[string]func() (Manifest, error){
-				"bot":     func() (Manifest, error) { return desk.FromBot(t.Context(), desk.facts) },
-				"service": func() (Manifest, error) { return desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil) },
+				"bot":     func() (Manifest, error) { return desk.Finish(t.Context(), desk.facts) },
+				"service": func() (Manifest, error) { return desk.Salvage(t.Context(), desk.facts, "bot_lost", nil) },
 			}
 			for who, finish := range finish {
 				manifest, err := finish()
@@ -428,7 +428,7 @@ func TestFromUploadsOfNothing(t *testing.T) {
 			t.Parallel()
 			desk := newDesk(t)
 			leave(t, desk)
-			if _, err := desk.FromUploads(t.Context(), desk.facts, "bot_lost", nil); !is[*NothingSavedError](err) {
+			if _, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil); !is[*NothingSavedError](err) {
 				t.Errorf("the error is %v", err)
 			}
 			if _, err := desk.Storage.Manifest(t.Context(), desk.id); !is[*NotFoundError](err) {

@@ -16,7 +16,7 @@ const (
 )
 
 // GapNoRoom is the reason that bots give where their disk had no room for more.
-const GapNoRoom = "no_room"
+const GapDiskFull = "no_room"
 
 // GapPaused is the reason that bots give for a pause.
 const GapPaused = "paused"
@@ -161,13 +161,13 @@ func (b *builder) whole(attempt int, stretch ingest.RecordingPart) bool {
 // partial reports whether anything of a started recording is missing.
 func (b *builder) partial() bool {
 	if len(b.packed.Files) == 0 {
-		return !b.origin.IsZero() || len(b.packed.Stretches) > 0
+		return !b.origin.IsZero() || len(b.packed.Parts) > 0
 	}
-	for _, stretch := range b.packed.Stretches {
+	for _, stretch := range b.packed.Parts {
 		if told, ok := b.told(stretch.Attempt, stretch.Number); !ok || !b.whole(stretch.Attempt, told) {
 			return true
 		}
-		if stretch.Attempt != b.packed.Stretches[0].Attempt {
+		if stretch.Attempt != b.packed.Parts[0].Attempt {
 			return true // a bot was lost, or there would be no second
 		}
 	}
@@ -197,7 +197,7 @@ func (b *builder) partial() bool {
 func (b *builder) voicesMissing() bool {
 	for _, report := range b.reports {
 		for _, told := range report.AudioTracks {
-			whole := told.Complete && slices.ContainsFunc(b.packed.Voices, func(packed PackedVoice) bool {
+			whole := told.Complete && slices.ContainsFunc(b.packed.Tracks, func(packed PackedTrack) bool {
 				return packed.Attempt == report.Attempt && packed.Number == told.Number && packed.File != "" && packed.Loss == ""
 			})
 			if told.Segments > 0 && !whole {
@@ -215,7 +215,7 @@ func (b *builder) stoppedInOrder() bool {
 	if !last.LeftAt.IsZero() || last.EndReason != "" {
 		return true
 	}
-	stopped := b.facts.Heard.RecordingStoppedAt
+	stopped := b.facts.ObservedTimeline.RecordingStoppedAt
 	return len(b.kept) > 0 && stopped.After(b.kept[len(b.kept)-1].StartedAt)
 }
 

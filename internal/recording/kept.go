@@ -17,7 +17,7 @@ import (
 )
 
 // Kept is what storage holds of a job.
-type Kept struct {
+type JobUsage struct {
 	JobID      uuid.UUID
 	Objects    int
 	Bytes      int64
@@ -28,17 +28,17 @@ type Kept struct {
 
 // Kept tells what is kept of each job, one after the other; an error that each
 // returns ends it. What is no job's is passed over.
-func (s *Storage) Kept(ctx context.Context, each func(Kept) error) error {
+func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error {
 	if s.folder != "" {
 		return s.keptInFolder(ctx, each)
 	}
-	var job Kept
+	var job JobUsage
 	err := s.list(ctx, "jobs/", func(id uuid.UUID, object *blob.ListObject) error {
 		if id != job.JobID { // objects come in the order of their keys
 			if err := tellKept(job, each); err != nil {
 				return err
 			}
-			job = Kept{JobID: id}
+			job = JobUsage{JobID: id}
 		}
 		job.count(object)
 		return nil
@@ -49,7 +49,7 @@ func (s *Storage) Kept(ctx context.Context, each func(Kept) error) error {
 	return tellKept(job, each)
 }
 
-func tellKept(job Kept, each func(Kept) error) error {
+func tellKept(job JobUsage, each func(JobUsage) error) error {
 	if job.Objects == 0 {
 		return nil
 	}
@@ -58,7 +58,7 @@ func tellKept(job Kept, each func(Kept) error) error {
 
 // keptInFolder lists job by job: in a folder each page of a list walks all
 // that lies below.
-func (s *Storage) keptInFolder(ctx context.Context, each func(Kept) error) error {
+func (s *Storage) keptInFolder(ctx context.Context, each func(JobUsage) error) error {
 	folder, err := os.Open(filepath.Join(s.folder, "jobs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing was stored yet
@@ -80,7 +80,7 @@ func (s *Storage) keptInFolder(ctx context.Context, each func(Kept) error) error
 			if err != nil {
 				continue
 			}
-			job, err := s.KeptOf(ctx, id)
+			job, err := s.JobUsage(ctx, id)
 			if gcerrors.Code(err) == gcerrors.NotFound {
 				continue // it is being deleted from: the library's lists do not bear that
 			}
@@ -95,8 +95,8 @@ func (s *Storage) keptInFolder(ctx context.Context, each func(Kept) error) error
 }
 
 // KeptOf tells what is kept of one job.
-func (s *Storage) KeptOf(ctx context.Context, jobID uuid.UUID) (Kept, error) {
-	job := Kept{JobID: jobID}
+func (s *Storage) JobUsage(ctx context.Context, jobID uuid.UUID) (JobUsage, error) {
+	job := JobUsage{JobID: jobID}
 	err := s.list(ctx, jobFolder(jobID), func(_ uuid.UUID, object *blob.ListObject) error {
 		job.count(object)
 		return nil
@@ -122,7 +122,7 @@ func (s *Storage) list(ctx context.Context, prefix string, each func(id uuid.UUI
 	return nil
 }
 
-func (k *Kept) count(object *blob.ListObject) {
+func (k *JobUsage) count(object *blob.ListObject) {
 	k.Objects++
 	k.Bytes += object.Size
 	if object.ModTime.After(k.Newest) {

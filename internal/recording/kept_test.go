@@ -17,16 +17,16 @@ import (
 func TestKept(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
-		if err := storage.Kept(t.Context(), func(kept Kept) error { t.Errorf("in an empty store: %+v", kept); return nil }); err != nil {
+		if err := storage.ListJobs(t.Context(), func(kept JobUsage) error { t.Errorf("in an empty store: %+v", kept); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		want := map[uuid.UUID]Kept{}
+		want := map[uuid.UUID]JobUsage{}
 		for i := range 3 {
 			id := uuid.New()
 			put(t, storage, id, 0, ingest.SegmentName(0, 0), "12345")
 			put(t, storage, id, 1, ingest.ReportName, "{}")
 			put(t, storage, id, 0, "diagnostics-page.png", "png")
-			want[id] = Kept{JobID: id, Objects: 3, Bytes: 10, Uploads: 2}
+			want[id] = JobUsage{JobID: id, Objects: 3, Bytes: 10, Uploads: 2}
 			if i == 0 {
 				if err := storage.PutManifest(t.Context(), id, Manifest{}); err != nil {
 					t.Fatal(err)
@@ -35,10 +35,10 @@ func TestKept(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want[id] = Kept{JobID: id, Objects: 4, Bytes: 10 + int64(len(text)), Uploads: 2}
+				want[id] = JobUsage{JobID: id, Objects: 4, Bytes: 10 + int64(len(text)), Uploads: 2}
 			}
 		}
-		err := storage.Kept(t.Context(), func(kept Kept) error {
+		err := storage.ListJobs(t.Context(), func(kept JobUsage) error {
 			if since := time.Since(kept.Newest); since < -time.Minute || since > time.Hour {
 				t.Errorf("the newest of %s is %v old", kept.JobID, since)
 			}
@@ -72,7 +72,7 @@ func TestDiagnostics(t *testing.T) {
 		if uploads, err := storage.Uploads(t.Context(), id); err != nil || len(uploads) > 0 {
 			t.Errorf("uploads are %v, %v", uploads, err)
 		}
-		if kept, err := storage.KeptOf(t.Context(), id); err != nil || kept.Objects != 2 || kept.Bytes != 7 {
+		if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Objects != 2 || kept.Bytes != 7 {
 			t.Errorf("kept is %+v, %v", kept, err)
 		}
 		for range 2 {
@@ -80,7 +80,7 @@ func TestDiagnostics(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if kept, err := storage.KeptOf(t.Context(), id); err != nil || kept.Objects > 0 {
+		if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Objects > 0 {
 			t.Errorf("after the deletion %+v is kept, %v", kept, err)
 		}
 	})
@@ -95,14 +95,14 @@ func TestDiagnosticsAreNoRecording(t *testing.T) {
 	desk.upload(t, 0, 0, segments)
 	desk.report(t, left(0, whole(0, 0, 2)))
 	put(t, desk.Storage, desk.id, 0, "diagnostics-page.png", "png")
-	manifest, err := desk.FromBot(t.Context(), desk.facts)
+	manifest, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := desk.Storage.DeleteUploads(t.Context(), desk.id); err != nil {
 		t.Fatal(err)
 	}
-	again, err := desk.FromBot(t.Context(), desk.facts)
+	again, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil || asJSON(t, again) != asJSON(t, manifest) {
 		t.Errorf("again: %s, %v", asJSON(t, again), err)
 	}
@@ -128,10 +128,10 @@ func TestDeleteManyUploads(t *testing.T) {
 		if err := storage.DeleteUploads(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if kept, err := storage.KeptOf(t.Context(), id); err != nil || kept.Objects > 0 {
+		if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Objects > 0 {
 			t.Errorf("kept is %+v, %v", kept, err)
 		}
-		if kept, err := storage.KeptOf(t.Context(), other); err != nil || kept.Objects != 1 {
+		if kept, err := storage.JobUsage(t.Context(), other); err != nil || kept.Objects != 1 {
 			t.Errorf("of another job %+v is kept, %v", kept, err)
 		}
 	})
@@ -154,7 +154,7 @@ func TestDeleteUnfinished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if kept, err := storage.KeptOf(t.Context(), id); err != nil || kept.Unfinished != 2 || kept.Uploads != 1 {
+	if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Unfinished != 2 || kept.Uploads != 1 {
 		t.Errorf("kept is %+v, %v", kept, err)
 	}
 	if err := storage.DeleteUnfinished(t.Context(), id, time.Now().Add(-time.Hour)); err != nil {

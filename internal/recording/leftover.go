@@ -15,14 +15,14 @@ import (
 
 // Leftover is the folder of a bot that is gone and whose disk is this
 // machine's: it may hold what the bot had no time to upload.
-type Leftover struct {
+type LeftoverSpool struct {
 	Attempt int
 	Folder  string
 }
 
 // TakeLeftover stores what such a bot had not uploaded, as if it had. Files are whole as soon as they are there, so
 // nothing is lost or doubled if the bot lives after all.
-func (s *Storage) TakeLeftover(ctx context.Context, jobID uuid.UUID, left Leftover) error {
+func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, left LeftoverSpool) error {
 	folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {

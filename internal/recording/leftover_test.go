@@ -17,8 +17,8 @@ func TestTakeLeftover(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
-		left := Leftover{Attempt: 1, Folder: t.TempDir()}
-		if err := storage.TakeLeftover(t.Context(), jobID, left); err != nil {
+		left := LeftoverSpool{Attempt: 1, Folder: t.TempDir()}
+		if err := storage.ImportLeftover(t.Context(), jobID, left); err != nil {
 			t.Errorf("a bot that never kept anything: %v", err)
 		}
 		folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
@@ -41,7 +41,7 @@ func TestTakeLeftover(t *testing.T) {
 		put(t, storage, jobID, 1, ingest.SegmentName(0, 1), "uploaded with other content")
 		put(t, storage, jobID, 1, ingest.ReportName, "{}")
 		for range 2 { // it may be repeated
-			if err := storage.TakeLeftover(t.Context(), jobID, left); err != nil {
+			if err := storage.ImportLeftover(t.Context(), jobID, left); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,23 +28,23 @@ const maxManifestBytes = 256 << 20
 // Adopt makes a finished file that a bot uploaded the job's media, under the
 // same name, in place of what may be there. An upload that is not there is a
 // NotFoundError.
-func (s *Storage) Adopt(ctx context.Context, jobID uuid.UUID, attempt int, name string) (Stored, error) {
+func (s *Storage) Adopt(ctx context.Context, jobID uuid.UUID, attempt int, name string) (StoredObject, error) {
 	from, err := uploadKey(jobID, attempt, name)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	to, err := mediaKey(jobID, name)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	length, sum, err := s.sumOf(ctx, from)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	if err := s.copyUpload(ctx, from, to, length, sum); err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
-	return Stored{Name: name, Bytes: length, SHA256: sum, New: true}, nil
+	return StoredObject{Name: name, Bytes: length, SHA256: sum, New: true}, nil
 }
 
 // copyUpload copies an object whose length and SHA-256 are known.
@@ -65,20 +65,20 @@ func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64,
 
 // PutMedia stores a media file that has the given SHA-256 (hex), in place of
 // what may be there.
-func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) (Stored, error) {
+func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) (StoredObject, error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	declared, err := declaredSum(sha256Hex)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	media := newBody(content, math.MaxInt64)
 	if err := s.write(ctx, key, media, declared, true); err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
-	return Stored{Name: name, Bytes: media.length, SHA256: declared, New: true}, nil
+	return StoredObject{Name: name, Bytes: media.length, SHA256: declared, New: true}, nil
 }
 
 // OpenMedia opens a media file for http.ServeContent: seeking costs nothing

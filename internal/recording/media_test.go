@@ -169,7 +169,7 @@ func decode(t *testing.T, tool string, arguments ...string) []byte {
 }
 
 func packAll(ctx context.Context, folder, out string, reported ingest.Report) (Packed, error) {
-	stretches, err := StretchesIn(folder, 0, reported)
+	stretches, err := FindParts(folder, 0, reported)
 	if err != nil {
 		return Packed{}, err
 	}

@@ -14,13 +14,13 @@ import (
 
 // Packed is what became of the stretches of a recording.
 type Packed struct {
-	Files     []File // in the folder that was packed into, under their names
-	Stretches []PackedStretch
-	Voices    []PackedVoice
+	Files  []File // in the folder that was packed into, under their names
+	Parts  []PackedPart
+	Tracks []PackedTrack
 }
 
-// PackedStretch tells where a stretch is found, and what of it was lost.
-type PackedStretch struct {
+// PackedPart tells where a stretch is found, and what of it was lost.
+type PackedPart struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time
@@ -48,12 +48,12 @@ func (p Packed) Partial() bool { return len(p.Losses()) > 0 }
 // Losses tells of each loss, for people.
 func (p Packed) Losses() []string {
 	var losses []string
-	for _, stretch := range p.Stretches {
+	for _, stretch := range p.Parts {
 		if stretch.Loss != "" {
 			losses = append(losses, fmt.Sprintf("attempt %d, stretch %d: %s", stretch.Attempt, stretch.Number, stretch.Loss))
 		}
 	}
-	for _, voice := range p.Voices {
+	for _, voice := range p.Tracks {
 		if voice.Loss != "" {
 			losses = append(losses, fmt.Sprintf("attempt %d, voice %d: %s", voice.Attempt, voice.Number, voice.Loss))
 		}
@@ -75,7 +75,7 @@ const workPrefix = "packing-"
 // NothingSavedError; if ffmpeg is not installed, a MissingToolError. Files
 // appear in dir whole or not at all, and Pack may be interrupted and repeated,
 // but not run twice at once in the same dir.
-func Pack(ctx context.Context, stretches []PackStretch, dir string) (Packed, error) {
+func Pack(ctx context.Context, stretches []SourcePart, dir string) (Packed, error) {
 	tools, err := FindTools()
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
@@ -130,11 +130,11 @@ type piece struct {
 	stretch int // its place in Packed.Stretches
 }
 
-func (p packing) run(ctx context.Context, stretches []PackStretch) (Packed, error) {
+func (p packing) run(ctx context.Context, stretches []SourcePart) (Packed, error) {
 	var packed Packed
 	var pieces []piece
 	for number, stretch := range stretches {
-		place := PackedStretch{Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt}
+		place := PackedPart{Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt}
 		piece, loss, err := p.remux(ctx, number, stretch)
 		if err != nil {
 			return Packed{}, fmt.Errorf("attempt %d, stretch %d: %w", stretch.Attempt, stretch.Number, err)
@@ -145,7 +145,7 @@ func (p packing) run(ctx context.Context, stretches []PackStretch) (Packed, erro
 			place.Length = piece.media.Duration
 			pieces = append(pieces, piece)
 		}
-		packed.Stretches = append(packed.Stretches, place)
+		packed.Parts = append(packed.Parts, place)
 	}
 	if len(pieces) == 0 {
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
@@ -159,7 +159,7 @@ func (p packing) run(ctx context.Context, stretches []PackStretch) (Packed, erro
 		packed.Files = append(packed.Files, file)
 		offset := time.Duration(0)
 		for _, piece := range group {
-			place := &packed.Stretches[piece.stretch]
+			place := &packed.Parts[piece.stretch]
 			place.File, place.Offset = name, offset
 			offset += place.Length
 		}

@@ -56,7 +56,7 @@ func TestPackKeepsSoundAndPictureTogether(t *testing.T) {
 			if len(wantFlashes) < 5 || len(wantBeeps) < 5 {
 				t.Fatalf("the source has %d flashes and %d beeps", len(wantFlashes), len(wantBeeps))
 			}
-			for i, stretch := range packed.Stretches {
+			for i, stretch := range packed.Parts {
 				first, last := i*len(wantFlashes), (i+1)*len(wantFlashes)
 				if !near(flashes[first:min(last, len(flashes))], wantFlashes, stretch.Offset.Seconds()) {
 					t.Errorf("stretch %d at %v: flashes at %v, want %v later", i, stretch.Offset, flashes, wantFlashes)
@@ -179,7 +179,7 @@ func TestPackLosses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if loss := packed.Stretches[0].Loss; loss != test.loss || packed.Partial() != (test.loss != "") {
+			if loss := packed.Parts[0].Loss; loss != test.loss || packed.Partial() != (test.loss != "") {
 				t.Errorf("the loss is %q, partial %v; want %q", loss, packed.Partial(), test.loss)
 			}
 			// A fragment's sound may reach further than its picture.
@@ -212,7 +212,7 @@ func TestPackSeveralStretches(t *testing.T) {
 	}
 	seconds := func(d time.Duration) int { return int(d.Round(time.Second) / time.Second) }
 	var got []told
-	for _, stretch := range packed.Stretches {
+	for _, stretch := range packed.Parts {
 		got = append(got, told{stretch.File, seconds(stretch.Offset), seconds(stretch.Length), stretch.Loss})
 	}
 	want := []told{

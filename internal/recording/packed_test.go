@@ -18,8 +18,8 @@ func TestPackedByBot(t *testing.T) {
 	}
 	file := File{Name: "recording.mp4", Kind: Video, DurationMs: 5000}
 	report := ingest.Report{Parts: []ingest.RecordingPart{stretch(0, 0, 3), stretch(1, 10, 16)}}
-	unusable := ToldStretch{Number: 0, Loss: LossUnusable}
-	second := ToldStretch{Number: 1, File: file.Name, LengthMs: 5000}
+	unusable := ReportedPart{Number: 0, Loss: LossUnusable}
+	second := ReportedPart{Number: 1, File: file.Name, LengthMs: 5000}
 	type place struct {
 		number         int
 		file           string
@@ -27,24 +27,24 @@ func TestPackedByBot(t *testing.T) {
 	}
 	guessed := []place{{0, file.Name, 0, 3 * time.Second}, {1, file.Name, 3 * time.Second, 6 * time.Second}}
 	for name, test := range map[string]struct {
-		told []ToldStretch
+		told []ReportedPart
 		want []place
 	}{
-		"nothing of the first was usable": {[]ToldStretch{unusable, second}, []place{{0, "", 0, 0}, {1, file.Name, 0, 5 * time.Second}}},
+		"nothing of the first was usable": {[]ReportedPart{unusable, second}, []place{{0, "", 0, 0}, {1, file.Name, 0, 5 * time.Second}}},
 		"both are there": {
-			[]ToldStretch{{Number: 0, File: file.Name, LengthMs: 1500}, {Number: 1, File: file.Name, OffsetMs: 1500, LengthMs: 3500}},
+			[]ReportedPart{{Number: 0, File: file.Name, LengthMs: 1500}, {Number: 1, File: file.Name, OffsetMs: 1500, LengthMs: 3500}},
 			[]place{{0, file.Name, 0, 1500 * time.Millisecond}, {1, file.Name, 1500 * time.Millisecond, 3500 * time.Millisecond}},
 		},
 		"it does not tell":            {nil, guessed},
-		"a stretch that nobody knows": {[]ToldStretch{second, {Number: 7, File: file.Name}}, guessed},
-		"a file that is not there":    {[]ToldStretch{{Number: 1, File: "other.mp4", LengthMs: 1}}, guessed},
-		"longer than its file":        {[]ToldStretch{{Number: 1, File: file.Name, OffsetMs: 4000, LengthMs: 5000}}, guessed},
-		"before its file":             {[]ToldStretch{{Number: 1, File: file.Name, OffsetMs: -1, LengthMs: 50}}, guessed},
+		"a stretch that nobody knows": {[]ReportedPart{second, {Number: 7, File: file.Name}}, guessed},
+		"a file that is not there":    {[]ReportedPart{{Number: 1, File: "other.mp4", LengthMs: 1}}, guessed},
+		"longer than its file":        {[]ReportedPart{{Number: 1, File: file.Name, OffsetMs: 4000, LengthMs: 5000}}, guessed},
+		"before its file":             {[]ReportedPart{{Number: 1, File: file.Name, OffsetMs: -1, LengthMs: 50}}, guessed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []place
-			for _, s := range packedByBot(FinalReport{Report: report, Media: []File{file}, PackedStretches: test.told}).Stretches {
+			for _, s := range packedByBot(FinalReport{Report: report, Media: []File{file}, PackedParts: test.told}).Parts {
 				got = append(got, place{s.Number, s.File, s.Offset, s.Length})
 			}
 			if !slices.Equal(got, test.want) {

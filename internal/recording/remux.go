@@ -18,7 +18,7 @@ const noticeable = 500 * time.Millisecond
 
 // remux makes a file with an index of a stretch's segments. A piece without a
 // path means that nothing was usable.
-func (p packing) remux(ctx context.Context, number int, stretch PackStretch) (piece, Loss, error) {
+func (p packing) remux(ctx context.Context, number int, stretch SourcePart) (piece, Loss, error) {
 	source := filepath.Join(p.work, fmt.Sprintf("stretch-%03d.mp4", number))
 	loss, err := gather(ctx, stretch.Segments, source)
 	if err != nil {

@@ -27,15 +27,15 @@ const maxStretches = 1000
 // at the end the files that it packed and uploaded beside it.
 type FinalReport struct {
 	ingest.Report
-	Media           []File        `json:"media,omitempty"`
-	PackedStretches []ToldStretch `json:"packedStretches,omitempty"`
-	PackedVoices    []PackedVoice `json:"packedVoices,omitempty"`
+	Media        []File         `json:"media,omitempty"`
+	PackedParts  []ReportedPart `json:"packedStretches,omitempty"`
+	PackedTracks []PackedTrack  `json:"packedVoices,omitempty"`
 
 	told bool // of one that was read: there is one
 }
 
-// ToldStretch is where a bot put a stretch: a PackedStretch in its report.
-type ToldStretch struct {
+// ReportedPart is where a bot put a stretch: a PackedPart in its report.
+type ReportedPart struct {
 	Number   int    `json:"number"`
 	File     string `json:"file,omitempty"` // empty when nothing of it was usable
 	OffsetMs int64  `json:"offsetMs"`       // of its first moment in that file
@@ -45,10 +45,10 @@ type ToldStretch struct {
 
 // ToldStretches are the stretches of what a bot packed, as its report tells
 // them.
-func ToldStretches(packed Packed) []ToldStretch {
-	var told []ToldStretch
-	for _, stretch := range packed.Stretches {
-		told = append(told, ToldStretch{
+func ReportedParts(packed Packed) []ReportedPart {
+	var told []ReportedPart
+	for _, stretch := range packed.Parts {
+		told = append(told, ReportedPart{
 			Number: stretch.Number, File: stretch.File, Loss: stretch.Loss,
 			OffsetMs: stretch.Offset.Milliseconds(), LengthMs: stretch.Length.Milliseconds(),
 		})
@@ -131,34 +131,34 @@ func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 
 // packedByBot is what a bot has packed: where each stretch is, as it tells.
 func packedByBot(report FinalReport) Packed {
-	packed := Packed{Files: slices.Clone(report.Media), Voices: voicesByBot(report)}
-	for _, told := range report.PackedStretches {
+	packed := Packed{Files: slices.Clone(report.Media), Tracks: voicesByBot(report)}
+	for _, told := range report.PackedParts {
 		stretch, ok := told.in(report)
 		if !ok {
 			return packedInOrder(report)
 		}
-		packed.Stretches = append(packed.Stretches, stretch)
+		packed.Parts = append(packed.Parts, stretch)
 	}
-	if len(packed.Stretches) == 0 {
+	if len(packed.Parts) == 0 {
 		return packedInOrder(report)
 	}
 	return packed
 }
 
 // in makes a told stretch that of its report; false when it cannot be so.
-func (t ToldStretch) in(report FinalReport) (PackedStretch, bool) {
+func (t ReportedPart) in(report FinalReport) (PackedPart, bool) {
 	known := slices.IndexFunc(report.Parts, func(s ingest.RecordingPart) bool { return s.Number == t.Number })
 	if known < 0 || t.OffsetMs < 0 || t.LengthMs < 0 {
-		return PackedStretch{}, false
+		return PackedPart{}, false
 	}
 	if t.File != "" {
 		const rounding = 1000 // milliseconds; a file may end a frame earlier than its parts
 		at := slices.IndexFunc(report.Media, func(file File) bool { return file.Name == t.File })
 		if at < 0 || t.OffsetMs+t.LengthMs > report.Media[at].DurationMs+rounding {
-			return PackedStretch{}, false
+			return PackedPart{}, false
 		}
 	}
-	return PackedStretch{
+	return PackedPart{
 		Attempt: report.Attempt, Number: t.Number, StartedAt: report.Parts[known].StartedAt, File: t.File, Loss: t.Loss,
 		Offset: time.Duration(t.OffsetMs) * time.Millisecond, Length: time.Duration(t.LengthMs) * time.Millisecond,
 	}, true
@@ -168,7 +168,7 @@ func (t ToldStretch) in(report FinalReport) (PackedStretch, bool) {
 // report into the first of its files, one after the other. How long each is the
 // bot's clock tells; what is left of the file goes to one that has no end.
 func packedInOrder(report FinalReport) Packed {
-	packed := Packed{Files: slices.Clone(report.Media), Voices: voicesByBot(report)}
+	packed := Packed{Files: slices.Clone(report.Media), Tracks: voicesByBot(report)}
 	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
 	if at < 0 {
 		return packed
@@ -195,7 +195,7 @@ func packedInOrder(report FinalReport) Packed {
 		default:
 			left = 0
 		}
-		packed.Stretches = append(packed.Stretches, PackedStretch{
+		packed.Parts = append(packed.Parts, PackedPart{
 			Attempt: report.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt,
 			File: file.Name, Offset: offset, Length: length,
 		})
@@ -205,9 +205,9 @@ func packedInOrder(report FinalReport) Packed {
 }
 
 // voicesByBot are the voices that a bot has packed, as its report knows them.
-func voicesByBot(report FinalReport) []PackedVoice {
-	var voices []PackedVoice
-	for _, voice := range report.PackedVoices {
+func voicesByBot(report FinalReport) []PackedTrack {
+	var voices []PackedTrack
+	for _, voice := range report.PackedTracks {
 		at := slices.IndexFunc(report.AudioTracks, func(told ingest.AudioTrack) bool { return told.Number == voice.Number })
 		if at < 0 {
 			continue // of nobody, and nobody knows when

@@ -38,7 +38,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 	packed, err := Pack(ctx, stretches, work)
 	if nothing := new(NothingSavedError); errors.As(err, &nothing) {
 		for _, stretch := range stretches {
-			packed.Stretches = append(packed.Stretches, PackedStretch{
+			packed.Parts = append(packed.Parts, PackedPart{
 				Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt, Loss: LossUnusable,
 			})
 		}
@@ -46,7 +46,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 	if err != nil {
 		return packed, err
 	}
-	if err := PackVoices(ctx, &packed, voices, work, f.Log); err != nil {
+	if err := PackTracks(ctx, &packed, voices, work, f.Log); err != nil {
 		return Packed{}, err
 	}
 	progress(Packing, int64(len(stretches)), int64(len(stretches)))
@@ -57,7 +57,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 // and finds the stretches and voices there.
 func (f *Finisher) fetchAll(
 	ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress,
-) (stretches []PackStretch, voices []PackVoice, err error) {
+) (stretches []SourcePart, voices []SourceTrack, err error) {
 	var done, total int64
 	for _, attempt := range attempts {
 		for _, segment := range attempt.recorded() {
@@ -84,11 +84,11 @@ func (f *Finisher) fetchAll(
 			}
 			progress(Fetching, done, total)
 		}
-		found, err := StretchesIn(folder, attempt.Attempt, attempt.report.Report)
+		found, err := FindParts(folder, attempt.Attempt, attempt.report.Report)
 		if err != nil {
 			return nil, nil, err
 		}
-		spoken, err := VoicesIn(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
+		spoken, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
 		if err != nil {
 			return nil, nil, err
 		}

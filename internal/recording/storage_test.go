@@ -66,7 +66,7 @@ func sumText(content string) string {
 }
 
 // put uploads content and fails the test if it is refused.
-func put(t *testing.T, storage *Storage, jobID uuid.UUID, attempt int, name, content string) Stored {
+func put(t *testing.T, storage *Storage, jobID uuid.UUID, attempt int, name, content string) StoredObject {
 	t.Helper()
 	stored, err := storage.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestUploads(t *testing.T) {
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
 		stored := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first")
-		if want := (Stored{"recording-000-000000.mp4s", 5, sumText("first"), true}); stored != want {
+		if want := (StoredObject{"recording-000-000000.mp4s", 5, sumText("first"), true}); stored != want {
 			t.Errorf("stored %+v, want %+v", stored, want)
 		}
 		if again := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first"); again.New || again.Bytes != 5 {

@@ -11,9 +11,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// PackStretch is a stretch that is to be packed: its segments, put one behind
+// SourcePart is a stretch that is to be packed: its segments, put one behind
 // the other, are one fragmented MP4.
-type PackStretch struct {
+type SourcePart struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time // zero when no report tells
@@ -23,19 +23,19 @@ type PackStretch struct {
 // StretchesIn finds an attempt's stretches: the segments in a folder, named
 // by ingest.SegmentName, and those that the attempt's report tells of and that
 // may be missing there. The report may be the zero one.
-func StretchesIn(folder string, attempt int, report ingest.Report) ([]PackStretch, error) {
+func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("look for segments: %w", err)
 	}
-	var stretches []PackStretch
+	var stretches []SourcePart
 	places := map[int]int{} // by number
-	stretch := func(number int) *PackStretch {
+	stretch := func(number int) *SourcePart {
 		at, known := places[number]
 		if !known {
 			at = len(stretches)
 			places[number] = at
-			stretches = append(stretches, PackStretch{Attempt: attempt, Number: number})
+			stretches = append(stretches, SourcePart{Attempt: attempt, Number: number})
 		}
 		return &stretches[at]
 	}
@@ -65,7 +65,7 @@ func StretchesIn(folder string, attempt int, report ingest.Report) ([]PackStretc
 	for number := range holed { // a stretch ends at its first hole: one is enough
 		stretch(number).Segments = append(stretch(number).Segments, "")
 	}
-	slices.SortFunc(stretches, func(a, b PackStretch) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(stretches, func(a, b SourcePart) int { return cmp.Compare(a.Number, b.Number) })
 	return stretches, nil
 }
 

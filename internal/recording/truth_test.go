@@ -104,7 +104,7 @@ func (c *course) stretch(t *rapid.T, report *ingest.Report, number int) {
 		c.known = max(c.known, c.position)
 	}
 	report.Parts = append(report.Parts, told)
-	place := PackedStretch{Attempt: report.Attempt, Number: number, StartedAt: told.StartedAt}
+	place := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: told.StartedAt}
 	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
 	case "all":
 		place.Length = length
@@ -117,11 +117,11 @@ func (c *course) stretch(t *rapid.T, report *ingest.Report, number int) {
 	if place.Length > 0 {
 		c.keep(t, &place, from)
 	}
-	c.packed.Stretches = append(c.packed.Stretches, place)
+	c.packed.Parts = append(c.packed.Parts, place)
 }
 
 // keep puts a stretch into the last file, or into a new one.
-func (c *course) keep(t *rapid.T, place *PackedStretch, from time.Duration) {
+func (c *course) keep(t *rapid.T, place *PackedPart, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
 		file := someFile()

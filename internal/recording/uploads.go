@@ -45,21 +45,21 @@ type Upload struct {
 // is a ConflictError, but for ingest.ReportName, where the last one counts.
 func (s *Storage) PutUpload(
 	ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64,
-) (Stored, error) {
+) (StoredObject, error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	declared, err := declaredSum(sha256Hex)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	upload := newBody(content, maxBytes)
-	stored := Stored{Name: name, SHA256: declared, New: true}
+	stored := StoredObject{Name: name, SHA256: declared, New: true}
 	if name != ingest.ReportName {
 		exists, err := s.bucket.Exists(ctx, key)
 		if err != nil {
-			return Stored{}, fmt.Errorf("look for %s: %w", key, err)
+			return StoredObject{}, fmt.Errorf("look for %s: %w", key, err)
 		}
 		if exists {
 			return s.confirmUpload(ctx, key, upload, stored)
@@ -70,7 +70,7 @@ func (s *Storage) PutUpload(
 		return s.confirmUpload(ctx, key, upload, stored) // another request was quicker
 	}
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	stored.Bytes = upload.length
 	return stored, nil
@@ -78,19 +78,19 @@ func (s *Storage) PutUpload(
 
 // confirmUpload reads the body to its end and compares it with the upload of
 // the same name that is there.
-func (s *Storage) confirmUpload(ctx context.Context, key string, upload *body, stored Stored) (Stored, error) {
+func (s *Storage) confirmUpload(ctx context.Context, key string, upload *body, stored StoredObject) (StoredObject, error) {
 	if _, err := io.Copy(io.Discard, upload); err != nil {
-		return Stored{}, fmt.Errorf("read the upload of %s: %w", key, err)
+		return StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
 	}
 	if err := upload.check(stored.SHA256); err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	length, sum, err := s.sumOf(ctx, key)
 	if err != nil {
-		return Stored{}, err
+		return StoredObject{}, err
 	}
 	if sum != stored.SHA256 {
-		return Stored{}, &ConflictError{Name: stored.Name}
+		return StoredObject{}, &ConflictError{Name: stored.Name}
 	}
 	stored.Bytes, stored.New = length, false
 	return stored, nil

@@ -35,14 +35,14 @@ type Verifier struct {
 }
 
 // Verdict is what became of a recording.
-type Verdict struct {
-	JobID    string        `json:"jobId"`
-	Problems []string      `json:"problems"` // of the recording as a whole
-	Files    []FileVerdict `json:"files"`
+type VerifyReport struct {
+	JobID    string       `json:"jobId"`
+	Problems []string     `json:"problems"` // of the recording as a whole
+	Files    []FileReport `json:"files"`
 }
 
 // FileVerdict is what became of one of its files.
-type FileVerdict struct {
+type FileReport struct {
 	Name      string   `json:"name"`
 	Bytes     int64    `json:"bytes"`     // as they are
 	SHA256    string   `json:"sha256"`    // the same
@@ -52,21 +52,21 @@ type FileVerdict struct {
 }
 
 // OK reports whether nothing is wrong.
-func (v Verdict) OK() bool {
-	return len(v.Problems) == 0 && !slices.ContainsFunc(v.Files, func(f FileVerdict) bool { return len(f.Problems) > 0 })
+func (v VerifyReport) OK() bool {
+	return len(v.Problems) == 0 && !slices.ContainsFunc(v.Files, func(f FileReport) bool { return len(f.Problems) > 0 })
 }
 
 // Verify reads and decodes all of a job's recording. What is wrong with it is
 // in the verdict; an error means that it could not be looked at.
-func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (Verdict, error) {
-	verdict := Verdict{JobID: jobID.String(), Problems: []string{}, Files: []FileVerdict{}}
+func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, error) {
+	verdict := VerifyReport{JobID: jobID.String(), Problems: []string{}, Files: []FileReport{}}
 	text, err := v.Storage.Manifest(ctx, jobID)
 	if missing := new(NotFoundError); errors.As(err, &missing) {
 		verdict.Problems = append(verdict.Problems, "the manifest is missing")
 		return verdict, nil
 	}
 	if err != nil {
-		return Verdict{}, err
+		return VerifyReport{}, err
 	}
 	var manifest Manifest
 	if err := json.Unmarshal(text, &manifest); err != nil {
@@ -77,7 +77,7 @@ func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (Verdict, error)
 	for _, media := range manifest.Media {
 		file, err := v.file(ctx, jobID, media.File)
 		if err != nil {
-			return Verdict{}, fmt.Errorf("verify %s of job %s: %w", media.Name, jobID, err)
+			return VerifyReport{}, fmt.Errorf("verify %s of job %s: %w", media.Name, jobID, err)
 		}
 		verdict.Files = append(verdict.Files, file)
 	}
@@ -105,8 +105,8 @@ func contradictions(manifest Manifest, jobID uuid.UUID) []string {
 }
 
 // file verifies one file.
-func (v *Verifier) file(ctx context.Context, jobID uuid.UUID, told File) (FileVerdict, error) {
-	found := FileVerdict{Name: told.Name, Problems: []string{}}
+func (v *Verifier) file(ctx context.Context, jobID uuid.UUID, told File) (FileReport, error) {
+	found := FileReport{Name: told.Name, Problems: []string{}}
 	wrong := func(format string, arguments ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
 	}
@@ -141,7 +141,7 @@ func (v *Verifier) file(ctx context.Context, jobID uuid.UUID, told File) (FileVe
 }
 
 // decode decodes a file and compares what it holds with what is told.
-func (v *Verifier) decode(ctx context.Context, address string, told File, found *FileVerdict, wrong func(string, ...any)) error {
+func (v *Verifier) decode(ctx context.Context, address string, told File, found *FileReport, wrong func(string, ...any)) error {
 	media, err := v.Tools.probe(ctx, address)
 	if refused(err) {
 		wrong("it cannot be read: %v", reasonOf(err))

@@ -29,7 +29,7 @@ func finishOne(t *testing.T, storage *Storage, source source) finished {
 	desk.Storage = storage
 	desk.upload(t, 0, 0, cut(t, record(t, source)))
 	desk.report(t, left(0, whole(0, 0, source.Seconds)))
-	manifest, err := desk.FromBot(t.Context(), desk.facts)
+	manifest, err := desk.Finish(t.Context(), desk.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func (f *finished) keep(t *testing.T, content []byte, told bool) {
 	}
 }
 
-func (f *finished) verify(t *testing.T) Verdict {
+func (f *finished) verify(t *testing.T) VerifyReport {
 	t.Helper()
 	if err := f.Storage.PutManifest(t.Context(), f.id, f.manifest); err != nil {
 		t.Fatal(err)

@@ -14,30 +14,30 @@ import (
 	"standin/internal/ingest"
 )
 
-// PackVoice is a voice that is to be packed: its segments, put one behind the
+// SourceTrack is a voice that is to be packed: its segments, put one behind the
 // other, are one fragmented MP4.
-type PackVoice struct {
+type SourceTrack struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time
 	PersonID  string   // as in ingest.Voice
-	Segments  []string // as in PackStretch
+	Segments  []string // as in SourcePart
 }
 
-// PackedVoice tells in which file a voice is.
-type PackedVoice struct {
+// PackedTrack tells in which file a voice is.
+type PackedTrack struct {
 	Attempt   int       `json:"-"`
 	Number    int       `json:"number"`
 	StartedAt time.Time `json:"-"`
 	PersonID  string    `json:"-"`
 	File      string    `json:"file,omitempty"` // empty when nothing of it was usable
-	Loss      Loss      `json:"loss,omitempty"` // as in PackedStretch
+	Loss      Loss      `json:"loss,omitempty"` // as in PackedPart
 }
 
 // VoicesIn finds an attempt's voices in the bundles of its segments, and those
 // that its report tells of. It works in folder. What of a bundle is unreadable
 // goes to the log: the voices end before it.
-func VoicesIn(bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) ([]PackVoice, error) {
+func FindTracks(bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) ([]SourceTrack, error) {
 	for _, bundle := range bundles {
 		if err := unbundle(bundle, folder); err != nil {
 			log.Warn("a bundle of participants' own sound is unreadable", "attempt", attempt, "error", err)
@@ -47,11 +47,11 @@ func VoicesIn(bundles []string, folder string, attempt int, report ingest.Report
 	if err != nil {
 		return nil, fmt.Errorf("look for voices: %w", err)
 	}
-	found := make([]PackVoice, 0, len(report.AudioTracks))
-	voice := func(number int) *PackVoice {
-		at, known := slices.BinarySearchFunc(found, number, func(v PackVoice, n int) int { return cmp.Compare(v.Number, n) })
+	found := make([]SourceTrack, 0, len(report.AudioTracks))
+	voice := func(number int) *SourceTrack {
+		at, known := slices.BinarySearchFunc(found, number, func(v SourceTrack, n int) int { return cmp.Compare(v.Number, n) })
 		if !known {
-			found = slices.Insert(found, at, PackVoice{Attempt: attempt, Number: number})
+			found = slices.Insert(found, at, SourceTrack{Attempt: attempt, Number: number})
 		}
 		return &found[at]
 	}
@@ -92,7 +92,7 @@ func VoicesIn(bundles []string, folder string, attempt int, report ingest.Report
 // PackVoices makes a file in dir of each voice, as Pack does of stretches, and
 // adds them to packed. A voice that cannot be packed is a loss, and no reason to
 // end: the recording itself is not spoiled by it. Only ctx ends it.
-func PackVoices(ctx context.Context, packed *Packed, voices []PackVoice, dir string, log *slog.Logger) error {
+func PackTracks(ctx context.Context, packed *Packed, voices []SourceTrack, dir string, log *slog.Logger) error {
 	if len(voices) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func PackVoices(ctx context.Context, packed *Packed, voices []PackVoice, dir str
 			log.Warn("a participant's own sound cannot be packed", "attempt", voice.Attempt, "voice", voice.Number, "error", err)
 			loss = LossUnusable
 		}
-		packed.Voices = append(packed.Voices, PackedVoice{
+		packed.Tracks = append(packed.Tracks, PackedTrack{
 			Attempt: voice.Attempt, Number: voice.Number, StartedAt: voice.StartedAt, PersonID: voice.PersonID,
 			File: file.Name, Loss: loss,
 		})
@@ -127,11 +127,11 @@ func PackVoices(ctx context.Context, packed *Packed, voices []PackVoice, dir str
 }
 
 // voice packs one voice. A file without a name means that nothing was usable.
-func (p packing) voice(ctx context.Context, number int, voice PackVoice, others []File) (File, Loss, error) {
+func (p packing) voice(ctx context.Context, number int, voice SourceTrack, others []File) (File, Loss, error) {
 	if voice.StartedAt.IsZero() {
 		return File{}, LossUnusable, errors.New("nothing tells when it began")
 	}
-	made, loss, err := p.remux(ctx, number, PackStretch{Segments: voice.Segments})
+	made, loss, err := p.remux(ctx, number, SourcePart{Segments: voice.Segments})
 	if err != nil || made.path == "" {
 		return File{}, loss, err
 	}

@@ -39,10 +39,10 @@ func bundles(t *testing.T, starts []time.Time, voices ...[][]byte) [][]byte {
 	t.Helper()
 	var all [][]byte
 	for sequence := 0; ; sequence++ {
-		var segments []VoiceSegment
+		var segments []TrackSegment
 		for number, voice := range voices {
 			if sequence < len(voice) {
-				segments = append(segments, VoiceSegment{Voice: number, Sequence: sequence, StartedAt: starts[number], Data: voice[sequence]})
+				segments = append(segments, TrackSegment{Track: number, Sequence: sequence, StartedAt: starts[number], Data: voice[sequence]})
 			}
 		}
 		if len(segments) == 0 {
@@ -129,7 +129,7 @@ func TestVoicesOfALostBot(t *testing.T) {
 				report.People, report.AudioTracks = roster(), test.voices
 				desk.report(t, report)
 			}
-			manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
+			manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestVoicesThatCannotBePacked(t *testing.T) {
 	report := left(0, whole(0, 0, 2))
 	report.AudioTracks = []ingest.AudioTrack{told(0, 0, 2, "")}
 	desk.report(t, report)
-	manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
+	manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestVoicesOfTwoAttempts(t *testing.T) {
 		report.AudioTracks = []ingest.AudioTrack{told(0, from+0.5, len(voice), "a")}
 		desk.report(t, report)
 	}
-	manifest, err := desk.FromUploads(t.Context(), desk.facts, "", nil)
+	manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +229,9 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			}
 			report.AudioTracks[0].Segments = 1
 			log := slog.New(slog.DiscardHandler)
-			voices, err := VoicesIn([]string{bundle}, work, 0, report, log)
+			voices, err := FindTracks([]string{bundle}, work, 0, report, log)
 			if err == nil {
-				err = PackVoices(t.Context(), &packed, voices, out, log)
+				err = PackTracks(t.Context(), &packed, voices, out, log)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -244,12 +244,12 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			if missing {
 				report.AudioTracks = append(report.AudioTracks, told(1, 1, 4, ""))
 			}
-			text, err := json.Marshal(FinalReport{Report: report, Media: packed.Files, PackedVoices: packed.Voices})
+			text, err := json.Marshal(FinalReport{Report: report, Media: packed.Files, PackedTracks: packed.Tracks})
 			if err != nil {
 				t.Fatal(err)
 			}
 			put(t, desk.Storage, desk.id, 0, ingest.ReportName, string(text))
-			manifest, err := desk.FromBot(t.Context(), desk.facts)
+			manifest, err := desk.Finish(t.Context(), desk.facts)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 // Stored is an object that is in storage.
-type Stored struct {
+type StoredObject struct {
 	Name   string
 	Bytes  int64
 	SHA256 string // hex

@@ -38,7 +38,7 @@ type Recordings interface {
 
 // Storage is where recordings are, as recording.Storage keeps them.
 type Storage interface {
-	Kept(ctx context.Context, each func(recording.Kept) error) error
+	ListJobs(ctx context.Context, each func(recording.JobUsage) error) error
 	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
 	DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error

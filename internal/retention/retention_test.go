@@ -193,7 +193,7 @@ func TestManyExpire(t *testing.T) {
 	}
 	group.Wait()
 	left := 0
-	if err := w.storage.Kept(t.Context(), func(recording.Kept) error { left++; return nil }); err != nil || left > 0 {
+	if err := w.storage.ListJobs(t.Context(), func(recording.JobUsage) error { left++; return nil }); err != nil || left > 0 {
 		t.Errorf("%d are left, %v", left, err)
 	}
 }

@@ -28,7 +28,7 @@ const (
 
 // Leftover is what storage holds of a job and nobody needs.
 type Leftover struct {
-	recording.Kept
+	recording.JobUsage
 	Reason Reason
 }
 
@@ -36,7 +36,7 @@ type Leftover struct {
 // needs: never of what was written within a day, and never of a job that has
 // not ended or that somebody still works on.
 func (k *Cleaner) Leftovers(ctx context.Context, each func(Leftover) error) error {
-	return k.Storage.Kept(ctx, func(kept recording.Kept) error {
+	return k.Storage.ListJobs(ctx, func(kept recording.JobUsage) error {
 		if kept.Newest.After(k.Now().Add(-untouched)) {
 			return nil
 		}
@@ -44,12 +44,12 @@ func (k *Cleaner) Leftovers(ctx context.Context, each func(Leftover) error) erro
 		if err != nil || why == "" {
 			return err
 		}
-		return each(Leftover{Kept: kept, Reason: why})
+		return each(Leftover{JobUsage: kept, Reason: why})
 	})
 }
 
 // why says why something is left over; empty when it is not.
-func (k *Cleaner) why(ctx context.Context, kept recording.Kept) (Reason, error) {
+func (k *Cleaner) why(ctx context.Context, kept recording.JobUsage) (Reason, error) {
 	r, err := k.Store.Job(ctx, kept.JobID)
 	switch {
 	case job.ErrorIs(err, job.NotFound):

@@ -35,7 +35,7 @@ type KubernetesSettings struct {
 // pod template that they name.
 func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
 	settings := s.Settings
-	config, namespace, err := kubernetes.Find(s.Kubeconfig)
+	config, namespace, err := kubernetes.FindCluster(s.Kubeconfig)
 	if err != nil {
 		return settings, err
 	}
@@ -44,7 +44,7 @@ func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
 		settings.Namespace = namespace
 	}
 	if s.PodTemplate != "" {
-		if settings.Template, err = kubernetes.ReadTemplate(s.PodTemplate); err != nil {
+		if settings.Template, err = kubernetes.ReadPodTemplate(s.PodTemplate); err != nil {
 			return settings, err
 		}
 	}
@@ -86,23 +86,23 @@ func (s *Service) newEngine(changed func(uuid.UUID, int)) (engine, error) {
 	instance, more := s.instance(), launch.LogSettings(os.Environ())
 	if s.settings.Launcher == "docker" {
 		settings := s.settings.Docker
-		settings.Instance, settings.More, settings.Wanted, settings.Changed = instance, more, s.wanted, changed
-		settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+		settings.Instance, settings.More, settings.IsWanted, settings.OnChange = instance, more, s.wanted, changed
+		settings.Bot, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
 		return docker.New(settings)
 	}
 	settings, err := s.settings.Kubernetes.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	settings.Instance, settings.More, settings.Wanted, settings.Changed = instance, more, s.wanted, changed
-	settings.Setup, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+	settings.Instance, settings.More, settings.IsWanted, settings.OnChange = instance, more, s.wanted, changed
+	settings.Bot, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
 	return kubernetes.New(settings)
 }
 
 // containerSetup is the bots' setup in a container. The usual seccomp profiles
 // of containers forbid what Chromium's own sandbox is made of; under those the
 // container is the sandbox.
-func (s *Service) containerSetup(seccomp string) launch.Setup {
+func (s *Service) containerSetup(seccomp string) launch.BotSettings {
 	setup := s.settings.Bots
 	setup.NoSandbox = setup.NoSandbox || seccomp == ""
 	return setup

@@ -90,7 +90,7 @@ func TestRecordingsOnS3(t *testing.T) {
 	defer closeIt(t, s)
 	waitLong(t, s, created.ID, "erased", func(r store.Record) bool { return !r.RecordingErasedAt.IsZero() })
 	fetch(t, s.BaseURL()+"/api/v1/jobs/"+created.ID+"/manifest", secret, "", http.StatusNotFound)
-	if kept, err := s.storage.KeptOf(t.Context(), parse(t, created.ID)); err != nil || kept.Objects > 0 {
+	if kept, err := s.storage.JobUsage(t.Context(), parse(t, created.ID)); err != nil || kept.Objects > 0 {
 		t.Errorf("after its time %+v is kept, %v", kept, err)
 	}
 }

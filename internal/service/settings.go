@@ -82,9 +82,9 @@ type Settings struct {
 	AllowedMeetingHosts []string
 	LoopbackMeetings    bool // meetings on this machine may send media: for replicas
 
-	Executable string       // the standin binary, to start bots with
-	Bots       launch.Setup // what all bots are told
-	AskFirst   bool         // nothing is recorded without the host's permission, whatever the job says
+	Executable string             // the standin binary, to start bots with
+	Bots       launch.BotSettings // what all bots are told
+	AskFirst   bool               // nothing is recorded without the host's permission, whatever the job says
 	Timeouts   dispatch.Timeouts
 	HTTP       httpapi.Timeouts // those that are 0 have their defaults
 	Log        *slog.Logger

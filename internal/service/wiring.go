@@ -220,12 +220,12 @@ func (s *Service) start(ctx context.Context, p parts) {
 }
 
 // leftovers are the folders of a job's bots that are gone from this machine.
-func (s *Service) leftovers(jobID uuid.UUID) (left []recording.Leftover) {
+func (s *Service) leftovers(jobID uuid.UUID) (left []recording.LeftoverSpool) {
 	if s.process == nil {
 		return nil // bots run elsewhere
 	}
-	for attempt, folder := range s.process.Left(jobID) {
-		left = append(left, recording.Leftover{Attempt: attempt, Folder: folder})
+	for attempt, folder := range s.process.LeftoverDirs(jobID) {
+		left = append(left, recording.LeftoverSpool{Attempt: attempt, Folder: folder})
 	}
 	return left
 }
@@ -259,7 +259,7 @@ func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, in
 	}
 	var err error
 	s.process, err = launch.NewProcess(launch.ProcessSettings{
-		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Setup: s.settings.Bots,
+		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Bot: s.settings.Bots,
 		Check: check, OnExit: onExit, Log: s.settings.Log,
 	})
 	return s.process, timeouts, err

@@ -141,7 +141,7 @@ func (n noLive) Launch(_ context.Context, a launch.Assignment) error {
 	return nil
 }
 func (noLive) State(uuid.UUID, int) launch.State          { return launch.NotStarted }
-func (noLive) Why(uuid.UUID, int) string                  { return "" }
+func (noLive) Reason(uuid.UUID, int) string               { return "" }
 func (noLive) Stop(context.Context, uuid.UUID, int) error { return nil }
 
 // create makes a job with the given metadata.simulate.

@@ -27,7 +27,7 @@ type Service interface {
 
 // Uploads is where simulated bots put their media.
 type Uploads interface {
-	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.Stored, error)
+	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
 }
 
 // defaultMaxBots bounds the bots at once: each is heard every few seconds.
@@ -179,9 +179,9 @@ func (s *Simulator) State(jobID uuid.UUID, number int) launch.State {
 	return launch.Running
 }
 
-// Why implements launch.Launcher. What a simulated bot does is what its job
+// Reason implements launch.Launcher. What a simulated bot does is what its job
 // asked for.
-func (s *Simulator) Why(uuid.UUID, int) string { return "" }
+func (s *Simulator) Reason(uuid.UUID, int) string { return "" }
 
 // Stop implements launch.Launcher. The bot ends without a further word.
 func (s *Simulator) Stop(ctx context.Context, jobID uuid.UUID, number int) error {
@@ -235,12 +235,12 @@ func (r Router) State(jobID uuid.UUID, number int) launch.State {
 	return r.Live.State(jobID, number)
 }
 
-// Why implements launch.Launcher.
-func (r Router) Why(jobID uuid.UUID, number int) string {
+// Reason implements launch.Launcher.
+func (r Router) Reason(jobID uuid.UUID, number int) string {
 	if r.Test.State(jobID, number) != launch.NotStarted {
-		return r.Test.Why(jobID, number)
+		return r.Test.Reason(jobID, number)
 	}
-	return r.Live.Why(jobID, number)
+	return r.Live.Reason(jobID, number)
 }
 
 // Stop implements launch.Launcher.

@@ -9,7 +9,7 @@ import (
 )
 
 // Found is what a look at an engine found.
-type Found struct {
+type EngineInfo struct {
 	Where    string // the engine's address
 	Engine   string // its name and version, as it tells them
 	HasImage bool
@@ -18,18 +18,18 @@ type Found struct {
 // Check asks the engine whether it is there and has the bots' image. Nothing is
 // pulled or made. An error with an empty Found is one of the settings; with one
 // that says where, the engine's.
-func Check(ctx context.Context, settings Settings) (Found, error) {
+func Check(ctx context.Context, settings Settings) (EngineInfo, error) {
 	settings.Instance = "check" // its containers are not looked at
 	settings, err := settings.complete()
 	if err != nil {
-		return Found{}, err
+		return EngineInfo{}, err
 	}
 	engine, err := connect(settings.Host)
 	if err != nil {
-		return Found{}, err
+		return EngineInfo{}, err
 	}
 	defer engine.Close() // idle connections only
-	found := Found{Where: engine.DaemonHost()}
+	found := EngineInfo{Where: engine.DaemonHost()}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	version, err := engine.ServerVersion(ctx, client.ServerVersionOptions{})

@@ -108,7 +108,7 @@ func size(bytes int64) string {
 // the bots' setup, which no bot may change.
 func (l *Launcher) mounts() []mount.Mount {
 	mounts := []mount.Mount{{Type: mount.TypeVolume, Source: l.settings.Volume, Target: spoolDir}}
-	for _, folder := range []string{l.settings.Setup.Profiles, l.settings.Setup.SignIn, l.settings.Setup.ZoomSDK.Dir} {
+	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir} {
 		if folder != "" {
 			mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})
 		}
@@ -120,7 +120,7 @@ func (l *Launcher) mounts() []mount.Mount {
 // nothing of it is to be seen in what the engine tells of a container.
 func (l *Launcher) archive(a launch.Assignment) (*bytes.Buffer, error) {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	task, err := a.Task(dir(key), l.settings.Setup, l.settings.More)
+	task, err := a.Task(dir(key), l.settings.Bot, l.settings.More)
 	if err != nil {
 		return nil, err
 	}

@@ -56,13 +56,13 @@ type Settings struct {
 	Seccomp  string // a profile, as JSON; the engine's when empty
 	Volume   string // named, for what bots have yet to hand in; each has one of its own when empty
 
-	Setup launch.Setup // its folders are the engine's machine's
-	More  []string     // variables that bots are told beside it
+	Bot  launch.BotSettings // its folders are the engine's machine's
+	More []string           // variables that bots are told beside it
 	// Wanted reports whether an attempt may have a bot. Those of others are
 	// ended. Nothing is, when it is nil.
-	Wanted  func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
-	Changed func(jobID uuid.UUID, attempt int) // a bot is not as it was
-	Log     *slog.Logger
+	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
+	OnChange func(jobID uuid.UUID, attempt int) // a bot is not as it was
+	Log      *slog.Logger
 
 	LeaveTime time.Duration // launch.DefaultLeaveTime when 0
 	PullWait  time.Duration // how long a launch waits for an image; 20 s when 0
@@ -86,7 +86,7 @@ type Registry struct{ User, Password string }
 type Launcher struct {
 	settings Settings
 	engine   *client.Client
-	watched  *launch.Watched
+	watched  *launch.Tracker
 	asked    chan chan error // for the image; see image.go
 	progress progress
 	listed   chan []listed // for the reaper
@@ -111,7 +111,7 @@ func New(settings Settings) (*Launcher, error) {
 	l := &Launcher{
 		settings: settings, engine: engine, stop: stop,
 		asked: make(chan chan error), listed: make(chan []listed, 1),
-		watched: launch.NewWatched(settings.Changed, settings.Now),
+		watched: launch.NewTracker(settings.OnChange, settings.Now),
 	}
 	l.parts.Go(func() { l.watch(ctx) })
 	l.parts.Go(func() { l.reap(ctx) })
@@ -140,8 +140,8 @@ func (s Settings) complete() (Settings, error) {
 	if len(s.Command) == 0 {
 		s.Command = []string{"bot"}
 	}
-	if s.Changed == nil {
-		s.Changed = func(uuid.UUID, int) {}
+	if s.OnChange == nil {
+		s.OnChange = func(uuid.UUID, int) {}
 	}
 	if s.Now == nil {
 		s.Now = time.Now
@@ -179,8 +179,10 @@ func (l *Launcher) State(jobID uuid.UUID, attempt int) launch.State {
 	return l.watched.State(jobID, attempt)
 }
 
-// Why implements launch.Launcher.
-func (l *Launcher) Why(jobID uuid.UUID, attempt int) string { return l.watched.Why(jobID, attempt) }
+// Reason implements launch.Launcher.
+func (l *Launcher) Reason(jobID uuid.UUID, attempt int) string {
+	return l.watched.Reason(jobID, attempt)
+}
 
 // away words an error of a call to the engine.
 func away(doing string, err error) error {
@@ -195,6 +197,6 @@ func away(doing string, err error) error {
 type brief struct{ error }
 
 func (b brief) Error() string {
-	return launch.Brief(strings.TrimPrefix(b.error.Error(), "Error response from daemon: "))
+	return launch.Shorten(strings.TrimPrefix(b.error.Error(), "Error response from daemon: "))
 }
 func (b brief) Unwrap() error { return b.error }

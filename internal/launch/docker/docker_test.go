@@ -40,7 +40,7 @@ func newHouse(t *testing.T, host string, change ...func(*docker.Settings)) *hous
 		Command: []string{"/testbot", "run"}, Network: "none",
 		Limits:    docker.Limits{CPUs: 1, MemoryBytes: 64 << 20, Processes: 64, ShmBytes: 16 << 20, TmpBytes: 16 << 20},
 		LeaveTime: 2 * time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Changed: func(jobID uuid.UUID, attempt int) { h.changes <- launch.Key{JobID: jobID, Attempt: attempt} },
+		OnChange: func(jobID uuid.UUID, attempt int) { h.changes <- launch.Key{JobID: jobID, Attempt: attempt} },
 	}
 	for _, fn := range change {
 		fn(&settings)
@@ -89,7 +89,7 @@ func (h *house) expect(t *testing.T, a launch.Assignment, want launch.State, wor
 	t.Helper()
 	deadline := time.After(patience)
 	for {
-		state, why := h.State(a.JobID, a.Attempt), h.Why(a.JobID, a.Attempt)
+		state, why := h.State(a.JobID, a.Attempt), h.Reason(a.JobID, a.Attempt)
 		right := state == want
 		for _, word := range words {
 			right = right && strings.Contains(why, word)
@@ -160,7 +160,7 @@ func testEnds(t *testing.T, host string) {
 			h, a := newHouse(t, host, does(what)), assignment()
 			h.launch(t, a)
 			h.expect(t, a, launch.Gone, words...)
-			if why := h.Why(a.JobID, a.Attempt); strings.Contains(why, secretToken) {
+			if why := h.Reason(a.JobID, a.Attempt); strings.Contains(why, secretToken) {
 				t.Errorf("it shows the token: %s", why)
 			}
 		})
@@ -247,7 +247,7 @@ func testReaped(t *testing.T, host string) {
 	first.launch(t, over)
 	first.expect(t, over, launch.Running)
 	newHouse(t, host, instance(name), func(s *docker.Settings) {
-		s.Wanted = func(_ context.Context, jobID uuid.UUID, _ int) (bool, error) { return jobID == wanted.JobID, nil }
+		s.IsWanted = func(_ context.Context, jobID uuid.UUID, _ int) (bool, error) { return jobID == wanted.JobID, nil }
 	})
 	first.expect(t, over, launch.Gone)
 	first.expect(t, wanted, launch.Running)

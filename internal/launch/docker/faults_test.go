@@ -52,7 +52,7 @@ func TestContainer(t *testing.T) {
 	t.Parallel()
 	h, engine := onFake(t, func(s *docker.Settings) {
 		s.Instance, s.Network, s.Hosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, `{"defaultAction":"SCMP_ACT_ALLOW"}`
-		s.Setup = launch.Setup{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
+		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
 	})
 	a := assignment()
 	h.launch(t, a)

@@ -56,8 +56,8 @@ func (l *Launcher) adopt(ctx context.Context, a launch.Assignment, failure error
 	case container.StateRemoving:
 		return errors.New("the engine is removing a container of this attempt")
 	}
-	l.watched.Begun(key)
-	l.watched.Saw(key, l.sightOf(ctx, is))
+	l.watched.Launching(key)
+	l.watched.Update(key, l.sightOf(ctx, is))
 	return nil
 }
 
@@ -72,7 +72,7 @@ func covers(labels, wanted map[string]string) bool {
 // removed.
 func (l *Launcher) start(ctx context.Context, id string, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	l.watched.Begun(key)
+	l.watched.Launching(key)
 	task, err := l.archive(a)
 	if err != nil {
 		return l.discard(ctx, key, id, err)
@@ -86,7 +86,7 @@ func (l *Launcher) start(ctx context.Context, id string, a launch.Assignment) er
 	if _, err := l.engine.ContainerStart(starting, id, client.ContainerStartOptions{}); err != nil {
 		return l.discard(ctx, key, id, away("start the bot's container", err))
 	}
-	l.watched.Saw(key, launch.Sight{State: launch.Running})
+	l.watched.Update(key, launch.BotStatus{State: launch.Running})
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (l *Launcher) start(ctx context.Context, id string, a launch.Assignment) er
 // Where the engine does not do it, the next launch or stop finds the container
 // by its name.
 func (l *Launcher) discard(ctx context.Context, key launch.Key, id string, why error) error {
-	defer l.watched.Failed(key)
+	defer l.watched.LaunchFailed(key)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	if err := l.remove(ctx, id); err != nil {
@@ -112,7 +112,7 @@ func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
 		return err
 	}
 	if l.watched.State(jobID, attempt) != launch.NotStarted {
-		l.watched.Saw(key, launch.Sight{State: launch.Gone, Why: "it was ended by Standin"})
+		l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: "it was ended by Standin"})
 	}
 	return nil
 }

@@ -68,21 +68,21 @@ func (l *Launcher) follow(ctx context.Context) error {
 func (l *Launcher) list(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	mark := l.watched.Mark()
+	mark := l.watched.Version()
 	found, err := l.engine.ContainerList(ctx, client.ContainerListOptions{
 		All: true, Filters: client.Filters{}.Add("label", labelInstance+"="+l.settings.Instance),
 	})
 	if err != nil {
 		return away("list the bots' containers", err)
 	}
-	all := make(map[launch.Key]launch.Sight)
+	all := make(map[launch.Key]launch.BotStatus)
 	var containers []listed
 	for _, summary := range found.Items {
 		key, ours := l.keyOf(summary.Labels)
 		if !ours {
 			continue
 		}
-		sight := launch.Sight{State: stateOf(summary.State)}
+		sight := launch.BotStatus{State: stateOf(summary.State)}
 		if sight.State == launch.NotStarted {
 			containers = append(containers, listed{key, summary.ID, true})
 			continue
@@ -96,7 +96,7 @@ func (l *Launcher) list(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return away("look at the bots' containers", err)
 	}
-	l.watched.SawAll(all, mark)
+	l.watched.UpdateAll(all, mark)
 	select {
 	case l.listed <- containers:
 	default: // the reaper is busy with what was there before
@@ -124,23 +124,23 @@ func (l *Launcher) take(ctx context.Context, event events.Message) {
 	}
 	switch event.Action {
 	case events.ActionStart:
-		l.watched.Saw(key, launch.Sight{State: launch.Running})
+		l.watched.Update(key, launch.BotStatus{State: launch.Running})
 	case events.ActionDie:
 		code := -1
 		if told, err := strconv.Atoi(event.Actor.Attributes["exitCode"]); err == nil {
 			code = told
 		}
 		// What is known if it is removed before it can be looked at.
-		known := launch.Sight{State: launch.Gone, Why: exitWords(code)}
+		known := launch.BotStatus{State: launch.Gone, Reason: exitWords(code)}
 		sight := l.look(ctx, event.Actor.ID, known)
-		l.settings.Log.Info("bot exited", "job", key.JobID, "attempt", key.Attempt, "why", sight.Why)
-		l.watched.Saw(key, sight)
+		l.settings.Log.Info("bot exited", "job", key.JobID, "attempt", key.Attempt, "why", sight.Reason)
+		l.watched.Update(key, sight)
 	}
 }
 
 // look asks what became of a container; what was known before is what counts
 // when the engine does not say.
-func (l *Launcher) look(ctx context.Context, id string, known launch.Sight) launch.Sight {
+func (l *Launcher) look(ctx context.Context, id string, known launch.BotStatus) launch.BotStatus {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	found, err := l.engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
@@ -155,26 +155,26 @@ func (l *Launcher) look(ctx context.Context, id string, known launch.Sight) laun
 
 // sightOf is what a container shows of its bot, with the end of its log if it
 // ended badly.
-func (l *Launcher) sightOf(ctx context.Context, is container.InspectResponse) launch.Sight {
-	sight := launch.Sight{State: stateOf(is.State.Status)}
+func (l *Launcher) sightOf(ctx context.Context, is container.InspectResponse) launch.BotStatus {
+	sight := launch.BotStatus{State: stateOf(is.State.Status)}
 	if sight.State != launch.Gone {
 		return sight
 	}
-	sight.Why = exitWords(is.State.ExitCode)
+	sight.Reason = exitWords(is.State.ExitCode)
 	switch {
 	case is.State.OOMKilled:
-		sight.Why = "it ran out of memory and was killed"
+		sight.Reason = "it ran out of memory and was killed"
 		if is.HostConfig != nil && is.HostConfig.Memory > 0 {
-			sight.Why += fmt.Sprintf("; its container may have %d MB", is.HostConfig.Memory>>20)
+			sight.Reason += fmt.Sprintf("; its container may have %d MB", is.HostConfig.Memory>>20)
 		}
 	case is.State.Error != "":
-		sight.Why += "; the Docker engine says: " + launch.Brief(is.State.Error)
+		sight.Reason += "; the Docker engine says: " + launch.Shorten(is.State.Error)
 	}
 	if is.State.ExitCode == 0 && !is.State.OOMKilled {
 		return sight
 	}
 	if log := l.tail(ctx, is.ID); log != "" {
-		sight.Why += "; its log ends: " + log
+		sight.Reason += "; its log ends: " + log
 	}
 	return sight
 }
@@ -201,8 +201,8 @@ func (l *Launcher) tail(ctx context.Context, id string) string {
 	defer log.Close()
 	var text bytes.Buffer
 	// A log that breaks off is shown as far as it came.
-	_, _ = stdcopy.StdCopy(&text, &text, io.LimitReader(log, launch.MaxTail))
-	return launch.Tail(text.Bytes())
+	_, _ = stdcopy.StdCopy(&text, &text, io.LimitReader(log, launch.MaxLogTail))
+	return launch.LogTail(text.Bytes())
 }
 
 // reapEvery is how often it is asked whether bots are wanted.
@@ -216,7 +216,7 @@ func (l *Launcher) reap(ctx context.Context) {
 	for {
 		select {
 		case containers := <-l.listed:
-			if l.settings.Wanted == nil || l.settings.Now().Sub(last) < reapEvery {
+			if l.settings.IsWanted == nil || l.settings.Now().Sub(last) < reapEvery {
 				continue
 			}
 			last = l.settings.Now()
@@ -232,7 +232,7 @@ func (l *Launcher) reap(ctx context.Context) {
 // reapOne ends a container if its attempt is over.
 func (l *Launcher) reapOne(ctx context.Context, c listed) {
 	log := l.settings.Log.With("job", c.key.JobID, "attempt", c.key.Attempt)
-	wanted, err := l.settings.Wanted(ctx, c.key.JobID, c.key.Attempt)
+	wanted, err := l.settings.IsWanted(ctx, c.key.JobID, c.key.Attempt)
 	if err == nil && !wanted {
 		if err = l.end(ctx, c.id); err == nil {
 			log.Info("removed the container of an attempt that is over", "ran", !c.ended)

@@ -37,7 +37,7 @@ func rights() []right {
 }
 
 // Found is what a look at a cluster found.
-type Found struct {
+type ClusterInfo struct {
 	Where   string   // the API server's address
 	Version string   // of the cluster
 	Missing []string // rights that the service lacks in the namespace, as in "create jobs"
@@ -46,17 +46,17 @@ type Found struct {
 // Check asks the cluster whether it is there and which rights the service has
 // in its namespace. Nothing is made. An error with an empty Found is one of the
 // settings; with one that says where, the cluster's.
-func Check(ctx context.Context, settings Settings) (Found, error) {
+func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 	settings.Instance = "check" // its Jobs are not looked at
 	settings, err := settings.complete()
 	if err != nil {
-		return Found{}, err
+		return ClusterInfo{}, err
 	}
 	asking, err := asker(settings.Cluster)
 	if err != nil {
-		return Found{}, err
+		return ClusterInfo{}, err
 	}
-	found := Found{Where: settings.Cluster.Host}
+	found := ClusterInfo{Where: settings.Cluster.Host}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	var is version.Info

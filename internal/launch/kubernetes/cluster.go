@@ -42,7 +42,7 @@ type cluster struct {
 // Find finds the cluster: that of the file, else the one that this process
 // runs in, else that of the user's own settings; with the namespace that goes
 // with it.
-func Find(kubeconfig string) (config *rest.Config, namespace string, err error) {
+func FindCluster(kubeconfig string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	found := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
@@ -56,7 +56,7 @@ func Find(kubeconfig string) (config *rest.Config, namespace string, err error) 
 }
 
 // ReadTemplate reads what pods are made from.
-func ReadTemplate(path string) (*corev1.PodTemplateSpec, error) {
+func ReadPodTemplate(path string) (*corev1.PodTemplateSpec, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the bots' pod template: %w", err)

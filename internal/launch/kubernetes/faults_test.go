@@ -68,13 +68,13 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	template, err := kubernetes.ReadTemplate(path)
+	template, err := kubernetes.ReadPodTemplate(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h, cluster := onFake(t, func(s *kubernetes.Settings) {
 		s.Instance, s.Template, s.Seccomp = "i1", template, "profiles/standin.json"
-		s.Setup = launch.Setup{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Key: "sdk key", Secret: "sdk secret"}}
+		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Key: "sdk key", Secret: "sdk secret"}}
 	})
 	a := assignment()
 	h.launch(t, a)
@@ -134,10 +134,10 @@ func TestTemplates(t *testing.T) {
 	if err := os.WriteFile(path, []byte("spec:\n  nodeSelektor: {bots: a}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kubernetes.ReadTemplate(path); err == nil || !strings.Contains(err.Error(), "nodeSelektor") {
+	if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), "nodeSelektor") {
 		t.Errorf("it was read with %v", err)
 	}
-	if _, err := kubernetes.ReadTemplate(path + ".none"); err == nil {
+	if _, err := kubernetes.ReadPodTemplate(path + ".none"); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }

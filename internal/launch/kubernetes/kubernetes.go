@@ -43,13 +43,13 @@ type Settings struct {
 	Seccomp   string                  // a profile of the nodes, by its path; the runtime's default when empty
 	Template  *corev1.PodTemplateSpec // what pods are made from; nil for nothing more than a bot needs
 
-	Setup launch.Setup // its folders are the container's
-	More  []string     // variables that bots are told beside it
+	Bot  launch.BotSettings // its folders are the container's
+	More []string           // variables that bots are told beside it
 	// Wanted reports whether an attempt may have a bot. Those of others are
 	// ended. Nothing is, when it is nil.
-	Wanted  func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
-	Changed func(jobID uuid.UUID, attempt int) // a bot is not as it was
-	Log     *slog.Logger
+	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
+	OnChange func(jobID uuid.UUID, attempt int) // a bot is not as it was
+	Log      *slog.Logger
 
 	LeaveTime time.Duration // launch.DefaultLeaveTime when 0
 	LostAfter time.Duration // how long a node may take, beyond that, to say that a pod has ended; a minute when 0
@@ -72,7 +72,7 @@ type Resources struct {
 type Launcher struct {
 	settings Settings
 	cluster  cluster
-	watched  *launch.Watched
+	watched  *launch.Tracker
 	listed   chan []launch.Key // for the reaper
 
 	stop  context.CancelFunc
@@ -94,7 +94,7 @@ func New(settings Settings) (*Launcher, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Launcher{
 		settings: settings, cluster: cluster, stop: stop, listed: make(chan []launch.Key, 1),
-		watched: launch.NewWatched(settings.Changed, settings.Now),
+		watched: launch.NewTracker(settings.OnChange, settings.Now),
 	}
 	l.parts.Go(func() { l.watch(ctx) })
 	l.parts.Go(func() { l.reap(ctx) })
@@ -116,8 +116,8 @@ func (s Settings) complete() (Settings, error) {
 	if len(s.Command) == 0 {
 		s.Command = []string{"bot"}
 	}
-	if s.Changed == nil {
-		s.Changed = func(uuid.UUID, int) {}
+	if s.OnChange == nil {
+		s.OnChange = func(uuid.UUID, int) {}
 	}
 	if s.Now == nil {
 		s.Now = time.Now
@@ -147,8 +147,10 @@ func (l *Launcher) State(jobID uuid.UUID, attempt int) launch.State {
 	return l.watched.State(jobID, attempt)
 }
 
-// Why implements launch.Launcher.
-func (l *Launcher) Why(jobID uuid.UUID, attempt int) string { return l.watched.Why(jobID, attempt) }
+// Reason implements launch.Launcher.
+func (l *Launcher) Reason(jobID uuid.UUID, attempt int) string {
+	return l.watched.Reason(jobID, attempt)
+}
 
 // away words an error of a call to the cluster.
 func away(doing string, err error) error {
@@ -162,5 +164,5 @@ func away(doing string, err error) error {
 // brief is an error of the cluster's for people: bounded, and in one line.
 type brief struct{ error }
 
-func (b brief) Error() string { return launch.Brief(b.error.Error()) }
+func (b brief) Error() string { return launch.Shorten(b.error.Error()) }
 func (b brief) Unwrap() error { return b.error }

@@ -43,7 +43,7 @@ func newHouse(t *testing.T, config *rest.Config, change ...func(*kubernetes.Sett
 		Cluster: config, Namespace: namespace, Instance: "it" + uuid.NewString()[:8], Image: "registry.test/standin:1",
 		User: 10001, Group: 10001, LeaveTime: 2 * time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Resources: kubernetes.Resources{CPURequest: resource.MustParse("500m"), MemoryLimit: resource.MustParse("2Gi"), Shm: resource.MustParse("1Gi")},
-		Changed:   func(jobID uuid.UUID, attempt int) { h.changes <- launch.Key{JobID: jobID, Attempt: attempt} },
+		OnChange:  func(jobID uuid.UUID, attempt int) { h.changes <- launch.Key{JobID: jobID, Attempt: attempt} },
 	}
 	for _, fn := range change {
 		fn(&settings)
@@ -190,7 +190,7 @@ func (h *house) expect(t *testing.T, a launch.Assignment, want launch.State, wor
 	t.Helper()
 	deadline := time.After(patience)
 	for {
-		state, why := h.State(a.JobID, a.Attempt), h.Why(a.JobID, a.Attempt)
+		state, why := h.State(a.JobID, a.Attempt), h.Reason(a.JobID, a.Attempt)
 		right := state == want
 		for _, word := range words {
 			right = right && strings.Contains(why, word)
@@ -332,7 +332,7 @@ func testRemovedByOthers(t *testing.T, config *rest.Config) {
 	h.run(t, a)
 	h.do(t, http.MethodDelete, "/"+h.pod(t, a), object{"gracePeriodSeconds": 0})
 	h.expect(t, a, launch.Gone)
-	if why := h.Why(a.JobID, a.Attempt); why == "" {
+	if why := h.Reason(a.JobID, a.Attempt); why == "" {
 		t.Error("nobody is told why")
 	}
 }
@@ -347,7 +347,7 @@ func testReaped(t *testing.T, config *rest.Config) {
 	first.run(t, wanted)
 	first.pod(t, over)
 	newHouse(t, config, instance(name), func(s *kubernetes.Settings) {
-		s.Wanted = func(_ context.Context, jobID uuid.UUID, _ int) (bool, error) { return jobID == wanted.JobID, nil }
+		s.IsWanted = func(_ context.Context, jobID uuid.UUID, _ int) (bool, error) { return jobID == wanted.JobID, nil }
 	})
 	first.expect(t, over, launch.Gone)
 	first.expect(t, wanted, launch.Running)

@@ -54,8 +54,8 @@ func (l *Launcher) adopt(ctx context.Context, a launch.Assignment) error {
 	if err != nil {
 		return away("look at the pod that the attempt has already", err)
 	}
-	l.watched.Begun(key)
-	l.watched.Saw(key, sightOf(job, pods.Items))
+	l.watched.Launching(key)
+	l.watched.Update(key, sightOf(job, pods.Items))
 	return nil
 }
 
@@ -66,8 +66,8 @@ func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.S
 // it is removed.
 func (l *Launcher) letGo(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	l.watched.Begun(key)
-	task, err := a.Task(dir(), l.settings.Setup, l.settings.More)
+	l.watched.Launching(key)
+	task, err := a.Task(dir(), l.settings.Bot, l.settings.More)
 	if err != nil {
 		return l.discard(ctx, key, err)
 	}
@@ -75,7 +75,7 @@ func (l *Launcher) letGo(ctx context.Context, job *batchv1.Job, a launch.Assignm
 	if err != nil && !apierrors.IsAlreadyExists(err) { // its name is this Job's alone
 		return l.discard(ctx, key, away("make the secret with the bot's task", err))
 	}
-	l.watched.Saw(key, launch.Sight{State: launch.Starting, Why: noPod}) // before the watcher can see more
+	l.watched.Update(key, launch.BotStatus{State: launch.Starting, Reason: noPod}) // before the watcher can see more
 	_, err = l.cluster.jobs.Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
 	if err != nil {
 		return l.discard(ctx, key, away("let the bot's Job go", err))
@@ -87,7 +87,7 @@ func (l *Launcher) letGo(ctx context.Context, job *batchv1.Job, a launch.Assignm
 // the cluster does not do it, the next launch or stop finds the Job by its
 // name.
 func (l *Launcher) discard(ctx context.Context, key launch.Key, why error) error {
-	defer l.watched.Failed(key)
+	defer l.watched.LaunchFailed(key)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	if err := l.end(ctx, key); err != nil {
@@ -104,7 +104,7 @@ func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
 		return err
 	}
 	if l.watched.State(jobID, attempt) != launch.NotStarted {
-		l.watched.Saw(key, launch.Sight{State: launch.Gone, Why: "it was ended by Standin"})
+		l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: "it was ended by Standin"})
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ const noPod = "the cluster has not made a pod for it yet; a quota may be spent, 
 
 // sightOf is what a Job and its pods show of a bot. A Job has one pod; where
 // there are more, the one that runs counts, or the last.
-func sightOf(job *batchv1.Job, pods []corev1.Pod) launch.Sight {
+func sightOf(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
 	var counts *corev1.Pod
 	for i := range pods {
 		if pod := &pods[i]; counts == nil || pod.Status.Phase == corev1.PodRunning ||
@@ -32,12 +32,12 @@ func sightOf(job *batchv1.Job, pods []corev1.Pod) launch.Sight {
 		}
 		switch condition.Type {
 		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			return launch.Sight{State: launch.Gone, Why: said("its Job has failed", condition.Reason, condition.Message)}
+			return launch.BotStatus{State: launch.Gone, Reason: said("its Job has failed", condition.Reason, condition.Message)}
 		case batchv1.JobComplete:
-			return launch.Sight{State: launch.Gone, Why: "its container ended with exit code 0"}
+			return launch.BotStatus{State: launch.Gone, Reason: "its container ended with exit code 0"}
 		}
 	}
-	return launch.Sight{State: launch.Starting, Why: noPod}
+	return launch.BotStatus{State: launch.Starting, Reason: noPod}
 }
 
 // said adds the cluster's reason and message to a sentence.
@@ -45,33 +45,33 @@ func said(sentence, reason, message string) string {
 	if reason != "" {
 		sentence += " (" + reason + ")"
 	}
-	if message = launch.Brief(message); message != "" {
+	if message = launch.Shorten(message); message != "" {
 		sentence += ": " + message
 	}
 	return sentence
 }
 
 // sightOfPod is what a pod shows of its bot.
-func sightOfPod(pod *corev1.Pod) launch.Sight {
+func sightOfPod(pod *corev1.Pod) launch.BotStatus {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed:
-		return launch.Sight{State: launch.Gone, Why: whyEnded(pod)}
+		return launch.BotStatus{State: launch.Gone, Reason: whyEnded(pod)}
 	case corev1.PodUnknown:
-		return launch.Sight{State: launch.Unknown, Why: said("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message)}
+		return launch.BotStatus{State: launch.Unknown, Reason: said("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message)}
 	}
 	if pod.Status.Reason == "NodeLost" {
-		return launch.Sight{State: launch.Unknown, Why: said("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}
+		return launch.BotStatus{State: launch.Unknown, Reason: said("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}
 	}
 	container := statusOf(pod)
 	switch {
 	case container != nil && container.State.Terminated != nil: // the phase comes later
-		return launch.Sight{State: launch.Gone, Why: whyEnded(pod)}
+		return launch.BotStatus{State: launch.Gone, Reason: whyEnded(pod)}
 	case struck(pod):
-		return launch.Sight{State: launch.Gone, Why: whyTaken(pod)}
+		return launch.BotStatus{State: launch.Gone, Reason: whyTaken(pod)}
 	case container != nil && container.State.Running != nil:
-		return launch.Sight{State: launch.Running}
+		return launch.BotStatus{State: launch.Running}
 	}
-	return launch.Sight{State: launch.Starting, Why: whyStarting(pod, container)}
+	return launch.BotStatus{State: launch.Starting, Reason: whyStarting(pod, container)}
 }
 
 // statusOf is the status of the bot's own container; nil when there is none
@@ -135,7 +135,7 @@ func whyEnded(pod *corev1.Pod) string {
 	default:
 		reasons = append(reasons, fmt.Sprintf("its container ended with exit code %d", ended.ExitCode))
 	}
-	if tail := launch.Tail([]byte(ended.Message)); tail != "" && ended.ExitCode != 0 {
+	if tail := launch.LogTail([]byte(ended.Message)); tail != "" && ended.ExitCode != 0 {
 		reasons = append(reasons, "its log ends: "+tail)
 	}
 	return strings.Join(reasons, "; ")
@@ -156,11 +156,11 @@ func memoryLimit(pod *corev1.Pod) string {
 func whyDeleted(pod *corev1.Pod, job *batchv1.Job) string {
 	if job != nil {
 		if sight := sightOf(job, nil); sight.State == launch.Gone {
-			return sight.Why
+			return sight.Reason
 		}
 	}
 	if sight := sightOfPod(pod); sight.State == launch.Gone {
-		return sight.Why
+		return sight.Reason
 	}
 	return whyTaken(pod)
 }

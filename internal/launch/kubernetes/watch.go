@@ -96,7 +96,7 @@ func (l *Launcher) list(ctx context.Context) (view, [2]metav1.ListOptions, error
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	seen := view{make(map[launch.Key]*batchv1.Job), make(map[launch.Key]map[string]corev1.Pod)}
-	mark := l.watched.Mark()
+	mark := l.watched.Version()
 	options := selected(l.mine())
 	pods, err := l.cluster.pods.List(ctx, options)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *Launcher) list(ctx context.Context) (view, [2]metav1.ListOptions, error
 	for _, pod := range pods.Items {
 		l.put(seen, pod)
 	}
-	all := make(map[launch.Key]launch.Sight)
+	all := make(map[launch.Key]launch.BotStatus)
 	for key, job := range seen.jobs {
 		if !suspended(job) { // one that is does not start by itself
 			all[key] = sightOf(job, seen.podsOf(key))
@@ -127,7 +127,7 @@ func (l *Launcher) list(ctx context.Context) (view, [2]metav1.ListOptions, error
 			all[key] = sightOf(nil, seen.podsOf(key))
 		}
 	}
-	l.watched.SawAll(all, mark)
+	l.watched.UpdateAll(all, mark)
 	select {
 	case l.listed <- keys:
 	default: // the reaper is busy with what was there before
@@ -179,13 +179,13 @@ func (l *Launcher) takeJob(seen view, happened watch.EventType, job *batchv1.Job
 	if happened == watch.Deleted {
 		delete(seen.jobs, key)
 		if len(seen.pods[key]) == 0 && !suspended(job) { // otherwise its pod tells when it has ended
-			l.watched.Saw(key, launch.Sight{State: launch.Gone, Why: "its Job was deleted, and not by Standin"})
+			l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: "its Job was deleted, and not by Standin"})
 		}
 		return
 	}
 	seen.jobs[key] = job
 	if !suspended(job) {
-		l.watched.Saw(key, sightOf(job, seen.podsOf(key)))
+		l.watched.Update(key, sightOf(job, seen.podsOf(key)))
 	}
 }
 
@@ -198,11 +198,11 @@ func (l *Launcher) takePod(seen view, happened watch.EventType, pod *corev1.Pod)
 		delete(seen.pods[key], pod.Name)
 		if len(seen.pods[key]) == 0 {
 			delete(seen.pods, key)
-			l.watched.Saw(key, launch.Sight{State: launch.Gone, Why: whyDeleted(pod, seen.jobs[key])})
+			l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: whyDeleted(pod, seen.jobs[key])})
 		}
 		return
 	}
-	l.watched.Saw(key, sightOf(seen.jobs[key], seen.podsOf(key)))
+	l.watched.Update(key, sightOf(seen.jobs[key], seen.podsOf(key)))
 }
 
 // reapEvery is how often it is asked whether bots are wanted.
@@ -216,7 +216,7 @@ func (l *Launcher) reap(ctx context.Context) {
 	for {
 		select {
 		case keys := <-l.listed:
-			if l.settings.Wanted == nil || l.settings.Now().Sub(last) < reapEvery {
+			if l.settings.IsWanted == nil || l.settings.Now().Sub(last) < reapEvery {
 				continue
 			}
 			last = l.settings.Now()
@@ -232,7 +232,7 @@ func (l *Launcher) reap(ctx context.Context) {
 // reapOne removes an attempt's Job if the attempt is over.
 func (l *Launcher) reapOne(ctx context.Context, key launch.Key) {
 	log := l.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
-	wanted, err := l.settings.Wanted(ctx, key.JobID, key.Attempt)
+	wanted, err := l.settings.IsWanted(ctx, key.JobID, key.Attempt)
 	if err == nil && !wanted {
 		if err = l.end(ctx, key); err == nil {
 			log.Info("removed the Job of an attempt that is over")

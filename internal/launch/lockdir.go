@@ -15,18 +15,18 @@ import (
 const lockFile = "bot.lock"
 
 // ErrHeld says that another bot lives in the folder.
-var ErrHeld = errors.New("another bot runs in this folder")
+var ErrLocked = errors.New("another bot runs in this folder")
 
 // Hold takes the folder for this process until the process ends. The file
 // returned must stay open until then.
-func Hold(dir string) (*os.File, error) {
+func LockDir(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the bot's lock: %w", err)
 	}
 	err = syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK})
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
-		return nil, errors.Join(ErrHeld, file.Close())
+		return nil, errors.Join(ErrLocked, file.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("take the bot's lock: %w", err), file.Close())
