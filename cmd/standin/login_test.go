@@ -34,7 +34,7 @@ func TestLogin(t *testing.T) {
 	}
 	s := newService(t)
 	users := account.NewUsers(account.UserSettings{Store: s.Store(), Now: time.Now})
-	token, _, err := users.FirstToken(t.Context())
+	token, _, err := users.FirstUserToken(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func create(t *testing.T, s *store.Store, key account.Key) job.Job {
 }
 
 // awaitEnd waits until a job has ended.
-func awaitEnd(t *testing.T, s *store.Store, j job.Job) store.Record {
+func awaitEnd(t *testing.T, s *store.Store, j job.Job) job.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

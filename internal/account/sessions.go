@@ -40,7 +40,7 @@ func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 	if err := u.store.InsertSession(ctx, session); err != nil {
 		return "", Session{}, fmt.Errorf("keep a session: %w", err)
 	}
-	if err := u.store.SignedIn(ctx, user.ID, now); err != nil {
+	if err := u.store.RecordSignIn(ctx, user.ID, now); err != nil {
 		return "", Session{}, fmt.Errorf("note a sign-in: %w", err)
 	}
 	return secret, session, nil
@@ -98,7 +98,7 @@ func (u *Users) Run(ctx context.Context, log *slog.Logger) {
 	again := time.NewTicker(eraseEvery)
 	defer again.Stop()
 	for {
-		if err := u.store.EraseEnded(ctx, u.now()); err != nil && ctx.Err() == nil {
+		if err := u.store.DeleteExpired(ctx, u.now()); err != nil && ctx.Err() == nil {
 			log.Error("cannot erase sessions that have ended; trying again in an hour", "error", err)
 		}
 		select {

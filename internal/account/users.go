@@ -47,13 +47,13 @@ const (
 type UserStore interface {
 	EnsureConsumer(ctx context.Context, consumer Consumer) (Consumer, error)
 
-	AnyUser(ctx context.Context) (bool, error)
+	HasUsers(ctx context.Context) (bool, error)
 	// UserByEmail and UserByIdentity return a *job.Error with NotFound when
 	// there is none.
 	UserByEmail(ctx context.Context, email string) (User, error)
 	UserByIdentity(ctx context.Context, identity Identity) (User, error)
-	UsersOf(ctx context.Context, consumerID uuid.UUID) ([]User, error)
-	SignedIn(ctx context.Context, id uuid.UUID, now time.Time) error
+	ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]User, error)
+	RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) error
 	SetIdentity(ctx context.Context, id uuid.UUID, identity Identity) error
 	// SetPassword ends all sessions of the user but the one of that hash.
 	SetPassword(ctx context.Context, id uuid.UUID, passwordHash, keepSession string) error
@@ -66,21 +66,21 @@ type UserStore interface {
 	// with NotFound.
 	Invitation(ctx context.Context, hash string, now time.Time) (Invitation, error)
 	InvitationByEmail(ctx context.Context, email string, now time.Time) (Invitation, error)
-	InvitationsOf(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]Invitation, error)
+	ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]Invitation, error)
 	// AcceptInvitation uses the invitation up and keeps the user, both or
 	// neither. It is NotFound when the invitation is used up or expired, or for
 	// a founder when there is one already, and InvalidInput when the e-mail is
 	// another user's.
 	AcceptInvitation(ctx context.Context, hash string, user User, now time.Time) error
-	Withdraw(ctx context.Context, consumerID uuid.UUID, hash string) error
+	DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash string) error
 
 	InsertSession(ctx context.Context, session Session) error
 	// Session returns the session and its user, or a *job.Error with NotFound.
 	Session(ctx context.Context, hash string, now time.Time) (Session, error)
 	TouchSession(ctx context.Context, hash string, now time.Time) error
 	EndSession(ctx context.Context, hash string) error
-	// EraseEnded erases what has ended of sessions and invitations.
-	EraseEnded(ctx context.Context, now time.Time) error
+	// DeleteExpired erases what has ended of sessions and invitations.
+	DeleteExpired(ctx context.Context, now time.Time) error
 }
 
 // Users makes users, signs them in and keeps their sessions.
@@ -106,11 +106,11 @@ func NewUsers(settings UserSettings) *Users {
 	}
 }
 
-// ErrSignIn says that an e-mail and a password do not belong together. It does
+// ErrBadCredentials says that an e-mail and a password do not belong together. It does
 // not tell whether there is such a user.
-var ErrSignIn = errors.New("the e-mail address or the password is wrong")
+var ErrBadCredentials = errors.New("the e-mail address or the password is wrong")
 
-// SignIn finds the user of that e-mail and password, else ErrSignIn. It takes
+// SignIn finds the user of that e-mail and password, else ErrBadCredentials. It takes
 // as long for an e-mail that nobody has.
 func (u *Users) SignIn(ctx context.Context, email, password string) (User, error) {
 	found, err := u.store.UserByEmail(ctx, plainEmail(email))
@@ -126,7 +126,7 @@ func (u *Users) SignIn(ctx context.Context, email, password string) (User, error
 		return User{}, fmt.Errorf("check a password: %w", err)
 	}
 	if !same || found.PasswordHash == "" {
-		return User{}, ErrSignIn
+		return User{}, ErrBadCredentials
 	}
 	return found, nil
 }
@@ -134,11 +134,11 @@ func (u *Users) SignIn(ctx context.Context, email, password string) (User, error
 // ErrNotInvited says that somebody whom a provider knows is no user here.
 var ErrNotInvited = errors.New("nobody has invited this e-mail address")
 
-// SignInElsewhere finds the user whom an OpenID Connect provider vouches for:
+// SignInOIDC finds the user whom an OpenID Connect provider vouches for:
 // the one with that identity, else the one with that verified e-mail, else the
 // one who is invited under it and becomes a user now; else ErrNotInvited. Only
 // an e-mail that the provider has verified counts.
-func (u *Users) SignInElsewhere(ctx context.Context, identity Identity, email string, verified bool, name string) (User, error) {
+func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string, verified bool, name string) (User, error) {
 	if identity.Issuer == "" || identity.Subject == "" {
 		return User{}, ErrNotInvited
 	}
@@ -177,7 +177,7 @@ func (u *Users) SignInElsewhere(ctx context.Context, identity Identity, email st
 
 // Of lists the users of a consumer, by e-mail.
 func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
-	return u.store.UsersOf(ctx, consumerID)
+	return u.store.ConsumerUsers(ctx, consumerID)
 }
 
 // Remove removes a user of the same consumer and ends all of the user's

@@ -46,10 +46,10 @@ const tokenLength = 43
 // newToken makes a token of 256 bits. Like a key it is kept as Hash gives it.
 func newToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes(32)) }
 
-// FirstToken makes a token for the first user's link; none, and false, when
+// FirstUserToken makes a token for the first user's link; none, and false, when
 // there is a user already.
-func (u *Users) FirstToken(ctx context.Context) (string, bool, error) {
-	any, err := u.store.AnyUser(ctx)
+func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
+	any, err := u.store.HasUsers(ctx)
 	if err != nil || any {
 		return "", false, err
 	}
@@ -90,13 +90,13 @@ func emailTaken() error {
 
 // Invitations lists the invitations of a consumer that are still good.
 func (u *Users) Invitations(ctx context.Context, consumerID uuid.UUID) ([]Invitation, error) {
-	return u.store.InvitationsOf(ctx, consumerID, u.now())
+	return u.store.ConsumerInvitations(ctx, consumerID, u.now())
 }
 
 // Withdraw makes an invitation of the user's consumer, named by its hash,
 // worthless.
 func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
-	return u.store.Withdraw(ctx, by.ConsumerID, hash)
+	return u.store.DeleteInvitation(ctx, by.ConsumerID, hash)
 }
 
 // Invitation returns the invitation of a token. One that is used up, expired or
@@ -109,7 +109,7 @@ func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error
 	if err != nil || !found.First() {
 		return found, err
 	}
-	any, err := u.store.AnyUser(ctx)
+	any, err := u.store.HasUsers(ctx)
 	if err == nil && any {
 		err = &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}

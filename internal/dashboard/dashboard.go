@@ -33,7 +33,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/payment"
-	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 //go:embed pages/*.html
@@ -46,14 +46,14 @@ var assetFiles embed.FS
 // does. A job that is missing or another's gives a *job.Error with NotFound.
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
-	Jobs(ctx context.Context, caller account.Caller, filter store.JobFilter, page lifecycle.Page) (jobs []job.Job, next string, err error)
+	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
 
-	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []store.Entry, next string, err error)
-	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []store.DeliveryRecord, next string, err error)
-	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (store.DeliveryRecord, error)
+	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
+	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
 
 	RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 	PauseRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
@@ -77,22 +77,22 @@ type Records interface {
 	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
 	account.SecretStore
 	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
-	PlanOf(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
-	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]store.UsageCount, error)
+	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
+	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error)
 
 	InsertKey(ctx context.Context, key account.Key) error
-	KeysOf(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error)
-	RevokeKeyOf(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
+	ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error)
+	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
 
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
 	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
 
-	Overview(ctx context.Context, now time.Time) (store.Overview, error)
+	Overview(ctx context.Context, now time.Time) (job.Overview, error)
 }
 
 // Flows are the device flows of standin login, as device.Flows runs them.
 type Flows interface {
-	Look(ctx context.Context, nonce string) (device.Waiting, bool, error)
+	Pending(ctx context.Context, nonce string) (device.PendingFlow, bool, error)
 	Complete(ctx context.Context, nonce, apiKey, email string) error
 }
 
@@ -255,7 +255,7 @@ func (d *Dashboard) Drain() { d.drain.Do(func() { close(d.draining) }) }
 // FirstUserLink is the page on which the first user is made; false when there is
 // one.
 func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
-	token, ok, err := d.settings.Users.FirstToken(ctx)
+	token, ok, err := d.settings.Users.FirstUserToken(ctx)
 	if err != nil || !ok {
 		return "", false, err
 	}

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"standin/internal/job"
 	"standin/internal/recording"
-	"standin/internal/store"
 )
 
 // side is whose move it is, or was.
@@ -169,7 +168,7 @@ func stageWords(s job.Status) string {
 
 // explain says what happened to a job, from its state, its timeline and its
 // manifest.
-func explain(j job.Job, entries []store.Entry, end string, partial bool) explanation {
+func explain(j job.Job, entries []job.TimelineEntry, end string, partial bool) explanation {
 	switch j.Status {
 	case job.Failed:
 		told := explainFailure(j.FailureCode)
@@ -207,7 +206,7 @@ func explainDone(j job.Job, end string, partial bool) explanation {
 }
 
 // stageBefore is the state that a job was in when it came to another.
-func stageBefore(entries []store.Entry, to job.Status) job.Status {
+func stageBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 	for i := len(entries) - 1; i >= 0; i-- {
 		if entries[i].To == to && entries[i].From != to {
 			return entries[i].From
@@ -217,7 +216,7 @@ func stageBefore(entries []store.Entry, to job.Status) job.Status {
 }
 
 // kindWords says what a line of the timeline tells of.
-func kindWords(e store.Entry) string {
+func kindWords(e job.TimelineEntry) string {
 	switch e.Kind {
 	case job.BotJoined:
 		return "The bot opens the meeting"

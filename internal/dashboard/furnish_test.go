@@ -19,7 +19,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
-	"standin/internal/store"
+	"standin/internal/webhook"
 
 	"standin/internal/account"
 )
@@ -162,9 +162,9 @@ func (h *house) changeManifest(dir string, id uuid.UUID, change func(*recording.
 }
 
 // deliveries are the webhooks of a job.
-func (h *house) deliveries(id uuid.UUID) []store.DeliveryRecord {
+func (h *house) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
 	h.Helper()
-	found, _, err := h.Store().ListDeliveries(h.Context(), id, store.DeliveryPlace{}, lifecycle.MaxPage)
+	found, _, err := h.Store().ListDeliveries(h.Context(), id, webhook.DeliveryCursor{}, lifecycle.MaxPage)
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestHostileTexts(t *testing.T) {
 	var dir string
 	h := openHouse(t, func(s *service.Settings) { dir = s.DataDir })
 	users := h.users()
-	token, _, err := users.FirstToken(t.Context())
+	token, _, err := users.FirstUserToken(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
-	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // Bounds of what a job's page shows.
@@ -30,7 +30,7 @@ type jobView struct {
 	Explained  explanation
 	Entries    []entryView
 	More       bool // there are more entries than are shown
-	Deliveries []store.DeliveryRecord
+	Deliveries []webhook.DeliveryRecord
 	MoreSent   bool
 	Recording  *recordingView // nil without one
 	Deleted    bool           // it was deleted
@@ -46,7 +46,7 @@ type controls struct {
 
 // entryView is a line of the timeline.
 type entryView struct {
-	store.Entry
+	job.TimelineEntry
 	What string
 	Why  string // why it was not applied
 	Data string // indented; empty for none
@@ -140,7 +140,7 @@ func controlsOf(j job.Job, recorded bool) controls {
 	return can
 }
 
-func (d *Dashboard) allEntries(ctx context.Context, as account.Caller, id uuid.UUID) (entries []store.Entry, more bool, err error) {
+func (d *Dashboard) allEntries(ctx context.Context, as account.Caller, id uuid.UUID) (entries []job.TimelineEntry, more bool, err error) {
 	for cursor := ""; len(entries) < shownEntries; {
 		page, next, err := d.settings.Jobs.Timeline(ctx, as, id, lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
 		if err != nil {
@@ -154,7 +154,7 @@ func (d *Dashboard) allEntries(ctx context.Context, as account.Caller, id uuid.U
 	return entries, true, nil
 }
 
-func (d *Dashboard) allDeliveries(ctx context.Context, as account.Caller, id uuid.UUID) (deliveries []store.DeliveryRecord, more bool, err error) {
+func (d *Dashboard) allDeliveries(ctx context.Context, as account.Caller, id uuid.UUID) (deliveries []webhook.DeliveryRecord, more bool, err error) {
 	for cursor := ""; len(deliveries) < shownDeliveries; {
 		page, next, err := d.settings.Jobs.Deliveries(ctx, as, id, lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
 		if err != nil {
@@ -168,8 +168,8 @@ func (d *Dashboard) allDeliveries(ctx context.Context, as account.Caller, id uui
 	return deliveries, true, nil
 }
 
-func viewEntry(e store.Entry) entryView {
-	shown := entryView{Entry: e, What: kindWords(e), Why: reasonWords(e.Reason), Late: e.ReceivedAt.Sub(e.EmittedAt).Round(time.Millisecond)}
+func viewEntry(e job.TimelineEntry) entryView {
+	shown := entryView{TimelineEntry: e, What: kindWords(e), Why: reasonWords(e.Reason), Late: e.ReceivedAt.Sub(e.EmittedAt).Round(time.Millisecond)}
 	if text := string(bytes.TrimSpace(e.Data)); text != "" && text != "{}" {
 		shown.Data = indented(e.Data)
 	}

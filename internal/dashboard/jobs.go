@@ -9,7 +9,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 )
 
 // listPage is how many jobs a page of the list holds.
@@ -48,14 +47,14 @@ func modeOf(query url.Values) job.Mode {
 }
 
 // readList reads what an address of the list asks for.
-func readList(query url.Values) (jobList, store.JobFilter, error) {
+func readList(query url.Values) (jobList, job.Filter, error) {
 	list := jobList{
 		Mode: modeOf(query), Status: job.Status(query.Get("status")), Platform: job.Platform(query.Get("platform")),
 		From: query.Get("from"), To: query.Get("to"), Search: strings.TrimSpace(query.Get("search")), Cursor: query.Get("cursor"),
-		Statuses: job.Statuses(), Platforms: []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, Depth: store.SearchDepth,
+		Statuses: job.Statuses(), Platforms: []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, Depth: job.SearchDepth,
 	}
 	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
-	filter := store.JobFilter{Status: list.Status, Platform: list.Platform}
+	filter := job.Filter{Status: list.Status, Platform: list.Platform}
 	// Days of making, which is the list's own order: to list a long time by when
 	// jobs join, the database would have to sort them all.
 	for text, into := range map[*string]*time.Time{&list.From: &filter.CreatedFrom, &list.To: &filter.CreatedTo} {
@@ -116,7 +115,7 @@ func (d *Dashboard) fill(x *exchange, user account.User) (jobList, error) {
 }
 
 // matching are the found jobs that pass the other filters too.
-func matching(found []job.Job, filter store.JobFilter) []job.Job {
+func matching(found []job.Job, filter job.Filter) []job.Job {
 	var kept []job.Job
 	for _, j := range found {
 		switch {

@@ -24,7 +24,7 @@ func (d *Dashboard) keysPage(x *exchange, session account.Session) error {
 }
 
 func (d *Dashboard) showKeys(x *exchange, session account.Session, shown keysView) (err error) {
-	if shown.Keys, err = d.settings.Records.KeysOf(x.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Keys, err = d.settings.Records.ConsumerKeys(x.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
 	return x.show("keys", "API keys", shown)
@@ -46,7 +46,7 @@ func (d *Dashboard) revokeKey(x *exchange, session account.Session) error {
 	if err != nil {
 		return notFound("There is no such key.")
 	}
-	known, err := d.settings.Records.RevokeKeyOf(x.r.Context(), session.User.ConsumerID, id, d.settings.Now())
+	known, err := d.settings.Records.RevokeConsumerKey(x.r.Context(), session.User.ConsumerID, id, d.settings.Now())
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *Dashboard) revokeKey(x *exchange, session account.Session) error {
 
 // cliView is what the page shows that lets a command line in.
 type cliView struct {
-	device.Waiting
+	device.PendingFlow
 	Nonce string
 	Done  bool
 }
@@ -66,14 +66,14 @@ type cliView struct {
 // cliPage asks whether a command line may act for the user.
 func (d *Dashboard) cliPage(x *exchange, _ account.Session) error {
 	nonce := x.r.URL.Query().Get("nonce")
-	waiting, ok, err := d.settings.Flows.Look(x.r.Context(), nonce)
+	waiting, ok, err := d.settings.Flows.Pending(x.r.Context(), nonce)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return staleFlow()
 	}
-	return x.show("cli", "Let a command line in", cliView{Waiting: waiting, Nonce: nonce})
+	return x.show("cli", "Let a command line in", cliView{PendingFlow: waiting, Nonce: nonce})
 }
 
 func staleFlow() error {
@@ -84,7 +84,7 @@ func staleFlow() error {
 // line that waits for it.
 func (d *Dashboard) authorizeCLI(x *exchange, session account.Session) error {
 	nonce := x.r.PostForm.Get("nonce")
-	waiting, ok, err := d.settings.Flows.Look(x.r.Context(), nonce)
+	waiting, ok, err := d.settings.Flows.Pending(x.r.Context(), nonce)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (d *Dashboard) authorizeCLI(x *exchange, session account.Session) error {
 	}
 	if err := d.settings.Flows.Complete(x.r.Context(), nonce, secret, session.User.Email); err != nil {
 		// Nobody will ever hold this key.
-		_, revokeErr := d.settings.Records.RevokeKeyOf(x.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
+		_, revokeErr := d.settings.Records.RevokeConsumerKey(x.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
 			return staleFlow()
 		}
 		return errors.Join(err, revokeErr)
 	}
-	return x.show("cli", "The command line is in", cliView{Waiting: waiting, Done: true})
+	return x.show("cli", "The command line is in", cliView{PendingFlow: waiting, Done: true})
 }

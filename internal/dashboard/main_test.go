@@ -125,7 +125,7 @@ func (h *house) users() *account.Users {
 func (h *house) ada() account.User {
 	h.Helper()
 	users := h.users()
-	token, ok, err := users.FirstToken(h.Context())
+	token, ok, err := users.FirstUserToken(h.Context())
 	if err != nil || !ok {
 		h.Fatalf("there is no first token: %v, %v", ok, err)
 	}

@@ -182,5 +182,5 @@ func (p *provider) user(ctx context.Context, users *account.Users, code string, 
 		return account.User{}, fmt.Errorf("read the ID token: %w", err)
 	}
 	identity := account.Identity{Issuer: token.Issuer, Subject: token.Subject}
-	return users.SignInElsewhere(ctx, identity, claims.Email, claims.Verified, claims.Name)
+	return users.SignInOIDC(ctx, identity, claims.Email, claims.Verified, claims.Name)
 }

@@ -9,7 +9,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/host"
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // Capacity reports where bots run, how many fit there, and how many will be
@@ -43,7 +42,7 @@ type Forecast struct {
 
 // operatorView is what the operator's page shows.
 type operatorView struct {
-	store.Overview
+	job.Overview
 	Now      time.Time
 	Host     host.Metrics
 	Uptime   time.Duration
@@ -62,7 +61,7 @@ type stateCount struct {
 
 // botView is a running bot with how long it has been silent.
 type botView struct {
-	store.RunningBot
+	job.RunningBot
 	Silent time.Duration
 	Tone   string
 	Never  bool // nothing was heard of it
@@ -127,7 +126,7 @@ func (d *Dashboard) readOverview(ctx context.Context) (shown operatorView, err e
 		shown.Uptime = time.Duration(*shown.Host.UptimeSec) * time.Second
 	}
 	for _, status := range job.Statuses() {
-		jobs := shown.Unended[status]
+		jobs := shown.Active[status]
 		if jobs == 0 {
 			continue
 		}
@@ -152,7 +151,7 @@ func (d *Dashboard) readOverview(ctx context.Context) (shown operatorView, err e
 	return shown, nil
 }
 
-func viewBot(b store.RunningBot, now time.Time) botView {
+func viewBot(b job.RunningBot, now time.Time) botView {
 	shown := botView{RunningBot: b, Tone: "good", Never: b.HeartbeatAt.IsZero()}
 	since := b.HeartbeatAt
 	if shown.Never {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // failurePlot is failures over time as bars, a day each, drawn by the page in
@@ -53,8 +52,8 @@ const (
 )
 
 // plotFailures draws the counts of the last days.
-func plotFailures(counts []store.FailureCount, now time.Time) failurePlot {
-	plot := failurePlot{Width: plotLeft + store.OverviewDays*plotStep}
+func plotFailures(counts []job.FailureCount, now time.Time) failurePlot {
+	plot := failurePlot{Width: plotLeft + job.OverviewDays*plotStep}
 	total := make(map[job.FailureCode]int)
 	byDay := make(map[string]map[job.FailureCode]int)
 	for _, c := range counts {
@@ -71,8 +70,8 @@ func plotFailures(counts []store.FailureCount, now time.Time) failurePlot {
 		}
 	}
 	today := now.UTC().Truncate(24 * time.Hour)
-	for back := range store.OverviewDays {
-		at := today.AddDate(0, 0, back+1-store.OverviewDays)
+	for back := range job.OverviewDays {
+		at := today.AddDate(0, 0, back+1-job.OverviewDays)
 		day := plotDay{Name: at.Format("2 Jan"), X: plotLeft + back*plotStep}
 		for _, code := range plot.Codes {
 			jobs := byDay[at.Format(time.DateOnly)][code.Code]

@@ -106,7 +106,7 @@ func fillJobs(h *house, ada account.User, jobs int) {
 		err := h.Store().Write(h.Context(), func(q *store.Queries) error {
 			for i := from; i < min(from+group, jobs); i++ {
 				at := start.Add(time.Duration(i) * time.Minute / time.Duration(max(1, jobs/500)))
-				r := store.Record{Job: job.Job{
+				r := job.Record{Job: job.Job{
 					ID: uuid.Must(uuid.NewV7()), ConsumerID: ada.ConsumerID, Mode: job.Live, ExternalID: "external-" + strconv.Itoa(i),
 					MeetingURL: fmt.Sprintf("https://meet.google.com/abc-%d", i), Platform: job.Meet, DisplayName: "Standin",
 					JoinAt: at, CreatedAt: at, Metadata: []byte(`{"team":"crew"}`), AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.Completed, Attempts: 1},

@@ -149,7 +149,7 @@ func (d *Dashboard) signIn(x *exchange) error {
 		status, problem := x.told(err)
 		x.err, form.Problem = err, problem
 		return x.showStatus(status, "signin", "Sign in", form)
-	case errors.Is(err, account.ErrSignIn):
+	case errors.Is(err, account.ErrBadCredentials):
 		x.err, form.Problem = err, "The e-mail address or the password is wrong."
 		return x.showStatus(http.StatusUnauthorized, "signin", "Sign in", form)
 	}

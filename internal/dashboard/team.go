@@ -10,7 +10,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/payment"
-	"standin/internal/store"
 )
 
 // teamView is what the page of a consumer's users shows.
@@ -98,7 +97,7 @@ type usageView struct {
 // month is what a consumer did in a calendar month (UTC).
 type month struct {
 	Name   string
-	Counts []store.UsageCount
+	Counts []job.UsageCount
 	Live   int
 	Test   int
 }
@@ -109,7 +108,7 @@ const shownMonths = 3
 func (d *Dashboard) usagePage(x *exchange, session account.Session) error {
 	var shown usageView
 	var err error
-	if shown.Plan, err = d.settings.Records.PlanOf(x.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Plan, err = d.settings.Records.ConsumerPlan(x.r.Context(), session.User.ConsumerID); err != nil {
 		return fmt.Errorf("read a plan: %w", err)
 	}
 	now := d.settings.Now().UTC()

@@ -14,7 +14,7 @@ import (
 // what became of it. An answer of the host's belongs to the request whose
 // commandId it carries, else to the oldest one that was made before it and has
 // no answer; one that belongs to none is left out.
-func consents(requests []store.Command, entries []store.Entry) []recording.Consent {
+func consents(requests []store.Command, entries []job.TimelineEntry) []recording.Consent {
 	all := make([]recording.Consent, len(requests))
 	for i, request := range requests {
 		all[i] = recording.Consent{
@@ -23,7 +23,7 @@ func consents(requests []store.Command, entries []store.Entry) []recording.Conse
 		}
 	}
 	for _, e := range entries {
-		if e.Source != store.FromBot || e.Kind != job.BotPermissionResponse || e.Reason == job.Duplicate {
+		if e.Source != job.SourceBot || e.Kind != job.BotPermissionResponse || e.Reason == job.Duplicate {
 			continue
 		}
 		var named struct {

@@ -26,9 +26,9 @@ func TestConsents(t *testing.T) {
 		}
 		return requests
 	}
-	answered := func(minute int, data string) store.Entry {
-		return store.Entry{
-			Source: store.FromBot, Kind: job.BotPermissionResponse, Applied: true,
+	answered := func(minute int, data string) job.TimelineEntry {
+		return job.TimelineEntry{
+			Source: job.SourceBot, Kind: job.BotPermissionResponse, Applied: true,
 			EmittedAt: at(minute), ReceivedAt: at(minute).Add(time.Second), Data: json.RawMessage(data),
 		}
 	}
@@ -39,26 +39,26 @@ func TestConsents(t *testing.T) {
 
 	tests := map[string]struct {
 		requests []store.Command
-		entries  []store.Entry
+		entries  []job.TimelineEntry
 		want     []string // outcome and minute of the answer, for each request
 	}{
-		"nobody asked":                  {nil, []store.Entry{answered(1, `{"granted":true}`)}, nil},
+		"nobody asked":                  {nil, []job.TimelineEntry{answered(1, `{"granted":true}`)}, nil},
 		"nobody answered":               {asked(1), nil, []string{" -"}},
-		"granted":                       {asked(1), []store.Entry{answered(2, `{"granted":true}`)}, []string{"granted 2"}},
-		"granted by its outcome":        {asked(1), []store.Entry{answered(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
-		"denied":                        {asked(1), []store.Entry{answered(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
-		"timeout":                       {asked(1), []store.Entry{answered(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
-		"an answer that says nothing":   {asked(1), []store.Entry{answered(2, ``)}, []string{"denied 2"}},
-		"an answer before the question": {asked(5), []store.Entry{answered(2, `{"granted":true}`)}, []string{" -"}},
-		"two, in their order":           {asked(1, 2), []store.Entry{answered(3, `{"outcome":"timeout"}`), answered(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
-		"two, one answered":             {asked(1, 5), []store.Entry{answered(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
+		"granted":                       {asked(1), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{"granted 2"}},
+		"granted by its outcome":        {asked(1), []job.TimelineEntry{answered(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
+		"denied":                        {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
+		"timeout":                       {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
+		"an answer that says nothing":   {asked(1), []job.TimelineEntry{answered(2, ``)}, []string{"denied 2"}},
+		"an answer before the question": {asked(5), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{" -"}},
+		"two, in their order":           {asked(1, 2), []job.TimelineEntry{answered(3, `{"outcome":"timeout"}`), answered(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
+		"two, one answered":             {asked(1, 5), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
 		"named": {
-			asked(1, 2), []store.Entry{answered(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
+			asked(1, 2), []job.TimelineEntry{answered(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
 		},
 		"the first answer counts": {
-			asked(1), []store.Entry{answered(3, `{"outcome":"denied"}`), answered(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
+			asked(1), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`), answered(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
 		},
-		"other events": {asked(1), []store.Entry{duplicate, another}, []string{" -"}},
+		"other events": {asked(1), []job.TimelineEntry{duplicate, another}, []string{" -"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/launch"
-	"standin/internal/store"
 )
 
 // Timeouts say how long the service waits for what. Every state that is not
@@ -108,7 +107,7 @@ func (p policy) explained(sentence string) string {
 // decide is the whole policy: what to do with a job, given what its bot does
 // and whether any of its recording was saved. It reads no clock and changes
 // nothing.
-func decide(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+func decide(r job.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
 	switch {
 	case r.Status == job.Completed || r.Status == job.Failed || r.ManifestURI != "":
 		return decideEnded(r, bot, now, by)
@@ -137,7 +136,7 @@ func decide(r store.Record, bot launch.State, saved bool, now time.Time, by poli
 // decideDue begins the attempt of a job whose time has come, or comes so soon
 // that its bot is launched to be ready then, while that still makes sense and
 // there is room for its bot.
-func decideDue(r store.Record, now time.Time, by policy) decision {
+func decideDue(r job.Record, now time.Time, by policy) decision {
 	over := r.JoinAt.Add(maximum(r))
 	if !r.CreatedAt.Before(over) {
 		over = r.CreatedAt.Add(maximum(r)) // asked for after its end: whoever did knows why
@@ -162,9 +161,9 @@ func decideDue(r store.Record, now time.Time, by policy) decision {
 
 // decideLaunch is for an attempt that has begun and whose bot was not started,
 // or has been handed to an engine that has yet to start it.
-func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+func decideLaunch(r job.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
 	t := by.Timeouts
-	end := r.AttemptBeganAt.Add(t.Launch)
+	end := r.AttemptStartedAt.Add(t.Launch)
 	switch {
 	case bot == launch.Running:
 		return decision{step: adoptBot}
@@ -192,7 +191,7 @@ func decideLaunch(r store.Record, bot launch.State, saved bool, now time.Time, b
 }
 
 // lostBot reports whether a bot that was started is there no more.
-func lostBot(r store.Record, bot launch.State, now time.Time, by policy) (why string, lost bool) {
+func lostBot(r job.Record, bot launch.State, now time.Time, by policy) (why string, lost bool) {
 	switch {
 	case bot == launch.Gone:
 		return "the bot's process has ended unexpectedly", true
@@ -206,7 +205,7 @@ func lostBot(r store.Record, bot launch.State, now time.Time, by policy) (why st
 
 // decideLost sends another bot while the meeting can still be on, and
 // otherwise keeps what there is (contract, State machine).
-func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, by policy, why string) decision {
+func decideLost(r job.Record, bot launch.State, saved bool, now time.Time, by policy, why string) decision {
 	over := meetingStart(r).Add(maximum(r))
 	another := !r.Status.Teardown() && r.Status != job.RecordingStopped && now.Before(over) && r.Attempts < by.MaxAttempts
 	switch {
@@ -226,7 +225,7 @@ func decideLost(r store.Record, bot launch.State, saved bool, now time.Time, by 
 
 // decideEnded lets the bot of a job that has ended go by itself, for a while:
 // it still tells what it has to tell.
-func decideEnded(r store.Record, bot launch.State, now time.Time, by policy) decision {
+func decideEnded(r job.Record, bot launch.State, now time.Time, by policy) decision {
 	if end := later(r.StatusSince, by.Listening).Add(by.Leaving); bot == launch.Running && now.Before(end) {
 		return decision{step: wait, until: end}
 	}
@@ -235,7 +234,7 @@ func decideEnded(r store.Record, bot launch.State, now time.Time, by policy) dec
 
 // decideCancelled waits for the bot of a cancelled job to hand in what it
 // recorded, and looks after it when it does not.
-func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+func decideCancelled(r job.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
 	_, lost := lostBot(r, bot, now, by)
 	end := later(r.StatusSince, by.Listening).Add(by.Leaving)
 	switch {
@@ -249,7 +248,7 @@ func decideCancelled(r store.Record, bot launch.State, saved bool, now time.Time
 
 // deadline is when a state has lasted too long. While nobody could hear a bot it
 // could not tell that it had gone on: that time does not count.
-func deadline(r store.Record, by policy) time.Time {
+func deadline(r job.Record, by policy) time.Time {
 	since := later(r.StatusSince, by.Listening)
 	switch {
 	case r.Status == job.Dispatching: // it may have been launched early
@@ -261,7 +260,7 @@ func deadline(r store.Record, by policy) time.Time {
 	case r.Status.Teardown():
 		return since.Add(by.Teardown)
 	}
-	began := r.AttemptBeganAt
+	began := r.AttemptStartedAt
 	if began.IsZero() {
 		began = r.StartedAt // a bot run by hand came before its time
 	}
@@ -270,7 +269,7 @@ func deadline(r store.Record, by policy) time.Time {
 
 // silentAt is when a bot has not been heard for too long. While nobody could
 // hear it, because the service or its database was away, it was not silent.
-func silentAt(r store.Record, by policy) time.Time {
+func silentAt(r job.Record, by policy) time.Time {
 	if r.HeartbeatAt.IsZero() {
 		return later(r.LaunchedAt, by.Listening).Add(by.FirstHeartbeat)
 	}
@@ -278,7 +277,7 @@ func silentAt(r store.Record, by policy) time.Time {
 }
 
 // meetingStart is from when the job's maximum counts.
-func meetingStart(r store.Record) time.Time {
+func meetingStart(r job.Record) time.Time {
 	if r.StartedAt.IsZero() {
 		return r.JoinAt
 	}
@@ -286,7 +285,7 @@ func meetingStart(r store.Record) time.Time {
 }
 
 // maximum is the job's own ceiling on the meeting's length.
-func maximum(r store.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
+func maximum(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 

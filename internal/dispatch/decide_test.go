@@ -9,7 +9,6 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/launch"
-	"standin/internal/store"
 )
 
 // at is when these decisions are made.
@@ -33,16 +32,16 @@ func before(ago time.Duration) time.Time { return at.Add(-ago) }
 
 // running is a job whose bot was started and last heard so long ago; its first
 // attempt began 8 minutes ago.
-func running(status job.Status, heard time.Duration, change ...func(*store.Record)) store.Record {
-	r := store.Record{
+func running(status job.Status, heard time.Duration, change ...func(*job.Record)) job.Record {
+	r := job.Record{
 		Job: job.Job{
 			JoinAt: before(8 * time.Minute), CreatedAt: before(9 * time.Minute), Platform: job.Meet, AutoLeave: job.DefaultAutoLeave(),
 			State: job.State{Status: status, Attempts: 1, StartedAt: before(7 * time.Minute)},
 		},
-		StatusSince:    before(4 * time.Minute),
-		AttemptBeganAt: before(8 * time.Minute),
-		LaunchedAt:     before(8 * time.Minute),
-		HeartbeatAt:    before(heard),
+		StatusSince:      before(4 * time.Minute),
+		AttemptStartedAt: before(8 * time.Minute),
+		LaunchedAt:       before(8 * time.Minute),
+		HeartbeatAt:      before(heard),
 	}
 	for _, fn := range change {
 		fn(&r)
@@ -50,49 +49,49 @@ func running(status job.Status, heard time.Duration, change ...func(*store.Recor
 	return r
 }
 
-func attempt(n int) func(*store.Record) {
-	return func(r *store.Record) { r.Attempt, r.Attempts = n, n+1 }
+func attempt(n int) func(*job.Record) {
+	return func(r *job.Record) { r.Attempt, r.Attempts = n, n+1 }
 }
 
-func since(ago time.Duration) func(*store.Record) {
-	return func(r *store.Record) { r.StatusSince = before(ago) }
+func since(ago time.Duration) func(*job.Record) {
+	return func(r *job.Record) { r.StatusSince = before(ago) }
 }
 
 // silent is a bot that was started so long ago and never heard.
-func silent(ago time.Duration) func(*store.Record) {
-	return func(r *store.Record) { r.LaunchedAt, r.HeartbeatAt = before(ago), time.Time{} }
+func silent(ago time.Duration) func(*job.Record) {
+	return func(r *job.Record) { r.LaunchedAt, r.HeartbeatAt = before(ago), time.Time{} }
 }
 
 // due is a job that is not dispatched yet.
-func due(joinAt time.Time, change ...func(*store.Record)) store.Record {
+func due(joinAt time.Time, change ...func(*job.Record)) job.Record {
 	r := running(job.Scheduled, 0, change...)
 	r.Attempts, r.JoinAt, r.StartedAt = 0, joinAt, time.Time{}
-	r.AttemptBeganAt, r.LaunchedAt, r.HeartbeatAt = time.Time{}, time.Time{}, time.Time{}
+	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = time.Time{}, time.Time{}, time.Time{}
 	return r
 }
 
 // launching is a job whose attempt began so long ago and whose bot was not
 // started.
-func launching(ago time.Duration, change ...func(*store.Record)) store.Record {
+func launching(ago time.Duration, change ...func(*job.Record)) job.Record {
 	r := running(job.Dispatching, 0, change...)
-	r.AttemptBeganAt, r.LaunchedAt, r.HeartbeatAt, r.StartedAt = before(ago), time.Time{}, time.Time{}, time.Time{}
+	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt, r.StartedAt = before(ago), time.Time{}, time.Time{}, time.Time{}
 	return r
 }
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	const second, minute = time.Second, time.Minute
-	onZoomSDK := func(r *store.Record) { r.Platform = job.ZoomSDK }
-	createdBefore := func(ago time.Duration) func(*store.Record) {
-		return func(r *store.Record) { r.CreatedAt = before(ago) }
+	onZoomSDK := func(r *job.Record) { r.Platform = job.ZoomSDK }
+	createdBefore := func(ago time.Duration) func(*job.Record) {
+		return func(r *job.Record) { r.CreatedAt = before(ago) }
 	}
-	meetingOver := func(r *store.Record) { r.StartedAt = before(5 * time.Hour) }
-	noBrowser := func(r *store.Record) { r.LaunchFailures, r.LaunchError = 1, "no browser here" }
-	manifest := func(r *store.Record) { r.ManifestURI = "https://standin.test/m" }
-	byHand := func(r *store.Record) { r.AttemptBeganAt, r.LaunchedAt = time.Time{}, time.Time{} }
+	meetingOver := func(r *job.Record) { r.StartedAt = before(5 * time.Hour) }
+	noBrowser := func(r *job.Record) { r.LaunchFailures, r.LaunchError = 1, "no browser here" }
+	manifest := func(r *job.Record) { r.ManifestURI = "https://standin.test/m" }
+	byHand := func(r *job.Record) { r.AttemptStartedAt, r.LaunchedAt = time.Time{}, time.Time{} }
 
 	tests := map[string]struct {
-		r      store.Record
+		r      job.Record
 		bot    launch.State
 		saved  bool
 		sdk    bool   // the SDK is configured
@@ -104,7 +103,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"not due yet":                 {r: due(at.Add(second)), want: wait, until: at.Add(second)},
 		"due":                         {r: due(at), want: begin},
-		"due and pending":             {r: due(at, func(r *store.Record) { r.Status = job.Pending }), want: begin},
+		"due and pending":             {r: due(at, func(r *job.Record) { r.Status = job.Pending }), want: begin},
 		"the joinAt was long past":    {r: due(before(30*24*time.Hour), createdBefore(minute)), want: begin},
 		"its time went by unserved":   {r: due(before(4*time.Hour), createdBefore(5*time.Hour)), want: giveUp, code: job.DispatchTimeout, detail: "no bot could be sent"},
 		"there is still a bit of it":  {r: due(before(4*time.Hour-second), createdBefore(5*time.Hour)), want: begin},
@@ -116,10 +115,10 @@ func TestDecide(t *testing.T) {
 		"bot started and gone":        {r: launching(minute), bot: launch.Gone, want: begin, detail: "before it was heard"},
 		"bot cannot be started":       {r: launching(2*minute, noBrowser), want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no browser here"},
 		"nobody came to start it":     {r: launching(time.Hour), bot: launch.NotStarted, want: start},
-		"nobody came until the end":   {r: launching(time.Hour, func(r *store.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
+		"nobody came until the end":   {r: launching(time.Hour, func(r *job.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
 		"engine has yet to start it":  {r: launching(2*minute - second), bot: launch.Starting, why: "pulling", want: wait, until: at.Add(second)},
 		"engine never starts it":      {r: launching(2*minute, noBrowser), bot: launch.Starting, why: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
-		"cancelled while it starts":   {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: cleanUp},
+		"cancelled while it starts":   {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: cleanUp},
 		"gone, and it is known why":   {r: running(job.Joining, 0), bot: launch.Gone, why: "out of memory", want: begin, detail: "ended unexpectedly: out of memory"},
 		"second cannot be started":    {r: launching(2*minute, attempt(1), noBrowser), saved: true, want: salvage, detail: "within 2m0s"},
 		"last one gone at once":       {r: launching(minute, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError, detail: "nothing was recorded"},
@@ -146,8 +145,8 @@ func TestDecide(t *testing.T) {
 		"paused, silent":              {r: running(job.RecordingPaused, minute), saved: true, want: begin},
 		"asking, silent, last":        {r: running(job.PermissionRequested, minute, attempt(2)), want: giveUp, code: job.NetworkLoss},
 		"stopped, gone":               {r: running(job.RecordingStopped, 0), bot: launch.Gone, saved: true, want: salvage},
-		"in meeting far too long":     {r: running(job.RecordingStarted, 0, func(r *store.Record) { r.AttemptBeganAt = before(10*minute + 4*time.Hour + 7*minute) }), bot: launch.Running, saved: true, want: salvage, detail: "longer than it may"},
-		"in meeting, almost too long": {r: running(job.RecordingStarted, 0, func(r *store.Record) { r.AttemptBeganAt = before(10*minute + 4*time.Hour + 7*minute - second) }), bot: launch.Running, want: wait, until: at.Add(second)},
+		"in meeting far too long":     {r: running(job.RecordingStarted, 0, func(r *job.Record) { r.AttemptStartedAt = before(10*minute + 4*time.Hour + 7*minute) }), bot: launch.Running, saved: true, want: salvage, detail: "longer than it may"},
+		"in meeting, almost too long": {r: running(job.RecordingStarted, 0, func(r *job.Record) { r.AttemptStartedAt = before(10*minute + 4*time.Hour + 7*minute - second) }), bot: launch.Running, want: wait, until: at.Add(second)},
 		"by hand, before its time":    {r: running(job.RecordingStarted, 0, byHand), bot: launch.NotStarted, want: wait, until: at.Add(minute)},
 		"by hand, silent":             {r: running(job.RecordingStarted, minute, byHand, attempt(2)), saved: true, want: salvage},
 		"exited":                      {r: running(job.Finalizing, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
@@ -161,7 +160,7 @@ func TestDecide(t *testing.T) {
 		"cancelled, bot stays":        {r: running(job.Cancelled, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
 		"cancelled, gone":             {r: running(job.Cancelled, 0), bot: launch.Gone, want: cleanUp},
 		"cancelled, gone, saved":      {r: running(job.Cancelled, 0), bot: launch.Gone, saved: true, want: salvage},
-		"cancelled before its launch": {r: func() store.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
+		"cancelled before its launch": {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
 		"cancelled, manifest there":   {r: running(job.Cancelled, minute, manifest), bot: launch.Gone, saved: true, want: cleanUp},
 		"completed, bot still tells":  {r: running(job.Completed, 0, manifest), bot: launch.Running, want: wait, until: at.Add(6 * minute)},
 		"completed, bot gone":         {r: running(job.Completed, 0, manifest), bot: launch.Gone, want: cleanUp},
@@ -193,13 +192,13 @@ func TestNoJobHangs(t *testing.T) {
 			}
 			return at.Add(-time.Duration(rapid.Int64Range(-int64(time.Hour), int64(48*time.Hour)).Draw(t, label)))
 		}
-		r := store.Record{
+		r := job.Record{
 			Job: job.Job{
 				JoinAt: ago("joinAt"), CreatedAt: ago("createdAt"), AutoLeave: job.DefaultAutoLeave(),
 				Platform: rapid.SampledFrom([]job.Platform{job.Meet, job.ZoomSDK}).Draw(t, "platform"),
 				State:    job.State{Status: rapid.SampledFrom(job.Statuses()).Draw(t, "status"), StartedAt: ago("startedAt")},
 			},
-			StatusSince: ago("since"), AttemptBeganAt: ago("began"), LaunchedAt: ago("launched"), HeartbeatAt: ago("heard"),
+			StatusSince: ago("since"), AttemptStartedAt: ago("began"), LaunchedAt: ago("launched"), HeartbeatAt: ago("heard"),
 		}
 		r.Attempt = rapid.IntRange(0, 4).Draw(t, "attempt")
 		r.Attempts = r.Attempt + rapid.IntRange(0, 1).Draw(t, "counted")

@@ -47,7 +47,7 @@ type Recordings interface {
 	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 	// Salvage finalizes what the job's bots uploaded and stores the manifest.
 	// It tells its progress. With nothing usable it is ErrNothingSaved.
-	Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error
+	Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error
 	// Clean removes what is no longer needed once the manifest is kept.
 	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
 }
@@ -142,7 +142,7 @@ func New(settings Settings) *Dispatcher {
 
 // timeouts are the ones for a job: those of the simulator are short, because
 // the tests of a consumer wait for them.
-func (d *Dispatcher) timeouts(r store.Record) Timeouts {
+func (d *Dispatcher) timeouts(r job.Record) Timeouts {
 	if r.Mode == job.Test {
 		return d.Timeouts.Simulated()
 	}
@@ -159,7 +159,7 @@ func (d *Dispatcher) Wake() {
 
 // BotExited makes the dispatcher look at a job whose bot has ended.
 func (d *Dispatcher) BotExited(ctx context.Context, jobID uuid.UUID) {
-	err := d.Store.Write(ctx, func(q *store.Queries) error { return q.Nudge(ctx, jobID, d.Now()) })
+	err := d.Store.Write(ctx, func(q *store.Queries) error { return q.WakeJob(ctx, jobID, d.Now()) })
 	if err != nil {
 		d.Log.Error("cannot look at a job whose bot has ended; it is looked at later", "job", jobID, "error", err)
 	}
@@ -219,10 +219,10 @@ func (d *Dispatcher) claim(ctx context.Context) (taken int, err error) {
 }
 
 // claimed takes what a claim asks for.
-func (d *Dispatcher) claimed(ctx context.Context, claim store.Claim) (due []store.Record, err error) {
+func (d *Dispatcher) claimed(ctx context.Context, claim job.Claim) (due []job.Record, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
 	defer cancel()
-	waits, err := d.Store.ClaimWaits(ctx, claim)
+	waits, err := d.Store.CanClaim(ctx, claim)
 	if err != nil || !waits {
 		return nil, err // and nobody's turn to write is taken
 	}
@@ -234,18 +234,18 @@ func (d *Dispatcher) claimed(ctx context.Context, claim store.Claim) (due []stor
 }
 
 // nextClaim says what this node takes now.
-func (d *Dispatcher) nextClaim(ctx context.Context) store.Claim {
+func (d *Dispatcher) nextClaim(ctx context.Context) job.Claim {
 	now := d.Now()
 	limit := cap(d.slots) - len(d.slots)
-	return store.Claim{
+	return job.Claim{
 		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
-		Room: min(limit, d.Capacity.Free(ctx, now)), Lead: d.prelaunch(),
+		Capacity: min(limit, d.Capacity.Free(ctx, now)), Prelaunch: d.prelaunch(),
 	}
 }
 
 // place gives the first bot of a live job its place, or tells why there is
 // none.
-func (d *Dispatcher) place(ctx context.Context, r store.Record) (noRoom string) {
+func (d *Dispatcher) place(ctx context.Context, r job.Record) (noRoom string) {
 	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
 		return ""
 	}
@@ -284,7 +284,7 @@ func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
 // handle does what a claimed job needs, and frees its slot before that when it
 // takes long. An error leaves the job to be claimed again at the end of its
 // lease.
-func (d *Dispatcher) handle(ctx context.Context, held *leaseGuard, r store.Record, noRoom string, free func()) {
+func (d *Dispatcher) handle(ctx context.Context, held *leaseGuard, r job.Record, noRoom string, free func()) {
 	working, stop := d.keepLease(ctx, r, held)
 	defer stop()
 	bot := d.botState(r)
@@ -328,7 +328,7 @@ func (d *Dispatcher) handle(ctx context.Context, held *leaseGuard, r store.Recor
 // botState asks what became of the current attempt's bot. Of another node's
 // bot this one can tell nothing by not knowing it; and a simulated one that its
 // own node does not know ended with the service that ran it.
-func (d *Dispatcher) botState(r store.Record) launch.State {
+func (d *Dispatcher) botState(r job.Record) launch.State {
 	if r.Attempts == 0 {
 		return launch.NotStarted
 	}
@@ -345,12 +345,12 @@ func (d *Dispatcher) botState(r store.Record) launch.State {
 }
 
 // elsewhere reports whether another node began the job's attempt.
-func (d *Dispatcher) elsewhere(r store.Record) bool {
+func (d *Dispatcher) elsewhere(r job.Record) bool {
 	return r.Attempts > 0 && r.Node != "" && r.Node != d.Node.ID
 }
 
 // policy is what is decided by for a job, but for the room.
-func (d *Dispatcher) policy(r store.Record) policy {
+func (d *Dispatcher) policy(r job.Record) policy {
 	by := policy{
 		Timeouts: d.timeouts(r), NoZoomSDK: d.NoZoomSDK, Elsewhere: d.elsewhere(r),
 		Listening: time.Unix(0, d.listening.Load()).UTC(),
@@ -363,7 +363,7 @@ func (d *Dispatcher) policy(r store.Record) policy {
 
 // saved asks whether anything usable was uploaded, where decide may need to
 // know it.
-func (d *Dispatcher) saved(ctx context.Context, r store.Record, bot launch.State) (bool, error) {
+func (d *Dispatcher) saved(ctx context.Context, r job.Record, bot launch.State) (bool, error) {
 	switch r.Status {
 	case job.Scheduled, job.Pending, job.Completed, job.Failed:
 		return false, nil
@@ -377,7 +377,7 @@ func (d *Dispatcher) saved(ctx context.Context, r store.Record, bot launch.State
 
 // lateness is how long after joinAt an attempt began, in milliseconds, and 0
 // for anything but the first.
-func lateness(r store.Record, next decision, now time.Time) int64 {
+func lateness(r job.Record, next decision, now time.Time) int64 {
 	if next.step != begin || r.Attempts > 0 || r.JoinAt.Before(r.CreatedAt) {
 		return 0
 	}

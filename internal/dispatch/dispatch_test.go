@@ -80,7 +80,7 @@ func TestFailingLaunches(t *testing.T) {
 	id := w.create(t, time.Time{})
 	var delays []time.Duration
 	for tries := 1; ; tries++ {
-		r := w.until(t, id, fmt.Sprintf("tried %d times", tries), func(r store.Record) bool { return r.LaunchFailures == tries || r.Status == job.Failed })
+		r := w.until(t, id, fmt.Sprintf("tried %d times", tries), func(r job.Record) bool { return r.LaunchFailures == tries || r.Status == job.Failed })
 		if r.Status == job.Failed {
 			break
 		}
@@ -112,7 +112,7 @@ func TestLaunchAfterFailures(t *testing.T) {
 	w.bots.fail(errors.New("no room"))
 	w.run(t)
 	id := w.create(t, time.Time{})
-	r := w.until(t, id, "tried", func(r store.Record) bool { return r.LaunchFailures == 1 })
+	r := w.until(t, id, "tried", func(r job.Record) bool { return r.LaunchFailures == 1 })
 	w.bots.fail(nil)
 	w.at(r.WakeAt)
 	if r := w.untilStarted(t, id, 0); r.Attempts != 1 {
@@ -177,7 +177,7 @@ func TestBotIsHeard(t *testing.T) {
 	w.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
 	w.tell(t, id, 0, job.BotJoined, "")
 	w.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
-	r := w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	r := w.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
 	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("it is in attempt %d and looked at %s after it was heard", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
 	}
@@ -275,7 +275,7 @@ func TestNothingUsable(t *testing.T) {
 // brokenStorage is of recordings that cannot be put together.
 type brokenStorage struct{ *dispatch.Finalizer }
 
-func (brokenStorage) Salvage(context.Context, store.Record, string, func(dispatch.Progress) error) error {
+func (brokenStorage) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
 	return errors.New("the disk is full")
 }
 
@@ -293,10 +293,10 @@ func TestSalvageThatFails(t *testing.T) {
 	w.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
 	w.bots.end(id, 0)
 	d.BotExited(t.Context(), id)
-	held := func(r store.Record) bool { return r.Status == job.Finalizing }
+	held := func(r job.Record) bool { return r.Status == job.Finalizing }
 	first := w.whileHeld(t, id, held)
 	w.at(first.WakeAt) // the lease has run out
-	again := w.whileHeld(t, id, func(r store.Record) bool { return r.WakeAt.After(first.WakeAt) })
+	again := w.whileHeld(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
 	w.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
 	r := w.untilLetGo(t, id)
 	if r.Status != job.Failed || r.FailureCode != job.InternalError || strings.Contains(r.FailureDetail, "disk") {
@@ -308,7 +308,7 @@ func TestSalvageThatFails(t *testing.T) {
 }
 
 // whileHeld waits until the job is as wanted, held or not.
-func (w *world) whileHeld(t *testing.T, id uuid.UUID, wanted func(store.Record) bool) store.Record {
+func (w *world) whileHeld(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -340,7 +340,7 @@ func TestCancelledJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.at(w.record(t, id).WakeAt)
-		w.until(t, id, "looked at", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+		w.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
 		if done := w.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
 			t.Errorf("the bot was given no time: %v", done)
 		}
@@ -381,7 +381,7 @@ func TestCompletedJob(t *testing.T) {
 		id := w.create(t, time.Time{})
 		w.untilStarted(t, id, 0)
 		w.tell(t, id, 0, job.ManifestFinalized, "")
-		r := w.until(t, id, "watched", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+		r := w.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
 		if stays {
 			w.at(r.WakeAt)
 		} else {
@@ -469,9 +469,9 @@ func TestLostLease(t *testing.T) {
 		w.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 		id := w.create(t, time.Time{})
 		<-w.bots.entered
-		var taken []store.Record
+		var taken []job.Record
 		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			taken, err = q.ClaimJobs(t.Context(), store.Claim{Now: w.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
+			taken, err = q.ClaimJobs(t.Context(), job.Claim{Now: w.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
 			return err
 		})
 		if err != nil || len(taken) != 1 {
@@ -531,7 +531,7 @@ func TestBotByHand(t *testing.T) {
 	id := w.create(t, w.clock.Now().Add(time.Hour))
 	w.tell(t, id, 0, job.BotRecordingStarted, "")
 	w.at(w.record(t, id).WakeAt)
-	r := w.until(t, id, "watched", func(r store.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	r := w.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
 	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("the job: %+v", r)
 	}

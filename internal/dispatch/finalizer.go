@@ -29,7 +29,7 @@ type Finalizer struct {
 
 // FromBot makes and stores the manifest of a job whose bot says that the
 // recording is complete (lifecycle.Manifests).
-func (f *Finalizer) WriteManifest(ctx context.Context, r store.Record) error {
+func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
 	defer f.turns.take(r.ID)()
 	facts, err := f.facts(ctx, r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Finalizer) takeLeftovers(ctx context.Context, jobID uuid.UUID) error {
 }
 
 // Salvage implements Recordings.
-func (f *Finalizer) Salvage(ctx context.Context, r store.Record, detail string, progress func(Progress) error) error {
+func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error {
 	defer f.turns.take(r.ID)()
 	if err := f.takeLeftovers(ctx, r.ID); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (t *teller) hear(stage recording.Stage, done, total int64) {
 }
 
 // endReason is why a meeting ended for a bot that cannot say it any more.
-func endReason(r store.Record) string {
+func endReason(r job.Record) string {
 	if r.Status == job.Cancelled {
 		return "cancelled"
 	}
@@ -117,7 +117,7 @@ func (f *Finalizer) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
 }
 
 // facts gathers what the service knows of a job for its manifest.
-func (f *Finalizer) facts(ctx context.Context, r store.Record) (recording.ManifestInput, error) {
+func (f *Finalizer) facts(ctx context.Context, r job.Record) (recording.ManifestInput, error) {
 	entries, err := f.Store.Timeline(ctx, r.ID)
 	if err != nil {
 		return recording.ManifestInput{}, fmt.Errorf("gather what is known of the job: %w", err)
@@ -128,7 +128,7 @@ func (f *Finalizer) facts(ctx context.Context, r store.Record) (recording.Manife
 	}
 	facts := recording.ManifestInput{Job: r.Job, Consents: consents(requests, entries)}
 	for _, e := range entries {
-		if e.Source != store.FromBot {
+		if e.Source != job.SourceBot {
 			continue
 		}
 		switch at := (recording.Instant{Time: e.EmittedAt}); e.Kind {

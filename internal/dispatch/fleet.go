@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 const (
@@ -18,10 +17,10 @@ const (
 // Fleet is how all nodes of a database are doing together.
 type Fleet struct {
 	Jobs            map[job.Status]int      // that have not ended
-	Nodes           []store.Node            // that were heard within a lease
+	Nodes           []job.Node              // that were heard within a lease
 	Capacity        int                     // for how many bots there is room, on all nodes
 	Bots            int                     // that take room
-	Upcoming        []store.Upcoming        // live jobs that begin in each 5 minutes of the next 24 hours
+	Upcoming        []job.UpcomingCount     // live jobs that begin in each 5 minutes of the next 24 hours
 	BotUsage        map[string]BotResources // what the bots of a node told last that they take, on average, by its id; 0 for what none told
 	OldestHeartbeat time.Duration           // since the bot was heard that is silent for longest; 0 without bots
 	ReadAt          time.Time
@@ -30,13 +29,13 @@ type Fleet struct {
 // Short is the first stretch ahead in which more bots begin than there is room
 // for; false when there is room for all that are scheduled. Bots that are still
 // in their meetings then are not foreseen: nobody knows how long meetings last.
-func (f Fleet) FirstShortage() (store.Upcoming, bool) {
+func (f Fleet) FirstShortage() (job.UpcomingCount, bool) {
 	for _, ahead := range f.Upcoming {
 		if ahead.Jobs > f.Capacity {
 			return ahead, true
 		}
 	}
-	return store.Upcoming{}, false
+	return job.UpcomingCount{}, false
 }
 
 // Fleet looks at all nodes, for dashboards and metrics. What it costs grows
@@ -61,17 +60,17 @@ const fleetAge = 10 * time.Second
 
 func (d *Dispatcher) lookAtFleet(ctx context.Context, now time.Time) (f Fleet, err error) {
 	f.ReadAt = now
-	if f.Jobs, err = d.Store.CountUnended(ctx); err != nil {
+	if f.Jobs, err = d.Store.CountActive(ctx); err != nil {
 		return f, err
 	}
 	if f.Nodes, err = d.Store.Nodes(ctx, now.Add(-d.Lease)); err != nil {
 		return f, err
 	}
 	for _, node := range f.Nodes {
-		f.Capacity += node.Room
+		f.Capacity += node.Capacity
 		f.Bots += node.Bots
 	}
-	if f.Upcoming, err = d.Store.Upcoming(ctx, now.Truncate(stretch), now.Add(foreseen), stretch); err != nil {
+	if f.Upcoming, err = d.Store.CountUpcoming(ctx, now.Truncate(stretch), now.Add(foreseen), stretch); err != nil {
 		return f, err
 	}
 	bots, err := d.Store.BotStats(ctx, "")
@@ -79,7 +78,7 @@ func (d *Dispatcher) lookAtFleet(ctx context.Context, now time.Time) (f Fleet, e
 		return f, err
 	}
 	f.BotUsage = averagesOf(bots)
-	heard, some, err := d.Store.LongestUnheard(ctx)
+	heard, some, err := d.Store.OldestHeartbeat(ctx)
 	if some {
 		f.OldestHeartbeat = max(0, now.Sub(heard))
 	}

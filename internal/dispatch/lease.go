@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"standin/internal/job"
 	"standin/internal/store"
 )
 
@@ -35,7 +36,7 @@ func (h *leaseGuard) valid() bool {
 // keepLease extends a lease until stop is called. The context that it returns
 // ends when the lease is lost, or could not be extended while it was firm:
 // then what is being done on the job is given up before anybody else begins.
-func (d *Dispatcher) keepLease(ctx context.Context, r store.Record, held *leaseGuard) (working context.Context, stop func()) {
+func (d *Dispatcher) keepLease(ctx context.Context, r job.Record, held *leaseGuard) (working context.Context, stop func()) {
 	working, cancel := context.WithCancelCause(ctx)
 	var kept sync.WaitGroup
 	kept.Go(func() {
@@ -64,7 +65,7 @@ func (d *Dispatcher) keepLease(ctx context.Context, r store.Record, held *leaseG
 }
 
 // extend renews a lease.
-func (d *Dispatcher) extend(ctx context.Context, r store.Record, held *leaseGuard) error {
+func (d *Dispatcher) extend(ctx context.Context, r job.Record, held *leaseGuard) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Lease/6)
 	defer cancel()
 	begun := time.Now()

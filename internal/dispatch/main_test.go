@@ -298,7 +298,7 @@ func (w *world) create(t *testing.T, joinAt time.Time) uuid.UUID {
 }
 
 // record is the job as it is kept.
-func (w *world) record(t *testing.T, id uuid.UUID) store.Record {
+func (w *world) record(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
 	r, err := w.store.Job(t.Context(), id)
 	if err != nil {
@@ -308,7 +308,7 @@ func (w *world) record(t *testing.T, id uuid.UUID) store.Record {
 }
 
 // until waits until the job is as wanted and nobody holds it, and returns it.
-func (w *world) until(t *testing.T, id uuid.UUID, what string, wanted func(store.Record) bool) store.Record {
+func (w *world) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) job.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -328,17 +328,17 @@ func (w *world) until(t *testing.T, id uuid.UUID, what string, wanted func(store
 }
 
 // untilStarted waits until the bot of an attempt was started.
-func (w *world) untilStarted(t *testing.T, id uuid.UUID, attempt int) store.Record {
+func (w *world) untilStarted(t *testing.T, id uuid.UUID, attempt int) job.Record {
 	t.Helper()
-	return w.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r store.Record) bool {
+	return w.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r job.Record) bool {
 		return r.Attempt == attempt && !r.LaunchedAt.IsZero()
 	})
 }
 
 // untilLetGo waits until nobody looks at the job any more.
-func (w *world) untilLetGo(t *testing.T, id uuid.UUID) store.Record {
+func (w *world) untilLetGo(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return w.until(t, id, "let go", func(r store.Record) bool { return r.WakeAt.IsZero() })
+	return w.until(t, id, "let go", func(r job.Record) bool { return r.WakeAt.IsZero() })
 }
 
 // tell has an attempt's bot tell of something.

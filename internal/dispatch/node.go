@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/store"
 )
@@ -28,9 +29,9 @@ func (d *Dispatcher) arrive(ctx context.Context) error {
 	err := d.Store.Write(ctx, func(q *store.Queries) error {
 		if d.SingleNode {
 			// Whoever held these is gone; nobody needs to wait for their leases.
-			return errors.Join(q.ReleaseLeases(ctx, d.Now()), q.NudgeNode(ctx, d.Node.ID, d.Now()))
+			return errors.Join(q.ReleaseLeases(ctx, d.Now()), q.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
 		}
-		return errors.Join(q.ReleaseNodeLeases(ctx, d.Node.ID, d.Now()), q.NudgeNode(ctx, d.Node.ID, d.Now()))
+		return errors.Join(q.ReleaseNodeLeases(ctx, d.Node.ID, d.Now()), q.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
 	})
 	if err != nil {
 		return err
@@ -44,13 +45,13 @@ func (d *Dispatcher) arrive(ctx context.Context) error {
 			d.starts.previous = node.StartTime
 		}
 	}
-	bots, err := d.Store.BotsOfNode(ctx, d.Node.ID)
+	bots, err := d.Store.NodeJobs(ctx, d.Node.ID)
 	if err != nil {
 		return err
 	}
 	for _, r := range bots {
 		if d.Launcher.State(r.ID, r.Attempt) != launch.Gone {
-			d.Capacity.occupy(r.ID, r.Attempt, r.AttemptBeganAt)
+			d.Capacity.occupy(r.ID, r.Attempt, r.AttemptStartedAt)
 		}
 	}
 	return nil
@@ -91,15 +92,15 @@ func (d *Dispatcher) present(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Lease)
 	defer cancel()
 	now := d.Now()
-	node := store.Node{
+	node := job.Node{
 		ID: d.Node.ID, Name: d.Node.Name, StartedAt: d.startedAt, HeartbeatAt: now,
-		Bots: d.Capacity.Used(), Room: d.Capacity.Total(ctx), FullBecause: d.Capacity.FullReason(ctx, now), StartTime: d.starts.percentile90(),
+		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.starts.percentile90(),
 	}
 	return d.Store.Write(ctx, func(q *store.Queries) error {
 		if err := q.SaveNode(ctx, node); err != nil {
 			return err
 		}
-		return q.ForgetNodes(ctx, now.Add(-forgetNodes))
+		return q.DeleteNodes(ctx, now.Add(-forgetNodes))
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 	"standin/internal/host"
 	"standin/internal/job"
 	"standin/internal/launch"
-	"standin/internal/store"
 )
 
 // node is a dispatcher of that name with room for so many bots.
@@ -25,9 +24,9 @@ func node(name string, room int) func(*dispatch.Settings) {
 }
 
 // untilPending waits until the job waits for room.
-func (w *world) untilPending(t *testing.T, id uuid.UUID) store.Record {
+func (w *world) untilPending(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return w.until(t, id, "pending", func(r store.Record) bool { return r.Status == job.Pending })
+	return w.until(t, id, "pending", func(r job.Record) bool { return r.Status == job.Pending })
 }
 
 // TestRoom: a due job without room waits, is told why, and gets its bot in the

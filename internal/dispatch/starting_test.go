@@ -12,7 +12,6 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
-	"standin/internal/store"
 )
 
 // become has an engine tell what a bot is.
@@ -24,10 +23,10 @@ func (b *bots) become(jobID uuid.UUID, attempt int, state launch.State) {
 
 // untilWaiting waits until somebody has looked at a job whose bot starts, and
 // waits for its engine.
-func (w *world) untilWaiting(t *testing.T, id uuid.UUID) store.Record {
+func (w *world) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return w.until(t, id, "waiting for the engine", func(r store.Record) bool {
-		return r.Attempts == 1 && r.LaunchedAt.IsZero() && r.WakeAt.Equal(r.AttemptBeganAt.Add(dispatch.DefaultTimeouts().Launch))
+	return w.until(t, id, "waiting for the engine", func(r job.Record) bool {
+		return r.Attempts == 1 && r.LaunchedAt.IsZero() && r.WakeAt.Equal(r.AttemptStartedAt.Add(dispatch.DefaultTimeouts().Launch))
 	})
 }
 
@@ -130,7 +129,7 @@ func TestStartingBotOfAnotherEngine(t *testing.T) {
 		a, _ := w.run(t, node("a", 4))
 		a.BotExited(t.Context(), id)
 		w.tell(t, id, 1, job.BotInMeeting, "")
-		r := w.until(t, id, "in its meeting", func(r store.Record) bool { return r.Status == job.InMeeting })
+		r := w.until(t, id, "in its meeting", func(r job.Record) bool { return r.Status == job.InMeeting })
 		answer, err := w.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
 		if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
 			t.Errorf("the first bot is told %+v (%v)", answer, err)

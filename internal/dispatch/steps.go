@@ -12,7 +12,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 )
 
 // A failed launch is tried again after firstDelay, doubled each time up to
@@ -23,7 +22,7 @@ const (
 )
 
 // carryOut does a step.
-func (d *Dispatcher) carryOut(ctx context.Context, held *leaseGuard, r store.Record, next decision) error {
+func (d *Dispatcher) carryOut(ctx context.Context, held *leaseGuard, r job.Record, next decision) error {
 	switch next.step {
 	case wait:
 		return d.release(ctx, r, next.until)
@@ -47,7 +46,7 @@ func (d *Dispatcher) carryOut(ctx context.Context, held *leaseGuard, r store.Rec
 
 // queue has a job wait for room on any node. Why is told when it begins to
 // wait.
-func (d *Dispatcher) queue(ctx context.Context, r store.Record, next decision) error {
+func (d *Dispatcher) queue(ctx context.Context, r job.Record, next decision) error {
 	_, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		if c.Status == job.Scheduled {
 			_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"why": next.detail, "node": d.Node.Name})
@@ -63,7 +62,7 @@ func (d *Dispatcher) queue(ctx context.Context, r store.Record, next decision) e
 
 // begin counts a new attempt and launches its bot. The bot of the attempt
 // before is ended first: there are never two.
-func (d *Dispatcher) begin(ctx context.Context, held *leaseGuard, r store.Record, why string) error {
+func (d *Dispatcher) begin(ctx context.Context, held *leaseGuard, r job.Record, why string) error {
 	if r.Attempts > 0 {
 		if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 			return err
@@ -84,7 +83,7 @@ func (d *Dispatcher) begin(ctx context.Context, held *leaseGuard, r store.Record
 		if err != nil || !result.Applied {
 			return errors.Join(err, errMoved)
 		}
-		c.AttemptBeganAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
+		c.AttemptStartedAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
 		c.LaunchFailures, c.LaunchError, c.Node, c.Stats = 0, "", d.Node.ID, nil
 		return nil
 	})
@@ -99,7 +98,7 @@ func (d *Dispatcher) begin(ctx context.Context, held *leaseGuard, r store.Record
 
 // placeAgain gives a further attempt's bot its place: that of the bot before,
 // when that was this node's.
-func (d *Dispatcher) placeAgain(ctx context.Context, r store.Record) (noRoom string) {
+func (d *Dispatcher) placeAgain(ctx context.Context, r job.Record) (noRoom string) {
 	if r.Mode == job.Test {
 		return ""
 	}
@@ -108,14 +107,14 @@ func (d *Dispatcher) placeAgain(ctx context.Context, r store.Record) (noRoom str
 
 // launch starts the bot of the current attempt. A launch that fails is tried
 // again, with growing delays, until decide gives up (contract, Jobs).
-func (d *Dispatcher) launch(ctx context.Context, held *leaseGuard, r store.Record) error {
+func (d *Dispatcher) launch(ctx context.Context, held *leaseGuard, r job.Record) error {
 	if !held.valid() {
 		// This process stood still: another dispatcher may hold the job.
 		return errLeaseLost
 	}
 	failure := d.Launcher.Launch(ctx, d.assignment(r))
 	if failure == nil && d.Launcher.State(r.ID, r.Attempt) == launch.Starting {
-		err := d.release(ctx, r, r.AttemptBeganAt.Add(d.timeouts(r).Launch)) // the engine tells when it runs
+		err := d.release(ctx, r, r.AttemptStartedAt.Add(d.timeouts(r).Launch)) // the engine tells when it runs
 		if d.Launcher.State(r.ID, r.Attempt) != launch.Starting {
 			d.BotExited(ctx, r.ID) // it told while the job was leased, when that could wake nobody
 		}
@@ -140,7 +139,7 @@ func (d *Dispatcher) launch(ctx context.Context, held *leaseGuard, r store.Recor
 }
 
 // assignment is what the current attempt's bot is told.
-func (d *Dispatcher) assignment(r store.Record) launch.Assignment {
+func (d *Dispatcher) assignment(r job.Record) launch.Assignment {
 	return launch.Assignment{
 		JobID:             r.ID,
 		Attempt:           r.Attempt,
@@ -161,7 +160,7 @@ func (d *Dispatcher) assignment(r store.Record) launch.Assignment {
 
 // launched notes that the bot of the current attempt runs. Nothing is done
 // without a lease: a bot whose start cannot be noted is ended again.
-func (d *Dispatcher) launched(ctx context.Context, held *leaseGuard, r store.Record) error {
+func (d *Dispatcher) launched(ctx context.Context, held *leaseGuard, r job.Record) error {
 	for {
 		err := d.noteLaunched(ctx, r)
 		switch {
@@ -185,7 +184,7 @@ func (d *Dispatcher) launched(ctx context.Context, held *leaseGuard, r store.Rec
 
 // isNoted reports whether the start of the bot was noted though the database
 // could not say so.
-func (d *Dispatcher) isNoted(ctx context.Context, r store.Record) bool {
+func (d *Dispatcher) isNoted(ctx context.Context, r job.Record) bool {
 	kept, err := d.Store.Job(ctx, r.ID)
 	return err == nil && kept.Attempt == r.Attempt && kept.Node == d.Node.ID && !kept.LaunchedAt.IsZero()
 }
@@ -195,7 +194,7 @@ func (d *Dispatcher) isNoted(ctx context.Context, r store.Record) bool {
 const noteAgain = 200 * time.Millisecond
 
 // noteLaunched keeps that the bot runs.
-func (d *Dispatcher) noteLaunched(ctx context.Context, r store.Record) error {
+func (d *Dispatcher) noteLaunched(ctx context.Context, r job.Record) error {
 	noted, err := d.leased(ctx, r, func(c *lifecycle.Change) error {
 		c.LaunchedAt = c.Now
 		c.Lease, c.WakeAt = "", silentAt(c.Record, d.policy(c.Record))
@@ -211,7 +210,7 @@ func (d *Dispatcher) noteLaunched(ctx context.Context, r store.Record) error {
 }
 
 // salvage ends the bot, if it is still there, and finalizes what it uploaded.
-func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string) error {
+func (d *Dispatcher) salvage(ctx context.Context, r job.Record, detail string) error {
 	if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 		return err
 	}
@@ -241,7 +240,7 @@ func (d *Dispatcher) salvage(ctx context.Context, r store.Record, detail string)
 
 // tell moves a job along with the salvaging of its recording, and notes how
 // much of it is stored.
-func (d *Dispatcher) tell(ctx context.Context, r store.Record, progress Progress) error {
+func (d *Dispatcher) tell(ctx context.Context, r job.Record, progress Progress) error {
 	if progress.Stage == Packing {
 		_, err := d.trigger(ctx, r, job.Event{Trigger: job.SalvagePacking}, "")
 		return err
@@ -255,7 +254,7 @@ func (d *Dispatcher) tell(ctx context.Context, r store.Record, progress Progress
 
 // trigger gives a leased job an event of the service's; one that does not
 // apply, because the job is past it, is passed over.
-func (d *Dispatcher) trigger(ctx context.Context, r store.Record, event job.Event, detail string) (store.Record, error) {
+func (d *Dispatcher) trigger(ctx context.Context, r job.Record, event job.Event, detail string) (job.Record, error) {
 	return d.leased(ctx, r, func(c *lifecycle.Change) error {
 		if state, result := c.State.Apply(event); !result.Applied || state.Status == c.Status {
 			return nil
@@ -266,7 +265,7 @@ func (d *Dispatcher) trigger(ctx context.Context, r store.Record, event job.Even
 }
 
 // giveUp ends the bot and fails the job.
-func (d *Dispatcher) giveUp(ctx context.Context, r store.Record, code job.FailureCode, detail string) error {
+func (d *Dispatcher) giveUp(ctx context.Context, r job.Record, code job.FailureCode, detail string) error {
 	if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 		if r.Status == job.Cancelled || ctx.Err() != nil {
 			return err
@@ -292,7 +291,7 @@ func (d *Dispatcher) giveUp(ctx context.Context, r store.Record, code job.Failur
 
 // letGo tidies up after a job that has ended. Uploads go once the manifest is
 // kept or when nothing usable is among them.
-func (d *Dispatcher) cleanUp(ctx context.Context, r store.Record) error {
+func (d *Dispatcher) cleanUp(ctx context.Context, r job.Record) error {
 	if r.Attempts > 0 {
 		if err := d.Launcher.Stop(ctx, r.ID, r.Attempt); err != nil {
 			return err
@@ -316,7 +315,7 @@ func (d *Dispatcher) cleanUp(ctx context.Context, r store.Record) error {
 
 // release gives the lease up; the job is looked at again at wakeAt, and at
 // once when it has moved since it was claimed.
-func (d *Dispatcher) release(ctx context.Context, r store.Record, wakeAt time.Time) error {
+func (d *Dispatcher) release(ctx context.Context, r job.Record, wakeAt time.Time) error {
 	_, err := d.held(ctx, r, func(c *lifecycle.Change) error {
 		if c.Status != r.Status || c.Attempt != r.Attempt {
 			wakeAt = c.Now
@@ -329,7 +328,7 @@ func (d *Dispatcher) release(ctx context.Context, r store.Record, wakeAt time.Ti
 
 // leased changes a job that this dispatcher holds, while the attempt that was
 // decided on is still the current one.
-func (d *Dispatcher) leased(ctx context.Context, r store.Record, fn func(*lifecycle.Change) error) (store.Record, error) {
+func (d *Dispatcher) leased(ctx context.Context, r job.Record, fn func(*lifecycle.Change) error) (job.Record, error) {
 	return d.held(ctx, r, func(c *lifecycle.Change) error {
 		if c.Attempt != r.Attempt {
 			return errMoved
@@ -340,7 +339,7 @@ func (d *Dispatcher) leased(ctx context.Context, r store.Record, fn func(*lifecy
 
 // held changes a job that this dispatcher holds: nothing is done without the
 // lease.
-func (d *Dispatcher) held(ctx context.Context, r store.Record, fn func(*lifecycle.Change) error) (store.Record, error) {
+func (d *Dispatcher) held(ctx context.Context, r job.Record, fn func(*lifecycle.Change) error) (job.Record, error) {
 	return d.Jobs.Change(ctx, r.ID, func(c *lifecycle.Change) error {
 		switch {
 		case c.Lease == "":

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
-	"standin/internal/store"
+	"standin/internal/job"
 )
 
 const (
@@ -134,7 +134,7 @@ func (d *Dispatcher) measure(ctx context.Context) {
 }
 
 // costOf is what a bot told that it takes; 0 for what it did not tell.
-func costOf(bot store.BotStats) BotResources {
+func costOf(bot job.BotStats) BotResources {
 	var stats ingest.Stats
 	// What cannot be read tells nothing.
 	_ = json.Unmarshal(bot.Stats, &stats)
@@ -143,7 +143,7 @@ func costOf(bot store.BotStats) BotResources {
 
 // averagesOf is what bots told last that they take, on average, by their node's
 // id; 0 for what none of them told.
-func averagesOf(bots []store.BotStats) map[string]BotResources {
+func averagesOf(bots []job.BotStats) map[string]BotResources {
 	cores, memory := make(map[string]average), make(map[string]average)
 	for _, bot := range bots {
 		takes, c, m := costOf(bot), cores[bot.Node], memory[bot.Node]

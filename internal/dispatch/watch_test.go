@@ -6,7 +6,6 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/launch"
-	"standin/internal/store"
 )
 
 // TestEveryStateIsWatched: in every state that is not an end something is done
@@ -59,7 +58,7 @@ func noRoomFor(status job.Status) string {
 func TestDecideElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		r    store.Record
+		r    job.Record
 		bot  launch.State
 		by   policy
 		want decision
@@ -102,9 +101,9 @@ func TestAnAbsenceCountsForNothing(t *testing.T) {
 		if !status.Dispatched() && status != job.Cancelled {
 			continue
 		}
-		r := running(status, absence, func(r *store.Record) {
+		r := running(status, absence, func(r *job.Record) {
 			r.JoinAt, r.StartedAt, r.StatusSince = before(absence), before(absence), before(absence)
-			r.AttemptBeganAt, r.LaunchedAt = before(absence), before(absence)
+			r.AttemptStartedAt, r.LaunchedAt = before(absence), before(absence)
 		})
 		for _, saved := range []bool{false, true} {
 			by := policy{Timeouts: waits, Listening: before(10 * time.Second)}

@@ -123,7 +123,7 @@ func (s *shelf) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID)
 	return err
 }
 
-func (s *shelf) Jobs(_ context.Context, caller account.Caller, _ store.JobFilter, _ lifecycle.Page) ([]job.Job, string, error) {
+func (s *shelf) Jobs(_ context.Context, caller account.Caller, _ job.Filter, _ lifecycle.Page) ([]job.Job, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var own []job.Job

@@ -13,38 +13,37 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
 // History tells what happened to a job and who was told. A job that is missing
 // or another's gives a *job.Error with NotFound.
 type History interface {
-	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []store.Entry, next string, err error)
-	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []store.DeliveryRecord, next string, err error)
-	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (store.DeliveryRecord, error)
+	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
+	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
 }
 
 // entryBody is a TimelineEntry of the description.
 type entryBody struct {
-	ID         uuid.UUID         `json:"id"`
-	Attempt    int               `json:"attempt"`
-	Source     store.Source      `json:"source"`
-	Kind       string            `json:"kind"`
-	EmittedAt  webhook.Timestamp `json:"emittedAt"`
-	ReceivedAt webhook.Timestamp `json:"receivedAt"`
-	Applied    bool              `json:"applied"`
-	Reason     *string           `json:"reason"`
-	From       job.Status        `json:"from"`
-	To         job.Status        `json:"to"`
-	Data       json.RawMessage   `json:"data"`
+	ID         uuid.UUID       `json:"id"`
+	Attempt    int             `json:"attempt"`
+	Source     job.Source      `json:"source"`
+	Kind       string          `json:"kind"`
+	EmittedAt  job.Timestamp   `json:"emittedAt"`
+	ReceivedAt job.Timestamp   `json:"receivedAt"`
+	Applied    bool            `json:"applied"`
+	Reason     *string         `json:"reason"`
+	From       job.Status      `json:"from"`
+	To         job.Status      `json:"to"`
+	Data       json.RawMessage `json:"data"`
 }
 
-func entryView(e store.Entry) entryBody {
+func entryView(e job.TimelineEntry) entryBody {
 	view := entryBody{
 		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
 		Kind:      strings.ReplaceAll(string(e.Kind), " ", "_"), // the service's own are words; codes are in snake case
-		EmittedAt: webhook.Timestamp(e.EmittedAt), ReceivedAt: webhook.Timestamp(e.ReceivedAt),
+		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
 		Applied: e.Applied, Reason: textOrNull(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
 	}
 	if len(view.Data) == 0 {
@@ -85,40 +84,40 @@ func (a *API) listOfJob(r *http.Request, operationID string) (uuid.UUID, object,
 
 // deliveryBody is a Delivery of the description.
 type deliveryBody struct {
-	ID        string              `json:"deliveryId"`
-	Event     string              `json:"event"`
-	URL       string              `json:"url"`
-	Sequence  int64               `json:"sequence"`
-	EmittedAt webhook.Timestamp   `json:"emittedAt"`
-	Version   int                 `json:"version"`
-	State     store.DeliveryState `json:"state"`
-	Attempt   int                 `json:"attempt"`
-	NextTryAt *webhook.Timestamp  `json:"nextTryAt"`
-	EndedAt   *webhook.Timestamp  `json:"endedAt"`
-	EndReason *string             `json:"endReason"`
-	Tries     []tryBody           `json:"tries"`
+	ID        string                `json:"deliveryId"`
+	Event     string                `json:"event"`
+	URL       string                `json:"url"`
+	Sequence  int64                 `json:"sequence"`
+	EmittedAt job.Timestamp         `json:"emittedAt"`
+	Version   int                   `json:"version"`
+	State     webhook.DeliveryState `json:"state"`
+	Attempt   int                   `json:"attempt"`
+	NextTryAt *job.Timestamp        `json:"nextTryAt"`
+	EndedAt   *job.Timestamp        `json:"endedAt"`
+	EndReason *string               `json:"endReason"`
+	Tries     []tryBody             `json:"tries"`
 }
 
 // tryBody is a DeliveryTry of the description.
 type tryBody struct {
-	Number    int               `json:"number"`
-	StartedAt webhook.Timestamp `json:"startedAt"`
-	LatencyMS int64             `json:"latencyMs"`
-	Status    *int              `json:"status"`
-	Error     *string           `json:"error"`
-	Answer    string            `json:"answer"`
+	Number    int           `json:"number"`
+	StartedAt job.Timestamp `json:"startedAt"`
+	LatencyMS int64         `json:"latencyMs"`
+	Status    *int          `json:"status"`
+	Error     *string       `json:"error"`
+	Answer    string        `json:"answer"`
 }
 
-func deliveryView(d store.DeliveryRecord) deliveryBody {
+func deliveryView(d webhook.DeliveryRecord) deliveryBody {
 	view := deliveryBody{
-		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: webhook.Timestamp(d.EmittedAt),
+		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
 		Version: d.Version, State: d.State, Attempt: d.Attempt,
 		NextTryAt: timestampOrNull(d.DueAt), EndedAt: timestampOrNull(d.EndedAt), EndReason: textOrNull(d.EndReason),
 		Tries: make([]tryBody, len(d.Tries)),
 	}
 	for i, t := range d.Tries {
 		view.Tries[i] = tryBody{
-			Number: t.Number, StartedAt: webhook.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
+			Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
 			Error: textOrNull(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 		}
 		if t.StatusCode != 0 {
@@ -128,11 +127,11 @@ func deliveryView(d store.DeliveryRecord) deliveryBody {
 	return view
 }
 
-func timestampOrNull(t time.Time) *webhook.Timestamp {
+func timestampOrNull(t time.Time) *job.Timestamp {
 	if t.IsZero() {
 		return nil
 	}
-	timestamp := webhook.Timestamp(t)
+	timestamp := job.Timestamp(t)
 	return &timestamp
 }
 

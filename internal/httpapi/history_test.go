@@ -11,7 +11,6 @@ import (
 	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
@@ -20,24 +19,24 @@ type archive struct {
 	httpapi.History // nil: nothing else is asked for
 }
 
-func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]store.DeliveryRecord, string, error) {
+func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
 	at := time.UnixMilli(0).UTC()
-	return []store.DeliveryRecord{
-		{ID: "dlv_1", URL: "https://a.example/?a&b", Event: "job.failed", Sequence: 1, EmittedAt: at, Version: 1, State: store.DeliveryGaveUp,
+	return []webhook.DeliveryRecord{
+		{ID: "dlv_1", URL: "https://a.example/?a&b", Event: "job.failed", Sequence: 1, EmittedAt: at, Version: 1, State: webhook.DeliveryFailed,
 			Attempt: 2, EndedAt: at, EndReason: "the receiver is gone",
 			Tries: []webhook.Try{
 				{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "no answer"},
 				{Number: 2, StartedAt: at, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é")},
 			}},
-		{ID: "dlv_2", URL: "https://a.example", Event: "job.failed", Sequence: 2, EmittedAt: at, Version: 2, State: store.DeliveryWaiting, DueAt: at},
+		{ID: "dlv_2", URL: "https://a.example", Event: "job.failed", Sequence: 2, EmittedAt: at, Version: 2, State: webhook.DeliveryWaiting, DueAt: at},
 	}, "next", nil
 }
 
-func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]store.Entry, string, error) {
+func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]job.TimelineEntry, string, error) {
 	at := time.UnixMilli(0).UTC()
-	return []store.Entry{
-		{ID: adasJob, Source: store.FromService, Kind: job.AttemptStarted, EmittedAt: at, ReceivedAt: at, Applied: true, From: job.Scheduled, To: job.Dispatching},
-		{ID: adasJob, Source: store.FromBot, Kind: job.BotJoined, EmittedAt: at, ReceivedAt: at, Reason: job.Duplicate, From: job.Joining, To: job.Joining, Data: []byte(`{"a":"<"}`)},
+	return []job.TimelineEntry{
+		{ID: adasJob, Source: job.SourceService, Kind: job.AttemptStarted, EmittedAt: at, ReceivedAt: at, Applied: true, From: job.Scheduled, To: job.Dispatching},
+		{ID: adasJob, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: at, ReceivedAt: at, Reason: job.Duplicate, From: job.Joining, To: job.Joining, Data: []byte(`{"a":"<"}`)},
 	}, "", nil
 }
 

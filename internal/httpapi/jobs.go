@@ -14,15 +14,13 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // Jobs is what consumers may do with jobs. A job that is missing or another's
 // gives a *job.Error with NotFound.
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
-	Jobs(ctx context.Context, caller account.Caller, filter store.JobFilter, page lifecycle.Page) (jobs []job.Job, next string, err error)
+	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
@@ -80,7 +78,7 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	} else {
 		w.Header().Set("Location", "/api/v1/jobs/"+j.ID.String())
 	}
-	a.writeJSON(w, status, webhook.JobView(j))
+	a.writeJSON(w, status, job.NewView(j))
 	return nil
 }
 
@@ -145,7 +143,7 @@ func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Call
 	if err != nil {
 		return err
 	}
-	a.writeJSON(w, http.StatusOK, webhook.JobView(j))
+	a.writeJSON(w, http.StatusOK, job.NewView(j))
 	return nil
 }
 
@@ -155,7 +153,7 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
-	filter := store.JobFilter{
+	filter := job.Filter{
 		Status:     job.Status(query.text("status")),
 		Platform:   job.Platform(query.text("platform")),
 		ExternalID: query.text("externalId"),
@@ -172,13 +170,13 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
-	views := make([]webhook.JobBody, len(jobs))
+	views := make([]job.View, len(jobs))
 	for i, j := range jobs {
-		views[i] = webhook.JobView(j)
+		views[i] = job.NewView(j)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
-		Jobs []webhook.JobBody `json:"jobs"`
-		Next *string           `json:"nextCursor"`
+		Jobs []job.View `json:"jobs"`
+		Next *string    `json:"nextCursor"`
 	}{views, textOrNull(next)})
 	return nil
 }
@@ -200,7 +198,7 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}
-	a.writeJSON(w, http.StatusOK, webhook.JobView(j))
+	a.writeJSON(w, http.StatusOK, job.NewView(j))
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"standin/internal/account/device"
-	"standin/internal/webhook"
+	"standin/internal/job"
 )
 
 // Logins runs device flows, as device.Flows does, with the errors of that
@@ -20,9 +20,9 @@ type Logins interface {
 
 // flowBody is the init result of the specification.
 type flowBody struct {
-	Nonce     string            `json:"nonce"`
-	VerifyURL string            `json:"verifyUrl"`
-	ExpiresAt webhook.Timestamp `json:"expiresAt"`
+	Nonce     string        `json:"nonce"`
+	VerifyURL string        `json:"verifyUrl"`
+	ExpiresAt job.Timestamp `json:"expiresAt"`
 }
 
 // flowAnswer is the poll result of the specification.
@@ -37,7 +37,7 @@ func (a *API) initLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return loginError(err)
 	}
-	a.writeJSON(w, http.StatusCreated, flowBody{flow.Nonce, flow.VerifyURL, webhook.Timestamp(flow.ExpiresAt)})
+	a.writeJSON(w, http.StatusCreated, flowBody{flow.Nonce, flow.VerifyURL, job.Timestamp(flow.ExpiresAt)})
 	return nil
 }
 

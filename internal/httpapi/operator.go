@@ -16,12 +16,12 @@ type HostReader interface {
 
 // JobCounts counts the jobs that have not ended.
 type JobCounts interface {
-	CountUnended(ctx context.Context) (map[job.Status]int, error)
+	CountActive(ctx context.Context) (map[job.Status]int, error)
 }
 
 // hostMetrics answers the HostMetrics of the specification.
 func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
-	counts, err := a.settings.JobCounts.CountUnended(r.Context())
+	counts, err := a.settings.JobCounts.CountActive(r.Context())
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
 // Webhooks is what consumers may do with their webhooks as a whole; History has
 // those of one job.
 type Webhooks interface {
-	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []store.Endpoint, next string, err error)
-	RedeliverFailed(ctx context.Context, caller account.Caller, filter store.FailedFilter) (int, error)
+	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []webhook.Endpoint, next string, err error)
+	RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error)
 	RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error)
 }
 
@@ -27,19 +27,19 @@ type endpointBody struct {
 	URL             string                  `json:"url"`
 	State           lifecycle.EndpointState `json:"state"`
 	Failures        int                     `json:"failures"`
-	FailingSince    *webhook.Timestamp      `json:"failingSince"`
-	LastTryAt       webhook.Timestamp       `json:"lastTryAt"`
+	FailingSince    *job.Timestamp          `json:"failingSince"`
+	LastTryAt       job.Timestamp           `json:"lastTryAt"`
 	LastStatus      *int                    `json:"lastStatus"`
 	LastError       *string                 `json:"lastError"`
-	LastDeliveredAt *webhook.Timestamp      `json:"lastDeliveredAt"`
+	LastDeliveredAt *job.Timestamp          `json:"lastDeliveredAt"`
 	Waiting         int64                   `json:"waiting"`
-	NextTryAt       *webhook.Timestamp      `json:"nextTryAt"`
+	NextTryAt       *job.Timestamp          `json:"nextTryAt"`
 }
 
-func endpointView(e store.Endpoint) endpointBody {
+func endpointView(e webhook.Endpoint) endpointBody {
 	view := endpointBody{
 		URL: e.URL, State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: timestampOrNull(e.FailingSince),
-		LastTryAt: webhook.Timestamp(e.LastTryAt), LastError: textOrNull(e.LastError),
+		LastTryAt: job.Timestamp(e.LastTryAt), LastError: textOrNull(e.LastError),
 		LastDeliveredAt: timestampOrNull(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: timestampOrNull(e.NextTryAt),
 	}
 	if e.LastStatus != 0 {
@@ -73,7 +73,7 @@ func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller acc
 	if err != nil {
 		return err
 	}
-	filter := store.FailedFilter{URL: fields.text("url")}
+	filter := webhook.FailedFilter{URL: fields.text("url")}
 	if text := fields.text("jobId"); text != "" {
 		if filter.JobID, err = uuid.Parse(text); err != nil {
 			return fmt.Errorf("read jobId: %w", err)
@@ -102,8 +102,8 @@ func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	a.writeJSON(w, http.StatusCreated, struct {
-		Secret        string            `json:"secret"`
-		PreviousUntil webhook.Timestamp `json:"previousSignsUntil"`
-	}{secret, webhook.Timestamp(until)})
+		Secret        string        `json:"secret"`
+		PreviousUntil job.Timestamp `json:"previousSignsUntil"`
+	}{secret, job.Timestamp(until)})
 	return nil
 }

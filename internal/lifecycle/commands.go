@@ -38,7 +38,7 @@ func (s *Service) RequestRecordingPermission(ctx context.Context, caller account
 		if err := controllable(c, caller); err != nil {
 			return err
 		}
-		waiting, waits, err := c.q.WaitingCommand(ctx, id, ingest.RequestRecordingPermission)
+		waiting, waits, err := c.q.PendingCommand(ctx, id, ingest.RequestRecordingPermission)
 		if err != nil || waits {
 			command = waiting
 			return err

@@ -14,7 +14,6 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 )
 
 // clockwork is the world's service with another clock, and with recordings to
@@ -121,7 +120,7 @@ func TestCommandIsOnTheTimeline(t *testing.T) {
 		t.Fatalf("%+v, %v", entries, err)
 	}
 	e := entries[0]
-	if e.Kind != lifecycle.CommandQueued || e.Source != store.FromService || !e.Applied || e.From != job.Scheduled || e.To != job.Scheduled ||
+	if e.Kind != lifecycle.CommandQueued || e.Source != job.SourceService || !e.Applied || e.From != job.Scheduled || e.To != job.Scheduled ||
 		string(e.Data) != `{"command":"send_chat_message","commandId":"`+command.String()+`"}` {
 		t.Errorf("on the timeline: %+v with %s", e, e.Data)
 	}

@@ -39,7 +39,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 	if joinAt.IsZero() {
 		joinAt = now
 	}
-	r := store.Record{
+	r := job.Record{
 		Job: job.Job{
 			ID:          uuid.Must(uuid.NewV7()),
 			ConsumerID:  caller.ConsumerID,
@@ -136,7 +136,7 @@ func (c *Change) queue(ctx context.Context, kind ingest.CommandKind, args json.R
 
 // owned is the error for a caller to whom the job does not belong: the same
 // as for a job that is not there (specification, What the service does, 8).
-func owned(r store.Record, caller account.Caller) error {
+func owned(r job.Record, caller account.Caller) error {
 	if r.ConsumerID != caller.ConsumerID || r.Mode != caller.Mode {
 		return &job.Error{Code: job.NotFound, Message: "no such job"}
 	}

@@ -186,7 +186,7 @@ func TestCancel(t *testing.T) {
 			if watched := !r.WakeAt.IsZero(); test.moved && watched != test.leave {
 				t.Errorf("it is looked at %s, and its bot runs %v", r.WakeAt, test.leave)
 			}
-			commands, err := w.store.WaitingCommands(t.Context(), id)
+			commands, err := w.store.PendingCommands(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}

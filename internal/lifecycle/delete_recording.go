@@ -10,7 +10,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // Recordings is where recordings are kept.
@@ -33,20 +32,20 @@ type Recordings interface {
 // A job that has not ended gives a *job.Error with InvalidState, and so does a
 // cancelled one while its bot still hands in what it recorded.
 func (s *Service) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	return s.deleteRecording(ctx, id, byConsumer, func(r store.Record) error { return owned(r, caller) })
+	return s.deleteRecording(ctx, id, byConsumer, func(r job.Record) error { return owned(r, caller) })
 }
 
 // ExpireRecording is DeleteRecording of a recording whose time is up. For one
 // whose deletion was begun, by whomever, and is not known to be done, it brings
 // that to its end.
 func (s *Service) ExpireRecording(ctx context.Context, id uuid.UUID) error {
-	return s.deleteRecording(ctx, id, byRetention, func(store.Record) error { return nil })
+	return s.deleteRecording(ctx, id, byRetention, func(job.Record) error { return nil })
 }
 
 // deleteRecording notes that the recording is to be deleted, so that nothing is
 // added to it any more, deletes it, and notes that. A deletion that was
-// interrupted between is found by what was noted (store.ErasingJobs).
-func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, permitted func(store.Record) error) error {
+// interrupted between is found by what was noted (store.PendingErasures).
+func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, permitted func(job.Record) error) error {
 	_, err := s.Change(ctx, id, func(c *Change) error {
 		if err := permitted(c.Record); err != nil {
 			return err
@@ -71,7 +70,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == RecordingDeleted }) {
+		if slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
 			return nil
 		}
 		return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": cmp.Or(c.RecordingDeletedBy, byConsumer)}) // which was not kept at first
@@ -80,7 +79,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 }
 
 // erasable is the error for a job whose recording may still grow.
-func erasable(r store.Record) error {
+func erasable(r job.Record) error {
 	if !r.Status.Terminal() {
 		return &job.Error{Code: job.InvalidState, Message: "the job has not ended: it is " + string(r.Status)}
 	}

@@ -113,15 +113,15 @@ func (s *Service) keepEarlier(ctx context.Context, id uuid.UUID, move *job.Event
 // fromBot applies a bot's event to the job and emits the webhooks that only
 // bots cause. move is the event as the state machine sees it.
 func (c *Change) fromBot(ctx context.Context, event ingest.Event, data ingest.EventData, move job.Event) (job.Result, error) {
-	seen, err := c.q.SeenEvent(ctx, c.ID, event.Attempt, event.Kind, event.EmittedAt)
+	seen, err := c.q.EventExists(ctx, c.ID, event.Attempt, event.Kind, event.EmittedAt)
 	if err != nil {
 		return job.Result{}, err
 	}
 	if seen {
 		result := job.Result{Reason: job.Duplicate, From: c.Status, To: c.Status}
-		return result, c.addEventEntry(ctx, move, result, store.FromBot, event.EmittedAt, event.Data)
+		return result, c.addEventEntry(ctx, move, result, job.SourceBot, event.EmittedAt, event.Data)
 	}
-	result, err := c.Apply(ctx, move, store.FromBot, event.EmittedAt, event.Data)
+	result, err := c.Apply(ctx, move, job.SourceBot, event.EmittedAt, event.Data)
 	if err != nil || !result.Applied {
 		return result, err
 	}
@@ -230,7 +230,7 @@ func (s *Service) noteHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.H
 			}
 		}
 		if beat.Attempt >= r.Attempt {
-			if err := q.NoteHeartbeat(ctx, id, s.now(), stats); err != nil {
+			if err := q.SaveHeartbeat(ctx, id, s.now(), stats); err != nil {
 				return err
 			}
 			if err := s.noteHandingIn(ctx, q, r, beat.Stats); err != nil {
@@ -249,7 +249,7 @@ func (s *Service) noteHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.H
 const handedInParts = 10
 
 // noteHandingIn notes each tenth of a recording that its bot hands in.
-func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r store.Record, told *ingest.Stats) error {
+func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r job.Record, told *ingest.Stats) error {
 	if told == nil || told.FinalBytes <= 0 || r.Status != job.MediaUploading {
 		return nil
 	}
@@ -289,12 +289,12 @@ func (c *Change) commands(ctx context.Context, attempt int) ([]ingest.Command, e
 // commandsFor returns what a bot must be told: the queue of its job, or to
 // leave when the meeting is no longer its own: a later attempt has begun, or
 // the job has failed without it.
-func commandsFor(ctx context.Context, q *store.Queries, r store.Record, attempt int) ([]ingest.Command, error) {
+func commandsFor(ctx context.Context, q *store.Queries, r job.Record, attempt int) ([]ingest.Command, error) {
 	if attempt < r.Attempt || r.Status == job.Failed {
 		id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "leave %d", attempt)) // the same each time, so that it is obeyed once
 		return []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}, nil
 	}
-	return q.WaitingCommands(ctx, r.ID)
+	return q.PendingCommands(ctx, r.ID)
 }
 
 // jobID reads a job's id from the wire.

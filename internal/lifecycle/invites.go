@@ -18,7 +18,7 @@ import (
 
 // Plans tells what consumers have paid for.
 type Plans interface {
-	PlanOf(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
+	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
 }
 
 // Intake makes jobs from calendar invites (specification, POST
@@ -88,7 +88,7 @@ func (i *InviteScheduler) consumer(ctx context.Context, email string) (consumer 
 		secret = webhook.NewSecret()
 	}
 	err = i.Jobs.store.Write(ctx, func(q *store.Queries) (err error) {
-		consumer, err = q.EnsureConsumerOfEmail(ctx, account.Consumer{
+		consumer, err = q.EnsureConsumerByEmail(ctx, account.Consumer{
 			ID: uuid.Must(uuid.NewV7()), Name: email, Email: email,
 			WebhookSecret: secret, WebhookVersion: webhook.Version2, CreatedAt: i.Jobs.now(),
 		})
@@ -103,7 +103,7 @@ func (i *InviteScheduler) bound(ctx context.Context, consumer uuid.UUID) (int, e
 	if i.FreeTierJobs == 0 {
 		return 0, nil
 	}
-	plan, err := i.Plans.PlanOf(ctx, consumer)
+	plan, err := i.Plans.ConsumerPlan(ctx, consumer)
 	if err != nil || plan.Active() {
 		return 0, err
 	}
@@ -167,7 +167,7 @@ func (s *scheduling) run(ctx context.Context) error {
 // find looks for the job that the invite, or one that asks for the same,
 // made before.
 func (s *scheduling) find(ctx context.Context) (bool, error) {
-	r, err := s.change.q.LockJobByIntakeKey(ctx, s.consumer, s.invite.Key())
+	r, err := s.change.q.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
 	if job.ErrorIs(err, job.NotFound) {
 		anonymous := s.invite.ICalUID != "" // a job with another icalUid is for another event
 		r, err = s.change.q.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, anonymous)
@@ -183,7 +183,7 @@ func (s *scheduling) findToMove(ctx context.Context) (bool, error) {
 	return s.take(s.change.q.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
 }
 
-func (s *scheduling) take(r store.Record, err error) (bool, error) {
+func (s *scheduling) take(r job.Record, err error) (bool, error) {
 	if job.ErrorIs(err, job.NotFound) {
 		return false, nil
 	}
@@ -198,28 +198,28 @@ func (s *scheduling) withinBound(ctx context.Context) (bool, error) {
 	}
 	now := s.change.Now.UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	made, err := s.change.q.CountInvited(ctx, s.consumer, month, month.AddDate(0, 1, 0))
+	made, err := s.change.q.CountCalendarJobs(ctx, s.consumer, month, month.AddDate(0, 1, 0))
 	return made < s.bound, err
 }
 
 // forget takes the invite from a job that was refused for the quota, so that
 // another can have it.
 func (s *scheduling) forget(ctx context.Context) error {
-	s.change.ICalUID, s.change.IntakeKey = "", ""
-	return s.change.q.SaveRequest(ctx, s.change.Record)
+	s.change.ICalUID, s.change.CalendarKey = "", ""
+	return s.change.q.SaveJobRequest(ctx, s.change.Record)
 }
 
 // adopt answers with a job that is there, moved to what the invite says as far
 // as it is an invite's and not yet dispatched.
 func (s *scheduling) adopt(ctx context.Context) error {
 	c := &s.change
-	if c.IntakeKey == "" || !undispatched(c.Status) {
+	if c.CalendarKey == "" || !undispatched(c.Status) {
 		return s.answer(calendar.Deduped)
 	}
 	before := c.Record
 	var changed []string
-	if key := s.invite.Key(); s.invite.ICalUID != "" && key != c.IntakeKey {
-		c.ICalUID, c.IntakeKey = s.invite.ICalUID, key
+	if key := s.invite.Key(); s.invite.ICalUID != "" && key != c.CalendarKey {
+		c.ICalUID, c.CalendarKey = s.invite.ICalUID, key
 		if c.joinAt(s.invite.JoinAt) {
 			changed = append(changed, "joinAt")
 		}
@@ -235,8 +235,8 @@ func (s *scheduling) adopt(ctx context.Context) error {
 		if err := c.saveRequest(ctx, byInvite, changed); err != nil {
 			return err
 		}
-	case before.IntakeKey != c.IntakeKey:
-		if err := c.q.SaveRequest(ctx, c.Record); err != nil {
+	case before.CalendarKey != c.CalendarKey:
+		if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
 			return err
 		}
 	}
@@ -280,17 +280,17 @@ func (s *scheduling) make(ctx context.Context, within bool) error {
 }
 
 // newRecord is the job that the invite asks for.
-func (s *scheduling) newRecord() (store.Record, error) {
+func (s *scheduling) newRecord() (job.Record, error) {
 	metadata := map[string]string{"subject": s.invite.Subject, "organizerEmail": s.invite.OrganizerEmail}
 	if s.invite.ICalUID != "" {
 		metadata["icalUid"] = s.invite.ICalUID
 	}
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
-		return store.Record{}, fmt.Errorf("encode an invite's metadata: %w", err)
+		return job.Record{}, fmt.Errorf("encode an invite's metadata: %w", err)
 	}
 	id := uuid.Must(uuid.NewV7())
-	return store.Record{
+	return job.Record{
 		Job: job.Job{
 			ID:          id,
 			ConsumerID:  s.consumer,
@@ -308,7 +308,7 @@ func (s *scheduling) newRecord() (store.Record, error) {
 		StatusSince: s.change.Now,
 		WakeAt:      s.invite.JoinAt,
 		ICalUID:     s.invite.ICalUID,
-		IntakeKey:   s.invite.Key(),
+		CalendarKey: s.invite.Key(),
 	}, nil
 }
 

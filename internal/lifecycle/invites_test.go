@@ -95,7 +95,7 @@ func TestSchedule(t *testing.T) {
 			!strings.HasPrefix(consumer.WebhookSecret, "whsec_") {
 			t.Errorf("made the consumer %+v, %v", consumer, err)
 		}
-		jobs, _, err := w.Jobs(t.Context(), owner(result), store.JobFilter{}, lifecycle.Page{})
+		jobs, _, err := w.Jobs(t.Context(), owner(result), job.Filter{}, lifecycle.Page{})
 		if err != nil || len(jobs) != 1 || jobs[0].ID != result.JobID {
 			t.Errorf("the consumer has %+v, %v", jobs, err)
 		}
@@ -280,7 +280,7 @@ func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 	if result := d.schedule(t, invite, calendar.Deduped); result.JobID != made.ID {
 		t.Errorf("scheduled %+v", result)
 	}
-	if after := w.record(t, made.ID); after.ICalUID != "" || after.IntakeKey != "" || !after.WakeAt.Equal(before.WakeAt) {
+	if after := w.record(t, made.ID); after.ICalUID != "" || after.CalendarKey != "" || !after.WakeAt.Equal(before.WakeAt) {
 		t.Errorf("the consumer's own job became %+v", after)
 	}
 	invite.JoinAt = invite.JoinAt.Add(time.Hour)
@@ -408,7 +408,7 @@ func pay(t *testing.T, w *world, consumer uuid.UUID, status payment.Status, n in
 // awayPlans does not answer.
 type awayPlans struct{ err error }
 
-func (p awayPlans) PlanOf(context.Context, uuid.UUID) (payment.Plan, error) {
+func (p awayPlans) ConsumerPlan(context.Context, uuid.UUID) (payment.Plan, error) {
 	return payment.Plan{}, p.err
 }
 

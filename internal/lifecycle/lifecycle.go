@@ -24,7 +24,7 @@ import (
 type Finalizer interface {
 	// FromBot makes and stores the manifest of a job whose bot says that the
 	// recording is complete. Doing it again is harmless.
-	WriteManifest(ctx context.Context, r store.Record) error
+	WriteManifest(ctx context.Context, r job.Record) error
 	// Saved reports whether a bot of the job uploaded anything usable.
 	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 }
@@ -59,7 +59,7 @@ type Settings struct {
 
 // Move is an event that was applied to a job.
 type Move struct {
-	Job     store.Record // as it is then
+	Job     job.Record // as it is then
 	Trigger job.Trigger
 	Result  job.Result
 	Data    json.RawMessage // of the event
@@ -88,7 +88,7 @@ func (s *Service) ManifestURI(id uuid.UUID) string {
 
 // Change is a job held for change within one transaction.
 type Change struct {
-	store.Record
+	job.Record
 	Now time.Time
 
 	q     *store.Queries
@@ -99,7 +99,7 @@ type Change struct {
 
 // Change locks the job and runs fn on it. What fn made of the job is kept
 // when it returns nil.
-func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) error) (store.Record, error) {
+func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) error) (job.Record, error) {
 	var done Change
 	err := s.store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
@@ -113,7 +113,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) err
 		return q.SaveJob(ctx, done.Record)
 	})
 	if err != nil {
-		return store.Record{}, err
+		return job.Record{}, err
 	}
 	s.announce(done)
 	return done.Record, nil
@@ -148,7 +148,7 @@ func (s *Service) NotifyCommand(id uuid.UUID) { s.hub.notify(id) }
 // Apply gives an event to the job and keeps what follows from it: the new
 // state, a line on the timeline, the webhooks. data is shown with the line and
 // may be nil.
-func (c *Change) Apply(ctx context.Context, event job.Event, source store.Source, emittedAt time.Time, data json.RawMessage) (job.Result, error) {
+func (c *Change) Apply(ctx context.Context, event job.Event, source job.Source, emittedAt time.Time, data json.RawMessage) (job.Result, error) {
 	event.At = c.Now
 	state, result := c.State.Apply(event)
 	c.State = state
@@ -186,7 +186,7 @@ func (c *Change) ApplyFromService(ctx context.Context, event job.Event, data any
 			return job.Result{}, fmt.Errorf("encode the timeline's data: %w", err)
 		}
 	}
-	return c.Apply(ctx, event, store.FromService, c.Now, encoded)
+	return c.Apply(ctx, event, job.SourceService, c.Now, encoded)
 }
 
 // Emit puts a webhook event into the outbox, once for each address it goes
@@ -222,12 +222,12 @@ func (c *Change) Emit(ctx context.Context, event webhook.Event) error {
 }
 
 // note writes the timeline.
-func (c *Change) addEventEntry(ctx context.Context, event job.Event, result job.Result, source store.Source, emittedAt time.Time, data json.RawMessage) error {
+func (c *Change) addEventEntry(ctx context.Context, event job.Event, result job.Result, source job.Source, emittedAt time.Time, data json.RawMessage) error {
 	attempt := event.Attempt
-	if source == store.FromService {
+	if source == job.SourceService {
 		attempt = c.Attempt // as it is after the event
 	}
-	return c.q.InsertEntry(ctx, store.Entry{
+	return c.q.InsertEntry(ctx, job.TimelineEntry{
 		ID:         uuid.Must(uuid.NewV7()),
 		JobID:      c.ID,
 		Attempt:    attempt,

@@ -13,6 +13,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // Bounds of how many things a page holds.
@@ -31,7 +32,7 @@ type Page struct {
 // Jobs lists the caller's jobs that pass the filter, newest first. Pages are
 // stable: a job made while somebody pages through comes before all pages, and
 // shifts none.
-func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter store.JobFilter, page Page) (jobs []job.Job, next string, err error) {
+func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page Page) (jobs []job.Job, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
 		return nil, "", err
@@ -39,13 +40,13 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter store.
 	if err := checkFilter(filter); err != nil {
 		return nil, "", err
 	}
-	var after store.JobPlace
+	var after job.Cursor
 	if page.Cursor != "" {
 		millis, id, err := readCursor(page.Cursor)
 		if err != nil {
 			return nil, "", err
 		}
-		after = store.JobPlace{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
+		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
 	records, more, err := s.store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter store.
 // Timeline lists what happened to a job of the caller's, in the order in which
 // the service heard of it: what its bot reported, applied or not, what the
 // service decided, and the kinds of notes.go.
-func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (entries []store.Entry, next string, err error) {
+func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (entries []job.TimelineEntry, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
 		return nil, "", err
@@ -91,7 +92,7 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 
 // Deliveries lists the webhooks of a job of the caller's in the order of their
 // events, each with all its tries.
-func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (deliveries []store.DeliveryRecord, next string, err error) {
+func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
 		return nil, "", err
@@ -99,7 +100,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 	if _, err := s.Job(ctx, caller, id); err != nil {
 		return nil, "", err
 	}
-	var after store.DeliveryPlace
+	var after webhook.DeliveryCursor
 	if page.Cursor != "" {
 		if after, err = readDeliveryCursor(page.Cursor); err != nil {
 			return nil, "", err
@@ -111,7 +112,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 	}
 	if more {
 		last := deliveries[len(deliveries)-1]
-		next = deliveryCursor(store.DeliveryPlace{Sequence: last.Sequence, ID: last.ID})
+		next = deliveryCursor(webhook.DeliveryCursor{Sequence: last.Sequence, ID: last.ID})
 	}
 	return deliveries, next, nil
 }
@@ -120,11 +121,11 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 // sent once more, under the same id and to the same address. One that is still
 // on its way, or was tried too often, gives a *job.Error with InvalidState. It
 // returns the delivery, waiting.
-func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (store.DeliveryRecord, error) {
+func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error) {
 	if len(deliveryID) > maxDeliveryID || !printable(deliveryID) {
 		deliveryID = "" // names none
 	}
-	var waiting store.DeliveryRecord
+	var waiting webhook.DeliveryRecord
 	err := s.store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
 		if err != nil {
@@ -140,14 +141,14 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 		return err
 	})
 	if err != nil {
-		return store.DeliveryRecord{}, err
+		return webhook.DeliveryRecord{}, err
 	}
 	s.wakeHooks()
 	return waiting, nil
 }
 
 // checkFilter is the error for a filter that no job could ever pass.
-func checkFilter(filter store.JobFilter) error {
+func checkFilter(filter job.Filter) error {
 	if filter.Status != "" && !slices.Contains(job.Statuses(), filter.Status) {
 		return &job.Error{Code: job.InvalidInput, Message: "status is none of the job statuses", Path: []any{"status"}}
 	}
@@ -187,18 +188,18 @@ func readCursor(text string) (int64, uuid.UUID, error) {
 }
 
 // deliveryCursor writes a place in a list of deliveries.
-func deliveryCursor(at store.DeliveryPlace) string {
+func deliveryCursor(at webhook.DeliveryCursor) string {
 	place := binary.BigEndian.AppendUint64(nil, uint64(at.Sequence))
 	return base64.RawURLEncoding.EncodeToString(append(place, at.ID...))
 }
 
 // readDeliveryCursor is the inverse of deliveryCursor.
-func readDeliveryCursor(text string) (store.DeliveryPlace, error) {
+func readDeliveryCursor(text string) (webhook.DeliveryCursor, error) {
 	place, err := placeOf(text)
 	if err != nil || len(place) < 8 || len(place) > 8+maxDeliveryID || !printable(string(place[8:])) {
-		return store.DeliveryPlace{}, errCursor()
+		return webhook.DeliveryCursor{}, errCursor()
 	}
-	return store.DeliveryPlace{Sequence: int64(binary.BigEndian.Uint64(place)), ID: string(place[8:])}, nil
+	return webhook.DeliveryCursor{Sequence: int64(binary.BigEndian.Uint64(place)), ID: string(place[8:])}, nil
 }
 
 // placeOf decodes a cursor. Line breaks, which the decoder passes over, are in

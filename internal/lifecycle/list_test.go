@@ -10,7 +10,6 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
@@ -27,7 +26,7 @@ func TestJobs(t *testing.T) {
 			var got []uuid.UUID
 			page := lifecycle.Page{Limit: limit}
 			for {
-				jobs, next, err := w.Jobs(t.Context(), w.caller, store.JobFilter{}, page)
+				jobs, next, err := w.Jobs(t.Context(), w.caller, job.Filter{}, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -43,11 +42,11 @@ func TestJobs(t *testing.T) {
 			}
 		}
 		for who, stranger := range w.strangers(t) {
-			if jobs, next, err := w.Jobs(t.Context(), stranger, store.JobFilter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
+			if jobs, next, err := w.Jobs(t.Context(), stranger, job.Filter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
 				t.Errorf("%s sees %d jobs, %q, %v", who, len(jobs), next, err)
 			}
 		}
-		filtered, _, err := w.Jobs(t.Context(), w.caller, store.JobFilter{Status: job.Completed}, lifecycle.Page{})
+		filtered, _, err := w.Jobs(t.Context(), w.caller, job.Filter{Status: job.Completed}, lifecycle.Page{})
 		if err != nil || len(filtered) != 0 {
 			t.Errorf("completed: %d, %v", len(filtered), err)
 		}
@@ -61,7 +60,7 @@ func TestPagesAreChecked(t *testing.T) {
 		id := w.newJob(t)
 		lists := map[string]func(lifecycle.Page) error{
 			"jobs": func(p lifecycle.Page) error {
-				_, _, err := w.Jobs(t.Context(), w.caller, store.JobFilter{}, p)
+				_, _, err := w.Jobs(t.Context(), w.caller, job.Filter{}, p)
 				return err
 			},
 			"timeline": func(p lifecycle.Page) error {
@@ -92,7 +91,7 @@ func TestPagesAreChecked(t *testing.T) {
 				t.Errorf("%s with a limit beyond the most: %v", list, err)
 			}
 		}
-		for field, filter := range map[string]store.JobFilter{"status": {Status: "x\x00"}, "platform": {Platform: "x\x00"}} {
+		for field, filter := range map[string]job.Filter{"status": {Status: "x\x00"}, "platform": {Platform: "x\x00"}} {
 			_, _, err := w.Jobs(t.Context(), w.caller, filter, lifecycle.Page{})
 			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
 				t.Errorf("filter %+v: %v", filter, err)
@@ -112,18 +111,18 @@ func TestTimeline(t *testing.T) {
 		w.take(t, event(id, 0, 1, job.BotInMeeting, ""))
 		w.take(t, event(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
 		type line struct {
-			source  store.Source
+			source  job.Source
 			kind    job.Trigger
 			applied bool
 			reason  job.Reason
 			data    string
 		}
 		want := []line{
-			{store.FromService, job.AttemptStarted, true, "", ""},
-			{store.FromBot, job.BotJoined, true, "", ""},
-			{store.FromBot, job.BotInMeeting, true, "", ""},
-			{store.FromBot, job.BotInMeeting, false, job.Duplicate, ""},
-			{store.FromBot, job.BotEnteringLobby, false, job.OutOfOrder, `{"why":"late"}`},
+			{job.SourceService, job.AttemptStarted, true, "", ""},
+			{job.SourceBot, job.BotJoined, true, "", ""},
+			{job.SourceBot, job.BotInMeeting, true, "", ""},
+			{job.SourceBot, job.BotInMeeting, false, job.Duplicate, ""},
+			{job.SourceBot, job.BotEnteringLobby, false, job.OutOfOrder, `{"why":"late"}`},
 		}
 		for _, limit := range []int{0, 1, 2} {
 			var got []line
@@ -135,7 +134,7 @@ func TestTimeline(t *testing.T) {
 				}
 				for _, e := range entries {
 					got = append(got, line{e.Source, e.Kind, e.Applied, e.Reason, string(e.Data)})
-					if e.Source == store.FromBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute)) || e.ReceivedAt.Equal(e.EmittedAt)) {
+					if e.Source == job.SourceBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute)) || e.ReceivedAt.Equal(e.EmittedAt)) {
 						t.Errorf("%s: the bot's time is %v, ours %v", e.Kind, e.EmittedAt, e.ReceivedAt)
 					}
 				}
@@ -166,9 +165,9 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		id := w.newJob(t)
 		w.begin(t, id)
 		w.walk(t, id, job.BotJoined, job.BotInMeeting)
-		list := func(limit int) []store.DeliveryRecord {
+		list := func(limit int) []webhook.DeliveryRecord {
 			t.Helper()
-			var all []store.DeliveryRecord
+			var all []webhook.DeliveryRecord
 			page := lifecycle.Page{Limit: limit}
 			for {
 				deliveries, next, err := w.Deliveries(t.Context(), w.caller, id, page)
@@ -186,7 +185,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			t.Fatalf("%d deliveries, want one for each transition", len(all))
 		}
 		for i, d := range all {
-			if d.Sequence != int64(i+1) || d.URL != statusURL || d.State != store.DeliveryWaiting || d.Event != webhook.JobStatusChanged {
+			if d.Sequence != int64(i+1) || d.URL != statusURL || d.State != webhook.DeliveryWaiting || d.Event != webhook.JobStatusChanged {
 				t.Errorf("delivery %d: %+v", i, d)
 			}
 		}
@@ -203,7 +202,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		if _, err := w.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
-		if d := list(0)[0]; d.State != store.DeliveryGaveUp || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
+		if d := list(0)[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
 			t.Errorf("given up: %+v", d)
 		}
 
@@ -225,7 +224,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			t.Error("a refused redelivery woke the sender")
 		}
 		again, err := w.Redeliver(t.Context(), w.caller, id, first)
-		if err != nil || again.State != store.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.DueAt.IsZero() {
+		if err != nil || again.State != webhook.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.DueAt.IsZero() {
 			t.Errorf("redelivered: %+v, %v", again, err)
 		}
 		if w.sent.Load() == sent {

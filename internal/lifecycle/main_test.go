@@ -189,7 +189,7 @@ func (w *world) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
 }
 
 // record is the job as it is kept.
-func (w *world) record(t failer, id uuid.UUID) store.Record {
+func (w *world) record(t failer, id uuid.UUID) job.Record {
 	t.Helper()
 	r, err := w.store.Job(context.Background(), id)
 	if err != nil {
@@ -271,7 +271,7 @@ func (w *world) checkHistory(t failer, id uuid.UUID) {
 		t.Fatalf("read the timeline: %v", err)
 	}
 	state := job.New()
-	var moves []store.Entry
+	var moves []job.TimelineEntry
 	for i, entry := range timeline {
 		if entry.Reason == job.Duplicate || !machineKnows(entry.Kind) { // such as a queued command
 			if entry.From != state.Status || entry.To != state.Status {
@@ -302,9 +302,9 @@ func machineKnows(kind job.Trigger) bool {
 }
 
 // replayed is the event of a timeline's line, as the state machine got it.
-func replayed(entry store.Entry, state job.State) job.Event {
+func replayed(entry job.TimelineEntry, state job.State) job.Event {
 	e := job.Event{Trigger: entry.Kind, Attempt: entry.Attempt, At: entry.ReceivedAt}
-	if entry.Source == store.FromService {
+	if entry.Source == job.SourceService {
 		e.Attempt = state.Attempt
 	}
 	if entry.Kind == job.BotExited {
@@ -317,7 +317,7 @@ func replayed(entry store.Entry, state job.State) job.Event {
 }
 
 // checkOutbox holds what is told against the moves of a job.
-func checkOutbox(t failer, all []told, moves []store.Entry, last int64) {
+func checkOutbox(t failer, all []told, moves []job.TimelineEntry, last int64) {
 	t.Helper()
 	changes := only(all, webhook.JobStatusChanged)
 	if len(changes) != len(moves) {

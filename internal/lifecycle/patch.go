@@ -9,7 +9,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/webhook"
 )
 
 // Patch is what a consumer changes in a job that is not yet dispatched. What
@@ -117,13 +116,13 @@ func (c *Change) joinAt(at time.Time) bool {
 // saveRequest keeps what was changed in what is asked for with the job, and
 // writes it on the timeline.
 func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
-	if err := c.q.SaveRequest(ctx, c.Record); err != nil {
+	if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
 		return err
 	}
 	data := map[string]any{"by": by, "changed": changed}
 	for _, field := range changed {
 		if field == "joinAt" {
-			data["joinAt"] = webhook.Timestamp(c.JoinAt)
+			data["joinAt"] = job.Timestamp(c.JoinAt)
 		}
 	}
 	return c.addEntry(ctx, JobChanged, data)

@@ -128,9 +128,9 @@ func TestPatchStopsADispatch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		id := w.newJob(t)
-		var claimed []store.Record
+		var claimed []job.Record
 		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			claimed, err = q.ClaimJobs(t.Context(), store.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
+			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 			return err
 		})
 		if err != nil || len(claimed) != 1 {

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // What a timeline tells of a job beside the triggers that may move it.
@@ -53,11 +52,11 @@ func (c *Change) addEntry(ctx context.Context, kind job.Trigger, data any) error
 			return fmt.Errorf("encode the timeline's data: %w", err)
 		}
 	}
-	return c.q.InsertEntry(ctx, store.Entry{
+	return c.q.InsertEntry(ctx, job.TimelineEntry{
 		ID:         uuid.Must(uuid.NewV7()),
 		JobID:      c.ID,
 		Attempt:    c.Attempt,
-		Source:     store.FromService,
+		Source:     job.SourceService,
 		Kind:       kind,
 		EmittedAt:  c.Now,
 		ReceivedAt: c.Now,

@@ -9,13 +9,12 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
 // Endpoints lists the addresses to which the caller's webhooks have been
 // posted, with how they do. They are the consumer's, whatever the key's mode.
-func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []store.Endpoint, next string, err error) {
+func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []webhook.Endpoint, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
 		return nil, "", err
@@ -45,8 +44,8 @@ const maxEndpointKey = 1000
 // once more, each under its id and to its address, and returns how many. A
 // filter that names nothing gives a *job.Error with InvalidInput: everything
 // that ever failed is meant by nobody.
-func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, filter store.FailedFilter) (int, error) {
-	if filter == (store.FailedFilter{}) {
+func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error) {
+	if filter == (webhook.FailedFilter{}) {
 		return 0, &job.Error{Code: job.InvalidInput, Message: "name a job, an address or a time span", Path: []any{}}
 	}
 	if filter.JobID != uuid.Nil {
@@ -82,7 +81,7 @@ const (
 )
 
 // StateOf returns the state of an endpoint.
-func StateOf(e store.Endpoint) EndpointState {
+func StateOf(e webhook.Endpoint) EndpointState {
 	switch {
 	case e.Failures >= webhook.DeadAfterFailures:
 		return Dead

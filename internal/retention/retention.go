@@ -87,7 +87,7 @@ func (k *Cleaner) sleep(ctx context.Context, length time.Duration) {
 func (k *Cleaner) expire(ctx context.Context) time.Time {
 	next := k.Now().Add(longestSleep)
 	failed := k.finishDeletions(ctx) != nil
-	keepings, err := k.Store.Keepings(ctx)
+	keepings, err := k.Store.ConsumerRetentions(ctx)
 	failed = failed || err != nil
 	if err != nil && ctx.Err() == nil {
 		k.Log.Error("cannot see how long recordings are kept", "error", err)
@@ -126,7 +126,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // period is how long a consumer's recordings are kept.
-func (k *Cleaner) period(keeping store.Keeping) Period {
+func (k *Cleaner) period(keeping store.ConsumerRetention) Period {
 	if keeping.Retention != nil {
 		return Period(*keeping.Retention)
 	}
@@ -136,9 +136,9 @@ func (k *Cleaner) period(keeping store.Keeping) Period {
 // expireOf deletes a consumer's recordings of jobs that ended until a moment.
 // One that cannot be deleted does not keep the others.
 func (k *Cleaner) expireOf(ctx context.Context, consumer uuid.UUID, until time.Time) (failure error) {
-	var after store.Ended
+	var after store.EndedJob
 	for {
-		jobs, err := k.Store.KeptJobs(ctx, consumer, until, after, batch)
+		jobs, err := k.Store.ExpiredRecordings(ctx, consumer, until, after, batch)
 		if err != nil {
 			k.tell(ctx, uuid.Nil, "cannot find the recordings whose time is up", err)
 			return err
@@ -160,7 +160,7 @@ func (k *Cleaner) expireOf(ctx context.Context, consumer uuid.UUID, until time.T
 
 // finishDeletions brings deletions to their end that were begun a while ago.
 func (k *Cleaner) finishDeletions(ctx context.Context) error {
-	jobs, err := k.Store.ErasingJobs(ctx, k.Now().Add(-again), batch)
+	jobs, err := k.Store.PendingErasures(ctx, k.Now().Add(-again), batch)
 	if err != nil {
 		k.tell(ctx, uuid.Nil, "cannot find the deletions that are not finished", err)
 		return err

@@ -74,9 +74,9 @@ func (w *world) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 
 // recorded keeps a job that ended so long ago, with a manifest, media and
 // diagnostics.
-func (w *world) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*store.Record)) uuid.UUID {
+func (w *world) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*job.Record)) uuid.UUID {
 	t.Helper()
-	r := store.Record{
+	r := job.Record{
 		Job: job.Job{
 			ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: job.Live, ExternalID: uuid.NewString(), Platform: job.Meet,
 			CreatedAt: now, JoinAt: now, Metadata: []byte(`{}`), State: job.New(),
@@ -144,11 +144,11 @@ func TestExpire(t *testing.T) {
 	three, forever := 3*day, time.Duration(0)
 	usual, short, long := w.consumer(t, nil), w.consumer(t, &three), w.consumer(t, &forever)
 	gone := []uuid.UUID{w.recorded(t, usual, 10*day, nil), w.recorded(t, usual, 300*day, nil), w.recorded(t, short, 4*day, nil)}
-	failed := w.recorded(t, usual, 11*day, func(r *store.Record) { r.Status, r.ManifestURI = job.Failed, "" })
+	failed := w.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
 	kept := []uuid.UUID{
 		w.recorded(t, usual, 10*day-3*time.Minute, nil), w.recorded(t, short, 2*day, nil), w.recorded(t, long, 4000*day, nil),
-		w.recorded(t, usual, 11*day, func(r *store.Record) { r.Status, r.WakeAt = job.RecordingStarted, now }),
-		w.recorded(t, usual, 11*day, func(r *store.Record) { r.WakeAt = now }),
+		w.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.WakeAt = job.RecordingStarted, now }),
+		w.recorded(t, usual, 11*day, func(r *job.Record) { r.WakeAt = now }),
 	}
 	if next := w.expire(t.Context()); next.After(now) {
 		t.Errorf("looks again at %v, want at once", next)
@@ -237,7 +237,7 @@ func TestUnfinishedDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Forever)
 	begun := func(ago time.Duration) uuid.UUID {
-		return w.recorded(t, w.consumer(t, nil), day, func(r *store.Record) {
+		return w.recorded(t, w.consumer(t, nil), day, func(r *job.Record) {
 			r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(-ago), "consumer"
 		})
 	}
@@ -259,7 +259,7 @@ func TestLeftovers(t *testing.T) {
 	w.write(t, fresh, 23*time.Hour, "manifest.json")
 	finished := w.recorded(t, consumer, 2*day, nil)
 	w.write(t, finished, 2*day, "uploads/0/recording-000-000000.mp4s", "uploads/1/report.json")
-	erased := w.recorded(t, consumer, 2*day, func(r *store.Record) {
+	erased := w.recorded(t, consumer, 2*day, func(r *job.Record) {
 		r.RecordingDeletedAt, r.RecordingErasedAt = now, now
 	})
 	torn := w.recorded(t, consumer, 2*day, nil)
@@ -270,9 +270,9 @@ func TestLeftovers(t *testing.T) {
 		untouched[id] = len(w.there(t, id))
 	}
 	keep(w.recorded(t, consumer, 2*day, nil))
-	keep(w.recorded(t, consumer, 2*day, func(r *store.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
-	keep(w.recorded(t, consumer, 2*day, func(r *store.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
-	keep(w.recorded(t, consumer, 2*day, func(r *store.Record) { r.Status, r.ManifestURI = job.Failed, "" }), "uploads/0/recording-000-000000.mp4s")
+	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
+	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
+	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }), "uploads/0/recording-000-000000.mp4s")
 
 	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished}
 	found := w.leftovers(t)

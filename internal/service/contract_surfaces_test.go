@@ -198,7 +198,7 @@ func contractPayments(t *testing.T, h *contractHouse) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan, err := h.Store().PlanOf(t.Context(), consumer.ID); err != nil || !plan.Active() || plan.Name != "team" {
+	if plan, err := h.Store().ConsumerPlan(t.Context(), consumer.ID); err != nil || !plan.Active() || plan.Name != "team" {
 		t.Errorf("the plan is %+v (%v)", plan, err)
 	}
 	settings := contractSettings(t.TempDir())

@@ -49,7 +49,7 @@ func (f fleet) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
 	view := dashboard.CapacityView{Capacity: now.Capacity, Bots: now.Bots}
 	for _, node := range now.Nodes {
 		view.Hosts = append(view.Hosts, dashboard.HostView{
-			Name: node.Name, Bots: node.Bots, Capacity: node.Room, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullBecause,
+			Name: node.Name, Bots: node.Bots, Capacity: node.Capacity, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullReason,
 		})
 	}
 	for _, ahead := range now.Upcoming {

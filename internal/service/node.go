@@ -97,7 +97,7 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 	shown := metrics.Fleet{Jobs: f.Jobs, OldestHeartbeat: f.OldestHeartbeat}
 	for _, n := range f.Nodes {
 		shown.Nodes = append(shown.Nodes, metrics.Node{
-			Name: n.Name, Bots: n.Bots, Capacity: n.Room, Full: n.FullBecause != "", HeartbeatAge: max(0, now.Sub(n.HeartbeatAt)),
+			Name: n.Name, Bots: n.Bots, Capacity: n.Capacity, Full: n.FullReason != "", HeartbeatAge: max(0, now.Sub(n.HeartbeatAt)),
 			BotCores: f.BotUsage[n.ID].Cores, BotMemory: f.BotUsage[n.ID].Memory,
 		})
 	}
@@ -135,24 +135,24 @@ func moved(m *metrics.Metrics, started func(time.Duration), node string) func(li
 
 // changes ties this node's changes to the other nodes of its database.
 type changes struct {
-	line *store.Line
+	line *store.Notifier
 }
 
 // wake tells the others that a job may have become due.
-func (c *changes) wake() { c.line.Tell(store.News{Jobs: true}) }
+func (c *changes) wake() { c.line.Notify(store.Notification{Jobs: true}) }
 
 // hooks tells the others that the outbox has something new.
-func (c *changes) hooks() { c.line.Tell(store.News{Hooks: true}) }
+func (c *changes) hooks() { c.line.Notify(store.Notification{Deliveries: true}) }
 
 // told tells the others of a command.
-func (c *changes) told(id uuid.UUID) { c.line.Tell(store.News{Commands: []uuid.UUID{id}}) }
+func (c *changes) told(id uuid.UUID) { c.line.Notify(store.Notification{Commands: []uuid.UUID{id}}) }
 
 // hear passes on what other nodes tell.
-func (p parts) hear(news store.News) {
+func (p parts) hear(news store.Notification) {
 	if news.Jobs {
 		p.dispatcher.Wake()
 	}
-	if news.Hooks {
+	if news.Deliveries {
 		p.sender.Wake()
 	}
 	for _, id := range news.Commands {

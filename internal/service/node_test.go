@@ -12,7 +12,6 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 )
 
 // get fetches a page.
@@ -115,7 +114,7 @@ func TestMoves(t *testing.T) {
 	for _, node := range []string{"mine", "another's"} {
 		for _, data := range []string{`{"readyMs": 2500}`, `{"readyMs": "soon"}`, ``} {
 			note(lifecycle.Move{
-				Job:     store.Record{Node: node, Job: job.Job{Mode: job.Live}},
+				Job:     job.Record{Node: node, Job: job.Job{Mode: job.Live}},
 				Trigger: job.BotJoined, Data: []byte(data), Result: job.Result{Applied: true, From: job.Dispatching, To: job.Joining},
 			})
 		}
@@ -131,9 +130,9 @@ func TestFleetMetrics(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 58, 0, 0, time.UTC)
 	f := dispatch.Fleet{
 		BotUsage: map[string]dispatch.BotResources{"1": {Cores: 1.5, Memory: 1 << 29}},
-		Nodes:    []store.Node{{ID: "1", Name: "a", Room: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullBecause: "no memory"}},
+		Nodes:    []job.Node{{ID: "1", Name: "a", Capacity: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullReason: "no memory"}},
 		Capacity: 2,
-		Upcoming: []store.Upcoming{{From: now.Add(-3 * time.Minute), Jobs: 1}, {From: now.Add(2 * time.Minute), Jobs: 3}, {From: now.Add(time.Hour), Jobs: 5}},
+		Upcoming: []job.UpcomingCount{{From: now.Add(-3 * time.Minute), Jobs: 1}, {From: now.Add(2 * time.Minute), Jobs: 3}, {From: now.Add(time.Hour), Jobs: 5}},
 	}
 	got := fleetMetrics(f, now)
 	if got.Next5Minutes != 4 || got.Next24Hours != 9 || got.UntilShortage != 2*time.Minute || len(got.Nodes) != 1 || !got.Nodes[0].Full || got.Nodes[0].HeartbeatAge != time.Second ||

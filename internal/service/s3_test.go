@@ -15,7 +15,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/retention"
-	"standin/internal/store"
 	"standin/internal/testing/s3test"
 )
 
@@ -61,7 +60,7 @@ func TestRecordingsOnS3(t *testing.T) {
 	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &created); status != http.StatusCreated {
 		t.Fatalf("create: %d", status)
 	}
-	waitLong(t, s, created.ID, "completed", func(r store.Record) bool { return r.Status == job.Completed })
+	waitLong(t, s, created.ID, "completed", func(r job.Record) bool { return r.Status == job.Completed })
 	line.Heal()
 
 	var manifest recording.Manifest
@@ -88,7 +87,7 @@ func TestRecordingsOnS3(t *testing.T) {
 	with.Retention = retention.Period(time.Millisecond)
 	s = start(t, with)
 	defer closeIt(t, s)
-	waitLong(t, s, created.ID, "erased", func(r store.Record) bool { return !r.RecordingErasedAt.IsZero() })
+	waitLong(t, s, created.ID, "erased", func(r job.Record) bool { return !r.RecordingErasedAt.IsZero() })
 	fetch(t, s.BaseURL()+"/api/v1/jobs/"+created.ID+"/manifest", secret, "", http.StatusNotFound)
 	if kept, err := s.storage.JobUsage(t.Context(), parse(t, created.ID)); err != nil || kept.Objects > 0 {
 		t.Errorf("after its time %+v is kept, %v", kept, err)
@@ -96,7 +95,7 @@ func TestRecordingsOnS3(t *testing.T) {
 }
 
 // waitLong is waitFor of what takes a simulated meeting on a busy machine.
-func waitLong(t *testing.T, s *Service, id, what string, wanted func(store.Record) bool) {
+func waitLong(t *testing.T, s *Service, id, what string, wanted func(job.Record) bool) {
 	t.Helper()
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()

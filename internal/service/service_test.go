@@ -18,7 +18,6 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // settings are of a service that starts no bots, on a free port.
@@ -206,7 +205,7 @@ func TestClose(t *testing.T) {
 		t.Fatalf("create: %d", status)
 	}
 	// The begin of an attempt forgets earlier heartbeats, so it has to be over.
-	waitFor(t, s, created.ID, "dispatching", func(r store.Record) bool { return r.Status == job.Dispatching })
+	waitFor(t, s, created.ID, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
 	token := ingest.Token([]byte("key"), created.ID, 0)
 	type held struct {
 		status int
@@ -218,7 +217,7 @@ func TestClose(t *testing.T) {
 		h.status = post(t, s.BaseURL()+ingest.HeartbeatPath+"?wait=60", token, fmt.Sprintf(`{"jobId":%q,"attempt":0}`, created.ID), &h.answer)
 		beats <- h
 	}()
-	waitFor(t, s, created.ID, "heard of", func(r store.Record) bool { return !r.HeartbeatAt.IsZero() })
+	waitFor(t, s, created.ID, "heard of", func(r job.Record) bool { return !r.HeartbeatAt.IsZero() })
 
 	began := time.Now()
 	closeIt(t, s)
@@ -264,7 +263,7 @@ func post(t *testing.T, address, bearer, body string, into any) int {
 }
 
 // waitFor waits until the job's record is as wanted.
-func waitFor(t *testing.T, s *Service, id, what string, wanted func(store.Record) bool) {
+func waitFor(t *testing.T, s *Service, id, what string, wanted func(job.Record) bool) {
 	t.Helper()
 	deadline := time.NewTimer(10 * time.Second)
 	defer deadline.Stop()

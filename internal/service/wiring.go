@@ -46,7 +46,7 @@ type parts struct {
 	keeper     *retention.Cleaner
 	machine    *host.Reader
 	metrics    *metrics.Metrics
-	line       *store.Line
+	line       *store.Notifier
 }
 
 // run makes the parts and starts them.
@@ -92,7 +92,7 @@ func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
 	}
 	var dispatcher *dispatch.Dispatcher
 	p.machine = host.NewReader(s.settings.DataDir)
-	p.line = s.store.Line(func(news store.News) { p.hear(news) }, s.settings.Log)
+	p.line = s.store.NewNotifier(func(news store.Notification) { p.hear(news) }, s.settings.Log)
 	others := &changes{line: p.line}
 	p.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: recordings, Recordings: s.storage, BaseURL: s.settings.BaseURL, Now: time.Now,

@@ -190,7 +190,7 @@ func (h *house) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
 	h.queue(t, id, kind)
 	eventually(t, fmt.Sprintf("acknowledgement of %s", kind), func() bool {
-		waiting, err := h.store.WaitingCommands(t.Context(), id)
+		waiting, err := h.store.PendingCommands(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

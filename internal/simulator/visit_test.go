@@ -17,7 +17,6 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/simulator"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
@@ -257,7 +256,7 @@ func TestDuplicatesAndDisorderAreOnTheTimeline(t *testing.T) {
 				}
 				clear(found)
 				for _, entry := range entries {
-					if entry.Source == store.FromBot {
+					if entry.Source == job.SourceBot {
 						found[entry.Reason]++
 					}
 				}

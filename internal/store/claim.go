@@ -7,81 +7,72 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/job"
+
 	"github.com/google/uuid"
 )
 
-// Claim says which jobs a dispatcher takes.
-type Claim struct {
-	Node  string        // who takes them; empty for one that shares its database with no other
-	Now   time.Time     // by the taker's clock
-	Lease time.Duration // how long they are held, and how long a node may be unheard
-	Limit int           // at the most, of each kind
-
-	Room int           // so many live jobs that wait for room may be taken
-	Lead time.Duration // live jobs are taken so long before they are due
-}
-
-// way is one of the ways for a job to be taken.
-type way struct {
+// claimQuery is one of the ways for a job to be taken.
+type claimQuery struct {
 	limit int
 	which string // begins with the range of an index; its arguments are $2 and further
 	args  []any
 }
 
-// ways are those that a claim has. A job with an attempt belongs to the node
+// claimQueries are those that a claim has. A job with an attempt belongs to the node
 // that runs its bot: no other can tell what became of the bot. Others take it
 // when that node is not heard for a lease, or has left the job lying for as
 // long. The indexes are jobs_upcoming, jobs_wake, jobs_upcoming.
-func (c Claim) ways() []way {
+func claimQueries(c job.Claim) []claimQuery {
 	now, left := millis(c.Now), millis(c.Now.Add(-c.Lease))
-	ways := []way{
-		{min(c.Limit, c.Room), `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $2
+	queries := []claimQuery{
+		{min(c.Limit, c.Capacity), `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $2
 			AND status = 'pending' AND lease = '' ORDER BY join_at`, []any{now}},
 		{c.Limit, `wake_at <= $2 AND (node = '' OR node = $3 OR wake_at <= $4
 			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $4)) ORDER BY wake_at`, []any{now, c.Node, left}},
-		{min(c.Limit, c.Room), `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $2 AND join_at <= $3
-			AND status = 'scheduled' AND lease = '' ORDER BY join_at`, []any{now, millis(c.Now.Add(c.Lead))}},
+		{min(c.Limit, c.Capacity), `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $2 AND join_at <= $3
+			AND status = 'scheduled' AND lease = '' ORDER BY join_at`, []any{now, millis(c.Now.Add(c.Prelaunch))}},
 	}
-	if c.Lead == 0 {
-		ways = ways[:2]
+	if c.Prelaunch == 0 {
+		queries = queries[:2]
 	}
-	return slices.DeleteFunc(ways, func(w way) bool { return w.limit <= 0 })
+	return slices.DeleteFunc(queries, func(w claimQuery) bool { return w.limit <= 0 })
 }
 
 // ClaimJobs leases jobs whose time has come, and pushes their time to the
 // lease's end: a dispatcher that dies leaves its jobs to be claimed again
 // then. Jobs that wait for room come first, in the order of their joinAt.
-func (q *Queries) ClaimJobs(ctx context.Context, claim Claim) ([]Record, error) {
+func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) ([]job.Record, error) {
 	lease, until := leaseToken(claim.Node), millis(claim.Now.Add(claim.Lease))
-	var claimed []Record
-	for _, way := range claim.ways() {
-		var taken []Record
-		set := fmt.Sprintf(`lease = $%d, wake_at = $%d`, len(way.args)+2, len(way.args)+3)
+	var claimed []job.Record
+	for _, query := range claimQueries(claim) {
+		var taken []job.Record
+		set := fmt.Sprintf(`lease = $%d, wake_at = $%d`, len(query.args)+2, len(query.args)+3)
 		err := q.collect(ctx, func(rows *sql.Rows) error {
 			r, err := scanJob(rows)
 			taken = append(taken, r)
 			return err
-		}, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+way.which+` LIMIT $1`+q.skip+`)
+		}, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+query.which+` LIMIT $1`+q.skip+`)
 			UPDATE jobs SET `+set+` WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns,
-			slices.Concat([]any{way.limit}, way.args, []any{lease, until})...)
+			slices.Concat([]any{query.limit}, query.args, []any{lease, until})...)
 		if err != nil {
 			return nil, fmt.Errorf("take due jobs: %w", err)
 		}
-		slices.SortFunc(taken, func(a, b Record) int { return a.JoinAt.Compare(b.JoinAt) })
+		slices.SortFunc(taken, func(a, b job.Record) int { return a.JoinAt.Compare(b.JoinAt) })
 		claimed = append(claimed, taken...)
 	}
 	return claimed, nil
 }
 
-// ClaimWaits reports whether there is anything that the claim would take.
-func (q *Queries) ClaimWaits(ctx context.Context, claim Claim) (bool, error) {
-	for _, way := range claim.ways() {
+// CanClaim reports whether there is anything that the claim would take.
+func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
+	for _, query := range claimQueries(claim) {
 		waits := false
 		err := q.collect(ctx, func(rows *sql.Rows) error {
 			var id uuid.UUID
 			waits = true
 			return rows.Scan(&id)
-		}, `SELECT id FROM jobs WHERE `+way.which+` LIMIT $1`, slices.Concat([]any{1}, way.args)...)
+		}, `SELECT id FROM jobs WHERE `+query.which+` LIMIT $1`, slices.Concat([]any{1}, query.args)...)
 		if err != nil {
 			return false, fmt.Errorf("look for due jobs: %w", err)
 		}
@@ -158,7 +149,7 @@ func (q *Queries) earliest(ctx context.Context, query string, args ...any) (time
 }
 
 // Nudge makes a job due now, unless somebody holds it.
-func (q *Queries) Nudge(ctx context.Context, id uuid.UUID, now time.Time) error {
+func (q *Queries) WakeJob(ctx context.Context, id uuid.UUID, now time.Time) error {
 	_, err := q.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, millis(now))
 	if err != nil {
 		return fmt.Errorf("make job %s due: %w", id, err)

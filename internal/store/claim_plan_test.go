@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/job"
 	"standin/internal/store"
 )
 
@@ -19,7 +20,7 @@ func TestHotPathPlans(t *testing.T) {
 		want []string
 	}{
 		"claim": {func(q *store.Queries) error {
-			_, err := q.ClaimWaits(ctx, store.Claim{Node: "a", Now: now, Lease: time.Minute, Limit: 10, Room: 10, Lead: time.Second})
+			_, err := q.CanClaim(ctx, job.Claim{Node: "a", Now: now, Lease: time.Minute, Limit: 10, Capacity: 10, Prelaunch: time.Second})
 			return err
 		}, []string{
 			"SEARCH jobs USING INDEX jobs_upcoming (join_at<?)", "SEARCH jobs USING INDEX jobs_wake (wake_at<?)",
@@ -30,15 +31,15 @@ func TestHotPathPlans(t *testing.T) {
 			return err
 		}, []string{"USING INDEX jobs_wake", "SEARCH jobs USING INDEX jobs_upcoming (join_at>?)"}},
 		"to come": {func(q *store.Queries) error {
-			_, err := q.Upcoming(ctx, now, now.Add(time.Hour), time.Minute)
+			_, err := q.CountUpcoming(ctx, now, now.Add(time.Hour), time.Minute)
 			return err
 		}, []string{"INDEX jobs_upcoming (join_at>? AND join_at<?)"}},
 		"unheard": {func(q *store.Queries) error {
-			_, _, err := q.LongestUnheard(ctx)
+			_, _, err := q.OldestHeartbeat(ctx)
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
 		"bots of a node": {func(q *store.Queries) error {
-			_, err := q.BotsOfNode(ctx, "a")
+			_, err := q.NodeJobs(ctx, "a")
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
 		"what bots tell": {func(q *store.Queries) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // claimIDs claims and returns whose jobs were taken, in their order.
-func claimIDs(t *testing.T, s *store.Store, claim store.Claim) []uuid.UUID {
+func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	t.Helper()
 	claim.Lease, claim.Limit = time.Minute, 10
 	ids := []uuid.UUID{}
@@ -33,7 +33,7 @@ func claimIDs(t *testing.T, s *store.Store, claim store.Claim) []uuid.UUID {
 }
 
 // save keeps a job as it is.
-func save(t *testing.T, s *store.Store, r store.Record) {
+func save(t *testing.T, s *store.Store, r job.Record) {
 	t.Helper()
 	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func save(t *testing.T, s *store.Store, r store.Record) {
 func hear(t *testing.T, s *store.Store, id string, at time.Time) {
 	t.Helper()
 	err := s.Write(t.Context(), func(q *store.Queries) error {
-		return q.SaveNode(t.Context(), store.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Room: 4})
+		return q.SaveNode(t.Context(), job.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Capacity: 4})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestClaimOfAnothersJob(t *testing.T) {
 		save(t, s, r)
 		hear(t, s, "other", now)
 		soon := now.Add(30 * time.Second)
-		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: soon}); len(got) != 0 {
+		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: soon}); len(got) != 0 {
 			t.Error("it was taken while its node was heard")
 		}
 		if _, waits, err := s.NextWake(t.Context(), "mine", soon, 0); waits || err != nil {
@@ -72,21 +72,21 @@ func TestClaimOfAnothersJob(t *testing.T) {
 		if _, waits, err := s.NextWake(t.Context(), "other", soon, 0); !waits || err != nil {
 			t.Errorf("it does not wake its own node (%v)", err)
 		}
-		if got := claimIDs(t, s, store.Claim{Node: "other", Now: soon}); !slices.Equal(got, []uuid.UUID{r.ID}) {
+		if got := claimIDs(t, s, job.Claim{Node: "other", Now: soon}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("its own node took %v", got)
 		}
 
 		r.WakeAt = now.Add(2 * time.Minute)
 		save(t, s, r) // and ends the lease
 		unheard := now.Add(2*time.Minute + time.Second)
-		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
+		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("of a node that was not heard for two minutes: %v", got)
 		}
 
 		r.WakeAt = now
 		save(t, s, r)
 		hear(t, s, "other", unheard)
-		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
+		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("left lying for two minutes: %v", got)
 		}
 	})
@@ -118,15 +118,15 @@ func TestClaimOrder(t *testing.T) {
 			t.Errorf("next: %v, %v (%v)", early, waits, err)
 		}
 		want := []uuid.UUID{made["first waiting"], made["second waiting"], made["due"], made["soon"]}
-		if got := claimIDs(t, s, store.Claim{Node: "mine", Now: now, Room: 2, Lead: 4 * time.Second}); !slices.Equal(got, want) {
+		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: now, Capacity: 2, Prelaunch: 4 * time.Second}); !slices.Equal(got, want) {
 			t.Errorf("taken: %v, want %v of %v", got, want, made)
 		}
 		early, waits, err = s.NextWake(t.Context(), "mine", now, 4*time.Second)
 		if err != nil || !waits || !early.Equal(now.Add(56*time.Second)) {
 			t.Errorf("next: %v, %v (%v)", early, waits, err)
 		}
-		upcoming, err := s.Upcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
-		if want := []store.Upcoming{{now.Add(-5 * time.Minute), 3}, {now, 2}}; err != nil || !slices.Equal(upcoming, want) {
+		upcoming, err := s.CountUpcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
+		if want := []job.UpcomingCount{{From: now.Add(-5 * time.Minute), Jobs: 3}, {From: now, Jobs: 2}}; err != nil || !slices.Equal(upcoming, want) {
 			t.Errorf("to come: %v, want %v (%v)", upcoming, want, err)
 		}
 	})
@@ -138,11 +138,11 @@ func TestNodeStartsAgain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
-		held := map[string]store.Record{}
+		held := map[string]job.Record{}
 		for _, node := range []string{"a", "ab"} {
 			insert(t, s, newJob(consumer))
 			err := s.Write(t.Context(), func(q *store.Queries) error {
-				taken, err := q.ClaimJobs(t.Context(), store.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
+				taken, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
 				held[node] = taken[0]
 				return err
 			})
@@ -170,10 +170,10 @@ func TestNodes(t *testing.T) {
 		hear(t, s, "b", now.Add(time.Second))
 		hear(t, s, "a", now.Add(2*time.Second))
 		nodes, err := s.Nodes(t.Context(), now.Add(time.Second))
-		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Room != 4 {
+		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Capacity != 4 {
 			t.Errorf("heard since: %+v (%v)", nodes, err)
 		}
-		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.ForgetNodes(t.Context(), now.Add(time.Second)) }); err != nil {
+		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.DeleteNodes(t.Context(), now.Add(time.Second)) }); err != nil {
 			t.Fatal(err)
 		}
 		if nodes, err := s.Nodes(t.Context(), now.Add(-time.Hour)); err != nil || len(nodes) != 1 {
@@ -183,10 +183,10 @@ func TestNodes(t *testing.T) {
 }
 
 // listening runs a line and gives what it hears.
-func listening(t *testing.T, s *store.Store) (*store.Line, <-chan store.News) {
+func listening(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
 	t.Helper()
-	heard := make(chan store.News, 1000)
-	line := s.Line(func(news store.News) { heard <- news }, slog.New(slog.DiscardHandler))
+	heard := make(chan store.Notification, 1000)
+	line := s.NewNotifier(func(news store.Notification) { heard <- news }, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { line.Run(ctx) })
@@ -195,7 +195,7 @@ func listening(t *testing.T, s *store.Store) (*store.Line, <-chan store.News) {
 }
 
 // await waits for news of a kind.
-func await(t *testing.T, heard <-chan store.News, what string, wanted func(store.News) bool) {
+func await(t *testing.T, heard <-chan store.Notification, what string, wanted func(store.Notification) bool) {
 	t.Helper()
 	patience := time.After(30 * time.Second)
 	for {
@@ -217,21 +217,21 @@ func TestLine(t *testing.T) {
 	s := openPostgres(t)
 	one, heardByOne := listening(t, s)
 	_, heardByTwo := listening(t, s)
-	missed := func(news store.News) bool { return news.Missed }
+	missed := func(news store.Notification) bool { return news.Missed }
 	await(t, heardByOne, "the first line's begin", missed)
 	await(t, heardByTwo, "the second line's begin", missed)
 	id := uuid.New()
-	one.Tell(store.News{Commands: []uuid.UUID{id}})
-	one.Tell(store.News{Jobs: true})
-	commands := func(news store.News) bool { return slices.Contains(news.Commands, id) }
+	one.Notify(store.Notification{Commands: []uuid.UUID{id}})
+	one.Notify(store.Notification{Jobs: true})
+	commands := func(news store.Notification) bool { return slices.Contains(news.Commands, id) }
 	await(t, heardByTwo, "a command", commands)
 
 	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.EndLines(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	await(t, heardByTwo, "the line's return", missed)
-	one.Tell(store.News{Hooks: true})
-	await(t, heardByTwo, "webhooks after the line's return", func(news store.News) bool { return news.Hooks && !news.Missed })
+	one.Notify(store.Notification{Deliveries: true})
+	await(t, heardByTwo, "webhooks after the line's return", func(news store.Notification) bool { return news.Deliveries && !news.Missed })
 	for {
 		select {
 		case news := <-heardByOne:

@@ -43,9 +43,9 @@ func (q *Queries) AckCommand(ctx context.Context, jobID uuid.UUID, id string, no
 	return nil
 }
 
-// WaitingCommands returns the commands not yet acknowledged, oldest first. It
+// PendingCommands returns the commands not yet acknowledged, oldest first. It
 // uses the index commands_waiting.
-func (q *Queries) WaitingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
+func (q *Queries) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
 	commands := []ingest.Command{} // never null on the wire
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		var c ingest.Command
@@ -63,9 +63,9 @@ func (q *Queries) WaitingCommands(ctx context.Context, jobID uuid.UUID) ([]inges
 	return commands, nil
 }
 
-// WaitingCommand returns the oldest command of the kind that is not yet
+// PendingCommand returns the oldest command of the kind that is not yet
 // acknowledged; false when there is none. It uses the index commands_of_kind.
-func (q *Queries) WaitingCommand(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) (uuid.UUID, bool, error) {
+func (q *Queries) PendingCommand(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) (uuid.UUID, bool, error) {
 	var id uuid.UUID
 	err := q.queryRow(ctx, `SELECT id FROM commands WHERE job_id = $1 AND acked_at IS NULL AND kind = $2 ORDER BY id LIMIT 1`,
 		jobID, kind).Scan(&id)

@@ -10,10 +10,10 @@ import (
 	"standin/internal/job"
 )
 
-// CountUnended counts the jobs of all consumers that have not ended, by their
+// CountActive counts the jobs of all consumers that have not ended, by their
 // status. It uses the index jobs_unended, whose condition it repeats word for
 // word: a planner would not see otherwise that they mean the same.
-func (q *Queries) CountUnended(ctx context.Context) (map[job.Status]int, error) {
+func (q *Queries) CountActive(ctx context.Context) (map[job.Status]int, error) {
 	counts := make(map[job.Status]int)
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		var status job.Status
@@ -40,9 +40,9 @@ func withBot() string {
 	return `status NOT IN ('completed', 'failed', 'cancelled') AND status IN (` + strings.Join(states, ", ") + `)`
 }
 
-// LongestUnheard returns when the bot was heard that is silent for longest, of
+// OldestHeartbeat returns when the bot was heard that is silent for longest, of
 // those that have been heard; false without any.
-func (q *Queries) LongestUnheard(ctx context.Context) (time.Time, bool, error) {
+func (q *Queries) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
 	var heard sql.NullInt64
 	err := q.queryRow(ctx, `SELECT MIN(heartbeat_at) FROM jobs WHERE `+withBot()).Scan(&heard)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func TestCountUnended(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		counts, err := s.CountUnended(t.Context())
+		counts, err := s.CountActive(t.Context())
 		if err != nil || len(counts) != 0 {
 			t.Fatalf("without jobs: %v, %v", counts, err)
 		}
@@ -32,7 +32,7 @@ func TestCountUnended(t *testing.T) {
 				want[status] = 2 * (i%3 + 1)
 			}
 		}
-		if counts, err = s.CountUnended(t.Context()); err != nil || !maps.Equal(counts, want) {
+		if counts, err = s.CountActive(t.Context()); err != nil || !maps.Equal(counts, want) {
 			t.Errorf("got %v, %v, want %v", counts, err, want)
 		}
 	})
@@ -44,7 +44,7 @@ func TestCountUnendedReadsOnlyItsIndex(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	plan, err := s.StepsOf(t.Context(), func(q *store.Queries) error {
-		_, err := q.CountUnended(t.Context())
+		_, err := q.CountActive(t.Context())
 		return err
 	})
 	if err != nil || plan != "SCAN jobs USING COVERING INDEX jobs_unended" {

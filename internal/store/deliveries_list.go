@@ -15,51 +15,12 @@ import (
 	"standin/internal/webhook"
 )
 
-// MaxDeliveryTries is how often a delivery may be tried in all, redeliveries
-// included, so that its history stays readable.
-const MaxDeliveryTries = 100
-
-// DeliveryState is where a delivery stands.
-type DeliveryState string
-
-// The states of a delivery.
-const (
-	DeliveryWaiting   DeliveryState = "waiting" // a try is due, or runs
-	DeliveryDelivered DeliveryState = "delivered"
-	DeliveryGaveUp    DeliveryState = "gave_up"
-)
-
-// DeliveryRecord is a delivery as its consumer looks at it: without its
-// payload, and with what became of it.
-type DeliveryRecord struct {
-	ID        string // dlv_…
-	JobID     uuid.UUID
-	URL       string
-	Event     string
-	Sequence  int64
-	EmittedAt time.Time
-	Version   int
-	State     DeliveryState
-	Attempt   int       // tries begun
-	DueAt     time.Time // of the next try, or when a running one counts as lost; zero once it is final
-	EndedAt   time.Time // zero while it is waiting
-	EndReason string    // of DeliveryGaveUp
-	Tries     []webhook.Try
-}
-
-// DeliveryPlace is a place in the list of a job's deliveries, which is in the
-// order of their events. The zero place is before the first.
-type DeliveryPlace struct {
-	Sequence int64
-	ID       string
-}
-
 const deliveryRecordColumns = `id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason`
 
 // ListDeliveries returns up to limit of a job's deliveries behind a place, each
 // with its tries, and whether there are more. It uses the index
 // deliveries_of_job.
-func (q *Queries) ListDeliveries(ctx context.Context, jobID uuid.UUID, after DeliveryPlace, limit int) (page []DeliveryRecord, more bool, err error) {
+func (q *Queries) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int) (page []webhook.DeliveryRecord, more bool, err error) {
 	err = q.collect(ctx, func(rows *sql.Rows) error {
 		d, err := scanDeliveryRecord(rows)
 		page = append(page, d)
@@ -78,23 +39,23 @@ func (q *Queries) ListDeliveries(ctx context.Context, jobID uuid.UUID, after Del
 
 // Delivery returns one delivery of a job with its tries, or a *job.Error with
 // NotFound.
-func (q *Queries) Delivery(ctx context.Context, jobID uuid.UUID, id string) (DeliveryRecord, error) {
+func (q *Queries) Delivery(ctx context.Context, jobID uuid.UUID, id string) (webhook.DeliveryRecord, error) {
 	d, err := scanDeliveryRecord(q.queryRow(ctx,
 		`SELECT `+deliveryRecordColumns+` FROM deliveries WHERE id = $1 AND job_id = $2`, id, jobID))
 	if errors.Is(err, sql.ErrNoRows) {
-		return DeliveryRecord{}, &job.Error{Code: job.NotFound, Message: "no such delivery"}
+		return webhook.DeliveryRecord{}, &job.Error{Code: job.NotFound, Message: "no such delivery"}
 	}
 	if err != nil {
-		return DeliveryRecord{}, fmt.Errorf("read a delivery of job %s: %w", jobID, err)
+		return webhook.DeliveryRecord{}, fmt.Errorf("read a delivery of job %s: %w", jobID, err)
 	}
-	page := []DeliveryRecord{d}
+	page := []webhook.DeliveryRecord{d}
 	err = q.fillTries(ctx, page)
 	return page[0], err
 }
 
 // fillTries adds their tries to deliveries. It uses the primary key of
 // delivery_tries.
-func (q *Queries) fillTries(ctx context.Context, deliveries []DeliveryRecord) error {
+func (q *Queries) fillTries(ctx context.Context, deliveries []webhook.DeliveryRecord) error {
 	if len(deliveries) == 0 {
 		return nil
 	}
@@ -130,7 +91,7 @@ func (q *Queries) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now
 	n, err := q.exec(ctx, `
 		UPDATE deliveries SET state = 'waiting', due_at = $3, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL
 		WHERE id = $1 AND job_id = $2 AND state <> 'waiting' AND attempt < $4`,
-		id, jobID, millis(now), MaxDeliveryTries)
+		id, jobID, millis(now), webhook.MaxTries)
 	if err != nil {
 		return fmt.Errorf("redeliver a delivery of job %s: %w", jobID, err)
 	}
@@ -141,14 +102,14 @@ func (q *Queries) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now
 	switch {
 	case err != nil:
 		return err
-	case d.State == DeliveryWaiting:
+	case d.State == webhook.DeliveryWaiting:
 		return &job.Error{Code: job.InvalidState, Message: "the delivery is still on its way"}
 	}
 	return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("the delivery was tried %d times, which is the most", d.Attempt)}
 }
 
-func scanDeliveryRecord(row interface{ Scan(...any) error }) (DeliveryRecord, error) {
-	var d DeliveryRecord
+func scanDeliveryRecord(row interface{ Scan(...any) error }) (webhook.DeliveryRecord, error) {
+	var d webhook.DeliveryRecord
 	var emitted int64
 	var due, ended sql.NullInt64
 	err := row.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, &emitted, &d.Version, &d.State, &d.Attempt,

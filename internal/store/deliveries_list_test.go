@@ -17,7 +17,7 @@ import (
 const lease = time.Minute
 
 // newDelivery is the n-th event of a job, to one address.
-func newDelivery(r store.Record, n int64, url string) webhook.Delivery {
+func newDelivery(r job.Record, n int64, url string) webhook.Delivery {
 	return webhook.Delivery{
 		ID: webhook.NewDeliveryID(), JobID: r.ID, ConsumerID: r.ConsumerID, URL: url, Event: webhook.JobStatusChanged,
 		Sequence: n, EmittedAt: now, Data: []byte(`{}`), Version: webhook.Version2,
@@ -77,14 +77,14 @@ func TestListDeliveries(t *testing.T) {
 		r := newJob(newConsumer(t, s).ID)
 		other := newJob(r.ConsumerID)
 		insert(t, s, r, other)
-		var want []store.DeliveryRecord
+		var want []webhook.DeliveryRecord
 		for n := range int64(5) {
 			for _, url := range []string{"https://a.test/", "https://b.test/"} {
 				d := newDelivery(r, n+1, url)
 				post(t, s, d)
-				want = append(want, store.DeliveryRecord{
+				want = append(want, webhook.DeliveryRecord{
 					ID: d.ID, JobID: r.ID, URL: url, Event: d.Event, Sequence: n + 1, EmittedAt: now, Version: 2,
-					State: store.DeliveryWaiting, DueAt: now,
+					State: webhook.DeliveryWaiting, DueAt: now,
 				})
 			}
 		}
@@ -96,31 +96,31 @@ func TestListDeliveries(t *testing.T) {
 		// one given up.
 		retry := now.Add(5 * time.Second)
 		for _, d := range claimDeliveries(t, s, now) {
-			i := slices.IndexFunc(want, func(w store.DeliveryRecord) bool { return w.ID == d.ID })
+			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })
 			want[i].Attempt = 1
 			if d.URL == "https://a.test/" {
 				want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.Retry, RetryAt: retry}))
 				continue
 			}
 			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "gone \x00"}))
-			want[i].State, want[i].DueAt, want[i].EndedAt, want[i].EndReason = store.DeliveryGaveUp, time.Time{}, now.Add(250*time.Millisecond), "gone \x00"
+			want[i].State, want[i].DueAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \x00"
 		}
 		for _, d := range claimDeliveries(t, s, retry) {
-			i := slices.IndexFunc(want, func(w store.DeliveryRecord) bool { return w.ID == d.ID })
+			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })
 			want[i].Attempt++
 			if d.Sequence > 1 {
 				want[i].DueAt = retry.Add(lease) // it is on its way
 				continue
 			}
 			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, retry, webhook.Verdict{Outcome: webhook.Delivered}))
-			want[i].State, want[i].DueAt, want[i].EndedAt = store.DeliveryDelivered, time.Time{}, retry.Add(250*time.Millisecond)
+			want[i].State, want[i].DueAt, want[i].EndedAt = webhook.DeliveryDelivered, time.Time{}, retry.Add(250*time.Millisecond)
 		}
 
 		for _, limit := range []int{1, 3, 10, 100} {
-			var got []store.DeliveryRecord
-			var after store.DeliveryPlace
+			var got []webhook.DeliveryRecord
+			var after webhook.DeliveryCursor
 			for more := true; more; {
-				var page []store.DeliveryRecord
+				var page []webhook.DeliveryRecord
 				var err error
 				if page, more, err = s.ListDeliveries(t.Context(), r.ID, after, limit); err != nil {
 					t.Fatal(err)
@@ -129,9 +129,9 @@ func TestListDeliveries(t *testing.T) {
 					t.Fatalf("a page of %d with a limit of %d", len(page), limit)
 				}
 				got = append(got, page...)
-				after = store.DeliveryPlace{Sequence: page[len(page)-1].Sequence, ID: page[len(page)-1].ID}
+				after = webhook.DeliveryCursor{Sequence: page[len(page)-1].Sequence, ID: page[len(page)-1].ID}
 			}
-			slices.SortFunc(want, func(a, b store.DeliveryRecord) int {
+			slices.SortFunc(want, func(a, b webhook.DeliveryRecord) int {
 				if a.Sequence != b.Sequence {
 					return int(a.Sequence - b.Sequence)
 				}
@@ -218,7 +218,7 @@ func TestRedeliver(t *testing.T) {
 		}
 		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
 		d, err := s.Delivery(t.Context(), r.ID, first.ID)
-		if err != nil || d.State != store.DeliveryDelivered || d.Attempt != 3 || len(d.Tries) != 3 || d.EndReason != "" {
+		if err != nil || d.State != webhook.DeliveryDelivered || d.Attempt != 3 || len(d.Tries) != 3 || d.EndReason != "" {
 			t.Errorf("at last: %+v, %v", d, err)
 		}
 	})
@@ -232,7 +232,7 @@ func TestRedeliverIsBounded(t *testing.T) {
 	insert(t, s, r)
 	d := newDelivery(r, 1, "https://a.test/")
 	post(t, s, d)
-	for n := range store.MaxDeliveryTries {
+	for n := range webhook.MaxTries {
 		if n > 0 {
 			if err := redeliver(t, s, r.ID, d.ID, now); err != nil {
 				t.Fatalf("after %d tries: %v", n, err)
@@ -241,10 +241,10 @@ func TestRedeliverIsBounded(t *testing.T) {
 		tryDelivery(t, s, claimDeliveries(t, s, now)[0], now, webhook.Verdict{Outcome: webhook.Delivered})
 	}
 	if err := redeliver(t, s, r.ID, d.ID, now); !job.ErrorIs(err, job.InvalidState) {
-		t.Errorf("after %d tries: %v", store.MaxDeliveryTries, err)
+		t.Errorf("after %d tries: %v", webhook.MaxTries, err)
 	}
 	got, err := s.Delivery(t.Context(), r.ID, d.ID)
-	if err != nil || len(got.Tries) != store.MaxDeliveryTries || got.State != store.DeliveryDelivered {
+	if err != nil || len(got.Tries) != webhook.MaxTries || got.State != webhook.DeliveryDelivered {
 		t.Errorf("%d tries, %s, %v", len(got.Tries), got.State, err)
 	}
 }
@@ -259,8 +259,8 @@ func TestListTimeline(t *testing.T) {
 		err := s.Write(t.Context(), func(q *store.Queries) error {
 			for i := range 10 {
 				for _, id := range []uuid.UUID{r.ID, other.ID} {
-					err := q.InsertEntry(t.Context(), store.Entry{
-						ID: uuid.Must(uuid.NewV7()), JobID: id, Source: store.FromBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
+					err := q.InsertEntry(t.Context(), job.TimelineEntry{
+						ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 						From: job.Joining, To: job.Joining, Reason: job.OutOfOrder, Data: fmt.Appendf(nil, `{"n":%d}`, i),
 					})
 					if err != nil {
@@ -278,10 +278,10 @@ func TestListTimeline(t *testing.T) {
 			t.Fatalf("%d entries, %v", len(want), err)
 		}
 		for _, limit := range []int{1, 3, 10, 100} {
-			var got []store.Entry
+			var got []job.TimelineEntry
 			var after uuid.UUID
 			for more := true; more; {
-				var page []store.Entry
+				var page []job.TimelineEntry
 				if page, more, err = s.ListTimeline(t.Context(), r.ID, after, limit); err != nil || len(page) == 0 || len(page) > limit {
 					t.Fatalf("a page of %d with a limit of %d: %v", len(page), limit, err)
 				}

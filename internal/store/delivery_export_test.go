@@ -17,7 +17,7 @@ func (q *Queries) LookForClaim(ctx context.Context, claim webhook.Claim) error {
 }
 
 // LookForFailed asks what RedeliverFailed asks.
-func (q *Queries) LookForFailed(ctx context.Context, consumer uuid.UUID, filter FailedFilter, now time.Time) error {
+func (q *Queries) LookForFailed(ctx context.Context, consumer uuid.UUID, filter webhook.FailedFilter, now time.Time) error {
 	_, err := q.failedDeliveries(ctx, consumer, job.Live, filter, now)
 	return err
 }

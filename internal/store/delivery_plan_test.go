@@ -36,7 +36,7 @@ func TestDeliveryPlans(t *testing.T) {
 			return err
 		}, []string{"webhook_endpoints_consumer", "deliveries_ahead"}},
 		"what was given up in a time span": {func(q *store.Queries) error {
-			return q.LookForFailed(ctx, uuid.New(), store.FailedFilter{From: now, URL: "https://a.test/"}, now)
+			return q.LookForFailed(ctx, uuid.New(), webhook.FailedFilter{From: now, URL: "https://a.test/"}, now)
 		}, []string{"deliveries_gave_up"}},
 	} {
 		plan, err := s.StepsOf(ctx, test.ask)

@@ -78,15 +78,15 @@ func rowsOf(count int, types ...string) string {
 func (q *Queries) applyVerdicts(ctx context.Context, results []webhook.Result) (map[string]bool, error) {
 	args := make([]any, 0, 8*len(results))
 	for _, r := range results {
-		state, failed := DeliveryWaiting, 1
+		state, failed := webhook.DeliveryWaiting, 1
 		var due, ended, notBefore sql.NullInt64
 		switch r.Verdict.Outcome {
 		case webhook.Retry:
 			due, notBefore = nullMillis(r.Verdict.RetryAt), nullMillis(r.Verdict.NotBefore)
 		case webhook.Delivered:
-			state, failed, ended = DeliveryDelivered, 0, nullMillis(endOf(r.Try))
+			state, failed, ended = webhook.DeliveryDelivered, 0, nullMillis(endOf(r.Try))
 		case webhook.GaveUp:
-			state, ended = DeliveryGaveUp, nullMillis(endOf(r.Try))
+			state, ended = webhook.DeliveryFailed, nullMillis(endOf(r.Try))
 		default:
 			return nil, fmt.Errorf("a try of delivery %s ended in the unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)
 		}

@@ -10,11 +10,11 @@ import (
 	"standin/internal/account/device"
 )
 
-// OpenDeviceFlow implements device.Store.
-func (s *Store) OpenDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
+// InsertDeviceFlow implements device.Store.
+func (s *Store) InsertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
 	err := s.admitDeviceFlow(ctx, flow, limits) // so that a refusal takes no turn to write
 	if err == nil {
-		err = s.Write(ctx, func(q *Queries) error { return q.insertDeviceFlow(ctx, flow, limits) })
+		err = s.Write(ctx, func(q *Queries) error { return q.addDeviceFlow(ctx, flow, limits) })
 	}
 	if err != nil {
 		return fmt.Errorf("keep a device flow: %w", err)
@@ -22,9 +22,9 @@ func (s *Store) OpenDeviceFlow(ctx context.Context, flow device.Record, limits d
 	return nil
 }
 
-// insertDeviceFlow erases what has ended, so that the table holds no more than
+// addDeviceFlow erases what has ended, so that the table holds no more than
 // the limit even if nobody else erases, and adds a flow.
-func (q *Queries) insertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
+func (q *Queries) addDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
 	if err := q.lockDeviceFlows(ctx); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (q *Queries) insertDeviceFlow(ctx context.Context, flow device.Record, limi
 	}
 	_, err := q.exec(ctx, `
 		INSERT INTO device_flows (nonce_hash, opener, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		flow.NonceHash, flow.Opener, flow.Agent, millis(flow.CreatedAt), millis(flow.ExpiresAt))
+		flow.NonceHash, flow.ClientAddress, flow.Agent, millis(flow.CreatedAt), millis(flow.ExpiresAt))
 	return err
 }
 
@@ -47,11 +47,11 @@ func (q *Queries) admitDeviceFlow(ctx context.Context, flow device.Record, limit
 	var next sql.NullInt64
 	full := func() error { return &device.FullError{RetryAfter: fromNull(next).Sub(flow.CreatedAt)} }
 	err := q.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE opener = $1 AND expires_at > $2`,
-		flow.Opener, millis(flow.CreatedAt)).Scan(&open, &next)
+		flow.ClientAddress, millis(flow.CreatedAt)).Scan(&open, &next)
 	if err != nil {
 		return fmt.Errorf("count the opener's flows: %w", err)
 	}
-	if open >= limits.OpenByOpener {
+	if open >= limits.OpenPerClient {
 		return full()
 	}
 	err = q.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE expires_at > $1`,
@@ -72,7 +72,7 @@ func (q *Queries) DeviceFlow(ctx context.Context, nonceHash string, now time.Tim
 	err := q.queryRow(ctx, `
 		SELECT nonce_hash, opener, agent, created_at, expires_at, sealed FROM device_flows
 		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now)).
-		Scan(&flow.NonceHash, &flow.Opener, &flow.Agent, &created, &expires, &flow.Sealed)
+		Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, &created, &expires, &flow.Sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return device.Record{}, false, nil
 	}
@@ -83,8 +83,8 @@ func (q *Queries) DeviceFlow(ctx context.Context, nonceHash string, now time.Tim
 	return flow, true, nil
 }
 
-// SealDeviceFlow implements device.Store.
-func (s *Store) SealDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits device.Limits) (bool, error) {
+// CompleteDeviceFlow implements device.Store.
+func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits device.Limits) (bool, error) {
 	var n int64
 	err := s.Write(ctx, func(q *Queries) (err error) {
 		if len(sealed) > device.LongSealed {
@@ -122,9 +122,9 @@ func (q *Queries) admitLong(ctx context.Context, length int64, now time.Time, li
 	return nil
 }
 
-// EraseDeviceFlows implements device.Store. It takes no turn to write when
+// DeleteExpiredDeviceFlows implements device.Store. It takes no turn to write when
 // there is nothing to erase. It uses the index device_flows_expiry.
-func (s *Store) EraseDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+func (s *Store) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	next, ok, err := s.nextDeviceExpiry(ctx)
 	if err != nil || !ok || next.After(now) {
 		return next, ok, err

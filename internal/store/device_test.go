@@ -43,7 +43,7 @@ type modelFlow struct {
 // restart makes the flows anew, as a service does when it starts.
 func (m *flowModel) restart(*rapid.T) {
 	m.flows = device.New(device.Settings{
-		Store: m.store, BaseURL: "https://standin.test", MaxOpen: testMaxOpen, MaxOpenByOpener: testMaxOpenByOpener,
+		Store: m.store, BaseURL: "https://standin.test", MaxOpen: testMaxOpen, MaxOpenPerClient: testMaxOpenByOpener,
 		Now: func() time.Time { return m.at },
 	})
 }
@@ -148,7 +148,7 @@ func (m *flowModel) erase(t *rapid.T) {
 			break
 		}
 	}
-	next, ok, err := m.store.EraseDeviceFlows(t.Context(), m.at)
+	next, ok, err := m.store.DeleteExpiredDeviceFlows(t.Context(), m.at)
 	if err != nil || ok != !want.IsZero() || ok && !next.Equal(want) {
 		t.Fatalf("the next flow ends at %v, %v, %v; want %v", next, ok, err, want)
 	}
@@ -174,7 +174,7 @@ func TestDeviceFlowsBehaveAsTheirModel(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
-			if _, ok, err := s.EraseDeviceFlows(t.Context(), now.AddDate(100, 0, 0)); ok || err != nil {
+			if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), now.AddDate(100, 0, 0)); ok || err != nil {
 				t.Fatalf("erase everything: %v, %v", ok, err)
 			}
 			m := &flowModel{store: s, at: now}
@@ -195,7 +195,7 @@ func TestDeviceFlowsBehaveAsTheirModel(t *testing.T) {
 // flowsAt returns flows of a store at one moment.
 func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenByOpener int) *device.Flows {
 	return device.New(device.Settings{
-		Store: s, BaseURL: "https://standin.test", MaxOpen: maxOpen, MaxOpenByOpener: maxOpenByOpener,
+		Store: s, BaseURL: "https://standin.test", MaxOpen: maxOpen, MaxOpenPerClient: maxOpenByOpener,
 		Now: func() time.Time { return at },
 	})
 }
@@ -274,10 +274,10 @@ func TestDeviceFlowCompletedAtOnce(t *testing.T) {
 func TestSealDeviceFlow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		limits := device.Limits{Open: 10, OpenByOpener: 10}
+		limits := device.Limits{Open: 10, OpenPerClient: 10}
 		for _, name := range []string{"one", "another"} {
-			flow := device.Record{NonceHash: name, Opener: "a", CreatedAt: now, ExpiresAt: now.Add(time.Minute)}
-			if err := s.OpenDeviceFlow(t.Context(), flow, limits); err != nil {
+			flow := device.Record{NonceHash: name, ClientAddress: "a", CreatedAt: now, ExpiresAt: now.Add(time.Minute)}
+			if err := s.InsertDeviceFlow(t.Context(), flow, limits); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -292,7 +292,7 @@ func TestSealDeviceFlow(t *testing.T) {
 			{"another", time.Minute, false},
 			{"another", time.Minute - time.Millisecond, true},
 		} {
-			got, err := s.SealDeviceFlow(t.Context(), step.name, "sealed", now.Add(step.after), limits)
+			got, err := s.CompleteDeviceFlow(t.Context(), step.name, "sealed", now.Add(step.after), limits)
 			if got != step.want || err != nil {
 				t.Errorf("%s after %v: got %v, %v; want %v", step.name, step.after, got, err, step.want)
 			}
@@ -305,13 +305,13 @@ func TestSealDeviceFlow(t *testing.T) {
 func TestLongDeviceKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		limits := device.Limits{Open: 100, OpenByOpener: 100, LongTotal: 3 * (device.LongSealed + 1)}
+		limits := device.Limits{Open: 100, OpenPerClient: 100, LongTotal: 3 * (device.LongSealed + 1)}
 		seal := func(name string, length int, at time.Time) error {
-			flow := device.Record{NonceHash: name, Opener: "a", CreatedAt: at, ExpiresAt: at.Add(time.Minute)}
-			if err := s.OpenDeviceFlow(t.Context(), flow, limits); err != nil {
+			flow := device.Record{NonceHash: name, ClientAddress: "a", CreatedAt: at, ExpiresAt: at.Add(time.Minute)}
+			if err := s.InsertDeviceFlow(t.Context(), flow, limits); err != nil {
 				t.Fatal(err)
 			}
-			done, err := s.SealDeviceFlow(t.Context(), name, strings.Repeat("s", length), at, limits)
+			done, err := s.CompleteDeviceFlow(t.Context(), name, strings.Repeat("s", length), at, limits)
 			if done != (err == nil) {
 				t.Fatalf("done %v, %v", done, err)
 			}

@@ -16,31 +16,6 @@ import (
 	"standin/internal/job"
 )
 
-// Record is a job with what the service keeps beside it to run it.
-type Record struct {
-	job.Job
-
-	StatusSince time.Time
-	Sequence    int64 // of the last webhook event
-
-	WakeAt         time.Time // when to look at the job next; zero when it is done with
-	Lease          string    // token of the dispatcher that looks at it now
-	AttemptBeganAt time.Time
-	Node           string    // whose bot the current attempt's is; empty before the first
-	LaunchedAt     time.Time // when the current attempt's bot was started; zero when it was not
-	LaunchFailures int       // of the current attempt
-	LaunchError    string    // the last one's text
-	HeartbeatAt    time.Time // of the current attempt's bot
-	Stats          json.RawMessage
-
-	ICalUID   string // of the calendar invite that the job was made from; empty when there was none
-	IntakeKey string // by which the invite finds its job again; empty for a job that no invite made
-
-	RecordingDeletedAt time.Time // when the recording was to be deleted; zero when it is kept
-	RecordingDeletedBy string    // who had it deleted; empty when nobody, or when that was not kept
-	RecordingErasedAt  time.Time // when storage held nothing of it any more; zero when that is not known
-}
-
 const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, display_name,
 	join_at, created_at, on_status_change, on_finalize, metadata, auto_leave,
 	status, status_before, status_since, attempts, attempt, started_at, finalized_at,
@@ -50,7 +25,7 @@ const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, d
 
 // InsertJob keeps a new job, unless the consumer already has one of that
 // externalId in that mode: then nothing is done and false returned.
-func (q *Queries) InsertJob(ctx context.Context, r Record) (bool, error) {
+func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	autoLeave, err := json.Marshal(r.AutoLeave)
 	if err != nil {
 		return false, fmt.Errorf("encode autoLeave: %w", err)
@@ -64,7 +39,7 @@ func (q *Queries) InsertJob(ctx context.Context, r Record) (bool, error) {
 		r.ID, r.ConsumerID, r.Mode, keptText(r.ExternalID), externalHash(r.ExternalID), r.MeetingURL, r.Platform, keptText(r.DisplayName),
 		millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
 		string(r.Metadata), string(autoLeave), r.Status, millis(r.StatusSince), nullMillis(r.WakeAt),
-		keptText(r.ICalUID), icalHash(r.ICalUID), nullText(r.IntakeKey))
+		keptText(r.ICalUID), icalHash(r.ICalUID), nullText(r.CalendarKey))
 	if err != nil {
 		return false, fmt.Errorf("insert job: %w", err)
 	}
@@ -72,25 +47,25 @@ func (q *Queries) InsertJob(ctx context.Context, r Record) (bool, error) {
 }
 
 // Job returns the job, or a *job.Error with NotFound.
-func (q *Queries) Job(ctx context.Context, id uuid.UUID) (Record, error) {
+func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`, id)
 }
 
 // LockJob is Job, and keeps others from changing it until the transaction
 // ends.
-func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (Record, error) {
+func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`+q.forUpdate, id)
 }
 
 // JobByExternalID returns the consumer's job of that externalId. It uses the
 // index jobs_external.
-func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (Record, error) {
+func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
 		consumer, mode, externalHash(externalID))
 }
 
 // SaveJob writes back what may change in a job.
-func (q *Queries) SaveJob(ctx context.Context, r Record) error {
+func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 	n, err := q.exec(ctx, `
 		UPDATE jobs SET
 			join_at = $2, status = $3, status_before = $4, status_since = $5, attempts = $6, attempt = $7,
@@ -101,7 +76,7 @@ func (q *Queries) SaveJob(ctx context.Context, r Record) error {
 		WHERE id = $1`,
 		r.ID, millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, keptText(r.FailureDetail),
-		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptBeganAt), nullMillis(r.LaunchedAt),
+		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, keptText(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
 		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node)
 	if err != nil {
@@ -113,8 +88,8 @@ func (q *Queries) SaveJob(ctx context.Context, r Record) error {
 	return nil
 }
 
-// NoteHeartbeat keeps when the bot was last heard; stats may be empty.
-func (q *Queries) NoteHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
+// SaveHeartbeat keeps when the bot was last heard; stats may be empty.
+func (q *Queries) SaveHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
 	_, err := q.exec(ctx, `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`,
 		id, millis(now), string(stats))
 	if err != nil {
@@ -130,21 +105,21 @@ func externalHash(externalID string) string {
 }
 
 // oneJob runs a query for a single job.
-func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (Record, error) {
+func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
 	r, err := scanJob(q.queryRow(ctx, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
-		return Record{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+		return job.Record{}, &job.Error{Code: job.NotFound, Message: "no such job"}
 	}
 	if err != nil {
-		return Record{}, fmt.Errorf("read a job: %w", err)
+		return job.Record{}, fmt.Errorf("read a job: %w", err)
 	}
 	return r, nil
 }
 
 // scanJob reads a row of jobColumns.
-func scanJob(row interface{ Scan(...any) error }) (Record, error) {
+func scanJob(row interface{ Scan(...any) error }) (job.Record, error) {
 	var (
-		r                                           Record
+		r                                           job.Record
 		joinAt, createdAt, statusSince              int64
 		started, finalized, wake, began, heard, ran sql.NullInt64
 		deleted, erased                             sql.NullInt64
@@ -158,17 +133,17 @@ func scanJob(row interface{ Scan(...any) error }) (Record, error) {
 		&wake, &r.Lease, &began, &ran, &r.LaunchFailures, &r.LaunchError, &heard, &stats,
 		&r.ICalUID, &intakeKey, &deleted, &r.RecordingDeletedBy, &erased, &r.Node)
 	if err != nil {
-		return Record{}, err
+		return job.Record{}, err
 	}
 	if err := json.Unmarshal([]byte(autoLeave), &r.AutoLeave); err != nil {
-		return Record{}, fmt.Errorf("decode autoLeave: %w", err)
+		return job.Record{}, fmt.Errorf("decode autoLeave: %w", err)
 	}
 	r.ExternalID, r.DisplayName = fromKeptText(r.ExternalID), fromKeptText(r.DisplayName)
 	r.FailureDetail, r.LaunchError = fromKeptText(r.FailureDetail), fromKeptText(r.LaunchError)
-	r.ICalUID, r.IntakeKey = fromKeptText(r.ICalUID), intakeKey.String
+	r.ICalUID, r.CalendarKey = fromKeptText(r.ICalUID), intakeKey.String
 	r.JoinAt, r.CreatedAt, r.StatusSince = fromMillis(joinAt), fromMillis(createdAt), fromMillis(statusSince)
 	r.StartedAt, r.FinalizedAt, r.WakeAt = fromNull(started), fromNull(finalized), fromNull(wake)
-	r.AttemptBeganAt, r.LaunchedAt, r.HeartbeatAt = fromNull(began), fromNull(ran), fromNull(heard)
+	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = fromNull(began), fromNull(ran), fromNull(heard)
 	r.RecordingDeletedAt, r.RecordingErasedAt = fromNull(deleted), fromNull(erased)
 	r.Metadata, r.Stats = json.RawMessage(metadata), json.RawMessage(stats)
 	return r, nil

@@ -20,33 +20,14 @@ const maxPageBytes = 8 << 20
 // errPageFull ends the reading of a page that has reached maxPageBytes.
 var errPageFull = errors.New("the page is full")
 
-// JobFilter says which of a consumer's jobs a list holds. A field that is zero
-// lets all pass.
-type JobFilter struct {
-	Status      job.Status
-	Platform    job.Platform
-	ExternalID  string
-	CreatedFrom time.Time // not before
-	CreatedTo   time.Time // before
-	JoinFrom    time.Time // not before
-	JoinTo      time.Time // before
-}
-
-// JobPlace is a place in the list of jobs, which is ordered by creation, newest
-// first. The zero place is before the first.
-type JobPlace struct {
-	CreatedAt time.Time
-	ID        uuid.UUID
-}
-
 // ListJobs returns up to limit of the consumer's jobs behind a place, newest
 // first, and whether there are more. A page of very large jobs may end early.
 //
 // It uses the indexes jobs_created, jobs_status, jobs_platform, jobs_join and
 // jobs_external, as the filter allows.
 func (q *Queries) ListJobs(
-	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter JobFilter, after JobPlace, limit int,
-) (jobs []Record, more bool, err error) {
+	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
+) (jobs []job.Record, more bool, err error) {
 	query, args := jobsQuery(consumer, mode, filter, after, limit+1)
 	size := 0
 	err = q.collect(ctx, func(rows *sql.Rows) error {
@@ -72,7 +53,7 @@ func (q *Queries) ListJobs(
 
 // jobsQuery writes the query of ListJobs. The inner one walks an index alone
 // and finds the page's ids; only those rows are read.
-func jobsQuery(consumer uuid.UUID, mode job.Mode, filter JobFilter, after JobPlace, limit int) (string, []any) {
+func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, []any) {
 	args := []any{consumer, mode}
 	place := func(value any) string {
 		args = append(args, value)
@@ -91,7 +72,7 @@ func jobsQuery(consumer uuid.UUID, mode job.Mode, filter JobFilter, after JobPla
 	must(!filter.CreatedTo.IsZero(), "created_at < ", upMillis(filter.CreatedTo))
 	must(!filter.JoinFrom.IsZero(), "join_at >= ", upMillis(filter.JoinFrom))
 	must(!filter.JoinTo.IsZero(), "join_at < ", upMillis(filter.JoinTo))
-	if after != (JobPlace{}) {
+	if after != (job.Cursor{}) {
 		where = append(where, "(created_at, id) < ("+place(millis(after.CreatedAt))+", "+place(after.ID)+")")
 	}
 	order := "created_at DESC, id DESC"

@@ -12,7 +12,7 @@ import (
 
 // JobListPlan is how SQLite finds the ids of a page of ListJobs: a line for
 // each step of the inner query.
-func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter JobFilter, after JobPlace, limit int) (string, error) {
+func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, error) {
 	query, args := jobsQuery(consumer, mode, filter, after, limit)
 	return q.explain(ctx, query, args, func(parent int) bool { return parent != 0 })
 }

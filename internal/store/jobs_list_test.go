@@ -19,7 +19,7 @@ func TestListJobs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer, other := newConsumer(t, s), newConsumer(t, s)
 		at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
-		var jobs []store.Record // oldest first
+		var jobs []job.Record // oldest first
 		for i := range 10 {
 			r := newJob(consumer.ID)
 			r.ExternalID = fmt.Sprint("job ", i)
@@ -37,23 +37,23 @@ func TestListJobs(t *testing.T) {
 		insert(t, s, append(jobs, foreign, test)...)
 
 		tests := map[string]struct {
-			filter store.JobFilter
+			filter job.Filter
 			want   []int // places in jobs
 		}{
-			"all":                     {store.JobFilter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-			"by status":               {store.JobFilter{Status: job.Pending}, []int{8, 6, 4, 2, 0}},
-			"by platform":             {store.JobFilter{Platform: job.Teams}, []int{9, 6, 3, 0}},
-			"by status and platform":  {store.JobFilter{Status: job.Pending, Platform: job.Teams}, []int{6, 0}},
-			"by externalId":           {store.JobFilter{ExternalID: "job 4"}, []int{4}},
-			"by another externalId":   {store.JobFilter{ExternalID: "job"}, nil},
-			"not created before":      {store.JobFilter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},
-			"created before":          {store.JobFilter{CreatedTo: at(1)}, []int{1, 0}},
-			"created within":          {store.JobFilter{CreatedFrom: at(1), CreatedTo: at(2)}, []int{3, 2}},
-			"a part of a millisecond": {store.JobFilter{CreatedFrom: at(1).Add(time.Microsecond), CreatedTo: at(2).Add(time.Microsecond)}, []int{5, 4}},
-			"joining within":          {store.JobFilter{JoinFrom: at(92), JoinTo: at(95)}, []int{8, 7, 6}},
-			"joining and status":      {store.JobFilter{JoinFrom: at(92), JoinTo: at(95), Status: job.Pending}, []int{8, 6}},
-			"joining and created":     {store.JobFilter{JoinFrom: at(92), CreatedTo: at(3)}, []int{5, 4, 3, 2, 1, 0}},
-			"no job's status":         {store.JobFilter{Status: job.Completed}, nil},
+			"all":                     {job.Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+			"by status":               {job.Filter{Status: job.Pending}, []int{8, 6, 4, 2, 0}},
+			"by platform":             {job.Filter{Platform: job.Teams}, []int{9, 6, 3, 0}},
+			"by status and platform":  {job.Filter{Status: job.Pending, Platform: job.Teams}, []int{6, 0}},
+			"by externalId":           {job.Filter{ExternalID: "job 4"}, []int{4}},
+			"by another externalId":   {job.Filter{ExternalID: "job"}, nil},
+			"not created before":      {job.Filter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},
+			"created before":          {job.Filter{CreatedTo: at(1)}, []int{1, 0}},
+			"created within":          {job.Filter{CreatedFrom: at(1), CreatedTo: at(2)}, []int{3, 2}},
+			"a part of a millisecond": {job.Filter{CreatedFrom: at(1).Add(time.Microsecond), CreatedTo: at(2).Add(time.Microsecond)}, []int{5, 4}},
+			"joining within":          {job.Filter{JoinFrom: at(92), JoinTo: at(95)}, []int{8, 7, 6}},
+			"joining and status":      {job.Filter{JoinFrom: at(92), JoinTo: at(95), Status: job.Pending}, []int{8, 6}},
+			"joining and created":     {job.Filter{JoinFrom: at(92), CreatedTo: at(3)}, []int{5, 4, 3, 2, 1, 0}},
+			"no job's status":         {job.Filter{Status: job.Completed}, nil},
 		}
 		for name, test := range tests {
 			for _, limit := range []int{1, 3, 5, 100} {
@@ -67,12 +67,12 @@ func TestListJobs(t *testing.T) {
 }
 
 // pageThrough reads a list to its end and returns the ids in their order.
-func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter store.JobFilter, limit int) []uuid.UUID {
+func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter job.Filter, limit int) []uuid.UUID {
 	t.Helper()
 	var ids []uuid.UUID
-	var after store.JobPlace
+	var after job.Cursor
 	for more := true; more; {
-		var page []store.Record
+		var page []job.Record
 		var err error
 		page, more, err = s.ListJobs(t.Context(), consumer, job.Live, filter, after, limit)
 		if err != nil {
@@ -83,13 +83,13 @@ func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter store.
 		}
 		for _, r := range page {
 			ids = append(ids, r.ID)
-			after = store.JobPlace{CreatedAt: r.CreatedAt, ID: r.ID}
+			after = job.Cursor{CreatedAt: r.CreatedAt, ID: r.ID}
 		}
 	}
 	return ids
 }
 
-func idsOf(jobs []store.Record, places []int) []uuid.UUID {
+func idsOf(jobs []job.Record, places []int) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, place := range places {
 		ids = append(ids, jobs[place].ID)
@@ -99,7 +99,7 @@ func idsOf(jobs []store.Record, places []int) []uuid.UUID {
 
 // sameOrder reports whether two lists are the same, those created at the same
 // time by falling id.
-func sameOrder(got, want []uuid.UUID, jobs []store.Record) bool {
+func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 	created := make(map[uuid.UUID]time.Time)
 	for _, r := range jobs {
 		created[r.ID] = r.CreatedAt
@@ -131,16 +131,16 @@ func TestPagesAreStable(t *testing.T) {
 		before := slices.Clone(want)
 		slices.Reverse(before)
 		var got []uuid.UUID
-		var after store.JobPlace
+		var after job.Cursor
 		for more := true; more; {
-			var page []store.Record
+			var page []job.Record
 			var err error
-			if page, more, err = s.ListJobs(t.Context(), consumer.ID, job.Live, store.JobFilter{}, after, 2); err != nil {
+			if page, more, err = s.ListJobs(t.Context(), consumer.ID, job.Live, job.Filter{}, after, 2); err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range page {
 				got = append(got, r.ID)
-				after = store.JobPlace{CreatedAt: r.CreatedAt, ID: r.ID}
+				after = job.Cursor{CreatedAt: r.CreatedAt, ID: r.ID}
 			}
 			add(3)
 		}
@@ -164,11 +164,11 @@ func TestLargeJobsMakeShortPages(t *testing.T) {
 		insert(t, s, r)
 		want = append(want, r.ID)
 	}
-	page, more, err := s.ListJobs(t.Context(), consumer.ID, job.Live, store.JobFilter{}, store.JobPlace{}, 100)
+	page, more, err := s.ListJobs(t.Context(), consumer.ID, job.Live, job.Filter{}, job.Cursor{}, 100)
 	if err != nil || !more || len(page) == 0 || len(page) > 8 {
 		t.Fatalf("a page of %d jobs with a MiB each (more: %v, %v)", len(page), more, err)
 	}
-	if got := pageThrough(t, s, consumer.ID, store.JobFilter{}, 100); !slices.Equal(got, want) {
+	if got := pageThrough(t, s, consumer.ID, job.Filter{}, 100); !slices.Equal(got, want) {
 		t.Errorf("paged through %d jobs, want %d", len(got), len(want))
 	}
 }
@@ -180,30 +180,30 @@ func TestListPlans(t *testing.T) {
 	s := openSQLite(t)
 	from, to := now, now.Add(time.Hour)
 	tests := map[string]struct {
-		filter store.JobFilter
+		filter job.Filter
 		want   string
 		sorts  bool
 	}{
-		"all":          {store.JobFilter{}, "COVERING INDEX jobs_created (consumer_id=? AND mode=?", false},
-		"created":      {store.JobFilter{CreatedFrom: from, CreatedTo: to}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false},
-		"status":       {store.JobFilter{Status: job.Failed}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
-		"status since": {store.JobFilter{Status: job.Failed, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},
-		"platform":     {store.JobFilter{Platform: job.Teams}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=?", false},
+		"all":          {job.Filter{}, "COVERING INDEX jobs_created (consumer_id=? AND mode=?", false},
+		"created":      {job.Filter{CreatedFrom: from, CreatedTo: to}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false},
+		"status":       {job.Filter{Status: job.Failed}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
+		"status since": {job.Filter{Status: job.Failed, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},
+		"platform":     {job.Filter{Platform: job.Teams}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=?", false},
 		"platform since": {
-			store.JobFilter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=? AND", false,
+			job.Filter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=? AND", false,
 		},
-		"both":       {store.JobFilter{Status: job.Failed, Platform: job.Teams}, "INDEX jobs_", false},
-		"externalId": {store.JobFilter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND external_hash=?)", false},
-		"joinAt":     {store.JobFilter{JoinFrom: from, JoinTo: to}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>? AND join_at<?)", true},
+		"both":       {job.Filter{Status: job.Failed, Platform: job.Teams}, "INDEX jobs_", false},
+		"externalId": {job.Filter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND external_hash=?)", false},
+		"joinAt":     {job.Filter{JoinFrom: from, JoinTo: to}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>? AND join_at<?)", true},
 		"joinAt from": {
-			store.JobFilter{JoinFrom: from}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>?)", true,
+			job.Filter{JoinFrom: from}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>?)", true,
 		},
 		"joinAt and createdAt": {
-			store.JobFilter{JoinFrom: from, JoinTo: to, CreatedFrom: from}, "COVERING INDEX jobs_", true,
+			job.Filter{JoinFrom: from, JoinTo: to, CreatedFrom: from}, "COVERING INDEX jobs_", true,
 		},
 	}
 	for name, test := range tests {
-		for place, after := range map[string]store.JobPlace{"first": {}, "later": {CreatedAt: now, ID: uuid.New()}} {
+		for place, after := range map[string]job.Cursor{"first": {}, "later": {CreatedAt: now, ID: uuid.New()}} {
 			plan, err := s.JobListPlan(t.Context(), uuid.New(), job.Live, test.filter, after, 20)
 			if err != nil {
 				t.Fatal(err)
@@ -250,7 +250,7 @@ func BenchmarkListJobs(b *testing.B) {
 		b.Fatal(err)
 	}
 	middle := now.Add(jobs / 2 * time.Second)
-	lists := map[string]store.JobFilter{
+	lists := map[string]job.Filter{
 		"all":                {},
 		"status":             {Status: job.Failed},
 		"platform, none":     {Platform: job.ZoomSDK},
@@ -264,7 +264,7 @@ func BenchmarkListJobs(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				if _, _, err := s.ListJobs(b.Context(), consumer.ID, job.Live, filter, store.JobPlace{}, 20); err != nil {
+				if _, _, err := s.ListJobs(b.Context(), consumer.ID, job.Live, filter, job.Cursor{}, 20); err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(began))

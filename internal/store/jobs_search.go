@@ -12,12 +12,8 @@ import (
 	"standin/internal/job"
 )
 
-// SearchDepth is how many of a consumer's newest jobs a search for a part of a
-// text looks at. It keeps a search quick however many jobs there are.
-const SearchDepth = 2000
-
 // SearchJobs finds the consumer's jobs that have the text as their id or whole
-// externalId, and among the newest SearchDepth those that have it as a part of
+// externalId, and among the newest job.SearchDepth those that have it as a part of
 // their externalId, meeting address or display name, upper case or lower;
 // newest first. It uses the indexes jobs_external and jobs_created.
 func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error) {
@@ -45,7 +41,7 @@ func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT $3) AS newest
 				WHERE LOWER(external_id) LIKE $4 ESCAPE '!' OR LOWER(meeting_url) LIKE $4 ESCAPE '!' OR LOWER(display_name) LIKE $4 ESCAPE '!'
 				ORDER BY created_at DESC, id DESC LIMIT $5)
-			ORDER BY created_at DESC, id DESC`, consumerID, mode, SearchDepth, pattern(text), limit)
+			ORDER BY created_at DESC, id DESC`, consumerID, mode, job.SearchDepth, pattern(text), limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("search jobs: %w", err)
@@ -58,21 +54,13 @@ func pattern(text string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(keptText(text))) + "%"
 }
 
-// UsageCount is how many jobs of a consumer that were made in a time stand
-// where.
-type UsageCount struct {
-	Mode   job.Mode
-	Status job.Status
-	Jobs   int
-}
-
 // Usage counts the jobs that a consumer made in a time. It uses the index
 // jobs_status.
-func (q *Queries) Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]UsageCount, error) {
-	var counts []UsageCount
+func (q *Queries) Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error) {
+	var counts []job.UsageCount
 	for _, mode := range []job.Mode{job.Live, job.Test} {
 		for _, status := range job.Statuses() {
-			one := UsageCount{Mode: mode, Status: status}
+			one := job.UsageCount{Mode: mode, Status: status}
 			err := q.queryRow(ctx, `SELECT COUNT(*) FROM jobs
 				WHERE consumer_id = $1 AND mode = $2 AND status = $3 AND created_at >= $4 AND created_at < $5`,
 				consumerID, mode, status, millis(from), millis(to)).Scan(&one.Jobs)

@@ -70,8 +70,8 @@ func newConsumer(t *testing.T, s *store.Store) account.Consumer {
 }
 
 // newJob is a job of the consumer's that is due now.
-func newJob(consumer uuid.UUID) store.Record {
-	return store.Record{
+func newJob(consumer uuid.UUID) job.Record {
+	return job.Record{
 		Job: job.Job{
 			ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: job.Live, ExternalID: uuid.NewString(),
 			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
@@ -83,7 +83,7 @@ func newJob(consumer uuid.UUID) store.Record {
 }
 
 // insert keeps jobs, all of which must be new.
-func insert(t *testing.T, s *store.Store, records ...store.Record) {
+func insert(t *testing.T, s *store.Store, records ...job.Record) {
 	t.Helper()
 	err := s.Write(t.Context(), func(q *store.Queries) error {
 		for _, r := range records {

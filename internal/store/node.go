@@ -7,28 +7,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
+	"standin/internal/job"
 )
 
-// Node is one service of those that share the database.
-type Node struct {
-	ID          string
-	Name        string // of its machine
-	StartedAt   time.Time
-	HeartbeatAt time.Time
-	Bots        int           // that take room there
-	Room        int           // for how many there is room in all
-	FullBecause string        // why one more would not fit now; empty while it would
-	StartTime   time.Duration // how long its bots take from their launch until they can join; 0 while unknown
-}
-
 // SaveNode keeps what a node says of itself.
-func (q *Queries) SaveNode(ctx context.Context, n Node) error {
+func (q *Queries) SaveNode(ctx context.Context, n job.Node) error {
 	_, err := q.exec(ctx, `
 		INSERT INTO nodes (id, name, started_at, heartbeat_at, bots, room, full_because, start_ms)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (id) DO UPDATE SET name = $2, started_at = $3, heartbeat_at = $4, bots = $5, room = $6, full_because = $7, start_ms = $8`,
-		n.ID, keptText(n.Name), millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Room, n.FullBecause, n.StartTime.Milliseconds())
+		n.ID, keptText(n.Name), millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Capacity, n.FullReason, n.StartTime.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("keep that node %s is there: %w", n.ID, err)
 	}
@@ -36,12 +24,12 @@ func (q *Queries) SaveNode(ctx context.Context, n Node) error {
 }
 
 // Nodes returns all nodes that were heard since a time, by their names.
-func (q *Queries) Nodes(ctx context.Context, since time.Time) ([]Node, error) {
-	var nodes []Node
+func (q *Queries) Nodes(ctx context.Context, since time.Time) ([]job.Node, error) {
+	var nodes []job.Node
 	err := q.collect(ctx, func(rows *sql.Rows) error {
-		var n Node
+		var n job.Node
 		var started, heard, start int64
-		err := rows.Scan(&n.ID, &n.Name, &started, &heard, &n.Bots, &n.Room, &n.FullBecause, &start)
+		err := rows.Scan(&n.ID, &n.Name, &started, &heard, &n.Bots, &n.Capacity, &n.FullReason, &start)
 		n.Name, n.StartedAt, n.HeartbeatAt = fromKeptText(n.Name), fromMillis(started), fromMillis(heard)
 		n.StartTime = time.Duration(start) * time.Millisecond
 		nodes = append(nodes, n)
@@ -54,17 +42,17 @@ func (q *Queries) Nodes(ctx context.Context, since time.Time) ([]Node, error) {
 	return nodes, nil
 }
 
-// ForgetNodes removes the nodes that were not heard since a time.
-func (q *Queries) ForgetNodes(ctx context.Context, since time.Time) error {
+// DeleteNodes removes the nodes that were not heard since a time.
+func (q *Queries) DeleteNodes(ctx context.Context, since time.Time) error {
 	if _, err := q.exec(ctx, `DELETE FROM nodes WHERE heartbeat_at <= $1`, millis(since)); err != nil {
 		return fmt.Errorf("forget nodes that are gone: %w", err)
 	}
 	return nil
 }
 
-// BotsOfNode returns the live jobs whose bots a node runs, or should.
-func (q *Queries) BotsOfNode(ctx context.Context, node string) ([]Record, error) {
-	var records []Record
+// NodeJobs returns the live jobs whose bots a node runs, or should.
+func (q *Queries) NodeJobs(ctx context.Context, node string) ([]job.Record, error) {
+	var records []job.Record
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		r, err := scanJob(rows)
 		records = append(records, r)
@@ -76,21 +64,12 @@ func (q *Queries) BotsOfNode(ctx context.Context, node string) ([]Record, error)
 	return records, nil
 }
 
-// BotStats is what a live bot told of itself last.
-type BotStats struct {
-	JobID       uuid.UUID
-	Attempt     int
-	Node        string
-	HeartbeatAt time.Time
-	Stats       json.RawMessage
-}
-
 // BotStats returns what the live bots of a node told of themselves last; those
 // of all nodes when it is empty. It uses the index jobs_unended.
-func (q *Queries) BotStats(ctx context.Context, node string) ([]BotStats, error) {
-	var all []BotStats
+func (q *Queries) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
+	var all []job.BotStats
 	err := q.collect(ctx, func(rows *sql.Rows) error {
-		var bot BotStats
+		var bot job.BotStats
 		var heard int64
 		var stats string
 		err := rows.Scan(&bot.JobID, &bot.Attempt, &bot.Node, &heard, &stats)
@@ -105,9 +84,9 @@ func (q *Queries) BotStats(ctx context.Context, node string) ([]BotStats, error)
 	return all, nil
 }
 
-// NudgeNode makes the jobs due now whose bots a node runs, or should: it has
+// WakeNodeJobs makes the jobs due now whose bots a node runs, or should: it has
 // just started, and sees to what became of them.
-func (q *Queries) NudgeNode(ctx context.Context, node string, now time.Time) error {
+func (q *Queries) WakeNodeJobs(ctx context.Context, node string, now time.Time) error {
 	_, err := q.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND `+withBot(), node, millis(now))
 	if err != nil {
 		return fmt.Errorf("make the jobs of node %s due: %w", node, err)

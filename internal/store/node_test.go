@@ -16,7 +16,7 @@ func TestBotStats(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		const told = `{"bytesRecorded":1,"coresUsed":1.6,"memoryBytes":734003200}`
-		keep := func(mode job.Mode, change func(*store.Record)) store.Record {
+		keep := func(mode job.Mode, change func(*job.Record)) job.Record {
 			r := newJob(consumer)
 			r.Mode = mode
 			insert(t, s, r)
@@ -28,12 +28,12 @@ func TestBotStats(t *testing.T) {
 			}
 			return r
 		}
-		wanted := keep(job.Live, func(*store.Record) {})
-		keep(job.Test, func(*store.Record) {})
-		keep(job.Live, func(r *store.Record) { r.Node = "b" })
-		keep(job.Live, func(r *store.Record) { r.Status, r.WakeAt = job.Completed, time.Time{} })
-		keep(job.Live, func(r *store.Record) { r.HeartbeatAt = time.Time{} })
-		keep(job.Live, func(r *store.Record) { r.Stats = nil })
+		wanted := keep(job.Live, func(*job.Record) {})
+		keep(job.Test, func(*job.Record) {})
+		keep(job.Live, func(r *job.Record) { r.Node = "b" })
+		keep(job.Live, func(r *job.Record) { r.Status, r.WakeAt = job.Completed, time.Time{} })
+		keep(job.Live, func(r *job.Record) { r.HeartbeatAt = time.Time{} })
+		keep(job.Live, func(r *job.Record) { r.Stats = nil })
 		bots, err := s.BotStats(t.Context(), "a")
 		if err != nil || len(bots) != 1 {
 			t.Fatalf("of node a: %+v (%v)", bots, err)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/job"
 )
 
@@ -15,61 +13,11 @@ import (
 const (
 	overviewBots   = 200
 	overviewErrors = 25
-	// OverviewDays is how many days back failures are counted, today included.
-	OverviewDays = 14
 )
 
-// Overview is what an operator looks at: all consumers together.
-type Overview struct {
-	Unended    map[job.Status]int
-	Bots       []RunningBot // the longest silent first
-	Deliveries Queue
-	Overdue    Queue // jobs whose time has come and that nobody looked at
-	Commands   int   // that no bot has acknowledged, of jobs that have not ended
-	Failures   []FailureCount
-	Recent     []RecentFailure // newest first
-}
-
-// Queue is how many wait, and since when the first does.
-type Queue struct {
-	Waiting int
-	Since   time.Time // zero when none waits
-}
-
-// RunningBot is a job whose bot runs, or should.
-type RunningBot struct {
-	JobID       uuid.UUID
-	Consumer    string
-	Mode        job.Mode
-	Status      job.Status
-	Platform    job.Platform
-	Attempt     int
-	StatusSince time.Time
-	LaunchedAt  time.Time // zero when it was not started
-	HeartbeatAt time.Time // zero when it was not heard of
-	LaunchError string
-}
-
-// FailureCount is how many jobs failed with a code on a day (UTC).
-type FailureCount struct {
-	Day  time.Time
-	Code job.FailureCode
-	Jobs int
-}
-
-// RecentFailure is a job that failed.
-type RecentFailure struct {
-	JobID    uuid.UUID
-	Consumer string
-	Mode     job.Mode
-	At       time.Time
-	Code     job.FailureCode
-	Detail   string
-}
-
 // Overview reads it. None of its queries goes through all jobs.
-func (q *Queries) Overview(ctx context.Context, now time.Time) (o Overview, err error) {
-	if o.Unended, err = q.CountUnended(ctx); err != nil {
+func (q *Queries) Overview(ctx context.Context, now time.Time) (o job.Overview, err error) {
+	if o.Active, err = q.CountActive(ctx); err != nil {
 		return o, err
 	}
 	if o.Bots, err = q.runningBots(ctx); err != nil {
@@ -97,18 +45,18 @@ func (q *Queries) Overview(ctx context.Context, now time.Time) (o Overview, err 
 
 // queue reads a count and its earliest time. It uses the indexes
 // deliveries_due and jobs_wake.
-func (q *Queries) queue(ctx context.Context, query string, args ...any) (Queue, error) {
-	var waiting Queue
+func (q *Queries) queue(ctx context.Context, query string, args ...any) (job.Backlog, error) {
+	var waiting job.Backlog
 	var since sql.NullInt64
 	err := q.queryRow(ctx, query, args...).Scan(&waiting.Waiting, &since)
 	waiting.Since = fromNull(since)
 	return waiting, err
 }
 
-// runningBots uses the index jobs_unended, see CountUnended.
-func (q *Queries) runningBots(ctx context.Context) (bots []RunningBot, err error) {
+// runningBots uses the index jobs_unended, see CountActive.
+func (q *Queries) runningBots(ctx context.Context) (bots []job.RunningBot, err error) {
 	err = q.collect(ctx, func(rows *sql.Rows) error {
-		var b RunningBot
+		var b job.RunningBot
 		var since int64
 		var launched, heard sql.NullInt64
 		err := rows.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt, &since, &launched, &heard, &b.LaunchError)
@@ -127,10 +75,10 @@ func (q *Queries) runningBots(ctx context.Context) (bots []RunningBot, err error
 const dayMillis = 24 * 60 * 60 * 1000
 
 // failures uses the index jobs_failed alone.
-func (q *Queries) failures(ctx context.Context, now time.Time) (counts []FailureCount, err error) {
-	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-OverviewDays)
+func (q *Queries) failures(ctx context.Context, now time.Time) (counts []job.FailureCount, err error) {
+	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
 	err = q.collect(ctx, func(rows *sql.Rows) error {
-		var c FailureCount
+		var c job.FailureCount
 		var day int64
 		err := rows.Scan(&day, &c.Code, &c.Jobs)
 		c.Day = fromMillis(day * dayMillis)
@@ -143,9 +91,9 @@ func (q *Queries) failures(ctx context.Context, now time.Time) (counts []Failure
 }
 
 // recentFailures uses the index jobs_failed.
-func (q *Queries) recentFailures(ctx context.Context) (recent []RecentFailure, err error) {
+func (q *Queries) recentFailures(ctx context.Context) (recent []job.RecentFailure, err error) {
 	err = q.collect(ctx, func(rows *sql.Rows) error {
-		var r RecentFailure
+		var r job.RecentFailure
 		var at int64
 		err := rows.Scan(&r.JobID, &r.Consumer, &r.Mode, &at, &r.Code, &r.Detail)
 		r.At, r.Detail = fromMillis(at), fromKeptText(r.Detail)

@@ -18,7 +18,7 @@ func TestSearchJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer, other := newConsumer(t, s), newConsumer(t, s)
-		var jobs []store.Record
+		var jobs []job.Record
 		for i, text := range []string{"Stand-up 100%", "stand-up 1000", "review_a", "reviewXa", "plain!"} {
 			r := newJob(consumer.ID)
 			r.ExternalID, r.CreatedAt = text, now.Add(time.Duration(i)*time.Minute)
@@ -73,7 +73,7 @@ func TestOverview(t *testing.T) {
 		loud.HeartbeatAt, silent.HeartbeatAt = now.Add(-time.Second), now.Add(-time.Minute)
 		loud.Status, silent.Status = job.InMeeting, job.RecordingStarted
 		loud.WakeAt, silent.WakeAt = now.Add(time.Minute), now.Add(time.Minute)
-		failed := []store.Record{due, later, loud, silent}
+		failed := []job.Record{due, later, loud, silent}
 		for i, code := range []job.FailureCode{job.LobbyTimeout, job.LobbyTimeout, job.AuthFailure} {
 			r := newJob(consumer.ID)
 			r.Status, r.FailureCode, r.FailureDetail, r.WakeAt = job.Failed, code, "why", time.Time{}
@@ -98,14 +98,14 @@ func TestOverview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Unended[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 || o.Commands != 0 {
+		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Active[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 || o.Commands != 0 {
 			t.Errorf("what waits: %+v", o)
 		}
 		if len(o.Bots) != 2 || o.Bots[0].JobID != silent.ID || o.Bots[1].JobID != loud.ID || o.Bots[0].Consumer != consumer.Name {
 			t.Errorf("the bots: %+v", o.Bots)
 		}
 		today := now.Truncate(24 * time.Hour)
-		want := []store.FailureCount{{Day: today.AddDate(0, 0, -1), Code: job.AuthFailure, Jobs: 1}, {Day: today, Code: job.LobbyTimeout, Jobs: 2}}
+		want := []job.FailureCount{{Day: today.AddDate(0, 0, -1), Code: job.AuthFailure, Jobs: 1}, {Day: today, Code: job.LobbyTimeout, Jobs: 2}}
 		if len(o.Failures) != 2 || o.Failures[0] != want[0] || o.Failures[1] != want[1] {
 			t.Errorf("failures: %+v, want %+v", o.Failures, want)
 		}
@@ -138,8 +138,14 @@ func TestDashboardPlans(t *testing.T) {
 			return err
 		},
 		"overview": func(ctx context.Context, q *store.Queries) error { _, err := q.Overview(ctx, now); return err },
-		"keys":     func(ctx context.Context, q *store.Queries) error { _, err := q.KeysOf(ctx, consumer.ID); return err },
-		"users":    func(ctx context.Context, q *store.Queries) error { _, err := q.UsersOf(ctx, consumer.ID); return err },
+		"keys": func(ctx context.Context, q *store.Queries) error {
+			_, err := q.ConsumerKeys(ctx, consumer.ID)
+			return err
+		},
+		"users": func(ctx context.Context, q *store.Queries) error {
+			_, err := q.ConsumerUsers(ctx, consumer.ID)
+			return err
+		},
 	} {
 		plan, err := s.StepsOf(t.Context(), func(q *store.Queries) error { return ask(t.Context(), q) })
 		if err != nil {

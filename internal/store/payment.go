@@ -96,9 +96,9 @@ const subscriptionsOf = `
 		AND NOT EXISTS (SELECT 1 FROM consumers o WHERE o.id = s.consumer OR o.name = s.consumer)
 		AND NOT EXISTS (SELECT 1 FROM consumers o WHERE o.id = c.consumer OR o.name = c.consumer)`
 
-// PlanOf returns the consumer's plan, the zero Plan when it has none. A
+// ConsumerPlan returns the consumer's plan, the zero Plan when it has none. A
 // consumer that does not exist gives a *job.Error with NotFound.
-func (q *Queries) PlanOf(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error) {
+func (q *Queries) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error) {
 	consumer, err := q.Consumer(ctx, consumerID)
 	if err != nil {
 		return payment.Plan{}, err

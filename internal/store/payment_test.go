@@ -43,7 +43,7 @@ func tell(t *testing.T, s *store.Store, events ...payment.Event) {
 // planOf reads a consumer's plan.
 func planOf(t *testing.T, s *store.Store, consumer uuid.UUID) payment.Plan {
 	t.Helper()
-	plan, err := s.PlanOf(t.Context(), consumer)
+	plan, err := s.ConsumerPlan(t.Context(), consumer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestWhoseSubscription(t *testing.T) {
 func TestPlanOfNobody(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		if _, err := s.PlanOf(t.Context(), uuid.New()); !job.ErrorIs(err, job.NotFound) {
+		if _, err := s.ConsumerPlan(t.Context(), uuid.New()); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("got %v, want not_found", err)
 		}
 	})
@@ -299,7 +299,7 @@ func tellAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Co
 			t.Fatalf("event %s: deduped %v, repeated %v", e.ID, result.Deduped, repeated)
 		}
 	}
-	plan, err := s.PlanOf(ctx, consumer.ID)
+	plan, err := s.ConsumerPlan(ctx, consumer.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

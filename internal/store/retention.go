@@ -11,20 +11,20 @@ import (
 	"standin/internal/job"
 )
 
-// Keeping is how long a consumer's recordings are kept, and which is the next
+// ConsumerRetention is how long a consumer's recordings are kept, and which is the next
 // whose time is up.
-type Keeping struct {
+type ConsumerRetention struct {
 	ConsumerID uuid.UUID
 	Retention  *time.Duration // nil: the service's own; 0: for ever
 	Oldest     time.Time      // when the first of the jobs ended whose recordings are kept; zero when there is none
 }
 
-// Keepings lists the consumers. It uses the index jobs_kept, whose condition
+// ConsumerRetentions lists the consumers. It uses the index jobs_kept, whose condition
 // it repeats word for word, once for each.
-func (q *Queries) Keepings(ctx context.Context) ([]Keeping, error) {
-	var keepings []Keeping
+func (q *Queries) ConsumerRetentions(ctx context.Context) ([]ConsumerRetention, error) {
+	var keepings []ConsumerRetention
 	err := q.collect(ctx, func(rows *sql.Rows) error {
-		var keeping Keeping
+		var keeping ConsumerRetention
 		var retention, oldest sql.NullInt64
 		err := rows.Scan(&keeping.ConsumerID, &retention, &oldest)
 		keeping.Retention, keeping.Oldest = fromNullPeriod(retention), fromNull(oldest)
@@ -41,19 +41,19 @@ func (q *Queries) Keepings(ctx context.Context) ([]Keeping, error) {
 	return keepings, nil
 }
 
-// Ended names a job that has ended.
-type Ended struct {
+// EndedJob names a job that has ended.
+type EndedJob struct {
 	JobID uuid.UUID
 	At    time.Time
 }
 
-// KeptJobs lists up to limit of a consumer's jobs, behind one of them, that
+// ExpiredRecordings lists up to limit of a consumer's jobs, behind one of them, that
 // ended until a moment, that nobody works on any more and whose recordings are
 // kept: the first to end first. It uses the index jobs_kept.
-func (q *Queries) KeptJobs(ctx context.Context, consumer uuid.UUID, until time.Time, after Ended, limit int) ([]Ended, error) {
-	var jobs []Ended
+func (q *Queries) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
+	var jobs []EndedJob
 	err := q.collect(ctx, func(rows *sql.Rows) error {
-		var one Ended
+		var one EndedJob
 		var ended int64
 		err := rows.Scan(&one.JobID, &ended)
 		one.At = fromMillis(ended)
@@ -69,10 +69,10 @@ func (q *Queries) KeptJobs(ctx context.Context, consumer uuid.UUID, until time.T
 	return jobs, nil
 }
 
-// ErasingJobs lists up to limit jobs whose recordings were to be deleted
+// PendingErasures lists up to limit jobs whose recordings were to be deleted
 // before a moment, and of which that is not known to be done. It uses the index
 // jobs_erasing.
-func (q *Queries) ErasingJobs(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
+func (q *Queries) PendingErasures(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
 	var jobs []uuid.UUID
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		var id uuid.UUID

@@ -13,7 +13,7 @@ import (
 )
 
 // ended keeps a job that ended at a time and that nobody works on any more.
-func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, change func(*store.Record)) uuid.UUID {
+func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, change func(*job.Record)) uuid.UUID {
 	t.Helper()
 	r := newJob(consumer)
 	insert(t, s, r)
@@ -39,15 +39,15 @@ func TestKeptJobs(t *testing.T) {
 		second := ended(t, s, ada, day(1), nil)
 		ended(t, s, ada, day(4), nil)
 		ended(t, s, bob, day(2), nil)
-		ended(t, s, ada, day(0), func(r *store.Record) { r.RecordingDeletedAt = day(1) })
-		ended(t, s, ada, day(0), func(r *store.Record) { r.Attempts = 0 })
-		ended(t, s, ada, day(0), func(r *store.Record) { r.WakeAt = day(9) })
-		ended(t, s, ada, day(0), func(r *store.Record) { r.Status, r.WakeAt = job.InMeeting, day(9) })
+		ended(t, s, ada, day(0), func(r *job.Record) { r.RecordingDeletedAt = day(1) })
+		ended(t, s, ada, day(0), func(r *job.Record) { r.Attempts = 0 })
+		ended(t, s, ada, day(0), func(r *job.Record) { r.WakeAt = day(9) })
+		ended(t, s, ada, day(0), func(r *job.Record) { r.Status, r.WakeAt = job.InMeeting, day(9) })
 
 		var got []uuid.UUID
-		var after store.Ended
+		var after store.EndedJob
 		for {
-			page, err := s.KeptJobs(t.Context(), ada, day(3), after, 2)
+			page, err := s.ExpiredRecordings(t.Context(), ada, day(3), after, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestKeptJobs(t *testing.T) {
 		if err := s.SetRetention(t.Context(), nameOf(t, s, bob), &month); err != nil {
 			t.Fatal(err)
 		}
-		keepings, err := s.Keepings(t.Context())
+		keepings, err := s.ConsumerRetentions(t.Context())
 		if err != nil || len(keepings) != 2 {
 			t.Fatalf("keepings: %+v, %v", keepings, err)
 		}
@@ -100,7 +100,7 @@ func TestErasingJobs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		begun := func(minutes int, erased bool) uuid.UUID {
-			return ended(t, s, consumer, now, func(r *store.Record) {
+			return ended(t, s, consumer, now, func(r *job.Record) {
 				r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(time.Duration(minutes)*time.Minute), "retention"
 				if erased {
 					r.RecordingErasedAt = r.RecordingDeletedAt
@@ -111,7 +111,7 @@ func TestErasingJobs(t *testing.T) {
 		begun(0, true)
 		begun(3, false)
 		ended(t, s, consumer, now, nil)
-		got, err := s.ErasingJobs(t.Context(), now.Add(2*time.Minute), 10)
+		got, err := s.PendingErasures(t.Context(), now.Add(2*time.Minute), 10)
 		if err != nil || !slices.Equal(got, []uuid.UUID{first, second}) {
 			t.Errorf("got %v, %v, want %v", got, err, []uuid.UUID{first, second})
 		}
@@ -131,8 +131,8 @@ func TestRecordedJobs(t *testing.T) {
 		for range 3 {
 			want = append(want, ended(t, s, consumer, now, nil))
 		}
-		ended(t, s, consumer, now, func(r *store.Record) { r.ManifestURI = "" })
-		ended(t, s, consumer, now, func(r *store.Record) { r.RecordingDeletedAt = now })
+		ended(t, s, consumer, now, func(r *job.Record) { r.ManifestURI = "" })
+		ended(t, s, consumer, now, func(r *job.Record) { r.RecordingDeletedAt = now })
 		slices.SortFunc(want, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
 		var got []uuid.UUID
 		for after := uuid.Nil; ; after = got[len(got)-1] {
@@ -180,15 +180,15 @@ func TestRetentionUsesItsIndexes(t *testing.T) {
 	s := openSQLite(t)
 	for want, ask := range map[string]func(q *store.Queries) error{
 		"SEARCH j USING INDEX jobs_kept (consumer_id=?)": func(q *store.Queries) error {
-			_, err := q.Keepings(t.Context())
+			_, err := q.ConsumerRetentions(t.Context())
 			return err
 		},
 		"SEARCH jobs USING INDEX jobs_kept (consumer_id=?": func(q *store.Queries) error {
-			_, err := q.KeptJobs(t.Context(), uuid.Nil, now, store.Ended{}, 10)
+			_, err := q.ExpiredRecordings(t.Context(), uuid.Nil, now, store.EndedJob{}, 10)
 			return err
 		},
 		"USING INDEX jobs_erasing": func(q *store.Queries) error {
-			_, err := q.ErasingJobs(t.Context(), now, 10)
+			_, err := q.PendingErasures(t.Context(), now, 10)
 			return err
 		},
 	} {

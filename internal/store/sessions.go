@@ -61,9 +61,9 @@ func (s *Store) EndSession(ctx context.Context, hash string) error {
 	})
 }
 
-// EraseEnded implements account.UserStore. It uses the indexes sessions_expiry
+// DeleteExpired implements account.UserStore. It uses the indexes sessions_expiry
 // and invitations_expiry.
-func (s *Store) EraseEnded(ctx context.Context, now time.Time) error {
+func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(q *Queries) error {
 		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE expires_at <= $1`, millis(now)); err != nil {
 			return fmt.Errorf("erase sessions: %w", err)

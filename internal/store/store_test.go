@@ -52,7 +52,7 @@ func TestJobRoundTrip(t *testing.T) {
 			FailureCode: job.NetworkLoss, FailureDetail: "why \x00 \\",
 		}
 		r.StatusSince, r.Sequence, r.Lease = now.Add(3*time.Second), 17, "lease"
-		r.WakeAt, r.AttemptBeganAt, r.LaunchedAt = now.Add(4*time.Second), now.Add(5*time.Second), now.Add(6*time.Second)
+		r.WakeAt, r.AttemptStartedAt, r.LaunchedAt = now.Add(4*time.Second), now.Add(5*time.Second), now.Add(6*time.Second)
 		r.LaunchFailures, r.LaunchError, r.HeartbeatAt = 4, "no browser", now.Add(7*time.Second)
 		r.Stats = json.RawMessage(`{"bytesRecorded":1}`)
 		err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) })
@@ -144,9 +144,9 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 	for range 4 {
 		group.Go(func() {
 			for {
-				var records []store.Record
+				var records []job.Record
 				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-					records, err = q.ClaimJobs(t.Context(), store.Claim{Now: at, Limit: 7, Lease: time.Minute})
+					records, err = q.ClaimJobs(t.Context(), job.Claim{Now: at, Limit: 7, Lease: time.Minute})
 					return err
 				})
 				if err != nil {
@@ -189,7 +189,7 @@ func TestLeases(t *testing.T) {
 			return got.WakeAt
 		}
 		write(func(q *store.Queries) error {
-			claimed, err := q.ClaimJobs(t.Context(), store.Claim{Now: now, Limit: 1, Lease: time.Minute})
+			claimed, err := q.ClaimJobs(t.Context(), job.Claim{Now: now, Limit: 1, Lease: time.Minute})
 			r = claimed[0]
 			return err
 		})
@@ -200,7 +200,7 @@ func TestLeases(t *testing.T) {
 			if ok, err := q.ExtendLease(t.Context(), r.ID, r.Lease, now.Add(2*time.Minute)); !ok || err != nil {
 				t.Errorf("the holder's lease was not extended: %v, %v", ok, err)
 			}
-			return q.Nudge(t.Context(), r.ID, now)
+			return q.WakeJob(t.Context(), r.ID, now)
 		})
 		if got := wake(); !got.Equal(now.Add(2 * time.Minute)) {
 			t.Errorf("after the lease was extended and the job nudged: %v", got)
@@ -237,8 +237,8 @@ func TestTimelineAndCommands(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		entry := store.Entry{
-			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Attempt: 1, Source: store.FromBot, Kind: job.BotJoined,
+		entry := job.TimelineEntry{
+			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Attempt: 1, Source: job.SourceBot, Kind: job.BotJoined,
 			EmittedAt: now, ReceivedAt: now.Add(time.Second), Applied: true, From: job.Dispatching, To: job.Joining,
 			Data: json.RawMessage(`{"x":"\u0000"}`),
 		}
@@ -260,7 +260,7 @@ func TestTimelineAndCommands(t *testing.T) {
 			t.Errorf("timeline: %+v, %v\nwant %+v", entries, err, entry)
 		}
 		for kind, want := range map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false} {
-			if got, err := s.SeenEvent(t.Context(), r.ID, 1, kind, now); got != want || err != nil {
+			if got, err := s.EventExists(t.Context(), r.ID, 1, kind, now); got != want || err != nil {
 				t.Errorf("seen %s: %v, %v", kind, got, err)
 			}
 		}
@@ -270,7 +270,7 @@ func TestTimelineAndCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waiting, err := s.WaitingCommands(t.Context(), r.ID)
+		waiting, err := s.PendingCommands(t.Context(), r.ID)
 		if err != nil || len(waiting) != 1 || waiting[0].ID != chat.ID.String() || string(waiting[0].Args) != `{"text":"hi"}` {
 			t.Errorf("waiting after the first was acknowledged: %+v, %v", waiting, err)
 		}

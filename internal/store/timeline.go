@@ -13,33 +13,8 @@ import (
 	"standin/internal/job"
 )
 
-// Source tells who an entry of a timeline comes from.
-type Source string
-
-// The sources of a timeline.
-const (
-	FromBot     Source = "bot"
-	FromService Source = "service"
-)
-
-// Entry is a line of a job's timeline: something that happened, whether it
-// moved the job or not.
-type Entry struct {
-	ID         uuid.UUID
-	JobID      uuid.UUID
-	Attempt    int
-	Source     Source
-	Kind       job.Trigger
-	EmittedAt  time.Time
-	ReceivedAt time.Time
-	Applied    bool
-	Reason     job.Reason
-	From, To   job.Status
-	Data       json.RawMessage // an object, or empty
-}
-
 // InsertEntry adds a line to a timeline.
-func (q *Queries) InsertEntry(ctx context.Context, e Entry) error {
+func (q *Queries) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
 	applied := 0
 	if e.Applied {
 		applied = 1
@@ -56,9 +31,9 @@ func (q *Queries) InsertEntry(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// SeenEvent reports whether the bot's event is on the timeline already. It
+// EventExists reports whether the bot's event is on the timeline already. It
 // uses the index timeline_identity.
-func (q *Queries) SeenEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time) (bool, error) {
+func (q *Queries) EventExists(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time) (bool, error) {
 	var n int
 	err := q.queryRow(ctx, `
 		SELECT COUNT(*) FROM timeline
@@ -72,8 +47,8 @@ func (q *Queries) SeenEvent(ctx context.Context, jobID uuid.UUID, attempt int, k
 
 // Timeline returns all entries of a job in the order of their arrival. It
 // uses the index timeline_order.
-func (q *Queries) Timeline(ctx context.Context, jobID uuid.UUID) ([]Entry, error) {
-	var entries []Entry
+func (q *Queries) Timeline(ctx context.Context, jobID uuid.UUID) ([]job.TimelineEntry, error) {
+	var entries []job.TimelineEntry
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)
 		entries = append(entries, e)
@@ -88,7 +63,7 @@ func (q *Queries) Timeline(ctx context.Context, jobID uuid.UUID) ([]Entry, error
 // ListTimeline returns up to limit entries of a job's timeline behind one of
 // them, in the order of their arrival, and whether there are more. uuid.Nil is
 // before the first. It uses the index timeline_order.
-func (q *Queries) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limit int) (page []Entry, more bool, err error) {
+func (q *Queries) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limit int) (page []job.TimelineEntry, more bool, err error) {
 	size := 0
 	err = q.collect(ctx, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)
@@ -113,9 +88,9 @@ func (q *Queries) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limi
 
 const entryColumns = `id, job_id, attempt, source, kind, emitted_at, received_at, applied, reason, status_from, status_to, data`
 
-func scanEntry(row interface{ Scan(...any) error }) (Entry, error) {
+func scanEntry(row interface{ Scan(...any) error }) (job.TimelineEntry, error) {
 	var (
-		e                 Entry
+		e                 job.TimelineEntry
 		emitted, received int64
 		applied           int
 		data              string

@@ -17,8 +17,8 @@ const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.operator, u
 
 const fromUsers = ` FROM users u JOIN consumers c ON c.id = u.consumer_id `
 
-// AnyUser implements account.UserStore.
-func (q *Queries) AnyUser(ctx context.Context) (bool, error) {
+// HasUsers implements account.UserStore.
+func (q *Queries) HasUsers(ctx context.Context) (bool, error) {
 	var n int
 	if err := q.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS one`).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for users: %w", err)
@@ -39,8 +39,8 @@ func (q *Queries) UserByIdentity(ctx context.Context, identity account.Identity)
 		WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`, identity.Issuer, identity.Subject))
 }
 
-// UsersOf implements account.UserStore. It uses the index users_consumer.
-func (q *Queries) UsersOf(ctx context.Context, consumerID uuid.UUID) ([]account.User, error) {
+// ConsumerUsers implements account.UserStore. It uses the index users_consumer.
+func (q *Queries) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]account.User, error) {
 	var users []account.User
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		u, err := scanUser(rows)
@@ -53,8 +53,8 @@ func (q *Queries) UsersOf(ctx context.Context, consumerID uuid.UUID) ([]account.
 	return users, nil
 }
 
-// SignedIn implements account.UserStore.
-func (s *Store) SignedIn(ctx context.Context, id uuid.UUID, now time.Time) error {
+// RecordSignIn implements account.UserStore.
+func (s *Store) RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(q *Queries) error {
 		_, err := q.exec(ctx, `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, millis(now))
 		return err

@@ -41,9 +41,9 @@ func (q *Queries) InvitationByEmail(ctx context.Context, email string, now time.
 		WHERE i.email = $1 AND i.consumer_id IS NOT NULL AND i.expires_at > $2 ORDER BY i.created_at DESC LIMIT 1`, email, millis(now)))
 }
 
-// InvitationsOf implements account.UserStore, oldest first. It uses the index
+// ConsumerInvitations implements account.UserStore, oldest first. It uses the index
 // invitations_consumer.
-func (q *Queries) InvitationsOf(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
+func (q *Queries) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
 	var invitations []account.Invitation
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		i, err := scanInvitation(rows)
@@ -70,8 +70,8 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash string, user account.
 	})
 }
 
-// Withdraw implements account.UserStore.
-func (s *Store) Withdraw(ctx context.Context, consumerID uuid.UUID, hash string) error {
+// DeleteInvitation implements account.UserStore.
+func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash string) error {
 	return s.Write(ctx, func(q *Queries) error {
 		_, err := q.exec(ctx, `DELETE FROM invitations WHERE hash = $1 AND consumer_id = $2`, hash, consumerID)
 		if err != nil {

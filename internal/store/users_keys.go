@@ -14,9 +14,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// KeysOf returns the keys of a consumer, newest first. It uses the index
+// ConsumerKeys returns the keys of a consumer, newest first. It uses the index
 // api_keys_consumer.
-func (q *Queries) KeysOf(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error) {
+func (q *Queries) ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error) {
 	var keys []account.Key
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		k, err := scanKey(rows)
@@ -29,9 +29,9 @@ func (q *Queries) KeysOf(ctx context.Context, consumerID uuid.UUID) ([]account.K
 	return keys, nil
 }
 
-// RevokeKeyOf revokes a key of the consumer, and reports whether there is one.
+// RevokeConsumerKey revokes a key of the consumer, and reports whether there is one.
 // Revoking twice keeps the first time.
-func (s *Store) RevokeKeyOf(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error) {
+func (s *Store) RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error) {
 	var n int64
 	err := s.Write(ctx, func(q *Queries) (err error) {
 		n, err = q.exec(ctx, `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3) WHERE id = $1 AND consumer_id = $2`, id, consumerID, millis(now))

@@ -25,7 +25,7 @@ const userPassword = "correct horse battery"
 // founder makes the first user.
 func founder(t *testing.T, users *account.Users) account.User {
 	t.Helper()
-	token, ok, err := users.FirstToken(t.Context())
+	token, ok, err := users.FirstUserToken(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("no first token: %v, %v", ok, err)
 	}
@@ -43,7 +43,7 @@ func TestFirstUser(t *testing.T) {
 		users, _ := newUsers(s)
 		var tokens []string
 		for range 4 {
-			token, ok, err := users.FirstToken(t.Context())
+			token, ok, err := users.FirstUserToken(t.Context())
 			if err != nil || !ok {
 				t.Fatalf("no first token: %v, %v", ok, err)
 			}
@@ -76,7 +76,7 @@ func TestFirstUser(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d first users", n)
 		}
-		if _, ok, err := users.FirstToken(t.Context()); ok || err != nil {
+		if _, ok, err := users.FirstUserToken(t.Context()); ok || err != nil {
 			t.Errorf("another first token beside a user (%v)", err)
 		}
 	})
@@ -121,10 +121,10 @@ func TestInvitation(t *testing.T) {
 		if _, err := users.Invitation(t.Context(), token); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the link works after its time: %v", err)
 		}
-		if err := s.EraseEnded(t.Context(), *now); err != nil {
+		if err := s.DeleteExpired(t.Context(), *now); err != nil {
 			t.Fatal(err)
 		}
-		if open, err := s.InvitationsOf(t.Context(), ada.ConsumerID, now.Add(-time.Hour)); err != nil || len(open) != 0 {
+		if open, err := s.ConsumerInvitations(t.Context(), ada.ConsumerID, now.Add(-time.Hour)); err != nil || len(open) != 0 {
 			t.Errorf("%d invitations are kept beyond their time (%v)", len(open), err)
 		}
 	})
@@ -196,7 +196,7 @@ func TestSessions(t *testing.T) {
 		if !good(mine) || good(other) {
 			t.Error("a changed password ends other sessions than all others")
 		}
-		if _, err := users.SignIn(t.Context(), ada.Email, userPassword); !errors.Is(err, account.ErrSignIn) {
+		if _, err := users.SignIn(t.Context(), ada.Email, userPassword); !errors.Is(err, account.ErrBadCredentials) {
 			t.Errorf("the old password: %v", err)
 		}
 	})
@@ -275,12 +275,12 @@ func TestSignInElsewhere(t *testing.T) {
 			{account.Identity{Issuer: "https://other.test", Subject: "4"}, "bob@example.test", true, ""},
 			{account.Identity{}, "ada@example.test", true, ""},
 		} {
-			user, err := users.SignInElsewhere(t.Context(), step.identity, step.email, step.verified, "Some\x00body")
+			user, err := users.SignInOIDC(t.Context(), step.identity, step.email, step.verified, "Some\x00body")
 			if step.want == "" && !errors.Is(err, account.ErrNotInvited) || step.want != "" && (err != nil || user.Email != step.want) {
 				t.Errorf("step %d: %s (%v), want %q", i, user.Email, err, step.want)
 			}
 		}
-		if _, err := users.SignIn(t.Context(), "bob@example.test", ""); !errors.Is(err, account.ErrSignIn) {
+		if _, err := users.SignIn(t.Context(), "bob@example.test", ""); !errors.Is(err, account.ErrBadCredentials) {
 			t.Errorf("a user without a password signs in with an empty one: %v", err)
 		}
 	})

@@ -15,24 +15,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// Endpoint is what is known of a consumer's address for webhooks.
-type Endpoint struct {
-	Key             string // webhook.EndpointKey
-	ConsumerID      uuid.UUID
-	URL             string
-	Failures        int       // tries in a row that were not acknowledged
-	FailingSince    time.Time // when the first of these was made; zero while there is none
-	LastTryAt       time.Time
-	LastStatus      int       // of the last failure; 0 when no answer came
-	LastError       string    // of the last failure
-	LastDeliveredAt time.Time // within a minute; zero when nothing ever was
-	Waiting         int64     // deliveries that wait for it
-	NextTryAt       time.Time // of what waits; zero when nothing does
-}
-
 // endpointNote is what a group of tries tells of one endpoint.
 type endpointNote struct {
-	Endpoint
+	webhook.Endpoint
 	reset bool // one was acknowledged; Failures counts from then on
 }
 
@@ -58,7 +43,7 @@ func notesOf(results []webhook.Result) []*endpointNote {
 			continue
 		}
 		if note == nil {
-			note = &endpointNote{Endpoint: Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, URL: r.Delivery.URL}}
+			note = &endpointNote{Endpoint: webhook.Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, URL: r.Delivery.URL}}
 			notes[key] = note
 		}
 		ended := endOf(r.Try)
@@ -206,7 +191,7 @@ func (q *Queries) noteEndpoint(ctx context.Context, note *endpointNote) error {
 // ListEndpoints returns up to limit of a consumer's endpoints that have been
 // tried, behind a key, and whether there are more. It uses the index
 // webhook_endpoints_consumer, and deliveries_ahead for what waits.
-func (q *Queries) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int) (page []Endpoint, more bool, err error) {
+func (q *Queries) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int) (page []webhook.Endpoint, more bool, err error) {
 	err = q.collect(ctx, func(rows *sql.Rows) error {
 		e, err := scanEndpoint(rows)
 		page = append(page, e)
@@ -225,8 +210,8 @@ func (q *Queries) ListEndpoints(ctx context.Context, consumer uuid.UUID, after s
 	return page, more, nil
 }
 
-func scanEndpoint(rows *sql.Rows) (Endpoint, error) {
-	var e Endpoint
+func scanEndpoint(rows *sql.Rows) (webhook.Endpoint, error) {
+	var e webhook.Endpoint
 	var tried int64
 	var since, delivered, next sql.NullInt64
 	err := rows.Scan(&e.Key, &e.ConsumerID, &e.URL, &e.Failures, &since, &tried, &e.LastStatus, &e.LastError, &delivered, &e.Waiting, &next)

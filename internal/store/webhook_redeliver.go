@@ -12,15 +12,6 @@ import (
 	"standin/internal/webhook"
 )
 
-// FailedFilter says which of a consumer's given up deliveries are meant; what is
-// zero says nothing.
-type FailedFilter struct {
-	JobID uuid.UUID
-	URL   string
-	From  time.Time // of the event, this time or later
-	To    time.Time // of the event, before this time
-}
-
 // redeliverGroup is how many deliveries one write makes wait again, so that
 // others have their turns.
 const redeliverGroup = 1000
@@ -29,7 +20,7 @@ const redeliverGroup = 1000
 // as Redeliver does, and returns how many. Those that have been tried too often
 // are passed over. It uses the index deliveries_gave_up, or deliveries_of_job
 // for those of one job.
-func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter FailedFilter, now time.Time) (count int, err error) {
+func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) (count int, err error) {
 	for {
 		var ids []string
 		err := s.Write(ctx, func(q *Queries) (err error) {
@@ -54,8 +45,8 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 // failedDeliveries returns the next group of given up deliveries that pass the
 // filter. What was given up after now is not among them: it may be what this
 // redelivery made of it.
-func (q *Queries) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter FailedFilter, now time.Time) ([]string, error) {
-	args := []any{consumer, string(mode), MaxDeliveryTries, millis(now), redeliverGroup}
+func (q *Queries) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) ([]string, error) {
+	args := []any{consumer, string(mode), webhook.MaxTries, millis(now), redeliverGroup}
 	more := ""
 	where := func(condition string, arg any) {
 		args = append(args, arg)

@@ -49,11 +49,11 @@ func TestEndpoints(t *testing.T) {
 		if err != nil || more || len(got) != 3 {
 			t.Fatalf("%d endpoints, more %v, %v; want 3", len(got), more, err)
 		}
-		byURL := map[string]store.Endpoint{}
+		byURL := map[string]webhook.Endpoint{}
 		for _, e := range got {
 			byURL[e.URL] = e
 		}
-		want := store.Endpoint{
+		want := webhook.Endpoint{
 			Key: webhook.EndpointKey(r.ConsumerID, bad), ConsumerID: r.ConsumerID, URL: bad, Failures: 1, FailingSince: now,
 			LastTryAt: now.Add(time.Second), LastStatus: 503, LastError: "answered \x00", Waiting: 3, NextTryAt: now,
 		}
@@ -66,9 +66,9 @@ func TestEndpoints(t *testing.T) {
 			}
 		}
 
-		var paged []store.Endpoint
+		var paged []webhook.Endpoint
 		for after, more := "", true; more; after = paged[len(paged)-1].Key {
-			var page []store.Endpoint
+			var page []webhook.Endpoint
 			if page, more, err = s.ListEndpoints(t.Context(), r.ConsumerID, after, 1); err != nil || len(page) != 1 {
 				t.Fatalf("a page of %d: %v", len(page), err)
 			}
@@ -138,7 +138,7 @@ func TestRedeliverFailed(t *testing.T) {
 		insert(t, s, r, second, stranger, test)
 		const a, b = "https://a.test/", "https://b.test/"
 		var all []string
-		add := func(of store.Record, url string, emitted time.Time) {
+		add := func(of job.Record, url string, emitted time.Time) {
 			d := newDelivery(of, int64(len(all)+1), url)
 			d.EmittedAt = emitted
 			post(t, s, d)
@@ -165,16 +165,16 @@ func TestRedeliverFailed(t *testing.T) {
 		at := now.Add(time.Minute)
 		tests := []struct {
 			name   string
-			filter store.FailedFilter
+			filter webhook.FailedFilter
 			want   []int
 		}{
-			{"a job", store.FailedFilter{JobID: r.ID}, []int{0, 1}},
-			{"an address", store.FailedFilter{URL: a}, []int{0, 2}},
-			{"from a time on", store.FailedFilter{From: now.Add(-2 * time.Hour)}, []int{1, 2}},
-			{"before a time", store.FailedFilter{To: now.Add(-2 * time.Hour)}, []int{0}},
-			{"a time span and an address", store.FailedFilter{URL: b, From: now.Add(-2 * time.Hour), To: now}, []int{1}},
-			{"a job of another", store.FailedFilter{JobID: stranger.ID}, nil},
-			{"nothing", store.FailedFilter{URL: "https://nobody.test/"}, nil},
+			{"a job", webhook.FailedFilter{JobID: r.ID}, []int{0, 1}},
+			{"an address", webhook.FailedFilter{URL: a}, []int{0, 2}},
+			{"from a time on", webhook.FailedFilter{From: now.Add(-2 * time.Hour)}, []int{1, 2}},
+			{"before a time", webhook.FailedFilter{To: now.Add(-2 * time.Hour)}, []int{0}},
+			{"a time span and an address", webhook.FailedFilter{URL: b, From: now.Add(-2 * time.Hour), To: now}, []int{1}},
+			{"a job of another", webhook.FailedFilter{JobID: stranger.ID}, nil},
+			{"nothing", webhook.FailedFilter{URL: "https://nobody.test/"}, nil},
 		}
 		for _, test := range tests {
 			count, err := s.RedeliverFailed(t.Context(), r.ConsumerID, job.Live, test.filter, at)
@@ -228,7 +228,7 @@ func TestRedeliverManyFailed(t *testing.T) {
 	if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {
 		t.Fatalf("record: %v, lost %d", err, len(lost))
 	}
-	if count, err := s.RedeliverFailed(t.Context(), r.ConsumerID, job.Live, store.FailedFilter{JobID: r.ID}, now); err != nil || count != many {
+	if count, err := s.RedeliverFailed(t.Context(), r.ConsumerID, job.Live, webhook.FailedFilter{JobID: r.ID}, now); err != nil || count != many {
 		t.Errorf("%d deliveries (%v), want %d", count, err, many)
 	}
 	if waiting, _, err := s.Backlog(t.Context()); err != nil || waiting != many {

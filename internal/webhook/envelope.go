@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"standin/internal/job"
+
 	"github.com/google/uuid"
 )
 
@@ -24,7 +26,7 @@ func NewDeliveryID() string {
 type envelope struct {
 	DeliveryID string          `json:"deliveryId"`
 	Event      string          `json:"event"`
-	EmittedAt  Timestamp       `json:"emittedAt"`
+	EmittedAt  job.Timestamp   `json:"emittedAt"`
 	Attempt    int             `json:"attempt"`
 	Version    int             `json:"version,omitempty"` // version 1 omits it
 	Data       json.RawMessage `json:"data"`
@@ -36,7 +38,7 @@ func Body(delivery Delivery) ([]byte, error) {
 	message := envelope{
 		DeliveryID: delivery.ID,
 		Event:      delivery.Event,
-		EmittedAt:  Timestamp(delivery.EmittedAt),
+		EmittedAt:  job.Timestamp(delivery.EmittedAt),
 		Attempt:    delivery.Attempt,
 		Version:    Version2,
 		Data:       delivery.Data,

@@ -29,7 +29,7 @@ type Event struct {
 func newEvent(name string, j job.Job, fields map[string]any) Event {
 	fields["event"] = name
 	fields["jobId"] = j.ID
-	fields["job"] = JobView(j)
+	fields["job"] = job.NewView(j)
 	return Event{Name: name, fields: fields}
 }
 
@@ -45,8 +45,8 @@ func StatusChanged(j job.Job, from, to job.Status) Event {
 	}
 	if to == job.Failed {
 		fields["failure_code"] = j.FailureCode
-		fields["failure_detail"] = failureDetail(j)
-		fields["failure_reason"] = failureDetail(j)
+		fields["failure_detail"] = j.FailureText()
+		fields["failure_reason"] = j.FailureText()
 	}
 	return newEvent(JobStatusChanged, j, fields)
 }
@@ -61,9 +61,9 @@ func Failed(j job.Job) Event {
 	return newEvent(JobFailed, j, map[string]any{
 		"status":         job.Failed,
 		"failure_code":   j.FailureCode,
-		"failure_detail": failureDetail(j),
-		"failure_reason": failureDetail(j), // the names of version 1
-		"error":          failureDetail(j),
+		"failure_detail": j.FailureText(),
+		"failure_reason": j.FailureText(), // the names of version 1
+		"error":          j.FailureText(),
 	})
 }
 

@@ -83,7 +83,7 @@ func TestEventDataIsTheSpecificationsTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, err := json.Marshal(webhook.JobView(test.job))
+			body, err := json.Marshal(job.NewView(test.job))
 			if err != nil {
 				t.Fatal(err)
 			}

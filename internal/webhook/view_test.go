@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
-	"standin/internal/webhook"
 )
 
 var (
@@ -86,7 +85,7 @@ func TestJobViewHasEveryFieldOfTheSpecification(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := json.Marshal(webhook.JobView(test.job))
+			got, err := json.Marshal(job.NewView(test.job))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,16 +105,16 @@ func TestTimestampRoundTrip(t *testing.T) {
 		{time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.UTC), `"2026-01-02T03:04:05.999Z"`},
 	}
 	for _, test := range tests {
-		got, err := json.Marshal(webhook.Timestamp(test.in))
+		got, err := json.Marshal(job.Timestamp(test.in))
 		if err != nil || string(got) != test.want {
 			t.Errorf("marshal %v = %s, %v; want %s", test.in, got, err, test.want)
 		}
-		var back webhook.Timestamp
+		var back job.Timestamp
 		if err := json.Unmarshal(got, &back); err != nil || !back.Time().Equal(test.in.Truncate(time.Millisecond)) {
 			t.Errorf("unmarshal %s = %v, %v", got, back, err)
 		}
 	}
-	var timestamp webhook.Timestamp
+	var timestamp job.Timestamp
 	if err := json.Unmarshal([]byte(`"yesterday"`), &timestamp); err == nil {
 		t.Error("a word was read as a time")
 	}

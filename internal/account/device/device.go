@@ -30,8 +30,8 @@ const Lifetime = 10 * time.Minute
 
 // Defaults of Settings.
 const (
-	DefaultMaxOpen         = 10_000
-	DefaultMaxOpenByOpener = 100
+	DefaultMaxOpen          = 10_000
+	DefaultMaxOpenPerClient = 100
 )
 
 // What is kept of a long key shares maxLongTotal with all others of that kind:
@@ -84,46 +84,46 @@ type Answer struct {
 
 // Record is a flow as it is kept.
 type Record struct {
-	NonceHash string
-	Opener    string
-	Agent     string // what the command line calls itself; anybody's text
-	CreatedAt time.Time
-	ExpiresAt time.Time
-	Sealed    string // the key and the e-mail, encrypted; empty while pending
+	NonceHash     string
+	ClientAddress string
+	Agent         string // what the command line calls itself; anybody's text
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+	Sealed        string // the key and the e-mail, encrypted; empty while pending
 }
 
 // Limits bound how many flows there are.
 type Limits struct {
-	Open         int
-	OpenByOpener int
-	LongTotal    int64 // bytes of all Sealed that are longer than LongSealed
+	Open          int
+	OpenPerClient int
+	LongTotal     int64 // bytes of all Sealed that are longer than LongSealed
 }
 
 // Store is what Flows needs of the database.
 type Store interface {
-	// OpenDeviceFlow keeps a new flow. When that would be more than the limits
+	// InsertDeviceFlow keeps a new flow. When that would be more than the limits
 	// allow it keeps nothing and returns a *FullError. Flows that had ended by
 	// the time the new one was created are erased and do not count.
-	OpenDeviceFlow(ctx context.Context, flow Record, limits Limits) error
+	InsertDeviceFlow(ctx context.Context, flow Record, limits Limits) error
 	// DeviceFlow returns the flow of that hash; false when there is none that
 	// lives beyond now.
 	DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (Record, bool, error)
-	// SealDeviceFlow completes a flow that is pending beyond now. It reports
+	// CompleteDeviceFlow completes a flow that is pending beyond now. It reports
 	// false when there is none. Without room it returns a *FullError.
-	SealDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits Limits) (bool, error)
-	// EraseDeviceFlows erases the flows that have ended by now and returns
+	CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits Limits) (bool, error)
+	// DeleteExpiredDeviceFlows erases the flows that have ended by now and returns
 	// when the next one ends; false when there is none.
-	EraseDeviceFlows(ctx context.Context, now time.Time) (next time.Time, ok bool, err error)
+	DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (next time.Time, ok bool, err error)
 }
 
 // Settings are what Flows are made of.
 type Settings struct {
-	Store           Store
-	BaseURL         string // where users reach the service; no slash at its end
-	MaxOpen         int    // flows at a time; DefaultMaxOpen when 0
-	MaxOpenByOpener int    // flows at a time that one opener has; DefaultMaxOpenByOpener when 0
-	Now             func() time.Time
-	Log             *slog.Logger
+	Store            Store
+	BaseURL          string // where users reach the service; no slash at its end
+	MaxOpen          int    // flows at a time; DefaultMaxOpen when 0
+	MaxOpenPerClient int    // flows at a time that one opener has; DefaultMaxOpenPerClient when 0
+	Now              func() time.Time
+	Log              *slog.Logger
 }
 
 // Flows runs device flows. Its methods may be called from any goroutine.
@@ -137,12 +137,12 @@ type Flows struct {
 
 // New returns Flows. What has ended is erased only while Run runs.
 func New(settings Settings) *Flows {
-	limits := Limits{Open: settings.MaxOpen, OpenByOpener: settings.MaxOpenByOpener, LongTotal: maxLongTotal}
+	limits := Limits{Open: settings.MaxOpen, OpenPerClient: settings.MaxOpenPerClient, LongTotal: maxLongTotal}
 	if limits.Open == 0 {
 		limits.Open = DefaultMaxOpen
 	}
-	if limits.OpenByOpener == 0 {
-		limits.OpenByOpener = DefaultMaxOpenByOpener
+	if limits.OpenPerClient == 0 {
+		limits.OpenPerClient = DefaultMaxOpenPerClient
 	}
 	return &Flows{store: settings.Store, baseURL: settings.BaseURL, limits: limits, now: settings.Now, log: settings.Log}
 }
@@ -154,8 +154,8 @@ func New(settings Settings) *Flows {
 func (f *Flows) Init(ctx context.Context, opener, agent string) (Flow, error) {
 	nonce := newNonce()
 	now := f.now().UTC().Truncate(time.Millisecond) // as times are kept and told
-	record := Record{NonceHash: hash(nonce), Opener: opener, Agent: plainAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
-	if err := f.store.OpenDeviceFlow(ctx, record, f.limits); err != nil {
+	record := Record{NonceHash: hash(nonce), ClientAddress: opener, Agent: plainAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
+	if err := f.store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("open a device flow: %w", err)
 	}
 	return Flow{
@@ -241,7 +241,7 @@ func (f *Flows) completePending(ctx context.Context, nonce string, given credent
 	if err != nil {
 		return Record{}, false, err
 	}
-	done, err := f.store.SealDeviceFlow(ctx, hash(nonce), sealed, f.now(), f.limits)
+	done, err := f.store.CompleteDeviceFlow(ctx, hash(nonce), sealed, f.now(), f.limits)
 	if err != nil || done {
 		return Record{Sealed: sealed}, done, err
 	}

@@ -98,9 +98,9 @@ type watched struct {
 	looked chan time.Time
 }
 
-func (w watched) EraseDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+func (w watched) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	defer func() { w.looked <- now }()
-	return w.Store.EraseDeviceFlows(ctx, now)
+	return w.Store.DeleteExpiredDeviceFlows(ctx, now)
 }
 
 // TestRunErasesEachFlowWhenItEnds tells the times at which Run looks: at its
@@ -164,7 +164,7 @@ func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if _, ok, err := s.EraseDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); !ok || err != nil {
+		if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); !ok || err != nil {
 			t.Fatalf("before Run the row is there: %v, %v", ok, err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -174,7 +174,7 @@ func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		<-ended
-		if _, ok, err := s.EraseDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); ok || err != nil {
+		if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); ok || err != nil {
 			t.Errorf("after Run the row is there: %v, %v", ok, err)
 		}
 	})
@@ -187,13 +187,13 @@ type failing struct {
 	calls *int
 }
 
-func (f failing) EraseDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+func (f failing) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	*f.calls++
 	if *f.left > 0 {
 		*f.left--
 		return time.Time{}, false, errors.New("the disk is full")
 	}
-	return f.Store.EraseDeviceFlows(ctx, now)
+	return f.Store.DeleteExpiredDeviceFlows(ctx, now)
 }
 
 func TestRunTriesAgain(t *testing.T) {

@@ -27,7 +27,7 @@ func (f *Flows) Run(ctx context.Context) {
 // erase erases what has ended and returns how long there is nothing to do.
 func (f *Flows) erase(ctx context.Context) time.Duration {
 	now := f.now()
-	next, ok, err := f.store.EraseDeviceFlows(ctx, now)
+	next, ok, err := f.store.DeleteExpiredDeviceFlows(ctx, now)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		f.log.Error("cannot erase device flows that have ended; trying again", "error", err)

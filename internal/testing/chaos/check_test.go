@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // settleTime is how long the nodes have after the last fault. A try of a webhook
@@ -57,12 +58,12 @@ func (c *checker) open(ctx context.Context, p *promise) (string, error) {
 		return fmt.Sprintf("it is %s since %s, attempt %d of node %s, heard at %s, to be looked at at %s by %q",
 			r.Status, r.StatusSince, r.Attempt, r.Node, r.HeartbeatAt, r.WakeAt, r.Lease), nil
 	}
-	deliveries, _, err := c.store.ListDeliveries(ctx, p.id, store.DeliveryPlace{}, 1000)
+	deliveries, _, err := c.store.ListDeliveries(ctx, p.id, webhook.DeliveryCursor{}, 1000)
 	if err != nil {
 		return "its webhooks cannot be read", err
 	}
 	for _, d := range deliveries {
-		if d.State == store.DeliveryWaiting {
+		if d.State == webhook.DeliveryWaiting {
 			return fmt.Sprintf("webhook %d (%s) waits since %s, after %d tries, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt, d.DueAt), nil
 		}
 	}
@@ -100,7 +101,7 @@ func (c *checker) check(ctx context.Context) []error {
 }
 
 // checkWrites holds what was acknowledged against what is kept.
-func checkWrites(p *promise, r store.Record, entries []store.Entry) error {
+func checkWrites(p *promise, r job.Record, entries []job.TimelineEntry) error {
 	if r.ExternalID != p.externalID {
 		return fmt.Errorf("it has the externalId %s, not %s", r.ExternalID, p.externalID)
 	}
@@ -108,7 +109,7 @@ func checkWrites(p *promise, r store.Record, entries []store.Entry) error {
 		return fmt.Errorf("it has the displayName %s, not %s", r.DisplayName, p.name)
 	}
 	for _, name := range p.told {
-		kept := slices.ContainsFunc(entries, func(e store.Entry) bool {
+		kept := slices.ContainsFunc(entries, func(e job.TimelineEntry) bool {
 			var data struct{ DetectedBotName string }
 			return e.Kind == job.BotCompetingDetected && e.Applied && json.Unmarshal(e.Data, &data) == nil && data.DetectedBotName == name
 		})
@@ -121,7 +122,7 @@ func checkWrites(p *promise, r store.Record, entries []store.Entry) error {
 
 // checkEnd holds a job's end against what its bot was to do, and what was asked
 // meanwhile.
-func checkEnd(p *promise, r store.Record, entries []store.Entry) error {
+func checkEnd(p *promise, r job.Record, entries []job.TimelineEntry) error {
 	if r.Status == job.Cancelled {
 		if !p.cancelling {
 			return errors.New("it is cancelled, and nobody asked for that")
@@ -149,15 +150,15 @@ func checkEnd(p *promise, r store.Record, entries []store.Entry) error {
 // and before it had uploaded anything. A simulated bot uploads only then (a real
 // one while it records), so nothing is left to finalize, and another bot comes
 // too late: failed is the right end (contract, State machine).
-func unsaved(r store.Record, entries []store.Entry) bool {
+func unsaved(r job.Record, entries []job.TimelineEntry) bool {
 	return r.Status == job.Failed && (r.FailureCode == job.InternalError || r.FailureCode == job.NetworkLoss) &&
-		slices.ContainsFunc(entries, func(e store.Entry) bool {
+		slices.ContainsFunc(entries, func(e job.TimelineEntry) bool {
 			return e.Kind == job.GivenUp && e.Applied && (e.From == job.RecordingStopped || e.From.Teardown())
 		})
 }
 
 // checkTimeline follows the states from the first to the last.
-func checkTimeline(r store.Record, entries []store.Entry) error {
+func checkTimeline(r job.Record, entries []job.TimelineEntry) error {
 	at := job.Scheduled
 	for _, e := range inOrder(entries) {
 		if e.From != at {
@@ -174,11 +175,11 @@ func checkTimeline(r store.Record, entries []store.Entry) error {
 // inOrder are the entries that changed the status, put into the order in which
 // they follow from each other: nodes write at one time and their clocks' order
 // within a millisecond is not that of the commits.
-func inOrder(entries []store.Entry) []store.Entry {
-	changes := slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return !e.Applied || e.From == e.To })
+func inOrder(entries []job.TimelineEntry) []job.TimelineEntry {
+	changes := slices.DeleteFunc(slices.Clone(entries), func(e job.TimelineEntry) bool { return !e.Applied || e.From == e.To })
 	at := job.Scheduled
 	for i := range changes {
-		next := slices.IndexFunc(changes[i:], func(e store.Entry) bool { return e.From == at })
+		next := slices.IndexFunc(changes[i:], func(e job.TimelineEntry) bool { return e.From == at })
 		if next > 0 {
 			moved := changes[i+next]
 			copy(changes[i+1:i+next+1], changes[i:i+next])
@@ -191,7 +192,7 @@ func inOrder(entries []store.Entry) []store.Entry {
 
 // checkAttempts finds attempts that were begun twice, or whose bots were two:
 // each says once that it joins, and says when.
-func checkAttempts(r store.Record, entries []store.Entry) error {
+func checkAttempts(r job.Record, entries []job.TimelineEntry) error {
 	begun, joined := map[int]int{}, map[int]map[time.Time]bool{}
 	for _, e := range entries {
 		switch {
@@ -217,16 +218,16 @@ func checkAttempts(r store.Record, entries []store.Entry) error {
 
 // checkHooks holds what the receiver got against what the timeline entails and
 // the outbox kept.
-func (c *checker) checkHooks(ctx context.Context, r store.Record, entries []store.Entry) error {
+func (c *checker) checkHooks(ctx context.Context, r job.Record, entries []job.TimelineEntry) error {
 	got := c.receiver.of(r.ID)
-	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, store.DeliveryPlace{}, 1000)
+	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000)
 	if err != nil {
 		return err
 	}
 	numbers := map[int64]bool{}
 	for _, d := range deliveries {
 		one, came := got[d.ID]
-		if !came || d.State != store.DeliveryDelivered {
+		if !came || d.State != webhook.DeliveryDelivered {
 			return fmt.Errorf("webhook %d (%s) is %s and came %d times", d.Sequence, d.Event, d.State, one.times)
 		}
 		numbers[one.Sequence] = true
@@ -254,7 +255,7 @@ func (c *checker) checkHooks(ctx context.Context, r store.Record, entries []stor
 }
 
 // story is a timeline for people.
-func story(entries []store.Entry) string {
+func story(entries []job.TimelineEntry) string {
 	var text []byte
 	for _, e := range entries {
 		text = fmt.Appendf(text, "\t%s %d %s %s→%s %s %s\n", e.ReceivedAt.Format("15:04:05.000"), e.Attempt, e.Kind, e.From, e.To, e.Reason, e.Data)

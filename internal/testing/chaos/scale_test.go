@@ -189,7 +189,7 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 			added = added[:0]
 			for i := begin; i < min(count, begin+batch); i++ {
 				joinAt := from.Add(over / time.Duration(count) * time.Duration(i)).UTC().Truncate(time.Millisecond)
-				r := store.Record{
+				r := job.Record{
 					Job: job.Job{
 						ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: mode, ExternalID: uuid.NewString(),
 						MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,

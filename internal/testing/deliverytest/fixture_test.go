@@ -53,7 +53,7 @@ func newConsumer(tb testing.TB, s *store.Store) account.Consumer {
 // newJob keeps a job of the consumer's, within a write.
 func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job, error) {
 	now := time.Now()
-	r := store.Record{
+	r := job.Record{
 		Job: job.Job{
 			ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: job.Live, ExternalID: uuid.NewString(),
 			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,

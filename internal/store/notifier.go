@@ -27,46 +27,46 @@ const (
 	maxTold = 150
 )
 
-// News are what a node tells the others after it has changed something.
-type News struct {
-	Jobs     bool        // a job may have become due
-	Hooks    bool        // the outbox has something new
-	Commands []uuid.UUID // jobs with a new command
-	Missed   bool        // something may have been told and not heard
+// Notification are what a node tells the others after it has changed something.
+type Notification struct {
+	Jobs       bool        // a job may have become due
+	Deliveries bool        // the outbox has something new
+	Commands   []uuid.UUID // jobs with a new command
+	Missed     bool        // something may have been told and not heard
 }
 
-// Line tells the other nodes of the database what this one has changed, and
+// Notifier tells the other nodes of the database what this one has changed, and
 // hears what they tell (PostgreSQL: LISTEN and NOTIFY, each on a connection of
-// its own that is made anew when it is lost). News may be lost, so whoever
+// its own that is made anew when it is lost). Notification may be lost, so whoever
 // waits for them looks by himself from time to time. They are told after the
 // commit and outside of it: PostgreSQL lets transactions that notify commit
 // only one after the other.
 //
 // On SQLite there is nobody to talk to.
-type Line struct {
+type Notifier struct {
 	config *pgx.ConnConfig // nil on SQLite
 	self   string          // marks this node's own messages
-	heard  func(News)
+	heard  func(Notification)
 	log    *slog.Logger
 
 	mu    sync.Mutex
-	news  News
+	news  Notification
 	ready chan struct{}
 }
 
-// Line returns a line to the other nodes. heard is called from Run.
-func (s *Store) Line(heard func(News), log *slog.Logger) *Line {
-	return &Line{config: s.engine.lineConfig(), self: uuid.NewString(), heard: heard, log: log, ready: make(chan struct{}, 1)}
+// Notifier returns a line to the other nodes. heard is called from Run.
+func (s *Store) NewNotifier(heard func(Notification), log *slog.Logger) *Notifier {
+	return &Notifier{config: s.engine.lineConfig(), self: uuid.NewString(), heard: heard, log: log, ready: make(chan struct{}, 1)}
 }
 
-// Tell has the others told; it waits for nothing.
-func (l *Line) Tell(news News) {
+// Notify has the others told; it waits for nothing.
+func (l *Notifier) Notify(news Notification) {
 	if l.config == nil {
 		return
 	}
 	l.mu.Lock()
 	l.news.Jobs = l.news.Jobs || news.Jobs
-	l.news.Hooks = l.news.Hooks || news.Hooks
+	l.news.Deliveries = l.news.Deliveries || news.Deliveries
 	if len(l.news.Commands) < maxTold { // the poll finds the others
 		l.news.Commands = append(l.news.Commands, news.Commands...)
 	}
@@ -78,7 +78,7 @@ func (l *Line) Tell(news News) {
 }
 
 // Run talks and listens until ctx ends.
-func (l *Line) Run(ctx context.Context) {
+func (l *Notifier) Run(ctx context.Context) {
 	if l.config == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (l *Line) Run(ctx context.Context) {
 
 // keep does something on a connection of its own, and again on another one
 // when that is lost.
-func (l *Line) keep(ctx context.Context, what string, do func(context.Context, *pgx.Conn) error) {
+func (l *Notifier) keep(ctx context.Context, what string, do func(context.Context, *pgx.Conn) error) {
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -112,7 +112,7 @@ func (l *Line) keep(ctx context.Context, what string, do func(context.Context, *
 	}
 }
 
-func (l *Line) connected(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+func (l *Notifier) connected(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
 	connecting, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(connecting, l.config)
@@ -128,7 +128,7 @@ func (l *Line) connected(ctx context.Context, do func(context.Context, *pgx.Conn
 }
 
 // talk tells what is to be told.
-func (l *Line) talk(ctx context.Context, conn *pgx.Conn) error {
+func (l *Notifier) talk(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		select {
 		case <-l.ready:
@@ -137,13 +137,13 @@ func (l *Line) talk(ctx context.Context, conn *pgx.Conn) error {
 		}
 		l.mu.Lock()
 		news := l.news
-		l.news = News{}
+		l.news = Notification{}
 		l.mu.Unlock()
 		telling, cancel := context.WithTimeout(ctx, answerTime)
 		_, err := conn.Exec(telling, `SELECT pg_notify($1, $2)`, channel, encodeNews(l.self, news))
 		cancel()
 		if err != nil {
-			l.Tell(news)
+			l.Notify(news)
 			return fmt.Errorf("notify: %w", err)
 		}
 		timer := time.NewTimer(gathering)
@@ -157,7 +157,7 @@ func (l *Line) talk(ctx context.Context, conn *pgx.Conn) error {
 
 // listen hears what others tell. What was told while nobody listened is
 // missed.
-func (l *Line) listen(ctx context.Context, conn *pgx.Conn) error {
+func (l *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
 	for _, statement := range []string{`LISTEN ` + channel, `SELECT 1`} {
 		asking, cancel := context.WithTimeout(ctx, answerTime)
 		_, err := conn.Exec(asking, statement)
@@ -166,7 +166,7 @@ func (l *Line) listen(ctx context.Context, conn *pgx.Conn) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	l.heard(News{Jobs: true, Hooks: true, Missed: true})
+	l.heard(Notification{Jobs: true, Deliveries: true, Missed: true})
 	for {
 		waiting, cancel := context.WithTimeout(ctx, quiet)
 		note, err := conn.WaitForNotification(waiting)
@@ -192,12 +192,12 @@ func (l *Line) listen(ctx context.Context, conn *pgx.Conn) error {
 
 // encodeNews writes news as words: the sender, what changed, jobs with
 // commands.
-func encodeNews(from string, news News) string {
+func encodeNews(from string, news Notification) string {
 	words := []string{from}
 	if news.Jobs {
 		words = append(words, "jobs")
 	}
-	if news.Hooks {
+	if news.Deliveries {
 		words = append(words, "hooks")
 	}
 	for _, id := range news.Commands[:min(len(news.Commands), maxTold)] {
@@ -208,7 +208,7 @@ func encodeNews(from string, news News) string {
 
 // decodeNews is the inverse of encodeNews. Words that a newer version may say
 // are passed over.
-func decodeNews(text string) (news News, from string, ok bool) {
+func decodeNews(text string) (news Notification, from string, ok bool) {
 	from, rest, ok := strings.Cut(text, " ")
 	for word := range strings.FieldsSeq(rest) {
 		switch id, err := uuid.Parse(word); {
@@ -217,7 +217,7 @@ func decodeNews(text string) (news News, from string, ok bool) {
 		case word == "jobs":
 			news.Jobs = true
 		case word == "hooks":
-			news.Hooks = true
+			news.Deliveries = true
 		}
 	}
 	return news, from, ok

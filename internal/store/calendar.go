@@ -16,11 +16,11 @@ import (
 // maxNameTries bounds the search for a name that no other consumer has.
 const maxNameTries = 100
 
-// EnsureConsumerOfEmail returns the consumer whose e-mail is c's, the oldest if
+// EnsureConsumerByEmail returns the consumer whose e-mail is c's, the oldest if
 // there are several, and makes it from c when there is none, under another
 // name when c's is taken: a name is no proof of an address. c.Email must be
 // in lower case; the case of what is kept does not count.
-func (q *Queries) EnsureConsumerOfEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
+func (q *Queries) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
 	kept, err := q.ConsumerByEmail(ctx, c.Email)
 	if !job.ErrorIs(err, job.NotFound) {
 		return kept, err
@@ -68,16 +68,16 @@ func (q *Queries) LockConsumer(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// LockJobByIntakeKey returns, and locks, the job that an invite of this key
+// LockJobByCalendarKey returns, and locks, the job that an invite of this key
 // made or moved. It uses the index jobs_intake.
-func (q *Queries) LockJobByIntakeKey(ctx context.Context, consumer uuid.UUID, key string) (Record, error) {
+func (q *Queries) LockJobByCalendarKey(ctx context.Context, consumer uuid.UUID, key string) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND intake_key = $2`+q.forUpdate, consumer, key)
 }
 
 // LockJobByMeeting returns, and locks, the newest live job of the consumer's
 // that goes to the address at the time. With anonymous, jobs that have an
 // icalUid are passed over. It uses the index jobs_join.
-func (q *Queries) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time, anonymous bool) (Record, error) {
+func (q *Queries) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time, anonymous bool) (job.Record, error) {
 	only := ""
 	if anonymous {
 		only = " AND ical_uid_hash IS NULL"
@@ -90,17 +90,17 @@ func (q *Queries) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meet
 
 // LockUndispatchedByICalUID returns, and locks, the consumer's newest job of
 // that icalUid for which no attempt has been begun. It uses the index jobs_ical.
-func (q *Queries) LockUndispatchedByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (Record, error) {
+func (q *Queries) LockUndispatchedByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
 	return q.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending')
 		ORDER BY created_at DESC, id DESC LIMIT 1`+q.forUpdate, consumer, icalHash(uid))
 }
 
-// CountInvited returns how many jobs invites made for the consumer in a time
+// CountCalendarJobs returns how many jobs invites made for the consumer in a time
 // that begins at from and ends before to, without those that were refused for
 // the quota. It uses the index jobs_invited.
-func (q *Queries) CountInvited(ctx context.Context, consumer uuid.UUID, from, to time.Time) (int, error) {
+func (q *Queries) CountCalendarJobs(ctx context.Context, consumer uuid.UUID, from, to time.Time) (int, error) {
 	var n int
 	err := q.queryRow(ctx, `
 		SELECT COUNT(*) FROM jobs
@@ -112,9 +112,9 @@ func (q *Queries) CountInvited(ctx context.Context, consumer uuid.UUID, from, to
 	return n, nil
 }
 
-// SaveRequest writes back what was asked for with a job, which changes only
+// SaveJobRequest writes back what was asked for with a job, which changes only
 // before it is dispatched; joinAt is SaveJob's.
-func (q *Queries) SaveRequest(ctx context.Context, r Record) error {
+func (q *Queries) SaveJobRequest(ctx context.Context, r job.Record) error {
 	autoLeave, err := json.Marshal(r.AutoLeave)
 	if err != nil {
 		return fmt.Errorf("encode autoLeave: %w", err)
@@ -125,7 +125,7 @@ func (q *Queries) SaveRequest(ctx context.Context, r Record) error {
 			metadata = $7, auto_leave = $8, ical_uid = $9, ical_uid_hash = $10, intake_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, keptText(r.DisplayName), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), string(autoLeave), keptText(r.ICalUID), icalHash(r.ICalUID), nullText(r.IntakeKey))
+		string(r.Metadata), string(autoLeave), keptText(r.ICalUID), icalHash(r.ICalUID), nullText(r.CalendarKey))
 	if err != nil {
 		return fmt.Errorf("save what is asked for with job %s: %w", r.ID, err)
 	}

@@ -5,23 +5,19 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-)
 
-// Upcoming is how many live jobs are to begin in a stretch of time.
-type Upcoming struct {
-	From time.Time
-	Jobs int
-}
+	"standin/internal/job"
+)
 
 // Upcoming counts the live jobs without a bot whose joinAt is in [from, until),
 // in stretches of one length that begin at its multiples; stretches without a
 // job are left out. It uses the index jobs_upcoming alone.
-func (q *Queries) Upcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]Upcoming, error) {
-	var all []Upcoming
+func (q *Queries) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
+	var all []job.UpcomingCount
 	step := length.Milliseconds()
 	err := q.collect(ctx, func(rows *sql.Rows) error {
 		var number int64
-		var u Upcoming
+		var u job.UpcomingCount
 		err := rows.Scan(&number, &u.Jobs)
 		u.From = fromMillis(number * step)
 		all = append(all, u)

@@ -14,6 +14,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // ensure returns the consumer of an e-mail, by the given name if it is made.
@@ -21,7 +22,7 @@ func ensure(t *testing.T, s *store.Store, name, email string) account.Consumer {
 	t.Helper()
 	var kept account.Consumer
 	err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-		kept, err = q.EnsureConsumerOfEmail(t.Context(), account.Consumer{
+		kept, err = q.EnsureConsumerByEmail(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: name, Email: email, WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
 		})
 		return err
@@ -80,23 +81,23 @@ func TestInvitedJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer, other := newConsumer(t, s), newConsumer(t, s)
-		invited := func(key, uid string) store.Record {
+		invited := func(key, uid string) job.Record {
 			r := newJob(consumer.ID)
-			r.IntakeKey, r.ICalUID = key, uid
+			r.CalendarKey, r.ICalUID = key, uid
 			return r
 		}
 		uid := "uid \x00 \\0 " + randomText(100_000) // longer than an index entry may be
 		named, bare, plain := invited("a", uid), invited("b", ""), newJob(consumer.ID)
 		foreign := newJob(other.ID)
-		foreign.IntakeKey, foreign.ICalUID = "a", uid // keys are each consumer's own
+		foreign.CalendarKey, foreign.ICalUID = "a", uid // keys are each consumer's own
 		bare.CreatedAt = now.Add(-time.Hour)
 		plain.MeetingURL = "https://zoom.us/j/1"
 		plain.CreatedAt = now.Add(time.Hour)
 		insert(t, s, named, bare, plain, foreign)
 
-		want := func(what string, want store.Record, find func(q *store.Queries) (store.Record, error)) {
+		want := func(what string, want job.Record, find func(q *store.Queries) (job.Record, error)) {
 			t.Helper()
-			var got store.Record
+			var got job.Record
 			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
 				got, err = find(q)
 				return err
@@ -104,37 +105,37 @@ func TestInvitedJobs(t *testing.T) {
 			switch {
 			case want.ID == uuid.Nil && !job.ErrorIs(err, job.NotFound):
 				t.Errorf("%s: %s, %v, want none", what, got.ID, err)
-			case want.ID != uuid.Nil && (err != nil || got.ID != want.ID || got.ICalUID != want.ICalUID || got.IntakeKey != want.IntakeKey):
-				t.Errorf("%s: job %s with key %q, %v, want %s with key %q", what, got.ID, got.IntakeKey, err, want.ID, want.IntakeKey)
+			case want.ID != uuid.Nil && (err != nil || got.ID != want.ID || got.ICalUID != want.ICalUID || got.CalendarKey != want.CalendarKey):
+				t.Errorf("%s: job %s with key %q, %v, want %s with key %q", what, got.ID, got.CalendarKey, err, want.ID, want.CalendarKey)
 			}
 		}
-		byKey := func(key string) func(q *store.Queries) (store.Record, error) {
-			return func(q *store.Queries) (store.Record, error) {
-				return q.LockJobByIntakeKey(t.Context(), consumer.ID, key)
+		byKey := func(key string) func(q *store.Queries) (job.Record, error) {
+			return func(q *store.Queries) (job.Record, error) {
+				return q.LockJobByCalendarKey(t.Context(), consumer.ID, key)
 			}
 		}
-		byUID := func(uid string) func(q *store.Queries) (store.Record, error) {
-			return func(q *store.Queries) (store.Record, error) {
+		byUID := func(uid string) func(q *store.Queries) (job.Record, error) {
+			return func(q *store.Queries) (job.Record, error) {
 				return q.LockUndispatchedByICalUID(t.Context(), consumer.ID, uid)
 			}
 		}
-		byMeeting := func(url string, anonymous bool) func(q *store.Queries) (store.Record, error) {
-			return func(q *store.Queries) (store.Record, error) {
+		byMeeting := func(url string, anonymous bool) func(q *store.Queries) (job.Record, error) {
+			return func(q *store.Queries) (job.Record, error) {
 				return q.LockJobByMeeting(t.Context(), consumer.ID, url, now, anonymous)
 			}
 		}
 		want("by its key", named, byKey("a"))
-		want("by no key of the consumer's", store.Record{}, byKey("c"))
+		want("by no key of the consumer's", job.Record{}, byKey("c"))
 		want("by its icalUid", named, byUID(uid))
-		want("by another icalUid", store.Record{}, byUID(uid+"x"))
+		want("by another icalUid", job.Record{}, byUID(uid+"x"))
 		want("by its meeting, the newest", named, byMeeting(named.MeetingURL, false))
 		want("by its meeting, without an icalUid", bare, byMeeting(named.MeetingURL, true))
 		want("a job that no invite made, by its meeting", plain, byMeeting(plain.MeetingURL, true))
-		want("by another meeting", store.Record{}, byMeeting("https://zoom.us/j/2", false))
+		want("by another meeting", job.Record{}, byMeeting("https://zoom.us/j/2", false))
 
 		count := func(from, to time.Time) int {
 			t.Helper()
-			n, err := s.CountInvited(t.Context(), consumer.ID, from, to)
+			n, err := s.CountCalendarJobs(t.Context(), consumer.ID, from, to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,16 +173,16 @@ func TestSaveRequest(t *testing.T) {
 		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
 		r.Metadata = []byte(`{"k":"\u0000"}`)
 		r.AutoLeave = job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 2, AfterSoloSeconds: 3, AfterMaxSeconds: 4, OnBotDetected: true}
-		r.ICalUID, r.IntakeKey = "uid", "key"
+		r.ICalUID, r.CalendarKey = "uid", "key"
 		for range 2 {
-			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveRequest(t.Context(), r) }); err != nil {
+			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJobRequest(t.Context(), r) }); err != nil {
 				t.Fatal(err)
 			}
 			got, err := s.Job(t.Context(), r.ID)
 			if got.Stats = nil; err != nil || !reflect.DeepEqual(got, r) {
 				t.Errorf("kept %+v, %v\nwant %+v", got, err, r)
 			}
-			r.ICalUID, r.IntakeKey = "", "" // and takes it away again
+			r.ICalUID, r.CalendarKey = "", "" // and takes it away again
 		}
 		r.RecordingDeletedAt, r.Status, r.WakeAt = now, job.Cancelled, time.Time{}
 		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
@@ -206,7 +207,7 @@ func TestCommandsOfKind(t *testing.T) {
 		all[1].Args = []byte(`{"text":"hi"}`)
 		waits := func(want uuid.UUID) {
 			t.Helper()
-			got, ok, err := s.WaitingCommand(t.Context(), r.ID, ingest.RequestRecordingPermission)
+			got, ok, err := s.PendingCommand(t.Context(), r.ID, ingest.RequestRecordingPermission)
 			if err != nil || ok != (want != uuid.Nil) || got != want {
 				t.Errorf("waiting: %s, %v, %v, want %s", got, ok, err, want)
 			}
@@ -247,17 +248,17 @@ func TestIntakePlans(t *testing.T) {
 	}
 	plain := func(_ any, err error) error { return err }
 	tests := map[string]func(q *store.Queries) error{
-		"jobs_intake":                   func(q *store.Queries) error { return missing(q.LockJobByIntakeKey(ctx, id, "k")) },
+		"jobs_intake":                   func(q *store.Queries) error { return missing(q.LockJobByCalendarKey(ctx, id, "k")) },
 		"jobs_join":                     func(q *store.Queries) error { return missing(q.LockJobByMeeting(ctx, id, "u", now, true)) },
 		"jobs_ical":                     func(q *store.Queries) error { return missing(q.LockUndispatchedByICalUID(ctx, id, "u")) },
-		"jobs_invited":                  func(q *store.Queries) error { return plain(q.CountInvited(ctx, id, now, now)) },
+		"jobs_invited":                  func(q *store.Queries) error { return plain(q.CountCalendarJobs(ctx, id, now, now)) },
 		"commands_of_kind":              func(q *store.Queries) error { return plain(q.CommandsOfKind(ctx, id, ingest.LeaveCall)) },
 		"timeline_order":                func(q *store.Queries) error { return plain(q.Timeline(ctx, id)) },
 		"timeline_order, a page":        func(q *store.Queries) error { _, _, err := q.ListTimeline(ctx, id, id, 20); return err },
-		"commands_waiting":              func(q *store.Queries) error { return plain(q.WaitingCommands(ctx, id)) },
-		"commands_of_kind, the waiting": func(q *store.Queries) error { _, _, err := q.WaitingCommand(ctx, id, ingest.LeaveCall); return err },
+		"commands_waiting":              func(q *store.Queries) error { return plain(q.PendingCommands(ctx, id)) },
+		"commands_of_kind, the waiting": func(q *store.Queries) error { _, _, err := q.PendingCommand(ctx, id, ingest.LeaveCall); return err },
 		"deliveries_of_job": func(q *store.Queries) error {
-			_, _, err := q.ListDeliveries(ctx, id, store.DeliveryPlace{}, 20)
+			_, _, err := q.ListDeliveries(ctx, id, webhook.DeliveryCursor{}, 20)
 			return err
 		},
 		"sqlite_autoindex_deliver": func(q *store.Queries) error { return missing(q.Delivery(ctx, id, "dlv_1")) },

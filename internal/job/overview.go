@@ -1,0 +1,94 @@
+package job
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// OverviewDays is how many days of failures an Overview counts, today included.
+const OverviewDays = 14
+
+// Overview summarizes the state of the service across all consumers.
+type Overview struct {
+	Active     map[Status]int // jobs that have not ended
+	Bots       []RunningBot   // in the order of their last heartbeats, oldest first
+	Deliveries Backlog
+	Overdue    Backlog // jobs that are due and not yet processed
+	Commands   int     // not acknowledged, of jobs that have not ended
+	Failures   []FailureCount
+	Recent     []RecentFailure // newest first
+}
+
+// Backlog is the number of waiting items and the age of the oldest.
+type Backlog struct {
+	Waiting int
+	Since   time.Time // zero when none waits
+}
+
+// RunningBot is a job whose bot runs or is about to.
+type RunningBot struct {
+	JobID       uuid.UUID
+	Consumer    string
+	Mode        Mode
+	Status      Status
+	Platform    Platform
+	Attempt     int
+	StatusSince time.Time
+	LaunchedAt  time.Time // zero before the launch
+	HeartbeatAt time.Time // zero before the first heartbeat
+	LaunchError string
+}
+
+// FailureCount is how many jobs failed with a code on a day (UTC).
+type FailureCount struct {
+	Day  time.Time
+	Code FailureCode
+	Jobs int
+}
+
+// RecentFailure is a failed job.
+type RecentFailure struct {
+	JobID    uuid.UUID
+	Consumer string
+	Mode     Mode
+	At       time.Time
+	Code     FailureCode
+	Detail   string
+}
+
+// UsageCount is how many of a consumer's jobs have a mode and a status.
+type UsageCount struct {
+	Mode   Mode
+	Status Status
+	Jobs   int
+}
+
+// UpcomingCount is how many live jobs are scheduled to join in an interval
+// that starts at From.
+type UpcomingCount struct {
+	From time.Time
+	Jobs int
+}
+
+// Node is one of the services that share a database.
+type Node struct {
+	ID          string
+	Name        string // of the machine
+	StartedAt   time.Time
+	HeartbeatAt time.Time
+	Bots        int           // that use capacity
+	Capacity    int           // how many bots the node can run
+	FullReason  string        // why the node cannot run another bot now; empty when it can
+	StartTime   time.Duration // from the launch of a bot until it can join; 0 while unknown
+}
+
+// BotStats is the last statistics report of a live bot.
+type BotStats struct {
+	JobID       uuid.UUID
+	Attempt     int
+	Node        string
+	HeartbeatAt time.Time
+	Stats       json.RawMessage
+}

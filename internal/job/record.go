@@ -1,0 +1,66 @@
+package job
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Record is a job with the fields that the service stores to run it.
+type Record struct {
+	Job
+
+	StatusSince time.Time
+	Sequence    int64 // of the last webhook event
+
+	WakeAt           time.Time // when the job is processed next; zero when nothing is left to do
+	Lease            string    // token of the dispatcher that processes the job now
+	AttemptStartedAt time.Time
+	Node             string    // that runs the bot of the current attempt; empty before the first attempt
+	LaunchedAt       time.Time // when the current attempt's bot was started; zero when it was not
+	LaunchFailures   int       // of the current attempt
+	LaunchError      string    // of the last failed launch
+	HeartbeatAt      time.Time // of the current attempt's bot
+	Stats            json.RawMessage
+
+	ICalUID     string // of the calendar invite that created the job; empty for other jobs
+	CalendarKey string // identifies the invite that created the job; empty for other jobs
+
+	RecordingDeletedAt time.Time // when deletion of the recording was requested; zero when it was not
+	RecordingDeletedBy string    // who requested the deletion; empty when unknown
+	RecordingErasedAt  time.Time // when storage held no data of the recording any more; zero when unknown
+}
+
+// SearchDepth is how many of a consumer's newest jobs a text search examines.
+// It bounds the time of a search whatever the number of jobs.
+const SearchDepth = 2000
+
+// Filter selects jobs of a consumer. Zero fields match every job.
+type Filter struct {
+	Status      Status
+	Platform    Platform
+	ExternalID  string
+	CreatedFrom time.Time // inclusive
+	CreatedTo   time.Time // exclusive
+	JoinFrom    time.Time // inclusive
+	JoinTo      time.Time // exclusive
+}
+
+// Cursor is a position in a list of jobs, which is ordered by creation, newest
+// first. The zero Cursor is before the first job.
+type Cursor struct {
+	CreatedAt time.Time
+	ID        uuid.UUID
+}
+
+// Claim describes which jobs a dispatcher leases.
+type Claim struct {
+	Node  string        // ID of the claiming node; empty when the database is not shared
+	Now   time.Time     // by the clock of the claiming node
+	Lease time.Duration // how long the lease lasts, and after how long a silent node counts as gone
+	Limit int           // of each kind of job
+
+	Capacity  int           // how many live jobs that wait for capacity may be claimed
+	Prelaunch time.Duration // live jobs are claimed this long before they are due
+}

@@ -1,0 +1,68 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// MaxTries bounds the tries of a delivery, redeliveries included.
+const MaxTries = 100
+
+// DeliveryState is the state of a delivery.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryWaiting   DeliveryState = "waiting" // a try is due or in progress
+	DeliveryDelivered DeliveryState = "delivered"
+	DeliveryFailed    DeliveryState = "gave_up"
+)
+
+// DeliveryRecord is the history of a delivery, without its payload.
+type DeliveryRecord struct {
+	ID        string // dlv_…
+	JobID     uuid.UUID
+	URL       string
+	Event     string
+	Sequence  int64
+	EmittedAt time.Time
+	Version   int
+	State     DeliveryState
+	Attempt   int       // tries started
+	DueAt     time.Time // of the next try, or when a running try counts as lost; zero in a final state
+	EndedAt   time.Time // zero while waiting
+	EndReason string    // of DeliveryFailed
+	Tries     []Try
+}
+
+// DeliveryCursor is a position in the list of a job's deliveries, which is
+// ordered by event. The zero DeliveryCursor is before the first delivery.
+type DeliveryCursor struct {
+	Sequence int64
+	ID       string
+}
+
+// FailedFilter selects failed deliveries of a consumer. Zero fields match every
+// delivery.
+type FailedFilter struct {
+	JobID uuid.UUID
+	URL   string
+	From  time.Time // time of the event, inclusive
+	To    time.Time // time of the event, exclusive
+}
+
+// Endpoint is the delivery health of one webhook URL of a consumer.
+type Endpoint struct {
+	Key             string // EndpointKey
+	ConsumerID      uuid.UUID
+	URL             string
+	Failures        int       // consecutive failed tries
+	FailingSince    time.Time // start of the first of these tries; zero when there is none
+	LastTryAt       time.Time
+	LastStatus      int       // of the last failure; 0 when there was no response
+	LastError       string    // of the last failure
+	LastDeliveredAt time.Time // exact to a minute; zero before the first success
+	Waiting         int64     // deliveries waiting for this endpoint
+	NextTryAt       time.Time // of the waiting deliveries; zero when there is none
+}
