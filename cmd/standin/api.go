@@ -11,13 +11,14 @@ import (
 	"standin/internal/credentials"
 )
 
-// envAPIKey holds an API key for programs that cannot sign in. It is no flag:
-// arguments are seen by everybody on the machine.
+// envAPIKey is the environment variable with an API key, for programs that
+// cannot sign in. There is no flag for it because other users of the machine
+// can read process arguments.
 const envAPIKey = "STANDIN_API_KEY"
 
-// configFlags say where the command line keeps its credentials.
+// configFlags locate the stored credentials.
 type configFlags struct {
-	ConfigDir string `env:"STANDIN_CONFIG_DIR" placeholder:"DIR" help:"Folder of the credentials. Default: standin in the user's configuration folder."`
+	ConfigDir string `env:"STANDIN_CONFIG_DIR" placeholder:"DIR" help:"Directory of the stored credentials. Default: standin in the user's configuration directory."`
 }
 
 func (f configFlags) dir() (string, error) {
@@ -27,19 +28,19 @@ func (f configFlags) dir() (string, error) {
 	return credentials.DefaultDir()
 }
 
-// apiFlags are those of commands that call a running service.
+// apiFlags are the flags of commands that call a running service.
 type apiFlags struct {
 	configFlags
-	URL  string `env:"STANDIN_URL" placeholder:"https://…" help:"The service. Default: the one signed in to. The key is taken from standin login, or from the environment variable STANDIN_API_KEY."`
-	JSON bool   `name:"json" help:"Print JSON, for programs."`
+	URL  string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to. The key comes from standin login or from the environment variable STANDIN_API_KEY."`
+	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-// client returns a client with the key of the environment, or else of the
-// sign-in.
+// client returns an API client. The key from the environment takes precedence
+// over the stored one.
 func (f apiFlags) client() (*client.Client, error) {
 	if key := os.Getenv(envAPIKey); key != "" {
 		if f.URL == "" {
-			return nil, errors.New(envAPIKey + " is set, but not which service it is for: set STANDIN_URL or give --url")
+			return nil, errors.New(envAPIKey + " is set but the service URL is not: set STANDIN_URL or pass --url")
 		}
 		return client.New(f.URL, key)
 	}
@@ -47,35 +48,23 @@ func (f apiFlags) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := credentials.Load(dir)
+	stored, err := credentials.Load(dir)
 	if errors.Is(err, credentials.ErrNone) {
 		return nil, errNotSignedIn
 	}
 	if err != nil {
 		return nil, err
 	}
-	if f.URL != "" && f.URL != kept.URL {
-		return nil, fmt.Errorf("signed in to %s, not to %s: run standin login --url %s", kept.URL, f.URL, f.URL)
+	if f.URL != "" && f.URL != stored.URL {
+		return nil, fmt.Errorf("signed in to %s, not to %s: run standin login --url %s", stored.URL, f.URL, f.URL)
 	}
-	return client.New(kept.URL, kept.APIKey)
+	return client.New(stored.URL, stored.APIKey)
 }
 
-// printJSON writes a value for programs.
+// printJSON writes a value as indented JSON.
 func printJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
 }
-
-// exitError ends the program with a code of its own.
-type exitError struct {
-	code int
-	text string
-}
-
-func (e *exitError) Error() string { return e.text }
-
-// exitJobFailed is the exit code for a job that came to nothing, as against a
-// command that did.
-const exitJobFailed = 3

@@ -20,9 +20,9 @@ func script(t *testing.T, shell string) string {
 		}
 		t.Skip(err)
 	}
-	var out, told bytes.Buffer
-	if code := run([]string{"completions", shell}, &out, &told); code != 0 {
-		t.Fatalf("it ended with %d: %s", code, told.String())
+	var out, stderr bytes.Buffer
+	if code := run([]string{"completions", shell}, &out, &stderr); code != 0 {
+		t.Fatalf("it ended with %d: %s", code, stderr.String())
 	}
 	path := filepath.Join(t.TempDir(), "_standin")
 	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
@@ -35,11 +35,11 @@ func script(t *testing.T, shell string) string {
 func lines(t *testing.T, shell string, args ...string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), shell, args...)
-	var told bytes.Buffer
-	command.Stderr = &told
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	out, err := command.Output()
-	if err != nil || told.Len() > 0 {
-		t.Fatalf("%s %q: %v: %s%s", shell, args, err, out, told.String())
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%s %q: %v: %s%s", shell, args, err, out, stderr.String())
 	}
 	words := strings.Fields(string(out))
 	slices.Sort(words)

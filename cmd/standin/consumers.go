@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"standin/internal/account"
 	"standin/internal/retention"
 	"standin/internal/store"
 )
@@ -14,15 +13,15 @@ import (
 type consumersCommand struct {
 	List consumersListCommand `cmd:"" help:"Print a line for each consumer: id, name, e-mail, created."`
 	Show consumersShowCommand `cmd:"" help:"Print one consumer."`
-	Set  consumersSetCommand  `cmd:"" help:"Change what holds for one consumer. A running service takes it up within a quarter of an hour."`
+	Set  consumersSetCommand  `cmd:"" help:"Change the settings of one consumer. A running service applies them within 15 minutes."`
 
-	RotateSecret consumersRotateSecretCommand `cmd:"" help:"Give a consumer a new webhook secret, printed alone on standard output. It is shown this once; the old one signs too for 24 hours."`
-	SetVersion   consumersSetVersionCommand   `cmd:"" name:"set-webhook-version" help:"Set the version of the payloads of a consumer's webhooks."`
+	RotateSecret consumersRotateSecretCommand `cmd:"" help:"Create a new webhook secret for a consumer and print it, alone, on standard output. It is not shown again; the old one also signs for 24 hours."`
+	SetVersion   consumersSetVersionCommand   `cmd:"" name:"set-webhook-version" help:"Set the payload version of a consumer's webhooks."`
 }
 
 type consumersListCommand struct {
 	dataFlags
-	JSON bool `name:"json" help:"Print JSON, for programs."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Run prints the consumers.
@@ -37,7 +36,7 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		for _, one := range consumers {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, one.Name, orDash(one.Email), day(one.CreatedAt))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, one.Name, orDash(one.Email), formatUTC(one.CreatedAt))
 		}
 		return table.Flush()
 	})
@@ -47,7 +46,7 @@ type consumersShowCommand struct {
 	dataFlags
 	Name   string `arg:"" help:"The consumer's name."`
 	Secret bool   `help:"Print the webhook secret too."`
-	JSON   bool   `name:"json" help:"Print JSON, for programs."`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the consumer.
@@ -61,8 +60,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return printConsumer(to.out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept\t%s\ncreated\t%s\n",
-			one.ID, one.Name, orDash(one.Email), orDash(one.WebhookURL), one.WebhookVersion, kept(one), day(one.CreatedAt))
+		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept for\t%s\ncreated\t%s\n",
+			one.ID, one.Name, orDash(one.Email), orDash(one.WebhookURL), one.WebhookVersion, retentionText(one.Retention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}
@@ -70,18 +69,18 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-// kept is how long a consumer's recordings are kept, as people read it.
-func kept(one account.Consumer) string {
-	if one.Retention == nil {
-		return "as long as the service keeps them"
+// retentionText describes a consumer's own retention period.
+func retentionText(own *time.Duration) string {
+	if own == nil {
+		return "service default"
 	}
-	return retention.Period(*one.Retention).String()
+	return retention.Period(*own).String()
 }
 
 type consumersSetCommand struct {
 	dataFlags
 	Name      string `arg:"" help:"The consumer's name."`
-	Retention string `required:"" placeholder:"30d" help:"How long the consumer's recordings are kept after their meeting: a time as in 30d or 720h, forever, or default for as long as the service keeps them."`
+	Retention string `required:"" placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
 }
 
 // Run changes the consumer.
@@ -98,7 +97,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		if err := s.SetRetention(ctx, c.Name, own); err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
 		}
-		_, err := fmt.Fprintf(to.out, "recordings of %s are kept: %s\n", c.Name, kept(account.Consumer{Retention: own}))
+		_, err := fmt.Fprintf(to.out, "retention of recordings of %s: %s\n", c.Name, retentionText(own))
 		return err
 	})
 }

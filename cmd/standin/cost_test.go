@@ -70,11 +70,11 @@ func TestSideBySide(t *testing.T) {
 		t.Skip("STANDIN_TEST_COST is not set; make cost sets it")
 	}
 	t.Setenv("STANDIN_BOT_CORES", sideBySideCores)
-	w := newWorld(t)
+	h := newHarness(t)
 	length := time.Duration(fromEnvironment(t, "STANDIN_TEST_COST", 30)) * time.Second
 	var bots []*casualty
 	for number := range 3 {
-		c := attend(t, w, number, 2, map[string]any{"participantAudio": false})
+		c := attend(t, h, number, 2, map[string]any{"participantAudio": false})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
 		bots = append(bots, c)
 	}
@@ -84,7 +84,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	for number, c := range bots {
 		c.await("its end", job.Status.Terminal)
-		_, report := w.recording(w.manifest(c.id))
+		_, report := h.recording(h.manifest(c.id))
 		whole := beat(report, 0, report.DurationMs)
 		t.Logf("bot %d: %d flashes and %d beeps in %.1f s, %.1f frames/s, the longest %.0f ms at %.0f ms",
 			number, whole.flashes, whole.beeps, whole.seconds, float64(report.Frames)/whole.seconds, report.LongestFrameGapMs, report.LongestFrameAtMs)
@@ -98,19 +98,19 @@ func TestSideBySide(t *testing.T) {
 }
 
 // attend sends a bot into a meeting of its own with so many participants.
-func attend(t *testing.T, w *world, number, people int, metadata map[string]any) *casualty {
+func attend(t *testing.T, h *harness, number, people int, metadata map[string]any) *casualty {
 	t.Helper()
-	c := &casualty{world: w}
+	c := &casualty{harness: h}
 	participants := []replica.Participant{{Name: "Ada Quill", Beeps: true}}
 	for len(participants) < people {
 		participants = append(participants, replica.Participant{Name: fmt.Sprintf("Guest %d", len(participants))})
 	}
 	var err error
-	if c.meeting, err = w.stage.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: participants}); err != nil {
+	if c.meeting, err = h.stage.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: participants}); err != nil {
 		t.Fatal(err)
 	}
 	var created struct{ ID string }
-	w.call(http.MethodPost, "/api/v1/jobs", map[string]any{
+	h.call(http.MethodPost, "/api/v1/jobs", map[string]any{
 		"externalId": fmt.Sprintf("cost-%d", number), "meetingUrl": c.meeting.URL(), "metadata": metadata,
 	}, &created)
 	c.id = created.ID
@@ -141,10 +141,10 @@ func measure(t *testing.T, people int, metadata map[string]any, environment []st
 			_ = os.Setenv(name, before)
 		}()
 	}
-	w := newWorld(t)
-	defer w.stopBots()
-	defer w.stopService(syscall.SIGKILL)
-	c := attend(t, w, people, people, metadata)
+	h := newHarness(t)
+	defer h.stopBots()
+	defer h.stopService(syscall.SIGKILL)
+	c := attend(t, h, people, people, metadata)
 	inside := []job.Status{job.InMeeting, job.RecordingStarted, job.PermissionRequested}
 	c.await("being inside", func(status job.Status) bool {
 		for _, one := range inside {
@@ -155,7 +155,7 @@ func measure(t *testing.T, people int, metadata map[string]any, environment []st
 		return false
 	})
 	<-time.After(costWarmUp)
-	bot := w.bot(c.id, 0)
+	bot := h.bot(c.id, 0)
 	before, began := processorTime(bot), time.Now()
 	<-time.After(length)
 	used, lasted := processorTime(bot)-before, time.Since(began)

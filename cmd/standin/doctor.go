@@ -12,37 +12,37 @@ import (
 
 type doctorCommand struct {
 	dataFlags
-	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Where recordings are kept. Default: a folder in the data folder."`
-	Listen     string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port that the service listens on."`
-	BaseURL    string `env:"STANDIN_BASE_URL" help:"How consumers reach the service."`
-	Browser    string `env:"STANDIN_BROWSER" help:"The Chromium that bots start. Default: found on PATH."`
-	NoSandbox  bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page in a Chromium without its own sandbox."`
-	Profiles   string `env:"STANDIN_PROFILES" help:"Folder of page profiles that replace the embedded ones."`
+	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
+	Listen     string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
+	BaseURL    string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service."`
+	Browser    string `env:"STANDIN_BROWSER" help:"Browser that bots start. Default: Chromium or Google Chrome on PATH."`
+	NoSandbox  bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page without the browser's sandbox."`
+	Profiles   string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
 	JSON       bool   `help:"Print JSON."`
 
-	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"How bots reach the service."`
+	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service."`
 	launcherFlags
 
-	Platform      job.Platform  `and:"page" group:"Look at a meeting page instead:" help:"The page's platform: meet, teams or zoom-web."`
-	URL           string        `env:"STANDIN_DOCTOR_URL" and:"page" group:"Look at a meeting page instead:" help:"The meeting to open. It may hold a passcode: better in the environment than on the command line."`
-	AllowHost     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" group:"Look at a meeting page instead:" help:"Hosts that may be opened beside the platform's own."`
-	Wait          time.Duration `default:"10s" group:"Look at a meeting page instead:" help:"How long to wait until a screen is recognised."`
-	Screenshot    string        `placeholder:"FILE" group:"Look at a meeting page instead:" help:"Write a picture of the page to this file, as PNG."`
-	LoopbackPeers bool          `env:"STANDIN_BOT_LOOPBACK_PEERS" group:"Look at a meeting page instead:" help:"Let the page send media over loopback: for replicas."`
+	Platform      job.Platform  `and:"page" group:"Inspect a meeting page:" help:"Platform of the page: meet, teams or zoom-web."`
+	URL           string        `env:"STANDIN_DOCTOR_URL" and:"page" group:"Inspect a meeting page:" help:"Meeting URL to open. It may contain a passcode; prefer the environment variable."`
+	AllowHost     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" group:"Inspect a meeting page:" help:"Hosts that may be opened in addition to the platform's hosts."`
+	Wait          time.Duration `default:"10s" group:"Inspect a meeting page:" help:"How long to wait until a screen is recognized."`
+	Screenshot    string        `placeholder:"FILE" group:"Inspect a meeting page:" help:"Write a PNG screenshot of the page to this file."`
+	LoopbackPeers bool          `env:"STANDIN_BOT_LOOPBACK_PEERS" group:"Inspect a meeting page:" help:"Allow the page to send media over loopback. For replicas only."`
 }
 
-// Help tells what is done, and what the exit code says.
+// Help describes the checks and the exit code.
 func (doctorCommand) Help() string {
-	return "Checks what Standin needs on this machine and says how to mend what is not in order. Give it the settings of " +
-		"standin serve. Nothing is changed. Exit code 0 when no check failed.\n\n" +
-		"With --platform and --url it opens a meeting page in a browser, as a bot does, and tells which elements of the " +
-		"profile it found there. It does not join. Exit code 0 when it recognised a screen."
+	return "Checks that this machine has what Standin needs and says how to fix each problem. Pass the same settings as to " +
+		"standin serve. The command changes nothing. Exit code 0 if no check failed.\n\n" +
+		"With --platform and --url the command opens a meeting page in a browser, as a bot does, and lists the elements of the " +
+		"profile that it found. It does not join. Exit code 0 if it recognized a screen."
 }
 
-// Run looks, and prints what it saw.
+// Run runs the checks and prints the report.
 func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 	if c.URL != "" {
-		return c.lookAtPage(ctx, to)
+		return c.inspectPage(ctx, to)
 	}
 	engines, err := c.engines()
 	if err != nil {
@@ -61,19 +61,19 @@ func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if report.Failed() {
-		return errors.New("not everything is in order")
+		return errors.New("at least one check failed")
 	}
 	return nil
 }
 
-// lookAtPage inspects a meeting page.
-func (c *doctorCommand) lookAtPage(ctx context.Context, to terminal) error {
+// inspectPage inspects a meeting page.
+func (c *doctorCommand) inspectPage(ctx context.Context, to terminal) error {
 	page, err := doctor.InspectPage(ctx, doctor.PageSettings{
 		Platform: c.Platform, URL: c.URL, AllowedHosts: trimmed(c.AllowHost), Profiles: c.Profiles, Browser: c.Browser, NoSandbox: c.NoSandbox,
 		Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
 	})
 	if err != nil {
-		return fmt.Errorf("look at the page: %w", err)
+		return fmt.Errorf("inspect the page: %w", err)
 	}
 	write := page.WriteText
 	if c.JSON {
@@ -83,7 +83,7 @@ func (c *doctorCommand) lookAtPage(ctx context.Context, to terminal) error {
 		return err
 	}
 	if !page.Recognized() {
-		return errors.New("the page shows none of the profile's screens")
+		return errors.New("the page matches no screen of the profile")
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"standin/internal/replica"
 )
 
-// TestDoctorTellsWhatFails: a check that fails is in the output and in the
-// exit code, and a mistake in the command line is neither.
-func TestDoctorTellsWhatFails(t *testing.T) {
+// TestDoctorReportsFailures checks that a failed check appears in the output and
+// in the exit code, and that a usage error has its own exit code.
+func TestDoctorReportsFailures(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	folder := filepath.Join(t.TempDir(), "data")
@@ -23,8 +23,8 @@ func TestDoctorTellsWhatFails(t *testing.T) {
 		err  string
 	}{
 		{[]string{"--data-dir", folder}, 0, "ok    database     SQLite " + folder, ""},
-		{[]string{"--data-dir", folder, "--browser", "/no/such/browser"}, 1, "fail  browser ", "not everything is in order"},
-		{[]string{"--data-dir", folder, "--base-url", "nonsense"}, 1, "fail  base URL", "not everything is in order"},
+		{[]string{"--data-dir", folder, "--browser", "/no/such/browser"}, 1, "fail  browser ", "at least one check failed"},
+		{[]string{"--data-dir", folder, "--base-url", "nonsense"}, 1, "fail  base URL", "at least one check failed"},
 		{[]string{"--platform", "meet"}, 2, "", "--url"},
 		{[]string{"--platform", "meet", "--url", "https://evil.test/abc-defg-hij"}, 1, "", "--allow-host evil.test"},
 	} {
@@ -36,7 +36,7 @@ func TestDoctorTellsWhatFails(t *testing.T) {
 	}
 }
 
-func TestDoctorAsJSON(t *testing.T) {
+func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	var out, err bytes.Buffer
@@ -54,8 +54,8 @@ func TestDoctorAsJSON(t *testing.T) {
 	}
 }
 
-// TestDoctorLooksAtAPage runs the command against a replica's meeting.
-func TestDoctorLooksAtAPage(t *testing.T) {
+// TestDoctorInspectsPage runs the command against a replica meeting.
+func TestDoctorInspectsPage(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())

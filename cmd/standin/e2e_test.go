@@ -196,107 +196,107 @@ func checkPlays(t *testing.T, path string, durationMs float64) {
 // it again: the same bot goes on, and nothing is lost or doubled.
 func TestServiceKilled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.send()
-	w.hooks.awaitStatus(t, job.RecordingStarted)
-	bot := w.bot(id, 0)
+	h := newHarness(t)
+	id := h.send()
+	h.hooks.awaitStatus(t, job.RecordingStarted)
+	bot := h.bot(id, 0)
 	<-time.After(4 * time.Second) // of recording
-	w.stopService(syscall.SIGKILL)
+	h.stopService(syscall.SIGKILL)
 	<-time.After(5 * time.Second) // of absence, while the meeting goes on
-	w.startService(strings.TrimPrefix(w.base, "http://"))
+	h.startService(strings.TrimPrefix(h.base, "http://"))
 	<-time.After(4 * time.Second) // of recording
-	if again := w.bot(id, 0); again != bot {
+	if again := h.bot(id, 0); again != bot {
 		t.Errorf("bot %d took the place of %d", again, bot)
 	}
-	w.meeting.End()
-	w.hooks.awaitStatus(t, job.Completed)
-	w.hooks.await(t, "job.finalized", func(hook received) bool { return hook.Event == "job.finalized" })
-	w.hooks.checkStory(t, wholeWay()...)
+	h.meeting.End()
+	h.hooks.awaitStatus(t, job.Completed)
+	h.hooks.await(t, "job.finalized", func(hook received) bool { return hook.Event == "job.finalized" })
+	h.hooks.checkStory(t, wholeWay()...)
 
-	manifest := w.manifest(id)
+	manifest := h.manifest(id)
 	if manifest.Partial || len(manifest.Gaps) > 0 {
 		t.Errorf("the recording is said to have gaps: %+v", manifest.Gaps)
 	}
-	_, report := w.recording(manifest)
+	_, report := h.recording(manifest)
 	if report.DurationMs < 12500 {
 		t.Errorf("the recording lasts %.0f ms, want the whole 13 s and more", report.DurationMs)
 	}
 	checkThere(t, report, 0, math.Inf(1))
-	w.checkVoices(manifest, 1)
+	h.checkVoices(manifest, 1)
 }
 
 // TestBrowserKilled kills the bot's browser in the middle of a recording: what
 // was recorded is kept, the bot comes back, and the manifest tells of the gap.
 func TestBrowserKilled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.send()
-	w.hooks.awaitStatus(t, job.RecordingStarted)
+	h := newHarness(t)
+	id := h.send()
+	h.hooks.awaitStatus(t, job.RecordingStarted)
 	<-time.After(6 * time.Second) // of recording
-	if err := syscall.Kill(w.browserOf(w.bot(id, 0)), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(h.browserOf(h.bot(id, 0)), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitGuest(2)
+	h.awaitGuest(2)
 	<-time.After(6 * time.Second) // of recording by the second browser
-	w.meeting.End()
-	w.hooks.awaitStatus(t, job.Completed)
-	w.hooks.checkStory(t, wholeWay()...)
-	w.checkTwoStretches(id)
+	h.meeting.End()
+	h.hooks.awaitStatus(t, job.Completed)
+	h.hooks.checkStory(t, wholeWay()...)
+	h.checkTwoStretches(id)
 }
 
 // TestBotKilled kills the bot itself: a second attempt goes on, and both
 // attempts' media make one recording.
 func TestBotKilled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.send()
-	w.hooks.awaitStatus(t, job.RecordingStarted)
+	h := newHarness(t)
+	id := h.send()
+	h.hooks.awaitStatus(t, job.RecordingStarted)
 	<-time.After(6 * time.Second) // of recording
-	if err := syscall.Kill(w.bot(id, 0), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(h.bot(id, 0), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitGuest(2)
+	h.awaitGuest(2)
 	<-time.After(6 * time.Second) // of recording by the second bot
-	w.meeting.End()
-	w.hooks.awaitStatus(t, job.Completed)
-	w.hooks.checkStory(t,
+	h.meeting.End()
+	h.hooks.awaitStatus(t, job.Completed)
+	h.hooks.checkStory(t,
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted,
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
 		job.Finalizing, job.PostProcessing, job.MediaUploading, job.Completed)
-	w.checkTwoStretches(id)
+	h.checkTwoStretches(id)
 }
 
 // awaitGuest waits until so many guests have received the meeting's media.
-func (w *world) awaitGuest(number int) {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+func (h *harness) awaitGuest(number int) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 	defer cancel()
-	if _, err := w.meeting.WaitFor(ctx, func(event replica.Event) bool {
+	if _, err := h.meeting.WaitFor(ctx, func(event replica.Event) bool {
 		return event.Kind == replica.EventMediaConnected && event.Guest == fmt.Sprintf("g%d", number)
 	}); err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 }
 
 // checkTwoStretches holds a recording that was interrupted against what its
 // manifest says: partial, with a gap, and both parts there.
-func (w *world) checkTwoStretches(id string) {
-	w.Helper()
-	manifest := w.manifest(id)
+func (h *harness) checkTwoStretches(id string) {
+	h.Helper()
+	manifest := h.manifest(id)
 	if !manifest.Partial || len(manifest.Gaps) != 1 {
-		w.Fatalf("partial %v, gaps %+v; want a partial recording with one gap", manifest.Partial, manifest.Gaps)
+		h.Fatalf("partial %v, gaps %+v; want a partial recording with one gap", manifest.Partial, manifest.Gaps)
 	}
 	gap := manifest.Gaps[0]
-	path, report := w.recording(manifest)
+	path, report := h.recording(manifest)
 	// Of 6 s before the kill it may cost 3 s; of 6 s after, the
 	// start of the second recorder takes about one.
 	if report.DurationMs < 7000 || gap.StartMs < 3000 || gap.EndMs <= gap.StartMs {
-		w.Errorf("the recording lasts %.0f ms around the gap %+v; want 3 s before it and 4 s after", report.DurationMs, gap)
+		h.Errorf("the recording lasts %.0f ms around the gap %+v; want 3 s before it and 4 s after", report.DurationMs, gap)
 	}
-	checkThere(w.T, report, 0, float64(gap.StartMs)-500)
-	checkThere(w.T, report, float64(gap.StartMs)+1500, math.Inf(1))
-	checkPlays(w.T, path, report.DurationMs)
-	w.checkVoices(manifest, 2)
+	checkThere(h.T, report, 0, float64(gap.StartMs)-500)
+	checkThere(h.T, report, float64(gap.StartMs)+1500, math.Inf(1))
+	checkPlays(h.T, path, report.DurationMs)
+	h.checkVoices(manifest, 2)
 }
 
 // TestCancelledRecording cancels a job in the middle of its recording: the bot
@@ -304,26 +304,26 @@ func (w *world) checkTwoStretches(id string) {
 // cancelled. Before, the host is asked in the chat and refuses.
 func TestCancelledRecording(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.send()
-	w.hooks.awaitStatus(t, job.RecordingStarted)
+	h := newHarness(t)
+	id := h.send()
+	h.hooks.awaitStatus(t, job.RecordingStarted)
 	<-time.After(5 * time.Second) // of recording
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	w.call(http.MethodPost, "/api/v1/jobs/"+id+"/request-recording-permission", nil, nil)
-	if _, err := w.meeting.Wait(ctx, replica.EventChat); err != nil {
+	h.call(http.MethodPost, "/api/v1/jobs/"+id+"/request-recording-permission", nil, nil)
+	if _, err := h.meeting.Wait(ctx, replica.EventChat); err != nil {
 		t.Fatalf("the bot does not ask the host: %v", err)
 	}
-	if err := w.meeting.Say("Ada Quill", "No, thanks."); err != nil {
+	if err := h.meeting.Say("Ada Quill", "No, thanks."); err != nil {
 		t.Fatal(err)
 	}
-	if asked := w.hooks.await(t, "an answer about permission", func(hook received) bool {
+	if asked := h.hooks.await(t, "an answer about permission", func(hook received) bool {
 		return hook.Event == "bot.recording_permission_response"
 	}); asked.Data.Granted == nil || *asked.Data.Granted {
 		t.Errorf("permission that the host refused: %+v", asked)
 	}
-	w.call(http.MethodDelete, "/api/v1/jobs/"+id, nil, nil)
-	if _, err := w.meeting.Wait(ctx, replica.EventKind(replica.StateLeft)); err != nil {
+	h.call(http.MethodDelete, "/api/v1/jobs/"+id, nil, nil)
+	if _, err := h.meeting.Wait(ctx, replica.EventKind(replica.StateLeft)); err != nil {
 		t.Fatalf("the bot does not leave: %v", err)
 	}
 	var got struct {
@@ -333,7 +333,7 @@ func TestCancelledRecording(t *testing.T) {
 	for got.ManifestURI == "" {
 		select {
 		case <-time.After(200 * time.Millisecond):
-			w.call(http.MethodGet, "/api/v1/jobs/"+id, nil, &got)
+			h.call(http.MethodGet, "/api/v1/jobs/"+id, nil, &got)
 		case <-ctx.Done():
 			t.Fatal("no manifest is attached to the cancelled job")
 		}
@@ -341,12 +341,12 @@ func TestCancelledRecording(t *testing.T) {
 	if got.Status != job.Cancelled {
 		t.Errorf("the job is %s", got.Status)
 	}
-	manifest := w.manifest(id)
+	manifest := h.manifest(id)
 	if manifest.End.Reason != "left_on_command" || manifest.Partial {
 		t.Errorf("end %+v, partial %v", manifest.End, manifest.Partial)
 	}
-	w.recording(manifest)
-	for _, hook := range w.hooks.all() {
+	h.recording(manifest)
+	for _, hook := range h.hooks.all() {
 		if hook.Event == "job.finalized" {
 			t.Error("a cancelled job told of job.finalized")
 		}

@@ -12,20 +12,30 @@ import (
 	"standin/client"
 )
 
-// Exit codes (docs/cli.md). A command that could not be understood is 2.
+// Exit codes, documented in docs/cli.md.
 const (
-	exitFailed    = 1
-	exitMisread   = 2
-	exitSignIn    = 4 // nobody is signed in, or the key is refused
-	exitNotFound  = 5
-	exitNoService = 6 // the service does not answer
+	exitFailed       = 1
+	exitUsage        = 2
+	exitJobFailed    = 3 // the job ended as failed or cancelled
+	exitNotVerified  = 3 // a webhook signature did not verify
+	exitUnauthorized = 4 // not signed in, or the key was rejected
+	exitNotFound     = 5
+	exitNotReachable = 6 // the service does not answer
 )
 
-// errNotSignedIn says that there is no key to call the service with.
+// errNotSignedIn is returned when there is no key to call the service with.
 var errNotSignedIn = errors.New("not signed in: run standin login --url https://your.standin (with --with-key if you have a key), or set STANDIN_URL and STANDIN_API_KEY")
 
-// fail tells of an error, and what to do next where that is known. It returns
-// the exit code.
+// exitError is an error with its own exit code.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+// fail prints an error and, where known, the next step. It returns the exit
+// code.
 func fail(ctx context.Context, err error, to io.Writer) int {
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		fmt.Fprintln(to, "standin:", exit)
@@ -35,48 +45,48 @@ func fail(ctx context.Context, err error, to io.Writer) int {
 		return exitFailed
 	}
 	fmt.Fprintln(to, "standin:", err)
-	code, advice := whatNext(err)
+	code, advice := explain(err)
 	if advice != "" {
 		fmt.Fprintln(to, advice)
 	}
 	return code
 }
 
-// whatNext is the exit code of an error, and what to do about it.
-func whatNext(err error) (code int, advice string) {
-	refused := (*client.Error)(nil)
-	unreached := (*net.OpError)(nil)
-	unresolved := (*net.DNSError)(nil)
+// explain returns the exit code of an error and advice for the user.
+func explain(err error) (code int, advice string) {
+	apiErr := (*client.Error)(nil)
+	opErr := (*net.OpError)(nil)
+	dnsErr := (*net.DNSError)(nil)
 	switch {
 	case errors.Is(err, errNotSignedIn):
-		return exitSignIn, ""
-	case errors.As(err, &refused):
-		return refusal(refused)
-	case errors.As(err, &unresolved):
-		return exitNoService, "There is no such host. Compare --url, or STANDIN_URL, with the service's address."
-	case errors.As(err, &unreached) && unreached.Op == "dial":
-		return exitNoService, "Is the service running, and is its address right? See --url and STANDIN_URL."
+		return exitUnauthorized, ""
+	case errors.As(err, &apiErr):
+		return explainAPIError(apiErr)
+	case errors.As(err, &dnsErr):
+		return exitNotReachable, "The host was not found. Check --url or STANDIN_URL."
+	case errors.As(err, &opErr) && opErr.Op == "dial":
+		return exitNotReachable, "Check that the service is running and that --url or STANDIN_URL is correct."
 	}
 	return exitFailed, ""
 }
 
-// refusal is whatNext of an answer that says no.
-func refusal(refused *client.Error) (code int, advice string) {
-	switch refused.Status {
+// explainAPIError is explain for an error response of the API.
+func explainAPIError(apiErr *client.Error) (code int, advice string) {
+	switch apiErr.Status {
 	case http.StatusUnauthorized:
-		return exitSignIn, "The key was revoked, or is another service's. Run standin login again, or set another STANDIN_API_KEY."
+		return exitUnauthorized, "The key was revoked or belongs to another service. Run standin login again, or set another STANDIN_API_KEY."
 	case http.StatusNotFound:
-		return exitNotFound, "standin jobs list shows your jobs. A job of another consumer, or of your test key when you use a live one, is not found either."
+		return exitNotFound, "standin jobs list shows your jobs. Jobs of other consumers are not visible, and live and test keys do not see each other's jobs."
 	case http.StatusConflict:
-		return exitFailed, "standin jobs get and standin jobs watch show where the job stands."
+		return exitFailed, "standin jobs get shows the status of the job."
 	case http.StatusTooManyRequests:
-		if refused.RetryAfter > 0 {
-			return exitFailed, fmt.Sprintf("Try again in %s.", refused.RetryAfter)
+		if apiErr.RetryAfter > 0 {
+			return exitFailed, fmt.Sprintf("Try again in %s.", apiErr.RetryAfter)
 		}
 	case http.StatusBadRequest:
-		for _, issue := range refused.Issues {
+		for _, issue := range apiErr.Issues {
 			if len(issue.Path) > 0 && strings.Contains(fmt.Sprint(issue.Path[0]), "meetingUrl") {
-				return exitFailed, "A meeting's address begins with https:// and names a host, as in https://meet.google.com/abc-defg-hij."
+				return exitFailed, "A meeting URL starts with https:// and names a host, such as https://meet.google.com/abc-defg-hij."
 			}
 		}
 	}

@@ -15,94 +15,94 @@ import (
 )
 
 type jobsCommand struct {
-	Create jobsCreateCommand `cmd:"" help:"Send a bot into a meeting."`
+	Create jobsCreateCommand `cmd:"" help:"Create a job, which sends a bot into a meeting."`
 	Get    jobsGetCommand    `cmd:"" help:"Show a job."`
 	List   jobsListCommand   `cmd:"" help:"List jobs, newest first."`
-	Watch  jobsWatchCommand  `cmd:"" help:"Follow a job to its end. Exit code 3 when it fails or is cancelled."`
-	Patch  jobsPatchCommand  `cmd:"" help:"Change a job that is not yet dispatched."`
-	Cancel jobsCancelCommand `cmd:"" help:"Cancel a job; a bot in its meeting leaves."`
-	Ask    jobsAskCommand    `cmd:"" help:"Ask the meeting's host for permission to record."`
+	Watch  jobsWatchCommand  `cmd:"" help:"Watch a job until it ends. Exit code 3 if it fails or is cancelled."`
+	Patch  jobsPatchCommand  `cmd:"" help:"Change a job that is not dispatched yet."`
+	Cancel jobsCancelCommand `cmd:"" help:"Cancel a job. A bot that is in the meeting leaves."`
+	Ask    jobsAskCommand    `cmd:"" help:"Ask the meeting host for permission to record."`
 	Pause  jobsPauseCommand  `cmd:"" help:"Pause the recording."`
-	Resume jobsResumeCommand `cmd:"" help:"Go on with a paused recording."`
+	Resume jobsResumeCommand `cmd:"" help:"Resume a paused recording."`
 	Stop   jobsStopCommand   `cmd:"" help:"Stop the recording; the bot stays in the meeting."`
-	Leave  jobsLeaveCommand  `cmd:"" help:"Have the bot leave the meeting."`
-	Chat   jobsChatCommand   `cmd:"" help:"Have the bot write into the meeting's chat."`
-	Pin    jobsPinCommand    `cmd:"" help:"Have the bot give a participant the large picture."`
+	Leave  jobsLeaveCommand  `cmd:"" help:"Make the bot leave the meeting."`
+	Chat   jobsChatCommand   `cmd:"" help:"Send a message to the meeting chat."`
+	Pin    jobsPinCommand    `cmd:"" help:"Pin a participant, whose video is then shown large in the recording."`
 }
 
-// jobFlags are those of commands about one job.
+// jobFlags are the flags of commands for one job.
 type jobFlags struct {
 	apiFlags
-	ID string `arg:"" help:"The job's id."`
+	ID string `arg:"" help:"ID of the job."`
 }
 
 type jobsCreateCommand struct {
 	apiFlags
-	MeetingURL string    `arg:"" help:"The meeting's address."`
-	ExternalID string    `help:"Your own name for the job; doing it again with the same one sends no second bot. Default: a random one."`
-	Platform   string    `enum:",meet,teams,zoom-web,zoom-sdk" default:"" help:"Default: told from the address."`
+	MeetingURL string    `arg:"" help:"Meeting URL."`
+	ExternalID string    `help:"Your own ID for the job; creating a job with the same ID again returns the existing job. Default: a random ID."`
+	Platform   string    `enum:",meet,teams,zoom-web,zoom-sdk" default:"" help:"Meeting platform. Default: derived from the URL."`
 	JoinAt     time.Time `placeholder:"2026-11-20T14:00:00+01:00" help:"When to join. Default: now."`
 	Name       string    `help:"Name shown to other participants."`
-	Webhook    string    `placeholder:"https://…" help:"Where all of the job's events are posted."`
-	Metadata   string    `placeholder:"JSON" help:"An object that is echoed in the job and in webhooks."`
-	AutoLeave  string    `placeholder:"JSON" help:"An object with single autoLeave knobs."`
-	Watch      bool      `help:"Follow the job to its end."`
+	Webhook    string    `placeholder:"https://…" help:"URL that receives all webhooks of the job."`
+	Metadata   string    `placeholder:"JSON" help:"JSON object that is returned with the job and in webhooks."`
+	AutoLeave  string    `placeholder:"JSON" help:"JSON object with the autoLeave settings to change."`
+	Watch      bool      `help:"Watch the job until it ends."`
 }
 
-// Run makes the job.
+// Run creates the job.
 func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 	api, err := c.client()
 	if err != nil {
 		return err
 	}
-	wish := client.NewJob{ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name}
-	if wish.ExternalID == "" {
-		wish.ExternalID = "cli-" + uuid.NewString()
+	request := client.NewJob{ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name}
+	if request.ExternalID == "" {
+		request.ExternalID = "cli-" + uuid.NewString()
 	}
 	if !c.JoinAt.IsZero() {
-		wish.JoinAt = &c.JoinAt
+		request.JoinAt = &c.JoinAt
 	}
 	if c.Webhook != "" {
-		wish.Webhooks = &client.Webhooks{OnStatusChange: c.Webhook, OnFinalize: c.Webhook}
+		request.Webhooks = &client.Webhooks{OnStatusChange: c.Webhook, OnFinalize: c.Webhook}
 	}
 	if c.Metadata != "" {
 		if !json.Valid([]byte(c.Metadata)) {
-			return fmt.Errorf("--metadata is no JSON: %s", c.Metadata)
+			return fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)
 		}
-		wish.Metadata = json.RawMessage(c.Metadata)
+		request.Metadata = json.RawMessage(c.Metadata)
 	}
-	if wish.AutoLeave, err = autoLeavePatch(c.AutoLeave); err != nil {
+	if request.AutoLeave, err = autoLeavePatch(c.AutoLeave); err != nil {
 		return err
 	}
-	made, replayed, err := api.CreateJob(ctx, wish)
+	created, replayed, err := api.CreateJob(ctx, request)
 	if err != nil {
 		return err
 	}
 	if replayed {
-		fmt.Fprintln(to.err, "a job with this externalId exists already; here it is")
+		fmt.Fprintln(to.err, "a job with this externalId already exists")
 	}
-	if err := showJob(to.out, made, c.JSON); err != nil || !c.Watch {
+	if err := printJob(to.out, created, c.JSON); err != nil || !c.Watch {
 		return err
 	}
-	return watch(ctx, to, api, made.ID, c.JSON)
+	return watch(ctx, to, api, created.ID, c.JSON)
 }
 
-// autoLeavePatch reads single knobs; none when the text is empty.
+// autoLeavePatch parses --auto-leave; it returns nil for an empty text.
 func autoLeavePatch(text string) (*client.AutoLeavePatch, error) {
 	if text == "" {
 		return nil, nil
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
-	knobs := new(client.AutoLeavePatch)
-	if err := decoder.Decode(knobs); err != nil {
-		return nil, fmt.Errorf("read --auto-leave: %w", err)
+	patch := new(client.AutoLeavePatch)
+	if err := decoder.Decode(patch); err != nil {
+		return nil, fmt.Errorf("parse --auto-leave: %w", err)
 	}
-	return knobs, nil
+	return patch, nil
 }
 
-// showJob prints a job.
-func showJob(w io.Writer, shown client.Job, asJSON bool) error {
+// printJob prints a job.
+func printJob(w io.Writer, shown client.Job, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, shown)
 	}
@@ -117,17 +117,18 @@ func showJob(w io.Writer, shown client.Job, asJSON bool) error {
 	row("status", shown.Status)
 	row("meeting", shown.MeetingURL)
 	row("platform", shown.Platform)
-	row("join at", moment(&shown.JoinAt))
+	row("join at", formatLocal(&shown.JoinAt))
 	row("attempts", fmt.Sprint(shown.Attempts))
-	row("started", moment(shown.StartedAt))
-	row("finalized", moment(shown.FinalizedAt))
-	row("manifest", text(shown.ManifestURI))
-	row("failure", text(shown.FailureCode))
-	row("", text(shown.FailureDetail))
+	row("started", formatLocal(shown.StartedAt))
+	row("finalized", formatLocal(shown.FinalizedAt))
+	row("manifest", deref(shown.ManifestURI))
+	row("failure", deref(shown.FailureCode))
+	row("", deref(shown.FailureDetail))
 	return table.Flush()
 }
 
-// oneLine keeps what others wrote from moving the cursor of a terminal.
+// oneLine replaces control characters, so that text from other people cannot
+// move the cursor of a terminal.
 func oneLine(value string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -137,14 +138,14 @@ func oneLine(value string) string {
 	}, value)
 }
 
-func moment(at *time.Time) string {
+func formatLocal(at *time.Time) string {
 	if at == nil {
 		return ""
 	}
 	return at.Local().Format("2006-01-02 15:04:05 MST")
 }
 
-func text(s *string) string {
+func deref(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -163,15 +164,15 @@ func (c *jobsGetCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return showJob(to.out, found, c.JSON)
+	return printJob(to.out, found, c.JSON)
 }
 
 type jobsListCommand struct {
 	apiFlags
-	Status     string `help:"Only jobs that stand there."`
-	Platform   string `help:"Only jobs of that platform."`
-	ExternalID string `help:"Only the job with that externalId."`
-	Limit      int    `default:"20" help:"How many; 0 is all."`
+	Status     string `help:"Only jobs with this status."`
+	Platform   string `help:"Only jobs of this platform."`
+	ExternalID string `help:"Only the job with this externalId."`
+	Limit      int    `default:"20" help:"Maximum number of jobs; 0 means all."`
 }
 
 // Run lists the jobs.
@@ -195,7 +196,7 @@ func (c *jobsListCommand) Run(ctx context.Context, to terminal) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATUS\tPLATFORM\tJOIN AT\tEXTERNAL ID\tFAILURE")
 	for _, found := range listed {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", found.ID, found.Status, found.Platform, moment(&found.JoinAt), oneLine(found.ExternalID), text(found.FailureCode))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", found.ID, found.Status, found.Platform, formatLocal(&found.JoinAt), oneLine(found.ExternalID), deref(found.FailureCode))
 	}
 	return table.Flush()
 }
@@ -204,8 +205,8 @@ type jobsPatchCommand struct {
 	jobFlags
 	JoinAt    time.Time `placeholder:"2026-11-20T14:00:00+01:00" help:"When to join."`
 	Name      *string   `help:"Name shown to other participants."`
-	Metadata  string    `placeholder:"JSON" help:"Takes the place of the job's as a whole."`
-	AutoLeave string    `placeholder:"JSON" help:"An object with single autoLeave knobs."`
+	Metadata  string    `placeholder:"JSON" help:"JSON object that replaces the job's metadata."`
+	AutoLeave string    `placeholder:"JSON" help:"JSON object with the autoLeave settings to change."`
 }
 
 // Run changes the job.
@@ -220,7 +221,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 	}
 	if c.Metadata != "" {
 		if !json.Valid([]byte(c.Metadata)) {
-			return fmt.Errorf("--metadata is no JSON: %s", c.Metadata)
+			return fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)
 		}
 		patch.Metadata = json.RawMessage(c.Metadata)
 	}
@@ -231,7 +232,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return showJob(to.out, changed, c.JSON)
+	return printJob(to.out, changed, c.JSON)
 }
 
 type jobsCancelCommand struct{ jobFlags }
@@ -249,5 +250,5 @@ func (c *jobsCancelCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return showJob(to.out, cancelled, c.JSON)
+	return printJob(to.out, cancelled, c.JSON)
 }

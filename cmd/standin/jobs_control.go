@@ -7,8 +7,8 @@ import (
 	"standin/client"
 )
 
-// queued runs a control verb and prints the command's id.
-func (f jobFlags) queued(to terminal, verb func(*client.Client) (string, error)) error {
+// runCommand queues a bot command and prints its ID.
+func (f jobFlags) runCommand(to terminal, verb func(*client.Client) (string, error)) error {
 	api, err := f.client()
 	if err != nil {
 		return err
@@ -20,13 +20,14 @@ func (f jobFlags) queued(to terminal, verb func(*client.Client) (string, error))
 	if f.JSON {
 		return printJSON(to.out, map[string]string{"status": "queued", "commandId": commandID})
 	}
-	fmt.Fprintln(to.err, "queued; the bot is told at once")
+	fmt.Fprintln(to.err, "queued; the bot receives it at once")
 	_, err = fmt.Fprintln(to.out, commandID)
 	return err
 }
 
-func (f jobFlags) tell(ctx context.Context, to terminal, verb client.Command) error {
-	return f.queued(to, func(api *client.Client) (string, error) { return api.SendCommand(ctx, f.ID, verb) })
+// control queues a bot command without arguments.
+func (f jobFlags) control(ctx context.Context, to terminal, verb client.Command) error {
+	return f.runCommand(to, func(api *client.Client) (string, error) { return api.SendCommand(ctx, f.ID, verb) })
 }
 
 type (
@@ -37,47 +38,47 @@ type (
 	jobsLeaveCommand  struct{ jobFlags }
 )
 
-// Run asks for permission to record.
+// Run requests permission to record.
 func (c *jobsAskCommand) Run(ctx context.Context, to terminal) error {
-	return c.tell(ctx, to, client.RequestRecordingPermission)
+	return c.control(ctx, to, client.RequestRecordingPermission)
 }
 
 // Run pauses the recording.
 func (c *jobsPauseCommand) Run(ctx context.Context, to terminal) error {
-	return c.tell(ctx, to, client.PauseRecording)
+	return c.control(ctx, to, client.PauseRecording)
 }
 
-// Run goes on with it.
+// Run resumes the recording.
 func (c *jobsResumeCommand) Run(ctx context.Context, to terminal) error {
-	return c.tell(ctx, to, client.ResumeRecording)
+	return c.control(ctx, to, client.ResumeRecording)
 }
 
 // Run stops the recording.
 func (c *jobsStopCommand) Run(ctx context.Context, to terminal) error {
-	return c.tell(ctx, to, client.StopRecording)
+	return c.control(ctx, to, client.StopRecording)
 }
 
-// Run has the bot leave.
+// Run makes the bot leave the meeting.
 func (c *jobsLeaveCommand) Run(ctx context.Context, to terminal) error {
-	return c.tell(ctx, to, client.LeaveCall)
+	return c.control(ctx, to, client.LeaveCall)
 }
 
 type jobsChatCommand struct {
 	jobFlags
-	Text string `arg:"" help:"What to write."`
+	Text string `arg:"" help:"Message text."`
 }
 
-// Run has the bot write.
+// Run sends a chat message.
 func (c *jobsChatCommand) Run(ctx context.Context, to terminal) error {
-	return c.queued(to, func(api *client.Client) (string, error) { return api.SendChatMessage(ctx, c.ID, c.Text) })
+	return c.runCommand(to, func(api *client.Client) (string, error) { return api.SendChatMessage(ctx, c.ID, c.Text) })
 }
 
 type jobsPinCommand struct {
 	jobFlags
-	Participant string `arg:"" help:"The participant's id, as in the manifest."`
+	Participant string `arg:"" help:"ID of the participant, as in the manifest."`
 }
 
-// Run has the bot pin.
+// Run pins the participant.
 func (c *jobsPinCommand) Run(ctx context.Context, to terminal) error {
-	return c.queued(to, func(api *client.Client) (string, error) { return api.PinParticipant(ctx, c.ID, c.Participant) })
+	return c.runCommand(to, func(api *client.Client) (string, error) { return api.PinParticipant(ctx, c.ID, c.Participant) })
 }

@@ -15,13 +15,13 @@ import (
 	"standin/internal/service"
 )
 
-// desk is a command line that is signed in to a running service, whose jobs
+// testCLI is a command line that is signed in to a running service, whose jobs
 // the simulator walks through.
-type desk struct {
+type testCLI struct {
 	base, config string
 }
 
-func newDesk(t *testing.T) desk {
+func newTestCLI(t *testing.T) testCLI {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
@@ -38,22 +38,22 @@ func newDesk(t *testing.T) desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := desk{base: s.BaseURL(), config: filepath.Join(t.TempDir(), "standin")}
+	d := testCLI{base: s.BaseURL(), config: filepath.Join(t.TempDir(), "standin")}
 	d.login(t, key)
 	return d
 }
 
 // login signs in, with the page's half of the device flow played by a plain
 // request: whoever opens the link mints the key.
-func (d desk) login(t *testing.T, key string) {
+func (d testCLI) login(t *testing.T, key string) {
 	t.Helper()
-	told := newPrompt()
+	stderr := newPrompt()
 	done := make(chan int, 1)
 	var out bytes.Buffer
 	go func() {
-		done <- run([]string{"login", "--no-browser", "--url", d.base, "--config-dir", d.config}, &out, told)
+		done <- run([]string{"login", "--no-browser", "--url", d.base, "--config-dir", d.config}, &out, stderr)
 	}()
-	nonce := told.await(t, "/cli?nonce=")
+	nonce := stderr.await(t, "/cli?nonce=")
 	body := `{"nonce":"` + nonce + `","apiKey":"` + key + `","email":"ada@example.com"}`
 	answer, err := http.Post(d.base+"/api/v1/cli-auth/complete", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -95,7 +95,7 @@ func (p prompt) await(t *testing.T, after string) string {
 }
 
 // run runs a command of the signed-in command line.
-func (d desk) run(t *testing.T, wantCode int, args ...string) (out, err string) {
+func (d testCLI) run(t *testing.T, wantCode int, args ...string) (out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if code := run(append(args, "--config-dir", d.config), &stdout, &stderr); code != wantCode {
@@ -107,7 +107,7 @@ func (d desk) run(t *testing.T, wantCode int, args ...string) (out, err string) 
 // TestJobsCommands goes through the life of jobs by the command line alone.
 func TestJobsCommands(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestCLI(t)
 	const meeting = "https://meet.google.com/abc-defg-hij"
 
 	out, _ := d.run(t, 0, "jobs", "create", meeting, "--external-id", "one", "--metadata", `{"team":"a"}`, "--watch")
@@ -116,74 +116,74 @@ func TestJobsCommands(t *testing.T) {
 			t.Errorf("create --watch does not show %q:\n%s", want, out)
 		}
 	}
-	out, told := d.run(t, 0, "jobs", "create", meeting, "--external-id", "one", "--json")
-	var made client.Job
-	if err := json.Unmarshal([]byte(out), &made); err != nil || made.ExternalID != "one" || !strings.Contains(told, "exists already") {
-		t.Errorf("create again: %v: %s%s", err, out, told)
+	out, stderr := d.run(t, 0, "jobs", "create", meeting, "--external-id", "one", "--json")
+	var created client.Job
+	if err := json.Unmarshal([]byte(out), &created); err != nil || created.ExternalID != "one" || !strings.Contains(stderr, "already exists") {
+		t.Errorf("create again: %v: %s%s", err, out, stderr)
 	}
 
-	_, told = d.run(t, exitJobFailed, "jobs", "create", meeting, "--metadata", `{"simulate":"lobby_timeout"}`, "--watch")
-	if !strings.Contains(told, "failed with lobby_timeout: ") {
-		t.Errorf("a failed job is told as %s", told)
+	_, stderr = d.run(t, exitJobFailed, "jobs", "create", meeting, "--metadata", `{"simulate":"lobby_timeout"}`, "--watch")
+	if !strings.Contains(stderr, "failed with lobby_timeout: ") {
+		t.Errorf("a failed job is reported as %s", stderr)
 	}
 
 	out, _ = d.run(t, 0, "jobs", "create", meeting, "--external-id", "later", "--join-at", "2099-01-01T10:00:00Z", "--json")
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
+	if err := json.Unmarshal([]byte(out), &created); err != nil {
 		t.Fatal(err)
 	}
-	out, _ = d.run(t, 0, "jobs", "patch", made.ID, "--join-at", "2099-01-02T10:00:00Z", "--auto-leave", `{"afterSoloSeconds":5}`, "--json")
-	if err := json.Unmarshal([]byte(out), &made); err != nil || made.JoinAt.Day() != 2 || made.AutoLeave.AfterSoloSeconds != 5 {
+	out, _ = d.run(t, 0, "jobs", "patch", created.ID, "--join-at", "2099-01-02T10:00:00Z", "--auto-leave", `{"afterSoloSeconds":5}`, "--json")
+	if err := json.Unmarshal([]byte(out), &created); err != nil || created.JoinAt.Day() != 2 || created.AutoLeave.AfterSoloSeconds != 5 {
 		t.Errorf("patch: %v: %s", err, out)
 	}
-	if out, _ = d.run(t, 0, "jobs", "cancel", made.ID); !strings.Contains(out, "cancelled") {
+	if out, _ = d.run(t, 0, "jobs", "cancel", created.ID); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel: %s", out)
 	}
-	if out, _ = d.run(t, 0, "jobs", "get", made.ID); !strings.Contains(out, "cancelled") {
+	if out, _ = d.run(t, 0, "jobs", "get", created.ID); !strings.Contains(out, "cancelled") {
 		t.Errorf("get: %s", out)
 	}
-	if out, _ = d.run(t, 0, "jobs", "list", "--status", "cancelled"); strings.Count(out, "\n") != 2 || !strings.Contains(out, made.ID) {
+	if out, _ = d.run(t, 0, "jobs", "list", "--status", "cancelled"); strings.Count(out, "\n") != 2 || !strings.Contains(out, created.ID) {
 		t.Errorf("list: %s", out)
 	}
-	if _, told = d.run(t, 1, "jobs", "leave", made.ID); !strings.Contains(told, "invalid_state") {
-		t.Errorf("leave of a cancelled job: %s", told)
+	if _, stderr = d.run(t, 1, "jobs", "leave", created.ID); !strings.Contains(stderr, "invalid_state") {
+		t.Errorf("leave of a cancelled job: %s", stderr)
 	}
-	if _, told = d.run(t, 1, "jobs", "create", "no url"); !strings.Contains(told, "meetingUrl: ") {
-		t.Errorf("create without a URL: %s", told)
+	if _, stderr = d.run(t, 1, "jobs", "create", "no url"); !strings.Contains(stderr, "meetingUrl: ") {
+		t.Errorf("create without a URL: %s", stderr)
 	}
 
 	d.run(t, 0, "logout")
-	if _, told = d.run(t, exitSignIn, "jobs", "list"); !strings.Contains(told, "standin login") {
-		t.Errorf("without a sign-in: %s", told)
+	if _, stderr = d.run(t, exitUnauthorized, "jobs", "list"); !strings.Contains(stderr, "standin login") {
+		t.Errorf("without a sign-in: %s", stderr)
 	}
 }
 
 // TestControlCommands queues every verb for a bot in its meeting.
 func TestControlCommands(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestCLI(t)
 	out, _ := d.run(t, 0, "jobs", "create", "https://meet.google.com/abc-defg-hij", "--metadata", `{"simulate":{"outcome":"success","seconds":600}}`, "--json")
-	var made client.Job
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
+	var created client.Job
+	if err := json.Unmarshal([]byte(out), &created); err != nil {
 		t.Fatal(err)
 	}
 	api, err := client.New(d.base, "")
 	if err != nil || api.BaseURL() != d.base {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); made.Status != "recording_started"; {
-		if time.Now().After(deadline) || made.Ended() {
-			t.Fatalf("the job is %s", made.Status)
+	for deadline := time.Now().Add(30 * time.Second); created.Status != "recording_started"; {
+		if time.Now().After(deadline) || created.Ended() {
+			t.Fatalf("the job is %s", created.Status)
 		}
-		out, _ = d.run(t, 0, "jobs", "get", made.ID, "--json")
-		if err := json.Unmarshal([]byte(out), &made); err != nil {
+		out, _ = d.run(t, 0, "jobs", "get", created.ID, "--json")
+		if err := json.Unmarshal([]byte(out), &created); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, verb := range [][]string{{"pause"}, {"resume"}, {"chat", "hello"}, {"pin", "p-1"}, {"ask"}, {"stop"}, {"leave"}} {
-		args := append([]string{"jobs", verb[0], made.ID}, verb[1:]...)
+		args := append([]string{"jobs", verb[0], created.ID}, verb[1:]...)
 		if out, _ := d.run(t, 0, args...); len(strings.TrimSpace(out)) != 36 {
 			t.Errorf("%s prints %q, want a command's id alone", verb[0], out)
 		}
 	}
-	d.run(t, 0, "jobs", "watch", made.ID)
+	d.run(t, 0, "jobs", "watch", created.ID)
 }

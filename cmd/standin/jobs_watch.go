@@ -12,7 +12,7 @@ import (
 
 type jobsWatchCommand struct{ jobFlags }
 
-// Run follows the job.
+// Run watches the job.
 func (c *jobsWatchCommand) Run(ctx context.Context, to terminal) error {
 	api, err := c.client()
 	if err != nil {
@@ -21,17 +21,18 @@ func (c *jobsWatchCommand) Run(ctx context.Context, to terminal) error {
 	return watch(ctx, to, api, c.ID, c.JSON)
 }
 
-// watchEvery is how often a followed job is asked for.
-const watchEvery = time.Second
+// watchInterval is the polling interval of watch.
+const watchInterval = time.Second
 
-// watch prints what happens to a job until it has ended.
+// watch prints the timeline of a job until the job ends.
 func watch(ctx context.Context, to terminal, api *client.Client, id string, asJSON bool) error {
-	again := time.NewTicker(watchEvery)
-	defer again.Stop()
-	told := 0
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	printed := 0
 	for {
-		// The job first: its end is then never told before what led to it.
-		followed, err := api.Job(ctx, id)
+		// Read the job before its timeline, so that the timeline is complete when
+		// the job has ended.
+		current, err := api.Job(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -40,33 +41,33 @@ func watch(ctx context.Context, to terminal, api *client.Client, id string, asJS
 			if err != nil {
 				return err
 			}
-			if number++; number > told {
-				told = number
-				if err := tell(to.out, entry, asJSON); err != nil {
+			if number++; number > printed {
+				printed = number
+				if err := printEntry(to.out, entry, asJSON); err != nil {
 					return err
 				}
 			}
 		}
-		switch followed.Status {
+		switch current.Status {
 		case client.Completed:
 			return nil
 		case client.Failed, client.Cancelled:
-			detail := followed.Status
-			if followed.FailureCode != nil {
-				detail += " with " + *followed.FailureCode + ": " + oneLine(text(followed.FailureDetail))
+			detail := current.Status
+			if current.FailureCode != nil {
+				detail += " with " + *current.FailureCode + ": " + oneLine(deref(current.FailureDetail))
 			}
 			return &exitError{code: exitJobFailed, text: "the job is " + detail}
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-again.C:
+		case <-ticker.C:
 		}
 	}
 }
 
-// tell prints an entry of the timeline.
-func tell(w io.Writer, entry client.TimelineEntry, asJSON bool) error {
+// printEntry prints a timeline entry.
+func printEntry(w io.Writer, entry client.TimelineEntry, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(entry)
 	}

@@ -7,7 +7,7 @@ import (
 	"standin/internal/account"
 )
 
-// shownKey is a key as programs read it.
+// shownKey is the JSON form of a key.
 type shownKey struct {
 	ID         string     `json:"id"`
 	Consumer   string     `json:"consumer"`
@@ -29,15 +29,15 @@ func printKeys(w io.Writer, keys []account.Key) error {
 	return printJSON(w, shown)
 }
 
-// shownConsumer is a consumer as programs read it.
+// shownConsumer is the JSON form of a consumer.
 type shownConsumer struct {
 	ID               string    `json:"id"`
 	Name             string    `json:"name"`
 	Email            string    `json:"email"`
 	WebhookURL       string    `json:"webhookUrl"`
 	WebhookVersion   int       `json:"webhookVersion"`
-	WebhookSecret    string    `json:"webhookSecret,omitempty"` // only when it was asked for
-	RetentionSeconds *float64  `json:"retentionSeconds"`        // null: as long as the service keeps them; 0: for ever
+	WebhookSecret    string    `json:"webhookSecret,omitempty"` // only with --secret
+	RetentionSeconds *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
 	CreatedAt        time.Time `json:"createdAt"`
 }
 
@@ -55,9 +55,9 @@ func showConsumer(one account.Consumer, secret bool) shownConsumer {
 	return shown
 }
 
-// printNewKey prints a key that was just made, with what is shown this once.
-func printNewKey(w io.Writer, made account.Key, secret string) error {
-	return printJSON(w, map[string]any{"id": made.ID, "consumerId": made.ConsumerID, "mode": made.Mode, "key": secret})
+// printNewKey prints a new key with its secret.
+func printNewKey(w io.Writer, key account.Key, secret string) error {
+	return printJSON(w, map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "mode": key.Mode, "key": secret})
 }
 
 func printConsumers(w io.Writer, consumers []account.Consumer) error {

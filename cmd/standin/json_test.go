@@ -8,8 +8,8 @@ import (
 	"standin/internal/credentials"
 )
 
-// TestJSONEverywhere: what --json prints is JSON and holds what people are told.
-func TestJSONEverywhere(t *testing.T) {
+// TestJSONOutput checks that --json prints valid JSON with the same content as the text output.
+func TestJSONOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	asJSON := func(args ...string) map[string]any {
@@ -24,11 +24,11 @@ func TestJSONEverywhere(t *testing.T) {
 		}
 		return value
 	}
-	made := asJSON("keys", "create", "--consumer", "acme", "--test", "--data-dir", dir)
-	key, _ := made["key"].(string)
-	id, _ := made["id"].(string)
-	if len(key) < 40 || id == "" || made["mode"] != "test" {
-		t.Errorf("keys create: %v", made)
+	created := asJSON("keys", "create", "--consumer", "acme", "--test", "--data-dir", dir)
+	key, _ := created["key"].(string)
+	id, _ := created["id"].(string)
+	if len(key) < 40 || id == "" || created["mode"] != "test" {
+		t.Errorf("keys create: %v", created)
 	}
 	if revoked := asJSON("keys", "revoke", id, "--data-dir", dir); revoked["revoked"] != true || revoked["id"] != id {
 		t.Errorf("keys revoke: %v", revoked)
@@ -36,14 +36,14 @@ func TestJSONEverywhere(t *testing.T) {
 	if shown := asJSON("consumers", "show", "acme", "--data-dir", dir); shown["name"] != "acme" {
 		t.Errorf("consumers show: %v", shown)
 	}
-	if told := asJSON("version"); told["version"] == "" {
-		t.Errorf("version: %v", told)
+	if stderr := asJSON("version"); stderr["version"] == "" {
+		t.Errorf("version: %v", stderr)
 	}
 	config := t.TempDir()
 	if err := credentials.Save(config, credentials.Credentials{URL: "http://127.0.0.1:1", APIKey: key}); err != nil {
 		t.Fatal(err)
 	}
-	if told := asJSON("logout", "--config-dir", config); told["signedOut"] != true {
-		t.Errorf("logout: %v", told)
+	if stderr := asJSON("logout", "--config-dir", config); stderr["signedOut"] != true {
+		t.Errorf("logout: %v", stderr)
 	}
 }

@@ -17,16 +17,16 @@ import (
 )
 
 type keysCommand struct {
-	Create keysCreateCommand `cmd:"" help:"Make a key and print it, alone, on standard output. It is shown this once."`
+	Create keysCreateCommand `cmd:"" help:"Create a key and print it, alone, on standard output. It is not shown again."`
 	List   keysListCommand   `cmd:"" help:"Print a line for each key: id, consumer, mode, prefix, created, last used, revoked."`
-	Revoke keysRevokeCommand `cmd:"" help:"Revoke a key. It is refused from the next request on."`
+	Revoke keysRevokeCommand `cmd:"" help:"Revoke a key. It stops working with the next request."`
 }
 
-// open opens the database beside a service that may be running.
+// open opens the database. The service may be running.
 func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
 	if !service.Shared(f.DatabaseURL) {
 		if err := os.MkdirAll(f.DataDir, 0o700); err != nil {
-			return nil, fmt.Errorf("make the data folder: %w", err)
+			return nil, fmt.Errorf("create the data directory: %w", err)
 		}
 	}
 	return store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))
@@ -43,14 +43,14 @@ func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) e
 
 type keysCreateCommand struct {
 	dataFlags
-	Consumer      string `required:"" help:"Name of the consumer; made when it is new."`
+	Consumer      string `required:"" help:"Name of the consumer, which is created if it does not exist."`
 	Email         string `help:"The consumer's e-mail address."`
-	Test          bool   `help:"Make a test key: its jobs are kept apart from live ones."`
-	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new consumer. Default: its own. Better in the environment than on the command line."`
-	JSON          bool   `name:"json" help:"Print JSON, for programs."`
+	Test          bool   `help:"Create a test key. Its jobs run in the simulator and are separate from live jobs."`
+	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new consumer. Default: a random one. Prefer the environment variable."`
+	JSON          bool   `name:"json" help:"Print JSON."`
 }
 
-// Run makes the key.
+// Run creates the key.
 func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 	return c.withStore(ctx, func(s *store.Store) error {
 		mode := job.Live
@@ -58,12 +58,12 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			mode = job.Test
 		}
 		keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
-		made, secret, err := keys.Issue(ctx, c.Consumer, c.Email, mode)
+		key, secret, err := keys.Issue(ctx, c.Consumer, c.Email, mode)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return printNewKey(to.out, made, secret)
+			return printNewKey(to.out, key, secret)
 		}
 		_, err = fmt.Fprintln(to.out, secret)
 		return err
@@ -72,7 +72,7 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 
 type keysListCommand struct {
 	dataFlags
-	JSON bool `name:"json" help:"Print JSON, for programs."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Run prints the keys.
@@ -87,14 +87,14 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		for _, k := range keys {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Consumer, k.Mode, k.Prefix, day(k.CreatedAt), day(k.LastUsedAt), day(k.RevokedAt))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Consumer, k.Mode, k.Prefix, formatUTC(k.CreatedAt), formatUTC(k.LastUsedAt), formatUTC(k.RevokedAt))
 		}
 		return table.Flush()
 	})
 }
 
-// day is a moment as lists show it; a dash for none.
-func day(t time.Time) string {
+// formatUTC formats a time for a list, or a dash for the zero time.
+func formatUTC(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -103,15 +103,15 @@ func day(t time.Time) string {
 
 type keysRevokeCommand struct {
 	dataFlags
-	ID   string `arg:"" help:"The key's id, as standin keys list prints it."`
-	JSON bool   `name:"json" help:"Print JSON, for programs."`
+	ID   string `arg:"" help:"ID of the key, from standin keys list."`
+	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 // Run revokes the key.
 func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 	id, err := uuid.Parse(c.ID)
 	if err != nil {
-		return fmt.Errorf("%q is no key id; standin keys list prints them", c.ID)
+		return fmt.Errorf("%q is not a key ID; standin keys list prints them", c.ID)
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
 		found, err := s.RevokeKey(ctx, id, time.Now())

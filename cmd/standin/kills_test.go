@@ -53,7 +53,7 @@ func TestKills(t *testing.T) {
 	t.Logf("STANDIN_TEST_KILLS=%d STANDIN_TEST_SEED=%d", total, seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 0))
 	parts := []string{killRenderer, killFFmpeg, killBrowser, killBot, killService} // the last three have tests of their own too
-	shared, alone := newWorld(t), newWorld(t)
+	shared, alone := newHarness(t), newHarness(t)
 	queue := make(chan func())
 	var lanes sync.WaitGroup
 	for range killsAtOnce {
@@ -65,9 +65,9 @@ func TestKills(t *testing.T) {
 	}
 	var service sync.Mutex // one kill of it at a time
 	for number := range int(total) {
-		c := casualty{part: parts[number%len(parts)], world: shared, after: time.Duration(chance.Int64N(int64(8 * time.Second))), pick: chance.Uint64()}
+		c := casualty{part: parts[number%len(parts)], harness: shared, after: time.Duration(chance.Int64N(int64(8 * time.Second))), pick: chance.Uint64()}
 		if c.part == killService {
-			c.world = alone
+			c.harness = alone
 		}
 		queue <- func() {
 			if c.part == killService {
@@ -97,10 +97,10 @@ func fromEnvironment(t *testing.T, name string, usual int64) int64 {
 
 // casualty is a recording of which one part is killed.
 type casualty struct {
-	part  string
-	after time.Duration // since the recording began
-	pick  uint64        // which of several processes
-	world *world
+	part    string
+	after   time.Duration // since the recording began
+	pick    uint64        // which of several processes
+	harness *harness
 
 	id       string
 	meeting  *replica.Meeting
@@ -109,15 +109,15 @@ type casualty struct {
 
 func (c *casualty) run(t *testing.T, number int) {
 	if c.part == killService { // it is started again: one at a time
-		defer func(before *testing.T) { c.world.T = before }(c.world.T)
-		c.world.T = t
+		defer func(before *testing.T) { c.harness.T = before }(c.harness.T)
+		c.harness.T = t
 	} else {
-		w := *c.world
-		w.T = t
-		c.world = &w
+		h := *c.harness
+		h.T = t
+		c.harness = &h
 	}
 	var err error
-	if c.meeting, err = c.world.stage.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond}); err != nil {
+	if c.meeting, err = c.harness.stage.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -126,7 +126,7 @@ func (c *casualty) run(t *testing.T, number int) {
 		}
 	})
 	var created struct{ ID string }
-	c.world.call(http.MethodPost, "/api/v1/jobs", map[string]any{
+	c.harness.call(http.MethodPost, "/api/v1/jobs", map[string]any{
 		"externalId": fmt.Sprintf("kill-%d", number), "meetingUrl": c.meeting.URL(),
 	}, &created)
 	c.id = created.ID
@@ -147,26 +147,26 @@ func (c *casualty) run(t *testing.T, number int) {
 
 // kill kills the part and waits until another has taken its place.
 func (c *casualty) kill() {
-	c.world.Helper()
-	bot := c.world.bot(c.id, 0)
+	c.harness.Helper()
+	bot := c.harness.bot(c.id, 0)
 	victim := bot
 	switch c.part {
 	case killService:
-		c.world.stopService(syscall.SIGKILL)
-		c.world.startService(strings.TrimPrefix(c.world.base, "http://"))
+		c.harness.stopService(syscall.SIGKILL)
+		c.harness.startService(strings.TrimPrefix(c.harness.base, "http://"))
 		return
 	case killBrowser:
-		victim = c.world.browserOf(bot)
+		victim = c.harness.browserOf(bot)
 	case killRenderer:
 		renderers := processesOf(bot, func(command string) bool { return strings.Contains(command, "--type=renderer") })
 		if len(renderers) == 0 {
-			c.world.Fatal("the bot's browser has no renderer")
+			c.harness.Fatal("the bot's browser has no renderer")
 		}
 		victim = renderers[c.pick%uint64(len(renderers))]
 	}
 	c.killedAt = time.Now()
 	if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
-		c.world.Fatalf("kill the %s: %v", c.part, err)
+		c.harness.Fatalf("kill the %s: %v", c.part, err)
 	}
 	c.awaitRecorder()
 }
@@ -174,7 +174,7 @@ func (c *casualty) kill() {
 // awaitRecorder waits until another recorder runs. A renderer may have been of
 // no consequence: then there is none.
 func (c *casualty) awaitRecorder() {
-	c.world.Helper()
+	c.harness.Helper()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	deadline := time.After(killPatience)
@@ -183,7 +183,7 @@ func (c *casualty) awaitRecorder() {
 	}
 	for {
 		var timeline struct{ Entries []struct{ Kind job.Trigger } }
-		c.world.call(http.MethodGet, "/api/v1/jobs/"+c.id+"/timeline", nil, &timeline)
+		c.harness.call(http.MethodGet, "/api/v1/jobs/"+c.id+"/timeline", nil, &timeline)
 		started := 0
 		for _, entry := range timeline.Entries {
 			if entry.Kind == job.BotRecordingStarted {
@@ -197,7 +197,7 @@ func (c *casualty) awaitRecorder() {
 		case <-again.C:
 		case <-deadline:
 			if c.part != killRenderer {
-				c.world.Fatal("nothing took its place")
+				c.harness.Fatal("nothing took its place")
 			}
 			return
 		}
@@ -206,8 +206,8 @@ func (c *casualty) awaitRecorder() {
 
 // killTheFFmpeg ends the meeting and kills the first ffmpeg that the bot starts.
 func (c *casualty) killTheFFmpeg() {
-	c.world.Helper()
-	bot := c.world.bot(c.id, 0)
+	c.harness.Helper()
+	bot := c.harness.bot(c.id, 0)
 	c.meeting.End()
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
@@ -222,7 +222,7 @@ func (c *casualty) killTheFFmpeg() {
 		select {
 		case <-again.C:
 		case <-deadline:
-			c.world.Fatal("the bot never started ffmpeg")
+			c.harness.Fatal("the bot never started ffmpeg")
 		}
 	}
 }
@@ -260,7 +260,7 @@ func processesOf(bot int, match func(command string) bool) (found []int) {
 
 // await polls the job until its status is as wanted.
 func (c *casualty) await(what string, wanted func(job.Status) bool) {
-	c.world.Helper()
+	c.harness.Helper()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	deadline := time.After(killPatience)
@@ -270,31 +270,31 @@ func (c *casualty) await(what string, wanted func(job.Status) bool) {
 			return
 		}
 		if status.Terminal() {
-			c.world.Fatalf("the job is %s before %s", status, what)
+			c.harness.Fatalf("the job is %s before %s", status, what)
 		}
 		select {
 		case <-again.C:
 		case <-deadline:
-			c.world.Fatalf("the job is stuck in %s before %s", status, what)
+			c.harness.Fatalf("the job is stuck in %s before %s", status, what)
 		}
 	}
 }
 
 func (c *casualty) status() job.Status {
-	c.world.Helper()
+	c.harness.Helper()
 	var got struct{ Status job.Status }
-	c.world.call(http.MethodGet, "/api/v1/jobs/"+c.id, nil, &got)
+	c.harness.call(http.MethodGet, "/api/v1/jobs/"+c.id, nil, &got)
 	return got.Status
 }
 
 // check holds the recording and its manifest against what was killed.
 func (c *casualty) check() {
-	t := c.world.T
+	t := c.harness.T
 	if status := c.status(); status != job.Completed {
 		t.Fatalf("the job is %s", status)
 	}
-	manifest := c.world.manifest(c.id)
-	path, report := c.world.recording(manifest)
+	manifest := c.harness.manifest(c.id)
+	path, report := c.harness.recording(manifest)
 	lasts := time.Duration(report.DurationMs * float64(time.Millisecond))
 	checkPlays(t, path, report.DurationMs)
 	harmless := c.part == killService || c.part == killFFmpeg || c.part == killRenderer && len(manifest.Gaps) == 0
@@ -342,7 +342,7 @@ const mostOff = 250 // milliseconds
 // checkOwnSound holds the beeps of the participant's own files against those of
 // the recording, on the meeting's clock: the recording leaves its gap out.
 func (c *casualty) checkOwnSound(manifest recording.Manifest, report mediacheck.Report) {
-	t, gap := c.world.T, manifest.Gaps[0]
+	t, gap := c.harness.T, manifest.Gaps[0]
 	var sounded []float64
 	for _, at := range report.BeepsMs {
 		if at >= float64(gap.StartMs) {
@@ -357,7 +357,7 @@ func (c *casualty) checkOwnSound(manifest recording.Manifest, report mediacheck.
 		if media.Kind != recording.ParticipantAudio {
 			continue
 		}
-		own, err := mediacheck.Decode(t.Context(), c.world.fetch(media))
+		own, err := mediacheck.Decode(t.Context(), c.harness.fetch(media))
 		if err != nil {
 			t.Fatalf("decode %s: %v", media.Name, err)
 		}
@@ -396,9 +396,9 @@ func checkThere(t *testing.T, report mediacheck.Report, from, to float64) {
 // tell shows the bots' logs of a case that failed.
 func (c *casualty) tell() {
 	for attempt := range 3 {
-		text, err := os.ReadFile(filepath.Join(c.world.dir, "bots", c.id+"-"+strconv.Itoa(attempt), "bot.log"))
+		text, err := os.ReadFile(filepath.Join(c.harness.dir, "bots", c.id+"-"+strconv.Itoa(attempt), "bot.log"))
 		if !errors.Is(err, fs.ErrNotExist) {
-			c.world.Logf("attempt %d, %v:\n%s", attempt, err, text[max(0, len(text)-3000):])
+			c.harness.Logf("attempt %d, %v:\n%s", attempt, err, text[max(0, len(text)-3000):])
 		}
 	}
 }

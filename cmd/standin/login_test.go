@@ -70,8 +70,8 @@ func TestLogin(t *testing.T) {
 	if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS(".code"))); err != nil || strings.TrimSpace(got) != code {
 		t.Errorf("the page shows the code %q, the terminal %q (%v)", got, code, err)
 	}
-	if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS("main"))); err != nil || !strings.Contains(got, asks()) {
-		t.Errorf("the page does not tell that %q asks: %q (%v)", asks(), got, err)
+	if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS("main"))); err != nil || !strings.Contains(got, userAgent()) {
+		t.Errorf("the page does not tell that %q asks: %q (%v)", userAgent(), got, err)
 	}
 	do("allow it", chromedp.Click(chromedp.CSS("#allow")), chromedp.WaitVisible(chromedp.CSS(`a[href="/keys"]`)))
 
@@ -86,7 +86,7 @@ func TestLogin(t *testing.T) {
 	if info, err := os.Stat(credentials.Path(config)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key is kept in a file of mode %v (%v)", info.Mode(), err)
 	}
-	mine := desk{base: s.BaseURL(), config: config}
+	mine := testCLI{base: s.BaseURL(), config: config}
 	if out, _ := mine.run(t, 0, "jobs", "list"); !strings.Contains(out, "STATUS") {
 		t.Errorf("the key's jobs: %s", out)
 	}

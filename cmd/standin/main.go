@@ -1,5 +1,5 @@
-// Command standin sends a stand-in into online meetings and returns a
-// recording that can be trusted. See README.md.
+// Command standin sends a bot into online meetings and returns a recording with
+// a verifiable manifest. See README.md.
 package main
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// commands is the whole command line; kong reads flags, environment and help
-// from it.
+// commands declares the command line. Kong reads flags, environment variables
+// and help texts from its tags.
 type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
-	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts it; it can be run by hand, with the manual launcher."`
+	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts bots; run this command yourself with the manual launcher."`
 	Demo        demoCommand        `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
-	Doctor      doctorCommand      `cmd:"" help:"Check what Standin needs on this machine, or look at a meeting page with a profile."`
+	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	Consumers   consumersCommand   `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
-	Jobs        jobsCommand        `cmd:"" help:"Send bots and follow them: a client of the public API."`
-	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and see to those that failed."`
-	Login       loginCommand       `cmd:"" help:"Sign in to a service, for the commands that call it."`
-	Logout      logoutCommand      `cmd:"" help:"Forget the key of the sign-in."`
-	Recordings  recordingsCommand  `cmd:"" help:"Download and verify recordings, and clear up their storage."`
-	Completions completionsCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Jobs        jobsCommand        `cmd:"" help:"Create, list, watch and control jobs through the public API."`
+	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
+	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`
+	Logout      logoutCommand      `cmd:"" help:"Delete the stored key."`
+	Recordings  recordingsCommand  `cmd:"" help:"Download and verify recordings, and find unused files in storage."`
+	Completions completionsCommand `cmd:"" help:"Print a shell completion script."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
@@ -37,17 +37,18 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// terminal is where a command writes: results to out, everything else to err.
+// terminal holds the output streams of a command: results go to out, everything
+// else to err.
 type terminal struct {
 	out, err io.Writer
 }
 
-// run runs a command line and returns its exit code: 0, 2 for a command that
-// could not be understood, and otherwise what exit.go says.
+// run executes a command line and returns its exit code: 0 on success, 2 for a
+// usage error, otherwise one of the codes in exit.go.
 func run(args []string, out, err io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	go func() { // a second signal ends at once: the default action
+	go func() { // restore the default action: a second signal ends the process
 		<-ctx.Done()
 		stop()
 	}()
@@ -56,7 +57,7 @@ func run(args []string, out, err io.Writer) int {
 	exited := -1
 	parser, parseErr := kong.New(&line,
 		kong.Name("standin"),
-		kong.Description("Standin sends a stand-in into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording that can be trusted."),
+		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."),
 		kong.UsageOnError(),
 		kong.Writers(out, err),
 		kong.Exit(func(code int) { exited = code }),
@@ -68,7 +69,7 @@ func run(args []string, out, err io.Writer) int {
 		return 2
 	}
 	command, parseErr := parser.Parse(args)
-	if exited >= 0 { // help was asked for
+	if exited >= 0 { // --help
 		return exited
 	}
 	if parseErr != nil {
@@ -82,10 +83,10 @@ func run(args []string, out, err io.Writer) int {
 	return 0
 }
 
-// logFlags say how to log.
+// logFlags configure logging.
 type logFlags struct {
-	LogLevel  slog.Level `env:"STANDIN_LOG_LEVEL" default:"info" help:"Least level to log: debug, info, warn or error."`
-	LogFormat string     `env:"STANDIN_LOG_FORMAT" default:"text" enum:"text,json" help:"Form of the log on standard error: text or json."`
+	LogLevel  slog.Level `env:"STANDIN_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
+	LogFormat string     `env:"STANDIN_LOG_FORMAT" default:"text" enum:"text,json" help:"Log format on standard error: text or json."`
 }
 
 func (f logFlags) logger(w io.Writer) *slog.Logger {
@@ -97,7 +98,7 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 }
 
 type versionCommand struct {
-	JSON bool `name:"json" help:"Print JSON, for programs."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Run prints the version.
@@ -109,7 +110,7 @@ func (c versionCommand) Run(to terminal) error {
 	return err
 }
 
-// version is the module's version, and the commit where it is known.
+// version returns the module version, or the commit for a development build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -21,17 +21,17 @@ import (
 )
 
 type recordingsCommand struct {
-	Download recordingsDownloadCommand `cmd:"" help:"Fetch a recording's files and hold them against their sums."`
-	Verify   recordingsVerifyCommand   `cmd:"" help:"Recompute the sums of recordings, decode them, and compare both with their manifests."`
-	Sweep    recordingsSweepCommand    `cmd:"" help:"List what storage holds and nobody needs."`
+	Download recordingsDownloadCommand `cmd:"" help:"Download a recording and verify its checksums."`
+	Verify   recordingsVerifyCommand   `cmd:"" help:"Recompute the checksums of stored recordings, decode them, and compare the results with their manifests."`
+	Sweep    recordingsSweepCommand    `cmd:"" help:"List stored objects that no recording needs."`
 }
 
-// withRecordings runs fn with the database and the storage open, beside a
-// service that may be running.
+// withRecordings runs fn with the database and the storage open. The service
+// may be running.
 func withRecordings(ctx context.Context, data dataFlags, where storageFlags, fn func(*store.Store, *recording.Storage) error) error {
 	dir, err := filepath.Abs(data.DataDir)
 	if err != nil {
-		return fmt.Errorf("find the data folder: %w", err)
+		return fmt.Errorf("resolve the data directory: %w", err)
 	}
 	return data.withStore(ctx, func(s *store.Store) error {
 		storage, err := recording.OpenStorage(ctx, service.StorageAddress(where.StorageURL, dir))
@@ -45,18 +45,18 @@ func withRecordings(ctx context.Context, data dataFlags, where storageFlags, fn 
 type recordingsVerifyCommand struct {
 	dataFlags
 	storageFlags
-	Job  string `arg:"" optional:"" help:"The job's id. Default: all jobs that have a recording."`
-	JSON bool   `help:"Print a line of JSON for each recording."`
+	Job  string `arg:"" optional:"" help:"ID of the job. Default: all jobs with a recording."`
+	JSON bool   `help:"Print one line of JSON per recording."`
 }
 
-// Help tells what is done, and what the exit code says.
+// Help describes the checks and the exit code.
 func (recordingsVerifyCommand) Help() string {
-	return "Give it the settings of standin serve. Nothing is changed and nothing is copied to disk. For each recording it " +
-		"holds that every file of the manifest is there, has the bytes and the SHA-256 that the manifest tells, begins with a " +
-		"key frame at 0, decodes from end to end, and lasts as long as the manifest says. Exit code 1 when anything is wrong."
+	return "Pass the same settings as to standin serve. The command changes nothing and copies nothing to disk. For each " +
+		"recording it checks that every file in the manifest exists, has the size and SHA-256 of the manifest, starts with a " +
+		"key frame at 0, decodes from start to end, and has the duration of the manifest. Exit code 1 if any check fails."
 }
 
-// Run verifies.
+// Run verifies the recordings.
 func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	tools, err := recording.FindTools()
 	if err != nil {
@@ -64,16 +64,16 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	}
 	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
 		verifier := &recording.Verifier{Storage: storage, Tools: tools}
-		var whole, wrong int
+		var valid, invalid int
 		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
 			verdict, err := verifier.Verify(ctx, j.ID)
 			if err != nil {
 				return err
 			}
 			if verdict.OK() {
-				whole++
+				valid++
 			} else {
-				wrong++
+				invalid++
 			}
 			if c.JSON {
 				return json.NewEncoder(to.out).Encode(verdict)
@@ -85,22 +85,22 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if !c.JSON {
-			fmt.Fprintf(to.out, "%d in order, %d not\n", whole, wrong)
+			fmt.Fprintf(to.out, "%d valid, %d invalid\n", valid, invalid)
 		}
-		if wrong > 0 {
-			return fmt.Errorf("%d recordings are not as their manifests say", wrong)
+		if invalid > 0 {
+			return fmt.Errorf("%d recordings do not match their manifests", invalid)
 		}
 		return nil
 	})
 }
 
-// eachRecorded gives the job that is named, or else all that have a recording.
-// Manifests that bots keep elsewhere are not ours to verify.
-func eachRecorded(ctx context.Context, s *store.Store, named string, each func(job.Job) error) error {
-	if named != "" {
-		id, err := uuid.Parse(named)
+// eachRecorded calls each for one job, or for all jobs with a recording if id is
+// empty. It skips jobs whose manifest is stored outside of the service.
+func eachRecorded(ctx context.Context, s *store.Store, jobID string, each func(job.Job) error) error {
+	if jobID != "" {
+		id, err := uuid.Parse(jobID)
 		if err != nil {
-			return fmt.Errorf("%q is no job id", named)
+			return fmt.Errorf("%q is not a job ID", jobID)
 		}
 		r, err := s.Job(ctx, id)
 		switch {
@@ -109,7 +109,7 @@ func eachRecorded(ctx context.Context, s *store.Store, named string, each func(j
 		case !r.RecordingDeletedAt.IsZero():
 			return fmt.Errorf("the recording of job %s was deleted at %s", id, r.RecordingDeletedAt.Format(time.RFC3339))
 		case !ownManifest(r.Job):
-			return fmt.Errorf("job %s has no recording here: it is %s", id, r.Status)
+			return fmt.Errorf("job %s has no recording in this storage; its status is %s", id, r.Status)
 		}
 		return each(r.Job)
 	}
@@ -140,9 +140,9 @@ func ownManifest(j job.Job) bool {
 }
 
 func printVerdict(to terminal, j job.Job, verdict recording.VerifyReport) {
-	state := "in order"
+	state := "valid"
 	if !verdict.OK() {
-		state = "NOT in order"
+		state = "INVALID"
 	}
 	fmt.Fprintf(to.out, "%s  %s  %q\n", j.ID, state, j.ExternalID)
 	for _, problem := range verdict.Problems {
@@ -172,8 +172,8 @@ func (recordingsSweepCommand) Help() string {
 		"for jobs that its database does not know: before deleting those, be sure that it is the right database."
 }
 
-// tell prints what is left over of a job.
-func (c *recordingsSweepCommand) tell(w io.Writer, leftover retention.Leftover) error {
+// printLeftover prints the unused objects of one job.
+func (c *recordingsSweepCommand) printLeftover(w io.Writer, leftover retention.Leftover) error {
 	if c.JSON {
 		return json.NewEncoder(w).Encode(map[string]any{
 			"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
@@ -185,14 +185,14 @@ func (c *recordingsSweepCommand) tell(w io.Writer, leftover retention.Leftover) 
 	return err
 }
 
-// Run lists, and deletes when asked to.
+// Run lists the unused objects and deletes them with --delete.
 func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
 		keeper := retention.New(retention.Settings{Store: s, Storage: storage, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-		jobs, done := 0, "listed; --delete deletes it"
+		jobs, result := 0, "listed; --delete removes them"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {
 			jobs++
-			if err := c.tell(to.out, leftover); err != nil || !c.Delete {
+			if err := c.printLeftover(to.out, leftover); err != nil || !c.Delete {
 				return err
 			}
 			return keeper.Remove(ctx, leftover)
@@ -201,9 +201,9 @@ func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if c.Delete {
-			done = "deleted"
+			result = "deleted"
 		}
-		_, err = fmt.Fprintf(to.out, "left over of %d jobs, %s\n", jobs, done)
+		_, err = fmt.Fprintf(to.out, "unused objects of %d jobs %s\n", jobs, result)
 		return err
 	})
 }

@@ -21,27 +21,27 @@ import (
 
 type recordingsDownloadCommand struct {
 	apiFlags
-	Job string `arg:"" help:"The job's id."`
-	Dir string `placeholder:"DIR" help:"Folder to write to; made when missing. Default: one named after the job, here."`
+	Job string `arg:"" help:"ID of the job."`
+	Dir string `placeholder:"DIR" help:"Directory to write to, created if missing. Default: the job ID in the current directory."`
 }
 
-// Help tells what is written.
+// Help describes how files are written.
 func (recordingsDownloadCommand) Help() string {
-	return "Fetches every file of a recording, and its manifest. Each file is written beside its place, held against the " +
-		"manifest's size and SHA-256, and only then moved to its place: what has its name is whole. Interrupted, it goes on where " +
-		"it stopped when it is run again; files that are there and right are not fetched again."
+	return "Downloads every file of a recording and the manifest. Each file is written with the suffix .part, verified against " +
+		"the size and SHA-256 in the manifest, and then renamed, so a file without the suffix is complete. Run the command " +
+		"again to resume an interrupted download; complete files are not downloaded again."
 }
 
-// downloaded is what became of a file.
+// downloaded describes one downloaded file.
 type downloaded struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
 	Bytes   int64  `json:"bytes"`
 	SHA256  string `json:"sha256"`
-	Fetched int64  `json:"fetchedBytes"` // of them by this run
+	Fetched int64  `json:"fetchedBytes"` // transferred by this run
 }
 
-// Run fetches.
+// Run downloads the recording.
 func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error {
 	api, err := c.client()
 	if err != nil {
@@ -49,23 +49,23 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 	}
 	manifest, err := api.Manifest(ctx, c.Job)
 	if err != nil {
-		return whyNoRecording(ctx, api, c.Job, err)
+		return explainMissingRecording(ctx, api, c.Job, err)
 	}
 	dir := c.Dir
 	if dir == "" {
 		dir = manifest.JobID
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return fmt.Errorf("make the folder: %w", err)
+		return fmt.Errorf("create the directory: %w", err)
 	}
 	fetched := []downloaded{}
 	for _, file := range manifest.Media {
 		one, err := download(ctx, to, api, manifest.JobID, file, dir)
 		if err != nil {
-			return fmt.Errorf("fetch %s: %w", oneLine(file.Name), err)
+			return fmt.Errorf("download %s: %w", oneLine(file.Name), err)
 		}
 		if !c.JSON {
-			fmt.Fprintf(to.out, "%s  %d bytes, SHA-256 as the manifest says\n", one.Path, one.Bytes)
+			fmt.Fprintf(to.out, "%s  %d bytes, SHA-256 matches\n", one.Path, one.Bytes)
 		}
 		fetched = append(fetched, one)
 	}
@@ -78,8 +78,8 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 	return nil
 }
 
-// whyNoRecording says why a job has no manifest.
-func whyNoRecording(ctx context.Context, api *client.Client, id string, err error) error {
+// explainMissingRecording returns an error that says why a job has no manifest.
+func explainMissingRecording(ctx context.Context, api *client.Client, id string, err error) error {
 	if !client.Is(err, "not_found") {
 		return err
 	}
@@ -88,18 +88,18 @@ func whyNoRecording(ctx context.Context, api *client.Client, id string, err erro
 		return jobErr
 	}
 	if !found.Ended() {
-		return fmt.Errorf("job %s has no recording yet: it is %s; standin jobs watch %s follows it to its end", found.ID, found.Status, found.ID)
+		return fmt.Errorf("job %s has no recording yet; its status is %s; standin jobs watch %s follows it", found.ID, found.Status, found.ID)
 	}
-	return fmt.Errorf("job %s has no recording: it is %s, and nothing was recorded or it was deleted", found.ID, found.Status)
+	return fmt.Errorf("job %s has no recording; its status is %s, and nothing was recorded or the recording was deleted", found.ID, found.Status)
 }
 
-// download fetches one file, unless it is there.
+// download fetches one file unless a complete copy exists.
 func download(ctx context.Context, to terminal, api *client.Client, id string, file client.Media, dir string) (downloaded, error) {
 	if file.Name != filepath.Base(file.Name) || strings.HasPrefix(file.Name, ".") || strings.ContainsAny(file.Name, "/\\\x00") {
-		return downloaded{}, errors.New("the manifest names a file that is none")
+		return downloaded{}, errors.New("the manifest contains an invalid file name")
 	}
 	one := downloaded{Name: file.Name, Path: filepath.Join(dir, file.Name), Bytes: file.Bytes, SHA256: file.SHA256}
-	if there, err := sumOfFile(one.Path); err == nil && there == file.SHA256 {
+	if sum, err := fileSHA256(one.Path); err == nil && sum == file.SHA256 {
 		return one, nil
 	}
 	partial := one.Path + ".part"
@@ -109,11 +109,11 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 	}
 	defer part.Close()
 	sum := sha256.New()
-	from, err := io.Copy(sum, part) // what an earlier run has fetched
+	from, err := io.Copy(sum, part) // bytes from an earlier run
 	if err != nil {
 		return one, err
 	}
-	if from > file.Bytes { // it is of something else
+	if from > file.Bytes { // not a prefix of this file
 		if from, err = 0, errors.Join(part.Truncate(0), rewind(part)); err != nil {
 			return one, err
 		}
@@ -121,13 +121,13 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 	}
 	bar := newProgress(to.err, file.Name, file.Bytes, from)
 	defer bar.end()
-	if err := fetchRest(ctx, api, id, file, part, sum, from, bar); err != nil {
-		return one, fmt.Errorf("%w; run the same command again: it goes on from here", err)
+	if err := resumeDownload(ctx, api, id, file, part, sum, from, bar); err != nil {
+		return one, fmt.Errorf("%w; run the same command again to resume", err)
 	}
 	one.Fetched = file.Bytes - from
 	if got := hex.EncodeToString(sum.Sum(nil)); got != file.SHA256 {
 		os.Remove(partial)
-		return one, fmt.Errorf("its SHA-256 is %s and the manifest says %s; run the same command again, and tell whoever runs the service if it says so again", got, file.SHA256)
+		return one, fmt.Errorf("SHA-256 is %s, the manifest says %s; run the same command again and contact the operator of the service if the error repeats", got, file.SHA256)
 	}
 	if err := errors.Join(part.Sync(), part.Close(), os.Rename(partial, one.Path)); err != nil {
 		return one, err
@@ -135,16 +135,15 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 	return one, nil
 }
 
-// How often a broken connection is taken up again without a single byte in
-// between, and how long it is waited before.
+// Limits for attempts that transfer no data, and the first retry delay.
 const (
 	downloadTries = 4
 	downloadPause = 250 * time.Millisecond
 )
 
-// fetchRest appends what is missing, taking up broken connections where they
-// broke.
-func fetchRest(ctx context.Context, api *client.Client, id string, file client.Media, part io.Writer, sum hash.Hash, at int64, bar *progress) error {
+// resumeDownload appends the missing bytes. It reconnects at the current offset
+// when a connection breaks.
+func resumeDownload(ctx context.Context, api *client.Client, id string, file client.Media, part io.Writer, sum hash.Hash, at int64, bar *progress) error {
 	into := io.MultiWriter(part, sum, bar)
 	for tries := 0; at < file.Bytes; {
 		content, err := api.Download(ctx, id, file.Name, at)
@@ -182,7 +181,7 @@ func rewind(file *os.File) error {
 	return err
 }
 
-func sumOfFile(path string) (string, error) {
+func fileSHA256(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -193,7 +192,7 @@ func sumOfFile(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// writeManifest writes the manifest beside its files.
+// writeManifest writes the manifest next to the media files.
 func writeManifest(path string, manifest client.Manifest) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -202,15 +201,15 @@ func writeManifest(path string, manifest client.Manifest) error {
 	if err := encoder.Encode(manifest); err != nil {
 		return fmt.Errorf("encode the manifest: %w", err)
 	}
-	if err := os.WriteFile(path+".part", text.Bytes(), 0o640); err != nil { //nolint:gosec // as the recording itself
+	if err := os.WriteFile(path+".part", text.Bytes(), 0o640); err != nil { //nolint:gosec // same mode as the recording
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	return os.Rename(path+".part", path)
 }
 
-// progress shows on a terminal how far a file is; elsewhere it shows nothing.
+// progress draws a progress bar if the output is a terminal.
 type progress struct {
-	out         io.Writer // nil when nobody looks
+	out         io.Writer // nil if the output is not a terminal
 	name        string
 	done, total int64
 	shown       time.Time
@@ -227,11 +226,11 @@ func newProgress(out io.Writer, name string, total, done int64) *progress {
 	return bar
 }
 
-// Write counts what was fetched.
+// Write counts the bytes of p and redraws the bar.
 func (p *progress) Write(data []byte) (int, error) {
-	const between = 100 * time.Millisecond
+	const interval = 100 * time.Millisecond
 	p.done += int64(len(data))
-	if p.out != nil && (time.Since(p.shown) > between || p.done >= p.total) {
+	if p.out != nil && (time.Since(p.shown) > interval || p.done >= p.total) {
 		p.show()
 	}
 	return len(data), nil
@@ -245,7 +244,7 @@ func (p *progress) show() {
 		min(p.done*100/p.total, 100), float64(p.done)/1e6, float64(p.total)/1e6)
 }
 
-// end leaves the line of the bar.
+// end moves to the next line.
 func (p *progress) end() {
 	if p.out != nil {
 		fmt.Fprintln(p.out)

@@ -80,28 +80,28 @@ func (c *cutOff) Read(into []byte) (int, error) {
 // stopped, notices what was changed on the way, and fetches nothing twice.
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestCLI(t)
 	out, _ := d.run(t, 0, "jobs", "create", "https://meet.google.com/abc-defg-hij", "--metadata", `{"simulate":{"seconds":60,"speed":100}}`, "--json")
-	var made client.Job
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
+	var created client.Job
+	if err := json.Unmarshal([]byte(out), &created); err != nil {
 		t.Fatal(err)
 	}
-	d.run(t, 0, "jobs", "watch", made.ID)
+	d.run(t, 0, "jobs", "watch", created.ID)
 
 	way := newLine(t, d.base)
-	key := keyOf(t, d)
-	far := desk{base: way.url, config: filepath.Join(t.TempDir(), "standin")}
+	key := storedKey(t, d)
+	far := testCLI{base: way.url, config: filepath.Join(t.TempDir(), "standin")}
 	far.keep(t, key)
 	dir := filepath.Join(t.TempDir(), "recording")
-	fetch := func(wantCode int, more ...string) (downloads []downloaded, told string) {
+	fetch := func(wantCode int, more ...string) (downloads []downloaded, stderr string) {
 		t.Helper()
-		out, told := far.run(t, wantCode, append([]string{"recordings", "download", made.ID, "--dir", dir, "--json"}, more...)...)
+		out, stderr := far.run(t, wantCode, append([]string{"recordings", "download", created.ID, "--dir", dir, "--json"}, more...)...)
 		if wantCode == 0 {
 			if err := json.Unmarshal([]byte(out), &downloads); err != nil || len(downloads) != 1 {
 				t.Fatalf("%v: %s", err, out)
 			}
 		}
-		return downloads, told
+		return downloads, stderr
 	}
 
 	way.cutAfter.Store(50_000)
@@ -124,22 +124,22 @@ func TestDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	way.cutAfter.Store(0)
-	way.cuts.Store(1000) // a client may try more often by itself than it is told to
-	_, told := fetch(1)
+	way.cuts.Store(1000) // a client may try more often by itself than it is stderr to
+	_, stderr := fetch(1)
 	way.cuts.Store(0)
-	if !strings.Contains(told, "run the same command again: it goes on from here") {
-		t.Errorf("a line that stays broken: %s", told)
+	if !strings.Contains(stderr, "run the same command again to resume") {
+		t.Errorf("a line that stays broken: %s", stderr)
 	}
 	if err := os.WriteFile(got[0].Path+".part", make([]byte, 10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, told = fetch(1) // what an earlier run left is of something else
-	if !strings.Contains(told, "its SHA-256 is") {
-		t.Errorf("a wrong beginning: %s", told)
+	_, stderr = fetch(1) // what an earlier run left is of something else
+	if !strings.Contains(stderr, "SHA-256 is") {
+		t.Errorf("a wrong beginning: %s", stderr)
 	}
 	way.spoil.Store(true)
-	if _, told = fetch(1); !strings.Contains(told, "its SHA-256 is") {
-		t.Errorf("a file that was changed on the way: %s", told)
+	if _, stderr = fetch(1); !strings.Contains(stderr, "SHA-256 is") {
+		t.Errorf("a file that was changed on the way: %s", stderr)
 	}
 	if _, err := os.Stat(got[0].Path); err == nil {
 		t.Error("a file that was changed on the way has its name")
@@ -148,15 +148,15 @@ func TestDownload(t *testing.T) {
 	fetch(0)
 
 	out, _ = d.run(t, 0, "jobs", "create", "https://meet.google.com/abc-defg-hij", "--metadata", `{"simulate":"meeting_not_found"}`, "--json")
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
+	if err := json.Unmarshal([]byte(out), &created); err != nil {
 		t.Fatal(err)
 	}
-	d.run(t, exitJobFailed, "jobs", "watch", made.ID)
-	if _, told = fetch(1); !strings.Contains(told, "has no recording: it is failed") {
-		t.Errorf("a job without a recording: %s", told)
+	d.run(t, exitJobFailed, "jobs", "watch", created.ID)
+	if _, stderr = fetch(1); !strings.Contains(stderr, "has no recording; its status is failed") {
+		t.Errorf("a job without a recording: %s", stderr)
 	}
-	made.ID = "01a1ff00-0000-7000-8000-000000000000"
-	if _, told = fetch(exitNotFound); !strings.Contains(told, "standin jobs list") {
-		t.Errorf("a job that there is not: %s", told)
+	created.ID = "01a1ff00-0000-7000-8000-000000000000"
+	if _, stderr = fetch(exitNotFound); !strings.Contains(stderr, "standin jobs list") {
+		t.Errorf("a job that there is not: %s", stderr)
 	}
 }

@@ -72,8 +72,8 @@ func simulated(t *testing.T, dir string) string {
 	}
 }
 
-// TestRecordingsVerify beside a running service: a good recording, all of them,
-// and one that was spoiled on disk.
+// TestRecordingsVerify verifies one recording, all recordings, and a recording
+// that was truncated on disk, while the service runs.
 func TestRecordingsVerify(t *testing.T) {
 	t.Parallel()
 	if _, err := recording.FindTools(); err != nil {
@@ -86,7 +86,7 @@ func TestRecordingsVerify(t *testing.T) {
 	id := simulated(t, dir)
 	for _, which := range [][]string{nil, {id}} {
 		code, out, stderr := command(append([]string{"recordings", "verify", "--data-dir", dir}, which...)...)
-		if code != 0 || !strings.Contains(out, id+"  in order  \"weekly-17\"") || !strings.HasSuffix(out, "1 in order, 0 not\n") {
+		if code != 0 || !strings.Contains(out, id+"  valid  \"weekly-17\"") || !strings.HasSuffix(out, "1 valid, 0 invalid\n") {
 			t.Errorf("verify %v: exit code %d, %s%s", which, code, out, stderr)
 		}
 	}
@@ -99,20 +99,20 @@ func TestRecordingsVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := command("recordings", "verify", "--data-dir", dir)
-	if code != 1 || !strings.Contains(out, "NOT in order") || !strings.Contains(out, "its SHA-256 is") || !strings.Contains(stderr, "1 recordings are not") {
-		t.Errorf("of a spoiled one: exit code %d, %s%s", code, out, stderr)
+	if code != 1 || !strings.Contains(out, "INVALID") || !strings.Contains(out, "SHA-256 is") || !strings.Contains(stderr, "1 recordings do not match") {
+		t.Errorf("truncated recording: exit code %d, %s%s", code, out, stderr)
 	}
 	code, out, _ = command("recordings", "verify", "--data-dir", dir, "--json", id)
 	var verdict recording.VerifyReport
 	if err := json.Unmarshal([]byte(out), &verdict); err != nil || code != 1 || verdict.JobID != id || verdict.OK() || len(verdict.Files) == 0 {
-		t.Errorf("as JSON: exit code %d, %v, %s", code, err, out)
+		t.Errorf("--json: exit code %d, %v, %s", code, err, out)
 	}
 	if code, _, stderr := command("recordings", "verify", "--data-dir", dir, "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); code != 1 || !strings.Contains(stderr, "no such job") {
-		t.Errorf("of no job: exit code %d, %s", code, stderr)
+		t.Errorf("unknown job: exit code %d, %s", code, stderr)
 	}
 }
 
-// TestRecordingsSweep lists, and deletes only when asked to.
+// TestRecordingsSweep checks that the command deletes only with --delete.
 func TestRecordingsSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -123,18 +123,18 @@ func TestRecordingsSweep(t *testing.T) {
 	if err := os.WriteFile(stray, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, stderr := command("recordings", "sweep", "--data-dir", dir); code != 0 || !strings.Contains(out, "left over of 0 jobs") {
-		t.Errorf("of what was just written: exit code %d, %s%s", code, out, stderr)
+	if code, out, stderr := command("recordings", "sweep", "--data-dir", dir); code != 0 || !strings.Contains(out, "unused objects of 0 jobs") {
+		t.Errorf("recently written object: exit code %d, %s%s", code, out, stderr)
 	}
 	if err := os.Chtimes(stray, time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	code, out, stderr := command("recordings", "sweep", "--data-dir", dir)
-	if _, err := os.Stat(stray); code != 0 || err != nil || !strings.Contains(out, "there is no such job\nleft over of 1 jobs, listed") {
+	if _, err := os.Stat(stray); code != 0 || err != nil || !strings.Contains(out, "unused objects of 1 jobs listed") {
 		t.Errorf("listed: exit code %d, %v, %s%s", code, err, out, stderr)
 	}
 	code, out, stderr = command("recordings", "sweep", "--delete", "--data-dir", dir)
-	if _, err := os.Stat(stray); code != 0 || err == nil || !strings.Contains(out, "left over of 1 jobs, deleted") {
+	if _, err := os.Stat(stray); code != 0 || err == nil || !strings.Contains(out, "unused objects of 1 jobs deleted") {
 		t.Errorf("deleted: exit code %d, %v, %s%s", code, err, out, stderr)
 	}
 }
@@ -146,19 +146,19 @@ func TestConsumersSetRetention(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	for _, test := range []struct{ set, shown string }{
-		{"30d", "30d"}, {"36h", "36h0m0s"}, {"forever", "forever"}, {"default", "as long as the service keeps them"},
+		{"30d", "30d"}, {"36h", "36h0m0s"}, {"forever", "forever"}, {"default", "service default"},
 	} {
 		if code, out, stderr := command("consumers", "set", "acme", "--retention", test.set, "--data-dir", dir); code != 0 {
 			t.Errorf("set %s: exit code %d, %s%s", test.set, code, out, stderr)
 		}
-		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "recordings kept   "+test.shown+"\n") {
+		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "recordings kept for  "+test.shown+"\n") {
 			t.Errorf("after %s: %s", test.set, out)
 		}
 	}
 	if code, _, stderr := command("consumers", "set", "acme", "--retention", "soon", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "30d") {
-		t.Errorf("a time that is none: exit code %d, %s", code, stderr)
+		t.Errorf("invalid duration: exit code %d, %s", code, stderr)
 	}
-	if code, _, stderr := command("consumers", "set", "nobody", "--retention", "1d", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {
-		t.Errorf("a consumer that is not there: exit code %d, %s", code, stderr)
+	if code, _, stderr := command("consumers", "set", "unknown", "--retention", "1d", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {
+		t.Errorf("unknown consumer: exit code %d, %s", code, stderr)
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"standin/internal/service"
 )
 
-// dataFlags say where everything is kept.
+// dataFlags locate the data directory and the database.
 type dataFlags struct {
-	DataDir     string `env:"STANDIN_DATA_DIR" default:"./data" help:"Folder for the database, recordings and bots; made 0700."`
-	DatabaseURL string `env:"STANDIN_DATABASE_URL" placeholder:"postgres://…" help:"PostgreSQL for several nodes. Default: a SQLite file in the data folder."`
+	DataDir     string `env:"STANDIN_DATA_DIR" default:"./data" help:"Directory for the database, recordings and bots; created with mode 0700."`
+	DatabaseURL string `env:"STANDIN_DATABASE_URL" placeholder:"postgres://…" help:"PostgreSQL database, for several nodes. Default: a SQLite file in the data directory."`
 }
 
-// storageFlags say where recordings are kept.
+// storageFlags locate the recordings.
 type storageFlags struct {
-	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Where recordings are kept: file:///folder or s3://bucket. Default: a folder in the data folder."`
+	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings: file:///directory or s3://bucket. Default: a directory in the data directory."`
 }
 
 type serveCommand struct {
@@ -30,46 +30,46 @@ type serveCommand struct {
 	logFlags
 	setupFlags
 	Listen        string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
-	BaseURL       string `env:"STANDIN_BASE_URL" help:"How consumers reach the service. Default: http://<listen>."`
-	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"How bots reach the service. Default: http://<listen>."`
+	BaseURL       string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service. Default: http://<listen>."`
+	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service. Default: http://<listen>."`
 	storageFlags
 	launcherFlags
 
-	NodeName   string             `env:"STANDIN_NODE_NAME" help:"This node's name, for people. Default: the machine's."`
-	MaxBots    int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Bots that this node runs at once; 0: as many as the machine, or its container, has cores and memory for."`
-	BotCores   float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"Cores that a bot takes, to reckon how many fit."`
-	BotMemory  float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory that a bot takes, in GB of 2^30 bytes, to reckon how many fit."`
-	LaunchLead dispatch.Prelaunch `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready then: auto (as long as this node's bots took lately), a time such as 5s, or 0."`
-	Lease      time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"How long a node that shares its database may be unheard before others take over its work. The same on all nodes."`
+	NodeName   string             `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
+	MaxBots    int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
+	BotCores   float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
+	BotMemory  float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
+	LaunchLead dispatch.Prelaunch `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
+	Lease      time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
 
-	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Address that shows metrics, and nothing else, to whoever can reach it. Default: none."`
-	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token that shows /metrics on the service's own address, and nothing else; the admin secret does too. Better in the environment than on the command line."`
+	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
+	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
 
-	Retention retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after their meeting, as in 30d or 720h; standin consumers set gives a consumer its own."`
+	Retention retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
 
-	IngestSigningKey  string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key of the bots' tokens. Default: made once, kept 0600 in the data folder; required with PostgreSQL. Better in the environment than on the command line."`
-	WebhookSecret     string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of new consumers. Default: each gets its own. Better in the environment than on the command line."`
-	WebhookAllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks may go to beside the public internet, comma-separated. Default: loopback when the service itself listens on loopback, else none."`
-	WebhookProxy      string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy that webhooks go through, which then has to guard the networks behind it. Default: none; the proxies of the environment are not used."`
+	IngestSigningKey  string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
+	WebhookSecret     string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
+	WebhookAllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks may reach in addition to the public internet, comma-separated. Default: loopback when the service itself listens on loopback, else none."`
+	WebhookProxy      string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
-	IntakeSecret         string         `env:"STANDIN_INTAKE_SECRET" help:"Secret of calendar intake, in the header x-service-intake-secret. Default: none, and the surface answers 401. Better in the environment than on the command line."`
-	AdminSecret          string         `env:"STANDIN_ADMIN_SECRET" help:"Secret of the operator's surface, in the header x-service-admin-secret. Default: none, and the surface answers 401. Better in the environment than on the command line."`
-	PaymentWebhookSecret string         `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's events. Default: none, and they are answered 503. Better in the environment than on the command line."`
-	FreeTierJobs         int            `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs that calendar invites may make in a calendar month (UTC) for a consumer without a plan; 0 is no bound."`
-	RateLimit            ratelimit.Rate `env:"STANDIN_RATE_LIMIT" default:"off" help:"Requests that each API key may make in a time, as in 600/1m, or off."`
-	TrustedProxies       string         `env:"STANDIN_TRUSTED_PROXIES" help:"Networks of proxies whose X-Forwarded-For or Forwarded tells the client's address, comma-separated. Default: none."`
+	IntakeSecret         string         `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
+	AdminSecret          string         `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
+	PaymentWebhookSecret string         `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
+	FreeTierJobs         int            `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
+	RateLimit            ratelimit.Rate `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
+	TrustedProxies       string         `env:"STANDIN_TRUSTED_PROXIES" help:"Networks of trusted proxies, comma-separated; their X-Forwarded-For or Forwarded header gives the client address. Default: none."`
 
-	OIDCIssuer           string `env:"STANDIN_OIDC_ISSUER" name:"oidc-issuer" placeholder:"https://…" help:"OpenID Connect provider that users of the dashboard may sign in at; its redirect URI is {base_url}/signin/oidc/callback. Default: none."`
-	OIDCClientID         string `env:"STANDIN_OIDC_CLIENT_ID" name:"oidc-client-id" help:"The service's id there."`
-	OIDCClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" name:"oidc-client-secret" help:"Its secret there. Better in the environment than on the command line."`
-	OIDCClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" name:"oidc-client-secret-file" type:"existingfile" help:"A file that holds the secret instead."`
+	OIDCIssuer           string `env:"STANDIN_OIDC_ISSUER" name:"oidc-issuer" placeholder:"https://…" help:"OpenID Connect provider for dashboard sign-in; the redirect URI is {base_url}/signin/oidc/callback. Default: none."`
+	OIDCClientID         string `env:"STANDIN_OIDC_CLIENT_ID" name:"oidc-client-id" help:"OpenID Connect client ID."`
+	OIDCClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" name:"oidc-client-secret" help:"OpenID Connect client secret. Prefer the environment variable."`
+	OIDCClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" name:"oidc-client-secret-file" type:"existingfile" help:"File with the OpenID Connect client secret."`
 
-	AllowedMeetingHosts []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open beside the platforms' own."`
-	LoopbackMeetings    bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Let meetings on this machine send media over loopback: for replicas."`
-	AskFirst            bool     `env:"STANDIN_ASK_FIRST" help:"Record only with the host's permission, as a job with the metadata recordingPermission \"required\" does by itself."`
+	AllowedMeetingHosts []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
+	LoopbackMeetings    bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
+	AskFirst            bool     `env:"STANDIN_ASK_FIRST" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
 }
 
-// Run serves until a signal ends it.
+// Run serves until a signal arrives.
 func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -99,26 +99,26 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.out, "standin %s serves on http://%s\n", version(), s.Addr())
-	if err := printFirstLink(ctx, to.out, s); err != nil {
+	fmt.Fprintf(to.out, "standin %s listening on http://%s\n", version(), s.Addr())
+	if err := printFirstUserLink(ctx, to.out, s); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	select {
 	case <-ctx.Done():
-		log.Info("stopping: no new work, running requests are finished, running bots go on; a second signal stops at once")
+		log.Info("shutting down: open requests are finished, running bots keep running; a second signal stops at once")
 		return s.Close()
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
 }
 
-// trimmed drops empty entries and spaces around the others.
+// trimmed returns the entries without surrounding spaces, dropping empty ones.
 func trimmed(entries []string) []string {
-	var kept []string
+	var result []string
 	for _, entry := range entries {
 		if entry = strings.TrimSpace(entry); entry != "" {
-			kept = append(kept, entry)
+			result = append(result, entry)
 		}
 	}
-	return kept
+	return result
 }

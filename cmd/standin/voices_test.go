@@ -35,8 +35,8 @@ func theRecording(t *testing.T, manifest recording.Manifest) recording.Media {
 // checkVoices holds participants' own sound: each of the two has so many files,
 // in all of hers she beeps, and he in none. How well they fit the recording is
 // the bot's own tests' to judge: where a test kills things, the machine is busy.
-func (w *world) checkVoices(manifest recording.Manifest, times int) {
-	w.Helper()
+func (h *harness) checkVoices(manifest recording.Manifest, times int) {
+	h.Helper()
 	names := map[string]string{}
 	for _, one := range manifest.Participants {
 		names[one.ID] = one.Name
@@ -48,16 +48,16 @@ func (w *world) checkVoices(manifest recording.Manifest, times int) {
 		}
 		name := names[media.ParticipantID]
 		files[name]++
-		voice, err := mediacheck.Decode(w.Context(), w.fetch(media))
+		voice, err := mediacheck.Decode(h.Context(), h.fetch(media))
 		if err != nil {
-			w.Fatalf("decode %s: %v", media.Name, err)
+			h.Fatalf("decode %s: %v", media.Name, err)
 		}
 		if beeps := len(voice.BeepsMs); beeps > 0 != (name == "Ada Quill") || voice.VideoCodec != "" || voice.AudioCodec != "opus" {
-			w.Errorf("%s is %s's, %+v", media.Name, name, voice)
+			h.Errorf("%s is %s's, %+v", media.Name, name, voice)
 		}
 	}
 	if len(files) != 2 || files["Ada Quill"] != times || files["Ben Okafor"] != times {
-		w.Errorf("there are files of %v, want %d of each", files, times)
+		h.Errorf("there are files of %v, want %d of each", files, times)
 	}
 }
 
@@ -65,13 +65,13 @@ func (w *world) checkVoices(manifest recording.Manifest, times int) {
 // sound: the manifest has one file, of the meeting's sound.
 func TestSoundAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
-	w.hooks.awaitStatus(t, job.RecordingStarted)
+	h := newHarness(t)
+	id := h.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
+	h.hooks.awaitStatus(t, job.RecordingStarted)
 	<-time.After(7 * time.Second) // of recording
-	w.meeting.End()
-	w.hooks.awaitStatus(t, job.Completed)
-	manifest := w.manifest(id)
+	h.meeting.End()
+	h.hooks.awaitStatus(t, job.Completed)
+	manifest := h.manifest(id)
 	if len(manifest.Media) != 1 || manifest.Partial {
 		t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
 	}
@@ -79,7 +79,7 @@ func TestSoundAlone(t *testing.T) {
 	if file.Kind != recording.Audio || file.Name != "recording.m4a" || file.ContentType != "audio/mp4" || file.Codecs != "opus" || file.Width != 0 {
 		t.Errorf("the file is %+v", file)
 	}
-	report, err := mediacheck.Decode(t.Context(), w.fetch(file))
+	report, err := mediacheck.Decode(t.Context(), h.fetch(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSoundAlone(t *testing.T) {
 	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkThere
 		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
 	}
-	if code, out, stderr := command("recordings", "verify", id, "--data-dir", w.dir); code != 0 {
+	if code, out, stderr := command("recordings", "verify", id, "--data-dir", h.dir); code != 0 {
 		t.Errorf("verify: exit code %d, %s%s", code, out, stderr)
 	}
 }

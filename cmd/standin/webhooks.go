@@ -15,46 +15,47 @@ import (
 	"standin/internal/store"
 )
 
-// envWebhookSecret holds a consumer's webhook secret. It is no flag: arguments
-// are seen by everybody on the machine.
+// envWebhookSecret is the environment variable with a consumer's webhook secret.
+// There is no flag for it because other users of the machine can read process
+// arguments.
 const envWebhookSecret = "STANDIN_WEBHOOK_SECRET"
 
 type webhooksCommand struct {
-	Verify       webhooksVerifyCommand       `cmd:"" help:"Check the signatures of a webhook. Exit code 3 when they do not verify."`
-	Listen       webhooksListenCommand       `cmd:"" help:"Receive webhooks on this machine, verify and print them."`
-	Endpoints    webhooksEndpointsCommand    `cmd:"" help:"List the addresses that webhooks go to, and how they do."`
-	Redeliver    webhooksRedeliverCommand    `cmd:"" help:"Send webhooks once more that were given up."`
-	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Get a new webhook secret, printed alone on standard output. It is shown this once; the old one signs too for 24 hours."`
+	Verify       webhooksVerifyCommand       `cmd:"" help:"Verify the signatures of a webhook. Exit code 3 if they do not verify."`
+	Listen       webhooksListenCommand       `cmd:"" help:"Receive, verify and print webhooks on this machine."`
+	Endpoints    webhooksEndpointsCommand    `cmd:"" help:"List webhook endpoints and their health."`
+	Redeliver    webhooksRedeliverCommand    `cmd:"" help:"Redeliver webhooks that failed permanently."`
+	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Create a new webhook secret and print it, alone, on standard output. It is not shown again; the old one also signs for 24 hours."`
 }
 
-// secretFlags say where the webhook secret is.
+// secretFlags locate the webhook secret.
 type secretFlags struct {
 	SecretFile string `type:"existingfile" placeholder:"FILE" help:"File with the webhook secret. Default: the environment variable STANDIN_WEBHOOK_SECRET."`
 }
 
-// largestSecret bounds a secret's file.
+// largestSecret is the maximum size of a secret file in bytes.
 const largestSecret = 4 << 10
 
-// secret returns the secret, without the line break at the end of a file.
+// secret returns the secret without a trailing line break.
 func (f secretFlags) secret() (string, error) {
 	if f.SecretFile == "" {
 		if secret := os.Getenv(envWebhookSecret); secret != "" {
 			return secret, nil
 		}
-		return "", errors.New("no webhook secret: set " + envWebhookSecret + ", or name a file with --secret-file")
+		return "", errors.New("no webhook secret: set " + envWebhookSecret + " or pass --secret-file")
 	}
 	file, err := os.Open(f.SecretFile)
 	if err != nil {
-		return "", fmt.Errorf("open the secret's file: %w", err)
+		return "", fmt.Errorf("open the secret file: %w", err)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, largestSecret+1))
 	if err != nil {
-		return "", fmt.Errorf("read the secret's file: %w", err)
+		return "", fmt.Errorf("read the secret file: %w", err)
 	}
 	secret := strings.TrimRight(string(content), "\r\n")
 	if secret == "" || len(content) > largestSecret {
-		return "", fmt.Errorf("%s holds no webhook secret", f.SecretFile)
+		return "", fmt.Errorf("%s does not contain a webhook secret", f.SecretFile)
 	}
 	return secret, nil
 }
@@ -78,15 +79,15 @@ func (c *webhooksEndpointsCommand) Run(ctx context.Context, to terminal) error {
 		return printJSON(to.out, listed)
 	}
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STATE\tWAITING\tFAILING SINCE\tNEXT TRY\tADDRESS\tLAST ERROR")
+	fmt.Fprintln(table, "STATE\tPENDING\tFAILING SINCE\tNEXT ATTEMPT\tURL\tLAST ERROR")
 	for _, one := range listed {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", one.State, one.Waiting,
-			orDash(moment(one.FailingSince)), orDash(moment(one.NextTryAt)), oneLine(one.URL), oneLine(lastFailure(one)))
+			orDash(formatLocal(one.FailingSince)), orDash(formatLocal(one.NextTryAt)), oneLine(one.URL), oneLine(lastFailure(one)))
 	}
 	return table.Flush()
 }
 
-// lastFailure tells why an endpoint failed last, while it does.
+// lastFailure describes the last failure of a failing endpoint.
 func lastFailure(one client.WebhookEndpoint) string {
 	switch {
 	case one.Failures == 0:
@@ -101,36 +102,36 @@ func lastFailure(one client.WebhookEndpoint) string {
 
 type webhooksRedeliverCommand struct {
 	apiFlags
-	Job     string    `help:"Those of this job."`
-	Address string    `placeholder:"https://…" help:"Those to this address."`
-	From    time.Time `placeholder:"2026-11-20T14:00:00+01:00" help:"Those whose event happened at this time or later."`
-	To      time.Time `placeholder:"2026-11-20T15:00:00+01:00" help:"Those whose event happened before this time."`
+	Job     string    `help:"Only webhooks of this job."`
+	Address string    `placeholder:"https://…" help:"Only webhooks to this URL."`
+	From    time.Time `placeholder:"2026-11-20T14:00:00+01:00" help:"Only webhooks of events at or after this time."`
+	To      time.Time `placeholder:"2026-11-20T15:00:00+01:00" help:"Only webhooks of events before this time."`
 }
 
-// Run has them sent.
+// Run requests the redelivery.
 func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
-	which := client.FailedDeliveryFilter{JobID: c.Job, URL: c.Address}
+	filter := client.FailedDeliveryFilter{JobID: c.Job, URL: c.Address}
 	if !c.From.IsZero() {
-		which.From = &c.From
+		filter.From = &c.From
 	}
 	if !c.To.IsZero() {
-		which.To = &c.To
+		filter.To = &c.To
 	}
-	if which == (client.FailedDeliveryFilter{}) {
-		return errors.New("name a job, an address or a time: --job, --address, --from, --to")
+	if filter == (client.FailedDeliveryFilter{}) {
+		return errors.New("pass at least one of --job, --address, --from and --to")
 	}
 	api, err := c.client()
 	if err != nil {
 		return err
 	}
-	count, err := api.RedeliverFailed(ctx, which)
+	count, err := api.RedeliverFailed(ctx, filter)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		return printJSON(to.out, map[string]int{"count": count})
 	}
-	_, err = fmt.Fprintf(to.out, "%d webhooks will be sent once more\n", count)
+	_, err = fmt.Fprintf(to.out, "%d webhooks will be redelivered\n", count)
 	return err
 }
 
@@ -149,12 +150,12 @@ func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal) erro
 	if c.JSON {
 		return printJSON(to.out, map[string]any{"secret": secret, "previousSignsUntil": until})
 	}
-	return showSecret(to, secret, until)
+	return printSecret(to, secret, until)
 }
 
-// showSecret prints a new secret, alone, on standard output.
-func showSecret(to terminal, secret string, previousUntil time.Time) error {
-	fmt.Fprintf(to.err, "the old secret signs too until %s\n", moment(&previousUntil))
+// printSecret prints a new secret, alone, on standard output.
+func printSecret(to terminal, secret string, previousUntil time.Time) error {
+	fmt.Fprintf(to.err, "the old secret also signs until %s\n", formatLocal(&previousUntil))
 	_, err := fmt.Fprintln(to.out, secret)
 	return err
 }
@@ -164,7 +165,7 @@ type consumersRotateSecretCommand struct {
 	Name string `arg:"" help:"The consumer's name."`
 }
 
-// Run rotates a consumer's secret beside the service.
+// Run rotates the secret in the database.
 func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) error {
 	return c.withStore(ctx, func(s *store.Store) error {
 		one, err := s.ConsumerByName(ctx, c.Name)
@@ -175,7 +176,7 @@ func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) err
 		if err != nil {
 			return err
 		}
-		return showSecret(to, secret, until)
+		return printSecret(to, secret, until)
 	})
 }
 
@@ -185,7 +186,7 @@ type consumersSetVersionCommand struct {
 	Version int    `arg:"" enum:"1,2" help:"The version: 1 or 2."`
 }
 
-// Run sets the version of a consumer's payloads.
+// Run sets the payload version.
 func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error {
 	return c.withStore(ctx, func(s *store.Store) error {
 		one, err := s.ConsumerByName(ctx, c.Name)
@@ -195,7 +196,7 @@ func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error
 		if err := s.SetWebhookVersion(ctx, one.ID, c.Version); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to.out, "events of %s from now on have payloads of version %d\n", one.Name, c.Version)
+		_, err = fmt.Fprintf(to.out, "new events of %s have payload version %d\n", one.Name, c.Version)
 		return err
 	})
 }

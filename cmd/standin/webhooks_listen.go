@@ -18,22 +18,18 @@ import (
 	"standin/client"
 )
 
-// exitNotVerified is the exit code for a webhook whose signatures do not verify,
-// as against a command that failed.
-const exitNotVerified = 3
-
-// signedHeaders are those that a verification reads.
+// signedHeaders are the request headers that verification needs.
 var signedHeaders = [...]string{"webhook-id", "webhook-timestamp", "webhook-signature", "x-service-signature"}
 
 type webhooksVerifyCommand struct {
 	secretFlags
-	Body       string    `arg:"" optional:"" default:"-" placeholder:"FILE" help:"File with the body, byte for byte. Default: standard input."`
-	Header     []string  `short:"H" sep:"none" placeholder:"NAME: VALUE" help:"A header of the request; webhook-id, webhook-timestamp, webhook-signature and x-service-signature are needed."`
-	HeaderFile string    `type:"existingfile" placeholder:"FILE" help:"File with the headers, one a line."`
-	At         time.Time `placeholder:"2026-11-20T14:00:00Z" help:"When it was received. Default: now; older than five minutes is refused."`
+	Body       string    `arg:"" optional:"" default:"-" placeholder:"FILE" help:"File with the unmodified request body. Default: standard input."`
+	Header     []string  `short:"H" sep:"none" placeholder:"NAME: VALUE" help:"A request header; webhook-id, webhook-timestamp, webhook-signature and x-service-signature are required."`
+	HeaderFile string    `type:"existingfile" placeholder:"FILE" help:"File with one header per line."`
+	At         time.Time `placeholder:"2026-11-20T14:00:00Z" help:"When the webhook was received. Default: now. Signatures older than five minutes do not verify."`
 }
 
-// Run verifies.
+// Run verifies one webhook.
 func (c *webhooksVerifyCommand) Run(to terminal) error {
 	secret, err := c.secret()
 	if err != nil {
@@ -52,13 +48,13 @@ func (c *webhooksVerifyCommand) Run(to terminal) error {
 		at = time.Now()
 	}
 	if err := client.VerifyWebhook(header, body, secret, at); err != nil {
-		return &exitError{code: exitNotVerified, text: err.Error() + ": another secret, another body, or sent more than five minutes from then"}
+		return &exitError{code: exitNotVerified, text: err.Error() + ": the secret or the body differs, or the webhook was sent more than five minutes earlier"}
 	}
 	_, err = fmt.Fprintln(to.out, "verified", oneLine(header.Get("webhook-id")))
 	return err
 }
 
-// body reads the body, which must not be changed by a byte.
+// body reads the request body.
 func (c *webhooksVerifyCommand) body() ([]byte, error) {
 	from := io.Reader(os.Stdin)
 	if c.Body != "-" {
@@ -74,12 +70,12 @@ func (c *webhooksVerifyCommand) body() ([]byte, error) {
 		return nil, fmt.Errorf("read the body: %w", err)
 	}
 	if len(body) > client.MaxWebhookBytes {
-		return nil, errors.New("the body is longer than any webhook")
+		return nil, errors.New("the body is larger than any webhook")
 	}
 	return body, nil
 }
 
-// headers reads the headers of flags and file.
+// headers reads the headers from flags and the header file.
 func (c *webhooksVerifyCommand) headers() (http.Header, error) {
 	lines := c.Header
 	if c.HeaderFile != "" {
@@ -98,7 +94,7 @@ func (c *webhooksVerifyCommand) headers() (http.Header, error) {
 	}
 	for _, name := range signedHeaders {
 		if header.Get(name) == "" {
-			return nil, fmt.Errorf("the header %s is missing: give it with --header or --header-file", name)
+			return nil, fmt.Errorf("the header %s is missing: pass it with --header or --header-file", name)
 		}
 	}
 	return header, nil
@@ -107,41 +103,41 @@ func (c *webhooksVerifyCommand) headers() (http.Header, error) {
 type webhooksListenCommand struct {
 	secretFlags
 	Listen string        `default:"127.0.0.1:9090" help:"Address and port to listen on; port 0 picks a free one."`
-	Answer int           `default:"204" help:"Status to answer what verifies with, to try failures out: 500, 410, 429 …"`
-	Delay  time.Duration `default:"0s" help:"How long to wait before answering."`
-	Count  int           `default:"0" help:"End after so many webhooks; 0 is never."`
-	JSON   bool          `name:"json" help:"Print a JSON object a line, for programs."`
+	Answer int           `default:"204" help:"Status code of the response to a verified webhook. Use 500, 410 or 429 to test failures."`
+	Delay  time.Duration `default:"0s" help:"Delay before the response."`
+	Count  int           `default:"0" help:"Exit after this many webhooks; 0 means never."`
+	JSON   bool          `name:"json" help:"Print one JSON object per line."`
 }
 
-// heard is a request that came in, as it is printed.
-type heard struct {
+// receivedWebhook is a received request as printed.
+type receivedWebhook struct {
 	ReceivedAt time.Time       `json:"receivedAt"`
 	Path       string          `json:"path"`
 	Verified   bool            `json:"verified"`
 	Error      string          `json:"error,omitempty"`
 	Answered   int             `json:"answered"`
-	Repeated   bool            `json:"repeated"` // its deliveryId came before
+	Repeated   bool            `json:"repeated"` // the deliveryId was received before
 	Body       json.RawMessage `json:"body,omitempty"`
 
-	hook client.Webhook
+	webhook client.Webhook
 }
 
-// listener receives webhooks, one after the other is printed.
-type listener struct {
+// webhookListener receives webhooks and prints them one at a time.
+type webhookListener struct {
 	webhooksListenCommand
 	to     terminal
 	secret string
-	enough chan struct{}
+	done   chan struct{} // closed after the last webhook of --count
 
-	mu   sync.Mutex
-	seen map[string]bool
-	left int
+	mu        sync.Mutex
+	seen      map[string]bool // delivery IDs
+	remaining int
 }
 
-// Run receives until a signal, or until enough have come.
+// Run receives webhooks until a signal or until --count is reached.
 func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	if c.Answer < 200 || c.Answer > 599 {
-		return fmt.Errorf("%d is no status to answer with: 200 to 599 are", c.Answer)
+		return fmt.Errorf("--answer is %d, must be between 200 and 599", c.Answer)
 	}
 	secret, err := c.secret()
 	if err != nil {
@@ -151,16 +147,16 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
 	}
-	l := &listener{webhooksListenCommand: *c, to: to, secret: secret, enough: make(chan struct{}), seen: make(map[string]bool), left: c.Count}
+	l := &webhookListener{webhooksListenCommand: *c, to: to, secret: secret, done: make(chan struct{}), seen: make(map[string]bool), remaining: c.Count}
 	server := &http.Server{Handler: l, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(socket) }()
-	fmt.Fprintf(to.err, "listening on http://%s; use it as onStatusChange and onFinalize, and end with Ctrl-C\n", socket.Addr())
+	fmt.Fprintf(to.err, "listening on http://%s; use this URL as onStatusChange and onFinalize; press Ctrl-C to stop\n", socket.Addr())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("receive webhooks: %w", err)
 	case <-ctx.Done():
-	case <-l.enough:
+	case <-l.done:
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -171,13 +167,13 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	return err
 }
 
-// ServeHTTP takes a request.
-func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	got := heard{ReceivedAt: time.Now().UTC(), Path: r.URL.Path, Answered: l.Answer}
+// ServeHTTP verifies and prints a request.
+func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	got := receivedWebhook{ReceivedAt: time.Now().UTC(), Path: r.URL.Path, Answered: l.Answer}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, client.MaxWebhookBytes))
 	if err == nil {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		got.hook, err = client.ReceiveWebhook(r, l.secret)
+		got.webhook, err = client.ReceiveWebhook(r, l.secret)
 	}
 	if got.Verified = err == nil; got.Verified {
 		got.Body = body
@@ -192,36 +188,36 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.print(got)
 }
 
-// print writes what came in, and counts.
-func (l *listener) print(got heard) {
+// print writes a received webhook and counts it.
+func (l *webhookListener) print(got receivedWebhook) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if got.Verified {
-		got.Repeated = l.seen[got.hook.DeliveryID]
-		l.seen[got.hook.DeliveryID] = true
+		got.Repeated = l.seen[got.webhook.DeliveryID]
+		l.seen[got.webhook.DeliveryID] = true
 	}
 	if l.JSON {
 		encoder := json.NewEncoder(l.to.out)
 		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(got) // nobody is left to tell
+		_ = encoder.Encode(got) // an output error has no other destination
 	} else {
 		fmt.Fprintln(l.to.out, got.line())
 	}
-	if l.left--; l.left == 0 && l.Count > 0 {
-		close(l.enough)
+	if l.remaining--; l.remaining == 0 && l.Count > 0 {
+		close(l.done)
 	}
 }
 
-// line is what came in, for people.
-func (h heard) line() string {
+// line formats the webhook as one line of text.
+func (h receivedWebhook) line() string {
 	at := h.ReceivedAt.Local().Format("15:04:05.000")
 	if !h.Verified {
-		return fmt.Sprintf("%s  REFUSED  %s, answered %d", at, oneLine(h.Error), h.Answered)
+		return fmt.Sprintf("%s  REJECTED  %s, answered %d", at, oneLine(h.Error), h.Answered)
 	}
-	again := ""
+	repeated := ""
 	if h.Repeated {
-		again = ", seen before"
+		repeated = ", duplicate"
 	}
-	return oneLine(fmt.Sprintf("%s  verified  %s  job %s  #%d  try %d  %s%s, answered %d", at, h.hook.Event, h.hook.Data.JobID,
-		h.hook.Data.Sequence, h.hook.Attempt, h.hook.DeliveryID, again, h.Answered))
+	return oneLine(fmt.Sprintf("%s  verified  %s  job %s  #%d  attempt %d  %s%s, answered %d", at, h.webhook.Event, h.webhook.Data.JobID,
+		h.webhook.Data.Sequence, h.webhook.Attempt, h.webhook.DeliveryID, repeated, h.Answered))
 }

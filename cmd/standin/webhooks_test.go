@@ -147,9 +147,9 @@ func TestWebhooksListen(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("it does not end after three")
 	}
-	var got []heard
+	var got []receivedWebhook
 	for line := range strings.Lines(out.String()) {
-		var one heard
+		var one receivedWebhook
 		if err := json.Unmarshal([]byte(line), &one); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -44,9 +45,9 @@ func needTools(t *testing.T) {
 	}
 }
 
-// world is a service in a process of its own, a meeting to send bots to, and a
+// harness is a service in a process of its own, a meeting to send bots to, and a
 // consumer with a webhook receiver.
-type world struct {
+type harness struct {
 	*testing.T
 	dir     string
 	meeting *replica.Meeting
@@ -58,180 +59,180 @@ type world struct {
 	log     *os.File
 }
 
-// newWorld starts one.
-func newWorld(t *testing.T) *world {
+// newHarness starts one.
+func newHarness(t *testing.T) *harness {
 	t.Helper()
 	needTools(t)
-	w := &world{T: t, dir: t.TempDir()}
+	h := &harness{T: t, dir: t.TempDir()}
 	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.stage, err = replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media}); err != nil {
+	if h.stage, err = replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.stage.Close() })
-	if w.meeting, err = w.stage.Open(replica.Settings{AdmitAfter: time.Second}); err != nil {
+	t.Cleanup(func() { _ = h.stage.Close() })
+	if h.meeting, err = h.stage.Open(replica.Settings{AdmitAfter: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	if w.log, err = os.Create(filepath.Join(t.TempDir(), "serve.log")); err != nil {
+	if h.log, err = os.Create(filepath.Join(t.TempDir(), "serve.log")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.tellOfFailure)
-	w.key = strings.TrimSpace(w.standin("keys", "create", "--consumer", "e2e", "--data-dir", w.dir))
-	secret := w.standin("consumers", "show", "e2e", "--secret", "--data-dir", w.dir)
-	w.hooks = receive(t, secret[strings.Index(secret, "whsec_"):len(secret)-1])
-	w.startService("127.0.0.1:0")
-	t.Cleanup(func() { w.stopService(syscall.SIGKILL) })
-	t.Cleanup(w.stopBots)
-	return w
+	t.Cleanup(h.tellOfFailure)
+	h.key = strings.TrimSpace(h.standin("keys", "create", "--consumer", "e2e", "--data-dir", h.dir))
+	secret := h.standin("consumers", "show", "e2e", "--secret", "--data-dir", h.dir)
+	h.hooks = receive(t, secret[strings.Index(secret, "whsec_"):len(secret)-1])
+	h.startService("127.0.0.1:0")
+	t.Cleanup(func() { h.stopService(syscall.SIGKILL) })
+	t.Cleanup(h.stopBots)
+	return h
 }
 
 // standin runs a command to its end and returns what it prints.
-func (w *world) standin(args ...string) string {
-	w.Helper()
-	out, err := exec.CommandContext(w.Context(), os.Args[0], args...).Output()
+func (h *harness) standin(args ...string) string {
+	h.Helper()
+	out, err := exec.CommandContext(h.Context(), os.Args[0], args...).Output()
 	if err != nil {
-		w.Fatalf("standin %s: %v", strings.Join(args, " "), err)
+		h.Fatalf("standin %s: %v", strings.Join(args, " "), err)
 	}
 	return string(out)
 }
 
 // startService starts the service and waits until it tells its address.
-func (w *world) startService(listen string) {
-	w.Helper()
-	w.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", w.dir, "--loopback-meetings",
-		"--allowed-meeting-hosts", strings.TrimPrefix(w.stage.URL(), "http://"))
-	w.serve.Stderr = w.log
-	out, err := w.serve.StdoutPipe()
+func (h *harness) startService(listen string) {
+	h.Helper()
+	h.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", h.dir, "--loopback-meetings",
+		"--allowed-meeting-hosts", strings.TrimPrefix(h.stage.URL(), "http://"))
+	h.serve.Stderr = h.log
+	out, err := h.serve.StdoutPipe()
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	if err := w.serve.Start(); err != nil {
-		w.Fatal(err)
+	if err := h.serve.Start(); err != nil {
+		h.Fatal(err)
 	}
 	line := make([]byte, 200)
 	n, err := out.Read(line)
 	at := strings.Index(string(line[:n]), "http://")
 	if at < 0 {
-		w.Fatalf("the service does not tell its address: %q, %v", line[:n], err)
+		h.Fatalf("the service does not tell its address: %q, %v", line[:n], err)
 	}
-	w.base = strings.Fields(string(line[at:n]))[0] // the first user's link may follow
+	h.base = strings.Fields(string(line[at:n]))[0] // the first user's link may follow
 }
 
 // stopService ends the service by a signal and waits for its end.
-func (w *world) stopService(signal os.Signal) {
-	if w.serve.ProcessState != nil {
+func (h *harness) stopService(signal os.Signal) {
+	if h.serve.ProcessState != nil {
 		return
 	}
-	_ = w.serve.Process.Signal(signal)
-	_ = w.serve.Wait() // it tells of the signal
+	_ = h.serve.Process.Signal(signal)
+	_ = h.serve.Wait() // it tells of the signal
 }
 
 // stopBots kills what a failed test left running.
-func (w *world) stopBots() {
-	locks, _ := filepath.Glob(filepath.Join(w.dir, "bots", "*", "bot.lock"))
+func (h *harness) stopBots() {
+	locks, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.lock"))
 	for _, lock := range locks {
-		if pid := lockHolder(w.T, lock); pid > 1 {
+		if pid := lockHolder(h.T, lock); pid > 1 {
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
 	}
 }
 
 // tellOfFailure shows the logs of a failed test.
-func (w *world) tellOfFailure() {
-	if !w.Failed() {
+func (h *harness) tellOfFailure() {
+	if !h.Failed() {
 		return
 	}
-	for _, event := range w.meeting.Events() {
-		w.Logf("meeting: %+v", event)
+	for _, event := range h.meeting.Events() {
+		h.Logf("meeting: %+v", event)
 	}
-	logs, _ := filepath.Glob(filepath.Join(w.dir, "bots", "*", "bot.log"))
-	for _, path := range append(logs, w.log.Name()) {
+	logs, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.log"))
+	for _, path := range append(logs, h.log.Name()) {
 		text, _ := os.ReadFile(path)
-		w.Logf("%s:\n%s", filepath.Base(path), text[max(0, len(text)-3000):])
+		h.Logf("%s:\n%s", filepath.Base(path), text[max(0, len(text)-3000):])
 	}
 }
 
 // call calls the API and decodes the answer into out.
-func (w *world) call(method, path string, body, out any) {
-	w.Helper()
+func (h *harness) call(method, path string, body, out any) {
+	h.Helper()
 	encoded, err := json.Marshal(body)
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(w.Context(), method, w.base+path, bytes.NewReader(encoded))
+	request, err := http.NewRequestWithContext(h.Context(), method, h.base+path, bytes.NewReader(encoded))
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+w.key)
+	request.Header.Set("Authorization", "Bearer "+h.key)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= 300 {
-		w.Fatalf("%s %s: %s: %s (%v)", method, path, response.Status, answer, err)
+		h.Fatalf("%s %s: %s: %s (%v)", method, path, response.Status, answer, err)
 	}
 	if out != nil {
 		if err := json.Unmarshal(answer, out); err != nil {
-			w.Fatalf("%s %s: %v in %s", method, path, err, answer)
+			h.Fatalf("%s %s: %v in %s", method, path, err, answer)
 		}
 	}
 }
 
 // send sends a bot into the meeting and returns the job's id.
-func (w *world) send() string { w.Helper(); return w.sendWith(nil) }
+func (h *harness) send() string { h.Helper(); return h.sendWith(nil) }
 
 // sendWith is send for a job with metadata.
-func (w *world) sendWith(metadata map[string]any) string {
-	w.Helper()
+func (h *harness) sendWith(metadata map[string]any) string {
+	h.Helper()
 	var created struct{ ID string }
-	w.call(http.MethodPost, "/api/v1/jobs", map[string]any{
-		"externalId": "e2e", "meetingUrl": w.meeting.URL(), "metadata": notNil(metadata),
-		"webhooks": map[string]string{"onStatusChange": w.hooks.url, "onFinalize": w.hooks.url},
+	h.call(http.MethodPost, "/api/v1/jobs", map[string]any{
+		"externalId": "e2e", "meetingUrl": h.meeting.URL(), "metadata": notNil(metadata),
+		"webhooks": map[string]string{"onStatusChange": h.hooks.url, "onFinalize": h.hooks.url},
 	}, &created)
 	return created.ID
 }
 
 // manifest fetches a job's manifest.
-func (w *world) manifest(id string) recording.Manifest {
-	w.Helper()
+func (h *harness) manifest(id string) recording.Manifest {
+	h.Helper()
 	var manifest recording.Manifest
-	w.call(http.MethodGet, "/api/v1/jobs/"+id+"/manifest", nil, &manifest)
+	h.call(http.MethodGet, "/api/v1/jobs/"+id+"/manifest", nil, &manifest)
 	return manifest
 }
 
 // recording fetches the one video of a manifest, holds it against what the
 // manifest says, and decodes it.
-func (w *world) recording(manifest recording.Manifest) (path string, report mediacheck.Report) {
-	w.Helper()
-	file := theRecording(w.T, manifest)
-	path = w.fetch(file)
-	return path, checkFile(w.T, path, file)
+func (h *harness) recording(manifest recording.Manifest) (path string, report mediacheck.Report) {
+	h.Helper()
+	file := theRecording(h.T, manifest)
+	path = h.fetch(file)
+	return path, checkFile(h.T, path, file)
 }
 
 // fetch fetches a file of a manifest.
-func (w *world) fetch(file recording.Media) (path string) {
-	w.Helper()
-	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, file.URI, nil)
+func (h *harness) fetch(file recording.Media) (path string) {
+	h.Helper()
+	request, err := http.NewRequestWithContext(h.Context(), http.MethodGet, file.URI, nil)
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+w.key)
+	request.Header.Set("Authorization", "Bearer "+h.key)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		w.Fatalf("fetch %s: %s, %v", file.Name, response.Status, err)
+		h.Fatalf("fetch %s: %s, %v", file.Name, response.Status, err)
 	}
-	path = filepath.Join(w.TempDir(), file.Name)
+	path = filepath.Join(h.TempDir(), file.Name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	return path
 }
@@ -284,7 +285,7 @@ type receiver struct {
 func receive(t *testing.T, secret string) *receiver {
 	t.Helper()
 	r := &receiver{news: make(chan struct{})}
-	listener, err := listenLoopback(t.Context())
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,18 +403,18 @@ func lockHolder(t *testing.T, path string) int {
 }
 
 // bot is the process of an attempt's bot.
-func (w *world) bot(id string, attempt int) int {
-	w.Helper()
-	pid := lockHolder(w.T, filepath.Join(w.dir, "bots", id+"-"+strconv.Itoa(attempt), "bot.lock"))
+func (h *harness) bot(id string, attempt int) int {
+	h.Helper()
+	pid := lockHolder(h.T, filepath.Join(h.dir, "bots", id+"-"+strconv.Itoa(attempt), "bot.lock"))
 	if pid == 0 {
-		w.Fatalf("no bot of attempt %d runs", attempt)
+		h.Fatalf("no bot of attempt %d runs", attempt)
 	}
 	return pid
 }
 
 // browserOf is the main process of a bot's browser: its child.
-func (w *world) browserOf(bot int) int {
-	w.Helper()
+func (h *harness) browserOf(bot int) int {
+	h.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", bot, bot))
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", bot))
 	for _, task := range tasks {
@@ -427,6 +428,6 @@ func (w *world) browserOf(bot int) int {
 			return pid
 		}
 	}
-	w.Fatalf("bot %d has no browser (%v)", bot, err)
+	h.Fatalf("bot %d has no browser (%v)", bot, err)
 	return 0
 }
