@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// script is what standin completions prints for a shell, in a file; the test is
-// skipped where the shell is missing, and fails there in CI.
-func script(t *testing.T, shell string) string {
+// completionScript writes the output of standin completions to a file. It skips
+// the test if the shell is missing, and fails it in CI.
+func completionScript(t *testing.T, shell string) string {
 	t.Helper()
 	if _, err := exec.LookPath(shell); err != nil {
 		if os.Getenv("CI") != "" {
@@ -22,87 +22,83 @@ func script(t *testing.T, shell string) string {
 	}
 	var out, stderr bytes.Buffer
 	if code := run([]string{"completions", shell}, &out, &stderr); code != 0 {
-		t.Fatalf("it ended with %d: %s", code, stderr.String())
+		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	path := filepath.Join(t.TempDir(), "_standin")
+	path := filepath.Join(t.TempDir(), "standin")
 	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// lines are what a shell prints, sorted.
-func lines(t *testing.T, shell string, args ...string) []string {
+// outputWords runs a command and returns the sorted words of its output.
+func outputWords(t *testing.T, command *exec.Cmd) []string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), shell, args...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil || stderr.Len() > 0 {
-		t.Fatalf("%s %q: %v: %s%s", shell, args, err, out, stderr.String())
+		t.Fatalf("%q: %v: %s%s", command.Args, err, out, stderr.String())
 	}
 	words := strings.Fields(string(out))
 	slices.Sort(words)
 	return words
 }
 
-// completions are places on a command line, with what must and must not be
-// offered there.
+// completions are command lines with words that must and must not be offered.
 var completions = []struct {
-	line      []string // the last word is what is being typed
+	line      string
 	has, lack []string
 }{
-	{[]string{""}, []string{"serve", "jobs", "recordings", "login"}, []string{"create", "download"}},
-	{[]string{"jo"}, []string{"jobs"}, []string{"serve"}},
-	{[]string{"jobs", ""}, []string{"create", "watch", "cancel"}, []string{"serve"}},
-	{[]string{"jobs", "create", "--"}, []string{"--external-id", "--json", "--watch"}, []string{"--status", "--data-dir"}},
-	{[]string{"jobs", "create", "--json", "--plat"}, []string{"--platform"}, nil},
-	{[]string{"jobs", "create", "--platform", ""}, []string{"meet", "teams", "zoom-web"}, []string{"--json"}},
-	{[]string{"recordings", "d"}, []string{"download"}, []string{"verify"}},
-	{[]string{"completions", ""}, []string{"bash", "zsh", "fish"}, nil},
+	{"", []string{"serve", "jobs", "recordings", "login"}, []string{"create", "download"}},
+	{"jo", []string{"jobs"}, []string{"serve"}},
+	{"jobs ", []string{"create", "watch", "cancel"}, []string{"serve"}},
+	{"jobs create --", []string{"--external-id", "--json", "--watch"}, []string{"--status", "--data-dir"}},
+	{"jobs create --json --plat", []string{"--platform"}, nil},
+	{"jobs create --platform ", []string{"meet", "teams", "zoom-web"}, []string{"--json"}},
+	{"recordings d", []string{"download"}, []string{"verify"}},
+	{"completions ", []string{"bash", "zsh", "fish"}, nil},
 }
 
-func TestBashCompletions(t *testing.T) {
+// TestCompletions asks the binary for completions, as bash and zsh do.
+func TestCompletions(t *testing.T) {
 	t.Parallel()
-	path := script(t, "bash")
-	for _, one := range completions {
-		words := append([]string{"standin"}, one.line...)
-		offered := lines(t, "bash", append([]string{"-c", `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _standin; printf '%s\n' "${COMPREPLY[@]}"`, path}, words...)...)
-		offers(t, one.line, offered, one.has, one.lack)
+	for _, test := range completions {
+		command := exec.CommandContext(t.Context(), os.Args[0])
+		command.Env = append(os.Environ(), "COMP_LINE=standin "+test.line)
+		checkOffered(t, test.line, outputWords(t, command), test.has, test.lack)
 	}
 }
 
+// TestCompletionScripts checks that bash and zsh register the binary.
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for shell, script := range map[string]string{
+		"bash": `source "$1"; complete -p standin`,
+		"zsh":  `autoload -U compinit; compinit -D -u; source "$1"; print -r -- $_comps[standin]`,
+	} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			path := completionScript(t, shell)
+			words := outputWords(t, exec.CommandContext(t.Context(), shell, "-c", script, shell, path))
+			if text := strings.Join(words, " "); !strings.Contains(text, os.Args[0]) && !strings.Contains(text, "_bash_complete") {
+				t.Errorf("%s registers %q", shell, words)
+			}
+		})
+	}
+}
+
+// TestFishCompletions asks fish for completions.
 func TestFishCompletions(t *testing.T) {
 	t.Parallel()
-	path := script(t, "fish")
-	for _, one := range completions {
-		line := "standin " + strings.Join(one.line, " ")
-		offered := lines(t, "fish", "--no-config", "-c", `source $argv[1]; complete -C "$argv[2]" | string replace -r '\t.*' ''; true`, path, line)
-		offers(t, one.line, offered, one.has, one.lack)
+	path := completionScript(t, "fish")
+	for _, test := range completions {
+		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", `source $argv[1]; complete -C "$argv[2]"; true`, path, "standin "+test.line)
+		checkOffered(t, test.line, outputWords(t, command), test.has, test.lack)
 	}
 }
 
-// TestZshCompletions asks the function with the builtins of zsh's completion
-// in the place of those that need a terminal: they print what they are given.
-func TestZshCompletions(t *testing.T) {
-	t.Parallel()
-	path := script(t, "zsh")
-	const ask = `compdef() { }; compadd() { shift; print -l -- "$@" }; _files() { }
-		_describe() { local list=$4 entry; for entry in "${(@P)list}"; do print -r -- "${entry%%:*}"; done }
-		source "$1"; shift; words=("$@"); CURRENT=$#; _standin`
-	for _, one := range completions {
-		words := append([]string{"standin"}, one.line...)
-		offered := lines(t, "zsh", append([]string{"-f", "-c", ask, "zsh", path}, words...)...)
-		offers(t, one.line, matching(offered, one.line[len(one.line)-1]), one.has, one.lack)
-	}
-}
-
-// matching is what zsh itself keeps of what is offered.
-func matching(offered []string, typed string) []string {
-	return slices.DeleteFunc(offered, func(word string) bool { return !strings.HasPrefix(word, typed) })
-}
-
-func offers(t *testing.T, line, offered, has, lack []string) {
+func checkOffered(t *testing.T, line string, offered, has, lack []string) {
 	t.Helper()
 	for _, word := range has {
 		if !slices.Contains(offered, word) {

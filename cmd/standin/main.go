@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 // commands declares the command line. Kong reads flags, environment variables
@@ -67,6 +68,10 @@ func run(args []string, out, err io.Writer) int {
 	if parseErr != nil {
 		fmt.Fprintln(err, "standin:", parseErr)
 		return 2
+	}
+	kongcompletion.Register(parser) // answers a shell's request for completions
+	if exited >= 0 {
+		return exited
 	}
 	command, parseErr := parser.Parse(args)
 	if exited >= 0 { // --help

@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary stand in for standin: the tests, and the
-// service when it starts bots, run it with a command's name.
+// TestMain makes the test binary act as standin when it is run with a command,
+// as the tests and the service's launcher do, or asked for completions.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // as go test never begins
+	isCommand := len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") // go test passes only flags
+	if isCommand || os.Getenv("COMP_LINE") != "" {
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
