@@ -10,40 +10,39 @@ import (
 const (
 	sampleRate = 16000
 
-	// windowSamples is 20 ms: it tells tones apart that lie 50 Hz or more from
-	// each other. hopSamples is 5 ms, the exactness of an onset.
+	// windowSamples is 20 ms, a resolution of 50 Hz. hopSamples is 5 ms, the
+	// resolution of an onset.
 	windowSamples = sampleRate / 50
 	hopSamples    = sampleRate / 200
 
 	beepHz = 1000
 
-	// tonePurity is how many times stronger the beep must be than the mean of
-	// its neighbourhood. Speech has its energy spread over the band.
-	tonePurity = 6
+	// minToneRatio is the minimum ratio between a beep and the mean of its neighbor
+	// frequencies. The energy of speech is spread over the band.
+	minToneRatio = 6
 
-	// A beep begins above beepOn and ends below beepOff, as shares of the
-	// amplitude of the file's loud beeps.
+	// A beep starts above beepOn and ends below beepOff, relative to the amplitude of
+	// the loudest beeps of the file.
 	beepOn  = 0.4
 	beepOff = 0.2
 
-	// onsetInWindowMs is how long after the start of the first window that
-	// passes its beep begins, on the average: a window passes when between 10
-	// and 15 ms of it are beep, which was found with beeps of known place.
+	// onsetInWindowMs is the mean time from the start of the first detected window to
+	// the beep, measured with beeps at known times: a window is detected if 10 to
+	// 15 ms of it are beep.
 	onsetInWindowMs = 5
 
-	// faintestBeep is the amplitude, full scale being 1, below which nothing
-	// counts as a beep.
-	faintestBeep = 0.005
+	// minAmplitude is the minimum amplitude of a beep; full scale is 1.
+	minAmplitude = 0.005
 
-	// A beep lasts between shortestBeepMs and longestBeepMs: an overtone of
-	// speech crosses 1 kHz faster, and a steady tone is no beep.
-	shortestBeepMs = 40
-	longestBeepMs  = 400
+	// The duration of a beep excludes overtones of speech, which are shorter, and
+	// steady tones.
+	minBeepMs = 40
+	maxBeepMs = 400
 )
 
-// decodeSound decodes the sound to mono. Sample 0 is time 0 of the file, and
-// gaps are filled with silence, so that a sample's place is its time.
-func decodeSound(ctx context.Context, file string) ([]float32, error) {
+// decodeAudio decodes the audio to mono. Sample 0 is time 0 of the file, and gaps are
+// filled with silence.
+func decodeAudio(ctx context.Context, file string) ([]float32, error) {
 	raw, err := run(ctx, "ffmpeg", "-v", "error", "-nostdin", "-copyts", "-i", file, "-map", "0:a:0",
 		"-af", "aresample=16000:async=1:min_hard_comp=0.01:first_pts=0", "-ac", "1", "-f", "f32le", "-")
 	if err != nil {
@@ -56,10 +55,10 @@ func decodeSound(ctx context.Context, file string) ([]float32, error) {
 	return samples, nil
 }
 
-// Tones returns, for each frequency, the onsets in the file's sound of beeps of
-// that pitch, in milliseconds. Pitches must lie 500 Hz or more apart.
+// Tones returns the onsets of the beeps of each frequency in milliseconds. The
+// frequencies must differ by at least 500 Hz.
 func Tones(ctx context.Context, file string, hertz ...float64) ([][]float64, error) {
-	samples, err := decodeSound(ctx, file)
+	samples, err := decodeAudio(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +69,7 @@ func Tones(ctx context.Context, file string, hertz ...float64) ([][]float64, err
 	return onsets, nil
 }
 
-// findBeeps returns the onsets of the beeps.
-func findBeeps(samples []float32) []float64 { return findTones(samples, beepHz) }
-
-// findTones returns the onsets of the beeps of a pitch.
+// findTones returns the onsets of the beeps of a frequency.
 func findTones(samples []float32, hertz float64) []float64 {
 	if len(samples) < windowSamples {
 		return nil
@@ -85,12 +81,12 @@ func findTones(samples []float32, hertz float64) []float64 {
 	}
 	loud := slices.Clone(levels)
 	slices.Sort(loud)
-	// Beeps fill a tenth of the time, so the top fiftieth is inside of beeps.
+	// Beeps take a tenth of the time, so the loudest 2% are inside beeps.
 	loudest := loud[(len(loud)-1)*98/100]
-	if loudest < faintestBeep {
+	if loudest < minAmplitude {
 		loudest = loud[len(loud)-1] // a long file with few beeps
 	}
-	if loudest < faintestBeep {
+	if loudest < minAmplitude {
 		return nil
 	}
 	const hopMs = hopSamples * 1000.0 / sampleRate
@@ -101,8 +97,8 @@ func findTones(samples []float32, hertz float64) []float64 {
 		case start < 0 && level > beepOn*loudest:
 			start = hop
 		case start >= 0 && level < beepOff*loudest:
-			lasted := float64(hop-start) * hopMs
-			if lasted >= shortestBeepMs && lasted <= longestBeepMs {
+			duration := float64(hop-start) * hopMs
+			if duration >= minBeepMs && duration <= maxBeepMs {
 				onsets = append(onsets, float64(start)*hopMs+onsetInWindowMs)
 			}
 			start = -1
@@ -111,23 +107,23 @@ func findTones(samples []float32, hertz float64) []float64 {
 	return onsets
 }
 
-// toneLevel returns the amplitude of a tone in one window, and 0 when its
-// neighbourhood is nearly as strong.
+// toneLevel returns the amplitude of a tone in a window, or 0 if its neighbor
+// frequencies are nearly as strong.
 func toneLevel(window []float32, hertz float64) float64 {
-	neighbours := 0.0
+	neighbors := 0.0
 	offsets := []float64{-300, -200, -100, 100, 200, 300}
 	for _, offset := range offsets {
-		neighbours += amplitude(window, hertz+offset)
+		neighbors += amplitude(window, hertz+offset)
 	}
 	level := amplitude(window, hertz)
-	if level < tonePurity*neighbours/float64(len(offsets)) {
+	if level < minToneRatio*neighbors/float64(len(offsets)) {
 		return 0
 	}
 	return level
 }
 
-// amplitude returns the strength of one frequency by Goertzel's algorithm, on a
-// window that is faded in and out (Hann) so that neighbours do not leak in.
+// amplitude returns the amplitude of a frequency, using the Goertzel algorithm and a
+// Hann window.
 func amplitude(window []float32, frequency float64) float64 {
 	turn := 2 * math.Cos(2*math.Pi*frequency/sampleRate)
 	var last, beforeLast float64

@@ -1,15 +1,16 @@
-// Tries to reach each host in every way that a page has, and returns the ways
-// that brought an answer. Ways that tell nothing are seen by who is reached.
+// Attempts to connect to each host in every way that a page has, and returns the
+// attempts that succeeded. The server detects attempts whose result a page cannot
+// observe.
 async ({hosts, port, udpPort}) => {
 	const answered = [];
-	const patience = 15000;
-	const within = promise => Promise.race([promise, new Promise(resolve => setTimeout(resolve, patience))]);
+	const timeoutMs = 15000;
+	const within = promise => Promise.race([promise, new Promise(resolve => setTimeout(resolve, timeoutMs))]);
 	const element = (name, properties) => {
 		const made = Object.assign(document.createElement(name), properties);
 		document.body.append(made);
 		return made;
 	};
-	const heard = (target, yes, no, way) => within(new Promise(resolve => {
+	const settled = (target, yes, no, way) => within(new Promise(resolve => {
 		target.addEventListener(yes, () => { if (way) answered.push(way); resolve(); });
 		target.addEventListener(no, resolve);
 	}));
@@ -18,19 +19,19 @@ async ({hosts, port, udpPort}) => {
 	const ways = (host, base) => [
 		() => within(fetch(base + "fetch", {mode: "no-cors"}).then(() => answered.push("fetch " + host), () => {})),
 		() => within(fetch(redirected(base + "redirected"), {mode: "no-cors"}).then(() => answered.push("redirected " + host), () => {})),
-		() => heard(element("img", {src: base + "image"}), "load", "error", "image " + host),
-		() => heard(element("script", {src: base + "script"}), "load", "error", "script " + host),
-		() => heard(element("link", {rel: "prefetch", href: base + "prefetch"}), "load", "error", ""),
-		() => heard(element("link", {rel: "stylesheet", href: base + "style"}), "load", "error", ""),
-		() => heard(element("iframe", {src: base + "frame"}), "load", "error", ""),
-		() => heard(element("iframe", {src: redirected(base + "frame")}), "load", "error", ""),
-		() => heard(new WebSocket(base.replace("http", "ws") + "websocket"), "open", "error", "websocket " + host),
-		() => heard(new EventSource(base + "eventsource"), "open", "error", "eventsource " + host),
+		() => settled(element("img", {src: base + "image"}), "load", "error", "image " + host),
+		() => settled(element("script", {src: base + "script"}), "load", "error", "script " + host),
+		() => settled(element("link", {rel: "prefetch", href: base + "prefetch"}), "load", "error", ""),
+		() => settled(element("link", {rel: "stylesheet", href: base + "style"}), "load", "error", ""),
+		() => settled(element("iframe", {src: base + "frame"}), "load", "error", ""),
+		() => settled(element("iframe", {src: redirected(base + "frame")}), "load", "error", ""),
+		() => settled(new WebSocket(base.replace("http", "ws") + "websocket"), "open", "error", "websocket " + host),
+		() => settled(new EventSource(base + "eventsource"), "open", "error", "eventsource " + host),
 		() => { navigator.sendBeacon(base + "beacon", "x"); },
 		() => {
 			const frame = element("iframe", {name: "frame" + Math.random()});
 			element("form", {action: base + "form", method: "post", target: frame.name}).submit();
-			return heard(frame, "load", "error", "");
+			return settled(frame, "load", "error", "");
 		},
 		() => {
 			const code = `fetch("${base}worker", {mode: "no-cors"}).then(() => postMessage("answered"), () => postMessage(""))`;
@@ -44,7 +45,7 @@ async ({hosts, port, udpPort}) => {
 		() => { open(base + "popup", "_blank"); },
 	];
 
-	// WebRTC: servers, and candidates of a peer that does not exist.
+	// WebRTC: STUN and TURN servers, and candidates of a peer that does not exist.
 	const gather = async urls => {
 		const peer = new RTCPeerConnection({iceServers: [{urls, username: "u", credential: "c"}]});
 		peer.createDataChannel("x");
