@@ -49,7 +49,7 @@ kills: ## Kill parts of recordings, 50 times (about 20 minutes)
 .PHONY: cost
 cost: ## Measure what a bot costs, and three side by side (about 8 minutes)
 	@scripts/setup.sh test
-	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestSideBySide)$$' -v -count=1 -timeout 30m
+	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings)$$' -v -count=1 -timeout 30m
 
 .PHONY: beat
 beat: ## Record a minute and half an hour, and measure beep against flash

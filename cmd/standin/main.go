@@ -54,9 +54,9 @@ func run(args []string, out, err io.Writer) int {
 		stop()
 	}()
 
-	var line commands
+	var cli commands
 	exited := -1
-	parser, parseErr := kong.New(&line,
+	parser, parseErr := kong.New(&cli,
 		kong.Name("standin"),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."),
 		kong.UsageOnError(),

@@ -14,7 +14,7 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// notNil is an empty object for none.
+// notNil returns an empty object instead of nil.
 func notNil(object map[string]any) map[string]any {
 	if object == nil {
 		return map[string]any{}
@@ -22,20 +22,20 @@ func notNil(object map[string]any) map[string]any {
 	return object
 }
 
-// theRecording is the one file of a manifest that is no participant's own sound.
-func theRecording(t *testing.T, manifest recording.Manifest) recording.Media {
+// recordingFile returns the only file of a manifest that is not participant audio.
+func recordingFile(t *testing.T, manifest recording.Manifest) recording.Media {
 	t.Helper()
 	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind == recording.ParticipantAudio })
 	if len(files) != 1 {
-		t.Fatalf("the manifest names %d files beside participants' own sound, want 1: %+v", len(files), manifest.Media)
+		t.Fatalf("the manifest has %d files other than participant audio, want 1: %+v", len(files), manifest.Media)
 	}
 	return files[0]
 }
 
-// checkVoices holds participants' own sound: each of the two has so many files,
-// in all of hers she beeps, and he in none. How well they fit the recording is
-// the bot's own tests' to judge: where a test kills things, the machine is busy.
-func (h *harness) checkVoices(manifest recording.Manifest, times int) {
+// checkParticipantAudio checks that each of the two participants has the given
+// number of audio files, and that only Ada's contain beeps. The sync with the
+// recording is checked by the tests of package bot.
+func (h *harness) checkParticipantAudio(manifest recording.Manifest, times int) {
 	h.Helper()
 	names := map[string]string{}
 	for _, one := range manifest.Participants {
@@ -48,22 +48,22 @@ func (h *harness) checkVoices(manifest recording.Manifest, times int) {
 		}
 		name := names[media.ParticipantID]
 		files[name]++
-		voice, err := mediacheck.Decode(h.Context(), h.fetch(media))
+		own, err := mediacheck.Decode(h.Context(), h.fetch(media))
 		if err != nil {
 			h.Fatalf("decode %s: %v", media.Name, err)
 		}
-		if beeps := len(voice.BeepsMs); beeps > 0 != (name == "Ada Quill") || voice.VideoCodec != "" || voice.AudioCodec != "opus" {
-			h.Errorf("%s is %s's, %+v", media.Name, name, voice)
+		if beeps := len(own.BeepsMs); beeps > 0 != (name == "Ada Quill") || own.VideoCodec != "" || own.AudioCodec != "opus" {
+			h.Errorf("%s of %s: %+v", media.Name, name, own)
 		}
 	}
 	if len(files) != 2 || files["Ada Quill"] != times || files["Ben Okafor"] != times {
-		h.Errorf("there are files of %v, want %d of each", files, times)
+		h.Errorf("files per participant: %v, want %d each", files, times)
 	}
 }
 
-// TestSoundAlone sends a bot for a job that wants no picture and nobody's own
-// sound: the manifest has one file, of the meeting's sound.
-func TestSoundAlone(t *testing.T) {
+// TestAudioOnly records a job without video and participant audio: the manifest
+// has one audio file.
+func TestAudioOnly(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	id := h.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
@@ -77,17 +77,17 @@ func TestSoundAlone(t *testing.T) {
 	}
 	file := manifest.Media[0]
 	if file.Kind != recording.Audio || file.Name != "recording.m4a" || file.ContentType != "audio/mp4" || file.Codecs != "opus" || file.Width != 0 {
-		t.Errorf("the file is %+v", file)
+		t.Errorf("media entry: %+v", file)
 	}
 	report, err := mediacheck.Decode(t.Context(), h.fetch(file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if report.VideoCodec != "" || report.DurationMs < 6000 {
-		t.Errorf("the file holds %+v", report)
+		t.Errorf("decoded file: %+v", report)
 	}
 	seconds := int(report.DurationMs / 1000)
-	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkThere
+	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkSpan
 		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
 	}
 	if code, out, stderr := command("recordings", "verify", id, "--data-dir", h.dir); code != 0 {
@@ -125,7 +125,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	}
 }
 
-// TestSettingsOutOfBounds are refused before anything starts.
+// TestSettingsOutOfBounds checks that serve rejects invalid settings.
 func TestSettingsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	for _, arguments := range [][]string{
@@ -138,12 +138,12 @@ func TestSettingsOutOfBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := parser.Parse(arguments); err == nil {
-			t.Errorf("%v was taken", arguments)
+			t.Errorf("%v was accepted", arguments)
 		}
 	}
 }
 
-// parse reads a command's flags and environment.
+// parse parses a command's flags and environment.
 func parse(t *testing.T, command any, arguments ...string) {
 	t.Helper()
 	parser, err := kong.New(command)
