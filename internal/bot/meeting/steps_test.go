@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// showingElements makes a snapshot with elements in sight, and others hidden.
+// showingElements returns a snapshot with visible and hidden elements.
 func showingElements(visible []string, hidden ...string) Snapshot {
 	snapshot := Snapshot{Elements: map[string]VisibleElement{}, Hidden: map[string]int{}}
 	for _, element := range visible {
@@ -17,8 +17,8 @@ func showingElements(visible []string, hidden ...string) Snapshot {
 	return snapshot
 }
 
-// TestLeavingSteps walks out of meetings, look by look.
-func TestLeavingSteps(t *testing.T) {
+// TestLeaveSteps runs the steps of leaving, snapshot by snapshot.
+func TestLeaveSteps(t *testing.T) {
 	t.Parallel()
 	type moment struct {
 		after    time.Duration
@@ -26,12 +26,12 @@ func TestLeavingSteps(t *testing.T) {
 		snapshot Snapshot
 		want     step
 	}
-	wait, wake, done := step{kind: stepWait}, step{kind: stepWake}, step{kind: stepDone}
+	wait, reveal, done := step{kind: stepWait}, step{kind: stepReveal}, step{kind: stepDone}
 	leave, confirm := step{kind: stepPress, element: leaveButton}, step{kind: stepPress, element: confirmLeave}
 	in := showingElements([]string{leaveButton})
 	hidden := showingElements(nil, leaveButton)
 	gone := showingElements(nil)
-	for story, moments := range map[string][]moment{
+	for name, moments := range map[string][]moment{
 		"out already": {{0, Removed, gone, done}},
 		"a page that says so": {
 			{0, InMeeting, in, leave},
@@ -45,11 +45,11 @@ func TestLeavingSteps(t *testing.T) {
 		},
 		"a confirmation that comes late": {
 			{0, InMeeting, in, leave},
-			{pressedTime, InMeeting, in, leave},
+			{pressTimeout, InMeeting, in, leave},
 			{0, InMeeting, showingElements([]string{confirmLeave}), confirm},
 		},
 		"from under a hidden toolbar": {
-			{0, InMeeting, hidden, wake},
+			{0, InMeeting, hidden, reveal},
 			{0, InMeeting, in, leave},
 		},
 		"a page that says nothing": {
@@ -61,7 +61,7 @@ func TestLeavingSteps(t *testing.T) {
 			{0, InMeeting, in, leave},
 			{0, Unknown, hidden, wait},
 			{goneTime, Unknown, hidden, wait},
-			{pressedTime, Unknown, hidden, wake},
+			{pressTimeout, Unknown, hidden, reveal},
 			{0, InMeeting, in, leave},
 		},
 		"a meeting without its button is not out": {
@@ -70,13 +70,13 @@ func TestLeavingSteps(t *testing.T) {
 			{goneTime, InMeeting, gone, wait},
 		},
 	} {
-		t.Run(story, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var way leaving
+			var progress leaveSteps
 			now := time.Unix(0, 0)
 			for i, moment := range moments {
 				now = now.Add(moment.after)
-				if got := way.next(moment.snapshot, moment.screen, now); got != moment.want {
+				if got := progress.next(moment.snapshot, moment.screen, now); got != moment.want {
 					t.Fatalf("at moment %d the step is %+v, want %+v", i, got, moment.want)
 				}
 			}
@@ -84,51 +84,51 @@ func TestLeavingSteps(t *testing.T) {
 	}
 }
 
-// TestPinningSteps walks to a pinned participant, look by look.
-func TestPinningSteps(t *testing.T) {
+// TestPinSteps runs the steps of pinning, snapshot by snapshot.
+func TestPinSteps(t *testing.T) {
 	t.Parallel()
 	type moment struct {
-		after  time.Duration
-		offers []string
-		item   bool // the menu's item is in sight
-		found  bool
-		want   step
+		after    time.Duration
+		controls []string
+		item     bool // the menu's item is visible
+		found    bool
+		want     step
 	}
-	wait, wake, done, stop := step{kind: stepWait}, step{kind: stepWake}, step{kind: stepDone}, step{kind: stepStop}
-	for story, moments := range map[string][]moment{
+	wait, reveal, done, stop := step{kind: stepWait}, step{kind: stepReveal}, step{kind: stepDone}, step{kind: stepFail}
+	for name, moments := range map[string][]moment{
 		"a button that turns into its opposite": {
-			{0, nil, false, true, wake},
-			{0, []string{offerPin}, false, true, step{kind: stepPress, element: offerPin}},
-			{0, []string{offerPinned}, false, true, done},
+			{0, nil, false, true, reveal},
+			{0, []string{controlPin}, false, true, step{kind: stepPress, element: controlPin}},
+			{0, []string{controlPinned}, false, true, done},
 		},
 		"a button that does not take is not pressed twice": {
-			{0, []string{offerPin}, false, true, step{kind: stepPress, element: offerPin}},
-			{pressedTime, []string{offerPin}, false, true, wait},
-			{pinTakenTime, []string{offerPin}, false, true, stop},
+			{0, []string{controlPin}, false, true, step{kind: stepPress, element: controlPin}},
+			{pressTimeout, []string{controlPin}, false, true, wait},
+			{pinTimeout, []string{controlPin}, false, true, stop},
 		},
 		"a menu": {
-			{0, []string{offerMenu}, false, true, step{kind: stepPress, element: offerMenu}},
-			{0, []string{offerMenu}, false, true, wait},
-			{pressedTime, []string{offerMenu}, true, true, step{kind: stepPress, element: pinItem}},
-			{pressedTime, []string{offerMenu}, false, true, done},
+			{0, []string{controlMenu}, false, true, step{kind: stepPress, element: controlMenu}},
+			{0, []string{controlMenu}, false, true, wait},
+			{pressTimeout, []string{controlMenu}, true, true, step{kind: stepPress, element: pinItem}},
+			{pressTimeout, []string{controlMenu}, false, true, done},
 		},
-		"pinned already": {{0, []string{offerPinned}, false, true, done}},
+		"pinned already": {{0, []string{controlPinned}, false, true, done}},
 		"nobody": {
 			{0, nil, false, false, wait},
-			{absentTime, nil, false, false, stop},
+			{absentTimeout, nil, false, false, stop},
 		},
 	} {
-		t.Run(story, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Unix(0, 0)
-			way := pinning{since: now}
+			progress := pinSteps{startedAt: now}
 			for i, moment := range moments {
 				now = now.Add(moment.after)
 				var visible []string
 				if moment.item {
 					visible = []string{pinItem}
 				}
-				if got := way.next(showingElements(visible), RosterEntry{Offers: moment.offers}, moment.found, now); got != moment.want {
+				if got := progress.next(showingElements(visible), RosterEntry{Controls: moment.controls}, moment.found, now); got != moment.want {
 					t.Fatalf("at moment %d the step is %+v, want %+v", i, got, moment.want)
 				}
 			}

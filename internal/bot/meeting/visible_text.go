@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// MaxVisibleText bounds what VisibleText returns, in bytes.
+// MaxVisibleText limits the result of VisibleText, in bytes.
 const MaxVisibleText = 64 << 10
 
-// visibleScript is a JavaScript function; see there.
+// visibleTextScript is a JavaScript function; its comment describes it.
 //
 //go:embed visible.js
-var visibleScript string
+var visibleTextScript string
 
-// VisibleText returns the text that people can read on the page and in its
-// frames, for the operator who wants to know what a page was that no profile
-// describes. It may hold what participants wrote.
+// VisibleText returns the visible text of the page and its frames, so that an
+// operator can see what an unrecognized page was. It may contain what
+// participants wrote.
 func VisibleText(ctx context.Context, page Page) (string, error) {
 	var text string
-	call := fmt.Sprintf("(%s)(%d)", visibleScript, MaxVisibleText)
+	call := fmt.Sprintf("(%s)(%d)", visibleTextScript, MaxVisibleText)
 	if err := page.Eval(ctx, call, &text); err != nil {
-		return "", fmt.Errorf("reading the page's text: %w", err)
+		return "", fmt.Errorf("read the page's text: %w", err)
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) > MaxVisibleText {

@@ -9,10 +9,10 @@ import (
 	"standin/internal/replica"
 )
 
-// outcome is what becomes of a visit in a story.
+// outcome is the outcome of a visit in a scenario.
 type outcome string
 
-// The outcomes. Those that the platform's wall decides come before joining.
+// The outcomes. The last four occur before joining.
 const (
 	staysOutcome    outcome = "admitted and stays"
 	removedOutcome  outcome = "removed"
@@ -27,7 +27,7 @@ const (
 	blockedOutcome  outcome = "blocked"
 )
 
-// outcomes lists them as often as they are to be drawn.
+// outcomes returns the outcomes, repeated by their weight.
 func outcomes() []outcome {
 	return []outcome{
 		staysOutcome, staysOutcome, staysOutcome, removedOutcome, removedOutcome, endedOutcome, endedOutcome, deniedOutcome, deniedOutcome,
@@ -35,30 +35,30 @@ func outcomes() []outcome {
 	}
 }
 
-// story is one meeting that a bot visits, drawn by chance.
-type story struct {
+// scenario is one random meeting that a bot visits.
+type scenario struct {
 	number   int
 	seed     uint64
 	platform job.Platform
 	settings replica.Settings
 	outcome  outcome
 	botName  string
-	chatter  []string // what the participants write
-	openChat bool     // the bot has the chat open meanwhile
-	inLobby  bool     // an end comes in the lobby already
+	chatter  []string // the participants' messages
+	openChat bool     // the bot opens the chat
+	inLobby  bool     // the outcome occurs in the lobby
 }
 
-// String names the story for whoever wants to see it again.
-func (s story) String() string {
+// String returns a text that identifies the scenario.
+func (s scenario) String() string {
 	return fmt.Sprintf("meeting %d of seed %d (%s, %s)", s.number, s.seed, s.platform, s.outcome)
 }
 
-// draw makes story number n of a seed.
-func draw(seed uint64, n int) story {
+// draw returns scenario number n of a seed.
+func draw(seed uint64, n int) scenario {
 	chance := rand.New(rand.NewPCG(seed, uint64(n)))
 	maybe := func(oneIn int) bool { return chance.IntN(oneIn) == 0 }
 	all := outcomes()
-	s := story{
+	s := scenario{
 		number: n, seed: seed,
 		platform: []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[chance.IntN(3)],
 		outcome:  all[chance.IntN(len(all))],
@@ -66,7 +66,7 @@ func draw(seed uint64, n int) story {
 		botName: pick(chance, "Standin", "Notes for Zoë", "Standin \U0001F4DD", "The very long name of a notetaker that wants to be sure that everyone has read it"),
 	}
 	s.settings = replica.Settings{
-		Platform:   stands()[s.platform],
+		Platform:   replicaPlatforms()[s.platform],
 		HostAbsent: s.outcome == absentOutcome || maybe(6),
 		NoTips:     maybe(2), LeaveAtOnce: maybe(3),
 		Language: pick(chance, "en", "de"),
@@ -87,15 +87,15 @@ func draw(seed uint64, n int) story {
 	case captchaOutcome:
 		s.settings.Refusal = replica.RefusalCaptcha
 	}
-	hinder(chance, &s.settings)
+	addObstacles(chance, &s.settings)
 	for range 4 + chance.IntN(8) {
-		s.chatter = append(s.chatter, pick(chance, endings()...))
+		s.chatter = append(s.chatter, pick(chance, terminalPhrases()...))
 	}
 	return s
 }
 
-// hinder puts a platform's own obstacles in the bot's way.
-func hinder(chance *rand.Rand, settings *replica.Settings) {
+// addObstacles adds dialogs and notices of the platform.
+func addObstacles(chance *rand.Rand, settings *replica.Settings) {
 	maybe := func(oneIn int) bool { return chance.IntN(oneIn) == 0 }
 	notices := []replica.Notice{replica.NoticeRecorded, replica.NoticeTranscribed}
 	switch settings.Platform {
@@ -117,13 +117,13 @@ func hinder(chance *rand.Rand, settings *replica.Settings) {
 	}
 }
 
-// names are what participants call themselves: also like the bot, nearly, and
-// like the words by which pages say that a visit is over.
+// names returns participants' names, including names similar to the bot's and
+// texts of pages that end a visit.
 func names() []string {
-	return append(endings(), "Ada Quill", "Ben Okafor", "Zoë Ångström", "王小明", "St\u0430ndin", "Standin 2", "Otter Smith", "You left", "Me (Host)", "<b>Eve</b>")
+	return append(terminalPhrases(), "Ada Quill", "Ben Okafor", "Zoë Ångström", "王小明", "St\u0430ndin", "Standin 2", "Otter Smith", "You left", "Me (Host)", "<b>Eve</b>")
 }
 
-// texts draws which of a platform's texts its screens show (platforms.md).
+// texts draws the texts that the platform's screens show.
 func texts(chance *rand.Rand, platform job.Platform) map[replica.State]string {
 	known := map[job.Platform]map[replica.State][]string{
 		job.Meet: {
@@ -156,5 +156,5 @@ func texts(chance *rand.Rand, platform job.Platform) map[replica.State]string {
 	return drawn
 }
 
-// pick draws one of several.
+// pick draws one value.
 func pick[T any](chance *rand.Rand, of ...T) T { return of[chance.IntN(len(of))] }

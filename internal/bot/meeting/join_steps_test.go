@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestJoining walks a join through snapshots of a page, each a moment later.
-func TestJoining(t *testing.T) {
+// TestJoinSteps runs joins, snapshot by snapshot.
+func TestJoinSteps(t *testing.T) {
 	t.Parallel()
 	const name = "Standin"
 	type moment struct {
@@ -23,7 +23,7 @@ func TestJoining(t *testing.T) {
 		return all
 	}
 	wait := step{kind: stepWait}
-	for story, moments := range map[string][]moment{
+	for name, moments := range map[string][]moment{
 		"the usual way": {
 			{0, Unknown, nil, wait},
 			{0, PreJoin, map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {}}, step{kind: stepType, element: nameInput, text: name}},
@@ -100,11 +100,11 @@ func TestJoining(t *testing.T) {
 		"the connection is lost meanwhile": {{0, Reconnecting, ready(nil), wait}},
 		"in the meeting already":           {{0, InMeeting, nil, step{kind: stepDone}}},
 		"the host is absent":               {{0, HostAbsent, nil, step{kind: stepDone}}},
-		"no way in":                        {{0, SignInWall, nil, step{kind: stepStop}}},
+		"no way in":                        {{0, SignInWall, nil, step{kind: stepFail}}},
 	} {
-		t.Run(story, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			progress, now := newJoining(name, ""), time.Unix(0, 0)
+			progress, now := newJoinSteps(name, ""), time.Unix(0, 0)
 			for i, moment := range moments {
 				now = now.Add(moment.after)
 				got := progress.next(Snapshot{Elements: moment.shows}, moment.screen, now)
@@ -116,8 +116,8 @@ func TestJoining(t *testing.T) {
 	}
 }
 
-// TestJoiningWithPasscode walks a join on pages that ask for a passcode.
-func TestJoiningWithPasscode(t *testing.T) {
+// TestJoinStepsWithPasscode runs joins on pages that ask for a passcode.
+func TestJoinStepsWithPasscode(t *testing.T) {
 	t.Parallel()
 	const passcode = "k3Yq7a"
 	typed := step{kind: stepType, element: passcodeInput, text: passcode}
@@ -125,7 +125,7 @@ func TestJoiningWithPasscode(t *testing.T) {
 
 	t.Run("beside the name", func(t *testing.T) {
 		t.Parallel()
-		progress := newJoining("Standin", passcode)
+		progress := newJoinSteps("Standin", passcode)
 		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {Value: "Standin"}, joinButton: {Disabled: true}, passcodeInput: {}}}
 		if got := progress.next(field, PreJoin, now); got != typed {
 			t.Fatalf("the step is %+v, want %+v", got, typed)
@@ -137,7 +137,7 @@ func TestJoiningWithPasscode(t *testing.T) {
 	})
 	t.Run("as a step of its own", func(t *testing.T) {
 		t.Parallel()
-		progress := newJoining("Standin", passcode)
+		progress := newJoinSteps("Standin", passcode)
 		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
 		if got := progress.next(field, PreJoin, now); got != typed {
 			t.Fatalf("the step is %+v, want %+v", got, typed)
@@ -148,7 +148,7 @@ func TestJoiningWithPasscode(t *testing.T) {
 		}
 		field.Elements[passcodeSubmit] = VisibleElement{}
 		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
-			t.Fatalf("at once after that the step is %+v", got)
+			t.Fatalf("right after that the step is %+v", got)
 		}
 		if got := progress.next(field, PreJoin, now.Add(pressAgainTime)); got.element != passcodeSubmit {
 			t.Errorf("with a button the step is %+v", got)
@@ -156,19 +156,19 @@ func TestJoiningWithPasscode(t *testing.T) {
 	})
 	t.Run("unknown", func(t *testing.T) {
 		t.Parallel()
-		progress := newJoining("Standin", "")
+		progress := newJoinSteps("Standin", "")
 		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
 		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
 			t.Fatalf("at first the step is %+v", got)
 		}
-		if got := progress.next(field, PreJoin, now.Add(settleTime)); got.kind != stepStop || got.evidence == "" {
+		if got := progress.next(field, PreJoin, now.Add(settleTime)); got.kind != stepFail || got.evidence == "" {
 			t.Errorf("the step is %+v, want an end with evidence", got)
 		}
 	})
 	t.Run("filled in by the page", func(t *testing.T) {
 		t.Parallel()
 		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, passcodeInput: {Value: "hidden"}}}
-		if got := newJoining("Standin", "").next(field, PreJoin, now); got.element != nameInput {
+		if got := newJoinSteps("Standin", "").next(field, PreJoin, now); got.element != nameInput {
 			t.Errorf("the step is %+v, want the name to be typed", got)
 		}
 	})
