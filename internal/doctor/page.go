@@ -71,7 +71,7 @@ type Element struct {
 
 // Text is a text that screens are recognized by and that the page shows.
 type Text struct {
-	Path string `json:"path"` // in the profile
+	Path  string `json:"path"` // in the profile
 	Found string `json:"found"`
 }
 

@@ -23,7 +23,7 @@ func TestJoinSteps(t *testing.T) {
 		return all
 	}
 	wait := step{kind: stepWait}
-	for name, moments := range map[string][]moment{
+	for title, moments := range map[string][]moment{
 		"the usual way": {
 			{0, Unknown, nil, wait},
 			{0, PreJoin, map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {}}, step{kind: stepType, element: nameInput, text: name}},
@@ -102,7 +102,7 @@ func TestJoinSteps(t *testing.T) {
 		"the host is absent":               {{0, HostAbsent, nil, step{kind: stepDone}}},
 		"no way in":                        {{0, SignInWall, nil, step{kind: stepFail}}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			progress, now := newJoinSteps(name, ""), time.Unix(0, 0)
 			for i, moment := range moments {

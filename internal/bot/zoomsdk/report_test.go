@@ -16,8 +16,8 @@ var _ meeting.Adapter = (*Adapter)(nil)
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	for told, want := range map[string]meeting.Screen{
-		`{}`:                                  meeting.Unknown,
-		`{"ready": true}`:                     meeting.PreJoin,
+		`{}`:                                    meeting.Unknown,
+		`{"ready": true}`:                       meeting.PreJoin,
 		`{"ready": true, "joining": true}`:      meeting.Unknown,
 		`{"joining": true, "status": 1}`:        meeting.Unknown,
 		`{"joining": true, "status": 2}`:        meeting.Unknown, // connected is not yet admitted
