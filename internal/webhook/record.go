@@ -54,7 +54,7 @@ func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err
 		if lost, err = s.recordOnce(ctx, group); err == nil {
 			return lost, nil
 		}
-		s.sleep(insist, growing(failures), false)
+		s.sleep(insist, databaseDelay(failures), false)
 		if insist.Err() != nil {
 			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
 		}
