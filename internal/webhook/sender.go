@@ -14,19 +14,20 @@ import (
 	"time"
 )
 
-// Settings of a Sender. The zero value of each but Log means its default.
+// Settings configure a Sender. The zero value of a field other than Log means
+// its default.
 type Settings struct {
-	Allow           []netip.Prefix   // non-public networks that may be posted to; default none
-	Proxy           *url.URL         // forward proxy to post through; default none, whatever the environment says
-	Resolver        *net.Resolver    // of receivers' names; default the machine's
-	TryTimeout      time.Duration    // of a whole try; default 15 s (contract, Webhooks)
+	Allow           []netip.Prefix   // networks that may be posted to although they are not public; default none
+	Proxy           *url.URL         // forward proxy; default none, whatever the environment says
+	Resolver        *net.Resolver    // default: the system's
+	TryTimeout      time.Duration    // of a whole try; default 15 s
 	Schedule        Schedule         // default DefaultSchedule
-	Grace           time.Duration    // how long Run waits for running tries at its end; default TryTimeout
-	Poll            time.Duration    // longest sleep, for what other nodes put into the outbox; default 5 s
+	Grace           time.Duration    // how long Run waits for tries at its end; default TryTimeout
+	Poll            time.Duration    // longest sleep, for deliveries of other nodes; default 5 s
 	MaxTries        int              // concurrent tries; default 4096
 	MaxTriesPerHost int              // of these, to one host; default 64
 	MaxQueued       int              // deliveries claimed and not started; default 1024
-	RootCAs         *x509.CertPool   // of TLS receivers; default the machine's
+	RootCAs         *x509.CertPool   // default: the system's
 	Now             func() time.Time // default time.Now
 	Log             *slog.Logger
 }

@@ -109,7 +109,7 @@ func TestWhatFollowsFromAnAnswer(t *testing.T) {
 			},
 			outcome: webhook.Retry, status: 307, error: "redirects are not followed",
 		},
-		{name: "no answer", answer: hang, timeout: time.Second, outcome: webhook.Retry, error: "no answer within 1s"},
+		{name: "no answer", answer: hang, timeout: time.Second, outcome: webhook.Retry, error: "no response within 1s"},
 		{
 			name: "an answer that stops half-way",
 			answer: func(w http.ResponseWriter, r *http.Request, _ message) {
