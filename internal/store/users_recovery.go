@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -12,12 +11,7 @@ import (
 
 // AllUsers implements account.RecoveryStore.
 func (q *Queries) AllUsers(ctx context.Context) ([]account.User, error) {
-	var users []account.User
-	err := q.collect(ctx, func(rows *sql.Rows) error {
-		u, err := scanUser(rows)
-		users = append(users, u)
-		return err
-	}, `SELECT `+userColumns+fromUsers+`ORDER BY u.email`)
+	users, err := list(ctx, q, scanUser, selectUsers+`ORDER BY u.email`)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
