@@ -1,15 +1,21 @@
 package httpapi
 
-import "net/http"
+import (
+	"log/slog"
+	"net/http"
 
-// health answers as soon as the process is up (specification, GET /healthz).
-func (a *API) health(w http.ResponseWriter, _ *http.Request) error {
+	"standin/internal/httpapi/requestlog"
+)
+
+// health responds as soon as the process is up.
+func (a *API) health(w http.ResponseWriter, r *http.Request) error {
+	requestlog.Of(r).Level = slog.LevelDebug
 	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
 	return nil
 }
 
-// reference serves the description for people. The page loads nothing, and may
-// not be framed.
+// reference serves the description as a page, which loads nothing and cannot be
+// framed.
 func (a *API) reference(w http.ResponseWriter, _ *http.Request) error {
 	header := w.Header()
 	header.Set("Content-Security-Policy", a.page.Policy)
