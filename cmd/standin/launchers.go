@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
 	"standin/internal/service"
@@ -56,7 +57,8 @@ func (f dockerFlags) settings() (docker.Settings, error) {
 		return quantity.Value()
 	}
 	settings := docker.Settings{
-		Host: f.Host, Image: f.Image, Pull: docker.Pull(f.Pull), Network: f.Network, Hosts: trimmed(f.ExtraHosts),
+		RemoteSettings: launch.RemoteSettings{Image: f.Image},
+		Host:           f.Host, Pull: docker.Pull(f.Pull), Network: f.Network, ExtraHosts: trimmed(f.ExtraHosts),
 		Registry: docker.Registry{User: f.RegistryUser, Password: f.RegistryPassword}, User: f.User, Volume: f.SpoolVolume,
 		Limits: docker.Limits{
 			CPUs: f.CPUs, MemoryBytes: bytes("docker-memory", f.Memory), Processes: f.Processes,
@@ -103,7 +105,8 @@ func (f kubernetesFlags) settings() (service.KubernetesSettings, error) {
 	settings := service.KubernetesSettings{
 		Kubeconfig: f.Kubeconfig, PodTemplate: f.PodTemplate,
 		Settings: kubernetes.Settings{
-			Namespace: f.Namespace, Image: f.Image, Pull: corev1.PullPolicy(f.Pull), User: f.User, Group: f.Group, Seccomp: f.Seccomp,
+			RemoteSettings: launch.RemoteSettings{Image: f.Image},
+			Namespace:      f.Namespace, Pull: corev1.PullPolicy(f.Pull), User: f.User, Group: f.Group, Seccomp: f.Seccomp,
 			Resources: kubernetes.Resources{
 				CPURequest: quantity("kubernetes-cpu-request", f.CPURequest), CPULimit: quantity("kubernetes-cpu-limit", f.CPULimit),
 				MemoryRequest: quantity("kubernetes-memory-request", f.MemoryRequest), MemoryLimit: quantity("kubernetes-memory-limit", f.MemoryLimit),

@@ -25,7 +25,6 @@ type commands struct {
 	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	Consumers   consumersCommand   `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
-	Users       usersCommand       `cmd:"" help:"List dashboard users and recover accounts on this machine."`
 	Jobs        jobsCommand        `cmd:"" help:"Create, list, watch and control jobs through the public API."`
 	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
 	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`
@@ -55,9 +54,9 @@ func run(args []string, out, err io.Writer) int {
 		stop()
 	}()
 
-	var cli commands
+	var line commands
 	exited := -1
-	parser, parseErr := kong.New(&cli,
+	parser, parseErr := kong.New(&line,
 		kong.Name("standin"),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."),
 		kong.UsageOnError(),

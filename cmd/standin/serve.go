@@ -28,7 +28,7 @@ type storageFlags struct {
 type serveCommand struct {
 	dataFlags
 	logFlags
-	setupFlags
+	botFlags
 	Listen        string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
 	BaseURL       string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service. Default: http://<listen>."`
 	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service. Default: http://<listen>."`
@@ -94,7 +94,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
 		OIDC: oidc, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
-		Executable: self, Bots: c.setup(), AskFirst: c.AskFirst, Log: log,
+		Executable: self, Bots: c.botSettings(c.logFlags), AskFirst: c.AskFirst, Log: log,
 	})
 	if err != nil {
 		return err

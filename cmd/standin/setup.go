@@ -6,52 +6,48 @@ import (
 	"standin/internal/launch"
 )
 
-// leastSpool is what a bot must be able to hold, in MiB: some minutes.
-const leastSpool = 64
+// minSpoolMiB is the smallest spool limit: some minutes of recording.
+const minSpoolMiB = 64
 
-// setupFlags say what bots work with: the same for a service that launches
-// them and for one bot by hand.
-type setupFlags struct {
+// botFlags are the settings of all bots: of those that a service launches and
+// of one that runs by hand.
+type botFlags struct {
 	Browser       string `env:"STANDIN_BROWSER" help:"The Chromium that bots start. Default: found on PATH."`
 	NoSandbox     bool   `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, where the system does not allow one. As root it always runs without."`
 	Profiles      string `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
-	SignIn        string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that demand a signed-in visitor. Default: bots are never signed in."`
+	SignIn        string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
 	ZoomSDKDir    string `env:"STANDIN_ZOOM_SDK_DIR" name:"zoom-sdk-dir" placeholder:"DIR" help:"Files of Zoom's Meeting SDK for Web, for the platform zoom-sdk. Default: that platform's jobs fail."`
 	ZoomSDKKey    string `env:"STANDIN_ZOOM_SDK_KEY" name:"zoom-sdk-key" help:"Key (client id) of the Meeting SDK app."`
-	ZoomSDKSecret string `env:"STANDIN_ZOOM_SDK_SECRET" name:"zoom-sdk-secret" help:"Secret of the Meeting SDK app. Better in the environment than on the command line."`
+	ZoomSDKSecret string `env:"STANDIN_ZOOM_SDK_SECRET" name:"zoom-sdk-secret" help:"Secret of the Meeting SDK app. Set it in the environment: arguments are visible to other users of the machine."`
 
-	RecordingMode         launch.RecordingMode    `env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio" help:"What is recorded: video (picture and sound) or audio. A job with the metadata recordingMode \"audio\" does without a picture by itself."`
-	PictureSize           launch.PictureSize      `env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded picture in pixels, 320x180 to 1920x1080, even numbers."`
-	FrameRate             int                     `env:"STANDIN_FRAME_RATE" default:"15" help:"Pictures a second, at most: 1 to 30."`
-	VideoBitRate          launch.BitRate          `env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Bits a second of the picture: 100k to 10M."`
-	AudioBitRate          launch.BitRate          `env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Bits a second of the sound: 16k to 256k."`
-	ParticipantAudio      launch.ParticipantAudio `env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Whether each participant's own sound is recorded too, where the meeting's page exposes it: on, off, or never. A job's metadata participantAudio (true, false) goes before on and off."`
-	ParticipantAudioLimit int                     `env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Of how many participants at a time the own sound is recorded: 1 to 64."`
-	SpoolLimit            int                     `env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"How many MiB of its recording a bot may hold on its disk, 64 and more. Beyond that, what the service has gives way; when it has nothing, the recording has a gap."`
+	RecordingMode         launch.RecordingMode    `env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio" help:"What is recorded: video (with audio) or audio. A job's metadata recordingMode \"audio\" drops the video."`
+	PictureSize           launch.PictureSize      `env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
+	FrameRate             int                     `env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
+	VideoBitRate          launch.BitRate          `env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
+	AudioBitRate          launch.BitRate          `env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
+	ParticipantAudio      launch.ParticipantAudio `env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's metadata participantAudio (true, false) overrides on and off."`
+	ParticipantAudioLimit int                     `env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
+	SpoolLimit            int                     `env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, media that the service already has is deleted; when there is none, the recording has a gap."`
 }
 
-// Validate implements kong's check of what was set.
-func (f setupFlags) Validate() error {
-	if f.SpoolLimit < leastSpool {
-		return fmt.Errorf("--spool-limit is %d MiB, less than %d", f.SpoolLimit, leastSpool)
+// Validate checks the ranges of the flags. Kong calls it.
+func (f botFlags) Validate() error {
+	if f.SpoolLimit < minSpoolMiB {
+		return fmt.Errorf("--spool-limit is %d MiB, less than %d", f.SpoolLimit, minSpoolMiB)
 	}
-	return f.recording().Check()
+	return f.botSettings(logFlags{}).Recording.Check()
 }
 
-// recording is how bots record.
-func (f setupFlags) recording() launch.Recording {
-	return launch.Recording{
-		Mode: f.RecordingMode, Picture: f.PictureSize, FrameRate: f.FrameRate,
-		VideoBitRate: f.VideoBitRate, AudioBitRate: f.AudioBitRate,
-		ParticipantAudio: f.ParticipantAudio, ParticipantAudioLimit: f.ParticipantAudioLimit,
-	}
-}
-
-// setup is what the flags say, as bots are told it.
-func (f setupFlags) setup() launch.BotSettings {
+// botSettings converts the flags.
+func (f botFlags) botSettings(log logFlags) launch.BotSettings {
 	return launch.BotSettings{
-		Browser: f.Browser, NoSandbox: f.NoSandbox, Profiles: f.Profiles, SignIn: f.SignIn,
-		ZoomSDK:   launch.ZoomSDK{Dir: f.ZoomSDKDir, Key: f.ZoomSDKKey, Secret: f.ZoomSDKSecret},
-		Recording: f.recording(), SpoolMiB: f.SpoolLimit,
+		Browser: f.Browser, NoSandbox: f.NoSandbox, Profiles: f.Profiles, SignIn: f.SignIn, SpoolMiB: f.SpoolLimit,
+		ZoomSDK: launch.ZoomSDK{Dir: f.ZoomSDKDir, Key: f.ZoomSDKKey, Secret: f.ZoomSDKSecret},
+		Recording: launch.Recording{
+			Mode: f.RecordingMode, Picture: f.PictureSize, FrameRate: f.FrameRate,
+			VideoBitRate: f.VideoBitRate, AudioBitRate: f.AudioBitRate,
+			ParticipantAudio: f.ParticipantAudio, ParticipantAudioLimit: f.ParticipantAudioLimit,
+		},
+		LogLevel: log.LogLevel, LogFormat: log.LogFormat,
 	}
 }

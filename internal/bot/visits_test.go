@@ -198,12 +198,12 @@ func failures() []row {
 					o.Fatal(err)
 				}
 			},
-			code: job.InternalError, detail: "not recognized", check: keptEvidence("Meetings of this replica"),
+			code: job.InternalError, detail: "not recognised", check: keptEvidence("Meetings of this replica"),
 		},
 		{
 			name: "an unknown page from the start", only: onMeet(), elsewhere: home,
 			bot:  func(s *Settings) { s.Timeouts.Join = 2 * time.Second },
-			code: job.InternalError, detail: "not recognized", check: keptEvidence("Meetings of this replica"),
+			code: job.InternalError, detail: "not recognised", check: keptEvidence("Meetings of this replica"),
 		},
 		{
 			name: "a page that never loads", meeting: replica.Settings{NeverLoads: true},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,57 +18,58 @@ import (
 	"standin/internal/webhook"
 )
 
-// Bounds of a job's page.
+// Bounds of what a job's page shows.
 const (
 	shownEntries    = 500
 	shownDeliveries = 200
 )
 
-// jobView is the data of a job's page.
+// jobView is what a job's page shows.
 type jobView struct {
 	job.Job
-	Explanation    explanation
-	Entries        []entryView
-	MoreEntries    bool // more than are shown
-	Deliveries     []webhook.DeliveryRecord
-	MoreDeliveries bool           // more than are shown
-	Recording      *recordingView // nil without one
-	Deleted        bool           // it was deleted
-	Controls       controls
-	Metadata       string // indented
+	Explained  explanation
+	Entries    []entryView
+	More       bool // there are more entries than are shown
+	Deliveries []webhook.DeliveryRecord
+	MoreSent   bool
+	Recording  *recordingView // nil without one
+	Deleted    bool           // it was deleted
+	Controls   controls
+	Metadata   string // indented
 }
 
-// controls are the actions that a job allows now.
+// controls are what can be done with a job now.
 type controls struct {
 	Cancel, Command, InCall, Delete bool
 	Pause, Resume, Stop, Ask        bool
 }
 
-// entryView is an entry of the timeline.
+// entryView is a line of the timeline.
 type entryView struct {
 	job.TimelineEntry
-	Text   string
-	Reason string // why it was not applied
-	Data   string // indented JSON; empty without data
+	What string
+	Why  string // why it was not applied
+	Data string // indented; empty for none
+	Late time.Duration
 }
 
-func (d *Dashboard) jobPage(req *pageRequest, session account.Session) error {
-	view, err := d.readJob(req, session, new(recordingCache))
+func (d *Dashboard) jobPage(x *exchange, session account.Session) error {
+	shown, err := d.shownJob(x, session, new(readRecording))
 	if err != nil {
 		return err
 	}
-	return req.show("job", meetingName(view.MeetingURL), view)
+	return x.show("job", meetingName(shown.MeetingURL), shown)
 }
 
-// namedJob returns the job in the path, live or test, and the caller to act as.
-func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job, account.Caller, error) {
-	id, err := uuid.Parse(req.r.PathValue("id"))
+// namedJob returns the job of the path, live or test, and as whom to act on it.
+func (d *Dashboard) namedJob(x *exchange, session account.Session) (job.Job, account.Caller, error) {
+	id, err := uuid.Parse(x.r.PathValue("id"))
 	if err != nil {
 		return job.Job{}, account.Caller{}, notFound("There is no such job.")
 	}
 	for _, mode := range []job.Mode{job.Live, job.Test} {
 		as := caller(session.User, mode)
-		found, err := d.settings.Jobs.Job(req.r.Context(), as, id)
+		found, err := d.settings.Jobs.Job(x.r.Context(), as, id)
 		if err == nil {
 			return found, as, nil
 		}
@@ -75,54 +77,54 @@ func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job
 			return job.Job{}, account.Caller{}, err
 		}
 	}
-	return job.Job{}, account.Caller{}, notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
+	return job.Job{}, account.Caller{}, notFound("There is no such job. It may be another team’s, or the address may be incomplete.")
 }
 
-// recordingCache holds the recording of a job, because a live page is refreshed
-// often and the manifest of a long meeting is large.
-type recordingCache struct {
+// readRecording keeps what was read of a recording: a live page looks often,
+// and a long meeting's manifest is large.
+type readRecording struct {
 	manifestURI string
 	deleted     bool
-	view        *recordingView
+	shown       *recordingView
 }
 
-// readJob reads the data of a job's page.
-func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *recordingCache) (jobView, error) {
-	found, as, err := d.namedJob(req, session)
+// shownJob reads all that a job's page shows.
+func (d *Dashboard) shownJob(x *exchange, session account.Session, kept *readRecording) (jobView, error) {
+	found, as, err := d.namedJob(x, session)
 	if err != nil {
 		return jobView{}, err
 	}
-	ctx := req.r.Context()
-	view := jobView{Job: found, Metadata: indented(found.Metadata)}
+	ctx := x.r.Context()
+	shown := jobView{Job: found, Metadata: indented(found.Metadata)}
 	entries, more, err := d.allEntries(ctx, as, found.ID)
 	if err != nil {
-		return view, fmt.Errorf("read a timeline: %w", err)
+		return shown, fmt.Errorf("read a timeline: %w", err)
 	}
-	view.MoreEntries = more
+	shown.More = more
 	for _, e := range entries {
-		view.Entries = append(view.Entries, newEntryView(e))
-		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
+		shown.Entries = append(shown.Entries, viewEntry(e))
+		shown.Deleted = shown.Deleted || e.Kind == lifecycle.RecordingDeleted
 	}
-	if view.Deliveries, view.MoreDeliveries, err = d.allDeliveries(ctx, as, found.ID); err != nil {
-		return view, fmt.Errorf("read deliveries: %w", err)
+	if shown.Deliveries, shown.MoreSent, err = d.allDeliveries(ctx, as, found.ID); err != nil {
+		return shown, fmt.Errorf("read deliveries: %w", err)
 	}
-	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted {
-		if cache.view, err = d.recordingOf(ctx, found); err != nil {
-			return view, err
+	if kept.manifestURI != found.ManifestURI || kept.deleted != shown.Deleted {
+		if kept.shown, err = d.recordingOf(ctx, found); err != nil {
+			return shown, err
 		}
-		cache.manifestURI, cache.deleted = found.ManifestURI, view.Deleted
+		kept.manifestURI, kept.deleted = found.ManifestURI, shown.Deleted
 	}
-	view.Recording = cache.view
+	shown.Recording = kept.shown
 	end, partial := "", false
-	if view.Recording != nil {
-		end, partial = view.Recording.End.Reason, view.Recording.Partial
+	if shown.Recording != nil {
+		end, partial = shown.Recording.End.Reason, shown.Recording.Partial
 	}
-	view.Explanation = explain(found, entries, end, partial)
-	view.Controls = controlsOf(found, view.Recording != nil)
-	return view, nil
+	shown.Explained = explain(found, entries, end, partial)
+	shown.Controls = controlsOf(found, shown.Recording != nil)
+	return shown, nil
 }
 
-// controlsOf returns the actions that a job allows.
+// controlsOf says what can be done with a job.
 func controlsOf(j job.Job, recorded bool) controls {
 	status := j.Status
 	can := controls{
@@ -166,15 +168,15 @@ func (d *Dashboard) allDeliveries(ctx context.Context, as account.Caller, id uui
 	return deliveries, true, nil
 }
 
-func newEntryView(e job.TimelineEntry) entryView {
-	view := entryView{TimelineEntry: e, Text: kindText(e.Kind), Reason: reasonText(e.Reason)}
+func viewEntry(e job.TimelineEntry) entryView {
+	shown := entryView{TimelineEntry: e, What: kindWords(e), Why: reasonWords(e.Reason), Late: e.ReceivedAt.Sub(e.EmittedAt).Round(time.Millisecond)}
 	if text := string(bytes.TrimSpace(e.Data)); text != "" && text != "{}" {
-		view.Data = indented(e.Data)
+		shown.Data = indented(e.Data)
 	}
-	return view
+	return shown
 }
 
-// indented returns JSON over several lines.
+// indented writes JSON for people.
 func indented(text json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
@@ -183,55 +185,54 @@ func indented(text json.RawMessage) string {
 	return out.String()
 }
 
-// recordingView is the manifest of a recording, arranged for the player.
+// recordingView is a manifest as the player shows it.
 type recordingView struct {
 	recording.Manifest
-	Player   []playable // files in the order in which they are played
-	Video    bool       // the files are video
-	Playlist string     // Player as JSON, for the script
+	Player   []playable // what the player plays one after the other
+	Video    bool       // there is a picture
+	Playlist string     // Player for the script
 	TotalMs  int64
 	Lanes    []lane
 	Files    []recording.Media
 }
 
-// playable is a video or audio file of the player.
+// playable is a file of the recording's picture or sound.
 type playable struct {
 	Address string `json:"address"`
-	Start   int64  `json:"start"` // ms from the start of the recording
+	Start   int64  `json:"start"` // ms from the recording's beginning
 	Length  int64  `json:"length"`
-	Width   int    `json:"-"` // of the video, so that the layout does not shift
+	Width   int    `json:"-"` // of the picture, so that the page keeps its place
 	Height  int    `json:"-"`
 }
 
-// lane is the speech of a participant.
+// lane is who spoke when.
 type lane struct {
 	recording.Participant
-	Spoke  int64 // total in ms
+	Spoke  int64 // ms in all
 	Speech []recording.Speech
 }
 
-// recordingOf reads the recording of a job. It returns nil when there is none in
-// this storage.
+// recordingOf reads a job's manifest; nil when there is none here.
 func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView, error) {
 	if j.ManifestURI == "" {
 		return nil, nil
 	}
 	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return nil, nil // deleted, or stored elsewhere
+		return nil, nil // deleted, or kept elsewhere
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a manifest: %w", err)
 	}
-	view := new(recordingView)
-	if err := json.Unmarshal(text, &view.Manifest); err != nil {
+	shown := new(recordingView)
+	if err := json.Unmarshal(text, &shown.Manifest); err != nil {
 		return nil, fmt.Errorf("read a manifest: %w", err)
 	}
-	view.arrange(j.ID)
-	return view, nil
+	shown.arrange(j.ID)
+	return shown, nil
 }
 
-// arrange fills the player and the lanes from the manifest.
+// arrange finds what is played, and puts speech into lanes.
 func (v *recordingView) arrange(id uuid.UUID) {
 	v.Files = v.Media
 	kind := recording.MediaKind("audio")

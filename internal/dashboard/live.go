@@ -10,22 +10,24 @@ import (
 	"standin/internal/job"
 )
 
-// Intervals of event streams. After streamLifetime the browser reconnects.
+// How often a live page looks for news, how long its stream may be silent, and
+// how long it lasts before the browser comes again by itself: a session that
+// has ended meanwhile is noticed then at the latest.
 const (
-	pollInterval      = time.Second
-	keepAliveInterval = 15 * time.Second // the session is checked as often
-	streamLifetime    = 10 * time.Minute
+	lookEvery   = time.Second
+	breathEvery = 15 * time.Second
+	streamLife  = 10 * time.Minute
 )
 
-// parts are elements of a page as HTML, by their id.
+// parts are pieces of a page, by the id of their element.
 type parts map[string]string
 
-// parts renders elements of a page. The name of each template is the id of its
-// element.
-func (req *pageRequest) parts(page string, data any, names ...string) (parts, error) {
+// parts writes pieces of a page; each is a template of that name, whose outer
+// element has it as its id.
+func (x *exchange) parts(page string, data any, names ...string) (parts, error) {
 	written := make(parts, len(names))
 	for _, name := range names {
-		text, err := req.render(page, name, "", data)
+		text, err := x.render(page, name, "", data)
 		if err != nil {
 			return nil, err
 		}
@@ -34,97 +36,98 @@ func (req *pageRequest) parts(page string, data any, names ...string) (parts, er
 	return written, nil
 }
 
-// stream sends server-sent events: first all parts, then the parts that changed,
-// as a JSON object. It polls the database, because other nodes change jobs too.
-func (req *pageRequest) stream(read func() (parts, error)) error {
-	sent, err := read()
+// stream sends server-sent events: what look gives at first, and then each part
+// that has changed, as a JSON object. Jobs change on other nodes too, so it looks
+// into the database; a look is one page's queries.
+func (x *exchange) stream(look func() (parts, error)) error {
+	told, err := look()
 	if err != nil {
 		return err
 	}
-	header := req.Header()
+	header := x.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // or a proxy would buffer the stream
-	control := http.NewResponseController(req)
-	_ = control.SetReadDeadline(time.Time{}) // see adapt
-	req.WriteHeader(http.StatusOK)
-	if !req.event(control, sent) {
+	header.Set("X-Accel-Buffering", "no") // or a proxy would hold it back
+	control := http.NewResponseController(x)
+	_ = control.SetReadDeadline(time.Time{}) // see serving
+	x.WriteHeader(http.StatusOK)
+	if !x.event(control, told) {
 		return nil
 	}
-	poll, end := time.NewTicker(pollInterval), time.NewTimer(streamLifetime)
-	defer poll.Stop()
+	again, end := time.NewTicker(lookEvery), time.NewTimer(streamLife)
+	defer again.Stop()
 	defer end.Stop()
-	lastWrite := time.Now()
+	spoke := time.Now()
 	for {
 		select {
-		case <-poll.C:
+		case <-again.C:
 		case <-end.C:
 			return nil
-		case <-req.d.draining:
+		case <-x.d.draining:
 			return nil
-		case <-req.r.Context().Done():
+		case <-x.r.Context().Done():
 			return nil
 		}
-		if time.Since(lastWrite) > keepAliveInterval {
-			if !req.stillSignedIn() {
+		if time.Since(spoke) > breathEvery {
+			if !x.stillSignedIn() {
 				return nil
 			}
-			lastWrite = time.Now()
-			if !req.writeEvent(control, ":\n\n") {
+			spoke = time.Now()
+			if !x.line(control, ":\n\n") {
 				return nil
 			}
 		}
-		current, err := read()
+		seen, err := look()
 		if err != nil {
-			req.Err = err
-			return nil // the browser reconnects and gets the error
+			x.err = err
+			return nil // the browser comes again, and is told then
 		}
-		changed := make(parts)
-		for name, text := range current {
-			if sent[name] != text {
-				changed[name] = text
+		news := make(parts)
+		for name, text := range seen {
+			if told[name] != text {
+				news[name] = text
 			}
 		}
-		if sent = current; len(changed) == 0 {
+		if told = seen; len(news) == 0 {
 			continue
 		}
-		if lastWrite = time.Now(); !req.event(control, changed) {
+		if spoke = time.Now(); !x.event(control, news) {
 			return nil
 		}
 	}
 }
 
-// stillSignedIn reports whether the session is still valid.
-func (req *pageRequest) stillSignedIn() bool {
-	_, err := req.d.settings.Users.Session(req.r.Context(), req.secret)
+// stillSignedIn reports whether the session has not ended meanwhile.
+func (x *exchange) stillSignedIn() bool {
+	_, err := x.d.settings.Users.Session(x.r.Context(), x.secret)
 	return !job.ErrorIs(err, job.Unauthorized)
 }
 
-// event sends parts. It reports false when the client is gone.
-func (req *pageRequest) event(control *http.ResponseController, changed parts) bool {
-	text, err := json.Marshal(changed)
+// event sends parts; false when nobody listens any more.
+func (x *exchange) event(control *http.ResponseController, news parts) bool {
+	text, err := json.Marshal(news)
 	if err != nil {
-		req.Err = fmt.Errorf("encode the changed parts: %w", err)
+		x.err = fmt.Errorf("encode news: %w", err)
 		return false
 	}
-	return req.writeEvent(control, "data: "+string(text)+"\n\n")
+	return x.line(control, "data: "+string(text)+"\n\n")
 }
 
-func (req *pageRequest) writeEvent(control *http.ResponseController, text string) bool {
-	_ = control.SetWriteDeadline(time.Now().Add(keepAliveInterval)) // see adapt
-	if _, err := req.Write([]byte(text)); err != nil {
+func (x *exchange) line(control *http.ResponseController, text string) bool {
+	_ = control.SetWriteDeadline(time.Now().Add(breathEvery)) // see serving
+	if _, err := x.Write([]byte(text)); err != nil {
 		return false
 	}
 	return control.Flush() == nil
 }
 
-// liveJob streams the changes of a job's page.
-func (d *Dashboard) liveJob(req *pageRequest, session account.Session) error {
-	cache := new(recordingCache)
-	return req.stream(func() (parts, error) {
-		view, err := d.readJob(req, session, cache)
+// liveJob sends what has changed of a job's page.
+func (d *Dashboard) liveJob(x *exchange, session account.Session) error {
+	kept := new(readRecording)
+	return x.stream(func() (parts, error) {
+		shown, err := d.shownJob(x, session, kept)
 		if err != nil {
 			return nil, err
 		}
-		return req.parts("job", view, "state", "controls", "recording", "timeline", "deliveries")
+		return x.parts("job", shown, "state", "controls", "recording", "timeline", "deliveries")
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"standin/internal/job"
 )
 
-// failurePlot is a bar chart of failures per day, which the page draws in SVG. A
-// table has the same numbers, for screen readers.
+// failurePlot is failures over time as bars, a day each, drawn by the page in
+// SVG, with the same numbers as a table for those who do not see it.
 type failurePlot struct {
 	Days  []plotDay
-	Codes []plotCode // that occur, in the order of api/openapi.yaml
+	Codes []plotCode // that occur, in the specification's order
 	Most  int        // jobs of the highest bar; 0 when nothing failed
 	Lines []plotLine // of the scale
 	Width int
@@ -28,7 +28,7 @@ type plotDay struct {
 
 type plotBar struct {
 	X, Y, Width, Height float64
-	Tone                int // index of the color
+	Tone                int // which of the colours
 	Text                string
 }
 
@@ -43,7 +43,7 @@ type plotLine struct {
 	Jobs int
 }
 
-// Sizes in the units of the drawing.
+// The size of the drawing, in its own units.
 const (
 	plotHeight = 160
 	plotStep   = 44
@@ -51,7 +51,7 @@ const (
 	plotLeft   = 34
 )
 
-// plotFailures returns the chart of the last days.
+// plotFailures draws the counts of the last days.
 func plotFailures(counts []job.FailureCount, now time.Time) failurePlot {
 	plot := failurePlot{Width: plotLeft + job.OverviewDays*plotStep}
 	total := make(map[job.FailureCode]int)
@@ -85,7 +85,7 @@ func plotFailures(counts []job.FailureCount, now time.Time) failurePlot {
 	return plot
 }
 
-// draw computes the positions of the bars and the scale.
+// draw places the bars and the scale.
 func (p *failurePlot) draw() {
 	if p.Most == 0 {
 		return

@@ -13,6 +13,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
 	"standin/internal/service"
@@ -59,7 +60,7 @@ func TestDockerLauncher(t *testing.T) {
 		"engine away":        {func(s *Settings) { s.Docker.Host = "tcp://127.0.0.1:1" }, Fail, []string{"tcp://127.0.0.1:1", "does not answer", "STANDIN_DOCKER_HOST"}},
 		"no service URL":     {func(s *Settings) { s.BotServiceURL = "" }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"}},
 	} {
-		settings := Settings{Launcher: "docker", BotServiceURL: botsReach, Docker: docker.Settings{Host: host, Image: image, User: "10001:10001"}}
+		settings := Settings{Launcher: "docker", BotServiceURL: botsReach, Docker: docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}}
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +120,7 @@ func TestKubernetesLauncher(t *testing.T) {
 		"no template":    {func(s *service.KubernetesSettings) { s.PodTemplate = "/no/such/template" }, Fail, []string{"pod template", "STANDIN_KUBERNETES_POD_TEMPLATE"}},
 		"no image named": {func(s *service.KubernetesSettings) { s.Image = "" }, Fail, []string{"set STANDIN_KUBERNETES_IMAGE"}},
 	} {
-		settings := service.KubernetesSettings{Kubeconfig: good, Settings: kubernetes.Settings{Image: image, User: 10001, Group: 10001}}
+		settings := service.KubernetesSettings{Kubeconfig: good, Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, User: 10001, Group: 10001}}
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,16 +16,15 @@ import (
 	"standin/internal/webhook"
 )
 
-// History lists the timeline and the webhook deliveries of jobs. A job that
-// does not exist or belongs to another consumer results in a *job.Error with
-// NotFound.
+// History tells what happened to a job and who was told. A job that is missing
+// or another's gives a *job.Error with NotFound.
 type History interface {
 	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
 	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
 	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
 }
 
-// entryBody is the TimelineEntry schema of api/openapi.yaml.
+// entryBody is a TimelineEntry of the description.
 type entryBody struct {
 	ID         uuid.UUID       `json:"id"`
 	Attempt    int             `json:"attempt"`
@@ -39,51 +39,50 @@ type entryBody struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-func newEntryBody(e job.TimelineEntry) entryBody {
-	body := entryBody{
+func entryView(e job.TimelineEntry) entryBody {
+	view := entryBody{
 		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
-		Kind:      strings.ReplaceAll(string(e.Kind), " ", "_"), // the service's own kinds are words
+		Kind:      strings.ReplaceAll(string(e.Kind), " ", "_"), // the service's own are words; codes are in snake case
 		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
-		Applied: e.Applied, Reason: nullText(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
+		Applied: e.Applied, Reason: textOrNull(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
 	}
-	if len(body.Data) == 0 {
-		body.Data = json.RawMessage("{}")
+	if len(view.Data) == 0 {
+		view.Data = json.RawMessage("{}")
 	}
-	return body
+	return view
 }
 
 func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, page, err := a.readJobList(r, "listTimeline")
+	id, query, err := a.listOfJob(r, "listTimeline")
 	if err != nil {
 		return err
 	}
-	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, page)
+	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, pageOf(query))
 	if err != nil {
 		return fmt.Errorf("list a timeline: %w", err)
 	}
-	bodies := make([]entryBody, len(entries))
+	views := make([]entryBody, len(entries))
 	for i, e := range entries {
-		bodies[i] = newEntryBody(e)
+		views[i] = entryView(e)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Entries []entryBody `json:"entries"`
 		Next    *string     `json:"nextCursor"`
-	}{bodies, nullText(next)})
+	}{views, textOrNull(next)})
 	return nil
 }
 
-// readJobList reads the job and the page that a list below a job asks for.
-func (a *API) readJobList(r *http.Request, operationID string) (uuid.UUID, lifecycle.Page, error) {
+// listOfJob reads what a list below a job asks for: whose, and which part.
+func (a *API) listOfJob(r *http.Request, operationID string) (uuid.UUID, object, error) {
 	id, err := jobID(r)
 	if err != nil {
-		return uuid.Nil, lifecycle.Page{}, err
+		return uuid.Nil, nil, err
 	}
-	var query pageQuery
-	err = a.readQuery(r, operationID, &query)
-	return id, query.page(), err
+	query, err := a.readQuery(r, operationID)
+	return id, query, err
 }
 
-// deliveryBody is the Delivery schema of api/openapi.yaml.
+// deliveryBody is a Delivery of the description.
 type deliveryBody struct {
 	ID        string                `json:"deliveryId"`
 	Event     string                `json:"event"`
@@ -99,7 +98,7 @@ type deliveryBody struct {
 	Tries     []tryBody             `json:"tries"`
 }
 
-// tryBody is the DeliveryTry schema of api/openapi.yaml.
+// tryBody is a DeliveryTry of the description.
 type tryBody struct {
 	Number    int           `json:"number"`
 	StartedAt job.Timestamp `json:"startedAt"`
@@ -109,42 +108,50 @@ type tryBody struct {
 	Answer    string        `json:"answer"`
 }
 
-func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
-	body := deliveryBody{
+func deliveryView(d webhook.DeliveryRecord) deliveryBody {
+	view := deliveryBody{
 		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
 		Version: d.Version, State: d.State, Attempt: d.Attempt,
-		NextTryAt: job.NullTimestamp(d.DueAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: nullText(d.EndReason),
+		NextTryAt: timestampOrNull(d.DueAt), EndedAt: timestampOrNull(d.EndedAt), EndReason: textOrNull(d.EndReason),
 		Tries: make([]tryBody, len(d.Tries)),
 	}
 	for i, t := range d.Tries {
-		body.Tries[i] = tryBody{
+		view.Tries[i] = tryBody{
 			Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
-			Error: nullText(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
+			Error: textOrNull(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 		}
 		if t.StatusCode != 0 {
-			body.Tries[i].Status = &t.StatusCode
+			view.Tries[i].Status = &t.StatusCode
 		}
 	}
-	return body
+	return view
+}
+
+func timestampOrNull(t time.Time) *job.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	timestamp := job.Timestamp(t)
+	return &timestamp
 }
 
 func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, page, err := a.readJobList(r, "listDeliveries")
+	id, query, err := a.listOfJob(r, "listDeliveries")
 	if err != nil {
 		return err
 	}
-	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, page)
+	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, pageOf(query))
 	if err != nil {
 		return fmt.Errorf("list deliveries: %w", err)
 	}
-	bodies := make([]deliveryBody, len(deliveries))
+	views := make([]deliveryBody, len(deliveries))
 	for i, d := range deliveries {
-		bodies[i] = newDeliveryBody(d)
+		views[i] = deliveryView(d)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Deliveries []deliveryBody `json:"deliveries"`
 		Next       *string        `json:"nextCursor"`
-	}{bodies, nullText(next)})
+	}{views, textOrNull(next)})
 	return nil
 }
 
@@ -157,6 +164,6 @@ func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return fmt.Errorf("redeliver a webhook: %w", err)
 	}
-	a.writeJSON(w, http.StatusAccepted, newDeliveryBody(delivery))
+	a.writeJSON(w, http.StatusAccepted, deliveryView(delivery))
 	return nil
 }

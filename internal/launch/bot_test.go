@@ -15,30 +15,31 @@ import (
 	"standin/internal/launch"
 )
 
-// The kinds of bots that this test binary can be; the launcher hands the kind
-// over as the display name.
+// Behaviors of the test binary as a bot. The launcher passes one as the display
+// name.
 const (
-	obedient  = "obedient"  // ends when it is asked to
-	stubborn  = "stubborn"  // ends when it is killed
-	shortLife = "shortLife" // takes its folder and ends
-	stillborn = "stillborn" // ends before it takes its folder
+	obedient   = "obedient"   // ends on SIGTERM
+	stubborn   = "stubborn"   // ignores SIGTERM
+	exitsEarly = "exitsEarly" // locks its folder and ends
+	failsEarly = "failsEarly" // ends before it locks its folder
 )
 
-// lifetime ends what a test that was killed has left behind.
+// lifetime bounds the life of processes that a killed test leaves behind.
 const lifetime = time.Minute
 
-// Files in which the bot tells of itself.
+// Files that the bot writes into its folder.
 const (
+	configCopy      = "config-copy.json"
 	environmentFile = "environment"
-	processFile     = "processes" // its process id and that of what it started; written last
+	processFile     = "processes" // the process ids of the bot and its child; written last
 )
 
-// TestMain makes the test binary the bot when it is started as one.
+// TestMain runs the test binary as a bot when the launcher starts it.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "bot":
-			if err := beBot(os.Getenv(launch.EnvName), os.Getenv(launch.EnvDir)); err != nil {
+			if err := runBot(os.Args[3]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
@@ -51,38 +52,50 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beBot does what a bot does, as far as its launcher can tell.
-func beBot(kind, dir string) error {
-	if kind == stillborn {
-		return fmt.Errorf("this bot cannot begin")
-	}
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGTERM)
-	held, err := launch.LockDir(dir)
+// runBot does what a launcher can observe of a bot.
+func runBot(path string) error {
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer held.Close()
-	fmt.Println("the bot lives")
-	if kind == shortLife {
+	config, err := launch.ReadBotConfig(path)
+	if err != nil {
+		return err
+	}
+	dir, behavior := config.Dir, config.DisplayName
+	if behavior == failsEarly {
+		return fmt.Errorf("this bot fails early")
+	}
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	lock, err := launch.LockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	fmt.Println("the bot runs")
+	if behavior == exitsEarly {
 		return nil
 	}
 	child := exec.Command(os.Args[0], "browser")
 	if err := child.Start(); err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(dir, configCopy), content, 0o600); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(dir, environmentFile), []byte(strings.Join(os.Environ(), "\x00")), 0o600); err != nil {
 		return err
 	}
-	if err := writeWhole(filepath.Join(dir, processFile), fmt.Sprint(os.Getpid(), child.Process.Pid)); err != nil {
+	if err := writeAtomically(filepath.Join(dir, processFile), fmt.Sprint(os.Getpid(), child.Process.Pid)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	defer cancel()
 	for {
 		select {
-		case <-asked:
-			if kind == obedient {
+		case <-terminated:
+			if behavior == obedient {
 				return nil
 			}
 		case <-ctx.Done():
@@ -91,8 +104,8 @@ func beBot(kind, dir string) error {
 	}
 }
 
-// writeWhole writes a file so that nobody sees half of it.
-func writeWhole(path, text string) error {
+// writeAtomically writes a file that appears complete.
+func writeAtomically(path, text string) error {
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// lockFile in a bot's folder is locked by the bot's process as long as it
-// lives. The lock is the kernel's: it ends with the process however that
-// ends, and tells who holds it, so no process id is ever guessed at.
+// lockFile is the file in a bot's folder that the bot's process locks. The
+// kernel releases the lock however the process ends and knows the owner's
+// process id, so a running bot is recognized with certainty.
 const lockFile = "bot.lock"
 
-// ErrHeld says that another bot lives in the folder.
+// ErrLocked is the error of LockDir when another bot uses the folder.
 var ErrLocked = errors.New("another bot runs in this folder")
 
-// Hold takes the folder for this process until the process ends. The file
-// returned must stay open until then.
+// LockDir locks a bot's folder for this process. The lock is released when the
+// returned file is closed or the process ends.
 func LockDir(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -29,14 +29,14 @@ func LockDir(dir string) (*os.File, error) {
 		return nil, errors.Join(ErrLocked, file.Close())
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("take the bot's lock: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("lock the bot's folder: %w", err), file.Close())
 	}
 	return file, nil
 }
 
-// holder returns the process that holds a folder, or 0 when none does; held
-// tells whether a bot ever took it.
-func holder(dir string) (pid int, held bool, err error) {
+// lockOwner returns the process that has locked a folder, or 0. existed reports
+// whether a bot has ever locked it.
+func lockOwner(dir string) (pid int, existed bool, err error) {
 	file, err := os.Open(filepath.Join(dir, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
@@ -47,7 +47,7 @@ func holder(dir string) (pid int, held bool, err error) {
 	defer file.Close()
 	query := syscall.Flock_t{Type: syscall.F_WRLCK}
 	if err := syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &query); err != nil {
-		return 0, true, fmt.Errorf("ask who holds the bot's lock: %w", err)
+		return 0, true, fmt.Errorf("query the bot's lock: %w", err)
 	}
 	if query.Type == syscall.F_UNLCK {
 		return 0, true, nil

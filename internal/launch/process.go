@@ -9,9 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,76 +16,72 @@ import (
 	"github.com/google/uuid"
 )
 
-// DefaultLeaveTime is how long a bot has to leave its meeting by itself when
-// it is stopped.
-const DefaultLeaveTime = 8 * time.Second
-
-// watchEvery is how often a bot that is not this process's child is looked at.
-const watchEvery = 500 * time.Millisecond
-
-// keepFolders is how long the folder of an ended bot is kept for its log.
-const keepFolders = 7 * 24 * time.Hour
-
 // LogFile is the name of a bot's log in its folder.
 const LogFile = "bot.log"
 
-// ProcessSettings are what a Process launcher is made of.
+const (
+	exitPollInterval = 500 * time.Millisecond // for bots that are not children of this process
+	lockPollInterval = 50 * time.Millisecond  // while a bot is stopped
+	keepFolders      = 7 * 24 * time.Hour     // the folder of an ended bot, for its log
+)
+
+// ProcessSettings configure a Process launcher.
 type ProcessSettings struct {
 	Dir        string // holds a folder for each bot
 	Executable string // the standin binary
 	Bot        BotSettings
-	Check      func() error // whether a bot could run here at all, such as: is there a browser; may be nil
+	Check      func() error // reports why no bot can run here, such as a missing browser; may be nil
 	OnExit     func(jobID uuid.UUID, attempt int)
-	LeaveTime  time.Duration // DefaultLeaveTime when 0
+	LeaveTime  time.Duration // default DefaultLeaveTime
 	Log        *slog.Logger
 }
 
-// Process starts bots as processes of this machine (Linux), each in a session
-// and process group of its own, so that it outlives the service. A bot is
-// found again by the lock that it holds on its folder.
+// Process starts bots as processes of this machine. Each bot has a session and
+// process group of its own, so that it outlives the service. A restarted service
+// recognizes a bot by the lock on the bot's folder.
 type Process struct {
 	settings ProcessSettings
 	closing  chan struct{}
-	watches  sync.WaitGroup
+	watchers sync.WaitGroup
 }
 
-// NewProcess returns a launcher and takes up the bots that an earlier one
-// left running. Folders of bots that ended long ago are removed.
+// NewProcess returns a launcher that also watches the bots that an earlier
+// launcher left running. It removes folders of bots that ended long ago.
 func NewProcess(settings ProcessSettings) (*Process, error) {
 	if settings.LeaveTime == 0 {
 		settings.LeaveTime = DefaultLeaveTime
 	}
 	p := &Process{settings: settings, closing: make(chan struct{})}
 	if err := os.MkdirAll(settings.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the bots' folder: %w", err)
+		return nil, fmt.Errorf("create the folder of the bots: %w", err)
 	}
 	folders, err := os.ReadDir(settings.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("look for bots: %w", err)
+		return nil, fmt.Errorf("list the folders of the bots: %w", err)
 	}
 	for _, folder := range folders {
-		jobID, attempt, ok := parseFolder(folder.Name())
+		key, ok := ParseKey(folder.Name())
 		if !ok {
 			continue
 		}
-		if p.State(jobID, attempt) == Running {
-			settings.Log.Info("found a running bot", "job", jobID, "attempt", attempt)
-			p.watchStranger(jobID, attempt)
+		if p.State(key.JobID, key.Attempt) == Running {
+			settings.Log.Info("found a running bot", "job", key.JobID, "attempt", key.Attempt)
+			p.watchOther(key)
 			continue
 		}
 		if info, err := folder.Info(); err == nil && time.Since(info.ModTime()) > keepFolders {
-			if err := os.RemoveAll(p.folder(jobID, attempt)); err != nil {
-				settings.Log.Warn("cannot remove an old bot's folder", "job", jobID, "attempt", attempt, "error", err)
+			if err := os.RemoveAll(p.folder(key)); err != nil {
+				settings.Log.Warn("cannot remove the folder of an old bot", "job", key.JobID, "attempt", key.Attempt, "error", err)
 			}
 		}
 	}
 	return p, nil
 }
 
-// Close stops watching bots; they run on.
+// Close stops watching. The bots keep running.
 func (p *Process) Close() {
 	close(p.closing)
-	p.watches.Wait()
+	p.watchers.Wait()
 }
 
 // Launch implements Launcher.
@@ -98,50 +91,52 @@ func (p *Process) Launch(_ context.Context, a Assignment) error {
 			return err
 		}
 	}
-	dir := p.folder(a.JobID, a.Attempt)
+	key := Key{a.JobID, a.Attempt}
+	dir := p.folder(key)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the bot's folder: %w", err)
+		return fmt.Errorf("create the bot's folder: %w", err)
 	}
-	environment, err := a.Environment(dir)
+	config, err := NewBotConfig(a, p.settings.Bot, dir).Encode()
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the bot's log: %w", err)
+	path := filepath.Join(dir, ConfigFile)
+	if err := os.WriteFile(path, config, 0o600); err != nil {
+		return fmt.Errorf("write the bot's configuration: %w", err)
 	}
-	defer log.Close() // the bot has its own
-
-	// No context: the bot outlives this call, and the service.
-	cmd := exec.CommandContext(context.Background(), p.settings.Executable, "bot")
-	cmd.Env = slices.Concat(inherited(os.Environ()), environment, p.settings.Bot.Environment())
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the bot: %w", err)
+	if err := p.start(key, path); err != nil {
+		return errors.Join(fmt.Errorf("start the bot: %w", err), os.Remove(path))
 	}
-	p.watchChild(a.JobID, a.Attempt, cmd)
 	return nil
 }
 
-// inherited returns the environment that a bot gets of the service's: all but
-// the service's own settings, some of which are secrets. Those few that bots
-// read too are passed on.
-func inherited(environment []string) []string {
-	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return strings.HasPrefix(name, "STANDIN_") && !logSetting(name)
-	})
+// start starts the bot with the configuration at path.
+func (p *Process) start(key Key, path string) error {
+	log, err := os.OpenFile(filepath.Join(p.folder(key), LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the bot inherits its own descriptor
+	// The bot outlives this call and the service, so it gets no caller's context.
+	cmd := exec.CommandContext(context.Background(), p.settings.Executable, "bot", "--config", path)
+	cmd.Env = botEnvironment(os.Environ())
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.watchChild(key, cmd)
+	return nil
 }
 
 // State implements Launcher.
 func (p *Process) State(jobID uuid.UUID, attempt int) State {
-	pid, held, err := holder(p.folder(jobID, attempt))
+	pid, existed, err := lockOwner(p.folder(Key{jobID, attempt}))
 	switch {
 	case err != nil:
-		p.settings.Log.Error("cannot tell whether a bot runs", "job", jobID, "attempt", attempt, "error", err)
+		p.settings.Log.Error("cannot determine whether a bot runs", "job", jobID, "attempt", attempt, "error", err)
 		return Unknown
-	case !held:
+	case !existed:
 		return NotStarted
 	case pid == 0:
 		return Gone
@@ -149,20 +144,21 @@ func (p *Process) State(jobID uuid.UUID, attempt int) State {
 	return Running
 }
 
-// Reason implements Launcher: of a bot that has ended, the end of its log.
+// Reason implements Launcher. For a bot that has ended, it is the end of its
+// log.
 func (p *Process) Reason(jobID uuid.UUID, attempt int) string {
 	if p.State(jobID, attempt) != Gone {
 		return ""
 	}
-	log, err := readEnd(filepath.Join(p.folder(jobID, attempt), LogFile), MaxLogTail)
+	log, err := readEnd(filepath.Join(p.folder(Key{jobID, attempt}), LogFile), MaxLogTail)
 	if err != nil || len(log) == 0 {
-		return "" // it left none
+		return ""
 	}
 	return "its log ends: " + LogTail(log)
 }
 
-// readEnd reads at most so many bytes from the end of a file.
-func readEnd(path string, atMost int64) ([]byte, error) {
+// readEnd reads at most limit bytes from the end of a file.
+func readEnd(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -172,15 +168,14 @@ func readEnd(path string, atMost int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := max(0, info.Size()-atMost)
-	return io.ReadAll(io.NewSectionReader(file, start, atMost))
+	return io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
 }
 
-// Stop implements Launcher: the bot is asked to leave its meeting, and killed
-// with its whole process group if it has not ended in time.
+// Stop implements Launcher: SIGTERM makes the bot leave its meeting; after
+// LeaveTime its process group is killed.
 func (p *Process) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
-	dir := p.folder(jobID, attempt)
-	pid, _, err := holder(dir)
+	dir := p.folder(Key{jobID, attempt})
+	pid, _, err := lockOwner(dir)
 	if err != nil || pid == 0 {
 		return err
 	}
@@ -190,29 +185,28 @@ func (p *Process) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error 
 			target = -pid // the whole group
 		}
 		if err := syscall.Kill(target, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("end the bot's process %d: %w", pid, err)
+			return fmt.Errorf("signal the bot's process %d: %w", pid, err)
 		}
-		if waitReleased(ctx, dir, p.settings.LeaveTime) {
-			// What it started, such as a browser, goes with it.
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
+		if waitUnlocked(ctx, dir, p.settings.LeaveTime) {
+			killGroup(pid)
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("wait for the bot's process %d to end: %w", pid, err)
 		}
 	}
-	return fmt.Errorf("the bot's process %d does not end", pid)
+	return fmt.Errorf("the bot's process %d did not end after SIGKILL", pid)
 }
 
-// waitReleased waits until nobody holds the folder, at most for the given
-// time, and reports whether that came.
-func waitReleased(ctx context.Context, dir string, atMost time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, atMost)
+// waitUnlocked waits until the folder is not locked, at most for timeout, and
+// reports whether it is.
+func waitUnlocked(ctx context.Context, dir string, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
+	ticker := time.NewTicker(lockPollInterval)
 	defer ticker.Stop()
 	for {
-		if pid, _, err := holder(dir); err == nil && pid == 0 {
+		if pid, _, err := lockOwner(dir); err == nil && pid == 0 {
 			return true
 		}
 		select {
@@ -223,41 +217,50 @@ func waitReleased(ctx context.Context, dir string, atMost time.Duration) bool {
 	}
 }
 
+// LeftoverDirs returns the folders of a job's bots that no longer run, by
+// attempt. They may hold media that the bot did not upload.
+func (p *Process) LeftoverDirs(jobID uuid.UUID) map[int]string {
+	folders, err := os.ReadDir(p.settings.Dir)
+	if err != nil {
+		p.settings.Log.Warn("cannot list the folders of a job's bots", "job", jobID, "error", err)
+		return nil
+	}
+	leftover := make(map[int]string)
+	for _, folder := range folders {
+		key, ok := ParseKey(folder.Name())
+		if ok && folder.IsDir() && key.JobID == jobID && p.State(jobID, key.Attempt) != Running {
+			leftover[key.Attempt] = p.folder(key)
+		}
+	}
+	return leftover
+}
+
 // watchChild reports the exit of a bot that this process started.
-func (p *Process) watchChild(jobID uuid.UUID, attempt int, cmd *exec.Cmd) {
+func (p *Process) watchChild(key Key, cmd *exec.Cmd) {
 	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }() // owned by the bot: ends with it, and outlives Close
-	p.watches.Go(func() {
+	go func() { exited <- cmd.Wait() }() // ends with the bot, possibly after Close
+	p.watchers.Go(func() {
 		select {
 		case err := <-exited:
-			p.settings.Log.Info("bot exited", "job", jobID, "attempt", attempt, "error", err)
-			// What the bot left in its process group, such as a browser whose
-			// parent was killed, goes with it.
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			p.settings.OnExit(jobID, attempt)
+			p.exited(key, cmd.Process.Pid, err)
 		case <-p.closing:
 		}
 	})
 }
 
-// watchStranger reports the exit of a bot that an earlier service started.
-func (p *Process) watchStranger(jobID uuid.UUID, attempt int) {
-	pid, _, err := holder(p.folder(jobID, attempt))
-	p.watches.Go(func() {
-		ticker := time.NewTicker(watchEvery)
+// watchOther reports the exit of a bot that an earlier service started.
+func (p *Process) watchOther(key Key) {
+	pid, _, _ := lockOwner(p.folder(key)) // 0 on error: nothing is killed then
+	p.watchers.Go(func() {
+		ticker := time.NewTicker(exitPollInterval)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				if p.State(jobID, attempt) != Gone {
-					continue
+				if p.State(key.JobID, key.Attempt) == Gone {
+					p.exited(key, pid, nil)
+					return
 				}
-				p.settings.Log.Info("bot exited", "job", jobID, "attempt", attempt)
-				if err == nil && pid > 1 {
-					_ = syscall.Kill(-pid, syscall.SIGKILL) // as in watchChild
-				}
-				p.settings.OnExit(jobID, attempt)
-				return
 			case <-p.closing:
 				return
 			}
@@ -265,21 +268,21 @@ func (p *Process) watchStranger(jobID uuid.UUID, attempt int) {
 	})
 }
 
-// folder is where an attempt's bot keeps its files.
-func (p *Process) folder(jobID uuid.UUID, attempt int) string {
-	return filepath.Join(p.settings.Dir, jobID.String()+"-"+strconv.Itoa(attempt))
+// exited handles the exit of a bot.
+func (p *Process) exited(key Key, pid int, err error) {
+	p.settings.Log.Info("bot exited", "job", key.JobID, "attempt", key.Attempt, "error", err)
+	killGroup(pid)
+	_ = os.Remove(filepath.Join(p.folder(key), ConfigFile)) // left by a bot that ended before reading it
+	p.settings.OnExit(key.JobID, key.Attempt)
 }
 
-// parseFolder is the inverse of folder, for the last element of the path.
-func parseFolder(name string) (jobID uuid.UUID, attempt int, ok bool) {
-	at := strings.LastIndexByte(name, '-')
-	if at < 0 {
-		return uuid.UUID{}, 0, false
+// killGroup kills the processes that a bot left in its group, such as a browser
+// whose parent was killed.
+func killGroup(pid int) {
+	if pid > 1 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
-	jobID, err := uuid.Parse(name[:at])
-	if err != nil {
-		return uuid.UUID{}, 0, false
-	}
-	attempt, err = strconv.Atoi(name[at+1:])
-	return jobID, attempt, err == nil
 }
+
+// folder returns the folder of a bot's files.
+func (p *Process) folder(key Key) string { return filepath.Join(p.settings.Dir, key.String()) }

@@ -2,12 +2,14 @@ package launch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +25,7 @@ import (
 
 const secretToken = "5ec2e7"
 
-// fixture is a Process launcher on a folder, and what it reports.
+// fixture is a Process launcher under test.
 type fixture struct {
 	*launch.Process
 	dir   string
@@ -38,10 +40,7 @@ func newFixture(t *testing.T, dir string, change ...func(*launch.ProcessSettings
 	}
 	f := &fixture{dir: dir, exits: make(chan string, 10)}
 	settings := launch.ProcessSettings{
-		Dir: dir, Executable: executable, Bot: launch.BotSettings{
-			Browser: "/usr/bin/browser", Profiles: "/etc/profiles",
-			ZoomSDK: launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
-		}, LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Dir: dir, Executable: executable, Bot: botSettings(), LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 		OnExit: func(jobID uuid.UUID, attempt int) { f.exits <- name(jobID, attempt) },
 	}
 	for _, fn := range change {
@@ -53,13 +52,21 @@ func newFixture(t *testing.T, dir string, change ...func(*launch.ProcessSettings
 	return f
 }
 
+func botSettings() launch.BotSettings {
+	return launch.BotSettings{
+		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogLevel: slog.LevelDebug, LogFormat: "json",
+		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
+		Recording: launch.Recording{Mode: launch.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
+	}
+}
+
 func name(jobID uuid.UUID, attempt int) string { return fmt.Sprintf("%s-%d", jobID, attempt) }
 
-// assignment is for a bot of the kind.
-func assignment(kind string) launch.Assignment {
+// assignment returns an assignment for a bot with the behavior.
+func assignment(behavior string) launch.Assignment {
 	return launch.Assignment{
 		JobID: uuid.New(), Attempt: 2, Token: secretToken, ServiceURL: "http://127.0.0.1:8080",
-		MeetingURL: "https://meet.google.com/abc-defg-hij?pwd=1", Platform: job.Meet, DisplayName: kind,
+		MeetingURL: "https://meet.google.com/abc-defg-hij?pwd=1", Platform: job.Meet, DisplayName: behavior,
 		AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{"a.test", "b.test:81"},
 	}
 }
@@ -70,20 +77,20 @@ func (f *fixture) start(t *testing.T, a launch.Assignment) (bot, child int) {
 	if err := f.Launch(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // whatever the test has come to
+	t.Cleanup(func() {
 		if err := f.Stop(context.Background(), a.JobID, a.Attempt); err != nil {
 			t.Error(err)
 		}
 	})
 	path := f.file(a, processFile)
-	eventually(t, "the bot tells of itself", func() bool { _, err := os.Stat(path); return err == nil })
+	eventually(t, "the bot writes its files", func() bool { _, err := os.Stat(path); return err == nil })
 	if _, err := fmt.Sscan(read(t, path), &bot, &child); err != nil {
 		t.Fatal(err)
 	}
 	return bot, child
 }
 
-// file is a file in a bot's folder.
+// file returns the path of a file in a bot's folder.
 func (f *fixture) file(a launch.Assignment, file string) string {
 	return filepath.Join(f.dir, name(a.JobID, a.Attempt), file)
 }
@@ -98,7 +105,7 @@ func read(t *testing.T, path string) string {
 }
 
 // eventually waits for a condition.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, condition string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -108,26 +115,25 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("it never came that %s", what)
+			t.Fatalf("timed out: %s", condition)
 		}
 	}
 }
 
-// exited waits for the report of a bot's end.
+// exited waits for the call of OnExit.
 func (f *fixture) exited(t *testing.T, a launch.Assignment) {
 	t.Helper()
 	select {
 	case got := <-f.exits:
 		if got != name(a.JobID, a.Attempt) {
-			t.Errorf("the exit of %s was reported", got)
+			t.Errorf("OnExit was called for %s", got)
 		}
 	case <-time.After(20 * time.Second):
-		t.Error("the bot's exit was not reported")
+		t.Error("OnExit was not called")
 	}
 }
 
-// alive reports whether a process runs. One that has ended and that nobody has
-// fetched yet does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -137,54 +143,75 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }
 
-// TestSecrets: the token reaches the bot through its environment alone, and the
-// service's own settings not at all.
-func TestSecrets(t *testing.T) {
-	for _, variable := range []string{
-		"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_WEBHOOK_SECRET", "STANDIN_DATABASE_URL", "STANDIN_BOT_TOKEN", "STANDIN_BOT_OLD",
-	} {
-		t.Setenv(variable, "the service's own")
-	}
-	t.Setenv("LANGUAGE", "en")
+// TestConfigHoldsTheSecrets: a bot gets its token and the SDK's secret in a file of
+// mode 0600 that is removed when the bot has read it, and nowhere else.
+func TestConfigHoldsTheSecrets(t *testing.T) {
 	f := newFixture(t, t.TempDir())
 	defer f.Close()
 	a := assignment(obedient)
 	bot, _ := f.start(t, a)
-	if line := read(t, fmt.Sprintf("/proc/%d/cmdline", bot)); strings.Contains(line, secretToken) || strings.Contains(line, "pwd") || !strings.HasSuffix(line, "\x00bot\x00") {
-		t.Errorf("the command line is %q", line)
-	}
-	environment := strings.Split(read(t, f.file(a, environmentFile)), "\x00")
-	for _, want := range []string{
-		"STANDIN_BOT_TOKEN=" + secretToken, "STANDIN_BOT_JOB=" + a.JobID.String(), "STANDIN_BOT_ATTEMPT=2",
-		"STANDIN_BOT_SERVICE_URL=http://127.0.0.1:8080", "STANDIN_BOT_MEETING_URL=" + a.MeetingURL, "STANDIN_BOT_PLATFORM=meet",
-		"STANDIN_BOT_NAME=obedient", "STANDIN_ALLOWED_MEETING_HOSTS=a.test,b.test:81", "STANDIN_BOT_LOOPBACK_PEERS=false",
-		"STANDIN_BOT_DIR=" + filepath.Dir(f.file(a, "x")), "STANDIN_BROWSER=/usr/bin/browser", "STANDIN_PROFILES=/etc/profiles", "LANGUAGE=en",
-		"STANDIN_NO_SANDBOX=false", "STANDIN_ZOOM_SDK_DIR=/opt/zoom", "STANDIN_ZOOM_SDK_KEY=sdk key", "STANDIN_ZOOM_SDK_SECRET=sdk secret", "STANDIN_BOT_ASK_FIRST=false",
-	} {
-		if !slices.Contains(environment, want) {
-			t.Errorf("the bot's environment lacks %s", want)
+	shown := read(t, fmt.Sprintf("/proc/%d/cmdline", bot)) + read(t, f.file(a, environmentFile))
+	for _, secret := range []string{secretToken, "pwd=1", "sdk secret"} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("%q shows in the arguments or environment: %q", secret, shown)
 		}
 	}
+	if want := "\x00bot\x00--config\x00" + f.file(a, launch.ConfigFile) + "\x00"; !strings.Contains(shown, want) {
+		t.Errorf("the arguments are %q, want %q", shown, want)
+	}
+	if _, err := os.Stat(f.file(a, launch.ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the configuration was not removed: %v", err)
+	}
+	var got launch.BotConfig
+	if err := json.Unmarshal([]byte(read(t, f.file(a, configCopy))), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := launch.NewBotConfig(a, botSettings(), filepath.Dir(f.file(a, "x"))); !reflect.DeepEqual(got, want) {
+		t.Errorf("the configuration is %+v, want %+v", got, want)
+	}
+}
+
+// TestServiceSecretsStayOutOfBots: of the service's environment, a bot inherits
+// only an allow-list.
+func TestServiceSecretsStayOutOfBots(t *testing.T) {
+	for _, variable := range []string{
+		"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_DATABASE_URL", "STANDIN_ZOOM_SDK_SECRET",
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "PGHOST", "KUBECONFIG", "GITHUB_TOKEN", "DOCKER_AUTH_CONFIG",
+	} {
+		t.Setenv(variable, "the service's own")
+	}
+	t.Setenv("LANGUAGE", "en")
+	t.Setenv("LC_TIME", "C")
+	f := newFixture(t, t.TempDir())
+	defer f.Close()
+	a := assignment(obedient)
+	f.start(t, a)
+	environment := strings.Split(read(t, f.file(a, environmentFile)), "\x00")
 	for _, variable := range environment {
 		if strings.Contains(variable, "the service's own") {
 			t.Errorf("the bot inherited %s", variable)
 		}
 	}
+	for _, want := range []string{"LANGUAGE=en", "LC_TIME=C", "PATH=" + os.Getenv("PATH")} {
+		if !slices.Contains(environment, want) {
+			t.Errorf("the bot's environment lacks %s", want)
+		}
+	}
 }
 
-// TestLifeOfABot: it runs in a session of its own, is asked to end, and takes
-// along what it started.
-func TestLifeOfABot(t *testing.T) {
+// TestLaunchAndStop: a bot runs in a session of its own, and Stop ends it and its
+// children.
+func TestLaunchAndStop(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, t.TempDir())
 	defer f.Close()
 	a := assignment(obedient)
 	if state := f.State(a.JobID, a.Attempt); state != launch.NotStarted {
-		t.Errorf("before: %s", state)
+		t.Errorf("before the launch: %s", state)
 	}
 	bot, child := f.start(t, a)
 	if state := f.State(a.JobID, a.Attempt); state != launch.Running {
-		t.Errorf("while it runs: %s", state)
+		t.Errorf("after the launch: %s", state)
 	}
 	if session, group := sessionOf(t, bot), groupOf(t, child); session != bot || group != bot {
 		t.Errorf("the bot %d is in session %d, and its child in group %d", bot, session, group)
@@ -196,22 +223,22 @@ func TestLifeOfABot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if state := f.State(a.JobID, a.Attempt); state != launch.Gone {
-		t.Errorf("afterwards: %s", state)
+		t.Errorf("after Stop: %s", state)
 	}
 	f.exited(t, a)
 	eventually(t, "its child has ended", func() bool { return !alive(child) })
-	if log := read(t, f.file(a, launch.LogFile)); log != "the bot lives\n" {
-		t.Errorf("its log: %q", log)
+	if log := read(t, f.file(a, launch.LogFile)); log != "the bot runs\n" {
+		t.Errorf("the log is %q", log)
 	}
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
-		t.Errorf("stopping it again: %v", err)
+		t.Errorf("stop again: %v", err)
 	}
 	if info, err := os.Stat(filepath.Dir(f.file(a, "x"))); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("its folder: %v (%v)", info.Mode(), err)
+		t.Errorf("the folder: %v (%v)", info.Mode(), err)
 	}
 }
 
-// groupOf is the process group of a process.
+// groupOf returns the process group of a process.
 func groupOf(t *testing.T, pid int) int {
 	t.Helper()
 	group, err := syscall.Getpgid(pid)
@@ -221,7 +248,7 @@ func groupOf(t *testing.T, pid int) int {
 	return group
 }
 
-// sessionOf is the session of a process.
+// sessionOf returns the session of a process.
 func sessionOf(t *testing.T, pid int) int {
 	t.Helper()
 	_, rest, _ := strings.Cut(read(t, fmt.Sprintf("/proc/%d/stat", pid)), ") ")
@@ -232,8 +259,8 @@ func sessionOf(t *testing.T, pid int) int {
 	return session
 }
 
-// TestStubbornBot is killed, with all that it started.
-func TestStubbornBot(t *testing.T) {
+// TestStopKillsStubbornBot: a bot that ignores SIGTERM is killed with its children.
+func TestStopKillsStubbornBot(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, t.TempDir(), func(s *launch.ProcessSettings) { s.LeaveTime = 300 * time.Millisecond })
 	defer f.Close()
@@ -243,15 +270,15 @@ func TestStubbornBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if state := f.State(a.JobID, a.Attempt); state != launch.Gone {
-		t.Errorf("afterwards: %s", state)
+		t.Errorf("after Stop: %s", state)
 	}
 	eventually(t, "bot and child have ended", func() bool { return !alive(bot) && !alive(child) })
 	f.exited(t, a)
 }
 
-// TestStopBrokenOff: a service that is told to end while it waits for a bot to
-// leave does not kill it.
-func TestStopBrokenOff(t *testing.T) {
+// TestCanceledStopDoesNotKill: when Stop is canceled before the leave time is
+// over, the bot lives.
+func TestCanceledStopDoesNotKill(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, t.TempDir(), func(s *launch.ProcessSettings) { s.LeaveTime = time.Second })
 	defer f.Close()
@@ -267,7 +294,7 @@ func TestStopBrokenOff(t *testing.T) {
 	}
 }
 
-// TestKilledBot: its end is reported, and what it started goes with it.
+// TestKilledBot: the exit of a killed bot is reported, and its children are killed.
 func TestKilledBot(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, t.TempDir())
@@ -281,9 +308,9 @@ func TestKilledBot(t *testing.T) {
 	eventually(t, "its child has ended", func() bool { return !alive(child) })
 }
 
-// TestFoundAgain: bots outlive the launcher that started them; the next one on
-// the folder finds them, can stop them and reports their end.
-func TestFoundAgain(t *testing.T) {
+// TestRestartRecognizesBots: bots outlive their launcher, and the next launcher on
+// the folder reports their exit.
+func TestRestartRecognizesBots(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := newFixture(t, dir)
@@ -297,7 +324,7 @@ func TestFoundAgain(t *testing.T) {
 	second := newFixture(t, dir)
 	defer second.Close()
 	if state := second.State(a.JobID, a.Attempt); state != launch.Running {
-		t.Fatalf("it is %s", state)
+		t.Fatalf("after the restart it is %s", state)
 	}
 	if err := syscall.Kill(bot, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -314,10 +341,10 @@ func TestFoundAgain(t *testing.T) {
 	}
 }
 
-// TestShortLives: however short it was, a bot's end is reported.
-func TestShortLives(t *testing.T) {
+// TestEarlyExit: the exit of a bot that ends at once is reported.
+func TestEarlyExit(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[string]launch.State{shortLife: launch.Gone, stillborn: launch.NotStarted} {
+	for kind, want := range map[string]launch.State{exitsEarly: launch.Gone, failsEarly: launch.NotStarted} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, t.TempDir())
@@ -334,9 +361,8 @@ func TestShortLives(t *testing.T) {
 	}
 }
 
-// TestHold: one bot lives in a folder at a time, and the folder is free when it
-// has ended.
-func TestHold(t *testing.T) {
+// TestLockDir: a folder is locked until its bot has ended.
+func TestLockDir(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, t.TempDir())
 	defer f.Close()
@@ -344,19 +370,19 @@ func TestHold(t *testing.T) {
 	f.start(t, a)
 	dir := filepath.Dir(f.file(a, "x"))
 	if _, err := launch.LockDir(dir); !errors.Is(err, launch.ErrLocked) {
-		t.Errorf("a second holder got %v", err)
+		t.Errorf("a second lock: %v", err)
 	}
 	if state := f.State(a.JobID, a.Attempt); state != launch.Running {
-		t.Errorf("after the refusal the first is %s", state)
+		t.Errorf("after the refused lock the bot is %s", state)
 	}
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	held, err := launch.LockDir(dir)
+	lock, err := launch.LockDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := held.Close(); err != nil {
+	if err := lock.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := launch.LockDir(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
@@ -364,8 +390,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestLaunchThatCannotBe: the reason is returned, and nothing was started.
-func TestLaunchThatCannotBe(t *testing.T) {
+// TestFailedLaunch: the error is returned, and no bot runs.
+func TestFailedLaunch(t *testing.T) {
 	t.Parallel()
 	noBrowser := errors.New("no Chromium here: install it")
 	for name, test := range map[string]struct {
@@ -390,8 +416,9 @@ func TestLaunchThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestOldFolders of bots are removed when a launcher starts; nothing else is.
-func TestOldFolders(t *testing.T) {
+// TestOldFoldersAreRemoved: a new launcher removes the folders of old bots and
+// nothing else.
+func TestOldFoldersAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	old, recent, foreign := uuid.NewString()+"-0", uuid.NewString()+"-12", "notes-3"
@@ -419,40 +446,21 @@ func TestOldFolders(t *testing.T) {
 	}
 }
 
-// TestEnvironment holds the values that need care.
-func TestEnvironment(t *testing.T) {
-	t.Parallel()
-	a := assignment("Ada\x00Lovelace\n=x")
-	a.LoopbackPeers = true
-	environment, err := a.Environment("/bots/1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"STANDIN_BOT_NAME=AdaLovelace\n=x", "STANDIN_BOT_LOOPBACK_PEERS=true", "STANDIN_BOT_DIR=/bots/1",
-		`STANDIN_BOT_AUTO_LEAVE={"afterEntryDelaySeconds":600,"afterSilenceSeconds":1200,"afterSoloSeconds":60,"afterMaxSeconds":14400,"onBotDetected":false}`,
-	} {
-		if !slices.Contains(environment, want) {
-			t.Errorf("it lacks %q: %q", want, environment)
-		}
-	}
-}
-
-// TestManual starts nothing and knows nothing.
+// TestManual: the manual launcher does nothing.
 func TestManual(t *testing.T) {
 	t.Parallel()
-	var by launch.Launcher = launch.Manual{}
+	var manual launch.Launcher = launch.Manual{}
 	a := assignment(obedient)
-	if err := errors.Join(by.Launch(t.Context(), a), by.Stop(t.Context(), a.JobID, a.Attempt)); err != nil {
+	if err := errors.Join(manual.Launch(t.Context(), a), manual.Stop(t.Context(), a.JobID, a.Attempt)); err != nil {
 		t.Error(err)
 	}
-	if state := by.State(a.JobID, a.Attempt); state != launch.Unknown {
+	if state := manual.State(a.JobID, a.Attempt); state != launch.Unknown {
 		t.Errorf("the bot is %s", state)
 	}
 }
 
-// TestWhyProcess: of a bot that has ended, the end of its log is told.
-func TestWhyProcess(t *testing.T) {
+// TestReasonIsTheEndOfTheLog: the reason of an ended bot is the end of its log.
+func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	f, a := newFixture(t, t.TempDir()), assignment(obedient)
 	if why := f.Reason(a.JobID, a.Attempt); why != "" {

@@ -9,166 +9,104 @@ import (
 	"strings"
 )
 
-// Names of the environment variables that tell a bot how to record. The first
-// ones are its operator's, the last two its job's.
-const (
-	EnvRecordingMode         = "STANDIN_RECORDING_MODE"
-	EnvPictureSize           = "STANDIN_PICTURE_SIZE"
-	EnvFrameRate             = "STANDIN_FRAME_RATE"
-	EnvVideoBitRate          = "STANDIN_VIDEO_BITRATE"
-	EnvAudioBitRate          = "STANDIN_AUDIO_BITRATE"
-	EnvParticipantAudio      = "STANDIN_PARTICIPANT_AUDIO"
-	EnvParticipantAudioLimit = "STANDIN_PARTICIPANT_AUDIO_LIMIT"
+// Recording configures how bots record. Zero values are the bot's defaults.
+type Recording struct {
+	Mode                  RecordingMode    `json:"mode,omitempty"`
+	Picture               PictureSize      `json:"picture,omitzero"`
+	FrameRate             int              `json:"frameRate,omitempty"` // maximum frames per second
+	VideoBitRate          BitRate          `json:"videoBitRate,omitempty"`
+	AudioBitRate          BitRate          `json:"audioBitRate,omitempty"`
+	ParticipantAudio      ParticipantAudio `json:"participantAudio,omitempty"`
+	ParticipantAudioLimit int              `json:"participantAudioLimit,omitempty"` // concurrent participants
+}
 
-	EnvWishedMode             = "STANDIN_BOT_RECORDING_MODE"
-	EnvWishedParticipantAudio = "STANDIN_BOT_PARTICIPANT_AUDIO"
-)
-
-// RecordingMode is what of a meeting is recorded.
+// RecordingMode selects what is recorded.
 type RecordingMode string
 
-// The modes.
+// The recording modes.
 const (
-	RecordVideo RecordingMode = "video" // picture and sound
-	RecordAudio RecordingMode = "audio" // the sound alone
+	RecordVideo RecordingMode = "video" // video and audio
+	RecordAudio RecordingMode = "audio" // audio only
 )
 
-// ParticipantAudio says whether each participant's own sound is recorded too.
+// ParticipantAudio selects whether the audio of each participant is recorded
+// separately as well.
 type ParticipantAudio string
 
-// The choices: for the first two a job's word goes before the operator's.
+// The settings of ParticipantAudio. A job's metadata overrides on and off.
 const (
 	ParticipantAudioOn    ParticipantAudio = "on"
 	ParticipantAudioOff   ParticipantAudio = "off"
 	ParticipantAudioNever ParticipantAudio = "never"
 )
 
-// Recording is how bots record. Zero values leave a bot its defaults.
-type Recording struct {
-	Mode                  RecordingMode
-	Picture               PictureSize
-	FrameRate             int // pictures a second, at most
-	VideoBitRate          BitRate
-	AudioBitRate          BitRate
-	ParticipantAudio      ParticipantAudio
-	ParticipantAudioLimit int // participants at a time
-}
-
-// Check finds what cannot be recorded. The bounds are those within which the
-// browser's encoders, which work in software, keep up and make something of use.
+// Check returns an error that names every setting out of range. The ranges are
+// those in which software encoding keeps up and the result is usable.
 func (r Recording) Check() error {
-	var wrong []error
-	within := func(name string, value, least, most int, unit string) {
+	var errs []error
+	checkRange := func(name string, value, least, most int, unit string) {
 		if value != 0 && (value < least || value > most) {
-			wrong = append(wrong, fmt.Errorf("%s is %d%s; it can be %d to %d", name, value, unit, least, most))
+			errs = append(errs, fmt.Errorf("%s is %d%s; it can be %d to %d", name, value, unit, least, most))
 		}
 	}
-	within("the picture's width", r.Picture.Width, 320, 1920, " pixels")
-	within("the picture's height", r.Picture.Height, 180, 1080, " pixels")
+	checkRange("the picture's width", r.Picture.Width, 320, 1920, " pixels")
+	checkRange("the picture's height", r.Picture.Height, 180, 1080, " pixels")
 	if r.Picture.Width%2 != 0 || r.Picture.Height%2 != 0 {
-		wrong = append(wrong, fmt.Errorf("the picture is %s; the encoder needs even numbers", r.Picture))
+		errs = append(errs, fmt.Errorf("the picture size is %s; the encoder needs even numbers", r.Picture))
 	}
-	within("the frame rate", r.FrameRate, 1, 30, " a second")
-	within("the picture's bit rate", int(r.VideoBitRate), 100_000, 10_000_000, " bits a second")
-	within("the sound's bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits a second")
-	within("the limit of participants' own sound", r.ParticipantAudioLimit, 1, 64, "")
-	return errors.Join(wrong...)
+	checkRange("the frame rate", r.FrameRate, 1, 30, " frames per second")
+	checkRange("the video bit rate", int(r.VideoBitRate), 100_000, 10_000_000, " bits per second")
+	checkRange("the audio bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits per second")
+	checkRange("the participant audio limit", r.ParticipantAudioLimit, 1, 64, "")
+	return errors.Join(errs...)
 }
 
-// Environment returns what is set as environment variables.
-func (r Recording) Environment() []string {
-	var env []string
-	set := func(name, value string, is bool) {
-		if is {
-			env = append(env, name+"="+value)
-		}
-	}
-	set(EnvRecordingMode, string(r.Mode), r.Mode != "")
-	set(EnvPictureSize, r.Picture.String(), r.Picture != PictureSize{})
-	set(EnvFrameRate, strconv.Itoa(r.FrameRate), r.FrameRate != 0)
-	set(EnvVideoBitRate, r.VideoBitRate.String(), r.VideoBitRate != 0)
-	set(EnvAudioBitRate, r.AudioBitRate.String(), r.AudioBitRate != 0)
-	set(EnvParticipantAudio, string(r.ParticipantAudio), r.ParticipantAudio != "")
-	set(EnvParticipantAudioLimit, strconv.Itoa(r.ParticipantAudioLimit), r.ParticipantAudioLimit != 0)
-	return env
-}
-
-// Wishes are what a job says about its recording. Metadata is the consumer's
-// own, so what does not say it in these words says nothing.
-type Wishes struct {
-	Mode             RecordingMode // empty: none
-	ParticipantAudio string        // "true", "false" or empty
-}
-
-// ReadWishes reads them from a job's metadata.
-func ReadWishes(metadata json.RawMessage) Wishes {
+// WithMetadata applies a job's metadata: recordingMode "audio" drops the video,
+// and participantAudio (a boolean) overrides on and off. Other values are
+// ignored, because metadata belongs to the consumer.
+func (r Recording) WithMetadata(metadata json.RawMessage) Recording {
 	var keys struct {
 		RecordingMode    any `json:"recordingMode"`
 		ParticipantAudio any `json:"participantAudio"`
 	}
-	_ = json.Unmarshal(metadata, &keys) // what is not there wishes nothing
-	var wishes Wishes
-	if mode, ok := keys.RecordingMode.(string); ok && (RecordingMode(mode) == RecordAudio || RecordingMode(mode) == RecordVideo) {
-		wishes.Mode = RecordingMode(mode)
-	}
-	if wanted, ok := keys.ParticipantAudio.(bool); ok {
-		wishes.ParticipantAudio = strconv.FormatBool(wanted)
-	}
-	return wishes
-}
-
-// environment returns the wishes as environment variables.
-func (w Wishes) environment() []string {
-	var env []string
-	if w.Mode != "" {
-		env = append(env, EnvWishedMode+"="+string(w.Mode))
-	}
-	if w.ParticipantAudio != "" {
-		env = append(env, EnvWishedParticipantAudio+"="+w.ParticipantAudio)
-	}
-	return env
-}
-
-// For is how one job is recorded: a job can do without a picture that its
-// operator would take, and not with one that he would not; it decides about
-// participants' own sound unless he has ruled that out.
-func (r Recording) For(wishes Wishes) Recording {
-	if wishes.Mode == RecordAudio {
+	_ = json.Unmarshal(metadata, &keys) // invalid metadata changes nothing
+	if keys.RecordingMode == string(RecordAudio) {
 		r.Mode = RecordAudio
 	}
-	if r.ParticipantAudio != ParticipantAudioNever {
-		switch wishes.ParticipantAudio {
-		case "true":
+	if enabled, ok := keys.ParticipantAudio.(bool); ok && r.ParticipantAudio != ParticipantAudioNever {
+		r.ParticipantAudio = ParticipantAudioOff
+		if enabled {
 			r.ParticipantAudio = ParticipantAudioOn
-		case "false":
-			r.ParticipantAudio = ParticipantAudioOff
 		}
 	}
 	return r
 }
 
-// PictureSize is a picture's size in pixels, as people set it: 1280x720.
+// PictureSize is a size in pixels, written as 1280x720.
 type PictureSize struct{ Width, Height int }
 
-// UnmarshalText implements encoding.TextUnmarshaler, for settings.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (s *PictureSize) UnmarshalText(text []byte) error {
 	width, height, found := strings.Cut(string(text), "x")
 	w, widthErr := strconv.ParseUint(width, 10, 16)
 	h, heightErr := strconv.ParseUint(height, 10, 16)
 	if !found || widthErr != nil || heightErr != nil || w == 0 || h == 0 {
-		return fmt.Errorf("%q is no size of a picture: give width and height in pixels, as in 1280x720", text)
+		return fmt.Errorf("%q is not a picture size: give width and height in pixels, as in 1280x720", text)
 	}
 	*s = PictureSize{Width: int(w), Height: int(h)}
 	return nil
 }
 
-// String is the size as UnmarshalText reads it.
+// MarshalText implements encoding.TextMarshaler.
+func (s PictureSize) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// String returns the size in the form that UnmarshalText reads.
 func (s PictureSize) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
-// BitRate is in bits a second, as people set it: 1200000, 1200k or 1.2M.
+// BitRate is a number of bits per second, written as 1200000, 1200k or 1.2M.
 type BitRate int
 
-// UnmarshalText implements encoding.TextUnmarshaler, for settings.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (b *BitRate) UnmarshalText(text []byte) error {
 	number, factor := string(text), 1.0
 	if short, thousands := strings.CutSuffix(number, "k"); thousands {
@@ -178,19 +116,11 @@ func (b *BitRate) UnmarshalText(text []byte) error {
 	}
 	value, err := strconv.ParseFloat(number, 64)
 	if bits := value * factor; err != nil || !(bits >= 1 && bits <= math.MaxInt32) {
-		return fmt.Errorf("%q is no bit rate: give bits a second, as in 1200000, 1200k or 1.2M", text)
+		return fmt.Errorf("%q is not a bit rate: give bits per second, as in 1200000, 1200k or 1.2M", text)
 	}
 	*b = BitRate(math.Round(value * factor))
 	return nil
 }
 
-// String is the bit rate as UnmarshalText reads it.
-func (b BitRate) String() string {
-	switch {
-	case b != 0 && b%1_000_000 == 0:
-		return strconv.Itoa(int(b/1_000_000)) + "M"
-	case b != 0 && b%1000 == 0:
-		return strconv.Itoa(int(b/1000)) + "k"
-	}
-	return strconv.Itoa(int(b))
-}
+// MarshalText implements encoding.TextMarshaler.
+func (b BitRate) MarshalText() ([]byte, error) { return []byte(strconv.Itoa(int(b))), nil }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -79,33 +78,31 @@ func (s Settings) startTime() time.Duration {
 }
 
 // newEngine returns the launcher of bots that run elsewhere.
-func (s *Service) newEngine(changed func(uuid.UUID, int)) (engine, error) {
+func (s *Service) newEngine(onChange func(uuid.UUID, int)) (engine, error) {
 	if _, err := recording.FindTools(); err != nil {
 		s.settings.Log.Error("no recording can be finished before this is mended", "error", err)
 	}
-	instance, more := s.instance(), launch.LogSettings(os.Environ())
 	if s.settings.Launcher == "docker" {
 		settings := s.settings.Docker
-		settings.Instance, settings.More, settings.IsWanted, settings.OnChange = instance, more, s.wanted, changed
-		settings.Bot, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+		settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, onChange)
 		return docker.New(settings)
 	}
 	settings, err := s.settings.Kubernetes.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	settings.Instance, settings.More, settings.IsWanted, settings.OnChange = instance, more, s.wanted, changed
-	settings.Bot, settings.Log = s.containerSetup(settings.Seccomp), s.settings.Log
+	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, onChange)
 	return kubernetes.New(settings)
 }
 
-// containerSetup is the bots' setup in a container. The usual seccomp profiles
-// of containers forbid what Chromium's own sandbox is made of; under those the
-// container is the sandbox.
-func (s *Service) containerSetup(seccomp string) launch.BotSettings {
-	setup := s.settings.Bots
-	setup.NoSandbox = setup.NoSandbox || seccomp == ""
-	return setup
+// remoteSettings adds the service's own settings to those of an engine. The
+// default seccomp profiles of containers forbid Chromium's sandbox; under those,
+// the container is the sandbox.
+func (s *Service) remoteSettings(settings launch.RemoteSettings, seccomp string, onChange func(uuid.UUID, int)) launch.RemoteSettings {
+	settings.Instance, settings.IsWanted, settings.OnChange = s.instance(), s.wanted, onChange
+	settings.Bot, settings.Log = s.settings.Bots, s.settings.Log
+	settings.Bot.NoSandbox = settings.Bot.NoSandbox || seccomp == ""
+	return settings
 }
 
 // instance names all services that share this one's database, to tell their

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
 	"standin/internal/service"
@@ -21,7 +22,7 @@ import (
 func onDocker(dir, host string) service.Settings {
 	settings := contractSettings(dir)
 	settings.Launcher, settings.BotServiceURL = "docker", "http://standin.test:8080"
-	settings.Docker = docker.Settings{Host: host, Image: "registry.test/standin:1", User: "10001:10001"}
+	settings.Docker = docker.Settings{RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Host: host, User: "10001:10001"}
 	return settings
 }
 
@@ -40,7 +41,7 @@ func TestLauncherSettings(t *testing.T) {
 		"bots on the host's network":          {func(s *service.Settings) { s.BotServiceURL, s.Docker.Network = "", "host" }, ""},
 		"no engine there":                     {func(*service.Settings) {}, ""},
 		"no image":                            {func(s *service.Settings) { s.Docker.Image = "" }, "image"},
-		"root":                                {func(s *service.Settings) { s.Docker.User = "0:0" }, "never as root"},
+		"root":                                {func(s *service.Settings) { s.Docker.User = "0:0" }, "never root"},
 		"no such launcher":                    {func(s *service.Settings) { s.Launcher = "podman" }, `no launcher "podman"`},
 		"Kubernetes, bots without an address": {func(s *service.Settings) { s.Launcher, s.BotServiceURL = "kubernetes", "" }, "STANDIN_BOT_SERVICE_URL"},
 		"Kubernetes, settings that cannot be read": {func(s *service.Settings) {
@@ -53,7 +54,7 @@ func TestLauncherSettings(t *testing.T) {
 		"Kubernetes, no cluster there": {func(s *service.Settings) {
 			s.Launcher = "kubernetes"
 			s.Kubernetes = service.KubernetesSettings{
-				Kubeconfig: aCluster(t, "http://127.0.0.1:1"), Settings: kubernetes.Settings{Image: "i", User: 1, Group: 1},
+				Kubeconfig: aCluster(t, "http://127.0.0.1:1"), Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: "i"}, User: 1, Group: 1},
 			}
 		}, ""},
 	} {

@@ -13,214 +13,212 @@ import (
 )
 
 const (
-	// notifyChannel is the PostgreSQL channel on which nodes notify each other.
-	notifyChannel = "standin_changes"
-	// notifyInterval is the minimum time between two messages of a node.
-	// Notifications in between are merged.
-	notifyInterval = 10 * time.Millisecond
-	// listenIdle is how long a listening connection may be silent before it is
-	// pinged.
-	listenIdle = 10 * time.Second
-	// notifyTimeout bounds each request on a notifier's connection.
-	notifyTimeout = 5 * time.Second
-	// maxNotifiedJobs bounds the jobs in a message, which PostgreSQL limits to
-	// 8000 bytes.
-	maxNotifiedJobs = 150
+	// channel is the name under which nodes tell each other of changes.
+	channel = "standin_changes"
+	// gathering is how long news are gathered before they are told: a busy
+	// node tells at most so often.
+	gathering = 10 * time.Millisecond
+	// quiet is how long a listening connection may bring nothing before it is
+	// asked whether it still stands.
+	quiet = 10 * time.Second
+	// answerTime bounds each exchange on a line's connection.
+	answerTime = 5 * time.Second
+	// maxTold bounds the jobs of one message; PostgreSQL takes 8000 bytes.
+	maxTold = 150
 )
 
-// Notification describes what a node has changed.
+// Notification are what a node tells the others after it has changed something.
 type Notification struct {
 	Jobs       bool        // a job may have become due
-	Deliveries bool        // deliveries were added to the outbox
+	Deliveries bool        // the outbox has something new
 	Commands   []uuid.UUID // jobs with a new command
-	Missed     bool        // earlier notifications may have been lost
+	Missed     bool        // something may have been told and not heard
 }
 
-// Notifier exchanges notifications between the nodes that share a PostgreSQL
-// database, with LISTEN and NOTIFY on two connections of its own. It reconnects
-// when a connection is lost. Notifications may be lost, so receivers must poll
-// as well. They are sent after the commit, outside of its transaction, because
-// PostgreSQL serializes the commits of transactions that notify.
+// Notifier tells the other nodes of the database what this one has changed, and
+// hears what they tell (PostgreSQL: LISTEN and NOTIFY, each on a connection of
+// its own that is made anew when it is lost). Notification may be lost, so whoever
+// waits for them looks by himself from time to time. They are told after the
+// commit and outside of it: PostgreSQL lets transactions that notify commit
+// only one after the other.
 //
-// On SQLite a Notifier does nothing.
+// On SQLite there is nobody to talk to.
 type Notifier struct {
-	config  *pgx.ConnConfig // nil on SQLite
-	sender  string          // marks the messages of this node
-	receive func(Notification)
-	log     *slog.Logger
+	config *pgx.ConnConfig // nil on SQLite
+	self   string          // marks this node's own messages
+	heard  func(Notification)
+	log    *slog.Logger
 
-	mu      sync.Mutex
-	pending Notification
-	ready   chan struct{}
+	mu    sync.Mutex
+	news  Notification
+	ready chan struct{}
 }
 
-// NewNotifier returns a Notifier. Run calls receive.
-func (s *Store) NewNotifier(receive func(Notification), log *slog.Logger) *Notifier {
-	return &Notifier{config: s.engine.notifierConfig(), sender: uuid.NewString(), receive: receive, log: log, ready: make(chan struct{}, 1)}
+// Notifier returns a line to the other nodes. heard is called from Run.
+func (s *Store) NewNotifier(heard func(Notification), log *slog.Logger) *Notifier {
+	return &Notifier{config: s.engine.lineConfig(), self: uuid.NewString(), heard: heard, log: log, ready: make(chan struct{}, 1)}
 }
 
-// Notify sends a notification to the other nodes. It does not block.
-func (n *Notifier) Notify(notification Notification) {
-	if n.config == nil {
+// Notify has the others told; it waits for nothing.
+func (l *Notifier) Notify(news Notification) {
+	if l.config == nil {
 		return
 	}
-	n.mu.Lock()
-	n.pending.Jobs = n.pending.Jobs || notification.Jobs
-	n.pending.Deliveries = n.pending.Deliveries || notification.Deliveries
-	if len(n.pending.Commands) < maxNotifiedJobs { // polling finds the others
-		n.pending.Commands = append(n.pending.Commands, notification.Commands...)
+	l.mu.Lock()
+	l.news.Jobs = l.news.Jobs || news.Jobs
+	l.news.Deliveries = l.news.Deliveries || news.Deliveries
+	if len(l.news.Commands) < maxTold { // the poll finds the others
+		l.news.Commands = append(l.news.Commands, news.Commands...)
 	}
-	n.mu.Unlock()
+	l.mu.Unlock()
 	select {
-	case n.ready <- struct{}{}:
+	case l.ready <- struct{}{}:
 	default:
 	}
 }
 
-// Run sends and receives until ctx is cancelled.
-func (n *Notifier) Run(ctx context.Context) {
-	if n.config == nil {
+// Run talks and listens until ctx ends.
+func (l *Notifier) Run(ctx context.Context) {
+	if l.config == nil {
 		return
 	}
-	var running sync.WaitGroup
-	running.Go(func() { n.reconnect(ctx, "notify other nodes", n.send) })
-	running.Go(func() { n.reconnect(ctx, "listen to other nodes", n.listen) })
-	running.Wait()
+	var both sync.WaitGroup
+	both.Go(func() { l.keep(ctx, "tell other nodes of changes", l.talk) })
+	both.Go(func() { l.keep(ctx, "listen to other nodes", l.listen) })
+	both.Wait()
 }
 
-// reconnect calls fn with a connection, and again with a new one each time it
-// returns.
-func (n *Notifier) reconnect(ctx context.Context, action string, fn func(context.Context, *pgx.Conn) error) {
+// keep does something on a connection of its own, and again on another one
+// when that is lost.
+func (l *Notifier) keep(ctx context.Context, what string, do func(context.Context, *pgx.Conn) error) {
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
-		start := time.Now()
-		err := n.connect(ctx, fn)
+		began := time.Now()
+		err := l.connected(ctx, do)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(start) > listenIdle {
-			pause = 0 // the connection was good for a while
+		if time.Since(began) > quiet {
+			pause = 0 // it went well for a while
 		}
-		pause = min(max(2*pause, 100*time.Millisecond), notifyTimeout)
-		n.log.Warn("cannot "+action+"; polling covers lost notifications", "error", err, "retry_in", pause)
-		sleep(ctx, pause)
+		pause = min(max(2*pause, 100*time.Millisecond), answerTime)
+		l.log.Warn("cannot "+what+"; they look for themselves meanwhile", "error", err, "again_in", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
 	}
 }
 
-func (n *Notifier) connect(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-	connectCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
+func (l *Notifier) connected(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+	connecting, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(connectCtx, n.config)
+	conn, err := pgx.ConnectConfig(connecting, l.config)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() {
-		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = conn.Close(closeCtx) // the connection is not used again
+		_ = conn.Close(closing) // it is done with
 	}()
-	return fn(ctx, conn)
+	return do(ctx, conn)
 }
 
-// send sends pending notifications.
-func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) error {
+// talk tells what is to be told.
+func (l *Notifier) talk(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		select {
-		case <-n.ready:
+		case <-l.ready:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		n.mu.Lock()
-		notification := n.pending
-		n.pending = Notification{}
-		n.mu.Unlock()
-		if err := execTimeout(ctx, conn, `SELECT pg_notify($1, $2)`, notifyChannel, encodeNotification(n.sender, notification)); err != nil {
-			n.Notify(notification)
+		l.mu.Lock()
+		news := l.news
+		l.news = Notification{}
+		l.mu.Unlock()
+		telling, cancel := context.WithTimeout(ctx, answerTime)
+		_, err := conn.Exec(telling, `SELECT pg_notify($1, $2)`, channel, encodeNews(l.self, news))
+		cancel()
+		if err != nil {
+			l.Notify(news)
 			return fmt.Errorf("notify: %w", err)
 		}
-		sleep(ctx, notifyInterval)
+		timer := time.NewTimer(gathering)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
 	}
 }
 
-// listen receives notifications. It starts with one that has Missed set,
-// because nothing was received before.
-func (n *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
-	for _, statement := range []string{`LISTEN ` + notifyChannel, `SELECT 1`} {
-		if err := execTimeout(ctx, conn, statement); err != nil {
+// listen hears what others tell. What was told while nobody listened is
+// missed.
+func (l *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
+	for _, statement := range []string{`LISTEN ` + channel, `SELECT 1`} {
+		asking, cancel := context.WithTimeout(ctx, answerTime)
+		_, err := conn.Exec(asking, statement)
+		cancel()
+		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	n.receive(Notification{Jobs: true, Deliveries: true, Missed: true})
+	l.heard(Notification{Jobs: true, Deliveries: true, Missed: true})
 	for {
-		waitCtx, cancel := context.WithTimeout(ctx, listenIdle)
-		message, err := conn.WaitForNotification(waitCtx)
-		idle := waitCtx.Err() != nil
+		waiting, cancel := context.WithTimeout(ctx, quiet)
+		note, err := conn.WaitForNotification(waiting)
+		overdue := waiting.Err() != nil
 		cancel()
 		switch {
 		case err == nil:
-			if notification, from, ok := decodeNotification(message.Payload); ok && from != n.sender {
-				n.receive(notification)
+			if news, from, ok := decodeNews(note.Payload); ok && from != l.self {
+				l.heard(news)
 			}
-		case ctx.Err() != nil || !idle:
-			return fmt.Errorf("wait for notifications: %w", err)
+		case ctx.Err() != nil || !overdue:
+			return fmt.Errorf("wait for news: %w", err)
 		default:
-			pingCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
-			err := conn.Ping(pingCtx)
+			asking, cancel := context.WithTimeout(ctx, answerTime)
+			err := conn.Ping(asking)
 			cancel()
 			if err != nil {
-				return fmt.Errorf("ping: %w", err)
+				return fmt.Errorf("ask whether the connection stands: %w", err)
 			}
 		}
 	}
 }
 
-// execTimeout executes a statement within notifyTimeout.
-func execTimeout(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
-	defer cancel()
-	_, err := conn.Exec(ctx, statement, args...)
-	return err
-}
-
-// sleep waits until the time has passed or ctx is cancelled.
-func sleep(ctx context.Context, duration time.Duration) {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// encodeNotification encodes a notification as words: the sender, the changes,
-// and the IDs of jobs with commands.
-func encodeNotification(sender string, notification Notification) string {
-	words := []string{sender}
-	if notification.Jobs {
+// encodeNews writes news as words: the sender, what changed, jobs with
+// commands.
+func encodeNews(from string, news Notification) string {
+	words := []string{from}
+	if news.Jobs {
 		words = append(words, "jobs")
 	}
-	if notification.Deliveries {
+	if news.Deliveries {
 		words = append(words, "hooks")
 	}
-	for _, id := range notification.Commands[:min(len(notification.Commands), maxNotifiedJobs)] {
+	for _, id := range news.Commands[:min(len(news.Commands), maxTold)] {
 		words = append(words, id.String())
 	}
 	return strings.Join(words, " ")
 }
 
-// decodeNotification decodes the result of encodeNotification. It ignores words
-// it does not know, which a newer version may send.
-func decodeNotification(text string) (notification Notification, sender string, ok bool) {
-	sender, rest, ok := strings.Cut(text, " ")
+// decodeNews is the inverse of encodeNews. Words that a newer version may say
+// are passed over.
+func decodeNews(text string) (news Notification, from string, ok bool) {
+	from, rest, ok := strings.Cut(text, " ")
 	for word := range strings.FieldsSeq(rest) {
 		switch id, err := uuid.Parse(word); {
 		case err == nil:
-			notification.Commands = append(notification.Commands, id)
+			news.Commands = append(news.Commands, id)
 		case word == "jobs":
-			notification.Jobs = true
+			news.Jobs = true
 		case word == "hooks":
-			notification.Deliveries = true
+			news.Deliveries = true
 		}
 	}
-	return notification, sender, ok
+	return news, from, ok
 }

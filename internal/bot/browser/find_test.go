@@ -10,26 +10,26 @@ import (
 	"standin/internal/bot/browser"
 )
 
-func TestFindErrorIncludesInstallAdvice(t *testing.T) {
+func TestFindSaysWhatToInstall(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, configured := range []string{"", "my-chromium", "/nowhere/chromium"} {
 		path, err := browser.Find(configured)
-		var notFound *browser.NotFoundError
-		if !errors.As(err, &notFound) {
+		var missing *browser.NotFoundError
+		if !errors.As(err, &missing) {
 			t.Fatalf("Find(%q) = %q, %v; want a NotFoundError", configured, path, err)
 		}
-		if notFound.Configured != configured || len(notFound.Tried) == 0 {
-			t.Errorf("Find(%q) reports %+v", configured, notFound)
+		if missing.Configured != configured || len(missing.Tried) == 0 {
+			t.Errorf("Find(%q) reports %+v", configured, missing)
 		}
 		for _, part := range []string{"install", configured} {
 			if !strings.Contains(err.Error(), part) {
-				t.Errorf("Find(%q) = %q, want it to include %q", configured, err, part)
+				t.Errorf("Find(%q) says %q, want it to name %q", configured, err, part)
 			}
 		}
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFindTakesTheUsualNamesAndTheConfiguredOne(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)
 	for _, name := range []string{"google-chrome", "mine"} {

@@ -8,13 +8,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// silenceFile is the file in the profile directory that Chromium plays as the
-// microphone.
+// silenceFile is the file in the profile directory that plays as microphone.
 const silenceFile = "silence.wav"
 
-// allocatorOptions returns Chromium's command line and environment. chromedp adds
-// --remote-debugging-pipe. --mute-audio is not set because it also mutes captured
-// tabs.
+// allocatorOptions turns the options into Chromium's command line and
+// environment. chromedp itself adds --remote-debugging-pipe. --mute-audio is left
+// out because it silences captured tabs too.
 func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 	allocator := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(options.Executable),
@@ -23,8 +22,8 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("headless", "new"),
 		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("accept-lang", "en-US,en"),
-		// Infobars, for example the one about a tab capture, make the page
-		// smaller.
+		// Bars such as the one that announces a capture take their height from
+		// the page.
 		chromedp.Flag("disable-infobars", true),
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
@@ -32,8 +31,8 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("use-fake-device-for-media-stream", true),
 		chromedp.Flag("use-file-for-fake-audio-capture", filepath.Join(options.ProfileDir, silenceFile)),
 
-		// The windows of the recorder and of the meeting cover each other.
-		// Neither may be throttled as a background window.
+		// The recorder's window and the meeting's window cover each other:
+		// neither may be slowed down for being out of sight.
 		chromedp.Flag("disable-background-timer-throttling", true),
 		chromedp.Flag("disable-backgrounding-occluded-windows", true),
 		chromedp.Flag("disable-renderer-backgrounding", true),
@@ -57,8 +56,9 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 	return append(allocator, environment(options)...)
 }
 
-// environment returns the environment variables that Chromium needs. It does not
-// inherit the bot's environment, which can contain secrets.
+// environment gives Chromium only what it needs: the bot's own environment
+// holds its ingest token (contract, "Bot channel"), which no page's process
+// may read.
 func environment(options Options) []chromedp.ExecAllocatorOption {
 	variables := []string{
 		"HOME=" + options.ProfileDir,
@@ -66,14 +66,14 @@ func environment(options Options) []chromedp.ExecAllocatorOption {
 		"LANG=en_US.UTF-8",
 		"LANGUAGE=en_US",
 	}
-	inherited := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
+	passedOn := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
 	if options.Proxy == "" {
-		inherited = append(inherited,
+		passedOn = append(passedOn,
 			"http_proxy", "https_proxy", "all_proxy", "no_proxy",
 			"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 		)
 	}
-	for _, name := range inherited {
+	for _, name := range passedOn {
 		if value, set := os.LookupEnv(name); set {
 			variables = append(variables, fmt.Sprintf("%s=%s", name, value))
 		}

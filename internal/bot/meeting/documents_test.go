@@ -12,7 +12,8 @@ import (
 	"standin/internal/job"
 )
 
-// TestDocuments runs the tests that load their own documents, in one browser.
+// TestDocuments shows documents of the tests' own to the adapters, all in one
+// browser.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
@@ -31,7 +32,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// testProbeReadsTitles checks that Zoom's error page is recognized by its title.
+// testProbeReadsTitles holds that Zoom's page of errors is known by its title.
 func testProbeReadsTitles(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, `<script>document.title = "Error - Zoom"</script>`)
 	observation, err := siteOf(t, job.ZoomWeb).Observe(ctx, page)
@@ -40,8 +41,8 @@ func testProbeReadsTitles(t *testing.T, ctx context.Context, running *browser.Br
 	}
 }
 
-// testProbeInFrames checks that elements in frames are found, reported as covered
-// when an element of the page lies over the frame, and clicked.
+// testProbeInFrames holds that elements in frames are found, known as covered
+// when something of the page lies over the frame, and clicked where they are.
 func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Browser) {
 	site := siteOf(t, job.ZoomWeb)
 	button := `<body style="margin:0"><button class="preview-join-button" style="margin:120px 0 0 90px" onclick="parent.document.title='pressed'">Join</button>`
@@ -49,20 +50,20 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 		`<div id=cover style="position:fixed;inset:0;background:#fff"></div>`)
 	snapshot := func() Snapshot {
 		t.Helper()
-		seen, err := site.probe.snapshot(ctx, page)
+		seen, err := site.probe.look(ctx, page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return seen
 	}
 	if !snapshot().Visible(joinButton) || !snapshot().Elements[joinButton].Covered {
-		t.Error("the button in the inner frame is not found, or is not reported as covered")
+		t.Error("the button in the inner frame is not found, or what lies over the frame does not cover it")
 	}
 	if err := page.Eval(ctx, `document.getElementById("cover").remove()`, nil); err != nil {
 		t.Fatal(err)
 	}
 	if snapshot().Elements[joinButton].Covered {
-		t.Error("the button is reported as covered, but nothing lies over it")
+		t.Error("nothing lies over the button, and yet it is covered")
 	}
 	if err := page.ClickElement(ctx, site.probe.element(joinButton)); err != nil {
 		t.Fatal(err)
@@ -74,14 +75,14 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 	}
 }
 
-// testProbeNamesABadSelector checks that the error for a selector that only a
-// browser can reject names it.
+// testProbeNamesABadSelector holds that a mistake that only a browser can find
+// is told with the selector.
 func testProbeNamesABadSelector(t *testing.T, ctx context.Context, running *browser.Browser) {
-	profile, err := parseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
+	profile, err := parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
 	if err == nil {
 		t.Fatalf("the profile is valid: %+v", profile)
 	}
-	profile, err = parseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
+	profile, err = parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,22 +90,23 @@ func testProbeNamesABadSelector(t *testing.T, ctx context.Context, running *brow
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = probe.snapshot(ctx, openDocument(t, ctx, running, ""))
+	_, err = probe.look(ctx, openDocument(t, ctx, running, ""))
 	var script *browser.ScriptError
 	if !errors.As(err, &script) || !strings.Contains(err.Error(), "button:no-such") {
 		t.Errorf("error = %v; want a ScriptError that names the selector", err)
 	}
 }
 
-// testInspect checks the result for each element and the order of the results.
+// testInspect holds that an inspection tells of each element how it was found,
+// in a stable order.
 func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
-	page := openDocument(t, ctx, running, `<div class=meeting-app>`+zoomTile+zoomBar+`<input id=inputname value="secret value"><button id=moreButton style="display:none">More</button></div>`)
+	page := openDocument(t, ctx, running, `<div class=meeting-app>`+zoomTile+zoomBar+`<input id=inputname value="not to be told"><button id=moreButton style="display:none">More</button></div>`)
 	inspection, err := Inspect(ctx, page, siteOf(t, job.ZoomWeb).profile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if inspection.Platform != job.ZoomWeb || inspection.Version != 1 || inspection.Date == "" || inspection.Screen == Unknown || inspection.Evidence == "" {
-		t.Errorf("the inspection is %+v", inspection)
+		t.Errorf("the inspection says %+v", inspection)
 	}
 	states := make(map[string]InspectedElement)
 	last := ""
@@ -126,15 +128,15 @@ func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
 			t.Errorf("inspected %+v, want %+v", states[name], want)
 		}
 	}
-	if text := fmt.Sprintf("%+v", inspection); strings.Contains(text, "secret value") {
-		t.Errorf("the inspection contains the value of a field: %s", text)
+	if text := fmt.Sprintf("%+v", inspection); strings.Contains(text, "not to be told") {
+		t.Errorf("the inspection tells what a field holds: %s", text)
 	}
 }
 
-// testUnknownPage checks the error for a page that never becomes a meeting, and
-// the page's visible text.
+// testUnknownPage holds that a page that never becomes a meeting ends with what
+// it showed, and can be read by people.
 func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser) {
-	for platform := range replicaPlatforms() {
+	for platform := range stands() {
 		page := openDocument(t, ctx, running, `<main><h1>Under construction</h1><p style="display:none">nothing</p></main>
 			<iframe srcdoc="<p>More to read</p>"></iframe>`)
 		site := siteOf(t, platform)
@@ -152,7 +154,7 @@ func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser
 	}
 }
 
-// testVisibleTextIsBounded checks the limit of the visible text.
+// testVisibleTextIsBounded holds that a long page does not fill the disk.
 func testVisibleTextIsBounded(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, "<p>"+strings.Repeat("grüezi ", MaxVisibleText)+"</p>")
 	text, err := VisibleText(ctx, page)
@@ -161,7 +163,7 @@ func testVisibleTextIsBounded(t *testing.T, ctx context.Context, running *browse
 	}
 }
 
-// testPageGone checks that a closed page is reported at once.
+// testPageGone holds that a lost page is told at once, not waited for.
 func testPageGone(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, "")
 	page.Close()

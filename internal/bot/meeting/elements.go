@@ -1,17 +1,15 @@
 package meeting
 
-import "slices"
-
-// The elements of profiles that an adapter presses, types into or reads. A
-// profile may define others, for the rules of its screens.
+// The elements of profiles that a site presses, types into or reads. A profile
+// may hold others besides, for the signs of its screens.
 const (
-	// Before the meeting.
-	launchApp      = "launchApp"  // tries to start the platform's program
-	useBrowser     = "useBrowser" // continues in the browser
+	// On the way in.
+	launchApp      = "launchApp"  // tries the platform's program first
+	useBrowser     = "useBrowser" // goes on without the program
 	nameInput      = "nameInput"
 	passcodeInput  = "passcodeInput"
-	passcodeSubmit = "passcodeSubmit" // where the passcode is a separate step
-	computerAudio  = "computerAudio"  // not chosen yet; without it the meeting is silent
+	passcodeSubmit = "passcodeSubmit" // where the passcode has a step of its own
+	computerAudio  = "computerAudio"  // not chosen yet, and without it the meeting is silent
 	joinButton     = "joinButton"
 	joinInDialog   = "joinInDialog"
 	captcha        = "captcha"
@@ -22,7 +20,7 @@ const (
 	cameraOn      = "cameraOn"
 	cameraOff     = "cameraOff"
 
-	// Dialogs and notices.
+	// What stands in the way.
 	dialog         = "dialog"
 	answerCookies  = "answerCookies"
 	withoutDevices = "continueWithoutDevices"
@@ -43,8 +41,8 @@ const (
 	closePermission   = "closePermission"
 )
 
-// requiredElements are the elements that every profile defines.
-func requiredElements() []string {
+// commonElements must stand in every profile.
+func commonElements() []string {
 	return []string{
 		nameInput, joinButton, microphoneOn, microphoneOff, cameraOn, cameraOff,
 		dialog, answerCookies, withoutDevices, acceptNotice, dismissTip,
@@ -52,35 +50,16 @@ func requiredElements() []string {
 	}
 }
 
-// usableElements are all elements that an adapter can use.
+// usableElements are all that a site can use; those of no platform's concern
+// are simply never seen.
 func usableElements() []string {
-	return append(requiredElements(),
+	return append(commonElements(),
 		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinInDialog, captcha, pinItem,
 		moreButton, recordButton, requestPermission, closePermission)
 }
 
-// dismissals are the buttons of dialogs and notices that block the page, in the
-// order in which they are pressed.
+// dismissals are the buttons of dialogs and notices that stand in the way, in
+// the order in which they are answered.
 func dismissals() []string {
 	return []string{answerCookies, withoutDevices, acceptNotice, joinInDialog, dismissTip}
-}
-
-// pendingActions lists the elements that should be pressed after joining was
-// requested.
-func pendingActions(snapshot Snapshot, screen Screen) []string {
-	wanted := dismissals()
-	switch screen {
-	case PreJoin:
-		// Only for the button that came back. A page that starts over asks for
-		// the name and needs another Join.
-		if field, visible := snapshot.Elements[nameInput]; !visible || field.Value != "" {
-			wanted = append(wanted, joinButton)
-		}
-	case HostAbsent, Lobby:
-		wanted = append(wanted, microphoneOn, cameraOn)
-	case InMeeting:
-		wanted = slices.DeleteFunc(wanted, func(element string) bool { return element == joinInDialog })
-		wanted = append(wanted, computerAudio, microphoneOn, cameraOn)
-	}
-	return slices.DeleteFunc(wanted, func(element string) bool { return !snapshot.clickable(element) })
 }

@@ -2,48 +2,49 @@ package recorder
 
 import _ "embed"
 
-// recorderScript is the script of the recorder tab.
+// recorderScript runs in the recorder tab.
 //
 //go:embed recorder.js
 var recorderScript []byte
 
-// recorderPage is the document of the recorder tab.
+// recorderPage is the recorder tab's document.
 const recorderPage = `<!doctype html><meta charset="utf-8"><title>Recorder</title><script src="recorder.js"></script>`
 
-// recorderPolicy allows the recorder tab to load its script and to send requests to
-// the chunk server.
+// recorderPolicy lets the recorder tab load its script and talk to the bot, and
+// nothing else.
 const recorderPolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// setTitleScript sets the page's title and keeps it, because meeting pages change
-// their titles at any time. It remembers the page's own title.
-const setTitleScript = `(title => {
+// holdTitleScript gives the page a title and keeps it, since meeting pages set
+// their titles at any time, by document.title or in the title element. It
+// remembers what the page wants to be called.
+const holdTitleScript = `(title => {
 	const key = Symbol.for("standin.title");
 	const own = Object.getOwnPropertyDescriptor(Document.prototype, "title");
-	const override = {pageTitle: document.title};
-	const apply = () => {
+	const held = {wanted: document.title};
+	const hold = () => {
 		const current = own.get.call(document);
 		if (current === title) return;
-		override.pageTitle = current;
+		held.wanted = current;
 		own.set.call(document, title);
 	};
 	Object.defineProperty(document, "title", {
 		configurable: true, enumerable: true,
-		get: () => override.pageTitle, set: value => { override.pageTitle = String(value); },
+		get: () => held.wanted, set: wanted => { held.wanted = String(wanted); },
 	});
-	override.observer = new MutationObserver(apply);
-	override.observer.observe(document.head || document.documentElement, {subtree: true, childList: true, characterData: true});
+	held.observer = new MutationObserver(hold);
+	held.observer.observe(document.head || document.documentElement, {subtree: true, childList: true, characterData: true});
 	own.set.call(document, title);
-	window[key] = override;
+	window[key] = held;
 })`
 
-// restoreTitleScript restores the page's own title. If the page has navigated, it
-// does nothing.
-const restoreTitleScript = `(() => {
+// releaseTitleScript puts back what the page wants to be called. A page that
+// has navigated meanwhile has nothing to put back.
+const releaseTitleScript = `(() => {
 	const key = Symbol.for("standin.title");
-	const override = window[key];
-	if (!override) return;
-	override.observer.disconnect();
+	const held = window[key];
+	if (!held) return;
+	held.observer.disconnect();
 	delete window[key];
 	delete document.title;
-	document.title = override.pageTitle;
+	document.title = held.wanted;
 })()`

@@ -21,13 +21,14 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// testTimeout limits all browser calls of a test.
+// testTimeout bounds everything a test asks of the browser.
 const testTimeout = 90 * time.Second
 
-// clockPage flashes white in its upper left quarter for 250 ms and beeps at 1 kHz
-// for 100 ms at each full second of its audio clock. The flash is long enough to be
-// recorded when a busy machine drops frames. The rest of the page moves. With
-// ?silent the page has no sound; with ?still it does not change.
+// clockPage flashes white in its upper left quarter for 250 ms and beeps at
+// 1 kHz for 100 ms, both at each full second of one clock, that of the sound.
+// The flash is long enough to be seen when a busy machine drops frames. The
+// rest of the page moves. With ?silent it makes no sound, with ?still it does
+// not change.
 const clockPage = `<!doctype html><meta charset=utf-8><title>Clock</title>
 <style>html,body{margin:0;height:100%;background:#246;overflow:hidden} canvas{display:block}</style>
 <canvas id=picture></canvas>
@@ -67,11 +68,11 @@ function draw() {
 	if (!options.has("still")) requestAnimationFrame(draw);
 }
 draw();
-// Meeting pages change their titles at any time.
+// Meeting pages rename themselves at any time.
 setInterval(() => { document.title = "Clock " + new Date().toISOString(); }, 5);
 </script>`
 
-// memorySink stores chunks. It fails while failing is set.
+// memorySink keeps the chunks, and fails when it is told to.
 type memorySink struct {
 	mutex   sync.Mutex
 	chunks  []recorder.Chunk
@@ -96,21 +97,21 @@ func (s *memorySink) Append(chunk recorder.Chunk) error {
 	return nil
 }
 
-// fail sets the error of Append; nil makes it succeed again.
+// fail makes the sink refuse chunks, or take them again for nil.
 func (s *memorySink) fail(err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.failing = err
 }
 
-// taken returns the stored chunks.
+// taken returns the chunks so far.
 func (s *memorySink) taken() []recorder.Chunk {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]recorder.Chunk(nil), s.chunks...)
 }
 
-// await waits until the chunks contain this duration.
+// await waits until the chunks make up that much of the recording.
 func (s *memorySink) await(t *testing.T, ctx context.Context, r *recorder.Recorder, recorded time.Duration) {
 	t.Helper()
 	for {
@@ -122,18 +123,18 @@ func (s *memorySink) await(t *testing.T, ctx context.Context, r *recorder.Record
 		case <-r.Done():
 			t.Fatalf("the recording ended: %v", r.Err())
 		case <-ctx.Done():
-			t.Fatalf("%v were not recorded in time", recorded)
+			t.Fatalf("no %v were recorded", recorded)
 		}
 	}
 }
 
-// file writes the chunks to a file.
+// file writes the chunks, one after the other, to a file.
 func (s *memorySink) file(t *testing.T) string {
 	t.Helper()
 	var content bytes.Buffer
 	for index, chunk := range s.taken() {
 		if chunk.Sequence != index {
-			t.Errorf("chunk %d at index %d", chunk.Sequence, index)
+			t.Errorf("chunk %d came in place of %d", chunk.Sequence, index)
 		}
 		content.Write(chunk.Data)
 	}
@@ -144,23 +145,23 @@ func (s *memorySink) file(t *testing.T) string {
 	return path
 }
 
-// fixture is a browser with a page to record.
-type fixture struct {
+// stage is a browser with a page to record.
+type stage struct {
 	browser *browser.Browser
 	page    *browser.Page
 	address string
 }
 
-// prepare opens the clock page in a new browser. Without the tools, the test fails
-// in CI and is skipped elsewhere.
-func prepare(t *testing.T, query string) (context.Context, fixture) {
+// prepare opens the clock page in a browser of its own. Without the tools a test
+// fails in CI and is skipped elsewhere.
+func prepare(t *testing.T, query string) (context.Context, stage) {
 	t.Helper()
 	executable, err := browser.Find("")
 	if err = errors.Join(err, mediacheck.Available()); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("this test needs tools: %v", err)
+			t.Fatalf("this test needs more: %v", err)
 		}
-		t.Skipf("this test needs tools: %v", err)
+		t.Skipf("this test needs more: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
@@ -170,11 +171,11 @@ func prepare(t *testing.T, query string) (context.Context, fixture) {
 			_, _ = io.WriteString(w, callPage)
 			return
 		}
-		if r.URL.Path == participantsPath {
-			_, _ = io.WriteString(w, participantsPage)
+		if r.URL.Path == choirPath {
+			_, _ = io.WriteString(w, choirPage)
 			return
 		}
-		// The recorder must work despite a strict policy.
+		// A meeting page's policy must not stand in the way.
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'")
 		_, _ = io.WriteString(w, clockPage)
 	}))
@@ -187,7 +188,7 @@ func prepare(t *testing.T, query string) (context.Context, fixture) {
 	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			t.Errorf("close the browser: %v", err)
+			t.Errorf("closing the browser: %v", err)
 		}
 	})
 	page, err := b.NewPage(ctx)
@@ -200,11 +201,11 @@ func prepare(t *testing.T, query string) (context.Context, fixture) {
 	if err := page.Navigate(ctx, server.URL+"/"+query); err != nil {
 		t.Fatal(err)
 	}
-	return ctx, fixture{browser: b, page: page, address: server.URL}
+	return ctx, stage{browser: b, page: page, address: server.URL}
 }
 
-// record starts to record the page.
-func (s fixture) record(t *testing.T, ctx context.Context, settings recorder.Settings) (*recorder.Recorder, *memorySink) {
+// record starts to record the stage's page.
+func (s stage) record(t *testing.T, ctx context.Context, settings recorder.Settings) (*recorder.Recorder, *memorySink) {
 	t.Helper()
 	sink := newMemorySink()
 	r, err := recorder.Start(ctx, s.browser, s.page, settings, sink)
@@ -214,7 +215,7 @@ func (s fixture) record(t *testing.T, ctx context.Context, settings recorder.Set
 	return r, sink
 }
 
-// decode decodes the chunks.
+// decode decodes what the sink took.
 func decode(t *testing.T, ctx context.Context, sink *memorySink) mediacheck.Report {
 	t.Helper()
 	report, err := mediacheck.Decode(ctx, sink.file(t))
@@ -225,18 +226,19 @@ func decode(t *testing.T, ctx context.Context, sink *memorySink) mediacheck.Repo
 		t.Errorf("recorded %dx%d %s and %s, want 1280x720 h264 and opus", report.Width, report.Height, report.VideoCodec, report.AudioCodec)
 	}
 	if report.BlackBorders {
-		t.Error("the video has black borders: it was scaled from another aspect ratio")
+		t.Error("the picture has black bars: it was scaled from another shape")
 	}
 	return report
 }
 
-// checkSeconds requires a beep and a flash in each second.
+// checkSeconds expects a beep in each second, without exception, and a flash
+// with it.
 func checkSeconds(t *testing.T, report mediacheck.Report) {
 	t.Helper()
 	for index := 1; index < len(report.BeepsMs); index++ {
 		least := 950.0
 		if index == 1 {
-			least = 850 // the recording may start within a beep of 100 ms
+			least = 850 // the recording may begin within a beep of 100 ms
 		}
 		if step := report.BeepsMs[index] - report.BeepsMs[index-1]; step < least || step > 1050 {
 			t.Errorf("%.0f ms lie between the beeps %d and %d, want a second; beeps at %.0f", step, index-1, index, report.BeepsMs)
@@ -253,12 +255,12 @@ func checkSeconds(t *testing.T, report mediacheck.Report) {
 	checkAlignment(t, pairs)
 }
 
-// maxDifferenceMs is the maximum median difference between beeps and flashes.
-const maxDifferenceMs = 100
+// mostApart is how far beeps and flashes may be from each other, in ms.
+const mostApart = 100
 
-// checkAlignment requires that beeps and flashes are synchronized. It returns the
-// median of how much beeps are later, because single flashes may be late on a busy
-// machine.
+// checkAlignment expects beeps and flashes to be close to each other, and returns
+// by how much beeps are later: the median, for a busy machine may draw one flash
+// late.
 func checkAlignment(t *testing.T, pairs []mediacheck.Pair) (median float64) {
 	t.Helper()
 	if len(pairs) == 0 {
@@ -271,33 +273,33 @@ func checkAlignment(t *testing.T, pairs []mediacheck.Pair) (median float64) {
 	}
 	slices.Sort(differences)
 	median = differences[len(differences)/2]
-	if math.Abs(median) > maxDifferenceMs {
+	if math.Abs(median) > mostApart {
 		t.Errorf("beeps are %.0f ms from their flashes: %.0f", median, differences)
 	}
 	return median
 }
 
-func TestRecordingIsCompleteAndSynchronized(t *testing.T) {
+func TestRecordingIsWholeAndInTime(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
+	ctx, stage := prepare(t, "")
 	before := time.Now()
-	r, sink := f.record(t, ctx, recorder.Settings{})
+	r, sink := stage.record(t, ctx, recorder.Settings{})
 	if started := r.StartedAt(); started.Before(before) || started.After(time.Now()) {
 		t.Errorf("started at %v, asked at %v", started, before)
 	}
-	if title, err := f.page.Title(ctx); err != nil || !strings.HasPrefix(title, "Clock") {
-		t.Errorf("the page's title is %q, %v; it was not restored", title, err)
+	if title, err := stage.page.Title(ctx); err != nil || !strings.HasPrefix(title, "Clock") {
+		t.Errorf("the page's title is %q, %v; it was not put back", title, err)
 	}
 	sink.await(t, ctx, r, 9*time.Second)
 	if err := r.Stop(ctx); err != nil {
-		t.Fatalf("Stop: %v", err)
+		t.Fatalf("stopping: %v", err)
 	}
 	took := time.Since(r.StartedAt())
 	if err := r.Err(); err != nil {
 		t.Errorf("Err = %v", err)
 	}
 	if err := r.Stop(ctx); err != nil {
-		t.Errorf("Stop again: %v", err)
+		t.Errorf("stopping again: %v", err)
 	}
 	stats := r.Stats()
 	if chunks := sink.taken(); stats.Chunks != len(chunks) || stats.LastSoundAt.IsZero() || stats.Queued != 0 {
@@ -315,23 +317,23 @@ func TestRecordingIsCompleteAndSynchronized(t *testing.T) {
 	}
 }
 
-func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
+func TestKilledBrowserLeavesAPlayableRecording(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
+	ctx, stage := prepare(t, "")
+	r, sink := stage.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 4*time.Second)
 	killed := time.Now()
-	process, err := os.FindProcess(f.browser.PID())
+	process, err := os.FindProcess(stage.browser.PID())
 	if err = errors.Join(err, process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-r.Done():
 	case <-ctx.Done():
-		t.Fatal("the recording did not end with the browser")
+		t.Fatal("the recording does not end with its browser")
 	}
 	if took := time.Since(killed); took > 2*time.Second {
-		t.Errorf("Done was closed after %v", took)
+		t.Errorf("the end was noticed after %v", took)
 	}
 	var gone *browser.GoneError
 	if err := r.Err(); !errors.As(err, &gone) {
@@ -347,12 +349,12 @@ func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
 	}
 }
 
-func TestRecordingContinuesAfterReload(t *testing.T) {
+func TestRecordingOutlivesAReload(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
+	ctx, stage := prepare(t, "")
+	r, sink := stage.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 2*time.Second)
-	if err := f.page.Navigate(ctx, f.address+"/?again"); err != nil {
+	if err := stage.page.Navigate(ctx, stage.address+"/?again"); err != nil {
 		t.Fatal(err)
 	}
 	reloaded := time.Since(r.StartedAt()).Seconds() * 1000
@@ -372,55 +374,56 @@ func TestRecordingContinuesAfterReload(t *testing.T) {
 	}
 }
 
-// The page stays visible and focused while its window is minimized for recording.
+// A page is to notice nothing of the window that is minimized for the time of
+// its recording.
 func TestRecordedPageStaysVisible(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	const watched = `window.changes = []; document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)); true`
-	if err := f.page.Eval(ctx, watched, nil); err != nil {
+	ctx, stage := prepare(t, "")
+	const watched = `window.seen = []; document.addEventListener("visibilitychange", () => seen.push(document.visibilityState)); true`
+	if err := stage.page.Eval(ctx, watched, nil); err != nil {
 		t.Fatal(err)
 	}
-	check := func(when string) {
+	looks := func(when string) {
 		t.Helper()
 		var page struct {
 			State         string
 			Focus         bool
-			Changes       []string
+			Seen          []string
 			Width, Height int
 		}
-		const state = `({state: document.visibilityState, focus: document.hasFocus(), changes, width: innerWidth, height: innerHeight})`
-		if err := f.page.Eval(ctx, state, &page); err != nil {
+		const look = `({state: document.visibilityState, focus: document.hasFocus(), seen, width: innerWidth, height: innerHeight})`
+		if err := stage.page.Eval(ctx, look, &page); err != nil {
 			t.Fatal(err)
 		}
-		if page.State != "visible" || !page.Focus || len(page.Changes) > 0 || page.Width != 1280 || page.Height != 720 {
-			t.Errorf("%s: %+v", when, page)
+		if page.State != "visible" || !page.Focus || len(page.Seen) > 0 || page.Width != 1280 || page.Height != 720 {
+			t.Errorf("%s the page is %+v", when, page)
 		}
 	}
-	r, sink := f.record(t, ctx, recorder.Settings{})
+	r, sink := stage.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, time.Second)
-	check("while recording")
-	if picture, err := f.page.Screenshot(ctx); err != nil || len(picture) == 0 {
+	looks("while it is recorded")
+	if picture, err := stage.page.Screenshot(ctx); err != nil || len(picture) == 0 {
 		t.Errorf("a screenshot of %d bytes: %v", len(picture), err)
 	}
 	if err := r.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	check("after recording")
+	looks("after its recording")
 }
 
-func TestPausesAreNotRecorded(t *testing.T) {
+func TestPausesLeaveTheTimeOut(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 3 * time.Second})
-	const part = 3 * time.Second // of recording, before each pause and after the last
+	ctx, stage := prepare(t, "")
+	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 3 * time.Second})
+	const stretch = 3 * time.Second // of recording, before each pause and after the last
 	var pauses time.Duration
-	var ends []float64 // of the recorded parts, in ms of the recording
+	var ends []float64 // of the stretches, in ms of the recording
 	for number, pause := range []time.Duration{
 		4 * time.Second, // longer than the chunk timeout: a paused recording has not stalled
 		200 * time.Millisecond,
 		700 * time.Millisecond,
 	} {
-		sink.await(t, ctx, r, time.Duration(number+1)*part)
+		sink.await(t, ctx, r, time.Duration(number+1)*stretch)
 		paused, err := r.Pause(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -437,14 +440,14 @@ func TestPausesAreNotRecorded(t *testing.T) {
 		ends = append(ends, (paused.Sub(r.StartedAt())-pauses).Seconds()*1000)
 		pauses += resumed.Sub(paused)
 	}
-	sink.await(t, ctx, r, time.Duration(len(ends)+1)*part)
+	sink.await(t, ctx, r, time.Duration(len(ends)+1)*stretch)
 	if err := r.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want := (time.Since(r.StartedAt()) - pauses).Seconds() * 1000
 	report := decode(t, ctx, sink)
 	if difference := report.VideoEndMs - want; difference > 1000 || difference < -1000 {
-		t.Errorf("the recording ends at %.0f ms, want %.0f: without pauses of %v", report.VideoEndMs, want, pauses)
+		t.Errorf("the recording ends at %.0f ms, want %.0f: pauses of %v must not be in it", report.VideoEndMs, want, pauses)
 	}
 	began := 0.0
 	var medians []float64
@@ -453,15 +456,15 @@ func TestPausesAreNotRecorded(t *testing.T) {
 		medians = append(medians, checkAlignment(t, pairs))
 		began = end
 	}
-	if moved := slices.Max(medians) - slices.Min(medians); moved > maxDifferenceMs {
+	if moved := slices.Max(medians) - slices.Min(medians); moved > mostApart {
 		t.Errorf("pauses moved beeps against flashes by %.0f ms: %.0f", moved, medians)
 	}
 }
 
 func TestStillAndSilentPage(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "?still&silent")
-	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 10 * time.Second})
+	ctx, stage := prepare(t, "?still&silent")
+	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 10 * time.Second})
 	sink.await(t, ctx, r, 8*time.Second)
 	if err := r.Stop(ctx); err != nil {
 		t.Fatal(err)
@@ -476,27 +479,27 @@ func TestStillAndSilentPage(t *testing.T) {
 		t.Errorf("the sound ends at %.0f ms of %.0f", report.AudioEndMs, took)
 	}
 	if len(report.FlashesMs)+len(report.BeepsMs) > 0 {
-		t.Errorf("flashes %v and beeps %v of a still and silent page", report.FlashesMs, report.BeepsMs)
+		t.Errorf("flashes %v and beeps %v in nothing", report.FlashesMs, report.BeepsMs)
 	}
 	t.Logf("%d frames, longest %.0f ms, longest gap between chunks %v", report.Frames, report.LongestFrameGapMs, stats.LongestGap)
 }
 
-func TestRejectedChunksAreSentAgain(t *testing.T) {
+func TestRefusedChunksAreOfferedAgain(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
+	ctx, stage := prepare(t, "")
+	r, sink := stage.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 2*time.Second)
 	sink.fail(errors.New("the disk is full"))
 	before := len(sink.taken())
-	for range 3 { // three failures
+	for range 3 { // three refusals
 		select {
 		case <-sink.changed:
 		case <-ctx.Done():
-			t.Fatal("Append was not called")
+			t.Fatal("no chunk was offered")
 		}
 	}
 	if len(sink.taken()) != before {
-		t.Fatal("a failing sink stored a chunk")
+		t.Fatal("a failing sink took a chunk")
 	}
 	sink.fail(nil)
 	sink.await(t, ctx, r, 6*time.Second)
@@ -506,40 +509,40 @@ func TestRejectedChunksAreSentAgain(t *testing.T) {
 	checkSeconds(t, decode(t, ctx, sink))
 }
 
-func TestRecordingEndsWhenSinkKeepsFailing(t *testing.T) {
+func TestRecordingEndsWhenNothingCanBeKept(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+	ctx, stage := prepare(t, "")
+	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
 	sink.await(t, ctx, r, 2*time.Second)
 	full := errors.New("the disk is full")
 	sink.fail(full)
 	select {
 	case <-r.Done():
 	case <-ctx.Done():
-		t.Fatal("the recording did not end")
+		t.Fatal("the recording goes on without keeping anything")
 	}
 	var stall *recorder.StallError
 	if err := r.Err(); !errors.As(err, &stall) || !errors.Is(err, full) {
-		t.Errorf("Err = %v, want a StallError with the error of the sink", err)
+		t.Errorf("Err = %v, want a StallError that names the sink's failure", err)
 	}
 }
 
-func TestRecordingEndsWhenPageIsGone(t *testing.T) {
+func TestRecordingEndsWithItsPage(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(context.Context, fixture){
-		"closed":  func(_ context.Context, s fixture) { s.page.Close() },
-		"crashed": func(ctx context.Context, s fixture) { _ = s.page.Navigate(ctx, "chrome://crash") },
+	for name, end := range map[string]func(context.Context, stage){
+		"closed":  func(_ context.Context, s stage) { s.page.Close() },
+		"crashed": func(ctx context.Context, s stage) { _ = s.page.Navigate(ctx, "chrome://crash") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, f := prepare(t, "")
-			r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+			ctx, stage := prepare(t, "")
+			r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
 			sink.await(t, ctx, r, 2*time.Second)
-			end(ctx, f)
+			end(ctx, stage)
 			select {
 			case <-r.Done():
 			case <-ctx.Done():
-				t.Fatal("the recording did not end")
+				t.Fatal("the recording outlives its page")
 			}
 			t.Logf("ended with: %v", r.Err())
 			if r.Err() == nil {
@@ -550,10 +553,10 @@ func TestRecordingEndsWhenPageIsGone(t *testing.T) {
 	}
 }
 
-func TestStopTimeout(t *testing.T) {
+func TestStopIsBounded(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
+	ctx, stage := prepare(t, "")
+	r, sink := stage.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 2*time.Second)
 	sink.fail(errors.New("the disk is full"))
 	short, cancel := context.WithTimeout(ctx, time.Second)
@@ -571,15 +574,15 @@ func TestStopTimeout(t *testing.T) {
 	}
 }
 
-func TestStartFailsOnClosedPage(t *testing.T) {
+func TestStartFailsOnADeadPage(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
-	f.page.Close()
-	_, err := recorder.Start(ctx, f.browser, f.page, recorder.Settings{}, newMemorySink())
+	ctx, stage := prepare(t, "")
+	stage.page.Close()
+	_, err := recorder.Start(ctx, stage.browser, stage.page, recorder.Settings{}, newMemorySink())
 	if !errors.Is(err, browser.ErrPageClosed) {
 		t.Errorf("Start = %v, want ErrPageClosed", err)
 	}
-	if _, err := f.browser.NewPage(ctx); err != nil {
-		t.Errorf("NewPage after a failed start: %v", err)
+	if _, err := stage.browser.NewPage(ctx); err != nil {
+		t.Errorf("a failed start spoils the browser: %v", err)
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"standin/internal/bot/recorder"
 )
 
-// callPath is the path of callPage.
+// callPath is where the server of prepare has callPage.
 const callPath = "/call"
 
-// callPage connects two peer connections, with ?framed in a frame.
+// callPage calls itself over the loopback interface, in a frame of its own when
+// it is asked to.
 const callPage = `<!doctype html><meta charset=utf-8><title>Call</title><script>
 if (location.search === "?framed") document.write('<iframe src="/call"></iframe>');
 else (async () => {
@@ -28,7 +29,8 @@ else (async () => {
 })();
 </script>`
 
-// Connected reports whether a call in the page or in a frame is connected.
+// TestConnected follows a call until it is hung up, in the page and in a frame
+// of it.
 func TestConnected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ query, hangUp string }{
@@ -38,9 +40,9 @@ func TestConnected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, s := prepare(t, strings.TrimPrefix(callPath, "/")+test.query)
-			waitFor := func(want bool) {
+			becomes := func(want bool) {
 				t.Helper()
-				await(t, ctx, "the state of the call", func() bool {
+				await(t, ctx, "the page's call to be on or off", func() bool {
 					connected, err := recorder.Connected(ctx, s.page)
 					if err != nil {
 						t.Fatal(err)
@@ -48,49 +50,50 @@ func TestConnected(t *testing.T) {
 					return connected == want
 				})
 			}
-			waitFor(true)
+			becomes(true)
 			if err := s.page.Eval(ctx, test.hangUp, nil); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(false)
+			becomes(false)
 		})
 	}
 }
 
-// A sound monitor detects sound without recording, repeatedly.
-func TestMonitorSound(t *testing.T) {
+// TestListen hears the page's beeps without recording anything, and again after
+// an end.
+func TestListen(t *testing.T) {
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	for range 2 {
-		monitor, err := recorder.MonitorSound(ctx, s.browser, s.page, recorder.Settings{})
+		listener, err := recorder.MonitorSound(ctx, s.browser, s.page, recorder.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		await(t, ctx, "a beep", func() bool { return monitor.Stats().LastSoundAt.After(began) })
-		if stats := monitor.Stats(); stats.Chunks != 0 || stats.LastReportAt.Before(began) {
-			t.Errorf("stats: %+v", stats)
+		await(t, ctx, "a beep", func() bool { return listener.Stats().LastSoundAt.After(began) })
+		if stats := listener.Stats(); stats.Chunks != 0 || stats.LastReportAt.Before(began) {
+			t.Errorf("while listening: %+v", stats)
 		}
-		monitor.Close()
-		<-monitor.Done()
+		listener.Close()
+		<-listener.Done()
 	}
 	r, sink := s.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, time.Second)
 	if err := r.Stop(ctx); err != nil {
-		t.Errorf("stop recording after monitoring: %v", err)
+		t.Errorf("recording after it was listened to: %v", err)
 	}
 }
 
-// await polls until the condition is true.
+// await looks until the condition holds.
 func await(t *testing.T, ctx context.Context, what string, holds func() bool) {
 	t.Helper()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
 	for !holds() {
 		select {
-		case <-ticker.C:
+		case <-again.C:
 		case <-ctx.Done():
-			t.Fatalf("timeout: %s", what)
+			t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }

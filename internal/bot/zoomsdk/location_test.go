@@ -40,10 +40,10 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		if got.url == "" {
+		if got.opened == "" {
 			t.Errorf("%s: its own address is lost", address)
 		}
-		got.url = ""
+		got.opened = ""
 		if got != want {
 			t.Errorf("%s: got %#v, want %#v", address, got, want)
 		}

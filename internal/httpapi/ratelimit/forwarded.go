@@ -2,7 +2,7 @@ package ratelimit
 
 import "strings"
 
-// listedHops returns the items of X-Forwarded-For, the nearest hop last.
+// listedHops are the items of X-Forwarded-For, the nearest last.
 func listedHops(values []string) []string {
 	var hops []string
 	for _, value := range values {
@@ -13,10 +13,10 @@ func listedHops(values []string) []string {
 	return hops
 }
 
-// forwardedHops returns the for parameters of the Forwarded header (RFC 7239,
-// section 4), the nearest hop last, and "" for an element without one. It returns
-// none when any value is malformed: an open quotation of the client could contain
-// the element of the proxy.
+// forwardedHops are the for parameters of the Forwarded header (RFC 7239,
+// section 4), the nearest last; "" for an element without one. There are none
+// when any value is malformed: a client might have left a quotation open so
+// that it takes in what the proxy adds.
 func forwardedHops(values []string) []string {
 	var hops []string
 	for _, value := range values {
@@ -30,10 +30,10 @@ func forwardedHops(values []string) []string {
 	return hops
 }
 
-// forwardedParser parses a value of the Forwarded header.
+// forwardedParser reads one value of the Forwarded header from its start.
 type forwardedParser struct{ rest string }
 
-// elements parses forwarded-element *( "," forwarded-element ).
+// elements reads forwarded-element *( "," forwarded-element ).
 func (p *forwardedParser) elements() (hops []string, ok bool) {
 	for {
 		hop, ok := p.element()
@@ -44,13 +44,13 @@ func (p *forwardedParser) elements() (hops []string, ok bool) {
 		if p.rest == "" {
 			return hops, true
 		}
-		if !p.skip(',') {
+		if !p.take(',') {
 			return nil, false
 		}
 	}
 }
 
-// element parses [ pair ] *( ";" [ pair ] ) and returns the value of for.
+// element reads [ pair ] *( ";" [ pair ] ) and returns the value of for.
 func (p *forwardedParser) element() (hop string, ok bool) {
 	seen := false
 	for {
@@ -61,26 +61,26 @@ func (p *forwardedParser) element() (hop string, ok bool) {
 				return "", false
 			}
 			if strings.EqualFold(name, "for") {
-				if seen { // each parameter may occur only once
+				if seen { // each parameter may occur once
 					return "", false
 				}
 				hop, seen = value, true
 			}
 		}
 		p.skipSpace()
-		if !p.skip(';') {
+		if !p.take(';') {
 			return hop, true
 		}
 	}
 }
 
-// value parses "=" ( token / quoted-string ). Unlike the RFC, it accepts unquoted
-// addresses with colons and brackets.
+// value reads "=" ( token / quoted-string ). Beyond the letter of the RFC, a
+// token may hold the colons and brackets of addresses left unquoted.
 func (p *forwardedParser) value() (string, bool) {
-	if !p.skip('=') {
+	if !p.take('=') {
 		return "", false
 	}
-	if p.skip('"') {
+	if p.take('"') {
 		return p.quoted()
 	}
 	end := strings.IndexAny(p.rest, " \t,;\"=")
@@ -92,7 +92,7 @@ func (p *forwardedParser) value() (string, bool) {
 	return value, value != ""
 }
 
-// quoted parses a quoted-string after its opening quotation mark.
+// quoted reads what follows an opening quotation mark, to the closing one.
 func (p *forwardedParser) quoted() (string, bool) {
 	var text strings.Builder
 	for i := 0; i < len(p.rest); i++ {
@@ -112,7 +112,7 @@ func (p *forwardedParser) quoted() (string, bool) {
 	return "", false
 }
 
-// token parses the name of a parameter. It returns "" when there is none.
+// token reads the name of a parameter; "" when there is none.
 func (p *forwardedParser) token() string {
 	end := strings.IndexAny(p.rest, " \t,;=\"")
 	if end < 0 {
@@ -123,7 +123,7 @@ func (p *forwardedParser) token() string {
 	return name
 }
 
-func (p *forwardedParser) skip(c byte) bool {
+func (p *forwardedParser) take(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false
 	}

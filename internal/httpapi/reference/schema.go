@@ -9,7 +9,7 @@ import (
 
 // row is one field, parameter or header.
 type row struct {
-	Depth    int // of nesting; 0 is the outermost object
+	Depth    int // of the object it is in; 0 is outermost
 	Name     string
 	Where    string // of a parameter: path, query or header
 	Type     []word
@@ -20,13 +20,13 @@ type row struct {
 	Values   []string // that are allowed, when they are listed
 }
 
-// word is a part of the name of a type, with a link to its schema.
+// word is a part of a type's name; one with a schema leads there.
 type word struct {
 	Text   string
 	Schema string
 }
 
-// schema is a named schema.
+// schema is a named schema with its fields.
 type schema struct {
 	Name   string
 	About  template.HTML
@@ -36,19 +36,19 @@ type schema struct {
 	Rows   []row
 }
 
-// reader reads the schemas of a document.
+// reader reads schemas of a document.
 type reader struct {
 	document *value
-	manifest *value // the schema of the recording manifest, another document
+	manifest *value // the recording manifest's schema, a document of its own
 }
 
-// manifestName is the name of the manifest's schema on the page.
+// manifestName is what the manifest's schema is called on the page.
 const (
 	manifestName = "RecordingManifest"
 	manifestRef  = "manifest.schema.json"
 )
 
-// schemas returns all named schemas, the manifest last.
+// schemas reads all named schemas, the manifest's last.
 func (r reader) schemas() ([]schema, error) {
 	var all []schema
 	for _, f := range r.document.at("components", "schemas").all() {
@@ -78,9 +78,9 @@ func (r reader) schema(name string, of *value) (schema, error) {
 	return one, nil
 }
 
-// rows returns the fields of an object, each followed by its nested fields.
-// References are followed to the given depth; below it, the type of a field links
-// to its schema.
+// rows lists the fields of an object's schema, those of objects within it
+// below their own. References are followed as deep as told; beyond that, a
+// field's type leads to the schema.
 func (r reader) rows(of *value, depth, follow int) ([]row, error) {
 	of, err := of.resolve(r.document)
 	if err != nil {
@@ -111,7 +111,8 @@ func (r reader) rows(of *value, depth, follow int) ([]row, error) {
 	return merge(rows, own), nil
 }
 
-// within returns the fields of a nested object, or of the objects in an array.
+// within lists the fields of the object that a field is, or of the objects in
+// the array that it is.
 func (r reader) within(of *value, depth, follow int) ([]row, error) {
 	for _, inner := range []*value{of, of.at("items")} {
 		if inner.at("$ref") != nil && !strings.HasPrefix(inner.at("$ref").text(), "#/$defs/") {
@@ -128,8 +129,8 @@ func (r reader) within(of *value, depth, follow int) ([]row, error) {
 	return nil, nil
 }
 
-// merge appends rows to others. A row that exists already is replaced together with
-// its nested rows, because allOf can narrow a field.
+// merge puts rows behind others. One that is there already, with all below it,
+// is replaced in its place: allOf makes a field narrower.
 func merge(rows, more []row) []row {
 	for len(more) > 0 {
 		end := 1 + slices.IndexFunc(more[1:], func(below row) bool { return below.Depth <= more[0].Depth })
@@ -167,14 +168,14 @@ func (r reader) row(name string, of *value, depth int) row {
 	}
 }
 
-// words returns the name of a type.
+// words is the name of a type.
 func (r reader) words(of *value) []word {
 	if ref := of.at("$ref").text(); ref != "" {
 		if ref == manifestRef {
 			return []word{{manifestName, manifestName}}
 		}
 		name := ref[strings.LastIndexByte(ref, '/')+1:]
-		if strings.HasPrefix(ref, "#/$defs/") { // of the manifest, and not shown separately
+		if strings.HasPrefix(ref, "#/$defs/") { // of the manifest: not shown by themselves
 			target, err := of.resolve(r.document)
 			if err != nil {
 				return []word{{Text: name}}
@@ -200,7 +201,7 @@ func (r reader) words(of *value) []word {
 	case len(types) == 0 && of.at("allOf") != nil:
 		return []word{{Text: "object"}}
 	case len(types) == 0:
-		return nil // const and enum are shown as values
+		return nil // const and enum say it themselves
 	case slices.Contains(types, "array"):
 		return append([]word{{Text: "array of "}}, r.items(of)...)
 	}
@@ -218,7 +219,7 @@ func (r reader) items(of *value) []word {
 	return []word{{Text: "anything"}}
 }
 
-// facts returns the bounds and the default of a value.
+// facts lists what bounds a value, and what it is when it is omitted.
 func facts(of *value) []string {
 	var list []string
 	say := func(key, form string) {
@@ -250,7 +251,7 @@ func facts(of *value) []string {
 	return list
 }
 
-// values returns the values of a const or an enum.
+// values lists the values that a schema allows, when it lists them.
 func values(of *value) []string {
 	if only := of.at("const"); only != nil {
 		return []string{strings.TrimSpace(only.plain())}

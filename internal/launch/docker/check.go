@@ -6,35 +6,37 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+
+	"standin/internal/launch"
 )
 
-// Found is what a look at an engine found.
+// EngineInfo is the result of Check.
 type EngineInfo struct {
 	Where    string // the engine's address
-	Engine   string // its name and version, as it tells them
+	Engine   string // its name and version
 	HasImage bool
 }
 
-// Check asks the engine whether it is there and has the bots' image. Nothing is
-// pulled or made. An error with an empty Found is one of the settings; with one
-// that says where, the engine's.
+// Check reports whether the engine answers and has the bots' image, and changes
+// nothing. When Where is set, the error comes from the engine; otherwise, from
+// the settings.
 func Check(ctx context.Context, settings Settings) (EngineInfo, error) {
-	settings.Instance = "check" // its containers are not looked at
-	settings, err := settings.complete()
+	settings.Instance = "check" // not used
+	settings, err := settings.withDefaults()
 	if err != nil {
 		return EngineInfo{}, err
 	}
-	engine, err := connect(settings.Host)
+	engine, err := newClient(settings.Host)
 	if err != nil {
 		return EngineInfo{}, err
 	}
-	defer engine.Close() // idle connections only
+	defer engine.Close()
 	found := EngineInfo{Where: engine.DaemonHost()}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	version, err := engine.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return found, away("ask for the engine's version", err)
+		return found, engineError("query the engine's version", err)
 	}
 	found.Engine = fmt.Sprintf("%s (API %s)", version.Version, version.APIVersion)
 	if version.Platform.Name != "" {
@@ -42,21 +44,8 @@ func Check(ctx context.Context, settings Settings) (EngineInfo, error) {
 	}
 	_, err = engine.ImageInspect(ctx, settings.Image)
 	if err != nil && !errdefs.IsNotFound(err) {
-		return found, away("look for the bots' image", err)
+		return found, engineError("inspect the bots' image", err)
 	}
 	found.HasImage = err == nil
 	return found, nil
-}
-
-// connect makes a client. Nothing is asked yet.
-func connect(host string) (*client.Client, error) {
-	options := []client.Opt{client.FromEnv, client.WithUserAgent("standin")}
-	if host != "" {
-		options = append(options, client.WithHost(host))
-	}
-	engine, err := client.New(options...)
-	if err != nil {
-		return nil, fmt.Errorf("reach the Docker engine: %w", err)
-	}
-	return engine, nil
 }

@@ -3,12 +3,12 @@ package docker
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
@@ -16,25 +16,17 @@ import (
 	"standin/internal/launch"
 )
 
-// Labels by which containers are found again. None of them is a secret.
+// Labels that identify a bot's container. They hold no secrets.
 const (
 	labelInstance = "standin.instance"
 	labelJob      = "standin.job"
 	labelAttempt  = "standin.attempt"
 )
 
-// Places in a bot's container.
-const (
-	spoolDir = "/var/spool/standin" // what has yet to be handed in, on a volume
-	taskFile = "task"               // in the bot's folder
-)
+// spoolDir is where the volume for media that is not uploaded yet is mounted.
+const spoolDir = "/var/spool/standin"
 
-// name is the one that an attempt's container has: the engine gives it once.
-func (l *Launcher) name(key launch.Key) string {
-	return fmt.Sprintf("standin-%s-%s-%d", l.settings.Instance, key.JobID, key.Attempt)
-}
-
-// labels are those of an attempt's container.
+// labels returns the labels of an attempt's container.
 func (l *Launcher) labels(key launch.Key) map[string]string {
 	return map[string]string{
 		labelInstance: l.settings.Instance,
@@ -43,35 +35,34 @@ func (l *Launcher) labels(key launch.Key) map[string]string {
 	}
 }
 
-// keyOf reads whose container it is; false when it is none of this instance's.
-func (l *Launcher) keyOf(labels map[string]string) (launch.Key, bool) {
-	jobID, err := uuid.Parse(labels[labelJob])
-	if err != nil || labels[labelInstance] != l.settings.Instance {
-		return launch.Key{}, false
-	}
-	attempt, err := strconv.Atoi(labels[labelAttempt])
-	return launch.Key{JobID: jobID, Attempt: attempt}, err == nil
+// parseLabels is the inverse of labels; false for containers of others.
+func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
+	key, ok := launch.ParseKey(labels[labelJob] + "-" + labels[labelAttempt])
+	return key, ok && labels[labelInstance] == l.settings.Instance
 }
 
-// dir is the bot's folder in its container.
-func dir(key launch.Key) string {
-	return path.Join(spoolDir, key.JobID.String()+"-"+strconv.Itoa(key.Attempt))
+// hasKey reports whether labels are those of an attempt's container.
+func (l *Launcher) hasKey(labels map[string]string, key launch.Key) bool {
+	found, ok := l.parseLabels(labels)
+	return ok && found == key
 }
 
-// container describes an attempt's container: a bot needs a network, memory
-// and a place for what it records, and gets nothing else.
-func (l *Launcher) container(key launch.Key) client.ContainerCreateOptions {
+// botDir returns the bot's folder in its container.
+func botDir(key launch.Key) string { return path.Join(spoolDir, key.String()) }
+
+// containerOptions describes an attempt's container. Beyond network, memory and
+// a place for its spool, a bot gets no privileges.
+func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOptions {
 	limits := l.settings.Limits
-	withInit := true // which buries the browser's orphans
 	host := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(l.settings.Network),
-		ExtraHosts:     l.settings.Hosts,
+		ExtraHosts:     l.settings.ExtraHosts,
 		CapDrop:        []string{"ALL"},
 		SecurityOpt:    []string{"no-new-privileges:true"},
 		ReadonlyRootfs: true,
-		Tmpfs:          map[string]string{"/tmp": "rw,nosuid,nodev,mode=1777" + size(limits.TmpBytes)},
+		Tmpfs:          map[string]string{"/tmp": "rw,nosuid,nodev,mode=1777" + tmpfsSize(limits.TmpBytes)},
 		ShmSize:        limits.ShmBytes,
-		Init:           &withInit,
+		Init:           new(true), // reaps orphaned processes of the browser
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		Mounts:         l.mounts(),
 		Resources: container.Resources{
@@ -84,28 +75,28 @@ func (l *Launcher) container(key launch.Key) client.ContainerCreateOptions {
 	if l.settings.Seccomp != "" {
 		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+l.settings.Seccomp)
 	}
-	leave := int(l.settings.LeaveTime / time.Second)
+	command := append(l.settings.Command[:len(l.settings.Command):len(l.settings.Command)], "--config", path.Join(botDir(key), launch.ConfigFile))
 	return client.ContainerCreateOptions{
-		Name: l.name(key),
+		Name: l.settings.Name(key),
 		Config: &container.Config{
-			Image: l.settings.Image, Cmd: l.settings.Command, User: l.settings.User, Labels: l.labels(key),
-			Env:         []string{launch.EnvTask + "=" + path.Join(dir(key), taskFile), "HOME=/tmp", "TMPDIR=/tmp"},
-			StopTimeout: &leave,
+			Image: l.settings.Image, Cmd: command, User: l.settings.User, Labels: l.labels(key),
+			Env:         []string{"HOME=/tmp", "TMPDIR=/tmp"},
+			StopTimeout: new(int(l.settings.LeaveTime / time.Second)),
 		},
 		HostConfig: host,
 	}
 }
 
-// size is a tmpfs option; none for the engine's default.
-func size(bytes int64) string {
+// tmpfsSize returns a mount option, or "" for the engine's default size.
+func tmpfsSize(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}
 	return fmt.Sprintf(",size=%d", bytes)
 }
 
-// mounts are the volume of what has yet to be handed in, and the folders of
-// the bots' setup, which no bot may change.
+// mounts returns the volume for the spool and, read-only, the folders of the
+// bots' settings.
 func (l *Launcher) mounts() []mount.Mount {
 	mounts := []mount.Mount{{Type: mount.TypeVolume, Source: l.settings.Volume, Target: spoolDir}}
 	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir} {
@@ -116,35 +107,30 @@ func (l *Launcher) mounts() []mount.Mount {
 	return mounts
 }
 
-// archive is the bot's folder with its task in it, to be put into the volume:
-// nothing of it is to be seen in what the engine tells of a container.
-func (l *Launcher) archive(a launch.Assignment) (*bytes.Buffer, error) {
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	task, err := a.Task(dir(key), l.settings.Bot, l.settings.More)
-	if err != nil {
+// configArchive returns a tar archive of the bot's folder with its
+// configuration, which is copied into the volume so that inspecting the
+// container reveals no secrets.
+func (l *Launcher) configArchive(a launch.Assignment) (*bytes.Buffer, error) {
+	dir := botDir(launch.Key{JobID: a.JobID, Attempt: a.Attempt})
+	config, encodeErr := launch.NewBotConfig(a, l.settings.Bot, dir).Encode()
+	uid, gid, userErr := l.settings.userIDs()
+	if err := errors.Join(encodeErr, userErr); err != nil {
 		return nil, err
 	}
-	uid, gid, err := l.settings.ids()
-	if err != nil {
-		return nil, err
-	}
-	folder := path.Base(dir(key))
+	folder := path.Base(dir)
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)
+	var errs []error
 	for _, header := range []*tar.Header{
 		{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o700},
-		{Typeflag: tar.TypeReg, Name: path.Join(folder, taskFile), Mode: 0o600, Size: int64(len(task))},
+		{Typeflag: tar.TypeReg, Name: path.Join(folder, launch.ConfigFile), Mode: 0o600, Size: int64(len(config))},
 	} {
 		header.Uid, header.Gid, header.ModTime = uid, gid, l.settings.Now()
-		if err := archive.WriteHeader(header); err != nil {
-			return nil, fmt.Errorf("pack the bot's task: %w", err)
-		}
+		errs = append(errs, archive.WriteHeader(header))
 	}
-	if _, err := archive.Write(task); err != nil {
-		return nil, fmt.Errorf("pack the bot's task: %w", err)
-	}
-	if err := archive.Close(); err != nil {
-		return nil, fmt.Errorf("pack the bot's task: %w", err)
+	_, err := archive.Write(config)
+	if err := errors.Join(append(errs, err, archive.Close())...); err != nil {
+		return nil, fmt.Errorf("archive the bot's configuration: %w", err)
 	}
 	return &content, nil
 }

@@ -21,14 +21,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/system"
 )
 
-// fakeEngine behaves as a Docker engine does where the launcher meets it: its
-// paths, statuses, messages and streams were taken from the Engine API's
-// description (v1.44), and the same tests run on a real engine where there is
-// one (podman_test.go). What a container does is the last word of its command,
-// as in testbot.
+// fakeEngine is a Docker engine for the launcher. Its paths, statuses, messages
+// and streams follow the Engine API v1.44; podman_test.go runs the same tests on
+// a real engine. The second word of a container's command is its behavior, as in
+// testbot.
 type fakeEngine struct {
 	server *httptest.Server
 
@@ -37,7 +37,7 @@ type fakeEngine struct {
 	listeners  map[chan events.Message]string
 	images     map[string]bool
 	pulls      int
-	pulling    func(w http.ResponseWriter) // what a pull answers
+	pulling    func(w http.ResponseWriter) // writes the response to a pull
 	fault      func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -84,37 +84,37 @@ func (e *fakeEngine) routes() http.Handler {
 	routes.HandleFunc("DELETE /containers/{name}", e.with(e.remove))
 	routes.HandleFunc("GET /events", e.events)
 	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		give(w, http.StatusOK, system.VersionResponse{Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64"})
+		respond(w, http.StatusOK, system.VersionResponse{Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64"})
 	})
 	routes.HandleFunc("GET /images/{name...}", e.image)
 	routes.HandleFunc("POST /images/create", e.pull)
 	return routes
 }
 
-// lay has a fault decide what becomes of each request; it returns whether it
-// answered.
-func (e *fakeEngine) lay(fault func(w http.ResponseWriter, r *http.Request) bool) {
+// setFault installs a handler that is called before the routes; it returns
+// whether it responded.
+func (e *fakeEngine) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.fault = fault
 }
 
-// cut ends all connections, streams too.
+// cut closes all connections.
 func (e *fakeEngine) cut() { e.server.CloseClientConnections() }
 
-func say(w http.ResponseWriter, status int, format string, args ...any) {
+func respondError(w http.ResponseWriter, status int, format string, args ...any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"message": fmt.Sprintf(format, args...)})
 }
 
-func give(w http.ResponseWriter, status int, value any) {
+func respond(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(value)
 }
 
-// find looks a container up by name or id; the lock is held.
+// find returns a container by name or id; the lock is held.
 func (e *fakeEngine) find(name string) *fakeContainer {
 	for _, c := range e.containers {
 		if c.name == name || c.id == name {
@@ -130,7 +130,7 @@ func (e *fakeEngine) with(handle func(http.ResponseWriter, *http.Request, *fakeC
 		defer e.mu.Unlock()
 		c := e.find(r.PathValue("name"))
 		if c == nil {
-			say(w, http.StatusNotFound, "No such container: %s", r.PathValue("name"))
+			respondError(w, http.StatusNotFound, "No such container: %s", r.PathValue("name"))
 			return
 		}
 		handle(w, r, c)
@@ -140,29 +140,29 @@ func (e *fakeEngine) with(handle func(http.ResponseWriter, *http.Request, *fakeC
 func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 	var request container.CreateRequest
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		say(w, http.StatusBadRequest, "%v", err)
+		respondError(w, http.StatusBadRequest, "%v", err)
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := r.URL.Query().Get("name")
 	if other := e.containers[name]; other != nil {
-		say(w, http.StatusConflict, `Conflict. The container name "/%s" is already in use by container "%s". You have to remove (or rename) that container to be able to reuse that name.`, name, other.id)
+		respondError(w, http.StatusConflict, `Conflict. The container name "/%s" is already in use by container "%s". You have to remove (or rename) that container to be able to reuse that name.`, name, other.id)
 		return
 	}
 	if !e.images[request.Image] {
-		say(w, http.StatusNotFound, "No such image: %s", request.Image)
+		respondError(w, http.StatusNotFound, "No such image: %s", request.Image)
 		return
 	}
 	c := &fakeContainer{id: uuid.NewString(), name: name, request: request, files: make(map[string]string)}
 	c.state.Status = container.StateCreated
 	e.containers[name] = c
-	e.tell(c, events.ActionCreate, nil)
-	give(w, http.StatusCreated, container.CreateResponse{ID: c.id, Warnings: []string{}})
+	e.publish(c, events.ActionCreate, nil)
+	respond(w, http.StatusCreated, container.CreateResponse{ID: c.id, Warnings: []string{}})
 }
 
-// tell sends an event to all who listen; the lock is held.
-func (e *fakeEngine) tell(c *fakeContainer, action events.Action, more map[string]string) {
+// publish sends an event to all listeners; the lock is held.
+func (e *fakeEngine) publish(c *fakeContainer, action events.Action, more map[string]string) {
 	attributes := maps.Clone(c.request.Labels)
 	maps.Copy(attributes, more)
 	attributes["name"], attributes["image"] = c.name, c.request.Image
@@ -180,8 +180,8 @@ func (e *fakeEngine) tell(c *fakeContainer, action events.Action, more map[strin
 
 func (e *fakeEngine) archive(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
 	target := r.URL.Query().Get("path")
-	if c.request.HostConfig.ReadonlyRootfs && !slices.ContainsFunc(c.request.HostConfig.Mounts, mountedAt(target)) {
-		say(w, http.StatusBadRequest, "container rootfs is marked read-only")
+	if c.request.HostConfig.ReadonlyRootfs && !slices.ContainsFunc(c.request.HostConfig.Mounts, func(m mount.Mount) bool { return m.Target == target && m.Type == mount.TypeVolume }) {
+		respondError(w, http.StatusBadRequest, "container rootfs is marked read-only")
 		return
 	}
 	archive := tar.NewReader(r.Body)
@@ -191,7 +191,7 @@ func (e *fakeEngine) archive(w http.ResponseWriter, r *http.Request, c *fakeCont
 			return
 		}
 		if err != nil {
-			say(w, http.StatusBadRequest, "%v", err)
+			respondError(w, http.StatusBadRequest, "%v", err)
 			return
 		}
 		content, _ := io.ReadAll(archive)
@@ -204,23 +204,23 @@ func (e *fakeEngine) start(w http.ResponseWriter, _ *http.Request, c *fakeContai
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	does := c.request.Cmd[len(c.request.Cmd)-1]
-	if does == "unstartable" {
+	behavior := c.request.Cmd[1]
+	if behavior == "unstartable" {
 		c.state = container.State{Status: container.StateCreated, ExitCode: 127}
-		say(w, http.StatusBadRequest, `failed to create task for container: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "bot": executable file not found in $PATH: unknown`)
+		respondError(w, http.StatusBadRequest, `failed to create task for container: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "bot": executable file not found in $PATH: unknown`)
 		return
 	}
 	c.state = container.State{Status: container.StateRunning, Running: true, StartedAt: time.Now().Format(time.RFC3339Nano)}
 	c.write(1, "in the meeting as Standin\n")
-	e.tell(c, events.ActionStart, nil)
-	switch does {
+	e.publish(c, events.ActionStart, nil)
+	switch behavior {
 	case "finish":
 		e.die(c, 0, false)
 	case "fail":
 		c.write(2, "the browser is missing\n")
 		e.die(c, 3, false)
 	case "eat":
-		e.tell(c, events.ActionOOM, nil)
+		e.publish(c, events.ActionOOM, nil)
 		e.die(c, 137, true)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -237,7 +237,7 @@ func (c *fakeContainer) write(stream byte, line string) {
 func (e *fakeEngine) die(c *fakeContainer, code int, oom bool) {
 	c.state.Status, c.state.Running = container.StateExited, false
 	c.state.ExitCode, c.state.OOMKilled, c.state.FinishedAt = code, oom, time.Now().Format(time.RFC3339Nano)
-	e.tell(c, events.ActionDie, map[string]string{"exitCode": strconv.Itoa(code)})
+	e.publish(c, events.ActionDie, map[string]string{"exitCode": strconv.Itoa(code)})
 }
 
 func (e *fakeEngine) stop(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
@@ -245,7 +245,7 @@ func (e *fakeEngine) stop(w http.ResponseWriter, _ *http.Request, c *fakeContain
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if c.request.Cmd[len(c.request.Cmd)-1] == "stubborn" {
+	if c.request.Cmd[1] == "stubborn" {
 		e.die(c, 137, false)
 	} else {
 		e.die(c, 0, false)
@@ -255,19 +255,19 @@ func (e *fakeEngine) stop(w http.ResponseWriter, _ *http.Request, c *fakeContain
 
 func (e *fakeEngine) remove(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
 	if c.state.Running && r.URL.Query().Get("force") != "1" {
-		say(w, http.StatusConflict, "cannot remove container: container is running: stop the container before removing or force remove")
+		respondError(w, http.StatusConflict, "cannot remove container: container is running: stop the container before removing or force remove")
 		return
 	}
 	if c.state.Running {
 		e.die(c, 137, false)
 	}
 	delete(e.containers, c.name)
-	e.tell(c, events.ActionDestroy, nil)
+	e.publish(c, events.ActionDestroy, nil)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 func (e *fakeEngine) inspect(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
-	give(w, http.StatusOK, container.InspectResponse{
+	respond(w, http.StatusOK, container.InspectResponse{
 		ID: c.id, Name: "/" + c.name, State: &c.state, Config: c.request.Config, HostConfig: c.request.HostConfig,
 	})
 }
@@ -277,7 +277,7 @@ func (e *fakeEngine) logs(w http.ResponseWriter, _ *http.Request, c *fakeContain
 	w.Write(c.log)
 }
 
-// filter is the label that a request asks for.
+// filter returns the label of a request's filters.
 func filter(r *http.Request) string {
 	var filters map[string]map[string]bool
 	json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters)
@@ -297,7 +297,7 @@ func (e *fakeEngine) list(w http.ResponseWriter, r *http.Request) {
 			found = append(found, container.Summary{ID: c.id, Names: []string{"/" + c.name}, Labels: c.request.Labels, State: c.state.Status})
 		}
 	}
-	give(w, http.StatusOK, found)
+	respond(w, http.StatusOK, found)
 }
 
 func (e *fakeEngine) events(w http.ResponseWriter, r *http.Request) {
@@ -328,10 +328,10 @@ func (e *fakeEngine) image(w http.ResponseWriter, r *http.Request) {
 	defer e.mu.Unlock()
 	name := strings.TrimSuffix(r.PathValue("name"), "/json")
 	if !e.images[name] {
-		say(w, http.StatusNotFound, "No such image: %s", name)
+		respondError(w, http.StatusNotFound, "No such image: %s", name)
 		return
 	}
-	give(w, http.StatusOK, map[string]string{"Id": "sha256:1"})
+	respond(w, http.StatusOK, map[string]string{"Id": "sha256:1"})
 }
 
 func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {
@@ -343,8 +343,8 @@ func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {
 	pulling(w)
 }
 
-// have makes an image known.
-func (e *fakeEngine) have(name string) {
+// addImage adds an image.
+func (e *fakeEngine) addImage(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.images[name] = true

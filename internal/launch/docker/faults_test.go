@@ -17,16 +17,17 @@ import (
 
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
+	"standin/internal/testing/launchtest"
 )
 
-// onFake is a house on a fake engine of its own.
-func onFake(t *testing.T, change ...func(*docker.Settings)) (*house, *fakeEngine) {
+// newFakeHarness returns a harness with its own fake engine.
+func newFakeHarness(t *testing.T, change ...func(*docker.Settings)) (*harness, *fakeEngine) {
 	t.Helper()
 	engine := newFakeEngine(t)
-	return newHouse(t, "tcp://"+engine.server.Listener.Addr().String(), change...), engine
+	return newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), change...), engine
 }
 
-// only returns the one container that an engine has.
+// only returns the only container of the engine.
 func (e *fakeEngine) only(t *testing.T) *fakeContainer {
 	t.Helper()
 	e.mu.Lock()
@@ -46,28 +47,28 @@ func (e *fakeEngine) count() int {
 	return len(e.containers)
 }
 
-// TestContainer: a bot's container has what a bot needs and nothing else, and
-// nothing secret is to be seen on it.
+// TestContainer: a bot's container has the required restrictions and shows no
+// secrets.
 func TestContainer(t *testing.T) {
 	t.Parallel()
-	h, engine := onFake(t, func(s *docker.Settings) {
-		s.Instance, s.Network, s.Hosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, `{"defaultAction":"SCMP_ACT_ALLOW"}`
+	h, engine := newFakeHarness(t, func(s *docker.Settings) {
+		s.Instance, s.Network, s.ExtraHosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, `{"defaultAction":"SCMP_ACT_ALLOW"}`
 		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
 	})
-	a := assignment()
+	a := launchtest.Assignment()
 	h.launch(t, a)
 	c := engine.only(t)
 	shown, err := json.Marshal(c.request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{secretToken, "9a55", "sdk secret"} { // 9a55 is the meeting's passcode
+	for _, secret := range []string{launchtest.Token, launchtest.Passcode, "sdk secret"} { // 9a55 is the meeting's passcode
 		if strings.Contains(string(shown)+c.name, secret) {
-			t.Errorf("%q is to be seen on the container: %s", secret, shown)
+			t.Errorf("%q shows on the container: %s", secret, shown)
 		}
 	}
 	if want := fmt.Sprintf("standin-i1-%s-1", a.JobID); c.name != want {
-		t.Errorf("it is called %s, want %s", c.name, want)
+		t.Errorf("the name is %s, want %s", c.name, want)
 	}
 	for name, want := range map[string]string{"standin.instance": "i1", "standin.job": a.JobID.String(), "standin.attempt": "1"} {
 		if got := c.request.Labels[name]; got != want {
@@ -75,7 +76,7 @@ func TestContainer(t *testing.T) {
 		}
 	}
 	host := c.request.HostConfig
-	for what, right := range map[string]bool{
+	for aspect, ok := range map[string]bool{
 		"user":               c.request.User == "10001:10001",
 		"capabilities":       slices.Equal(host.CapDrop, []string{"ALL"}) && len(host.CapAdd) == 0 && !host.Privileged,
 		"privileges":         slices.Contains(host.SecurityOpt, "no-new-privileges:true"),
@@ -87,27 +88,26 @@ func TestContainer(t *testing.T) {
 		"/dev/shm":           host.ShmSize == 16<<20,
 		"network":            host.NetworkMode == "bots" && slices.Equal(host.ExtraHosts, []string{"host.docker.internal:host-gateway"}),
 		"init":               host.Init != nil && *host.Init,
-		"no second life":     host.RestartPolicy.Name == container.RestartPolicyDisabled && !host.AutoRemove,
+		"restart policy":     host.RestartPolicy.Name == container.RestartPolicyDisabled && !host.AutoRemove,
 		"mounts":             len(host.Mounts) == 3 && host.Mounts[1].ReadOnly && host.Mounts[2].ReadOnly,
 		"host's name spaces": host.PidMode == "" && host.IpcMode == "" && host.UTSMode == "" && host.UsernsMode == "",
 	} {
-		if !right {
-			t.Errorf("the container is not right in its %s: %s", what, shown)
+		if !ok {
+			t.Errorf("wrong %s: %s", aspect, shown)
 		}
 	}
 	folder := fmt.Sprintf("/var/spool/standin/%s-1", a.JobID)
-	task := c.files[folder+"/task"]
-	if !strings.HasPrefix(task, "600 10001:10001 ") || !strings.Contains(task, secretToken) || !strings.Contains(task, `"STANDIN_BOT_DIR":"`+folder+`"`) {
-		t.Errorf("the bot's task is %q", task)
+	config := c.files[folder+"/config.json"]
+	if !strings.HasPrefix(config, "600 10001:10001 ") || !strings.Contains(config, launchtest.Token) || !strings.Contains(config, `"dir":"`+folder+`"`) {
+		t.Errorf("the bot's configuration is %q", config)
 	}
-	if !slices.Contains(c.request.Env, launch.EnvTask+"="+folder+"/task") {
-		t.Errorf("the bot is not told of its task: %q", c.request.Env)
+	if want := []string{"/testbot", "run", "--config", folder + "/config.json"}; !slices.Equal(c.request.Cmd, want) {
+		t.Errorf("the command is %q, want %q", c.request.Cmd, want)
 	}
 }
 
-// TestPulls: an image that is missing is pulled, once, and what goes wrong
-// with it is told in the registry's words.
-func TestPulls(t *testing.T) {
+// TestPullErrors: a failed pull is reported with the registry's message.
+func TestPullErrors(t *testing.T) {
 	t.Parallel()
 	const other = "registry.test/bots:2"
 	lines := func(lines ...string) func(http.ResponseWriter) {
@@ -123,12 +123,12 @@ func TestPulls(t *testing.T) {
 			`{"errorDetail":{"message":"manifest for registry.test/bots:2 not found: manifest unknown"},"error":"manifest unknown"}`),
 			"pull the bots' image registry.test/bots:2: the Docker engine says: manifest for registry.test/bots:2 not found"},
 		"refused at once": {docker.PullMissing, func(w http.ResponseWriter) {
-			say(w, http.StatusNotFound, "pull access denied for registry.test/bots, repository does not exist or may require 'docker login'")
+			respondError(w, http.StatusNotFound, "pull access denied for registry.test/bots, repository does not exist or may require 'docker login'")
 		}, "the Docker engine says: pull access denied"},
-		"registry away": {docker.PullAlways, func(w http.ResponseWriter) {
-			say(w, http.StatusInternalServerError, "Get \"https://registry.test/v2/\": dial tcp: lookup registry.test: no such host")
+		"registry unreachable": {docker.PullAlways, func(w http.ResponseWriter) {
+			respondError(w, http.StatusInternalServerError, "Get \"https://registry.test/v2/\": dial tcp: lookup registry.test: no such host")
 		}, "no such host"},
-		"stream breaks off": {docker.PullMissing, func(w http.ResponseWriter) {
+		"stream cut": {docker.PullMissing, func(w http.ResponseWriter) {
 			io.WriteString(w, `{"status":"Downloading","progress`)
 		}, "unexpected EOF"},
 		"never": {docker.PullNever, lines(), "No such image: registry.test/bots:2"},
@@ -137,19 +137,19 @@ func TestPulls(t *testing.T) {
 			t.Parallel()
 			engine := newFakeEngine(t)
 			engine.pulling = test.answer
-			h := newHouse(t, "tcp://"+engine.server.Listener.Addr().String(), func(s *docker.Settings) { s.Image, s.Pull = other, test.policy })
-			a := assignment()
+			h := newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), func(s *docker.Settings) { s.Image, s.Pull = other, test.policy })
+			a := launchtest.Assignment()
 			err := h.Launch(t.Context(), a)
 			if err == nil || !strings.Contains(err.Error(), test.words) {
 				t.Fatalf("the launch ended with %v, want %q", err, test.words)
 			}
-			h.expect(t, a, launch.NotStarted)
+			h.Expect(t, a, launch.NotStarted)
 		})
 	}
 }
 
-// TestSlowPull: launches do not wait for ever for an image, tell how far it
-// is, and share one pull.
+// TestSlowPull: launches time out with the progress of the pull, and share one
+// pull.
 func TestSlowPull(t *testing.T) {
 	t.Parallel()
 	const other = "registry.test/bots:3"
@@ -160,33 +160,33 @@ func TestSlowPull(t *testing.T) {
 		w.(http.Flusher).Flush()
 		close(began)
 		<-release
-		engine.have(other)
+		engine.addImage(other)
 		io.WriteString(w, `{"status":"Pull complete"}`+"\n")
 	}
-	h := newHouse(t, "tcp://"+engine.server.Listener.Addr().String(), func(s *docker.Settings) {
+	h := newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), func(s *docker.Settings) {
 		s.Image, s.PullWait = other, 200*time.Millisecond
 	})
 	<-began
-	err := h.Launch(t.Context(), assignment())
+	err := h.Launch(t.Context(), launchtest.Assignment())
 	for err == nil || !strings.Contains(err.Error(), "is still being pulled, 100 of 500 MB so far") {
-		if err == nil || !strings.Contains(err.Error(), "0 of 0 MB") { // not yet read
+		if err == nil || !strings.Contains(err.Error(), "0 of 0 MB") { // progress not read yet
 			t.Fatalf("the launch ended with %v", err)
 		}
-		err = h.Launch(t.Context(), assignment())
+		err = h.Launch(t.Context(), launchtest.Assignment())
 	}
 	close(release)
 	var launches sync.WaitGroup
 	for range 10 {
 		launches.Go(func() {
-			a := assignment()
-			for deadline := time.Now().Add(patience); ; {
+			a := launchtest.Assignment()
+			for deadline := time.Now().Add(launchtest.Timeout); ; {
 				err := h.Launch(t.Context(), a)
 				if err == nil {
-					h.expect(t, a, launch.Running)
+					h.Expect(t, a, launch.Running)
 					return
 				}
 				if time.Now().After(deadline) {
-					t.Errorf("with the image there: %v", err)
+					t.Errorf("after the pull: %v", err)
 					return
 				}
 			}
@@ -194,15 +194,15 @@ func TestSlowPull(t *testing.T) {
 	}
 	launches.Wait()
 	if engine.pulls != 1 {
-		t.Errorf("it was pulled %d times", engine.pulls)
+		t.Errorf("the image was pulled %d times", engine.pulls)
 	}
 }
 
-// TestUnstartable: a container that cannot be started is told of and removed.
+// TestUnstartable: a container that cannot be started is removed.
 func TestUnstartable(t *testing.T) {
 	t.Parallel()
-	h, engine := onFake(t, does("unstartable"))
-	a := assignment()
+	h, engine := newFakeHarness(t, behavior("unstartable"))
+	a := launchtest.Assignment()
 	for range 2 {
 		err := h.Launch(t.Context(), a)
 		if err == nil || !strings.Contains(err.Error(), "start the bot's container: the Docker engine says: failed to create task") {
@@ -211,23 +211,23 @@ func TestUnstartable(t *testing.T) {
 		if n := engine.count(); n != 0 {
 			t.Errorf("%d containers are left", n)
 		}
-		h.expect(t, a, launch.NotStarted)
+		h.Expect(t, a, launch.NotStarted)
 	}
 }
 
-// TestAwayDuringLaunch: wherever the engine goes away during a launch, the
-// launch says so, and the next one ends with one bot.
-func TestAwayDuringLaunch(t *testing.T) {
+// TestDisconnectDuringLaunch: after a connection is lost at any step of a launch,
+// the next launch ends with one bot.
+func TestDisconnectDuringLaunch(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"/create", "/archive", "/start"} {
-		for _, done := range []bool{false, true} { // the engine did what it was asked, and was not heard
+		for _, done := range []bool{false, true} { // the step succeeded and its response was lost
 			t.Run(fmt.Sprintf("%s done %v", step[1:], done), func(t *testing.T) {
 				t.Parallel()
-				h, engine := onFake(t)
-				a := assignment()
-				h.expect(t, a, launch.NotStarted) // it is watched
+				h, engine := newFakeHarness(t)
+				a := launchtest.Assignment()
+				h.Expect(t, a, launch.NotStarted) // the watcher is connected
 				var lost atomic.Bool
-				engine.lay(func(w http.ResponseWriter, r *http.Request) bool {
+				engine.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 					if strings.HasSuffix(r.URL.Path, "/containers"+step) || (strings.HasSuffix(r.URL.Path, step) && step != "/create") {
 						lost.Store(true)
 						if done {
@@ -243,9 +243,9 @@ func TestAwayDuringLaunch(t *testing.T) {
 				if err == nil {
 					t.Fatal("the launch succeeded without an engine")
 				}
-				engine.lay(nil)
+				engine.setFault(nil)
 				h.launch(t, a)
-				h.expect(t, a, launch.Running)
+				h.Expect(t, a, launch.Running)
 				if c := engine.only(t); !c.state.Running {
 					t.Error("the container does not run")
 				}
@@ -254,34 +254,34 @@ func TestAwayDuringLaunch(t *testing.T) {
 	}
 }
 
-// strip makes a request's path what the engine's routes know.
+// strip removes the API version from a request's path.
 func strip(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/v1.44")
 	return r
 }
 
-// discard is an answer that is never heard.
+// discard is a response that is lost.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
-// TestEngineAway: while the engine cannot be seen, bots are unknown, and it is
-// said why; what happened meanwhile is known when it is back.
-func TestEngineAway(t *testing.T) {
+// TestEngineDisconnected: while the engine does not answer, bots are unknown;
+// afterwards, changes that happened meanwhile are reported.
+func TestEngineDisconnected(t *testing.T) {
 	t.Parallel()
-	h, engine := onFake(t)
-	lives, dies := assignment(), assignment()
+	h, engine := newFakeHarness(t)
+	lives, dies := launchtest.Assignment(), launchtest.Assignment()
 	h.launch(t, lives)
 	h.launch(t, dies)
-	engine.lay(func(w http.ResponseWriter, _ *http.Request) bool {
-		say(w, http.StatusServiceUnavailable, "the daemon is shutting down")
+	engine.setFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		respondError(w, http.StatusServiceUnavailable, "the daemon is shutting down")
 		return true
 	})
 	engine.cut()
-	h.expect(t, lives, launch.Unknown, "cannot be seen since")
+	h.Expect(t, lives, launch.Unknown, "state is unknown since")
 	if err := h.Stop(t.Context(), lives.JobID, lives.Attempt); err == nil {
 		t.Error("a bot was stopped without an engine")
 	}
@@ -293,17 +293,16 @@ func TestEngineAway(t *testing.T) {
 		}
 	}
 	engine.mu.Unlock()
-	engine.lay(nil)
-	h.expect(t, lives, launch.Running)
-	h.expect(t, dies, launch.Gone, "exit code 2", "out of luck")
+	engine.setFault(nil)
+	h.Expect(t, lives, launch.Running)
+	h.Expect(t, dies, launch.Gone, "exit code 2", "out of luck")
 }
 
-// TestNameTaken: a container of somebody else's with a bot's name is left
-// alone, and told of.
+// TestNameTaken: a foreign container with a bot's name is not touched.
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
-	h, engine := onFake(t, instance("i1"))
-	a := assignment()
+	h, engine := newFakeHarness(t, instance("i1"))
+	a := launchtest.Assignment()
 	name := fmt.Sprintf("standin-i1-%s-1", a.JobID)
 	engine.mu.Lock()
 	engine.containers[name] = &fakeContainer{id: "foreign", name: name, request: container.CreateRequest{
@@ -311,28 +310,27 @@ func TestNameTaken(t *testing.T) {
 	}, state: container.State{Status: container.StateRunning, Running: true}}
 	engine.mu.Unlock()
 	err := h.Launch(t.Context(), a)
-	if err == nil || !strings.Contains(err.Error(), "is none of this service's bots") {
+	if err == nil || !strings.Contains(err.Error(), "is not a bot of this service") {
 		t.Errorf("the launch ended with %v", err)
 	}
 	if c := engine.only(t); !c.state.Running {
-		t.Error("the container of somebody else was ended")
+		t.Error("the foreign container was stopped")
 	}
 }
 
-// TestNoEngine: a service starts without its engine, and says what is missing
-// when a bot is to be sent.
+// TestNoEngine: the launcher starts without its engine; launches fail.
 func TestNoEngine(t *testing.T) {
 	t.Parallel()
-	h, a := newHouse(t, "unix://"+t.TempDir()+"/none.sock"), assignment()
-	h.expect(t, a, launch.Unknown, "cannot be seen since")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	h, a := newHarness(t, "unix://"+t.TempDir()+"/none.sock"), launchtest.Assignment()
+	h.Expect(t, a, launch.Unknown, "state is unknown since")
+	ctx, cancel := context.WithTimeout(t.Context(), launchtest.Timeout)
 	defer cancel()
 	if err := h.Launch(ctx, a); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("the launch ended with %v", err)
 	}
 }
 
-// TestSettings: what cannot be is told before anything is started.
+// TestSettings: invalid settings are refused.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -340,24 +338,24 @@ func TestSettings(t *testing.T) {
 		words  string
 	}{
 		"image":        {func(s *docker.Settings) { s.Image = "No Such" }, "image"},
-		"root":         {func(s *docker.Settings) { s.User = "0:0" }, "never as root"},
-		"user by name": {func(s *docker.Settings) { s.User = "standin" }, "in numbers"},
-		"user in part": {func(s *docker.Settings) { s.User = "10001:10001x" }, "in numbers"},
+		"root":         {func(s *docker.Settings) { s.User = "0:0" }, "never root"},
+		"user by name": {func(s *docker.Settings) { s.User = "standin" }, "numeric"},
+		"user in part": {func(s *docker.Settings) { s.User = "10001:10001x" }, "numeric"},
 		"pull":         {func(s *docker.Settings) { s.Pull = "sometimes" }, "sometimes"},
 		"instance":     {func(s *docker.Settings) { s.Instance = "" }, "instance"},
 		"host":         {func(s *docker.Settings) { s.Host = "nowhere" }, "nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings := docker.Settings{Instance: "i1", Image: image, User: "10001:10001"}
+			settings := docker.Settings{RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: image}, User: "10001:10001"}
 			test.change(&settings)
 			launcher, err := docker.New(settings)
 			if err == nil {
 				launcher.Close()
-				t.Fatal("it was taken")
+				t.Fatal("the settings were accepted")
 			}
 			if !strings.Contains(err.Error(), test.words) {
-				t.Errorf("it says %q, want %q", err, test.words)
+				t.Errorf("the error is %q, want %q", err, test.words)
 			}
 		})
 	}

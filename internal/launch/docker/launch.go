@@ -4,156 +4,123 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/google/uuid"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"standin/internal/launch"
 )
 
-// Launch implements launch.Launcher. An attempt that has its container already
-// is not given another: the one that is there is taken up.
+// removalPollInterval is the time between two checks whether a container that
+// is being removed is gone.
+const removalPollInterval = 100 * time.Millisecond
+
+// Launch implements launch.Launcher. If the attempt already has a container,
+// that container is used.
 func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
-	if err := l.needImage(ctx); err != nil {
+	if err := l.ensureImage(ctx); err != nil {
 		return err
 	}
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	creating, cancel := context.WithTimeout(ctx, callTime)
+	createCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	created, err := l.engine.ContainerCreate(creating, l.container(key))
+	created, err := l.client.ContainerCreate(createCtx, l.containerOptions(key))
 	if err != nil {
-		return l.adopt(ctx, a, away("make the bot's container", err))
+		return l.adopt(ctx, a, engineError("create the bot's container", err))
 	}
 	for _, warning := range created.Warnings {
-		l.settings.Log.Warn("the Docker engine warns", "job", a.JobID, "attempt", a.Attempt, "warning", warning)
+		l.settings.Log.Warn("the Docker engine returned a warning", "job", a.JobID, "attempt", a.Attempt, "warning", warning)
 	}
 	return l.start(ctx, created.ID, a)
 }
 
-// adopt takes up the container that an attempt has already, when none could be
-// made. Engines do not agree on how they say that a name is taken, and one may
-// have made the container and not been heard; so it is looked for whatever the
-// error was.
-func (l *Launcher) adopt(ctx context.Context, a launch.Assignment, failure error) error {
+// adopt uses the container that an attempt already has, after none could be
+// created because of cause. It looks for a container after any error: engines
+// report a taken name differently, and the answer to an earlier creation may
+// have been lost.
+func (l *Launcher) adopt(ctx context.Context, a launch.Assignment, cause error) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	found, err := l.engine.ContainerInspect(ctx, l.name(key), client.ContainerInspectOptions{})
+	inspected, err := l.client.ContainerInspect(ctx, l.settings.Name(key), client.ContainerInspectOptions{})
 	if err != nil {
-		return failure
+		return cause
 	}
-	is := found.Container
-	if is.Config == nil || is.State == nil || !covers(is.Config.Labels, l.labels(key)) {
-		return fmt.Errorf("a container has the name %s and is none of this service's bots; remove it", l.name(key))
+	found := inspected.Container
+	if found.Config == nil || found.State == nil || !l.hasKey(found.Config.Labels, key) {
+		return fmt.Errorf("a container that is not a bot of this service has the name %s; remove it", l.settings.Name(key))
 	}
-	switch is.State.Status {
+	switch found.State.Status {
 	case container.StateCreated:
-		return l.start(ctx, is.ID, a)
+		return l.start(ctx, found.ID, a)
 	case container.StateRemoving:
-		return errors.New("the engine is removing a container of this attempt")
+		return errors.New("the engine is removing an earlier container of this attempt")
 	}
-	l.watched.Launching(key)
-	l.watched.Update(key, l.sightOf(ctx, is))
+	l.Launching(key)
+	l.Update(key, l.containerStatus(ctx, found))
 	return nil
 }
 
-// covers reports whether labels hold all that is wanted.
-func covers(labels, wanted map[string]string) bool {
-	held := maps.Clone(labels)
-	maps.DeleteFunc(held, func(name, _ string) bool { _, ok := wanted[name]; return !ok })
-	return maps.Equal(held, wanted)
-}
-
-// start tells a bot its task and starts it. A container that does not start is
-// removed.
+// start copies a bot's configuration into its container and starts it. A
+// container that does not start is removed.
 func (l *Launcher) start(ctx context.Context, id string, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	l.watched.Launching(key)
-	task, err := l.archive(a)
+	l.Launching(key)
+	archive, err := l.configArchive(a)
 	if err != nil {
-		return l.discard(ctx, key, id, err)
+		return l.Discard(ctx, key, err)
 	}
-	starting, cancel := context.WithTimeout(ctx, callTime)
+	startCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	_, err = l.engine.CopyToContainer(starting, id, client.CopyToContainerOptions{DestinationPath: spoolDir, Content: task})
+	_, err = l.client.CopyToContainer(startCtx, id, client.CopyToContainerOptions{DestinationPath: spoolDir, Content: archive})
 	if err != nil {
-		return l.discard(ctx, key, id, away("tell the bot its task", err))
+		return l.Discard(ctx, key, engineError("copy the bot's configuration", err))
 	}
-	if _, err := l.engine.ContainerStart(starting, id, client.ContainerStartOptions{}); err != nil {
-		return l.discard(ctx, key, id, away("start the bot's container", err))
+	if _, err := l.client.ContainerStart(startCtx, id, client.ContainerStartOptions{}); err != nil {
+		return l.Discard(ctx, key, engineError("start the bot's container", err))
 	}
-	l.watched.Update(key, launch.BotStatus{State: launch.Running})
+	l.Update(key, launch.BotStatus{State: launch.Running})
 	return nil
 }
 
-// discard removes a container that was not to be, and returns why it was not.
-// Where the engine does not do it, the next launch or stop finds the container
-// by its name.
-func (l *Launcher) discard(ctx context.Context, key launch.Key, id string, why error) error {
-	defer l.watched.LaunchFailed(key)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-	defer cancel()
-	if err := l.remove(ctx, id); err != nil {
-		return errors.Join(why, err)
-	}
-	return why
-}
+// engine implements launch.Engine.
+type engine struct{ *Launcher }
 
-// Stop implements launch.Launcher: the bot is asked to leave its meeting and
-// killed if it has not in time, and its container is removed with all that is
-// in it.
-func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
-	key := launch.Key{JobID: jobID, Attempt: attempt}
-	if err := l.end(ctx, l.name(key)); err != nil {
-		return err
-	}
-	if l.watched.State(jobID, attempt) != launch.NotStarted {
-		l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: "it was ended by Standin"})
-	}
-	return nil
-}
-
-// end stops a container and removes it. That there is none is as good.
-func (l *Launcher) end(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, l.settings.LeaveTime+callTime)
+// Remove implements launch.Engine: the bot leaves its meeting, or is killed
+// after LeaveTime, and its container is removed with its volume.
+func (e engine) Remove(ctx context.Context, key launch.Key) error {
+	ctx, cancel := context.WithTimeout(ctx, e.settings.LeaveTime+launch.CallTimeout)
 	defer cancel()
-	leave := int((l.settings.LeaveTime + time.Second - 1) / time.Second)
-	_, err := l.engine.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &leave})
+	name, leaveSeconds := e.settings.Name(key), int((e.settings.LeaveTime+time.Second-1)/time.Second)
+	_, err := e.client.ContainerStop(ctx, name, client.ContainerStopOptions{Timeout: &leaveSeconds})
 	if err != nil && !errdefs.IsNotFound(err) {
-		return away("stop the bot's container", err)
+		return engineError("stop the bot's container", err)
 	}
-	return l.remove(ctx, id)
-}
-
-// remove removes a container with its volume, and ends it if it runs.
-func (l *Launcher) remove(ctx context.Context, id string) error {
-	_, err := l.engine.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	_, err = e.client.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	switch {
 	case err == nil || errdefs.IsNotFound(err):
 		return nil
-	case errdefs.IsConflict(err):
-		return l.removed(ctx, id) // somebody removes it already
+	case errdefs.IsConflict(err): // another call removes it already
+		return e.waitRemoved(ctx, name)
 	}
-	return away("remove the bot's container", err)
+	return engineError("remove the bot's container", err)
 }
 
-// removed waits until a container that is being removed is no more.
-func (l *Launcher) removed(ctx context.Context, id string) error {
-	ticker := time.NewTicker(100 * time.Millisecond)
+// waitRemoved waits until a container no longer exists.
+func (l *Launcher) waitRemoved(ctx context.Context, name string) error {
+	ticker := time.NewTicker(removalPollInterval)
 	defer ticker.Stop()
 	for {
-		_, err := l.engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+		_, err := l.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 		if errdefs.IsNotFound(err) {
 			return nil
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return away("wait until the bot's container is removed", ctx.Err())
+			return engineError("wait for the removal of the bot's container", ctx.Err())
 		}
 	}
 }

@@ -12,15 +12,16 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"standin/internal/testing/launchtest"
 )
 
-// realEngine names the variable that has the tests run on a real engine too
-// (make launchers).
+// realEngine is the variable that enables the tests on a real engine (make
+// launchers).
 const realEngine = "STANDIN_TEST_PODMAN"
 
-// TestPodman runs what holds on any engine on Podman's Docker API, with
-// containers that run: no registry, no network, all files in a folder of the
-// test's.
+// TestPodman runs the tests of every engine on Podman's Docker API, with running
+// containers, without registry and network.
 func TestPodman(t *testing.T) {
 	if os.Getenv(realEngine) == "" {
 		t.Skip("set " + realEngine + "=1, or run make launchers, for the tests on a real engine")
@@ -44,7 +45,7 @@ func startPodman(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "containers.conf")
-	// Of limits that this process may not raise, Podman wants the highest.
+	// Podman's default limits exceed those of this process.
 	content := "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n"
 	if err := os.WriteFile(settings, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -63,10 +64,10 @@ func startPodman(t *testing.T) string {
 		stop()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("podman says:\n%s", log.String())
+			t.Logf("output of podman:\n%s", log.String())
 		}
 	})
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(launchtest.Timeout)
 	for {
 		response, err := http.Get("http://" + address + "/_ping")
 		if err == nil {
@@ -90,7 +91,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// importImage makes the image that bots of these tests have, of testbot alone.
+// importImage creates the image of the bots: testbot only.
 func importImage(t *testing.T, host string) {
 	t.Helper()
 	built := filepath.Join(t.TempDir(), "testbot")

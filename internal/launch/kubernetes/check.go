@@ -10,18 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
+
+	"standin/internal/launch"
 )
 
-// right is one that the launcher needs in its namespace, as
-// deploy/kubernetes/rbac.yaml gives them.
-type right struct{ group, resource, verb string }
+// permission is one of the permissions that deploy/kubernetes/rbac.yaml grants.
+type permission struct{ group, resource, verb string }
 
-func (r right) String() string { return r.verb + " " + r.resource }
+func (p permission) String() string { return p.verb + " " + p.resource }
 
-// rights are all that the launcher needs.
-func rights() []right {
-	var all []right
-	for _, on := range []struct {
+// requiredPermissions returns the permissions that the launcher needs in its
+// namespace.
+func requiredPermissions() []permission {
+	var all []permission
+	for _, required := range []struct {
 		group, resource string
 		verbs           []string
 	}{
@@ -29,80 +31,80 @@ func rights() []right {
 		{"", "pods", []string{"list", "watch", "delete"}},
 		{"", "secrets", []string{"create"}},
 	} {
-		for _, verb := range on.verbs {
-			all = append(all, right{on.group, on.resource, verb})
+		for _, verb := range required.verbs {
+			all = append(all, permission{required.group, required.resource, verb})
 		}
 	}
 	return all
 }
 
-// Found is what a look at a cluster found.
+// ClusterInfo is the result of Check.
 type ClusterInfo struct {
 	Where   string   // the API server's address
 	Version string   // of the cluster
-	Missing []string // rights that the service lacks in the namespace, as in "create jobs"
+	Missing []string // permissions that the service lacks in the namespace, as in "create jobs"
 }
 
-// Check asks the cluster whether it is there and which rights the service has
-// in its namespace. Nothing is made. An error with an empty Found is one of the
-// settings; with one that says where, the cluster's.
+// Check reports whether the cluster answers and which permissions the service
+// has in its namespace, and changes nothing. When Where is set, the error comes
+// from the cluster; otherwise, from the settings.
 func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
-	settings.Instance = "check" // its Jobs are not looked at
-	settings, err := settings.complete()
+	settings.Instance = "check" // not used
+	settings, err := settings.withDefaults()
 	if err != nil {
 		return ClusterInfo{}, err
 	}
-	asking, err := asker(settings.Cluster)
+	client, err := authorizationClient(settings.Cluster)
 	if err != nil {
 		return ClusterInfo{}, err
 	}
 	found := ClusterInfo{Where: settings.Cluster.Host}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	var is version.Info
-	answer, err := asking.Get().AbsPath("/version").Do(ctx).Raw()
+	body, err := client.Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
-		return found, away("ask for the cluster's version", err)
+		return found, clusterError("query the cluster's version", err)
 	}
-	if err := json.Unmarshal(answer, &is); err != nil {
-		return found, fmt.Errorf("read the cluster's version: %w", err)
+	var info version.Info
+	if err := json.Unmarshal(body, &info); err != nil {
+		return found, fmt.Errorf("decode the cluster's version: %w", err)
 	}
-	found.Version = is.GitVersion
-	for _, right := range rights() {
-		may, err := mayDo(ctx, asking, settings.Namespace, right)
+	found.Version = info.GitVersion
+	for _, permission := range requiredPermissions() {
+		allowed, err := isAllowed(ctx, client, settings.Namespace, permission)
 		if err != nil {
-			return found, away("ask for the right to "+right.String(), err)
+			return found, clusterError("check the permission to "+permission.String(), err)
 		}
-		if !may {
-			found.Missing = append(found.Missing, right.String())
+		if !allowed {
+			found.Missing = append(found.Missing, permission.String())
 		}
 	}
 	return found, nil
 }
 
-// asker makes a client that asks what its user may do.
-func asker(config *rest.Config) (rest.Interface, error) {
+// authorizationClient returns a client of the authorization API.
+func authorizationClient(config *rest.Config) (rest.Interface, error) {
 	if config == nil {
-		return nil, errors.New("no Kubernetes cluster is set")
+		return nil, errors.New("the Kubernetes cluster is not set")
 	}
 	scheme := runtime.NewScheme()
 	if err := authorizationv1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("learn the cluster's kinds: %w", err)
+		return nil, fmt.Errorf("register the Kubernetes API types: %w", err)
 	}
-	client, err := clientOf(config, scheme, authorizationv1.SchemeGroupVersion, "/apis")
+	client, err := newClient(config, scheme, authorizationv1.SchemeGroupVersion, "/apis")
 	if err != nil {
-		return nil, fmt.Errorf("reach the Kubernetes cluster: %w", err)
+		return nil, fmt.Errorf("create the clients of the Kubernetes cluster: %w", err)
 	}
 	return client, nil
 }
 
-// mayDo asks the cluster for one right of whoever asks.
-func mayDo(ctx context.Context, asking rest.Interface, namespace string, right right) (bool, error) {
+// isAllowed asks the cluster whether the client's user has a permission.
+func isAllowed(ctx context.Context, client rest.Interface, namespace string, required permission) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Group: right.group, Resource: right.resource, Verb: right.verb,
+			Namespace: namespace, Group: required.group, Resource: required.resource, Verb: required.verb,
 		},
 	}}
-	err := asking.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review)
+	err := client.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review)
 	return review.Status.Allowed, err
 }

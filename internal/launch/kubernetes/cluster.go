@@ -17,45 +17,45 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// How many requests a second the service asks of the cluster: those of a full
-// hour's bots, which begin at once. client-go's own limit is 5.
+// Rate limit of requests to the cluster: enough to launch the bots of a full
+// hour at once. client-go's default is 5 per second.
 const (
 	requestsPerSecond = 200
-	requestsAtOnce    = 400
+	requestBurst      = 400
 )
 
-// Clients of the three kinds that the launcher knows. client-go's set of all
-// clients would bring every kind there is into the binary.
+// Clients of the three kinds that the launcher uses. client-go's clientset would
+// link every kind into the binary.
 type (
 	jobClient    = gentype.ClientWithList[*batchv1.Job, *batchv1.JobList]
 	podClient    = gentype.ClientWithList[*corev1.Pod, *corev1.PodList]
 	secretClient = gentype.Client[*corev1.Secret]
 )
 
-// cluster is the part of a cluster that the launcher works with.
+// cluster holds the clients of a namespace.
 type cluster struct {
 	jobs    *jobClient
 	pods    *podClient
 	secrets *secretClient
 }
 
-// Find finds the cluster: that of the file, else the one that this process
-// runs in, else that of the user's own settings; with the namespace that goes
-// with it.
+// FindCluster returns the configuration and namespace of the cluster: from the
+// kubeconfig file if it is not empty, else from the environment of a pod or the
+// user's default kubeconfig.
 func FindCluster(kubeconfig string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	found := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
-	if config, err = found.ClientConfig(); err != nil {
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
+	if config, err = loader.ClientConfig(); err != nil {
 		return nil, "", fmt.Errorf("find the Kubernetes cluster: %w", err)
 	}
-	if namespace, _, err = found.Namespace(); err != nil {
+	if namespace, _, err = loader.Namespace(); err != nil {
 		return nil, "", fmt.Errorf("find the Kubernetes namespace: %w", err)
 	}
 	return config, namespace, nil
 }
 
-// ReadTemplate reads what pods are made from.
+// ReadPodTemplate reads a PodTemplateSpec in YAML.
 func ReadPodTemplate(path string) (*corev1.PodTemplateSpec, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -68,20 +68,20 @@ func ReadPodTemplate(path string) (*corev1.PodTemplateSpec, error) {
 	return &template, nil
 }
 
-// connect makes the clients. Nothing is asked yet.
-func connect(config *rest.Config, namespace string) (cluster, error) {
+// newCluster returns the clients, without connecting.
+func newCluster(config *rest.Config, namespace string) (cluster, error) {
 	if config == nil {
-		return cluster{}, errors.New("no Kubernetes cluster is set")
+		return cluster{}, errors.New("the Kubernetes cluster is not set")
 	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		return cluster{}, fmt.Errorf("learn the cluster's kinds: %w", err)
+		return cluster{}, fmt.Errorf("register the Kubernetes API types: %w", err)
 	}
 	parameters := runtime.NewParameterCodec(scheme)
-	batch, batchErr := clientOf(config, scheme, batchv1.SchemeGroupVersion, "/apis")
-	core, coreErr := clientOf(config, scheme, corev1.SchemeGroupVersion, "/api")
+	batch, batchErr := newClient(config, scheme, batchv1.SchemeGroupVersion, "/apis")
+	core, coreErr := newClient(config, scheme, corev1.SchemeGroupVersion, "/api")
 	if err := errors.Join(batchErr, coreErr); err != nil {
-		return cluster{}, fmt.Errorf("reach the Kubernetes cluster: %w", err)
+		return cluster{}, fmt.Errorf("create the clients of the Kubernetes cluster: %w", err)
 	}
 	return cluster{
 		jobs: gentype.NewClientWithList("jobs", batch, parameters, namespace,
@@ -93,18 +93,17 @@ func connect(config *rest.Config, namespace string) (cluster, error) {
 	}, nil
 }
 
-// clientOf makes a client of one group of kinds.
-func clientOf(config *rest.Config, scheme *runtime.Scheme, group schema.GroupVersion, path string) (rest.Interface, error) {
+// newClient returns a client of one API group.
+func newClient(config *rest.Config, scheme *runtime.Scheme, group schema.GroupVersion, path string) (rest.Interface, error) {
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &group, path
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	c.WarningHandler = rest.NoWarnings{} // they are for whoever writes manifests
-	c.UserAgent, c.QPS, c.Burst = "standin", requestsPerSecond, requestsAtOnce
+	c.WarningHandler = rest.NoWarnings{} // they address authors of manifests
+	c.UserAgent, c.QPS, c.Burst = "standin", requestsPerSecond, requestBurst
 	return rest.RESTClientFor(c)
 }
 
-// selected are the options that choose what belongs to an instance, or to one
-// of its attempts.
-func selected(labels map[string]string) metav1.ListOptions {
+// withLabels returns the options that select objects with the labels.
+func withLabels(labels map[string]string) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})}
 }

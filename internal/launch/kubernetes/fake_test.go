@@ -19,9 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeCluster behaves as a Kubernetes API server, with a controller of Jobs,
-// does where the launcher meets them. The same tests run on the real ones
-// where they are built (real_test.go). It knows objects as JSON knows them.
+// fakeCluster is a Kubernetes API server with a Job controller for the launcher.
+// real_test.go runs the same tests on real ones.
 type fakeCluster struct {
 	server *httptest.Server
 
@@ -29,15 +28,15 @@ type fakeCluster struct {
 	version  int
 	objects  map[string]object // by resource/name
 	history  []change
-	oldest   int // of the versions that a watch may begin at
+	oldest   int // version from which a watch may start
 	watchers map[chan change]struct{}
 	fault    func(w http.ResponseWriter, r *http.Request) bool
-	refused  map[string]bool // rights that whoever asks has not, as in "create jobs"
+	refused  map[string]bool // permissions that the user lacks, as in "create jobs"
 }
 
 type object = map[string]any
 
-// change is what happened to an object.
+// change is a watch event.
 type change struct {
 	version  int
 	resource string
@@ -78,15 +77,15 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 
 func (c *fakeCluster) config() *rest.Config { return &rest.Config{Host: c.server.URL} }
 
-// lay has a fault decide what becomes of each request; it returns whether it
-// answered.
-func (c *fakeCluster) lay(fault func(w http.ResponseWriter, r *http.Request) bool) {
+// setFault installs a handler that is called before the routes; it returns
+// whether it responded.
+func (c *fakeCluster) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fault = fault
 }
 
-// count is how many objects there are of a resource.
+// count returns the number of objects of a resource.
 func (c *fakeCluster) count(resource string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +98,8 @@ func (c *fakeCluster) count(resource string) int {
 	return n
 }
 
-// say answers with a Status, as every error of the API is told.
-func say(w http.ResponseWriter, code int, reason, format string, args ...any) {
+// respondError responds with a Status, the form of all errors of the API.
+func respondError(w http.ResponseWriter, code int, reason, format string, args ...any) {
 	give(w, code, status(code, reason, fmt.Sprintf(format, args...)))
 }
 
@@ -121,7 +120,7 @@ func meta(o object) object {
 	return o["metadata"].(object)
 }
 
-// copied is an object with nothing in common with the one given.
+// copied returns a deep copy.
 func copied(o object) object {
 	encoded, _ := json.Marshal(o)
 	var other object
@@ -129,7 +128,7 @@ func copied(o object) object {
 	return other
 }
 
-// note keeps an object as it is now and tells of it; the lock is held.
+// note stores an object and publishes the change; the lock is held.
 func (c *fakeCluster) note(kind, resource string, o object) {
 	c.version++
 	o = copied(o)
@@ -159,7 +158,7 @@ func kindOf(resource string) (kind, version string) {
 func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
 	var o object
 	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
-		say(w, http.StatusBadRequest, "BadRequest", "%v", err)
+		respondError(w, http.StatusBadRequest, "BadRequest", "%v", err)
 		return
 	}
 	c.mu.Lock()
@@ -167,7 +166,7 @@ func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
 	resource := r.PathValue("resource")
 	name := meta(o)["name"].(string)
 	if c.objects[resource+"/"+name] != nil {
-		say(w, http.StatusConflict, "AlreadyExists", "%s %q already exists", resource, name)
+		respondError(w, http.StatusConflict, "AlreadyExists", "%s %q already exists", resource, name)
 		return
 	}
 	o["kind"], o["apiVersion"] = kindOf(resource)
@@ -177,11 +176,11 @@ func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
 	give(w, http.StatusCreated, c.objects[resource+"/"+name])
 }
 
-// review tells whether whoever asks has a right.
+// review responds whether the user has a permission.
 func (c *fakeCluster) review(w http.ResponseWriter, r *http.Request) {
 	var asked authorizationv1.SelfSubjectAccessReview
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Spec.ResourceAttributes == nil {
-		say(w, http.StatusBadRequest, "BadRequest", "%v", err)
+		respondError(w, http.StatusBadRequest, "BadRequest", "%v", err)
 		return
 	}
 	c.mu.Lock()
@@ -201,16 +200,16 @@ func (c *fakeCluster) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find is the object that a request is about; it answers when there is none.
+// find returns the object of a request, or responds with an error.
 func (c *fakeCluster) find(w http.ResponseWriter, r *http.Request) object {
 	o := c.objects[r.PathValue("resource")+"/"+r.PathValue("name")]
 	if o == nil {
-		say(w, http.StatusNotFound, "NotFound", "%s %q not found", r.PathValue("resource"), r.PathValue("name"))
+		respondError(w, http.StatusNotFound, "NotFound", "%s %q not found", r.PathValue("resource"), r.PathValue("name"))
 	}
 	return o
 }
 
-// chosen reports whether a request chooses an object by its labels.
+// chosen reports whether an object matches the label selector of a request.
 func chosen(r *http.Request, resource string, o object) bool {
 	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 	has := labels.Set{}
@@ -265,7 +264,7 @@ func (c *fakeCluster) watch(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 	}
 	w.(http.Flusher).Flush()
-	if stale { // told within the stream, as the real one does
+	if stale { // reported in the stream, as by the real server
 		tell("ERROR", status(http.StatusGone, "Expired", fmt.Sprintf("too old resource version: %d (%d)", from, c.oldest)))
 		return
 	}
@@ -284,7 +283,7 @@ func (c *fakeCluster) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// merge lays a JSON merge patch over an object (RFC 7396).
+// merge applies a JSON merge patch (RFC 7396).
 func merge(o, patch object) {
 	for name, value := range patch {
 		inner, isObject := value.(object)
@@ -302,7 +301,7 @@ func merge(o, patch object) {
 func (c *fakeCluster) patch(w http.ResponseWriter, r *http.Request) {
 	var patch object
 	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil || r.Header.Get("Content-Type") != "application/merge-patch+json" {
-		say(w, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "%v", err)
+		respondError(w, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "%v", err)
 		return
 	}
 	c.mu.Lock()
@@ -320,7 +319,7 @@ func (c *fakeCluster) patch(w http.ResponseWriter, r *http.Request) {
 	give(w, http.StatusOK, c.objects[r.PathValue("resource")+"/"+r.PathValue("name")])
 }
 
-// control makes the pod of a Job that is let go; the lock is held.
+// control creates the pod of a resumed Job; the lock is held.
 func (c *fakeCluster) control(job object) {
 	spec := job["spec"].(object)
 	name := meta(job)["name"].(string) + "-x7k2p"
@@ -351,7 +350,7 @@ func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
 	}
 	resource := r.PathValue("resource")
 	if want := options.Preconditions.UID; want != "" && want != meta(o)["uid"] {
-		say(w, http.StatusConflict, "Conflict", "the UID in the precondition (%s) does not match", want)
+		respondError(w, http.StatusConflict, "Conflict", "the UID in the precondition (%s) does not match", want)
 		return
 	}
 	phase := ""
@@ -359,7 +358,7 @@ func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
 		phase, _ = s["phase"].(string)
 	}
 	if resource == "pods" && phase == "Running" && *options.GracePeriodSeconds > 0 {
-		if meta(o)["deletionTimestamp"] == nil { // its node ends it in time, and tells
+		if meta(o)["deletionTimestamp"] == nil { // the node ends it later
 			o = copied(o)
 			meta(o)["deletionTimestamp"] = time.Now().Add(time.Duration(*options.GracePeriodSeconds) * time.Second).UTC().Format(time.RFC3339)
 			c.note("MODIFIED", resource, o)
@@ -374,8 +373,8 @@ func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
 	give(w, http.StatusOK, o)
 }
 
-// collect removes the secrets that belonged to a Job; the lock is held. Its
-// pods the launcher ends itself.
+// collect removes the Secrets of a deleted Job; the lock is held. The launcher
+// deletes the pods.
 func (c *fakeCluster) collect(owner any) {
 	for name, o := range maps.Clone(c.objects) {
 		owners, _ := meta(o)["ownerReferences"].([]any)

@@ -17,16 +17,17 @@ import (
 
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
+	"standin/internal/testing/launchtest"
 )
 
-// onFake is a house on a fake cluster of its own.
-func onFake(t *testing.T, change ...func(*kubernetes.Settings)) (*house, *fakeCluster) {
+// newFakeHarness returns a harness with its own fake cluster.
+func newFakeHarness(t *testing.T, change ...func(*kubernetes.Settings)) (*harness, *fakeCluster) {
 	t.Helper()
 	cluster := newFakeCluster(t)
-	return newHouse(t, cluster.config(), change...), cluster
+	return newHarness(t, cluster.config(), change...), cluster
 }
 
-// read decodes an object that a cluster has.
+// read decodes an object of the cluster.
 func (c *fakeCluster) read(t *testing.T, resource, prefix string, into any) {
 	t.Helper()
 	c.mu.Lock()
@@ -43,12 +44,11 @@ func (c *fakeCluster) read(t *testing.T, resource, prefix string, into any) {
 			return
 		}
 	}
-	t.Fatalf("there are no %s called %s", resource, prefix)
+	t.Fatalf("no %s with the name %s", resource, prefix)
 }
 
-// TestPod: a bot's pod has what a bot needs and nothing else, it keeps to the
-// restricted Pod Security Standard whatever the template says, and nothing
-// secret is to be seen on it.
+// TestPod: a bot's pod conforms to the restricted Pod Security Standard whatever
+// the template says, and shows no secrets.
 func TestPod(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "template.yaml")
@@ -72,11 +72,11 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, cluster := onFake(t, func(s *kubernetes.Settings) {
+	h, cluster := newFakeHarness(t, func(s *kubernetes.Settings) {
 		s.Instance, s.Template, s.Seccomp = "i1", template, "profiles/standin.json"
 		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Key: "sdk key", Secret: "sdk secret"}}
 	})
-	a := assignment()
+	a := launchtest.Assignment()
 	h.launch(t, a)
 	name := fmt.Sprintf("standin-i1-%s-1", a.JobID)
 	var job batchv1.Job
@@ -90,12 +90,12 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range []string{secretToken, "9a55", "sdk secret"} { // 9a55 is the meeting's passcode
+	for _, hidden := range []string{launchtest.Token, launchtest.Passcode, "sdk secret"} { // 9a55 is the meeting's passcode
 		if strings.Contains(string(shown), hidden) {
-			t.Errorf("%q is to be seen on the pod: %s", hidden, shown)
+			t.Errorf("%q shows on the pod: %s", hidden, shown)
 		}
-		if !strings.Contains(string(secret.Data["task"]), hidden) {
-			t.Errorf("%q is not in the bot's task", hidden)
+		if !strings.Contains(string(secret.Data["config.json"]), hidden) {
+			t.Errorf("%q is not in the bot's configuration", hidden)
 		}
 	}
 	if len(job.Name) > 63 {
@@ -103,7 +103,7 @@ spec:
 	}
 	owners := secret.OwnerReferences
 	spec, bot := pod.Spec, pod.Spec.Containers[0]
-	for what, right := range map[string]bool{
+	for aspect, ok := range map[string]bool{
 		"one pod, once":      *job.Spec.BackoffLimit == 0 && *job.Spec.Completions == 1 && *job.Spec.Parallelism == 1 && spec.RestartPolicy == corev1.RestartPolicyNever,
 		"time":               *job.Spec.TTLSecondsAfterFinished == 3600 && *job.Spec.ActiveDeadlineSeconds > int64(a.AutoLeave.AfterMaxSeconds) && !*job.Spec.Suspend,
 		"secret's owner":     len(owners) == 1 && owners[0].UID == job.UID && owners[0].Kind == "Job" && *secret.Immutable,
@@ -119,15 +119,15 @@ spec:
 		"resources":          bot.Resources.Requests.Cpu().String() == "500m" && bot.Resources.Limits.Memory().String() == "2Gi",
 		"end of the log":     bot.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
 		"time to leave":      *spec.TerminationGracePeriodSeconds == 2,
-		"one container":      len(spec.Containers) == 1 && bot.Name == "bot" && slices.Equal(bot.Args, []string{"bot"}),
+		"one container":      len(spec.Containers) == 1 && bot.Name == "bot" && slices.Equal(bot.Args, []string{"bot", "--config", "/run/standin/config.json"}),
 	} {
-		if !right {
-			t.Errorf("the pod is not right in its %s: %s", what, shown)
+		if !ok {
+			t.Errorf("wrong %s: %s", aspect, shown)
 		}
 	}
 }
 
-// TestTemplates: a template that holds what no pod has is refused.
+// TestTemplates: a template with an unknown field is refused.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "template.yaml")
@@ -135,14 +135,14 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), "nodeSelektor") {
-		t.Errorf("it was read with %v", err)
+		t.Errorf("unknown field: %v", err)
 	}
 	if _, err := kubernetes.ReadPodTemplate(path + ".none"); err == nil {
-		t.Error("a file that is not there was read")
+		t.Error("a missing file was read")
 	}
 }
 
-// TestRefused: what the cluster does not allow is told in its words.
+// TestRefused: a refused request is reported with the cluster's message.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -151,22 +151,22 @@ func TestRefused(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"not signed in":         {"/jobs", 401, "Unauthorized", "Unauthorized"},
-		"no right to Jobs":      {"/jobs", 403, "Forbidden", `jobs.batch is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "jobs" in API group "batch" in the namespace "standin"`},
-		"no right to secrets":   {"/secrets", 403, "Forbidden", `secrets is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "secrets"`},
-		"quota":                 {"/jobs", 403, "Forbidden", "exceeded quota: bots, requested: count/jobs.batch=1, used: count/jobs.batch=10, limited: count/jobs.batch=10"},
-		"no such namespace":     {"/jobs", 404, "NotFound", `namespaces "standin" not found`},
-		"what it does not take": {"/jobs", 422, "Invalid", "spec.template.spec.containers[0].image: Required value"},
+		"not signed in":       {"/jobs", 401, "Unauthorized", "Unauthorized"},
+		"no right to Jobs":    {"/jobs", 403, "Forbidden", `jobs.batch is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "jobs" in API group "batch" in the namespace "standin"`},
+		"no right to secrets": {"/secrets", 403, "Forbidden", `secrets is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "secrets"`},
+		"quota":               {"/jobs", 403, "Forbidden", "exceeded quota: bots, requested: count/jobs.batch=1, used: count/jobs.batch=10, limited: count/jobs.batch=10"},
+		"no such namespace":   {"/jobs", 404, "NotFound", `namespaces "standin" not found`},
+		"invalid object":      {"/jobs", 422, "Invalid", "spec.template.spec.containers[0].image: Required value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, cluster := onFake(t)
-			a := assignment()
-			cluster.lay(func(w http.ResponseWriter, r *http.Request) bool {
+			h, cluster := newFakeHarness(t)
+			a := launchtest.Assignment()
+			cluster.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, test.path) {
 					return false
 				}
-				say(w, test.code, test.reason, "%s", test.text)
+				respondError(w, test.code, test.reason, "%s", test.text)
 				return true
 			})
 			err := h.Launch(t.Context(), a)
@@ -176,28 +176,28 @@ func TestRefused(t *testing.T) {
 			if n := cluster.count("jobs"); n != 0 {
 				t.Errorf("%d Jobs are left", n)
 			}
-			h.expect(t, a, launch.NotStarted)
-			cluster.lay(nil) // it is allowed now
+			h.Expect(t, a, launch.NotStarted)
+			cluster.setFault(nil) // it is allowed now
 			h.launch(t, a)
 			h.run(t, a)
 		})
 	}
 }
 
-// TestAwayDuringLaunch: wherever the cluster goes away during a launch, the
-// launch says so, and the next one ends with one bot.
-func TestAwayDuringLaunch(t *testing.T) {
+// TestDisconnectDuringLaunch: after a connection is lost at any step of a launch,
+// the next launch ends with one bot.
+func TestDisconnectDuringLaunch(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"POST /jobs", "POST /secrets", "PATCH /jobs"} {
-		for _, done := range []bool{false, true} { // the cluster did what it was asked, and was not heard
+		for _, done := range []bool{false, true} { // the step succeeded and its response was lost
 			t.Run(fmt.Sprintf("%s done %v", step, done), func(t *testing.T) {
 				t.Parallel()
-				h, cluster := onFake(t)
-				a := assignment()
-				h.expect(t, a, launch.NotStarted)
+				h, cluster := newFakeHarness(t)
+				a := launchtest.Assignment()
+				h.Expect(t, a, launch.NotStarted)
 				method, path, _ := strings.Cut(step, " ")
 				lost := make(chan struct{})
-				cluster.lay(func(_ http.ResponseWriter, r *http.Request) bool {
+				cluster.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
 					select {
 					case <-lost:
 						panic(http.ErrAbortHandler)
@@ -217,7 +217,7 @@ func TestAwayDuringLaunch(t *testing.T) {
 				if err := h.Launch(t.Context(), a); err == nil || !strings.Contains(err.Error(), "does not answer") {
 					t.Fatalf("the launch ended with %v", err)
 				}
-				cluster.lay(nil)
+				cluster.setFault(nil)
 				h.launch(t, a)
 				h.run(t, a)
 				if jobs, pods := cluster.count("jobs"), cluster.count("pods"); jobs != 1 || pods != 1 {
@@ -228,60 +228,60 @@ func TestAwayDuringLaunch(t *testing.T) {
 	}
 }
 
-// discard is an answer that is never heard.
+// discard is a response that is lost.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
-// TestClusterAway: while the cluster cannot be seen, bots are unknown, and it
-// is said why; what happened meanwhile is known when it is back.
-func TestClusterAway(t *testing.T) {
+// TestClusterDisconnected: while the cluster does not answer, bots are unknown;
+// afterwards, changes that happened meanwhile are reported.
+func TestClusterDisconnected(t *testing.T) {
 	t.Parallel()
-	h, cluster := onFake(t)
-	lives, dies := assignment(), assignment()
+	h, cluster := newFakeHarness(t)
+	lives, dies := launchtest.Assignment(), launchtest.Assignment()
 	for _, a := range []launch.Assignment{lives, dies} {
 		h.launch(t, a)
 		h.run(t, a)
 	}
 	pod := h.pod(t, dies)
-	cluster.lay(func(w http.ResponseWriter, _ *http.Request) bool {
-		say(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+	cluster.setFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		respondError(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 		return true
 	})
 	cluster.server.CloseClientConnections()
-	h.expect(t, lives, launch.Unknown, "cannot be seen since", "Kubernetes says: Unauthorized")
+	h.Expect(t, lives, launch.Unknown, "state is unknown since", "Kubernetes says: Unauthorized")
 	if err := h.Stop(t.Context(), lives.JobID, lives.Attempt); err == nil {
 		t.Error("a bot was stopped without a cluster")
 	}
 	cluster.mu.Lock()
 	o := copied(cluster.objects["pods/"+pod])
 	var status object
-	if err := json.Unmarshal([]byte(ends["out of memory"].status), &status); err != nil {
+	if err := json.Unmarshal([]byte(endStatuses["out of memory"].status), &status); err != nil {
 		t.Error(err)
 	}
 	o["status"] = status
 	cluster.note("MODIFIED", "pods", o)
 	cluster.mu.Unlock()
-	cluster.lay(nil)
-	h.expect(t, lives, launch.Running)
-	h.expect(t, dies, launch.Gone, "out of memory")
+	cluster.setFault(nil)
+	h.Expect(t, lives, launch.Running)
+	h.Expect(t, dies, launch.Gone, "out of memory")
 }
 
-// TestStaleWatch: a cluster that has forgotten what happened is asked anew,
-// and bots are never unknown for it.
-func TestStaleWatch(t *testing.T) {
+// TestExpiredWatch: a watch with an expired resource version is replaced by a new
+// list.
+func TestExpiredWatch(t *testing.T) {
 	t.Parallel()
-	h, cluster := onFake(t)
-	a := assignment()
+	h, cluster := newFakeHarness(t)
+	a := launchtest.Assignment()
 	h.launch(t, a)
 	h.run(t, a)
 	for range 3 {
-		// Between the list and the watch, the cluster forgets.
+		// The resource version expires between the list and the watch.
 		once := make(chan struct{}, 1)
 		once <- struct{}{}
-		cluster.lay(func(_ http.ResponseWriter, r *http.Request) bool {
+		cluster.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Query().Get("watch") == "" {
 				return false
 			}
@@ -297,50 +297,49 @@ func TestStaleWatch(t *testing.T) {
 		})
 		cluster.server.CloseClientConnections()
 	}
-	h.become(t, a, ends["evicted"].status)
-	h.expect(t, a, launch.Gone, ends["evicted"].words...)
+	h.setStatus(t, a, endStatuses["evicted"].status)
+	h.Expect(t, a, launch.Gone, endStatuses["evicted"].words...)
 }
 
-// TestLostNode: a pod whose node does not say that it has ended is struck from
-// the cluster, after a while and not before.
+// TestLostNode: a pod whose node does not report its end is deleted by force after
+// LostAfter.
 func TestLostNode(t *testing.T) {
 	t.Parallel()
-	h, cluster := onFake(t, func(s *kubernetes.Settings) { s.LeaveTime, s.LostAfter = time.Second, 2*time.Second })
-	a := assignment()
+	h, cluster := newFakeHarness(t, func(s *kubernetes.Settings) { s.LeaveTime, s.LostAfter = time.Second, 2*time.Second })
+	a := launchtest.Assignment()
 	h.launch(t, a)
 	h.run(t, a)
-	h.become(t, a, `{"reason": "NodeLost", "message": "Node node-3 which was running pod x is unresponsive"}`)
-	h.expect(t, a, launch.Unknown, "node-3")
+	h.setStatus(t, a, `{"reason": "NodeLost", "message": "Node node-3 which was running pod x is unresponsive"}`)
+	h.Expect(t, a, launch.Unknown, "node-3")
 	began := time.Now()
 	if err := h.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < 2*time.Second {
-		t.Errorf("it was struck after %s", took)
+		t.Errorf("deleted by force after %s", took)
 	}
 	if n := cluster.count("pods"); n != 0 {
 		t.Errorf("%d pods are left", n)
 	}
 }
 
-// TestNameTaken: a Job of somebody else's with a bot's name is left alone, and
-// told of.
+// TestNameTaken: a foreign Job with a bot's name is not touched.
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
-	h, cluster := onFake(t)
-	a := assignment()
+	h, cluster := newFakeHarness(t)
+	a := launchtest.Assignment()
 	cluster.mu.Lock()
 	cluster.note("ADDED", "jobs", object{"metadata": object{"name": fmt.Sprintf("standin-%s-%s-1", h.instance, a.JobID)}})
 	cluster.mu.Unlock()
-	if err := h.Launch(t.Context(), a); err == nil || !strings.Contains(err.Error(), "is none of this service's bots") {
+	if err := h.Launch(t.Context(), a); err == nil || !strings.Contains(err.Error(), "is not a bot of this service") {
 		t.Errorf("the launch ended with %v", err)
 	}
 	if n := cluster.count("jobs"); n != 1 {
-		t.Error("the Job of somebody else was removed")
+		t.Error("the foreign Job was removed")
 	}
 }
 
-// TestSettings: what cannot be is told before anything is started.
+// TestSettings: invalid settings are refused.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -350,22 +349,22 @@ func TestSettings(t *testing.T) {
 		"image":     {func(s *kubernetes.Settings) { s.Image = "" }, "image"},
 		"namespace": {func(s *kubernetes.Settings) { s.Namespace = "" }, "namespace"},
 		"instance":  {func(s *kubernetes.Settings) { s.Instance = "" }, "instance"},
-		"root":      {func(s *kubernetes.Settings) { s.User = 0 }, "never run as root"},
+		"root":      {func(s *kubernetes.Settings) { s.User = 0 }, "never root"},
 		"cluster":   {func(s *kubernetes.Settings) { s.Cluster = nil }, "cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			settings := kubernetes.Settings{
-				Cluster: &rest.Config{Host: "http://127.0.0.1:1"}, Instance: "i1", Image: "i", Namespace: namespace, User: 1, Group: 1,
+				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &rest.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace, User: 1, Group: 1,
 			}
 			test.change(&settings)
 			launcher, err := kubernetes.New(settings)
 			if err == nil {
 				launcher.Close()
-				t.Fatal("it was taken")
+				t.Fatal("the settings were accepted")
 			}
 			if !strings.Contains(err.Error(), test.words) {
-				t.Errorf("it says %q, want %q", err, test.words)
+				t.Errorf("the error is %q, want %q", err, test.words)
 			}
 		})
 	}

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,34 +14,27 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 
-	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
+	"standin/internal/testing/launchtest"
 )
 
-const (
-	secretToken = "5ec2e7"
-	patience    = 60 * time.Second
-)
-
-// house is a launcher, what it tells of its bots, and the test's own way to
-// the cluster, where it plays the nodes.
-type house struct {
-	*kubernetes.Launcher
+// harness is a Kubernetes launcher under test, with the test's own client of
+// the cluster, through which the test acts as the nodes.
+type harness struct {
+	launchtest.Harness
+	launcher *kubernetes.Launcher
 	instance string
-	changes  chan launch.Key
 	client   *http.Client
 	address  string
 }
 
-func newHouse(t *testing.T, config *rest.Config, change ...func(*kubernetes.Settings)) *house {
+func newHarness(t *testing.T, config *rest.Config, change ...func(*kubernetes.Settings)) *harness {
 	t.Helper()
-	h := &house{changes: make(chan launch.Key, 1000)}
+	h := new(harness)
 	settings := kubernetes.Settings{
-		Cluster: config, Namespace: namespace, Instance: "it" + uuid.NewString()[:8], Image: "registry.test/standin:1",
-		User: 10001, Group: 10001, LeaveTime: 2 * time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		RemoteSettings: h.Settings("registry.test/standin:1"), Cluster: config, Namespace: namespace, User: 10001, Group: 10001,
 		Resources: kubernetes.Resources{CPURequest: resource.MustParse("500m"), MemoryLimit: resource.MustParse("2Gi"), Shm: resource.MustParse("1Gi")},
-		OnChange:  func(jobID uuid.UUID, attempt int) { h.changes <- launch.Key{JobID: jobID, Attempt: attempt} },
 	}
 	for _, fn := range change {
 		fn(&settings)
@@ -53,7 +44,8 @@ func newHouse(t *testing.T, config *rest.Config, change ...func(*kubernetes.Sett
 		t.Fatal(err)
 	}
 	t.Cleanup(launcher.Close)
-	h.Launcher, h.instance, h.address = launcher, settings.Instance, config.Host+"/api/v1/namespaces/"+namespace+"/pods"
+	h.Launcher, h.launcher, h.instance = launcher, launcher, settings.Instance
+	h.address = config.Host + "/api/v1/namespaces/" + namespace + "/pods"
 	node := rest.CopyConfig(config)
 	if token := asNodes(config); token != "" {
 		node.BearerToken = token
@@ -64,20 +56,13 @@ func newHouse(t *testing.T, config *rest.Config, change ...func(*kubernetes.Sett
 	return h
 }
 
-// instance gives a house the name of another's.
+// instance sets the instance.
 func instance(name string) func(*kubernetes.Settings) {
 	return func(s *kubernetes.Settings) { s.Instance = name }
 }
 
-func assignment() launch.Assignment {
-	return launch.Assignment{
-		JobID: uuid.New(), Attempt: 1, Token: secretToken, ServiceURL: "http://standin:8080", Platform: job.Meet,
-		MeetingURL: "https://meet.google.com/abc-defg-hij?pwd=9a55", DisplayName: "Standin", AutoLeave: job.DefaultAutoLeave(),
-	}
-}
-
-// do asks the cluster for something about pods.
-func (h *house) do(t *testing.T, method, path string, body any) []byte {
+// do sends a request about pods to the cluster.
+func (h *harness) do(t *testing.T, method, path string, body any) []byte {
 	t.Helper()
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -96,15 +81,15 @@ func (h *house) do(t *testing.T, method, path string, body any) []byte {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode/100 != 2 && response.StatusCode != http.StatusNotFound {
-		t.Fatalf("%s %s: %s %v %s", method, path, response.Status, err, answer)
+		t.Fatalf("%s %s: %s %v %s", method, path, response.Status, err, content)
 	}
-	return answer
+	return content
 }
 
-// pods are the names of an attempt's pods, and whether each is told to end.
-func (h *house) pods(t *testing.T, a launch.Assignment) map[string]bool {
+// pods returns the names of an attempt's pods, and whether each is being deleted.
+func (h *harness) pods(t *testing.T, a launch.Assignment) map[string]bool {
 	t.Helper()
 	var list struct {
 		Items []struct {
@@ -123,9 +108,9 @@ func (h *house) pods(t *testing.T, a launch.Assignment) map[string]bool {
 }
 
 // pod waits for an attempt's pod.
-func (h *house) pod(t *testing.T, a launch.Assignment) string {
+func (h *harness) pod(t *testing.T, a launch.Assignment) string {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
+	for deadline := time.Now().Add(launchtest.Timeout); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
 		for name := range h.pods(t, a) {
 			return name
 		}
@@ -134,22 +119,21 @@ func (h *house) pod(t *testing.T, a launch.Assignment) string {
 	return ""
 }
 
-// become has an attempt's pod be in the given status, as its node would tell.
-func (h *house) become(t *testing.T, a launch.Assignment, status string) {
+// setStatus sets the status of an attempt's pod, as its node would.
+func (h *harness) setStatus(t *testing.T, a launch.Assignment, status string) {
 	t.Helper()
 	h.do(t, http.MethodPatch, "/"+h.pod(t, a)+"/status", object{"status": json.RawMessage(status)})
 }
 
-// run has an attempt's pod run.
-func (h *house) run(t *testing.T, a launch.Assignment) {
+// run sets the status of an attempt's pod to running.
+func (h *harness) run(t *testing.T, a launch.Assignment) {
 	t.Helper()
-	h.become(t, a, running)
-	h.expect(t, a, launch.Running)
+	h.setStatus(t, a, running)
+	h.Expect(t, a, launch.Running)
 }
 
-// launch starts a bot that is ended with the test, by a node that does as it
-// is told.
-func (h *house) launch(t *testing.T, a launch.Assignment) {
+// launch starts a bot and stops it when the test ends.
+func (h *harness) launch(t *testing.T, a launch.Assignment) {
 	t.Helper()
 	t.Cleanup(func() { h.stop(t, a) })
 	if err := h.Launch(t.Context(), a); err != nil {
@@ -157,8 +141,8 @@ func (h *house) launch(t *testing.T, a launch.Assignment) {
 	}
 }
 
-// stop stops a bot, whose pods end when they are told to.
-func (h *house) stop(t *testing.T, a launch.Assignment) {
+// stop stops a bot and acts as its node.
+func (h *harness) stop(t *testing.T, a launch.Assignment) {
 	t.Helper()
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.Stop(context.Background(), a.JobID, a.Attempt) }()
@@ -170,13 +154,13 @@ func (h *house) stop(t *testing.T, a launch.Assignment) {
 			}
 			return
 		case <-time.After(20 * time.Millisecond):
-			h.obey(t, a)
+			h.endPods(t, a)
 		}
 	}
 }
 
-// obey ends the pods that are told to end.
-func (h *house) obey(t *testing.T, a launch.Assignment) {
+// endPods removes the pods that are being deleted.
+func (h *harness) endPods(t *testing.T, a launch.Assignment) {
 	t.Helper()
 	for name, ends := range h.pods(t, a) {
 		if ends {
@@ -185,38 +169,16 @@ func (h *house) obey(t *testing.T, a launch.Assignment) {
 	}
 }
 
-// expect waits until a bot is in a state for a reason with the words.
-func (h *house) expect(t *testing.T, a launch.Assignment, want launch.State, words ...string) {
-	t.Helper()
-	deadline := time.After(patience)
-	for {
-		state, why := h.State(a.JobID, a.Attempt), h.Reason(a.JobID, a.Attempt)
-		right := state == want
-		for _, word := range words {
-			right = right && strings.Contains(why, word)
-		}
-		if right {
-			return
-		}
-		select {
-		case <-h.changes:
-		case <-time.After(20 * time.Millisecond): // losing sight of the cluster is no change of a bot
-		case <-deadline:
-			t.Fatalf("the bot is %s (%s), want %s (%s)", state, why, want, words)
-		}
-	}
-}
-
-// everyCluster runs tests that hold on any cluster.
+// everyCluster runs the tests that any cluster must pass.
 func everyCluster(t *testing.T, config *rest.Config) {
 	for name, test := range map[string]func(*testing.T, *rest.Config){
-		"life of a bot":     testLife,
-		"starts":            testStarts,
-		"ends":              testEnds,
+		"launch and stop":   testLaunchAndStop,
+		"starting reasons":  testStartingReasons,
+		"exit reasons":      testExitReasons,
 		"duplicate launch":  testDuplicate,
-		"found again":       testFoundAgain,
+		"restart":           testRestart,
 		"removed by others": testRemovedByOthers,
-		"reaped":            testReaped,
+		"clean-up":          testCleanUp,
 		"unknown bot":       testUnknown,
 		"check":             testCheck,
 	} {
@@ -232,14 +194,14 @@ func TestFakeCluster(t *testing.T) {
 	everyCluster(t, newFakeCluster(t).config())
 }
 
-// testLife: a bot starts, runs, is stopped and gone, with nothing left.
-func testLife(t *testing.T, config *rest.Config) {
-	h, a := newHouse(t, config), assignment()
+// testLaunchAndStop: a bot starts, runs, and is gone after Stop.
+func testLaunchAndStop(t *testing.T, config *rest.Config) {
+	h, a := newHarness(t, config), launchtest.Assignment()
 	h.launch(t, a)
-	h.expect(t, a, launch.Starting)
+	h.Expect(t, a, launch.Starting)
 	h.run(t, a)
 	h.stop(t, a)
-	h.expect(t, a, launch.Gone)
+	h.Expect(t, a, launch.Gone)
 	if pods := h.pods(t, a); len(pods) > 0 {
 		t.Errorf("pods are left: %v", pods)
 	}
@@ -249,113 +211,112 @@ func testLife(t *testing.T, config *rest.Config) {
 	}
 }
 
-// testStarts: what a bot waits for is told in words that people understand,
-// and one that gets it runs.
-func testStarts(t *testing.T, config *rest.Config) {
-	for name, test := range starts {
+// testStartingReasons: the reason says what a starting bot waits for.
+func testStartingReasons(t *testing.T, config *rest.Config) {
+	for name, test := range startingStatuses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, a := newHouse(t, config), assignment()
+			h, a := newHarness(t, config), launchtest.Assignment()
 			h.launch(t, a)
-			h.become(t, a, test.status)
-			h.expect(t, a, launch.Starting, test.words...)
+			h.setStatus(t, a, test.status)
+			h.Expect(t, a, launch.Starting, test.words...)
 			h.run(t, a)
 		})
 	}
 }
 
-// testEnds: what became of a bot is told in words that people understand.
-func testEnds(t *testing.T, config *rest.Config) {
-	for name, test := range ends {
+// testExitReasons: the reason says how a bot ended.
+func testExitReasons(t *testing.T, config *rest.Config) {
+	for name, test := range endStatuses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, a := newHouse(t, config), assignment()
+			h, a := newHarness(t, config), launchtest.Assignment()
 			h.launch(t, a)
-			h.become(t, a, test.status)
-			h.expect(t, a, launch.Gone, test.words...)
+			h.setStatus(t, a, test.status)
+			h.Expect(t, a, launch.Gone, test.words...)
 		})
 	}
 }
 
-// testDuplicate: an attempt has one Job, however often it is launched, and by
-// whichever service; a launch that comes after its end starts nothing.
+// testDuplicate: repeated launches of an attempt, by one or two services, use the
+// same Job, even after it has ended.
 func testDuplicate(t *testing.T, config *rest.Config) {
-	name := "it" + uuid.NewString()[:8]
-	one, two, a := newHouse(t, config, instance(name)), newHouse(t, config, instance(name)), assignment()
+	name := launchtest.NewInstance()
+	one, two, a := newHarness(t, config, instance(name)), newHarness(t, config, instance(name)), launchtest.Assignment()
 	one.launch(t, a)
 	one.run(t, a)
-	for _, h := range []*house{one, two} {
+	for _, h := range []*harness{one, two} {
 		if err := h.Launch(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
-		h.expect(t, a, launch.Running)
+		h.Expect(t, a, launch.Running)
 	}
 	if pods := one.pods(t, a); len(pods) != 1 {
 		t.Errorf("the attempt has the pods %v", pods)
 	}
-	one.become(t, a, ends["out of memory"].status)
-	for _, h := range []*house{one, two} {
-		h.expect(t, a, launch.Gone, "out of memory")
+	one.setStatus(t, a, endStatuses["out of memory"].status)
+	for _, h := range []*harness{one, two} {
+		h.Expect(t, a, launch.Gone, "out of memory")
 		if err := h.Launch(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
-		h.expect(t, a, launch.Gone, "out of memory")
+		h.Expect(t, a, launch.Gone, "out of memory")
 	}
 }
 
-// testFoundAgain: bots outlive the service; the next one knows those that run
-// and what became of those that do not.
-func testFoundAgain(t *testing.T, config *rest.Config) {
-	name := "it" + uuid.NewString()[:8]
-	lives, failed, stranger := assignment(), assignment(), assignment()
-	first := newHouse(t, config, instance(name))
+// testRestart: a new launcher recognizes running bots and reads the results of
+// ended ones.
+func testRestart(t *testing.T, config *rest.Config) {
+	name := launchtest.NewInstance()
+	lives, failed, other := launchtest.Assignment(), launchtest.Assignment(), launchtest.Assignment()
+	first := newHarness(t, config, instance(name))
 	first.launch(t, lives)
 	first.launch(t, failed)
 	first.run(t, lives)
 	first.run(t, failed)
-	first.Close()
-	first.become(t, failed, ends["failed"].status)
-	newHouse(t, config).launch(t, stranger) // another instance's
+	first.launcher.Close()
+	first.setStatus(t, failed, endStatuses["failed"].status)
+	newHarness(t, config).launch(t, other) // of another instance
 
-	h := newHouse(t, config, instance(name))
-	h.expect(t, lives, launch.Running)
-	h.expect(t, failed, launch.Gone, ends["failed"].words...)
-	if state := h.State(stranger.JobID, stranger.Attempt); state != launch.NotStarted {
+	h := newHarness(t, config, instance(name))
+	h.Expect(t, lives, launch.Running)
+	h.Expect(t, failed, launch.Gone, endStatuses["failed"].words...)
+	if state := h.State(other.JobID, other.Attempt); state != launch.NotStarted {
 		t.Errorf("a bot of another instance is %s", state)
 	}
 }
 
-// testRemovedByOthers: a bot whose pod somebody deletes is gone.
+// testRemovedByOthers: a bot whose pod was deleted is gone.
 func testRemovedByOthers(t *testing.T, config *rest.Config) {
-	h, a := newHouse(t, config), assignment()
+	h, a := newHarness(t, config), launchtest.Assignment()
 	h.launch(t, a)
 	h.run(t, a)
 	h.do(t, http.MethodDelete, "/"+h.pod(t, a), object{"gracePeriodSeconds": 0})
-	h.expect(t, a, launch.Gone)
-	if why := h.Reason(a.JobID, a.Attempt); why == "" {
-		t.Error("nobody is told why")
+	h.Expect(t, a, launch.Gone)
+	if h.Reason(a.JobID, a.Attempt) == "" {
+		t.Error("the reason is empty")
 	}
 }
 
-// testReaped: Jobs of attempts that are over are removed, and no others.
-func testReaped(t *testing.T, config *rest.Config) {
-	name := "it" + uuid.NewString()[:8]
-	wanted, over := assignment(), assignment()
-	first := newHouse(t, config, instance(name))
+// testCleanUp: Jobs of attempts that are over are removed, and no others.
+func testCleanUp(t *testing.T, config *rest.Config) {
+	name := launchtest.NewInstance()
+	wanted, over := launchtest.Assignment(), launchtest.Assignment()
+	first := newHarness(t, config, instance(name))
 	first.launch(t, wanted)
 	first.launch(t, over)
 	first.run(t, wanted)
 	first.pod(t, over)
-	newHouse(t, config, instance(name), func(s *kubernetes.Settings) {
+	newHarness(t, config, instance(name), func(s *kubernetes.Settings) {
 		s.IsWanted = func(_ context.Context, jobID uuid.UUID, _ int) (bool, error) { return jobID == wanted.JobID, nil }
 	})
-	first.expect(t, over, launch.Gone)
-	first.expect(t, wanted, launch.Running)
+	first.Expect(t, over, launch.Gone)
+	first.Expect(t, wanted, launch.Running)
 }
 
-// testUnknown: a bot that was never started is stopped without ado.
+// testUnknown: Stop of a bot that was never started does nothing.
 func testUnknown(t *testing.T, config *rest.Config) {
-	h, a := newHouse(t, config), assignment()
-	h.expect(t, a, launch.NotStarted)
+	h, a := newHarness(t, config), launchtest.Assignment()
+	h.Expect(t, a, launch.NotStarted)
 	h.stop(t, a)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,148 +15,126 @@ import (
 	"standin/internal/launch"
 )
 
-// Launch implements launch.Launcher. The bot is starting then; the cluster
-// may have to find room for it and to pull its image first. An attempt that has
-// its Job already is not given another: the one that is there is taken up.
+// Launch implements launch.Launcher. Afterwards the bot is Starting: the cluster
+// may have to schedule its pod and pull its image. If the attempt already has a
+// Job, that Job is used.
 func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	job, err := l.cluster.jobs.Create(ctx, l.job(a), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return l.adopt(ctx, a)
 	}
 	if err != nil {
-		// The cluster may have made it and not been heard. It is suspended
-		// then, and the next launch takes it up.
-		return away("make the bot's Job", err)
+		// If the cluster created the Job and its answer was lost, the Job is
+		// suspended and the next launch adopts it.
+		return clusterError("create the bot's Job", err)
 	}
-	return l.letGo(ctx, job, a)
+	return l.resume(ctx, job, a)
 }
 
-// adopt takes up the Job that an attempt has already.
+// adopt uses the Job that an attempt already has.
 func (l *Launcher) adopt(ctx context.Context, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	job, err := l.cluster.jobs.Get(ctx, l.name(key), metav1.GetOptions{})
+	job, err := l.cluster.jobs.Get(ctx, l.settings.Name(key), metav1.GetOptions{})
 	if err != nil {
-		return away("look at the Job that the attempt has already", err)
+		return clusterError("get the attempt's earlier Job", err)
 	}
-	whose, ours := l.keyOf(job.Labels)
+	owner, ours := l.parseLabels(job.Labels)
 	switch {
-	case !ours || whose != key:
-		return fmt.Errorf("a Job has the name %s and is none of this service's bots; remove it", job.Name)
+	case !ours || owner != key:
+		return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", job.Name)
 	case job.DeletionTimestamp != nil:
-		return errors.New("the cluster is removing a Job of this attempt")
+		return errors.New("the cluster is removing an earlier Job of this attempt")
 	case suspended(job):
-		return l.letGo(ctx, job, a)
+		return l.resume(ctx, job, a)
 	}
-	pods, err := l.cluster.pods.List(ctx, selected(l.labels(key)))
+	pods, err := l.cluster.pods.List(ctx, withLabels(l.labels(key)))
 	if err != nil {
-		return away("look at the pod that the attempt has already", err)
+		return clusterError("list the pods of the attempt's earlier Job", err)
 	}
-	l.watched.Launching(key)
-	l.watched.Update(key, sightOf(job, pods.Items))
+	l.Launching(key)
+	l.Update(key, botStatus(job, pods.Items))
 	return nil
 }
 
-// suspended reports whether a Job waits for its secret.
+// suspended reports whether a Job has not been resumed yet.
 func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
-// letGo gives a suspended Job its secret and lets it go. One that cannot have
-// it is removed.
-func (l *Launcher) letGo(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
+// resume creates the Secret of a suspended Job and resumes the Job. On error
+// the Job is removed.
+func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	l.watched.Launching(key)
-	task, err := a.Task(dir(), l.settings.Bot, l.settings.More)
+	l.Launching(key)
+	config, err := launch.NewBotConfig(a, l.settings.Bot, spoolDir).Encode()
 	if err != nil {
-		return l.discard(ctx, key, err)
+		return l.Discard(ctx, key, err)
 	}
-	_, err = l.cluster.secrets.Create(ctx, l.secret(job, task), metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) { // its name is this Job's alone
-		return l.discard(ctx, key, away("make the secret with the bot's task", err))
+	_, err = l.cluster.secrets.Create(ctx, newSecret(job, config), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) { // the name is unique to this Job
+		return l.Discard(ctx, key, clusterError("create the Secret with the bot's configuration", err))
 	}
-	l.watched.Update(key, launch.BotStatus{State: launch.Starting, Reason: noPod}) // before the watcher can see more
+	l.Update(key, launch.BotStatus{State: launch.Starting, Reason: noPod}) // before the watcher reports a later state
 	_, err = l.cluster.jobs.Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
 	if err != nil {
-		return l.discard(ctx, key, away("let the bot's Job go", err))
+		return l.Discard(ctx, key, clusterError("resume the bot's Job", err))
 	}
 	return nil
 }
 
-// discard removes a Job that was not to be, and returns why it was not. Where
-// the cluster does not do it, the next launch or stop finds the Job by its
-// name.
-func (l *Launcher) discard(ctx context.Context, key launch.Key, why error) error {
-	defer l.watched.LaunchFailed(key)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-	defer cancel()
-	if err := l.end(ctx, key); err != nil {
-		return errors.Join(why, err)
-	}
-	return why
-}
+// engine implements launch.Engine.
+type engine struct{ *Launcher }
 
-// Stop implements launch.Launcher: the bot is asked to leave its meeting, and
-// killed if it has not in time; its Job and its secret are removed.
-func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
-	key := launch.Key{JobID: jobID, Attempt: attempt}
-	if err := l.end(ctx, key); err != nil {
-		return err
-	}
-	if l.watched.State(jobID, attempt) != launch.NotStarted {
-		l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: "it was ended by Standin"})
-	}
-	return nil
-}
-
-// end removes an attempt's Job, so that no further pod is made, then its pods,
-// and waits until none of them runs. That there is none is as good.
-func (l *Launcher) end(ctx context.Context, key launch.Key) error {
-	ctx, cancel := context.WithTimeout(ctx, l.settings.LeaveTime+callTime)
+// Remove implements launch.Engine. It deletes the Job first, so that no further
+// pod is created, then its pods, and waits until none of them runs. The bot
+// leaves its meeting, or is killed after LeaveTime.
+func (e engine) Remove(ctx context.Context, key launch.Key) error {
+	ctx, cancel := context.WithTimeout(ctx, e.settings.LeaveTime+launch.CallTimeout)
 	defer cancel()
-	background := metav1.DeletePropagationBackground // what belongs to it goes with it
-	err := l.cluster.jobs.Delete(ctx, l.name(key), metav1.DeleteOptions{PropagationPolicy: &background})
+	background := metav1.DeletePropagationBackground // also deletes the Job's Secret
+	err := e.cluster.jobs.Delete(ctx, e.settings.Name(key), metav1.DeleteOptions{PropagationPolicy: &background})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return away("remove the bot's Job", err)
+		return clusterError("delete the bot's Job", err)
 	}
-	pause := 100 * time.Millisecond
+	delay := 100 * time.Millisecond
 	for {
-		pods, err := l.cluster.pods.List(ctx, selected(l.labels(key)))
+		pods, err := e.cluster.pods.List(ctx, withLabels(e.labels(key)))
 		if err != nil {
-			return away("look whether the bot's pod has ended", err)
+			return clusterError("list the bot's pods", err)
 		}
-		left := 0
+		running := 0
 		for i := range pods.Items {
 			if phase := pods.Items[i].Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
-				continue // it goes with the Job
+				continue // deleted with the Job
 			}
-			left++
-			if err := l.endPod(ctx, &pods.Items[i]); err != nil {
+			running++
+			if err := e.deletePod(ctx, &pods.Items[i]); err != nil {
 				return err
 			}
 		}
-		if left == 0 {
+		if running == 0 {
 			return nil
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(delay):
 		case <-ctx.Done():
-			return fmt.Errorf("the bot's pod %s has not ended in time; its node %s does not say that it has",
+			return fmt.Errorf("the bot's pod %s has not ended in time: its node %s does not report its end",
 				pods.Items[0].Name, pods.Items[0].Spec.NodeName)
 		}
-		pause = min(2*pause, time.Second)
+		delay = min(2*delay, time.Second)
 	}
 }
 
-// endPod has a pod ended. One whose node does not say for long that it has
-// ended is struck from the cluster: its node is lost, and a bot that still ran
-// there would be told to leave as soon as it reached the service.
-func (l *Launcher) endPod(ctx context.Context, pod *corev1.Pod) error {
+// deletePod deletes a pod. When its node does not report the pod's end within
+// LostAfter, the node is lost and the pod is deleted by force. A bot that still
+// runs there is told to leave as soon as it reaches the service.
+func (l *Launcher) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	grace := int64(l.settings.LeaveTime / time.Second)
-	if pod.DeletionTimestamp != nil { // which is when its grace ends
+	if pod.DeletionTimestamp != nil { // the end of its grace period
 		if l.settings.Now().Sub(pod.DeletionTimestamp.Time) < l.settings.LostAfter {
 			return nil
 		}
-		l.settings.Log.Warn("a bot's pod is struck from the cluster: its node does not say that it has ended",
+		l.settings.Log.Warn("deleting a bot's pod by force: its node does not report its end",
 			"pod", pod.Name, "node", pod.Spec.NodeName)
 		grace = 0
 	}
@@ -165,7 +142,7 @@ func (l *Launcher) endPod(ctx context.Context, pod *corev1.Pod) error {
 		GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{UID: &pod.UID},
 	})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return away("end the bot's pod", err)
+		return clusterError("delete the bot's pod", err)
 	}
 	return nil
 }

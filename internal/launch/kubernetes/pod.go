@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -17,7 +16,7 @@ import (
 	"standin/internal/launch"
 )
 
-// Labels by which Jobs and pods are found again. None of them is a secret.
+// Labels that identify a bot's Job and pod. They hold no secrets.
 const (
 	labelApp      = "app.kubernetes.io/name"
 	labelInstance = "standin-instance"
@@ -27,29 +26,19 @@ const (
 	appName = "standin-bot"
 )
 
-// Places in a bot's container.
+// Names and paths in a bot's pod.
 const (
 	containerName = "bot"
-	spoolDir      = "/var/spool/standin"
-	taskDir       = "/run/standin"
-	taskFile      = "task"
+	spoolDir      = "/var/spool/standin" // also the bot's folder
+	configDir     = "/run/standin"
+	configVolume  = "config"
 )
 
-// beyond is how long a bot may take beside its meeting: to start, to pack its
-// recording and to hand it in.
-const beyond = 4 * time.Hour
+// extraDeadline is the time that a bot gets beyond its meeting's maximum: to
+// start, to pack its recording and to upload it.
+const extraDeadline = 4 * time.Hour
 
-// name is the one that an attempt's Job has: the cluster gives it once.
-func (l *Launcher) name(key launch.Key) string {
-	return fmt.Sprintf("standin-%s-%s-%d", l.settings.Instance, key.JobID, key.Attempt)
-}
-
-// mine are the labels of all that belongs to this instance.
-func (l *Launcher) mine() map[string]string {
-	return map[string]string{labelInstance: l.settings.Instance}
-}
-
-// labels are those of an attempt's Job and of its pod.
+// labels returns the labels of an attempt's Job and pod.
 func (l *Launcher) labels(key launch.Key) map[string]string {
 	return map[string]string{
 		labelApp: appName, labelInstance: l.settings.Instance,
@@ -57,62 +46,55 @@ func (l *Launcher) labels(key launch.Key) map[string]string {
 	}
 }
 
-// keyOf reads whose bot it is; false when it is none of this instance's.
-func (l *Launcher) keyOf(labels map[string]string) (launch.Key, bool) {
-	jobID, err := uuid.Parse(labels[labelJob])
-	if err != nil || labels[labelInstance] != l.settings.Instance {
-		return launch.Key{}, false
-	}
-	attempt, err := strconv.Atoi(labels[labelAttempt])
-	return launch.Key{JobID: jobID, Attempt: attempt}, err == nil
+// parseLabels is the inverse of labels; false for objects of others.
+func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
+	key, ok := launch.ParseKey(labels[labelJob] + "-" + labels[labelAttempt])
+	return key, ok && labels[labelInstance] == l.settings.Instance
 }
 
-// job describes an attempt's Job: one pod, once. It is suspended until its
-// secret is there.
+// job describes an attempt's Job: one pod, without retries, suspended until its
+// Secret exists.
 func (l *Launcher) job(a launch.Assignment) *batchv1.Job {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	ended := int32(l.settings.KeepEnded / time.Second)
-	deadline := int64(beyond/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds) + int64(a.AutoLeave.AfterMaxSeconds)
-	failed := batchv1.Failed
+	name := l.settings.Name(key)
+	deadline := int64(extraDeadline/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds) + int64(a.AutoLeave.AfterMaxSeconds)
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: l.name(key), Labels: l.labels(key)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: l.labels(key)},
 		Spec: batchv1.JobSpec{
 			Suspend: new(true), Parallelism: new(int32(1)), Completions: new(int32(1)),
-			BackoffLimit: new(int32(0)), PodReplacementPolicy: &failed,
-			TTLSecondsAfterFinished: &ended, ActiveDeadlineSeconds: &deadline,
-			Template: l.pod(key, l.name(key)+"-"+uuid.NewString()[:8]),
+			BackoffLimit: new(int32(0)), PodReplacementPolicy: new(batchv1.Failed),
+			TTLSecondsAfterFinished: new(int32(l.settings.KeepEnded / time.Second)), ActiveDeadlineSeconds: &deadline,
+			Template: l.pod(key, name+"-"+uuid.NewString()[:8]),
 		},
 	}
 }
 
-// secretOf is the name of the secret that a Job's pod waits for.
-func secretOf(job *batchv1.Job) string {
+// secretName returns the name of the Secret that a Job's pod mounts.
+func secretName(job *batchv1.Job) string {
 	for _, volume := range job.Spec.Template.Spec.Volumes {
-		if volume.Name == "task" && volume.Secret != nil {
+		if volume.Name == configVolume && volume.Secret != nil {
 			return volume.Secret.SecretName
 		}
 	}
 	return ""
 }
 
-// secret describes the secret with a bot's task. It belongs to the Job, and
-// goes with it.
-func (l *Launcher) secret(job *batchv1.Job, task []byte) *corev1.Secret {
+// newSecret describes the Secret with a bot's configuration. The Job owns it.
+func newSecret(job *batchv1.Job, config []byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: secretOf(job), Labels: job.Labels,
+			Name: secretName(job), Labels: job.Labels,
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID,
 			}},
 		},
 		Immutable: new(true),
-		Data:      map[string][]byte{taskFile: task},
+		Data:      map[string][]byte{launch.ConfigFile: config},
 	}
 }
 
-// pod describes a bot's pod: the operator's template, with what a bot needs
-// and what it must not have laid over it. It keeps to the restricted Pod
-// Security Standard.
+// pod describes a bot's pod: the operator's template, overridden with the bot's
+// container and the restrictions of the restricted Pod Security Standard.
 func (l *Launcher) pod(key launch.Key, secret string) corev1.PodTemplateSpec {
 	var pod corev1.PodTemplateSpec
 	if l.settings.Template != nil {
@@ -137,19 +119,19 @@ func (l *Launcher) pod(key launch.Key, secret string) corev1.PodTemplateSpec {
 		spec.Containers = append(spec.Containers, corev1.Container{Name: containerName})
 		at = len(spec.Containers) - 1
 	}
-	l.fill(&spec.Containers[at])
+	l.setContainer(&spec.Containers[at])
 	return pod
 }
 
-// fill makes a container a bot's.
-func (l *Launcher) fill(c *corev1.Container) {
-	c.Image, c.ImagePullPolicy, c.Args = l.settings.Image, l.settings.Pull, l.settings.Command
+// setContainer overrides the fields of the bot's container.
+func (l *Launcher) setContainer(c *corev1.Container) {
+	c.Image, c.ImagePullPolicy = l.settings.Image, l.settings.Pull
+	c.Args = slices.Concat(l.settings.Command, []string{"--config", path.Join(configDir, launch.ConfigFile)})
 	c.Env = append(c.Env,
-		corev1.EnvVar{Name: launch.EnvTask, Value: path.Join(taskDir, taskFile)},
 		corev1.EnvVar{Name: "HOME", Value: "/tmp"}, corev1.EnvVar{Name: "TMPDIR", Value: "/tmp"},
 	)
 	c.VolumeMounts = append(c.VolumeMounts,
-		corev1.VolumeMount{Name: "task", MountPath: taskDir, ReadOnly: true},
+		corev1.VolumeMount{Name: configVolume, MountPath: configDir, ReadOnly: true},
 		corev1.VolumeMount{Name: "spool", MountPath: spoolDir},
 		corev1.VolumeMount{Name: "tmp", MountPath: "/tmp"},
 		corev1.VolumeMount{Name: "shm", MountPath: "/dev/shm"},
@@ -158,16 +140,16 @@ func (l *Launcher) fill(c *corev1.Container) {
 		AllowPrivilegeEscalation: new(false), Privileged: new(false), ReadOnlyRootFilesystem: new(true),
 		RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
-	// The end of a bot's log comes with its status: no right to read logs is
-	// needed for it.
+	// The pod's status includes the end of a failed bot's log, so the launcher
+	// needs no permission to read logs.
 	c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
-	given := l.settings.Resources
-	c.Resources.Requests = quantities(c.Resources.Requests, given.CPURequest, given.MemoryRequest)
-	c.Resources.Limits = quantities(c.Resources.Limits, given.CPULimit, given.MemoryLimit)
+	resources := l.settings.Resources
+	c.Resources.Requests = override(c.Resources.Requests, resources.CPURequest, resources.MemoryRequest)
+	c.Resources.Limits = override(c.Resources.Limits, resources.CPULimit, resources.MemoryLimit)
 }
 
-// quantities lays what is set over what a template has.
-func quantities(list corev1.ResourceList, cpu, memory resource.Quantity) corev1.ResourceList {
+// override replaces the quantities of a template that are set.
+func override(list corev1.ResourceList, cpu, memory resource.Quantity) corev1.ResourceList {
 	for name, quantity := range map[corev1.ResourceName]resource.Quantity{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
 		if quantity.IsZero() {
 			continue
@@ -180,7 +162,7 @@ func quantities(list corev1.ResourceList, cpu, memory resource.Quantity) corev1.
 	return list
 }
 
-// seccomp is the profile that a bot runs under.
+// seccomp returns the bot's seccomp profile.
 func (l *Launcher) seccomp() *corev1.SeccompProfile {
 	if l.settings.Seccomp == "" {
 		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
@@ -188,7 +170,7 @@ func (l *Launcher) seccomp() *corev1.SeccompProfile {
 	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &l.settings.Seccomp}
 }
 
-// volumes are where a bot may write, and its task.
+// volumes returns the volumes that a bot may write to, and its configuration.
 func (l *Launcher) volumes(secret string) []corev1.Volume {
 	empty := func(name string, medium corev1.StorageMedium, size resource.Quantity) corev1.Volume {
 		source := &corev1.EmptyDirVolumeSource{Medium: medium}
@@ -197,14 +179,11 @@ func (l *Launcher) volumes(secret string) []corev1.Volume {
 		}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}}
 	}
-	given := l.settings.Resources
+	resources := l.settings.Resources
 	return []corev1.Volume{
-		{Name: "task", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}}},
-		empty("spool", corev1.StorageMediumDefault, given.Spool),
-		empty("tmp", corev1.StorageMediumDefault, given.Tmp),
-		empty("shm", corev1.StorageMediumMemory, given.Shm),
+		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}}},
+		empty("spool", corev1.StorageMediumDefault, resources.Spool),
+		empty("tmp", corev1.StorageMediumDefault, resources.Tmp),
+		empty("shm", corev1.StorageMediumMemory, resources.Shm),
 	}
 }
-
-// dir is the bot's folder in its container. Its pod is never another's.
-func dir() string { return spoolDir }

@@ -22,20 +22,21 @@ import (
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"standin/internal/testing/launchtest"
 )
 
-// realCluster names the variable that has the tests run on a real API server
-// too (make launchers).
+// realCluster is the variable that enables the tests on a real API server (make
+// launchers).
 const realCluster = "STANDIN_TEST_KUBERNETES"
 
-// The tokens of a real cluster's users, made up: nobody but the test reaches
-// it.
+// The tokens of the real cluster's users.
 const (
 	serviceToken = "of-the-service"
 	adminToken   = "of-the-tests"
 )
 
-// asNodes is the token by which the tests play the nodes of a real cluster.
+// asNodes returns the token with which the tests act as nodes; "" for a fake.
 func asNodes(config *rest.Config) string {
 	if config.BearerToken == serviceToken {
 		return adminToken
@@ -43,10 +44,10 @@ func asNodes(config *rest.Config) string {
 	return ""
 }
 
-// TestRealCluster runs what holds on any cluster on a real kube-apiserver with
-// etcd and the real controllers, with the rights of deploy/kubernetes and in
-// its namespace, which enforces the restricted Pod Security Standard. The
-// tests play the nodes.
+// TestRealCluster runs the tests of every cluster on a real kube-apiserver with
+// etcd and the real controllers, with the permissions and the namespace of
+// deploy/kubernetes, which enforces the restricted Pod Security Standard. The
+// tests act as the nodes.
 func TestRealCluster(t *testing.T) {
 	if os.Getenv(realCluster) == "" {
 		t.Skip("set " + realCluster + "=1, or run make launchers, for the tests on a real API server")
@@ -99,7 +100,7 @@ func startCluster(t *testing.T) (host string) {
 	return host
 }
 
-// begin starts a part of the cluster until the test ends.
+// begin starts a process of the cluster until the test ends.
 func begin(t *testing.T, server, part string, flags ...string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -121,15 +122,15 @@ func begin(t *testing.T, server, part string, flags ...string) {
 	})
 }
 
-// client reaches the cluster as the tests.
+// client returns a client with the permissions of the tests.
 func client() *http.Client {
 	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 }
 
-// await waits until the API server is ready.
+// await waits for the API server.
 func await(t *testing.T, address string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * patience); ; <-time.After(100 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * launchtest.Timeout); ; <-time.After(100 * time.Millisecond) {
 		code, answer := send(t, http.MethodGet, address, nil)
 		if code == http.StatusOK {
 			return
@@ -140,7 +141,7 @@ func await(t *testing.T, address string) {
 	}
 }
 
-// send asks the cluster for something, as the tests; 0 when it is not there.
+// send sends a request and returns the status code, or 0 without a response.
 func send(t *testing.T, method, address string, body []byte) (int, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader(body))
@@ -158,8 +159,7 @@ func send(t *testing.T, method, address string, body []byte) (int, []byte) {
 	return response.StatusCode, answer
 }
 
-// apply makes the objects of a manifest, with the API server's strict check of
-// their fields.
+// apply creates the objects of a manifest with strict field validation.
 func apply(t *testing.T, host, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -206,7 +206,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// newKey makes a key for the accounts' tokens, of which there are none.
+// newKey creates the key for service account tokens, which are not used.
 func newKey(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -6,8 +6,8 @@ const running = `{"phase": "Running", "reason": null, "message": null,
 	"containerStatuses": [{"name": "bot", "ready": true, "restartCount": 0, "image": "registry.test/standin:1", "imageID": "",
 		"state": {"running": {"startedAt": "2026-11-20T10:00:00Z"}}}]}`
 
-// recorded is a status as kubelet and scheduler write it, and the words by
-// which people are told of it.
+// recorded is a status as kubelet and scheduler write it, and words of the reason
+// that the launcher returns for it.
 type recorded struct {
 	status string
 	words  []string
@@ -27,18 +27,18 @@ func ended(phase, more, terminated string) string {
 			"state": {"terminated": ` + terminated + `}}]}`
 }
 
-// starts are what bots wait for before they run.
-var starts = map[string]recorded{
-	"no room": {
+// startingStatuses are statuses of pods that do not run yet.
+var startingStatuses = map[string]recorded{
+	"no capacity": {
 		`{"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
 			"message": "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."}]}`,
-		[]string{"finds no node", "Unschedulable", "3 Insufficient memory"},
+		[]string{"cannot be scheduled", "Unschedulable", "3 Insufficient memory"},
 	},
 	"no such image": {
 		waiting("ErrImagePull", `failed to pull and unpack image \"registry.test/standin:1\": failed to resolve reference: registry.test/standin:1: not found`),
 		[]string{"image cannot be pulled", "ErrImagePull", "not found"},
 	},
-	"image again and again": {
+	"image back-off": {
 		waiting("ImagePullBackOff", `Back-off pulling image \"registry.test/standin:1\"`),
 		[]string{"image cannot be pulled", "ImagePullBackOff"},
 	},
@@ -46,13 +46,13 @@ var starts = map[string]recorded{
 		waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root`),
 		[]string{"cannot be started", "CreateContainerConfigError", "runAsNonRoot"},
 	},
-	"being made": {waiting("ContainerCreating", ""), []string{"being made"}},
+	"being created": {waiting("ContainerCreating", ""), []string{"being created"}},
 }
 
-// ends are how bots end.
-var ends = map[string]recorded{
-	"well": {
-		ended("Succeeded", "", `{"exitCode": 0, "reason": "Completed", "message": "all is told"}`),
+// endStatuses are statuses of ended pods.
+var endStatuses = map[string]recorded{
+	"success": {
+		ended("Succeeded", "", `{"exitCode": 0, "reason": "Completed", "message": "done"}`),
 		[]string{"exit code 0"},
 	},
 	"failed": {
@@ -63,7 +63,7 @@ var ends = map[string]recorded{
 		ended("Failed", "", `{"exitCode": 137, "reason": "OOMKilled"}`),
 		[]string{"ran out of memory", "2Gi"},
 	},
-	"cannot begin": {
+	"start error": {
 		ended("Failed", "", `{"exitCode": 128, "reason": "StartError", "message": "failed to create containerd task: exec: \"bot\": executable file not found in $PATH: unknown"}`),
 		[]string{"exit code 128 (StartError)", "executable file not found"},
 	},
@@ -73,7 +73,7 @@ var ends = map[string]recorded{
 			`{"exitCode": 137, "reason": "Error"}`),
 		[]string{"Evicted", "low on resource: ephemeral-storage", "exit code 137"},
 	},
-	"evicted before it began": {
+	"evicted before the start": {
 		`{"phase": "Failed", "reason": "Evicted", "message": "Pod was rejected: The node had condition: [MemoryPressure]."}`,
 		[]string{"Evicted", "MemoryPressure"},
 	},
@@ -84,7 +84,7 @@ var ends = map[string]recorded{
 	"preempted": {
 		ended("Failed", `"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "default-scheduler: preempting to accommodate a higher priority pod"}],`,
 			`{"exitCode": 143, "reason": "Error"}`),
-		[]string{"the cluster took its pod away (PreemptionByScheduler)", "exit code 143"},
+		[]string{"the cluster removed its pod (PreemptionByScheduler)", "exit code 143"},
 	},
 	"shut down with its node": {
 		`{"phase": "Failed", "reason": "Terminated", "message": "Pod was terminated in response to imminent node shutdown."}`,

@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,56 +16,54 @@ import (
 	"standin/internal/launch"
 )
 
-// errStale says that the cluster no longer tells what happened since it was
-// asked what there is.
-var errStale = errors.New("the cluster has forgotten what happened since it was asked")
+// errExpired is the error of a watch whose resource version the cluster no
+// longer has. A new list is needed.
+var errExpired = errors.New("the resource version of the watch has expired")
 
-// view is what the watcher saw of the cluster, by the bot that it belongs to.
-type view struct {
+// snapshot is the watcher's copy of the Jobs and pods of this instance.
+type snapshot struct {
 	jobs map[launch.Key]*batchv1.Job
 	pods map[launch.Key]map[string]corev1.Pod // by name
 }
 
-// podsOf are the pods of a bot.
-func (v view) podsOf(key launch.Key) []corev1.Pod {
-	pods := make([]corev1.Pod, 0, len(v.pods[key]))
-	for _, pod := range v.pods[key] {
-		pods = append(pods, pod)
+// status returns the status of a bot.
+func (s snapshot) status(key launch.Key) launch.BotStatus {
+	return botStatus(s.jobs[key], slices.Collect(maps.Values(s.pods[key])))
+}
+
+// putPod adds or replaces a pod.
+func (s snapshot) putPod(key launch.Key, pod corev1.Pod) {
+	if s.pods[key] == nil {
+		s.pods[key] = make(map[string]corev1.Pod)
 	}
-	return pods
+	s.pods[key][pod.Name] = pod
 }
 
-// watch follows the cluster until ctx ends.
-func (l *Launcher) watch(ctx context.Context) {
-	l.watched.Watch(ctx, launch.Following{
-		Engine: "the Kubernetes cluster", Now: l.settings.Now, Log: l.settings.Log,
-		Follow: func(ctx context.Context) error {
-			err := l.follow(ctx)
-			if errors.Is(err, errStale) {
-				return nil
-			}
-			return err
-		},
-	})
-}
-
-// follow takes in what there is, and then what happens, for as long as the
-// resync says: a broken connection looks like one on which nothing happens.
-func (l *Launcher) follow(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, l.settings.Resync+callTime)
+// Follow implements launch.Engine. It ends after Resync at the latest, because a
+// broken connection cannot be told from one without events.
+func (e engine) Follow(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.settings.Resync+launch.CallTimeout)
 	defer cancel()
-	seen, options, err := l.list(ctx)
+	err := e.follow(ctx)
+	if errors.Is(err, errExpired) {
+		return nil
+	}
+	return err
+}
+
+func (l *Launcher) follow(ctx context.Context) error {
+	current, jobOptions, podOptions, err := l.list(ctx)
 	if err != nil {
 		return err
 	}
-	jobs, err := l.cluster.jobs.Watch(ctx, options[0])
+	jobs, err := l.cluster.jobs.Watch(ctx, jobOptions)
 	if err != nil {
-		return broken("watch the bots' Jobs", err)
+		return watchError("watch the bots' Jobs", err)
 	}
 	defer jobs.Stop()
-	pods, err := l.cluster.pods.Watch(ctx, options[1])
+	pods, err := l.cluster.pods.Watch(ctx, podOptions)
 	if err != nil {
-		return broken("watch the bots' pods", err)
+		return watchError("watch the bots' pods", err)
 	}
 	defer pods.Stop()
 	for {
@@ -74,171 +74,114 @@ func (l *Launcher) follow(ctx context.Context) error {
 		case event, open = <-pods.ResultChan():
 		}
 		if !open {
-			return nil // its time is up, or the connection was cut: what there is, is asked anew
+			return nil // timed out or disconnected: list again
 		}
-		if err := l.take(seen, event); err != nil {
+		if err := l.handleEvent(current, event); err != nil {
 			return err
 		}
 	}
 }
 
-// broken words an error of a watch.
-func broken(doing string, err error) error {
+// watchError wraps an error of a watch.
+func watchError(action string, err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return errStale
+		return errExpired
 	}
-	return away(doing, err)
+	return clusterError(action, err)
 }
 
-// list takes in all that the cluster has of this instance. It returns what it
-// saw, and the options of the watches that go on from there.
-func (l *Launcher) list(ctx context.Context) (view, [2]metav1.ListOptions, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+// list updates the tracker with all Jobs and pods of this instance. It returns
+// them, and the options of the watches that continue from there.
+func (l *Launcher) list(ctx context.Context) (current snapshot, jobOptions, podOptions metav1.ListOptions, err error) {
+	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	seen := view{make(map[launch.Key]*batchv1.Job), make(map[launch.Key]map[string]corev1.Pod)}
-	mark := l.watched.Version()
-	options := selected(l.mine())
+	current = snapshot{make(map[launch.Key]*batchv1.Job), make(map[launch.Key]map[string]corev1.Pod)}
+	version := l.Version()
+	options := withLabels(map[string]string{labelInstance: l.settings.Instance})
 	pods, err := l.cluster.pods.List(ctx, options)
 	if err != nil {
-		return seen, [2]metav1.ListOptions{}, away("list the bots' pods", err)
+		return current, options, options, clusterError("list the bots' pods", err)
 	}
 	jobs, err := l.cluster.jobs.List(ctx, options)
 	if err != nil {
-		return seen, [2]metav1.ListOptions{}, away("list the bots' Jobs", err)
+		return current, options, options, clusterError("list the bots' Jobs", err)
 	}
-	var keys []launch.Key
 	for i := range jobs.Items {
-		if key, ours := l.keyOf(jobs.Items[i].Labels); ours {
-			seen.jobs[key] = &jobs.Items[i]
-			keys = append(keys, key)
+		if key, ours := l.parseLabels(jobs.Items[i].Labels); ours {
+			current.jobs[key] = &jobs.Items[i]
 		}
 	}
 	for _, pod := range pods.Items {
-		l.put(seen, pod)
+		if key, ours := l.parseLabels(pod.Labels); ours {
+			current.putPod(key, pod)
+		}
 	}
 	all := make(map[launch.Key]launch.BotStatus)
-	for key, job := range seen.jobs {
-		if !suspended(job) { // one that is does not start by itself
-			all[key] = sightOf(job, seen.podsOf(key))
+	for key, job := range current.jobs {
+		if !suspended(job) { // a suspended Job has not started
+			all[key] = current.status(key)
 		}
 	}
-	for key := range seen.pods {
-		if seen.jobs[key] == nil { // its Job was deleted, and it has yet to end
-			all[key] = sightOf(nil, seen.podsOf(key))
+	for key := range current.pods {
+		if current.jobs[key] == nil { // the Job was deleted and the pod has not ended yet
+			all[key] = current.status(key)
 		}
 	}
-	l.watched.UpdateAll(all, mark)
-	select {
-	case l.listed <- keys:
-	default: // the reaper is busy with what was there before
-	}
-	ends := int64(l.settings.Resync / time.Second)
-	watching := func(version string) metav1.ListOptions {
+	l.Listed(all, slices.Collect(maps.Keys(current.jobs)), version)
+	watchFrom := func(resourceVersion string) metav1.ListOptions {
 		from := options
-		from.ResourceVersion, from.TimeoutSeconds, from.AllowWatchBookmarks = version, &ends, true
+		from.ResourceVersion, from.AllowWatchBookmarks = resourceVersion, true
+		from.TimeoutSeconds = new(int64(l.settings.Resync / time.Second))
 		return from
 	}
-	return seen, [2]metav1.ListOptions{watching(jobs.ResourceVersion), watching(pods.ResourceVersion)}, nil
+	return current, watchFrom(jobs.ResourceVersion), watchFrom(pods.ResourceVersion), nil
 }
 
-// put adds a pod to what was seen.
-func (l *Launcher) put(seen view, pod corev1.Pod) (launch.Key, bool) {
-	key, ours := l.keyOf(pod.Labels)
-	if !ours {
-		return key, false
-	}
-	if seen.pods[key] == nil {
-		seen.pods[key] = make(map[string]corev1.Pod)
-	}
-	seen.pods[key][pod.Name] = pod
-	return key, true
-}
-
-// take takes in an event.
-func (l *Launcher) take(seen view, event watch.Event) error {
+// handleEvent updates the snapshot and the tracker with an event.
+func (l *Launcher) handleEvent(current snapshot, event watch.Event) error {
 	switch event.Type {
 	case watch.Error:
-		return broken("follow the cluster's events", apierrors.FromObject(event.Object))
+		return watchError("follow the cluster's events", apierrors.FromObject(event.Object))
 	case watch.Bookmark:
 		return nil
 	}
 	switch object := event.Object.(type) {
 	case *batchv1.Job:
-		l.takeJob(seen, event.Type, object)
+		if key, ours := l.parseLabels(object.Labels); ours {
+			l.handleJob(current, key, object, event.Type == watch.Deleted)
+		}
 	case *corev1.Pod:
-		l.takePod(seen, event.Type, object)
+		if key, ours := l.parseLabels(object.Labels); ours {
+			l.handlePod(current, key, object, event.Type == watch.Deleted)
+		}
 	}
 	return nil
 }
 
-func (l *Launcher) takeJob(seen view, happened watch.EventType, job *batchv1.Job) {
-	key, ours := l.keyOf(job.Labels)
-	if !ours {
-		return
-	}
-	if happened == watch.Deleted {
-		delete(seen.jobs, key)
-		if len(seen.pods[key]) == 0 && !suspended(job) { // otherwise its pod tells when it has ended
-			l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: "its Job was deleted, and not by Standin"})
+func (l *Launcher) handleJob(current snapshot, key launch.Key, job *batchv1.Job, deleted bool) {
+	if deleted {
+		delete(current.jobs, key)
+		if len(current.pods[key]) == 0 && !suspended(job) { // otherwise the pod's end is still to come
+			l.Update(key, launch.BotStatus{State: launch.Gone, Reason: "its Job was deleted, and not by Standin"})
 		}
 		return
 	}
-	seen.jobs[key] = job
+	current.jobs[key] = job
 	if !suspended(job) {
-		l.watched.Update(key, sightOf(job, seen.podsOf(key)))
+		l.Update(key, current.status(key))
 	}
 }
 
-func (l *Launcher) takePod(seen view, happened watch.EventType, pod *corev1.Pod) {
-	key, ours := l.put(seen, *pod)
-	if !ours {
-		return
-	}
-	if happened == watch.Deleted {
-		delete(seen.pods[key], pod.Name)
-		if len(seen.pods[key]) == 0 {
-			delete(seen.pods, key)
-			l.watched.Update(key, launch.BotStatus{State: launch.Gone, Reason: whyDeleted(pod, seen.jobs[key])})
-		}
-		return
-	}
-	l.watched.Update(key, sightOf(seen.jobs[key], seen.podsOf(key)))
-}
-
-// reapEvery is how often it is asked whether bots are wanted.
-const reapEvery = 10 * time.Minute
-
-// reap removes Jobs whose attempts are over: those of a database that was put
-// back, of a job that was deleted, of a service that ended between its last
-// two steps.
-func (l *Launcher) reap(ctx context.Context) {
-	var last time.Time
-	for {
-		select {
-		case keys := <-l.listed:
-			if l.settings.IsWanted == nil || l.settings.Now().Sub(last) < reapEvery {
-				continue
-			}
-			last = l.settings.Now()
-			for _, key := range keys {
-				l.reapOne(ctx, key)
-			}
-		case <-ctx.Done():
+func (l *Launcher) handlePod(current snapshot, key launch.Key, pod *corev1.Pod, deleted bool) {
+	current.putPod(key, *pod)
+	if deleted {
+		delete(current.pods[key], pod.Name)
+		if len(current.pods[key]) > 0 {
 			return
 		}
+		delete(current.pods, key)
+		l.Update(key, launch.BotStatus{State: launch.Gone, Reason: deletedReason(pod, current.jobs[key])})
+		return
 	}
-}
-
-// reapOne removes an attempt's Job if the attempt is over.
-func (l *Launcher) reapOne(ctx context.Context, key launch.Key) {
-	log := l.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
-	wanted, err := l.settings.IsWanted(ctx, key.JobID, key.Attempt)
-	if err == nil && !wanted {
-		if err = l.end(ctx, key); err == nil {
-			log.Info("removed the Job of an attempt that is over")
-		}
-	}
-	if err != nil && ctx.Err() == nil {
-		log.Warn("cannot see to a Job that may be of an attempt that is over", "error", err)
-	}
+	l.Update(key, current.status(key))
 }

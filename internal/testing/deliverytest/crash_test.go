@@ -201,12 +201,12 @@ func checkOrder(t *testing.T, s *store.Store, r *receiver, deliveries []webhook.
 			if earlier.Sequence >= later.Sequence || !at.Before(r.acknowledged[earlier.ID]) {
 				continue
 			}
-			history, err := s.Delivery(t.Context(), earlier.JobID, earlier.ID)
+			tries, err := s.DeliveryTries(t.Context(), earlier.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			failed := 0
-			for _, try := range history.Tries {
+			for _, try := range tries {
 				if try.StartedAt.Before(at) && (try.StatusCode < 200 || try.StatusCode > 299) {
 					failed++
 				}

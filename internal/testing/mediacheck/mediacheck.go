@@ -1,6 +1,7 @@
-// Package mediacheck decodes a recording with ffmpeg and reports its streams and the
-// times of flashes and beeps. Tests use it to check recordings by their decoded
-// content.
+// Package mediacheck decodes a recording with ffmpeg and tells what is in it:
+// its streams, and when the picture flashed and the sound beeped. Tests use it
+// to judge a recording by what a viewer would see and hear. It must know
+// nothing about how recordings are made.
 package mediacheck
 
 import (
@@ -15,30 +16,29 @@ import (
 	"strings"
 )
 
-// Report describes the content of a file. Times are milliseconds from the file's
-// time 0.
+// Report is what a file holds. Times are milliseconds on the file's own clock.
 type Report struct {
-	// DurationMs is the duration in the container or, if it has none, the end of
-	// the last decoded frame or sample.
+	// DurationMs is the duration that the container states, or, where it
+	// states none, the end of the last decoded frame or sample.
 	DurationMs float64
-	// Width and Height are the size of the video in pixels.
+	// Width and Height are those of the picture in pixels.
 	Width, Height int
-	// VideoCodec and AudioCodec are ffmpeg's codec names, such as h264 and opus, or
-	// empty if there is no such stream.
+	// VideoCodec and AudioCodec are ffmpeg's names, such as h264 and opus;
+	// empty when there is no such stream.
 	VideoCodec, AudioCodec string
-	// Frames is the number of decoded frames.
+	// Frames is how many pictures were decoded.
 	Frames int
 	// VideoStartMs and VideoEndMs are the times of the first and last frame.
 	VideoStartMs, VideoEndMs float64
-	// LongestFrameGapMs is the longest duration of a frame, and LongestFrameAtMs the
-	// time of that frame.
+	// LongestFrameGapMs is the longest time for which one frame stands, and
+	// LongestFrameAtMs where that frame begins.
 	LongestFrameGapMs, LongestFrameAtMs float64
 	// AudioEndMs is the end of the last decoded sample.
 	AudioEndMs float64
 	// FlashesMs and BeepsMs are the onsets of flashes and beeps.
 	FlashesMs, BeepsMs []float64
-	// BlackBorders means that two opposite edges are black in all frames, because
-	// the video was scaled from another aspect ratio.
+	// BlackBorders tells that the decoded picture has black bars along two
+	// opposite edges throughout, as a scaled picture of another shape has.
 	BlackBorders bool
 }
 
@@ -47,14 +47,15 @@ type Pair struct {
 	FlashMs, BeepMs float64
 }
 
-// DifferenceMs returns how much later the beep is than the flash.
+// DifferenceMs is how much later the beep is than the flash.
 func (p Pair) DifferenceMs() float64 { return p.BeepMs - p.FlashMs }
 
-// pairingRangeMs is the maximum distance between a flash and its beep. Both occur
+// pairingRangeMs is within which a beep belongs to a flash, both of which come
 // once a second.
 const pairingRangeMs = 450
 
-// Pairs matches each flash with the nearest beep and omits flashes without one.
+// Pairs matches each flash with the nearest beep. A flash without a beep near
+// it is left out.
 func (r Report) Pairs() []Pair {
 	var pairs []Pair
 	for _, flash := range r.FlashesMs {
@@ -71,17 +72,18 @@ func (r Report) Pairs() []Pair {
 	return pairs
 }
 
-// MissingToolError reports that ffmpeg or ffprobe is not installed.
+// MissingToolError says that ffmpeg or ffprobe is not installed.
 type MissingToolError struct {
 	Tool string
 }
 
-// Error includes what to install.
+// Error says what to install.
 func (e *MissingToolError) Error() string {
 	return e.Tool + " is not installed; on Debian and Ubuntu: apt-get install ffmpeg"
 }
 
-// Available returns a *MissingToolError if ffmpeg or ffprobe is not installed.
+// Available returns nil when ffmpeg and ffprobe are installed, else a
+// *MissingToolError.
 func Available() error {
 	for _, tool := range []string{"ffmpeg", "ffprobe"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -91,22 +93,22 @@ func Available() error {
 	return nil
 }
 
-// DecodeError reports that a file cannot be decoded without errors.
+// DecodeError is a file that cannot be decoded without complaint.
 type DecodeError struct {
-	// Output is the output of the decoder.
+	// Output is what the decoder printed.
 	Output string
 	Cause  error
 }
 
-// Error includes the output.
+// Error tells what the decoder printed.
 func (e *DecodeError) Error() string {
-	return fmt.Sprintf("decode: %v: %s", e.Cause, strings.TrimSpace(e.Output))
+	return fmt.Sprintf("decoding: %v: %s", e.Cause, strings.TrimSpace(e.Output))
 }
 
-// Unwrap returns the cause.
+// Unwrap returns how the decoder ended.
 func (e *DecodeError) Unwrap() error { return e.Cause }
 
-// Decode decodes the whole file.
+// Decode reads and decodes the whole file.
 func Decode(ctx context.Context, file string) (Report, error) {
 	if err := Available(); err != nil {
 		return Report{}, err
@@ -117,20 +119,20 @@ func Decode(ctx context.Context, file string) (Report, error) {
 	}
 	var end float64
 	if report.VideoCodec != "" {
-		video, err := decodeVideo(ctx, file)
+		picture, err := decodePicture(ctx, file)
 		if err != nil {
 			return Report{}, err
 		}
-		video.describe(&report)
+		picture.describe(&report)
 		end = report.VideoEndMs
 	}
 	if report.AudioCodec != "" {
-		samples, err := decodeAudio(ctx, file)
+		samples, err := decodeSound(ctx, file)
 		if err != nil {
 			return Report{}, err
 		}
 		report.AudioEndMs = float64(len(samples)) * 1000 / sampleRate
-		report.BeepsMs = findTones(samples, beepHz)
+		report.BeepsMs = findBeeps(samples)
 		end = max(end, report.AudioEndMs)
 	}
 	if report.DurationMs == 0 {
@@ -139,7 +141,7 @@ func Decode(ctx context.Context, file string) (Report, error) {
 	return report, nil
 }
 
-// probe reads the metadata of the container.
+// probe reads what the container states.
 func probe(ctx context.Context, file string) (Report, error) {
 	output, err := run(ctx, "ffprobe", "-v", "error", "-show_streams", "-show_format", "-of", "json", "--", file)
 	if err != nil {
@@ -157,7 +159,7 @@ func probe(ctx context.Context, file string) (Report, error) {
 		} `json:"format"`
 	}
 	if err := json.Unmarshal(output, &found); err != nil {
-		return Report{}, fmt.Errorf("decode the output of ffprobe: %w", err)
+		return Report{}, fmt.Errorf("reading ffprobe's answer: %w", err)
 	}
 	var report Report
 	for _, stream := range found.Streams {
@@ -169,7 +171,7 @@ func probe(ctx context.Context, file string) (Report, error) {
 		}
 	}
 	if report.VideoCodec == "" && report.AudioCodec == "" {
-		return Report{}, errors.New("the file has neither video nor audio")
+		return Report{}, errors.New("the file holds neither picture nor sound")
 	}
 	if seconds, err := strconv.ParseFloat(found.Format.Duration, 64); err == nil {
 		report.DurationMs = seconds * 1000
@@ -177,18 +179,18 @@ func probe(ctx context.Context, file string) (Report, error) {
 	return report, nil
 }
 
-// run runs a decoder, which prints only errors to standard error, and returns its
-// output. Output on standard error is a failure.
+// run runs a decoder and returns its output. What it prints to standard error
+// counts as a failure: it is told to print errors only.
 func run(ctx context.Context, tool string, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, tool, arguments...)
-	var output, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &output, &stderr
+	var output, complaints bytes.Buffer
+	command.Stdout, command.Stderr = &output, &complaints
 	err := command.Run()
-	if err == nil && stderr.Len() > 0 {
-		err = errors.New(tool + " printed errors")
+	if err == nil && complaints.Len() > 0 {
+		err = errors.New(tool + " complained")
 	}
 	if err != nil {
-		return nil, &DecodeError{Output: stderr.String(), Cause: err}
+		return nil, &DecodeError{Output: complaints.String(), Cause: err}
 	}
 	return output.Bytes(), nil
 }

@@ -1,5 +1,5 @@
-// Command testbot stands in for a bot in the tests of the Docker launcher: it
-// is all that their image holds, and does what its argument says.
+// Command testbot takes the place of a bot in the tests of the Docker launcher.
+// It is the only file of their image, and behaves as its first argument says.
 package main
 
 import (
@@ -13,26 +13,27 @@ import (
 )
 
 func main() {
-	if err := launch.TakeTask(os.Getenv(launch.EnvTask)); err != nil {
+	config, err := launch.ReadBotConfig(os.Args[3]) // testbot BEHAVIOR --config FILE
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "testbot:", err)
 		os.Exit(4)
 	}
 	if os.Getuid() == 0 || os.WriteFile("/anywhere", nil, 0o600) == nil {
-		fmt.Fprintln(os.Stderr, "testbot: it is root, or may write where it likes")
+		fmt.Fprintln(os.Stderr, "testbot: it is root, or may write to the root file system")
 		os.Exit(5)
 	}
-	for _, place := range []string{os.Getenv(launch.EnvDir), "/tmp", "/dev/shm"} {
-		if err := os.WriteFile(filepath.Join(place, "kept"), []byte("x"), 0o600); err != nil {
+	for _, dir := range []string{config.Dir, "/tmp", "/dev/shm"} {
+		if err := os.WriteFile(filepath.Join(dir, "kept"), []byte("x"), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, "testbot:", err)
 			os.Exit(6)
 		}
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
-	fmt.Println("in the meeting as", os.Getenv(launch.EnvName))
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	fmt.Println("in the meeting as", config.DisplayName)
 	switch os.Args[1] {
 	case "run":
-		<-told
+		<-terminated
 	case "stubborn":
 		select {}
 	case "finish":

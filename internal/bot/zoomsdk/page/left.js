@@ -1,10 +1,10 @@
-// The page after the meeting reports the state that the page before it stored.
+// The page after the meeting: it tells what the page before it had noted.
 (() => {
 	"use strict";
-	const state = JSON.parse(localStorage.getItem("standin.zoomsdk") || "{}");
+	const noted = JSON.parse(localStorage.getItem("standin.zoomsdk") || "{}");
 	const done = async () => ({ok: true});
 	window.standinZoom = {
-		report: async () => ({...state, left: true}),
+		look: async () => ({...noted, left: true}),
 		join: done, leave: done,
 	};
 })();

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/recording"
+	"standin/internal/testing/mediacheck"
+)
+
+// notNil is an empty object for none.
+func notNil(object map[string]any) map[string]any {
+	if object == nil {
+		return map[string]any{}
+	}
+	return object
+}
+
+// theRecording is the one file of a manifest that is no participant's own sound.
+func theRecording(t *testing.T, manifest recording.Manifest) recording.Media {
+	t.Helper()
+	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind == recording.ParticipantAudio })
+	if len(files) != 1 {
+		t.Fatalf("the manifest names %d files beside participants' own sound, want 1: %+v", len(files), manifest.Media)
+	}
+	return files[0]
+}
+
+// checkVoices holds participants' own sound: each of the two has so many files,
+// in all of hers she beeps, and he in none. How well they fit the recording is
+// the bot's own tests' to judge: where a test kills things, the machine is busy.
+func (h *harness) checkVoices(manifest recording.Manifest, times int) {
+	h.Helper()
+	names := map[string]string{}
+	for _, one := range manifest.Participants {
+		names[one.ID] = one.Name
+	}
+	files := map[string]int{}
+	for _, media := range manifest.Media {
+		if media.Kind != recording.ParticipantAudio {
+			continue
+		}
+		name := names[media.ParticipantID]
+		files[name]++
+		voice, err := mediacheck.Decode(h.Context(), h.fetch(media))
+		if err != nil {
+			h.Fatalf("decode %s: %v", media.Name, err)
+		}
+		if beeps := len(voice.BeepsMs); beeps > 0 != (name == "Ada Quill") || voice.VideoCodec != "" || voice.AudioCodec != "opus" {
+			h.Errorf("%s is %s's, %+v", media.Name, name, voice)
+		}
+	}
+	if len(files) != 2 || files["Ada Quill"] != times || files["Ben Okafor"] != times {
+		h.Errorf("there are files of %v, want %d of each", files, times)
+	}
+}
+
+// TestSoundAlone sends a bot for a job that wants no picture and nobody's own
+// sound: the manifest has one file, of the meeting's sound.
+func TestSoundAlone(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	id := h.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
+	h.hooks.awaitStatus(t, job.RecordingStarted)
+	<-time.After(7 * time.Second) // of recording
+	h.meeting.End()
+	h.hooks.awaitStatus(t, job.Completed)
+	manifest := h.manifest(id)
+	if len(manifest.Media) != 1 || manifest.Partial {
+		t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
+	}
+	file := manifest.Media[0]
+	if file.Kind != recording.Audio || file.Name != "recording.m4a" || file.ContentType != "audio/mp4" || file.Codecs != "opus" || file.Width != 0 {
+		t.Errorf("the file is %+v", file)
+	}
+	report, err := mediacheck.Decode(t.Context(), h.fetch(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.VideoCodec != "" || report.DurationMs < 6000 {
+		t.Errorf("the file holds %+v", report)
+	}
+	seconds := int(report.DurationMs / 1000)
+	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkThere
+		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
+	}
+	if code, out, stderr := command("recordings", "verify", id, "--data-dir", h.dir); code != 0 {
+		t.Errorf("verify: exit code %d, %s%s", code, out, stderr)
+	}
+}
+
+// TestSettingsReachTheBot: the flags of serve and a job's metadata configure the
+// bot's recorder.
+func TestSettingsReachTheBot(t *testing.T) {
+	t.Parallel()
+	served := serveCommand{}
+	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
+		"--participant-audio", "off", "--participant-audio-limit", "3", "--spool-limit", "100")
+	assignment := launch.Assignment{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}
+	content, err := launch.NewBotConfig(assignment, served.botSettings(served.logFlags), t.TempDir()).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := (&botCommand{Config: path}).config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := newBotSettings(config)
+	want := recorder.Settings{
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MaxParticipantTracks: 3,
+	}
+	if !reflect.DeepEqual(settings.Recorder, want) {
+		t.Errorf("the recorder's settings are %+v, want %+v", settings.Recorder, want)
+	}
+	if !settings.ParticipantAudio || settings.SpoolLimit != 100<<20 {
+		t.Errorf("participant audio is %v, the spool's limit %d", settings.ParticipantAudio, settings.SpoolLimit)
+	}
+}
+
+// TestSettingsOutOfBounds are refused before anything starts.
+func TestSettingsOutOfBounds(t *testing.T) {
+	t.Parallel()
+	for _, arguments := range [][]string{
+		{"--picture-size", "1281x720"}, {"--picture-size", "160x90"}, {"--picture-size", "3840x2160"}, {"--picture-size", "large"},
+		{"--frame-rate", "60"}, {"--video-bitrate", "50k"}, {"--video-bitrate", "1G"}, {"--audio-bitrate", "1M"},
+		{"--participant-audio", "perhaps"}, {"--participant-audio-limit", "500"}, {"--recording-mode", "film"},
+	} {
+		parser, err := kong.New(&serveCommand{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(arguments); err == nil {
+			t.Errorf("%v was taken", arguments)
+		}
+	}
+}
+
+// parse reads a command's flags and environment.
+func parse(t *testing.T, command any, arguments ...string) {
+	t.Helper()
+	parser, err := kong.New(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(arguments); err != nil {
+		t.Fatalf("%v: %v", arguments, err)
+	}
+}

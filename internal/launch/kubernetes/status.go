@@ -1,0 +1,189 @@
+package kubernetes
+
+import (
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"standin/internal/launch"
+)
+
+// noPod is the reason of a bot whose Job has no pod yet.
+const noPod = "the cluster has not created a pod for it yet; a quota may be exhausted, see the events of its Job"
+
+// botStatus returns the status of a bot from its Job, which may be nil, and its
+// pods. Of several pods, the running one or the newest counts.
+func botStatus(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
+	var pod *corev1.Pod
+	for i := range pods {
+		if candidate := &pods[i]; pod == nil || candidate.Status.Phase == corev1.PodRunning ||
+			pod.Status.Phase != corev1.PodRunning && pod.CreationTimestamp.Before(&candidate.CreationTimestamp) {
+			pod = candidate
+		}
+	}
+	if pod != nil {
+		return podStatus(pod)
+	}
+	for _, condition := range job.Status.Conditions {
+		if condition.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch condition.Type {
+		case batchv1.JobFailed, batchv1.JobFailureTarget:
+			return launch.BotStatus{State: launch.Gone, Reason: explain("its Job has failed", condition.Reason, condition.Message)}
+		case batchv1.JobComplete:
+			return launch.BotStatus{State: launch.Gone, Reason: "its container ended with exit code 0"}
+		}
+	}
+	return launch.BotStatus{State: launch.Starting, Reason: noPod}
+}
+
+// podStatus returns the status of a bot from its pod.
+func podStatus(pod *corev1.Pod) launch.BotStatus {
+	switch pod.Status.Phase {
+	case corev1.PodSucceeded, corev1.PodFailed:
+		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
+	case corev1.PodUnknown:
+		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message)}
+	}
+	if pod.Status.Reason == "NodeLost" {
+		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}
+	}
+	container := containerStatus(pod)
+	switch {
+	case container != nil && container.State.Terminated != nil: // the phase changes later
+		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
+	case deletedByForce(pod):
+		return launch.BotStatus{State: launch.Gone, Reason: disruptionReason(pod)}
+	case container != nil && container.State.Running != nil:
+		return launch.BotStatus{State: launch.Running}
+	}
+	return launch.BotStatus{State: launch.Starting, Reason: startingReason(pod, container)}
+}
+
+// startingReason explains why a bot's container does not run yet. container may
+// be nil.
+func startingReason(pod *corev1.Pod, container *corev1.ContainerStatus) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return explain("its pod cannot be scheduled", condition.Reason, condition.Message)
+		}
+	}
+	if container == nil || container.State.Waiting == nil {
+		return "its pod waits to be started"
+	}
+	waiting := container.State.Waiting
+	switch waiting.Reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError":
+		return explain("its image cannot be pulled", waiting.Reason, waiting.Message)
+	case "ContainerCreating", "PodInitializing":
+		return "its container is being created; its image may be being pulled"
+	}
+	return explain("its container cannot be started", waiting.Reason, waiting.Message)
+}
+
+// exitReason explains how a pod ended: first the cluster's part in it, then its
+// container's exit and the end of its log.
+func exitReason(pod *corev1.Pod) string {
+	var reasons []string
+	if pod.Status.Reason != "" {
+		reasons = append(reasons, explain("its pod has failed", pod.Status.Reason, pod.Status.Message))
+	}
+	if disruption := disruption(pod); disruption != "" {
+		reasons = append(reasons, disruption)
+	}
+	container := containerStatus(pod)
+	if container == nil || container.State.Terminated == nil {
+		if len(reasons) == 0 {
+			return "its pod has ended without a status of its container"
+		}
+		return strings.Join(reasons, "; ")
+	}
+	exit := container.State.Terminated
+	switch {
+	case exit.Reason == "OOMKilled":
+		reasons = append(reasons, "it ran out of memory and was killed"+describeMemoryLimit(pod))
+	case exit.Reason != "" && exit.Reason != "Error" && exit.Reason != "Completed":
+		reasons = append(reasons, fmt.Sprintf("its container ended with exit code %d (%s)", exit.ExitCode, exit.Reason))
+	case exit.Signal != 0:
+		reasons = append(reasons, fmt.Sprintf("its container was ended by signal %d", exit.Signal))
+	default:
+		reasons = append(reasons, fmt.Sprintf("its container ended with exit code %d", exit.ExitCode))
+	}
+	if tail := launch.LogTail([]byte(exit.Message)); tail != "" && exit.ExitCode != 0 {
+		reasons = append(reasons, "its log ends: "+tail)
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// deletedReason explains the end of a bot whose pod was deleted. job may be nil.
+func deletedReason(pod *corev1.Pod, job *batchv1.Job) string {
+	if job != nil {
+		if status := botStatus(job, nil); status.State == launch.Gone {
+			return status.Reason
+		}
+	}
+	if status := podStatus(pod); status.State == launch.Gone {
+		return status.Reason
+	}
+	return disruptionReason(pod)
+}
+
+// deletedByForce reports whether a pod was deleted without waiting for its node.
+// The Job controller may keep its record for a while.
+func deletedByForce(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
+}
+
+// disruptionReason explains why a pod was deleted while its bot ran.
+func disruptionReason(pod *corev1.Pod) string {
+	if reason := disruption(pod); reason != "" {
+		return reason
+	}
+	return "its pod was deleted, and not by Standin"
+}
+
+// disruption describes an eviction or preemption of a pod; "" when there was
+// none.
+func disruption(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
+			return explain("the cluster removed its pod", condition.Reason, condition.Message)
+		}
+	}
+	return ""
+}
+
+// containerStatus returns the status of the bot's container, or nil.
+func containerStatus(pod *corev1.Pod) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == containerName {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+// describeMemoryLimit returns a clause with the memory limit of the bot's
+// container; "" when it has none.
+func describeMemoryLimit(pod *corev1.Pod) string {
+	for _, container := range pod.Spec.Containers {
+		if limit, ok := container.Resources.Limits[corev1.ResourceMemory]; ok && container.Name == containerName {
+			return "; its container may use " + limit.String()
+		}
+	}
+	return ""
+}
+
+// explain adds the cluster's reason and message to a sentence.
+func explain(sentence, reason, message string) string {
+	if reason != "" {
+		sentence += " (" + reason + ")"
+	}
+	if message = launch.Shorten(message); message != "" {
+		sentence += ": " + message
+	}
+	return sentence
+}

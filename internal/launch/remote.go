@@ -1,0 +1,211 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// CallTimeout bounds one call to an engine.
+const CallTimeout = 30 * time.Second
+
+// Delays before the connection to an engine is tried again.
+const (
+	firstRetryDelay = 250 * time.Millisecond
+	maxRetryDelay   = 10 * time.Second
+)
+
+// cleanUpInterval is the time between two checks for bots whose attempt is over.
+const cleanUpInterval = 10 * time.Minute
+
+// RemoteSettings configure a Remote and the launcher built on it.
+type RemoteSettings struct {
+	Instance string   // labels this service's bots
+	Image    string   // of the bots
+	Command  []string // arguments of the image's entrypoint, before "--config FILE"; "bot" when empty
+	Bot      BotSettings
+
+	// IsWanted reports whether an attempt may have a bot; other bots are
+	// removed. When it is nil, all may run.
+	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
+	// OnChange is called when a bot's status changes.
+	OnChange func(jobID uuid.UUID, attempt int)
+	Log      *slog.Logger
+
+	LeaveTime time.Duration // default DefaultLeaveTime
+	Resync    time.Duration // time between two full lists of bots; the default depends on the engine
+	Now       func() time.Time
+}
+
+// WithDefaults returns the settings with defaults for unset fields.
+func (s RemoteSettings) WithDefaults(resync time.Duration) (RemoteSettings, error) {
+	if s.Image == "" {
+		return s, errors.New("the image of the bots is not set")
+	}
+	if s.Instance == "" {
+		return s, errors.New("the instance that the bots belong to is not set")
+	}
+	if len(s.Command) == 0 {
+		s.Command = []string{"bot"}
+	}
+	if s.OnChange == nil {
+		s.OnChange = func(uuid.UUID, int) {}
+	}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	if s.LeaveTime == 0 {
+		s.LeaveTime = DefaultLeaveTime
+	}
+	if s.Resync == 0 {
+		s.Resync = resync
+	}
+	return s, nil
+}
+
+// Name returns the name of a bot's container or Job. Names are unique in an
+// engine, so that an attempt never has two bots.
+func (s RemoteSettings) Name(key Key) string { return "standin-" + s.Instance + "-" + key.String() }
+
+// Engine runs the bots of a Remote.
+type Engine interface {
+	// Follow updates the tracker from a full list of bots and then from events
+	// until the connection breaks. After a nil error it is called again at once.
+	Follow(ctx context.Context) error
+	// Remove ends a bot and waits until it has ended. It returns nil when there
+	// is no such bot.
+	Remove(ctx context.Context, key Key) error
+}
+
+// Remote is the part that all launchers of an engine share: it tracks the bots,
+// stops them, and removes those whose attempt is over.
+type Remote struct {
+	*Tracker
+	settings RemoteSettings
+	name     string
+	engine   Engine
+
+	listed chan []Key
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+}
+
+// NewRemote returns a Remote for the engine with the given name in log
+// messages. Start starts it.
+func NewRemote(name string, engine Engine, settings RemoteSettings) *Remote {
+	return &Remote{
+		Tracker: NewTracker(settings.OnChange, settings.Now), settings: settings, name: name, engine: engine,
+		listed: make(chan []Key, 1),
+	}
+}
+
+// Start runs the watcher, the clean-up and further tasks until Close.
+func (r *Remote) Start(tasks ...func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	for _, task := range append(tasks, r.watch, r.cleanUp) {
+		r.tasks.Go(func() { task(ctx) })
+	}
+}
+
+// Close stops watching. The bots keep running.
+func (r *Remote) Close() {
+	r.cancel()
+	r.tasks.Wait()
+}
+
+// Stop implements Launcher.Stop.
+func (r *Remote) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
+	key := Key{jobID, attempt}
+	if err := r.engine.Remove(ctx, key); err != nil {
+		return err
+	}
+	if r.State(jobID, attempt) != NotStarted {
+		r.Update(key, BotStatus{State: Gone, Reason: "it was stopped by Standin"})
+	}
+	return nil
+}
+
+// Discard removes a bot that could not be launched, and returns the cause. When
+// the removal fails, the next Launch or Stop of the attempt finds the bot by its
+// name.
+func (r *Remote) Discard(ctx context.Context, key Key, cause error) error {
+	defer r.LaunchFailed(key)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.settings.LeaveTime+2*CallTimeout)
+	defer cancel()
+	return errors.Join(cause, r.engine.Remove(ctx, key))
+}
+
+// Listed updates the tracker with a full list of bots that was requested at
+// version. keys are all bots in the engine, including those that never started.
+func (r *Remote) Listed(all map[Key]BotStatus, keys []Key, version uint64) {
+	r.UpdateAll(all, version)
+	select {
+	case r.listed <- keys:
+	default: // the clean-up is busy with an earlier list
+	}
+}
+
+// watch follows the engine until ctx ends.
+func (r *Remote) watch(ctx context.Context) {
+	delay := firstRetryDelay
+	for ctx.Err() == nil {
+		began := r.settings.Now()
+		err := r.engine.Follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			continue
+		}
+		if r.settings.Now().Sub(began) > maxRetryDelay {
+			delay = firstRetryDelay // the connection had been good
+		}
+		r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
+		r.settings.Log.Warn("cannot watch "+r.name, "retryIn", delay, "error", err)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+		delay = min(2*delay, maxRetryDelay)
+	}
+}
+
+// cleanUp removes bots whose attempt is over: after the database was restored
+// from a backup, after a job was deleted, or when a service ended between
+// saving a job and stopping its bot.
+func (r *Remote) cleanUp(ctx context.Context) {
+	var last time.Time
+	for {
+		select {
+		case keys := <-r.listed:
+			if r.settings.IsWanted == nil || r.settings.Now().Sub(last) < cleanUpInterval {
+				continue
+			}
+			last = r.settings.Now()
+			for _, key := range keys {
+				r.removeUnwanted(ctx, key)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *Remote) removeUnwanted(ctx context.Context, key Key) {
+	log := r.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
+	wanted, err := r.settings.IsWanted(ctx, key.JobID, key.Attempt)
+	if err == nil && !wanted {
+		if err = r.engine.Remove(ctx, key); err == nil {
+			log.Info("removed the bot of an attempt that is over")
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Warn("cannot check whether an attempt is over, or remove its bot", "error", err)
+	}
+}
