@@ -2,37 +2,37 @@ package bot
 
 import "time"
 
-// clock puts moments on one even scale: the wall clock as it stood when the bot
-// began, however it is set meanwhile. What the report tells stays in order.
+// clock converts times to the wall clock as it was when the bot started. The
+// times of a report stay in order even if the machine's clock is set meanwhile.
 //
-// Decisions need none of it: they are made on moments as time.Now gives them,
-// which carry the machine's even clock.
+// Decisions compare times of time.Now, which use the monotonic clock, and need
+// no conversion.
 type clock struct {
-	start time.Time
-	off   time.Duration // how far the wall clock was off when last looked at
+	start  time.Time
+	offset time.Duration // of the wall clock at the last call of detectStep
 }
 
 func newClock() *clock { return &clock{start: time.Now()} }
 
-// steady is where a moment is on the even scale.
-func (c *clock) steady(at time.Time) time.Time {
-	if at.IsZero() {
-		return at
+// convert returns t on the clock's scale.
+func (c *clock) convert(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
 	}
-	return c.start.Round(0).Add(at.Sub(c.start))
+	return c.start.Round(0).Add(t.Sub(c.start))
 }
 
-// noticeable is by how much the wall clock must have been set to be told of.
-const noticeable = 3 * time.Second
+// minClockStep is the smallest clock change that detectStep returns.
+const minClockStep = 3 * time.Second
 
-// set tells by how much the wall clock was set since it was last asked; 0 when
-// that is not worth telling. wall is the moment now as the wall clock has it.
-func (c *clock) set(now, wall time.Time) time.Duration {
-	off := wall.Round(0).Sub(c.steady(now))
-	by := off - c.off
-	if by.Abs() < noticeable {
+// detectStep returns how far the wall clock was set since the last call, or 0.
+// Both arguments are the current time; only the wall clock of wall is used.
+func (c *clock) detectStep(now, wall time.Time) time.Duration {
+	offset := wall.Round(0).Sub(c.convert(now))
+	step := offset - c.offset
+	if step.Abs() < minClockStep {
 		return 0
 	}
-	c.off = off
-	return by
+	c.offset = offset
+	return step
 }

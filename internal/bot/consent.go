@@ -3,8 +3,8 @@ package bot
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
-	"strings"
 	"time"
 
 	"standin/internal/bot/meeting"
@@ -12,7 +12,7 @@ import (
 	"standin/internal/job"
 )
 
-// outcome is how a request for permission to record ended (contract, Manifest).
+// outcome is how a request for permission to record ended, as in the manifest.
 type outcome string
 
 const (
@@ -21,206 +21,191 @@ const (
 	timedOut outcome = "timeout"
 )
 
-// verdict is an outcome with its reason, for people.
-type verdict struct {
+// consentAnswer is an outcome with an explanation for people.
+type consentAnswer struct {
 	outcome outcome
 	detail  string
 }
 
-// consent is the host's permission to record, as far as it is being asked for.
-// It outlives a browser: whoever comes back asks again, and the time goes on.
+// consent asks the host for permission to record and tracks the answer. It
+// outlives a browser: after rejoining the bot asks again, within the same time.
 type consent struct {
-	commands []string          // to be answered; the empty one is the bot's own question
-	by       meeting.AskMethod // how the host was asked last; empty until he was
-	askedAt  time.Time         // for the first time
-	recorded bool              // the platform said that it records before the host was asked
+	log      *slog.Logger
+	events   *emitter
+	required bool // nothing is recorded without permission
+	timeout  time.Duration
 
-	heard  map[string]bool // chat messages that were ever in sight
-	before map[string]bool // those of before the question
+	permitted      bool
+	commands       []string          // open requests, by command id; "" is the bot's own
+	askedBy        meeting.AskMethod // how the host was asked; "" until then
+	askedAt        time.Time         // when the host was first asked
+	recordedBefore bool              // the platform was recording before the host was asked
+
+	seen       map[string]bool // ids of all chat messages so far
+	seenBefore map[string]bool // ids of the chat messages before the host was asked
 }
 
-// open reports whether an answer is awaited.
-func (c *consent) open() bool { return len(c.commands) > 0 }
-
-// notice keeps which chat messages were in sight.
-func (c *consent) notice(seen meeting.Observation) {
-	if c.heard == nil {
-		c.heard = make(map[string]bool)
-	}
-	for _, message := range seen.Chat {
-		c.heard[message.ID] = true
-	}
-}
-
-// asking prepares for the question: what was there before is no answer to it.
-func (c *consent) asking(last meeting.Observation) {
-	c.by, c.recorded = "", last.Recorded
-	c.before = maps.Clone(c.heard)
-}
-
-// answer tells whether an observation holds the answer. What platforms show of
-// their own counts however the host was asked.
-func (c *consent) answer(seen meeting.Observation) (verdict, bool) {
-	switch {
-	case !c.open() || c.by == "":
-		return verdict{}, false
-	case seen.Permission == meeting.Granted:
-		return verdict{granted, "The host allowed it on the page."}, true
-	case seen.Permission == meeting.Refused:
-		return verdict{denied, "The host refused it on the page."}, true
-	case seen.Recorded && !c.recorded:
-		return verdict{granted, "The platform says that the meeting is being recorded."}, true
-	case c.by == meeting.AskByChat:
-		return c.answerInChat(seen.Chat)
-	}
-	return verdict{}, false
-}
-
-// answerInChat looks for answers below the bot's own question. One no among
-// several counts.
-func (c *consent) answerInChat(chat []meeting.ChatMessage) (verdict, bool) {
-	asked := -1
-	for i, message := range chat {
-		if message.Own && !c.before[message.ID] && strings.Contains(strings.ToLower(message.Text), "record") {
-			asked = i
-			break
-		}
-	}
-	if asked < 0 {
-		return verdict{}, false // it is not in sight: nothing is known to come after it
-	}
-	var found verdict
-	for _, message := range chat[asked+1:] {
-		yes, ok := readReply(message.Text)
-		switch {
-		case !ok || message.Own || c.before[message.ID]:
-		case !yes:
-			return verdict{denied, replied(message)}, true
-		case found.outcome == "":
-			found = verdict{granted, replied(message)}
-		}
-	}
-	return found, found.outcome != ""
-}
-
-// replied tells of an answer in the chat.
-func replied(message meeting.ChatMessage) string {
-	author := message.Author
-	if author == "" {
-		author = "somebody"
-	}
-	return fmt.Sprintf("In the chat %s answered: %s", author, strings.TrimSpace(message.Text))
-}
-
-// requestPermission asks the host for permission to record. A request that
-// comes while another one is open gets the same answer.
-func (v *visit) requestPermission(ctx context.Context, command string) {
-	first := !v.consent.open()
-	v.consent.commands = append(v.consent.commands, command)
-	if first {
-		v.consent.askedAt = time.Time{}
-		v.ask(ctx)
-	}
-}
-
-// ask asks the host, by the page or by the chat.
-func (v *visit) ask(ctx context.Context) {
-	var by meeting.AskMethod
-	v.consent.by = ""
-	v.hands.add(ctx, errand{
-		name: "ask for permission", patience: v.Timeouts.Command,
-		due: func() bool { v.consent.asking(v.last); return v.consent.open() },
-		do: func(ctx context.Context) (err error) {
-			by, err = v.adapter.AskPermission(ctx, v.page, v.DisplayName)
-			return err
-		},
-		then: func(ctx context.Context, err error) (ending, bool) {
-			switch {
-			case ctx.Err() != nil || v.phase != inside:
-				return ending{}, false // the page went away under the question
-			case err != nil:
-				return v.answered(verdict{timedOut, "The host could not be asked: " + err.Error()})
-			}
-			v.consent.by = by
-			if !v.consent.askedAt.IsZero() {
-				return ending{}, false // told before
-			}
-			v.consent.askedAt = time.Now()
-			return v.told(job.BotPermissionRequest, permissionData{CommandID: v.consent.commands[0], By: by})
-		},
-	})
-}
-
-// permissionData is what the events about permission carry.
+// permissionData is the data of the events about permission.
 type permissionData struct {
 	ingest.EventData
 	CommandID string            `json:"commandId,omitempty"`
 	By        meeting.AskMethod `json:"askedBy,omitempty"`
 }
 
-// sawAnswer looks for the host's answer.
-func (v *visit) sawAnswer(ctx context.Context, seen meeting.Observation) (ending, bool) {
-	v.consent.notice(seen)
-	found, ok := v.consent.answer(seen)
-	if !ok {
-		return ending{}, false
+// allowsRecording reports whether recording may start.
+func (c *consent) allowsRecording() bool { return c.permitted || !c.required }
+
+// open reports whether an answer is awaited.
+func (c *consent) open() bool { return len(c.commands) > 0 }
+
+// admit asks the host on admission: again if a request is open, since the page
+// that asked is gone, or first if permission is required.
+func (c *consent) admit(ctx context.Context, page *meetingPage) {
+	switch {
+	case c.open():
+		c.ask(ctx, page)
+	case !c.allowsRecording():
+		c.request(ctx, page, "")
 	}
-	v.stopAsking(ctx)
-	if end, over := v.answered(found); over {
-		return end, true
-	}
-	v.record(ctx) // what waited for it
-	return ending{}, false
 }
 
-// checkAnswer ends a question that nobody answers.
-func (v *visit) checkAnswer(ctx context.Context, now time.Time) (ending, bool) {
-	if !v.consent.open() || v.consent.askedAt.IsZero() || now.Sub(v.consent.askedAt) < v.PermissionTimeout {
-		return ending{}, false
+// request asks the host for permission to record. A request made while another
+// one is open gets the same answer.
+func (c *consent) request(ctx context.Context, page *meetingPage, command string) {
+	first := !c.open()
+	c.commands = append(c.commands, command)
+	if first {
+		c.askedAt = time.Time{}
+		c.ask(ctx, page)
 	}
-	v.stopAsking(ctx)
-	return v.answered(verdict{timedOut, fmt.Sprintf("The host did not answer within %s.", v.PermissionTimeout)})
 }
 
-// stopAsking puts away what the question opened on the page.
-func (v *visit) stopAsking(ctx context.Context) {
-	v.hands.add(ctx, errand{
-		name: "stop asking", patience: lookTime,
-		do: func(ctx context.Context) error { return v.adapter.ClosePermissionRequest(ctx, v.page) },
+// ask asks the host, through the page or the chat.
+func (c *consent) ask(ctx context.Context, page *meetingPage) {
+	var by meeting.AskMethod
+	c.askedBy = ""
+	page.pageQueue.add(ctx, task{
+		name: "ask for permission", timeout: page.timeouts.Command,
+		shouldRun: func() bool { c.prepare(page.last.seen); return c.open() },
+		do: func(ctx context.Context) (err error) {
+			by, err = page.adapter.AskPermission(ctx, page.tab, page.displayName)
+			return err
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			switch {
+			case ctx.Err() != nil || page.phase != phaseAdmitted:
+				return nil // the page was left meanwhile
+			case err != nil:
+				return c.answer(consentAnswer{timedOut, "The host could not be asked: " + err.Error()})
+			}
+			c.askedBy = by
+			if !c.askedAt.IsZero() {
+				return nil // already reported
+			}
+			c.askedAt = time.Now()
+			return c.events.emitOrExit(job.BotPermissionRequest, permissionData{CommandID: c.commands[0], By: by})
+		},
 	})
 }
 
-// answered tells everyone who asked, and ends a visit that needed the
-// permission and has not got it.
-func (v *visit) answered(found verdict) (ending, bool) {
-	if err := v.tellAnswer(found); err != nil {
-		return failed(job.InternalError, err.Error()), true
-	}
-	if found.outcome == granted {
-		v.permitted = true
-	}
-	if v.RequirePermission && !v.permitted {
-		return ending{
-			code: job.RecordingDisabled, reason: reasonPermission,
-			detail: "Recording needs the host's permission, which was not given. " + found.detail,
-		}, true
-	}
-	return ending{}, false
+// prepare remembers the state before the question: nothing in it is an answer.
+func (c *consent) prepare(last meeting.Observation) {
+	c.askedBy, c.recordedBefore = "", last.Recorded
+	c.seenBefore = maps.Clone(c.seen)
 }
 
-// tellAnswer answers every open request.
-func (b *bot) tellAnswer(found verdict) error {
-	yes := found.outcome == granted
-	for _, command := range b.consent.commands {
-		b.Log.Info("permission to record", "command", command, "outcome", found.outcome, "detail", found.detail)
-		err := b.tell(job.BotPermissionResponse, permissionData{
-			EventData: ingest.EventData{Granted: &yes, Outcome: string(found.outcome), Detail: found.detail},
+// handleSnapshot looks for the host's answer.
+func (c *consent) handleSnapshot(ctx context.Context, page *meetingPage, seen meeting.Observation) (answered bool, end *exitResult) {
+	c.noteChat(seen)
+	answer, ok := c.findAnswer(seen)
+	if !ok {
+		return false, nil
+	}
+	c.stopAsking(ctx, page)
+	return true, c.answer(answer)
+}
+
+// noteChat remembers the chat messages that are shown.
+func (c *consent) noteChat(seen meeting.Observation) {
+	if c.seen == nil {
+		c.seen = make(map[string]bool)
+	}
+	for _, message := range seen.Chat {
+		c.seen[message.ID] = true
+	}
+}
+
+// findAnswer returns the answer that a page shows. The platform's own notices
+// count however the host was asked.
+func (c *consent) findAnswer(seen meeting.Observation) (consentAnswer, bool) {
+	switch {
+	case !c.open() || c.askedBy == "":
+		return consentAnswer{}, false
+	case seen.Permission == meeting.Granted:
+		return consentAnswer{granted, "The host allowed it on the page."}, true
+	case seen.Permission == meeting.Refused:
+		return consentAnswer{denied, "The host refused it on the page."}, true
+	case seen.Recorded && !c.recordedBefore:
+		return consentAnswer{granted, "The platform says that the meeting is being recorded."}, true
+	case c.askedBy == meeting.AskByChat:
+		return findChatAnswer(seen.Chat, c.seenBefore)
+	}
+	return consentAnswer{}, false
+}
+
+// check ends a request that was not answered in time.
+func (c *consent) check(ctx context.Context, page *meetingPage, now time.Time) *exitResult {
+	if !c.open() || c.askedAt.IsZero() || now.Sub(c.askedAt) < c.timeout {
+		return nil
+	}
+	c.stopAsking(ctx, page)
+	return c.answer(consentAnswer{timedOut, fmt.Sprintf("The host did not answer within %s.", c.timeout)})
+}
+
+// stopAsking closes what the request opened on the page.
+func (c *consent) stopAsking(ctx context.Context, page *meetingPage) {
+	page.pageQueue.add(ctx, task{
+		name: "stop asking", timeout: snapshotTimeout,
+		do: func(ctx context.Context) error { return page.adapter.ClosePermissionRequest(ctx, page.tab) },
+	})
+}
+
+// answer answers all open requests, and ends a session that required permission
+// and did not get it.
+func (c *consent) answer(answer consentAnswer) *exitResult {
+	if err := c.emitAnswer(answer); err != nil {
+		return internalError(err)
+	}
+	if answer.outcome == granted {
+		c.permitted = true
+	}
+	if !c.allowsRecording() {
+		return &exitResult{
+			code: job.RecordingDisabled, reason: reasonPermission,
+			detail: "Recording needs the host's permission, which was not given. " + answer.detail,
+		}
+	}
+	return nil
+}
+
+// close answers the requests that are open when the attempt ends.
+func (c *consent) close() error {
+	return c.emitAnswer(consentAnswer{timedOut, "The bot left before the host answered."})
+}
+
+// emitAnswer emits the answer to every open request.
+func (c *consent) emitAnswer(answer consentAnswer) error {
+	yes := answer.outcome == granted
+	for _, command := range c.commands {
+		c.log.Info("permission to record", "command", command, "outcome", answer.outcome, "detail", answer.detail)
+		err := c.events.emit(job.BotPermissionResponse, permissionData{
+			EventData: ingest.EventData{Granted: &yes, Outcome: string(answer.outcome), Detail: answer.detail},
 			CommandID: command,
 		})
 		if err != nil {
 			return err
 		}
 	}
-	b.consent.commands, b.consent.by = nil, ""
+	c.commands, c.askedBy = nil, ""
 	return nil
 }

@@ -3,168 +3,131 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/recording"
 )
 
-const (
-	// goneAfter is how long somebody must be missing from the roster to have
-	// left: pages draw tiles anew now and then.
-	goneAfter = 3 * time.Second
-	// pauseOfBreath is how long somebody may be silent within one speech.
-	pauseOfBreath = 1200 * time.Millisecond
-)
-
-// report gathers what the bot sees for the manifest, and keeps it in the spool
-// whenever something that matters has changed. Its methods may be called from
-// any goroutine.
+// report collects what the manifest needs and only the bot observes. It is
+// saved to the spool whenever it changes, so that the service has the latest
+// version if the bot is lost. Its methods are safe for concurrent use.
 type report struct {
 	spool *spool.Spool
 	clock *clock
 
 	mu       sync.Mutex
 	content  ingest.Report
-	packed   recording.Packed // put together by the bot itself
-	chorus   chorus
-	people   map[string]*presence
-	order    []string // ids of people in the order of their coming
-	pausedAt time.Time
-	fullAt   time.Time // since when there has been no room for more
+	packed   recording.Packed // the final files, if the bot packed them
+	roster   roster
+	tracks   trackIndex
+	pausedAt time.Time // start of the current pause
+	fullAt   time.Time // since when the spool is full
 }
 
-// presence is what is known of a person.
-type presence struct {
-	ingest.Person
-	seenAt   time.Time
-	speaking bool
-	from, to time.Time // of the speech that goes on
-}
-
-func newReport(attempt int, version string, keep *spool.Spool, clock *clock) *report {
+func newReport(attempt int, version string, store *spool.Spool, clock *clock) *report {
 	return &report{
-		spool:   keep,
+		spool:   store,
 		clock:   clock,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, Parts: []ingest.RecordingPart{}},
-		people:  make(map[string]*presence),
-		chorus:  newChorus(),
+		roster:  newRoster(),
+		tracks:  newTrackIndex(),
 	}
 }
 
-// keep writes the report to the spool, from where it is uploaded.
-func (r *report) keep() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.keepLocked()
-}
-
-func (r *report) keepLocked() error {
-	r.content.People = r.content.People[:0]
-	for _, id := range r.order {
-		r.content.People = append(r.content.People, r.people[id].Person)
-	}
-	data, err := json.Marshal(recording.FinalReport{
-		Report: r.content, Media: r.packed.Files, PackedParts: recording.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
-	})
-	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
-	}
-	return r.spool.Put(ingest.ReportName, data)
-}
-
-// update changes the content and keeps it. A report that cannot be kept now is
-// kept with the next change; the events carry what the job needs.
-func (r *report) update(change func(*ingest.Report)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	change(&r.content)
-	_ = r.keepLocked()
-}
-
-func (r *report) joined(at time.Time) {
+// setJoined sets when joining was requested for the first time.
+func (r *report) setJoined(at time.Time) {
 	r.update(func(c *ingest.Report) {
 		if c.JoinedAt.IsZero() {
-			c.JoinedAt = r.clock.steady(at)
+			c.JoinedAt = r.clock.convert(at)
 		}
 	})
 }
 
-// admitted notes that the bot was let in. Whatever ended an earlier visit of
-// the attempt was not the end.
-func (r *report) admitted(at time.Time) {
+// setAdmitted sets when the bot was admitted for the first time, and clears the
+// end of an earlier session.
+func (r *report) setAdmitted(at time.Time) {
 	r.update(func(c *ingest.Report) {
 		if c.AdmittedAt.IsZero() {
-			c.AdmittedAt = r.clock.steady(at)
+			c.AdmittedAt = r.clock.convert(at)
 		}
 		c.LeftAt, c.EndReason, c.EndDetail = time.Time{}, "", ""
 	})
 }
 
-// left notes the end of a visit and of everything that went on until then.
-func (r *report) left(at time.Time, end ending) {
-	at = r.clock.steady(at)
+// setLeft sets the end of a session, and ends every speech and gap.
+func (r *report) setLeft(at time.Time, end exitResult) {
+	at = r.clock.convert(at)
 	r.update(func(c *ingest.Report) {
 		c.LeftAt, c.EndReason, c.EndDetail = at, end.reason, end.detail
-		for _, id := range r.order {
-			r.endSpeech(r.people[id])
-		}
-		r.endPause(at)
-		r.endWant(at)
+		r.roster.endAllSpeech()
+		r.endGap(&r.pausedAt, at, recording.GapPaused)
+		r.endGap(&r.fullAt, at, recording.GapDiskFull)
 	})
 }
 
-// concluded gives the reason why the attempt ended, which may come after the
-// last time in the meeting.
-func (r *report) concluded(end ending) {
+// setEnd sets the reason why the attempt ended, which may follow the last
+// session in the meeting.
+func (r *report) setEnd(end exitResult) {
 	r.update(func(c *ingest.Report) { c.EndReason, c.EndDetail = end.reason, end.detail })
 }
 
-// nextStretch is the number of the stretch to begin.
-func (r *report) nextStretch() int {
+// nextPart returns the number of the recording part to start.
+func (r *report) nextPart() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.content.Parts)
 }
 
-func (r *report) began(number int, at time.Time) {
-	r.update(func(c *ingest.Report) {
-		r.stretch(number).StartedAt = r.clock.steady(at)
+// startPart sets when a recording part started. Recording after the spool was
+// full ends that gap.
+func (r *report) startPart(number int, at time.Time) {
+	at = r.clock.convert(at)
+	r.update(func(*ingest.Report) {
+		r.part(number).StartedAt = at
+		r.endGap(&r.fullAt, at, recording.GapDiskFull)
 	})
 }
 
-// stretch returns the entry of a stretch, made when it is missing: its first
-// segment may come before the recorder has said that it runs.
-func (r *report) stretch(number int) *ingest.RecordingPart {
+// addSegment counts a stored segment of a recording part.
+func (r *report) addSegment(part, sequence int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.part(part).Segments = sequence + 1
+}
+
+// part returns the entry of a recording part, creating it if necessary: the
+// first segment may arrive before the recorder reports that it started.
+func (r *report) part(number int) *ingest.RecordingPart {
 	for len(r.content.Parts) <= number {
 		r.content.Parts = append(r.content.Parts, ingest.RecordingPart{Number: len(r.content.Parts)})
 	}
 	return &r.content.Parts[number]
 }
 
-// ended notes the end of the current stretch; why is nil when it ended in
-// order.
-func (r *report) ended(at time.Time, why error) {
-	at = r.clock.steady(at)
+// endPart ends the current recording part. A nil err means that it is complete.
+func (r *report) endPart(at time.Time, err error) {
+	at = r.clock.convert(at)
 	r.update(func(c *ingest.Report) {
 		if len(c.Parts) == 0 {
 			return
 		}
 		current := &c.Parts[len(c.Parts)-1]
-		current.EndedAt, current.Complete = at, why == nil
-		if why != nil {
-			current.EndedBy = why.Error()
+		current.EndedAt, current.Complete = at, err == nil
+		if err != nil {
+			current.EndedBy = err.Error()
 		}
-		r.endPause(at)
+		r.endGap(&r.pausedAt, at, recording.GapPaused)
 	})
 }
 
-// interrupted gives the reason for what is missing after the current stretch,
-// which ended in order.
-func (r *report) interrupted(reason string) {
+// setPartEnd sets why the last recording part, which is complete, ended.
+func (r *report) setPartEnd(reason string) {
 	r.update(func(c *ingest.Report) {
 		if last := len(c.Parts) - 1; last >= 0 && c.Parts[last].Complete {
 			c.Parts[last].EndedBy = reason
@@ -172,139 +135,123 @@ func (r *report) interrupted(reason string) {
 	})
 }
 
-func (r *report) recordedSegment(stretch, sequence int) {
+// hasRecording reports whether any segment was recorded.
+func (r *report) hasRecording() bool {
+	return slices.ContainsFunc(r.parts(), func(p ingest.RecordingPart) bool { return p.Segments > 0 })
+}
+
+// parts returns a copy of the recording parts.
+func (r *report) parts() []ingest.RecordingPart {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stretch(stretch).Segments = sequence + 1
+	return slices.Clone(r.content.Parts)
 }
 
-// recorded reports whether anything was recorded at all.
-func (r *report) recorded() bool {
+// pause starts a gap.
+func (r *report) pause(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, stretch := range r.content.Parts {
-		if stretch.Segments > 0 {
-			return true
-		}
-	}
-	return false
+	r.pausedAt = r.clock.convert(at)
 }
 
-func (r *report) paused(at time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pausedAt = r.clock.steady(at)
+// resume ends the gap of a pause.
+func (r *report) resume(at time.Time) {
+	at = r.clock.convert(at)
+	r.update(func(*ingest.Report) { r.endGap(&r.pausedAt, at, recording.GapPaused) })
 }
 
-func (r *report) resumed(at time.Time) {
-	at = r.clock.steady(at)
-	r.update(func(*ingest.Report) { r.endPause(at) })
-}
-
-// endPause notes the gap that a pause has left.
-func (r *report) endPause(at time.Time) {
-	if !r.pausedAt.IsZero() {
-		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: r.pausedAt, To: at, Reason: "paused"})
-		r.pausedAt = time.Time{}
-	}
-}
-
-// outOfRoom notes that nothing more can be kept.
-func (r *report) outOfRoom(at time.Time) {
+// setFull starts a gap in which the spool takes no more segments.
+func (r *report) setFull(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fullAt.IsZero() {
-		r.fullAt = r.clock.steady(at)
+		r.fullAt = r.clock.convert(at)
 	}
 }
 
-// roomAgain notes that the recording goes on.
-func (r *report) roomAgain(at time.Time) {
-	at = r.clock.steady(at)
-	r.update(func(*ingest.Report) { r.endWant(at) })
-}
-
-// endWant notes the gap that the want of room has left.
-func (r *report) endWant(at time.Time) {
-	if !r.fullAt.IsZero() {
-		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: r.fullAt, To: at, Reason: recording.GapDiskFull})
-		r.fullAt = time.Time{}
+// endGap adds the gap that started at from, if one did, and resets from.
+func (r *report) endGap(from *time.Time, at time.Time, reason string) {
+	if !from.IsZero() {
+		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: *from, To: at, Reason: reason})
+		*from = time.Time{}
 	}
 }
 
-// saw notes who is in the meeting and who speaks.
-func (r *report) saw(participants []meeting.Participant, now time.Time) {
-	now = r.clock.steady(now)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	changed := false
-	for _, seen := range participants {
-		p, known := r.people[seen.ID]
-		if !known {
-			p = &presence{Person: ingest.Person{ID: seen.ID, JoinedAt: now}}
-			r.people[seen.ID] = p
-			r.order = append(r.order, seen.ID)
-			changed = true
-		}
-		if seen.Name != "" && seen.Name != p.Name {
-			p.Name, changed = seen.Name, true
-		}
-		changed = changed || !p.LeftAt.IsZero() // is back
-		p.seenAt, p.LeftAt = now, time.Time{}
-		r.heard(p, seen.Speaking, now)
-	}
-	for _, id := range r.order {
-		if p := r.people[id]; p.LeftAt.IsZero() && now.Sub(p.seenAt) > goneAfter {
-			p.LeftAt, changed = p.seenAt, true
-			r.endSpeech(p)
-		}
-	}
-	if changed {
-		_ = r.keepLocked() // as in update
-	}
+// updateRoster takes in who is in the meeting and who speaks.
+func (r *report) updateRoster(participants []meeting.Participant, at time.Time) {
+	at = r.clock.convert(at)
+	r.saveIfChanged(func() bool { return r.roster.update(participants, at) })
 }
 
-// nameOf is the name of somebody who was seen, empty for others.
+// nameOf returns the name of a participant, or "" if the id is unknown.
 func (r *report) nameOf(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p, known := r.people[id]; known {
-		return p.Name
-	}
-	return ""
+	return r.roster.nameOf(id)
 }
 
-// heard follows a person's speech.
-func (r *report) heard(p *presence, speaking bool, now time.Time) {
-	switch {
-	case speaking && !p.speaking:
-		p.speaking, p.from, p.to = true, now, now
-	case speaking:
-		p.to = now
-	case p.speaking && now.Sub(p.to) > pauseOfBreath:
-		r.endSpeech(p)
-	}
+// trackNumber returns the number of an audio track; false if all are used.
+func (r *report) trackNumber(track recorder.ParticipantTrack) (number int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tracks.number(track, r.clock.convert(track.StartedAt))
 }
 
-// endSpeech notes the speech that went on.
-func (r *report) endSpeech(p *presence) {
-	if p.speaking && p.to.After(p.from) {
-		r.content.Speech = append(r.content.Speech, ingest.Speech{PersonID: p.ID, From: p.from, To: p.to})
-	}
-	p.speaking = false
+// addTrackParts counts stored parts of audio tracks.
+func (r *report) addTrackParts(parts []recorder.ParticipantTrackPart) {
+	r.saveIfChanged(func() bool { return r.tracks.addParts(parts) })
 }
 
-// finished notes the files that the bot has put together.
-func (r *report) finished(packed recording.Packed) error {
+// updatePlayed takes in which participants' tiles play which tracks.
+func (r *report) updatePlayed(tracks []meeting.TrackOwner) {
+	r.saveIfChanged(func() bool { return r.tracks.updatePlayed(tracks) })
+}
+
+// audioTracks returns a copy of the audio tracks.
+func (r *report) audioTracks() []ingest.AudioTrack {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.tracks.tracks)
+}
+
+// setPacked adds the final files and saves the report.
+func (r *report) setPacked(packed recording.Packed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.packed = packed
-	return r.keepLocked()
+	return r.saveLocked()
 }
 
-// stretches returns what is known of the stretches.
-func (r *report) stretches() []ingest.RecordingPart {
+// update changes the content and saves it. If saving fails, the next change
+// saves it too; the events carry what the job needs.
+func (r *report) update(change func(*ingest.Report)) {
+	r.saveIfChanged(func() bool { change(&r.content); return true })
+}
+
+// saveIfChanged calls change under the lock and, like update, saves the report
+// if it returns true.
+func (r *report) saveIfChanged(change func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]ingest.RecordingPart(nil), r.content.Parts...)
+	if change() {
+		_ = r.saveLocked()
+	}
+}
+
+// save writes the report to the spool, from where it is uploaded.
+func (r *report) save() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.saveLocked()
+}
+
+func (r *report) saveLocked() error {
+	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), r.roster.speech, r.tracks.tracks
+	data, err := json.Marshal(recording.FinalReport{
+		Report: r.content, Media: r.packed.Files, PackedParts: recording.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
+	})
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	return r.spool.Put(ingest.ReportName, data)
 }

@@ -5,71 +5,70 @@ import (
 	"time"
 )
 
-// TestLimit counts what happened within the while, and nothing older.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	l := limit{most: 2, within: time.Minute}
+	l := limit{max: 2, window: time.Minute}
 	for i, step := range []struct {
 		at     float64
 		before int
 		ok     bool
 	}{{0, 0, true}, {10, 1, true}, {20, 2, false}, {60, 2, false}, {61, 1, true}, {62, 2, false}, {200, 0, true}} {
 		if before, ok := l.take(after(step.at)); before != step.before || ok != step.ok {
-			t.Errorf("step %d: %d before it, allowed %v; want %d, %v", i, before, ok, step.before, step.ok)
+			t.Errorf("step %d: take() = %d, %v; want %d, %v", i, before, ok, step.before, step.ok)
 		}
 	}
 }
 
-// TestPauseBefore grows with each return, up to a bound.
 func TestPauseBefore(t *testing.T) {
 	t.Parallel()
-	patience := Timeouts{}.withDefaults()
+	timeouts := Timeouts{}.withDefaults()
 	want := []time.Duration{0, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
-	for others, pause := range want {
-		if got := patience.pauseBefore(others); got != pause {
-			t.Errorf("after %d returns it waits %s, want %s", others, got, pause)
+	for n, pause := range want {
+		if got := timeouts.pauseBefore(n); got != pause {
+			t.Errorf("pauseBefore(%d) = %s, want %s", n, got, pause)
 		}
 	}
-	if got := patience.pauseBefore(1000); got != longestComeback {
-		t.Errorf("after very many it waits %s", got)
+	if got := timeouts.pauseBefore(1000); got != maxRejoinPause {
+		t.Errorf("pauseBefore(1000) = %s", got)
 	}
 }
 
-// TestMayReturn: a bot that was never let in does not begin anew for ever.
-func TestMayReturn(t *testing.T) {
+// TestMayRejoin: a bot that was never admitted does not retry forever.
+func TestMayRejoin(t *testing.T) {
 	t.Parallel()
-	b := newBot(Settings{Timeouts: Timeouts{MaxRejoins: 2}})
-	if _, ok := b.mayReturn(after(121), after(0)); ok {
-		t.Error("it begins anew after two minutes outside")
+	a := newAttempt(Settings{Timeouts: Timeouts{MaxRejoins: 2}}.withDefaults(), nil, nil)
+	if _, ok := a.mayRejoin(after(121), after(0)); ok {
+		t.Error("it retries after two minutes outside")
 	}
-	b.firstIn = after(60)
+	a.policy.admit(after(60))
 	for i, want := range []bool{true, true, false} {
-		if _, ok := b.mayReturn(after(200), after(0)); ok != want {
-			t.Errorf("return %d is allowed: %v", i, ok)
+		if _, ok := a.mayRejoin(after(200), after(0)); ok != want {
+			t.Errorf("rejoin %d: %v, want %v", i, ok, want)
 		}
 	}
-	if _, ok := newBot(Settings{Timeouts: Timeouts{MaxRejoins: -1}}).mayReturn(after(1), after(0)); ok {
-		t.Error("it returns though it must not")
+	never := newAttempt(Settings{Timeouts: Timeouts{MaxRejoins: -1}}.withDefaults(), nil, nil)
+	if _, ok := never.mayRejoin(after(1), after(0)); ok {
+		t.Error("it rejoins with MaxRejoins -1")
 	}
 }
 
-// TestClock: moments are told as the clock stood when the bot began, and that
-// it was set is noticed once.
+// TestClock: times are converted to the clock's scale, and each step of the
+// wall clock is detected once.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	now := time.Now()
-	if got := c.steady(now); got.Sub(c.start.Round(0)) != now.Sub(c.start) {
-		t.Errorf("%s is told as %s", now, got)
+	if got := c.convert(now); got.Sub(c.start.Round(0)) != now.Sub(c.start) {
+		t.Errorf("convert(%s) = %s", now, got)
 	}
-	if !c.steady(time.Time{}).IsZero() {
-		t.Error("no moment is told as one")
+	if !c.convert(time.Time{}).IsZero() {
+		t.Error("convert(zero) is not zero")
 	}
-	for i, step := range []struct{ off, want time.Duration }{
+	for i, step := range []struct{ offset, want time.Duration }{
 		{0, 0}, {2 * time.Second, 0}, {time.Hour, time.Hour}, {time.Hour + time.Second, 0}, {0, -time.Hour}, {-time.Minute, -time.Minute},
 	} {
-		if by := c.set(now, c.steady(now).Add(step.off)); by != step.want {
-			t.Errorf("step %d: the clock was set by %s, want %s", i, by, step.want)
+		if got := c.detectStep(now, c.convert(now).Add(step.offset)); got != step.want {
+			t.Errorf("step %d: detectStep() = %s, want %s", i, got, step.want)
 		}
 	}
 }

@@ -17,80 +17,82 @@ import (
 	"standin/internal/testing/ingesttest"
 )
 
-// wire carries HTTP between a bot and its service within the memory, so that a
-// test's clock is all that passes. It can be cut.
-type wire struct {
+// memoryNetwork carries HTTP between a bot and its service in memory, so that it
+// works with a fake clock. It can be disconnected.
+type memoryNetwork struct {
 	accepted chan net.Conn
 	closed   chan struct{}
 
 	mu    sync.Mutex
-	cut   bool
+	down  bool
 	conns []net.Conn
 }
 
-func newWire() *wire { return &wire{accepted: make(chan net.Conn), closed: make(chan struct{})} }
+func newMemoryNetwork() *memoryNetwork {
+	return &memoryNetwork{accepted: make(chan net.Conn), closed: make(chan struct{})}
+}
 
-var errCut = errors.New("the wire is cut")
+var errDown = errors.New("the network is down")
 
-// dial is the bot's side.
-func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	w.mu.Lock()
-	cut := w.cut
-	bots, services := net.Pipe()
-	w.conns = append(w.conns, bots)
-	w.mu.Unlock()
-	if cut {
-		return nil, errCut
+// dial is for the bot.
+func (n *memoryNetwork) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	n.mu.Lock()
+	down := n.down
+	botSide, serviceSide := net.Pipe()
+	n.conns = append(n.conns, botSide)
+	n.mu.Unlock()
+	if down {
+		return nil, errDown
 	}
 	select {
-	case w.accepted <- services:
-		return bots, nil
+	case n.accepted <- serviceSide:
+		return botSide, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// set cuts the wire, and all that goes on over it, or mends it.
-func (w *wire) set(cut bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cut = cut
-	for _, conn := range w.conns {
+// setDown disconnects or reconnects the network, and closes all connections.
+func (n *memoryNetwork) setDown(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+	for _, conn := range n.conns {
 		_ = conn.Close()
 	}
-	w.conns = nil
+	n.conns = nil
 }
 
-// Accept, Close and Addr are the service's side: a net.Listener.
-func (w *wire) Accept() (net.Conn, error) {
+// Accept, Close and Addr implement net.Listener for the service.
+func (n *memoryNetwork) Accept() (net.Conn, error) {
 	select {
-	case conn := <-w.accepted:
+	case conn := <-n.accepted:
 		return conn, nil
-	case <-w.closed:
+	case <-n.closed:
 		return nil, net.ErrClosed
 	}
 }
 
-func (w *wire) Close() error   { close(w.closed); return nil }
-func (w *wire) Addr() net.Addr { return &net.UnixAddr{Name: "wire"} }
+func (n *memoryNetwork) Close() error   { close(n.closed); return nil }
+func (n *memoryNetwork) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// TestAnHourAway records through an hour in which there is no service. The bot
-// goes on, and within seconds of the service's return everything is there, in
-// order.
-func TestAnHourAway(t *testing.T) {
+// TestServiceAwayForAnHour records while the service is away for an hour. The bot
+// continues, and within seconds of the service's return everything is delivered,
+// in order.
+func TestServiceAwayForAnHour(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		const every, length, soon = 10 * time.Second, time.Hour, 15 * time.Second
-		w := newWire()
+		const interval, length, limit = 10 * time.Second, time.Hour, 15 * time.Second
+		n := newMemoryNetwork()
 		s := &service{Service: ingesttest.New(t, jobID, attempt, token)}
 		server := &http.Server{Handler: s.Handler()}
-		go func() { _ = server.Serve(w) }()
+		go func() { _ = server.Serve(n) }()
 		defer server.Close()
 		b := startBotWith(t, s, dir, func(settings *serviceclient.Settings) {
 			settings.ServiceURL = "http://service.test"
-			settings.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: w.dial}}
-			settings.RetryMin, settings.RetryMax = 0, 0 // the usual ones
+			settings.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: n.dial}}
+			settings.RetryMin, settings.RetryMax = 0, 0 // the defaults
 		})
 		b.emit(job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
 		b.record(0, "0")
@@ -101,32 +103,32 @@ func TestAnHourAway(t *testing.T) {
 			}
 		})
 
-		w.set(true)
-		segments := int(length / every)
-		for n := range segments {
-			time.Sleep(every) // on the bubble's clock
-			b.record(n+1, "more")
+		n.setDown(true)
+		segments := int(length / interval)
+		for i := range segments {
+			time.Sleep(interval) // of the fake clock
+			b.record(i+1, "more")
 			select {
-			case <-b.channel.Done():
-				t.Fatalf("after %v the absence is taken for a verdict: %+v", time.Duration(n)*every, b.channel.Termination())
+			case <-b.client.Done():
+				t.Fatalf("after %v the bot is terminated: %+v", time.Duration(i)*interval, b.client.Termination())
 			default:
 			}
 		}
 		b.emit(job.BotRecordingStopped)
-		w.set(false)
+		n.setDown(false)
 		back := time.Now()
 		b.flush()
-		if took := time.Since(back); took > soon {
-			t.Errorf("everything is there %v after the service's return, want at most %v", took, soon)
+		if took := time.Since(back); took > limit {
+			t.Errorf("delivered %v after the service's return, want at most %v", took, limit)
 		}
 		s.Set(func() {
 			want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
 			if !slices.Equal(s.EventKinds(), want) || s.Duplicates > 0 {
-				t.Errorf("the service applied %v and saw %d repeats, want %v", s.EventKinds(), s.Duplicates, want)
+				t.Errorf("the service applied %v and received %d duplicates, want %v", s.EventKinds(), s.Duplicates, want)
 			}
-			for n := range segments + 1 {
-				if _, there := s.Media[ingest.SegmentName(0, n)]; !there {
-					t.Errorf("segment %d is missing", n)
+			for i := range segments + 1 {
+				if _, there := s.Media[ingest.SegmentName(0, i)]; !there {
+					t.Errorf("segment %d is missing", i)
 				}
 			}
 		})

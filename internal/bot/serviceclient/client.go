@@ -1,11 +1,9 @@
-// Package serviceclient is the bot's side of the ingest surface (contract, Bot
-// channel): it tells the service what is in the spool, says that the bot
-// lives, and hears the service's commands.
+// Package serviceclient connects a bot to the service through the ingest
+// operations of api/openapi.yaml: it sends the spool's events and files, sends
+// heartbeats, and receives commands.
 //
-// Nothing here decides what a bot does. The channel outlasts any absence of
-// the service by trying again for ever, and says through Done when the service
-// wants no more of this bot. It knows HTTP and the spool, and neither the
-// browser nor the meeting.
+// The client retries for as long as the service is away. Client.Done is closed
+// when the service no longer wants the bot.
 package serviceclient
 
 import (
@@ -27,7 +25,7 @@ import (
 	"standin/internal/job"
 )
 
-// Settings say who talks to whom. Those up to Spool are needed; the others
+// Settings configures a Client. The fields up to Spool are required; the others
 // have defaults.
 type Settings struct {
 	ServiceURL string // base URL of the service, without credentials
@@ -36,16 +34,16 @@ type Settings struct {
 	Token      string // bearer of this attempt
 	Spool      *spool.Spool
 
-	HTTPClient    *http.Client  // its Timeout and CheckRedirect are not used; nil: one of the channel's own
+	HTTPClient    *http.Client  // its Timeout and CheckRedirect are not used; nil: a new one
 	Log           *slog.Logger  // nil: slog.Default()
-	UploadWorkers int           // files uploaded at a time; 0: 3
-	MaxWait       time.Duration // how long a heartbeat may be held, in whole seconds; 0: 25 s
-	Timeout       time.Duration // for an answer, or for the next step of an upload; 0: 30 s
-	RetryMin      time.Duration // pause after a first failure; 0: 100 ms
-	RetryMax      time.Duration // longest pause after failures; 0: 10 s
+	UploadWorkers int           // number of concurrent uploads; 0: 3
+	MaxWait       time.Duration // how long the service may hold a heartbeat, in whole seconds; 0: 25 s
+	Timeout       time.Duration // for a response, or for progress of an upload; 0: 30 s
+	RetryMin      time.Duration // pause after the first failure; 0: 100 ms
+	RetryMax      time.Duration // longest pause; 0: 10 s
 }
 
-// Channel is the connection of one attempt to the service.
+// Client connects one attempt to the service.
 type Client struct {
 	settings Settings
 	spool    *spool.Spool
@@ -53,63 +51,69 @@ type Client struct {
 	http     *http.Client
 	base     *url.URL
 
-	running   atomic.Bool
-	recorded  atomic.Int64 // milliseconds, told with heartbeats
-	taken     atomic.Pointer[taken]
-	handingIn atomic.Bool // see FlushMedia
-	commands  commands
-	acks      acks
-	claims    claims
-	end       end
+	running    atomic.Bool
+	delivering atomic.Bool  // see FlushMedia
+	recorded   atomic.Int64 // milliseconds
+	usage      atomic.Pointer[usage]
+	commands   commandQueue
+	acks       acks
+	uploads    uploads
+	end        end
 }
 
-// New checks the settings and ties the spool to the attempt. It sends nothing;
+// usage is how much of its machine the bot uses.
+type usage struct {
+	cores  float64
+	memory int64
+}
+
+// New checks the settings and binds the spool to the attempt. It sends nothing;
 // Run does.
 func New(settings Settings) (*Client, error) {
 	base, err := settings.check()
 	if err != nil {
-		return nil, fmt.Errorf("bot channel: %w", err)
+		return nil, fmt.Errorf("service client: %w", err)
 	}
 	if err := settings.Spool.Bind(fmt.Sprintf("%s/%d", settings.JobID, settings.Attempt)); err != nil {
-		return nil, fmt.Errorf("bot channel: %w", err)
+		return nil, fmt.Errorf("service client: %w", err)
 	}
-	settings.fillIn()
+	settings = settings.withDefaults()
 	c := &Client{
 		settings: settings,
 		spool:    settings.Spool,
 		log:      settings.Log.With("job_id", settings.JobID, "attempt", settings.Attempt),
-		http:     ownClient(settings.HTTPClient),
+		http:     newHTTPClient(settings.HTTPClient),
 		base:     base,
-		commands: newCommands(),
-		claims:   newClaims(),
+		commands: newCommandQueue(),
+		uploads:  newUploads(),
 		end:      newEnd(),
 	}
 	if damaged := settings.Spool.DamagedLines(); damaged > 0 {
-		c.log.Error("the spool's journal was damaged; what these lines said is lost", "lines", damaged)
+		c.log.Error("the spool's journal is damaged; the records of these lines are lost", "lines", damaged)
 	}
 	return c, nil
 }
 
-func (s *Settings) check() (*url.URL, error) {
+func (s Settings) check() (*url.URL, error) {
 	base, err := url.Parse(s.ServiceURL)
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, errors.New("the service's URL is no absolute http or https URL")
+		return nil, errors.New("the service URL is not an absolute http or https URL")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("the service's URL may hold no credentials, query or fragment")
+		return nil, errors.New("the service URL has credentials, a query or a fragment")
 	case uuid.Validate(s.JobID) != nil:
-		return nil, errors.New("the job's id is no UUID")
+		return nil, errors.New("the job ID is not a UUID")
 	case s.Attempt < 0:
 		return nil, fmt.Errorf("the attempt is %d, less than 0", s.Attempt)
 	case s.Token == "" || strings.ContainsFunc(s.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("the token is missing or cannot stand in a header")
+		return nil, errors.New("the token is missing or not valid in a header")
 	case s.Spool == nil:
 		return nil, errors.New("the spool is missing")
 	}
 	return base, nil
 }
 
-func (s *Settings) fillIn() {
+func (s Settings) withDefaults() Settings {
 	if s.Log == nil {
 		s.Log = slog.Default()
 	}
@@ -129,65 +133,88 @@ func (s *Settings) fillIn() {
 			*d.setting = d.value
 		}
 	}
+	return s
 }
 
-// ownClient returns a client that follows no redirect, since the token is for
-// the service alone, and leaves timeouts to each request.
-func ownClient(given *http.Client) *http.Client {
-	own := http.Client{}
+// newHTTPClient returns a copy of given, or a new client, that follows no
+// redirect, since the token is for the service alone, and has no timeout, since
+// each request has its own.
+func newHTTPClient(given *http.Client) *http.Client {
+	client := http.Client{}
 	if given != nil {
-		own = *given
+		client = *given
 	} else if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		transport := standard.Clone()
 		transport.MaxIdleConnsPerHost = 8 // uploads, events and heartbeats keep their connections
-		own.Transport = transport
+		client.Transport = transport
 	}
-	own.Timeout = 0
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &own
+	client.Timeout = 0
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
 }
 
-// Run sends events in their order, uploads files, beats and hears commands
-// until ctx ends, and then returns nil; or until the service refuses the bot
-// for good, and then returns a *RefusedError. It may be called once.
+// Run sends events, files and heartbeats and receives commands until ctx ends;
+// then it returns nil. It returns a *RefusedError if the service permanently
+// refuses the bot. Run may be called once.
 func (c *Client) Run(ctx context.Context) error {
 	if !c.running.CompareAndSwap(false, true) {
-		return errors.New("bot channel: it was run already")
+		return errors.New("service client: Run was already called")
 	}
 	defer c.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.sendEvents(ctx) })
-	group.Go(func() error { return c.beat(ctx) })
-	group.Go(func() error { return c.deliverCommands(ctx) })
+	group.Go(func() error { return c.sendHeartbeats(ctx) })
+	group.Go(func() error { return c.commands.deliver(ctx) })
 	for range c.settings.UploadWorkers {
 		group.Go(func() error { return c.uploadFiles(ctx) })
 	}
 	return group.Wait()
 }
 
-// Emit writes the event to the spool; when it returns nil the event will be
-// told, whatever happens to this process. It does not wait for the service.
+// Emit writes an event to the spool. If it returns nil the event will be sent,
+// even if this process ends. It does not wait for the service.
 func (c *Client) Emit(kind job.Trigger, data any) error {
 	_, err := c.spool.AppendEvent(kind, data)
 	return err
 }
 
-// SetRecorded sets the length of the recording that heartbeats tell.
+// Commands returns the channel of commands. Each command is received once, even
+// if the service repeats it or the bot restarts after acknowledging it. The
+// channel is never closed.
+func (c *Client) Commands() <-chan ingest.Command { return c.commands.out }
+
+// Ack acknowledges a command. A heartbeat is sent at once, and the
+// acknowledgment is repeated until the service has responded to it.
+func (c *Client) Ack(commandID string) {
+	if !validCommandID(commandID) {
+		return
+	}
+	if err := c.spool.MarkCommandSeen(commandID); err != nil {
+		c.log.Error("store an acknowledgment; the command may be repeated after a restart", "command_id", commandID, "error", err)
+	}
+	c.acks.add(commandID)
+}
+
+// Done is closed when the service no longer wants the bot.
+func (c *Client) Done() <-chan struct{} { return c.end.done }
+
+// Termination returns why Done is closed; before that it is empty.
+func (c *Client) Termination() Termination {
+	c.end.mutex.Lock()
+	defer c.end.mutex.Unlock()
+	return c.end.termination
+}
+
+// SetRecordedDuration sets the length of the recording for heartbeats.
 func (c *Client) SetRecordedDuration(length time.Duration) { c.recorded.Store(length.Milliseconds()) }
 
-// taken is what the bot takes of its machine.
-type taken struct {
-	cores  float64
-	memory int64
-}
-
-// SetTaken sets what the bot takes of its machine, which heartbeats tell:
-// processors over the last seconds, and bytes of memory.
+// SetUsage sets the processors and bytes of memory that the bot uses, for
+// heartbeats.
 func (c *Client) SetUsage(cores float64, memory int64) {
-	c.taken.Store(&taken{cores: cores, memory: memory})
+	c.usage.Store(&usage{cores: cores, memory: memory})
 }
 
-// Stats is what heartbeats tell of the bot.
+// Stats returns the statistics that heartbeats carry.
 func (c *Client) Stats() ingest.Stats {
 	recorded, uploaded := c.spool.SegmentBytes()
 	stats := ingest.Stats{
@@ -196,30 +223,30 @@ func (c *Client) Stats() ingest.Stats {
 		EventsWaiting:  c.spool.WaitingEvents(),
 		RecordedMillis: c.recorded.Load(),
 	}
-	if taken := c.taken.Load(); taken != nil {
-		stats.CoresUsed, stats.MemoryBytes = taken.cores, taken.memory
+	if usage := c.usage.Load(); usage != nil {
+		stats.CoresUsed, stats.MemoryBytes = usage.cores, usage.memory
 	}
-	if c.handingIn.Load() {
+	if c.delivering.Load() {
 		total, settled := c.spool.FinalBytes()
 		stats.FinalBytes = total
-		stats.FinalBytesSent = min(total, settled+c.claims.sent())
+		stats.FinalBytesSent = min(total, settled+c.uploads.sentBytes())
 	}
 	return stats
 }
 
-// Flush waits until every event and every file in the spool was acknowledged
-// or set aside. It ends early with ctx, or with a *RefusedError when the
-// service refuses the bot.
+// Flush waits until every event and file in the spool was acknowledged or
+// rejected. It fails if ctx ends, or with a *RefusedError if the service refuses
+// the bot.
 func (c *Client) Flush(ctx context.Context) error {
 	return c.waitFor(ctx, func() bool { return c.spool.WaitingEvents() == 0 && c.spool.PendingFiles() == 0 })
 }
 
-// FlushMedia is Flush for files alone. The bot calls it before it emits
-// manifest.finalized, which tells that the media are there. From then on
-// heartbeats are not held: they tell how far the handing in is.
+// FlushMedia is Flush for files. The bot calls it before it emits
+// manifest.finalized, which requires the files. From then on heartbeats are
+// frequent and report the progress.
 func (c *Client) FlushMedia(ctx context.Context) error {
-	c.handingIn.Store(true)
-	c.acks.hurry()
+	c.delivering.Store(true)
+	c.acks.interruptHeartbeat()
 	return c.waitFor(ctx, func() bool { return c.spool.PendingFiles() == 0 })
 }
 
@@ -234,7 +261,7 @@ func (c *Client) waitFor(ctx context.Context, done func() bool) error {
 		case <-c.end.refused:
 			return c.end.refusal
 		case <-ctx.Done():
-			return fmt.Errorf("flush the bot's spool, %d events and %d files still waiting: %w",
+			return fmt.Errorf("flush the spool: %d events and %d files are waiting: %w",
 				c.spool.WaitingEvents(), c.spool.PendingFiles(), context.Cause(ctx))
 		}
 	}

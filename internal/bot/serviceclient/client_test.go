@@ -19,10 +19,10 @@ import (
 	"standin/internal/job"
 )
 
-func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
+func TestDeliveryIsCompleteAndOrderedDespiteFaults(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.Set(func() { s.Intercept = s.mischief() })
+	s.Set(func() { s.Intercept = s.randomFaults() })
 	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 200 * time.Millisecond })
 
 	var kinds []job.Trigger
@@ -40,7 +40,7 @@ func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 		step(number)
 	}
 	for round := range 3 {
-		s.Await("some of it arrives", func() bool { return len(s.Events) > round*10 && len(s.Media) > round*10 })
+		s.Await("partial delivery", func() bool { return len(s.Events) > round*10 && len(s.Media) > round*10 })
 		s.Kill()
 		for number := range 10 { // while the service is away
 			step(10 + round*10 + number)
@@ -55,19 +55,19 @@ func TestEverythingArrivesInOrderThroughFaultsAndRestarts(t *testing.T) {
 		t.Errorf("the service applied\n%v, want\n%v", got, kinds)
 	}
 	if !slices.IsSortedFunc(s.Events, func(a, b ingest.Event) int { return a.EmittedAt.Compare(b.EmittedAt) }) {
-		t.Error("the events' times are out of order")
+		t.Error("the times of events are out of order")
 	}
 	if !maps.Equal(s.Media, media) {
 		t.Errorf("the service holds %v", slices.Sorted(maps.Keys(s.Media)))
 	}
 	select {
-	case <-b.channel.Done():
-		t.Errorf("faults were taken for a verdict: %+v", b.channel.Termination())
+	case <-b.client.Done():
+		t.Errorf("faults terminated the bot: %+v", b.client.Termination())
 	default:
 	}
 }
 
-func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
+func TestRestartedBotContinues(t *testing.T) {
 	t.Parallel()
 	s, dir := startService(t), t.TempDir()
 	first := startBot(t, s, dir)
@@ -90,9 +90,9 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 	s.Lock()
 	defer s.Unlock()
 	want := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped}
-	// One request of the killed bot may still arrive, and be heard again.
+	// One request of the killed bot may still arrive, and is repeated.
 	if !slices.Equal(s.EventKinds(), want) || s.Duplicates > 1 {
-		t.Errorf("applied %v and saw %d repeats, want %v and at most 1", s.EventKinds(), s.Duplicates, want)
+		t.Errorf("applied %v and received %d duplicates, want %v and at most 1", s.EventKinds(), s.Duplicates, want)
 	}
 	for name, most := range map[string]int{ingest.SegmentName(0, 0): 1, ingest.SegmentName(0, 1): 2, ingest.ReportName: 1} {
 		if times := s.Uploads[name]; times < 1 || times > most {
@@ -101,7 +101,7 @@ func TestABotStartedAgainGoesOnWhereItWasKilled(t *testing.T) {
 	}
 }
 
-func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
+func TestManifestFinalizedWaitsForMedia(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	s.Set(func() {
@@ -116,11 +116,11 @@ func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 	b.record(0, "zero")
 	b.put("{}")
 	b.emit(job.BotMediaUploading, job.ManifestFinalized)
-	s.Await("the uploads are tried and tried again", func() bool { return s.RequestCount("PUT") > 6 && len(s.Events) == 1 })
+	s.Await("uploads are retried", func() bool { return s.RequestCount("PUT") > 6 && len(s.Events) == 1 })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := b.channel.FlushMedia(ctx); !errors.Is(err, context.Canceled) {
+	if err := b.client.FlushMedia(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("FlushMedia with files waiting and its context ended: %v", err)
 	}
 	s.Lock()
@@ -144,7 +144,7 @@ func TestManifestFinalizedWaitsForTheMedia(t *testing.T) {
 	}
 }
 
-func TestARefusedEventIsSetAside(t *testing.T) {
+func TestRefusedEventIsRejected(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	s.Set(func() {
@@ -163,19 +163,19 @@ func TestARefusedEventIsSetAside(t *testing.T) {
 	s.Lock()
 	defer s.Unlock()
 	if !slices.Equal(s.EventKinds(), []job.Trigger{job.BotInMeeting}) {
-		t.Errorf("applied %v, want the second event alone", s.EventKinds())
+		t.Errorf("applied %v, want only the second event", s.EventKinds())
 	}
-	if !strings.Contains(b.log.String(), "refuses an event") {
+	if !strings.Contains(b.log.String(), "event rejected") {
 		t.Error("the refusal is not in the log")
 	}
 }
 
-func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
+func TestRefusedFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ status, tries int }{
-		"another sum is there": {http.StatusConflict, 1},
-		"too large":            {http.StatusRequestEntityTooLarge, 1},
-		"body found at fault":  {http.StatusBadRequest, 5},
+		"other content": {http.StatusConflict, 1},
+		"too large":     {http.StatusRequestEntityTooLarge, 1},
+		"invalid body":  {http.StatusBadRequest, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,13 +201,13 @@ func TestFilesTheServiceWillNotTakeAreNotTriedForEver(t *testing.T) {
 				t.Errorf("tried %d times, want %d; %d other files arrived, want 2", s.RequestCount(bad), test.tries, len(s.Media))
 			}
 			if !slices.Equal(b.spool.RejectedFiles(), []string{bad}) {
-				t.Errorf("set aside are %v", b.spool.RejectedFiles())
+				t.Errorf("rejected files: %v", b.spool.RejectedFiles())
 			}
 		})
 	}
 }
 
-func TestAFileThatTheDiskLostIsSetAside(t *testing.T) {
+func TestLostFileIsRejected(t *testing.T) {
 	t.Parallel()
 	s, dir := startService(t), t.TempDir()
 	s.Kill()
@@ -220,11 +220,11 @@ func TestAFileThatTheDiskLostIsSetAside(t *testing.T) {
 	s.Restart()
 	b.flush()
 	if got := b.spool.RejectedFiles(); !slices.Equal(got, []string{ingest.SegmentName(0, 0)}) {
-		t.Errorf("set aside are %v", got)
+		t.Errorf("rejected files: %v", got)
 	}
 }
 
-func TestAnUploadThatDoesNotMoveIsGivenUpAndTriedAgain(t *testing.T) {
+func TestStalledUploadIsRetried(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 100 * time.Millisecond })
@@ -235,7 +235,7 @@ func TestAnUploadThatDoesNotMoveIsGivenUpAndTriedAgain(t *testing.T) {
 			if r.Method != http.MethodPut || before.Swap(true) {
 				return false
 			}
-			_, _ = io.Copy(io.Discard, r.Body) // taken in, and no answer
+			_, _ = io.Copy(io.Discard, r.Body) // without a response
 			<-r.Context().Done()
 			close(gone)
 			return true
@@ -246,15 +246,15 @@ func TestAnUploadThatDoesNotMoveIsGivenUpAndTriedAgain(t *testing.T) {
 	select {
 	case <-gone:
 	case <-time.After(10 * time.Second):
-		t.Error("the connection of the stuck upload was not given up")
+		t.Error("the connection of the stalled upload was not closed")
 	}
 }
 
-func TestALargeFileIsStreamed(t *testing.T) {
+func TestLargeFileIsStreamed(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
-	large := strings.Repeat("0123456789abcdef", 3<<16) // 3 MiB: asked first
+	large := strings.Repeat("0123456789abcdef", 3<<16) // 3 MiB: sent with Expect: 100-continue
 	b.record(0, large)
 	if err := b.spool.Put("empty.txt", nil); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestALargeFileIsStreamed(t *testing.T) {
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.Set(func() { s.Intercept = s.mischief() })
+	s.Set(func() { s.Intercept = s.randomFaults() })
 	b := startBotWith(t, s, t.TempDir(), func(settings *serviceclient.Settings) { settings.Timeout = 100 * time.Millisecond })
 	for number := range 10 {
 		b.emit(job.BotJoined)
@@ -282,7 +282,7 @@ func TestNoSecretLeaves(t *testing.T) {
 		s.Intercept = func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 401, "unauthorized"); return true }
 	})
 	b.emit(job.BotExited)
-	b.awaitVerdict()
+	b.awaitTermination()
 	b.awaitEnd()
 	s.Lock()
 	defer s.Unlock()
@@ -313,7 +313,7 @@ func TestTheTokenFollowsNoRedirect(t *testing.T) {
 	}
 }
 
-func TestNewRefusesSettingsThatCannotWork(t *testing.T) {
+func TestNewChecksSettings(t *testing.T) {
 	t.Parallel()
 	ownSpool, err := spool.Open(t.TempDir(), spool.Settings{})
 	if err != nil {
@@ -336,7 +336,7 @@ func TestNewRefusesSettingsThatCannotWork(t *testing.T) {
 		if _, err := serviceclient.New(settings); err == nil {
 			t.Errorf("%s: accepted", name)
 		} else if strings.Contains(err.Error(), "secret@") {
-			t.Errorf("%s: the error tells a secret: %v", name, err)
+			t.Errorf("%s: the error contains a secret: %v", name, err)
 		}
 	}
 	if _, err := serviceclient.New(good); err != nil {
@@ -344,6 +344,6 @@ func TestNewRefusesSettingsThatCannotWork(t *testing.T) {
 	}
 	good.Attempt = 1
 	if _, err := serviceclient.New(good); err == nil {
-		t.Error("the spool of one attempt was taken for another")
+		t.Error("the spool of another attempt was accepted")
 	}
 }

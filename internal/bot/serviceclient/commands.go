@@ -9,69 +9,56 @@ import (
 )
 
 const (
-	maxQueued    = 1000 // commands waiting for the bot; the service sends the others again
-	maxCommandID = 200
+	maxQueuedCommands = 1000 // the service repeats further ones
+	maxCommandID      = 200
+	maxAcks           = 100 // in one heartbeat
 )
 
-// commands is the way of a command from an answer to the bot, once.
-type commands struct {
-	mutex sync.Mutex
-	seen  map[string]bool
-	queue []ingest.Command
-	wake  chan struct{} // holds one when the queue may have grown
-	out   chan ingest.Command
-}
+func validCommandID(id string) bool { return id != "" && len(id) <= maxCommandID }
 
-func newCommands() commands {
-	return commands{seen: map[string]bool{}, wake: make(chan struct{}, 1), out: make(chan ingest.Command)}
-}
-
-// Commands gives each command once, however often the service sends it; one
-// that was acknowledged is not given again after a restart either. The channel
-// is never closed.
-func (c *Client) Commands() <-chan ingest.Command { return c.commands.out }
-
-// Ack says that the bot has taken the command. It is told with a heartbeat
-// sent at once, and again until the service has answered one.
-func (c *Client) Ack(commandID string) {
-	if commandID == "" || len(commandID) > maxCommandID {
-		return // no command that was given out
-	}
-	if err := c.spool.MarkCommandSeen(commandID); err != nil {
-		c.log.Error("a command may be carried out again after a restart", "command_id", commandID, "error", err)
-	}
-	c.acks.add(commandID)
-}
-
-// hear takes in the commands of an answer.
-func (c *Client) hear(heard []ingest.Command) {
-	for _, command := range heard {
+// receiveCommands queues the commands of a response.
+func (c *Client) receiveCommands(commands []ingest.Command) {
+	for _, command := range commands {
 		switch {
-		case command.ID == "" || len(command.ID) > maxCommandID:
-			c.log.Error("a command without a proper id is ignored", "kind", string(command.Kind))
+		case !validCommandID(command.ID):
+			c.log.Error("command without a valid ID ignored", "kind", string(command.Kind))
 		case c.spool.CommandSeen(command.ID):
-			c.acks.repeat(command.ID) // the service has not heard of it, or had not when it answered
+			c.acks.repeat(command.ID) // the service has not received the acknowledgment yet
 		default:
 			c.commands.add(command)
 		}
 	}
 }
 
-func (q *commands) add(command ingest.Command) {
+// commandQueue passes commands to the bot, each once. It decouples the bot from
+// heartbeats and events, so that a busy bot does not block them.
+type commandQueue struct {
+	mutex sync.Mutex
+	seen  map[string]bool
+	queue []ingest.Command
+	added chan struct{} // has an item if the queue may have grown
+	out   chan ingest.Command
+}
+
+func newCommandQueue() commandQueue {
+	return commandQueue{seen: map[string]bool{}, added: make(chan struct{}, 1), out: make(chan ingest.Command)}
+}
+
+func (q *commandQueue) add(command ingest.Command) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.seen[command.ID] || len(q.queue) >= maxQueued {
+	if q.seen[command.ID] || len(q.queue) >= maxQueuedCommands {
 		return
 	}
 	q.seen[command.ID] = true
 	q.queue = append(q.queue, command)
 	select {
-	case q.wake <- struct{}{}:
+	case q.added <- struct{}{}:
 	default:
 	}
 }
 
-func (q *commands) first() (ingest.Command, bool) {
+func (q *commandQueue) pop() (ingest.Command, bool) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if len(q.queue) == 0 {
@@ -82,58 +69,45 @@ func (q *commands) first() (ingest.Command, bool) {
 	return command, true
 }
 
-// deliverCommands hands the queue on at the bot's pace, so that a busy bot
-// holds up neither heartbeats nor events.
-func (c *Client) deliverCommands(ctx context.Context) error {
+// deliver passes commands to the bot until ctx ends.
+func (q *commandQueue) deliver(ctx context.Context) error {
 	for {
-		command, ok := c.commands.first()
+		command, ok := q.pop()
 		if !ok {
 			select {
-			case <-c.commands.wake:
+			case <-q.added:
 				continue
 			case <-ctx.Done():
 				return nil
 			}
 		}
 		select {
-		case c.commands.out <- command:
+		case q.out <- command:
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// acks are the command ids that the service has still to be told.
+// acks holds the acknowledgments that heartbeats have still to carry.
 type acks struct {
 	mutex     sync.Mutex
-	fresh     []string // acknowledged by the bot and never told
-	repeated  []string // told, but the service has sent the command again
+	fresh     []string // never sent
+	repeated  []string // sent, but the service repeated the command
 	interrupt context.CancelFunc
 }
 
-// maxAcks is how many ids go into one heartbeat.
-const maxAcks = 100
-
+// add adds an acknowledgment and interrupts the current heartbeat.
 func (a *acks) add(id string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if !slices.Contains(a.fresh, id) {
 		a.fresh = append(a.fresh, id)
 	}
-	if a.interrupt != nil {
-		a.interrupt()
-	}
+	a.interruptLocked()
 }
 
-// hurry ends the holding of the heartbeat that is on its way.
-func (a *acks) hurry() {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.interrupt != nil {
-		a.interrupt()
-	}
-}
-
+// repeat adds an acknowledgment that was sent before.
 func (a *acks) repeat(id string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -142,26 +116,39 @@ func (a *acks) repeat(id string) {
 	}
 }
 
-// list returns ids to tell, the fresh ones first, and whether there are fresh
-// ones, which should not wait.
-func (a *acks) list() (ids []string, urgent bool) {
+// interruptHeartbeat ends the heartbeat that the service is holding.
+func (a *acks) interruptHeartbeat() {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.interruptLocked()
+}
+
+func (a *acks) interruptLocked() {
+	if a.interrupt != nil {
+		a.interrupt()
+	}
+}
+
+// next returns the IDs for a heartbeat, and whether any was never sent and so
+// must not wait.
+func (a *acks) next() (ids []string, urgent bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	ids = slices.Concat(a.fresh, a.repeated)
 	return ids[:min(len(ids), maxAcks)], len(a.fresh) > 0
 }
 
-// told takes ids off: the service has answered a heartbeat that named them.
-func (a *acks) told(ids []string) {
+// remove removes IDs that a heartbeat carried.
+func (a *acks) remove(ids []string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	named := func(id string) bool { return slices.Contains(ids, id) }
-	a.fresh = slices.DeleteFunc(a.fresh, named)
-	a.repeated = slices.DeleteFunc(a.repeated, named)
+	sent := func(id string) bool { return slices.Contains(ids, id) }
+	a.fresh = slices.DeleteFunc(a.fresh, sent)
+	a.repeated = slices.DeleteFunc(a.repeated, sent)
 }
 
-// interruptible returns a context that ends with the next acknowledgement, or
-// at once if there is a fresh one. The caller ends it with done.
+// interruptible returns a context that ends with the next acknowledgment, or at
+// once if one was never sent. The caller must call done.
 func (a *acks) interruptible(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(parent)
 	a.mutex.Lock()

@@ -9,10 +9,10 @@ import (
 	"standin/internal/job"
 )
 
-// sendEvents tells the service the spool's events, one at a time in their
-// order, each until it is answered.
+// sendEvents sends the spool's events in order, one at a time, each until the
+// service responds.
 func (c *Client) sendEvents(ctx context.Context) error {
-	patience := c.patience()
+	backoff := c.newBackoff()
 	for {
 		event, ok := c.awaitEvent(ctx)
 		if !ok {
@@ -25,20 +25,20 @@ func (c *Client) sendEvents(ctx context.Context) error {
 		refusal, refused := errors.AsType[*RefusedError](err)
 		switch {
 		case err == nil:
-			if failures := patience.succeeded(); failures > 0 {
-				c.log.Info("events are sent again", "failures", failures, "waiting", c.spool.WaitingEvents())
+			if failures := backoff.reset(); failures > 0 {
+				c.log.Info("sending events works again", "failures", failures, "waiting", c.spool.WaitingEvents())
 			}
-		case refused && refusal.forGood():
+		case refused && refusal.permanent():
 			return c.refuse(refusal)
 		case refused:
-			c.log.Error("the service refuses an event; it is set aside", "kind", string(event.Kind), "number", event.Number, "error", err)
+			c.log.Error("event rejected", "kind", string(event.Kind), "number", event.Number, "error", err)
 			if err := c.spool.RejectEvent(event.Number, err.Error()); err != nil {
-				c.log.Error("an event set aside may be sent again after a restart", "number", event.Number, "error", err)
+				c.log.Error("store a rejection; the event may be sent again after a restart", "number", event.Number, "error", err)
 			}
 		default:
-			pause := patience.failed(err)
-			if patience.failures == 1 {
-				c.log.Warn("events cannot be sent; they wait in the spool", "kind", string(event.Kind), "number", event.Number, "error", err)
+			pause := backoff.next(err)
+			if backoff.failures == 1 {
+				c.log.Warn("send event; events wait in the spool", "kind", string(event.Kind), "number", event.Number, "error", err)
 			}
 			if !sleep(ctx, pause) {
 				return nil
@@ -47,8 +47,8 @@ func (c *Client) sendEvents(ctx context.Context) error {
 	}
 }
 
-// awaitEvent returns the next event when it may be sent; ok is false when ctx
-// ended first. manifest.finalized waits for the media that it speaks of.
+// awaitEvent returns the next event when it may be sent; ok is false if ctx
+// ended. manifest.finalized waits for all files.
 func (c *Client) awaitEvent(ctx context.Context) (event spool.Event, ok bool) {
 	for {
 		changed := c.spool.Changed()
@@ -64,34 +64,34 @@ func (c *Client) awaitEvent(ctx context.Context) (event spool.Event, ok bool) {
 	}
 }
 
-// sendEvent sends one event and takes in the answer. Applied or not, an event
-// that was answered is done with: the service has it on the job's timeline.
+// sendEvent sends one event. A response acknowledges it even if it was not
+// applied: the service has it on the job's timeline.
 func (c *Client) sendEvent(ctx context.Context, event spool.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
-	var answer ingest.EventResponse
+	var response ingest.EventResponse
 	err := c.post(ctx, ingest.EventPath, "", ingest.Event{
 		Kind:      event.Kind,
 		JobID:     c.settings.JobID,
 		Attempt:   c.settings.Attempt,
 		EmittedAt: event.EmittedAt,
 		Data:      event.Data,
-	}, &answer)
+	}, &response)
 	if err != nil {
 		return err
 	}
-	if !answer.OK {
-		return &awayError{err: errors.New("the answer to an event does not say ok")}
+	if !response.OK {
+		return &unavailableError{err: errors.New("the response to an event is not ok")}
 	}
-	if !answer.Applied {
-		c.log.Info("an event was not applied", "kind", string(event.Kind), "number", event.Number, "reason", string(answer.Reason), "status", string(answer.Status))
+	if !response.Applied {
+		c.log.Info("event not applied", "kind", string(event.Kind), "number", event.Number, "reason", string(response.Reason), "status", string(response.Status))
 	}
-	if answer.Reason == job.StaleAttempt || answer.Reason == job.Terminal {
-		c.judge(answer.Reason, answer.Status)
+	if response.Reason == job.StaleAttempt || response.Reason == job.Terminal {
+		c.checkTermination(response.Reason, response.Status)
 	}
-	c.hear(answer.Commands)
+	c.receiveCommands(response.Commands)
 	if err := c.spool.AckEvent(event.Number); err != nil {
-		c.log.Error("an event may be sent again after a restart", "number", event.Number, "error", err)
+		c.log.Error("store an acknowledgment; the event may be sent again after a restart", "number", event.Number, "error", err)
 	}
 	return nil
 }

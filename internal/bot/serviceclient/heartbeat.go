@@ -13,79 +13,79 @@ import (
 
 // Bounds of the time between heartbeats, whatever the service asks for.
 const (
-	minBeat = time.Second
-	maxBeat = time.Minute
+	minHeartbeatInterval = time.Second
+	maxHeartbeatInterval = time.Minute
 )
 
-// heartbeatAnswer is the wire's answer, and the reason that the service may
-// give when the attempt is stale.
-type heartbeatAnswer struct {
+// heartbeatResponse adds the reason that the service gives for a stale attempt.
+type heartbeatResponse struct {
 	ingest.HeartbeatResponse
 	Reason job.Reason `json:"reason"`
 }
 
-// beat sends heartbeats, one at a time. As a rule one is on its way and held
-// by the service, so that a command reaches the bot at once; an
-// acknowledgement cuts the holding short.
-func (c *Client) beat(ctx context.Context) error {
-	patience := c.patience()
-	hold := time.Duration(0) // the first one is answered at once: it tells when to beat
+// sendHeartbeats sends heartbeats, one at a time. Usually the service holds one,
+// so that a command reaches the bot at once. An acknowledgment interrupts it.
+func (c *Client) sendHeartbeats(ctx context.Context) error {
+	backoff := c.newBackoff()
+	wait := time.Duration(0) // the first response is immediate: it sets the interval
 	for ctx.Err() == nil {
-		ids, urgent := c.acks.list()
+		ids, urgent := c.acks.next()
 		if urgent {
-			hold = 0
+			wait = 0
 		}
-		if c.handingIn.Load() {
-			hold = min(hold, minBeat)
+		if c.delivering.Load() {
+			wait = min(wait, minHeartbeatInterval)
 		}
-		began := time.Now()
-		answer, err := c.sendHeartbeat(ctx, ids, hold)
+		start := time.Now()
+		response, err := c.sendHeartbeat(ctx, ids, wait)
 		refusal, refused := errors.AsType[*RefusedError](err)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errInterrupted):
 			continue
-		case refused && (refusal.forGood() || refusal.Status == http.StatusConflict):
+		case refused && (refusal.permanent() || refusal.Status == http.StatusConflict):
 			return c.refuse(refusal)
 		case err != nil:
-			pause := patience.failed(err)
-			if patience.failures == 1 {
-				c.log.Warn("heartbeats do not reach the service", "error", err)
+			pause := backoff.next(err)
+			if backoff.failures == 1 {
+				c.log.Warn("send heartbeat", "error", err)
 			}
-			if refused { // not to be said again; acknowledgements that the service knows nothing of, perhaps
-				c.acks.told(ids)
+			if refused {
+				c.acks.remove(ids) // they may be the cause
 			}
 			if !sleep(ctx, pause) {
 				return nil
 			}
 			continue
 		}
-		if failures := patience.succeeded(); failures > 0 {
-			c.log.Info("heartbeats reach the service again", "failures", failures)
+		if failures := backoff.reset(); failures > 0 {
+			c.log.Info("sending heartbeats works again", "failures", failures)
 		}
-		next := min(max(time.Duration(answer.NextSeconds)*time.Second, minBeat), maxBeat)
-		c.pace(ctx, hold > 0 || len(answer.Commands) > 0, began, next)
-		hold = min(c.settings.MaxWait, next)
+		interval := min(max(time.Duration(response.NextSeconds)*time.Second, minHeartbeatInterval), maxHeartbeatInterval)
+		if wait > 0 || len(response.Commands) > 0 {
+			c.pause(ctx, start, interval)
+		}
+		wait = min(c.settings.MaxWait, interval)
 	}
 	return nil
 }
 
-var errInterrupted = errors.New("an acknowledgement is to be told")
+var errInterrupted = errors.New("interrupted by an acknowledgment")
 
-// sendHeartbeat sends one heartbeat and takes in the answer. The service may
-// hold its answer for as long as hold.
-func (c *Client) sendHeartbeat(ctx context.Context, acked []string, hold time.Duration) (heartbeatAnswer, error) {
-	var answer heartbeatAnswer
+// sendHeartbeat sends one heartbeat. The service may hold the response for as
+// long as wait.
+func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Duration) (heartbeatResponse, error) {
+	var response heartbeatResponse
 	query := ""
 	request := ctx
-	if hold > 0 {
-		query = fmt.Sprintf("wait=%d", int(hold.Seconds()))
-		held, done := c.acks.interruptible(ctx)
+	if wait > 0 {
+		query = fmt.Sprintf("wait=%d", int(wait.Seconds()))
+		interruptible, done := c.acks.interruptible(ctx)
 		defer done()
-		request = held
+		request = interruptible
 	}
-	request, cancel := context.WithTimeout(request, hold+c.settings.Timeout)
+	request, cancel := context.WithTimeout(request, wait+c.settings.Timeout)
 	defer cancel()
 	stats := c.Stats()
 	err := c.post(request, ingest.HeartbeatPath, query, ingest.Heartbeat{
@@ -93,29 +93,28 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, hold time.Du
 		Attempt: c.settings.Attempt,
 		Acked:   acked,
 		Stats:   &stats,
-	}, &answer)
+	}, &response)
 	switch {
 	case err != nil && errors.Is(request.Err(), context.Canceled):
-		return answer, errInterrupted // or the end, which the caller sees for itself
+		return response, errInterrupted // or ctx ended, which the caller checks
 	case err != nil:
-		return answer, err
-	case !answer.OK:
-		return answer, &awayError{err: errors.New("the answer to a heartbeat does not say ok")}
+		return response, err
+	case !response.OK:
+		return response, &unavailableError{err: errors.New("the response to a heartbeat is not ok")}
 	}
-	c.acks.told(acked)
-	c.judge(answer.Reason, answer.Status)
-	c.hear(answer.Commands)
-	return answer, nil
+	c.acks.remove(acked)
+	c.checkTermination(response.Reason, response.Status)
+	c.receiveCommands(response.Commands)
+	return response, nil
 }
 
-// pace keeps heartbeats apart when the service did not hold the last one: it
-// has no mind to, or a command is still being carried out and would be
-// answered at once again. An acknowledgement cuts the pause short.
-func (c *Client) pace(ctx context.Context, couldHold bool, began time.Time, next time.Duration) {
-	if !couldHold || time.Since(began) >= minBeat {
+// pause separates heartbeats that the service does not hold, because it cannot
+// or because a command is still being executed. An acknowledgment interrupts it.
+func (c *Client) pause(ctx context.Context, start time.Time, interval time.Duration) {
+	if time.Since(start) >= minHeartbeatInterval {
 		return
 	}
-	pause, done := c.acks.interruptible(ctx)
+	ctx, done := c.acks.interruptible(ctx)
 	defer done()
-	sleep(pause, time.Until(began.Add(next)))
+	sleep(ctx, time.Until(start.Add(interval)))
 }

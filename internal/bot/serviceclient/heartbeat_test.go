@@ -15,46 +15,46 @@ import (
 	"standin/internal/testing/ingesttest"
 )
 
-func TestACommandIsGivenOnceAndItsAcknowledgementToldAtOnce(t *testing.T) {
+func TestCommandIsReceivedOnceAndAcknowledgedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
 	s.Await("a heartbeat is held", func() bool { return s.RequestCount("wait=25") > 0 && s.HeartbeatsInFlight == 1 })
 
-	s.order("c1", ingest.LeaveCall) // ends the holding
+	s.command("c1", ingest.LeaveCall) // ends the wait
 	if got := b.command(); got.ID != "c1" || got.Kind != ingest.LeaveCall {
 		t.Fatalf("got command %+v", got)
 	}
-	b.emit(job.BotRecordingStopped) // its answer carries the command once more
+	b.emit(job.BotRecordingStopped) // its response repeats the command
 	b.flush()
-	b.channel.Ack("c1")
-	s.Await("the acknowledgement arrives", func() bool { return slices.Equal(s.Acked, []string{"c1"}) })
+	b.client.Ack("c1")
+	s.Await("the acknowledgment arrives", func() bool { return slices.Equal(s.Acked, []string{"c1"}) })
 
-	s.order("c2", ingest.SendChatMessage)
+	s.command("c2", ingest.SendChatMessage)
 	if got := b.command(); got.ID != "c2" {
-		t.Fatalf("after c1 comes %+v, want c2", got)
+		t.Fatalf("after c1 the bot received %+v, want c2", got)
 	}
-	b.channel.Ack("c2")
-	s.Await("the second acknowledgement arrives", func() bool { return slices.Contains(s.Acked, "c2") })
+	b.client.Ack("c2")
+	s.Await("the second acknowledgment arrives", func() bool { return slices.Contains(s.Acked, "c2") })
 	s.Await("the next heartbeat is held again", func() bool {
 		return s.HeartbeatsInFlight == 1 && strings.Contains(s.Requests[len(s.Requests)-1], "wait=25")
 	})
 	s.Lock()
 	defer s.Unlock()
 	if !slices.Equal(s.Acked, []string{"c1", "c2"}) {
-		t.Errorf("acknowledged were %v, want each once", s.Acked)
+		t.Errorf("acknowledged %v, want each once", s.Acked)
 	}
 	if s.HeartbeatsOverlapped {
-		t.Error("two heartbeats were in flight at a time")
+		t.Error("two heartbeats were in flight")
 	}
 }
 
-func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
+func TestAcknowledgmentIsRepeatedUntilConfirmed(t *testing.T) {
 	t.Parallel()
 	s, dir := startService(t), t.TempDir()
 	s.Set(func() { s.NextSeconds = 1 })
 	b := startBot(t, s, dir)
-	s.order("c1", ingest.PauseRecording)
+	s.command("c1", ingest.PauseRecording)
 	b.command()
 
 	var lost atomic.Int32
@@ -67,11 +67,11 @@ func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 			return true
 		}
 	})
-	b.channel.Ack("c1")
-	s.Await("the acknowledgement arrives at last", func() bool { return slices.Contains(s.Acked, "c1") })
+	b.client.Ack("c1")
+	s.Await("the acknowledgment arrives", func() bool { return slices.Contains(s.Acked, "c1") })
 
-	// The service forgets. Neither the same bot nor one started again carries
-	// the command out a second time, and the service is told again.
+	// The service loses the acknowledgment. Neither the same bot nor a restarted
+	// one receives the command again, and both repeat the acknowledgment.
 	forget := func() {
 		s.Set(func() {
 			s.Acked = nil
@@ -84,20 +84,20 @@ func TestAnAcknowledgementIsToldUntilItIsAnswered(t *testing.T) {
 	b.awaitEnd()
 	forget()
 	again := startBot(t, s, dir)
-	s.Await("the bot started again acknowledges too", func() bool { return slices.Contains(s.Acked, "c1") })
-	s.order("c2", ingest.ResumeRecording)
+	s.Await("the restarted bot acknowledges too", func() bool { return slices.Contains(s.Acked, "c1") })
+	s.command("c2", ingest.ResumeRecording)
 	if got := again.command(); got.ID != "c2" {
-		t.Errorf("after the restart the bot is given %+v, want c2", got)
+		t.Errorf("after the restart the bot received %+v, want c2", got)
 	}
 }
 
-func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
+func TestHeartbeatIntervalWithoutHolding(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	s.Set(func() { s.HoldHeartbeats, s.NextSeconds = false, 3600 })
 	b := startBot(t, s, t.TempDir())
-	b.channel.SetRecordedDuration(90 * time.Second)
-	b.channel.SetUsage(1.6, 700<<20)
+	b.client.SetRecordedDuration(90 * time.Second)
+	b.client.SetUsage(1.6, 700<<20)
 	s.Await("two heartbeats", func() bool { return s.Heartbeats == 2 })
 	for range 20 { // twenty round trips later
 		b.emit(job.BotJoined)
@@ -110,13 +110,13 @@ func TestHeartbeatsKeepTheirDistanceWhenTheServiceDoesNotHold(t *testing.T) {
 	s.Unlock()
 	b.record(0, "12345")
 	b.flush()
-	b.channel.Ack("c1") // cuts the pause short
-	s.Await("stats with the acknowledgement", func() bool {
+	b.client.Ack("c1") // ends the pause
+	s.Await("stats with the acknowledgment", func() bool {
 		return s.Stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000, CoresUsed: 1.6, MemoryBytes: 700 << 20}
 	})
 }
 
-func TestRunEndsAtOnceThoughAHeartbeatIsHeld(t *testing.T) {
+func TestRunReturnsWhileHeartbeatIsHeld(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	b := startBot(t, s, t.TempDir())
@@ -131,25 +131,25 @@ func TestRunEndsAtOnceThoughAHeartbeatIsHeld(t *testing.T) {
 	}
 }
 
-func TestVerdicts(t *testing.T) {
+func TestTermination(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(s *service)
 		want   serviceclient.Termination // without Detail
 	}{
-		"an event is of a stale attempt": {func(s *service) { s.Stale = true },
+		"event of a stale attempt": {func(s *service) { s.Stale = true },
 			serviceclient.Termination{Cause: serviceclient.Stale, Status: job.InMeeting}},
-		"the job failed": {func(s *service) { s.Status = job.Failed },
+		"failed job": {func(s *service) { s.Status = job.Failed },
 			serviceclient.Termination{Cause: serviceclient.Ended, Status: job.Failed}},
-		"an event comes after the end": {func(s *service) {
+		"event after the end": {func(s *service) {
 			s.Status = job.Completed
 			s.Intercept = only(ingest.EventPath)
 		}, serviceclient.Termination{Cause: serviceclient.Ended, Status: job.Completed}},
-		"a heartbeat finds the job ended": {func(s *service) {
+		"heartbeat after the end": {func(s *service) {
 			s.Status = job.Completed
 			s.Intercept = only(ingest.HeartbeatPath)
 		}, serviceclient.Termination{Cause: serviceclient.Ended, Status: job.Completed}},
-		"a heartbeat is of a stale attempt": {func(s *service) {
+		"heartbeat of a stale attempt": {func(s *service) {
 			s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == ingest.HeartbeatPath {
 					ingesttest.WriteJSON(w, map[string]any{"ok": true, "status": job.InMeeting, "reason": job.StaleAttempt, "nextSeconds": 10})
@@ -164,19 +164,19 @@ func TestVerdicts(t *testing.T) {
 			s.Set(func() { test.change(s) })
 			b := startBot(t, s, t.TempDir())
 			b.emit(job.BotJoined)
-			got := b.awaitVerdict()
+			got := b.awaitTermination()
 			got.Detail = ""
 			if got != test.want {
-				t.Errorf("the verdict is %+v, want %+v", got, test.want)
+				t.Errorf("termination %+v, want %+v", got, test.want)
 			}
 			s.Set(func() { s.Intercept = nil })
-			b.record(0, "what is left")
-			b.flush() // goes on: the media may still count
+			b.record(0, "data")
+			b.flush() // the recording is still delivered
 		})
 	}
 }
 
-// only lets requests for one path through and loses the others.
+// only resets the connection of requests to other paths.
 func only(path string) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == path {
@@ -187,33 +187,33 @@ func only(path string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-func TestACancelledJobIsNoVerdict(t *testing.T) {
+func TestCancelledJobDoesNotTerminate(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	s.Set(func() { s.Status = job.Cancelled })
-	s.order("leave", ingest.LeaveCall)
+	s.command("leave", ingest.LeaveCall)
 	b := startBot(t, s, t.TempDir())
 	if got := b.command(); got.Kind != ingest.LeaveCall {
 		t.Fatalf("got %+v, want leave_call", got)
 	}
-	b.channel.Ack("leave")
+	b.client.Ack("leave")
 	b.emit(job.BotExited)
 	b.record(0, "kept")
 	b.flush()
 	select {
-	case <-b.channel.Done():
-		t.Errorf("verdict %+v: a cancelled bot still has its recording to hand in", b.channel.Termination())
+	case <-b.client.Done():
+		t.Errorf("terminated with %+v: the bot of a canceled job still delivers its recording", b.client.Termination())
 	default:
 	}
 }
 
-func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
+func TestPermanentRefusalEndsRun(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter){
-		"token not known": func(w http.ResponseWriter) { refuse(w, http.StatusUnauthorized, "unauthorized") },
-		"not found":       func(w http.ResponseWriter) { refuse(w, http.StatusNotFound, "not_found") },
-		"gone":            func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
-		"job not known": func(w http.ResponseWriter) {
+		"unknown token": func(w http.ResponseWriter) { refuse(w, http.StatusUnauthorized, "unauthorized") },
+		"not found":     func(w http.ResponseWriter) { refuse(w, http.StatusNotFound, "not_found") },
+		"gone":          func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
+		"unknown job": func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusBadRequest)
 			ingesttest.WriteJSON(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
 		},
@@ -235,25 +235,25 @@ func TestARefusalOfTheBotEndsTheChannel(t *testing.T) {
 				b := startBot(t, s, t.TempDir())
 				b.emit(job.BotJoined)
 				b.record(0, "zero")
-				if verdict := b.awaitVerdict(); verdict.Cause != serviceclient.Refused {
-					t.Errorf("the verdict is %+v", verdict)
+				if got := b.awaitTermination(); got.Cause != serviceclient.Refused {
+					t.Errorf("termination %+v", got)
 				}
 				var refused *serviceclient.RefusedError
 				if err := b.awaitEnd(); !errors.As(err, &refused) {
 					t.Errorf("Run returned %v, want a RefusedError", err)
 				}
-				if err := b.channel.Flush(t.Context()); !errors.As(err, &refused) {
+				if err := b.client.Flush(t.Context()); !errors.As(err, &refused) {
 					t.Errorf("Flush returned %v, want a RefusedError", err)
 				}
 				if b.spool.WaitingEvents() != 1 || b.spool.PendingFiles() != 1 {
-					t.Error("what was not delivered is not in the spool any more")
+					t.Error("undelivered data is no longer in the spool")
 				}
 			})
 		}
 	}
 }
 
-func TestAProxysRefusalIsNotTheServices(t *testing.T) {
+func TestProxyErrorsAreRetried(t *testing.T) {
 	t.Parallel()
 	for status, body := range map[int]string{
 		400: "<html>no backend</html>",
@@ -275,7 +275,7 @@ func TestAProxysRefusalIsNotTheServices(t *testing.T) {
 			b := startBot(t, s, t.TempDir())
 			b.emit(job.BotJoined)
 			b.record(0, "zero")
-			s.Await("each is tried again", func() bool {
+			s.Await("all requests are retried", func() bool {
 				return s.RequestCount(ingest.HeartbeatPath) > 3 && s.RequestCount("PUT") > 3 && s.RequestCount("POST "+ingest.EventPath) > 8
 			})
 			s.Set(func() { s.Intercept = nil })

@@ -4,55 +4,76 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
 )
 
 const (
-	maxAnswer     = 1 << 20
-	maxRetryAfter = time.Minute // no answer may silence a bot for longer
+	maxResponse   = 1 << 20
+	maxRetryAfter = time.Minute
 )
 
-// awayError is a failure that may pass: the network's, or an answer of a
-// service that is starting, stopping, overloaded or hidden behind a proxy.
-type awayError struct {
-	after time.Duration // Retry-After, 0 when none was given
-	err   error
+// unavailableError is a failure that may pass: of the network, or of a service
+// that is starting, stopping, overloaded or behind a proxy.
+type unavailableError struct {
+	retryAfter time.Duration // 0 if the response had no Retry-After
+	err        error
 }
 
-func (e *awayError) Error() string { return e.err.Error() }
-func (e *awayError) Unwrap() error { return e.err }
+func (e *unavailableError) Error() string { return e.err.Error() }
+func (e *unavailableError) Unwrap() error { return e.err }
 
-// post sends a message and decodes the answer into answer.
-func (c *Client) post(ctx context.Context, path, query string, message, answer any) error {
+// RefusedError is a request that the service permanently refuses.
+type RefusedError struct {
+	Status  int    // of the response
+	Code    string // the field error of the response
+	Message string
+
+	unknownJob bool // the job ID is invalid
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the service refuses: %d %s: %s", e.Status, e.Code, e.Message)
+}
+
+// permanent reports whether the service refuses the bot, not only one message:
+// its token or its job is unknown.
+func (e *RefusedError) permanent() bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusGone:
+		return true
+	}
+	return e.unknownJob
+}
+
+// post sends a message as JSON and decodes the response.
+func (c *Client) post(ctx context.Context, path, query string, message, response any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
-		return fmt.Errorf("encode for %s: %w", path, err)
+		return fmt.Errorf("encode the request to %s: %w", path, err)
 	}
 	target := c.base.JoinPath(path)
 	target.RawQuery = query
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make a request for %s: %w", path, err)
+		return fmt.Errorf("create a request to %s: %w", path, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	received, err := c.do(request)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(received, answer); err != nil { // a page of whatever stands in between
-		return &awayError{err: fmt.Errorf("the answer to %s is not the service's: %w", path, err)}
+	if err := json.Unmarshal(received, response); err != nil { // perhaps a proxy's page
+		return &unavailableError{err: fmt.Errorf("decode the response of %s: %w", path, err)}
 	}
 	return nil
 }
 
-// do sends a request and returns the body of a 2xx answer. Other outcomes are
-// a *RefusedError when the service itself said no for good, else an *awayError.
+// do sends a request and returns the body of a 2xx response. Otherwise it
+// returns a *RefusedError or an *unavailableError.
 func (c *Client) do(request *http.Request) ([]byte, error) {
 	request.Header.Set("Authorization", "Bearer "+c.settings.Token)
 	response, err := c.http.Do(request)
@@ -60,48 +81,47 @@ func (c *Client) do(request *http.Request) ([]byte, error) {
 		if cause := context.Cause(request.Context()); cause != nil {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
-		return nil, &awayError{err: err}
+		return nil, &unavailableError{err: err}
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	switch {
 	case response.StatusCode/100 != 2:
-		return nil, complaint(response, body)
+		return nil, responseError(response, body)
 	case err != nil:
-		return nil, &awayError{err: fmt.Errorf("read the answer: %w", err)}
-	case len(body) > maxAnswer:
-		return nil, &awayError{err: fmt.Errorf("the answer has more than %d bytes", maxAnswer)}
+		return nil, &unavailableError{err: fmt.Errorf("read the response: %w", err)}
+	case len(body) > maxResponse:
+		return nil, &unavailableError{err: fmt.Errorf("the response has more than %d bytes", maxResponse)}
 	}
 	return body, nil
 }
 
-// complaint tells a refusal from a failure that may pass. A refusal counts
-// only with an error body as the specification has it (Errors): a proxy whose
-// service is away answers 404 too, and a bot must not leave its meeting over
-// that.
-func complaint(response *http.Response, body []byte) error {
+// responseError returns the error of a response. It is a refusal only with the
+// service's own error body: a proxy whose service is away also responds with
+// 404, and a bot must not leave its meeting for that.
+func responseError(response *http.Response, body []byte) error {
 	status := response.StatusCode
-	said := struct {
+	var content struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`
 		Issues  []struct {
 			Path []any `json:"path"`
 		} `json:"issues"`
-	}{}
-	passing := status < 400 || status >= 500 || status == http.StatusRequestTimeout ||
-		status == http.StatusTooEarly || status == http.StatusTooManyRequests
-	if !passing && json.Unmarshal(body, &said) == nil && said.Error != "" {
-		unknownJob := len(said.Issues) == 1 && len(said.Issues[0].Path) == 1 && said.Issues[0].Path[0] == "jobId"
-		return &RefusedError{Status: status, Code: said.Error, Message: said.Message, unknownJob: unknownJob}
 	}
-	return &awayError{
-		after: retryAfter(response.Header.Get("Retry-After"), time.Now()),
-		err:   fmt.Errorf("the service answers %d", status),
+	temporary := status < 400 || status >= 500 || status == http.StatusRequestTimeout ||
+		status == http.StatusTooEarly || status == http.StatusTooManyRequests
+	if !temporary && json.Unmarshal(body, &content) == nil && content.Error != "" {
+		unknownJob := len(content.Issues) == 1 && len(content.Issues[0].Path) == 1 && content.Issues[0].Path[0] == "jobId"
+		return &RefusedError{Status: status, Code: content.Error, Message: content.Message, unknownJob: unknownJob}
+	}
+	return &unavailableError{
+		retryAfter: retryAfter(response.Header.Get("Retry-After"), time.Now()),
+		err:        fmt.Errorf("the service responded with status %d", status),
 	}
 }
 
-// retryAfter reads the header in either of its forms (RFC 9110, 10.2.3),
-// bounded; 0 when there is none.
+// retryAfter parses both forms of the header (RFC 9110, section 10.2.3). It
+// returns at most maxRetryAfter, and 0 if there is none.
 func retryAfter(header string, now time.Time) time.Duration {
 	var after time.Duration
 	if seconds, err := strconv.Atoi(header); err == nil {
@@ -110,50 +130,4 @@ func retryAfter(header string, now time.Time) time.Duration {
 		after = at.Sub(now)
 	}
 	return min(max(after, 0), maxRetryAfter)
-}
-
-// patience is how long to wait before trying again: longer with each failure
-// in a row.
-type patience struct {
-	min, max time.Duration
-	failures int
-}
-
-func (c *Client) patience() patience {
-	return patience{min: c.settings.RetryMin, max: c.settings.RetryMax}
-}
-
-// failed counts a failure and returns the pause after it, at least what the
-// service asked for. Half of it is chance, so that many bots do not come back
-// at the same moment.
-func (p *patience) failed(err error) time.Duration {
-	pause := p.max
-	if p.failures < 20 { // beyond, the shift would overflow
-		pause = min(p.min<<p.failures, p.max)
-	}
-	p.failures++
-	pause = pause/2 + rand.N(pause/2+1)
-	if away, ok := errors.AsType[*awayError](err); ok {
-		pause = max(pause, away.after)
-	}
-	return pause
-}
-
-// succeeded forgets the failures and returns how many there were.
-func (p *patience) succeeded() int {
-	failures := p.failures
-	p.failures = 0
-	return failures
-}
-
-// sleep waits; it returns false when ctx ended first.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -2,22 +2,20 @@ package spool
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"standin/internal/ingest"
 )
 
-// bundleShare is the part of the room that bundles may fill: the rest is kept
-// for the recording itself.
+// bundleShare is the share of the limit up to which bundles are accepted. The
+// rest is reserved for segments of the recording.
 const bundleShare = 0.8
 
-// AppendBundle adds a bundle of voices' segments, as Append does a segment. It
-// is refused while there is still room for the recording's own segments.
+// AppendBundle adds a bundle of segments of audio tracks.
 func (s *Spool) AppendBundle(sequence int, data []byte) error {
 	name := ingest.BundleName(sequence)
 	if !ingest.IsBundleName(name) {
-		return fmt.Errorf("append bundle %d: the number does not fit into a name", sequence)
+		return fmt.Errorf("append bundle %d: the number is out of range", sequence)
 	}
 	release, err := s.files.reserve(int64(bundleShare*float64(s.limit)), int64(len(data)))
 	if err != nil {
@@ -27,21 +25,21 @@ func (s *Spool) AppendBundle(sequence int, data []byte) error {
 	return s.write(name, data)
 }
 
-// Bundles returns the paths of all bundles in their order.
+// Bundles returns the paths of all bundles in order.
 func (s *Spool) Bundles() []string {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	var paths []string
 	for name := range s.files.byName {
 		if ingest.IsBundleName(name) {
-			paths = append(paths, filepath.Join(s.mediaDir(), name))
+			paths = append(paths, s.pathOf(name))
 		}
 	}
 	slices.Sort(paths)
 	return paths
 }
 
-// isSegment reports whether a name is of what is recorded: it is written once
+// isSegment reports whether a file is a segment or a bundle: it is written once
 // and never replaced.
 func isSegment(name string) bool {
 	_, _, segment := ingest.ParseSegmentName(name)

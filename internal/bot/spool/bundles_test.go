@@ -9,9 +9,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestBundlesLeaveRoom: what participants say by themselves is refused while
-// there still is room for the recording itself.
-func TestBundlesLeaveRoom(t *testing.T) {
+// TestBundlesLeaveSpace: bundles are refused while there is still space for the
+// recording.
+func TestBundlesLeaveSpace(t *testing.T) {
 	t.Parallel()
 	s, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Settings{Limit: 1000})
 	if err != nil {
@@ -35,9 +35,9 @@ func TestBundlesLeaveRoom(t *testing.T) {
 		t.Errorf("%s is uploaded first, want the recording's segment", name)
 	}
 	if bundles := s.Bundles(); len(bundles) != 2 || filepath.Base(bundles[1]) != ingest.BundleName(1) {
-		t.Errorf("the bundles are %v", bundles)
+		t.Errorf("bundles: %v", bundles)
 	}
 	if err := s.Put(ingest.BundleName(7), part); err == nil {
-		t.Error("a bundle was put in place of another")
+		t.Error("Put accepted the name of a bundle")
 	}
 }

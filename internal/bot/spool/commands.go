@@ -5,37 +5,36 @@ import (
 	"sync"
 )
 
-// commands remembers which of the service's commands this attempt has taken,
-// so that a bot started again does not carry them out a second time.
+// commands holds the commands that the bot has acknowledged, so that a restarted
+// bot does not execute them again.
 type commands struct {
 	mutex sync.Mutex
 	ids   map[string]bool
 }
 
-// TakeCommand writes down that the command was taken. Taking it again does
-// nothing. If it cannot be written down it counts as taken until this process
-// ends, and the error says so.
+// MarkCommandSeen stores that the bot has acknowledged a command. If that fails,
+// CommandSeen is still true until this process ends.
 func (s *Spool) MarkCommandSeen(id string) error {
 	if id == "" || len(id) > maxCommandID {
-		return fmt.Errorf("take command: an id has 1 to %d bytes, not %d", maxCommandID, len(id))
+		return fmt.Errorf("mark command seen: the ID has %[2]d bytes, not 1 to %[1]d", maxCommandID, len(id))
 	}
-	s.taken.mutex.Lock()
-	defer s.taken.mutex.Unlock()
-	if s.taken.ids[id] {
+	s.seen.mutex.Lock()
+	defer s.seen.mutex.Unlock()
+	if s.seen.ids[id] {
 		return nil
 	}
-	s.taken.add(id)
-	if err := s.journal.append(record{Taken: id}); err != nil {
-		return fmt.Errorf("take command %s: %w", id, err)
+	s.seen.add(id)
+	if err := s.journal.append(record{Seen: id}); err != nil {
+		return fmt.Errorf("mark command %s seen: %w", id, err)
 	}
 	return nil
 }
 
-// CommandTaken reports whether the command was taken, now or before a restart.
+// CommandSeen reports whether the bot has acknowledged a command.
 func (s *Spool) CommandSeen(id string) bool {
-	s.taken.mutex.Lock()
-	defer s.taken.mutex.Unlock()
-	return s.taken.ids[id]
+	s.seen.mutex.Lock()
+	defer s.seen.mutex.Unlock()
+	return s.seen.ids[id]
 }
 
 func (c *commands) add(id string) {
@@ -46,7 +45,7 @@ func (c *commands) add(id string) {
 }
 
 func (c *commands) replay(r record) {
-	if r.Taken != "" {
-		c.add(r.Taken)
+	if r.Seen != "" {
+		c.add(r.Seen)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"syscall"
 )
 
-// takeLock locks the file against other processes. A record lock, since it
-// ends with the process however that ends.
-func takeLock(path string) (*os.File, error) {
+// lockFile locks a file against other processes. The lock ends with the process.
+func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -29,9 +28,8 @@ func takeLock(path string) (*os.File, error) {
 	return file, nil
 }
 
-// writeTemporary writes data to a new file in folder and returns its path when
-// the data is on the disk.
-func writeTemporary(folder string, data io.Reader) (path string, err error) {
+// writeTemp writes data to a new file in folder, syncs it and returns its path.
+func writeTemp(folder string, data io.Reader) (path string, err error) {
 	file, err := os.CreateTemp(folder, "part-*")
 	if err != nil {
 		return "", err
@@ -46,8 +44,7 @@ func writeTemporary(folder string, data io.Reader) (path string, err error) {
 	return file.Name(), nil
 }
 
-// syncAndSum puts a file that someone else wrote on the disk, and returns its
-// size and hex SHA-256.
+// syncAndSum syncs a file and returns its size and hex SHA-256.
 func syncAndSum(path string) (size int64, sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -59,26 +56,26 @@ func syncAndSum(path string) (size int64, sum string, err error) {
 		return 0, "", err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, "", fmt.Errorf("%s is no regular file", path)
+		return 0, "", fmt.Errorf("%s is not a regular file", path)
 	}
 	if err := file.Sync(); err != nil {
 		return 0, "", err
 	}
-	sum, err = sumOf(file)
+	sum, err = checksum(file)
 	return info.Size(), sum, err
 }
 
-// copyTemporary is writeTemporary with the data of another file.
-func copyTemporary(folder, path string) (string, error) {
+// copyToTemp is writeTemp with the data of another file.
+func copyToTemp(folder, path string) (string, error) {
 	source, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer source.Close()
-	return writeTemporary(folder, source)
+	return writeTemp(folder, source)
 }
 
-// syncDir makes the names in a folder durable; a file's own sync does not.
+// syncDir makes the names in a folder durable, which syncing a file does not.
 func syncDir(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
@@ -87,8 +84,8 @@ func syncDir(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// empty deletes everything in a folder.
-func empty(folder string) error {
+// removeContents deletes everything in a folder.
+func removeContents(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
@@ -101,8 +98,8 @@ func empty(folder string) error {
 	return nil
 }
 
-// sumOf returns the hex SHA-256 of what is left to read.
-func sumOf(r io.Reader) (string, error) {
+// checksum returns the hex SHA-256 of the remaining data.
+func checksum(r io.Reader) (string, error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, r); err != nil {
 		return "", err

@@ -11,24 +11,24 @@ import (
 	"standin/internal/job"
 )
 
-// Bounds of what the journal takes. Acknowledgements are not bounded by them:
-// there is at most one for each thing accepted.
+// Limits of the journal. Acknowledgments have no limit of their own: there is at
+// most one for each event, file and command.
 const (
-	maxEventData   = 256 << 10 // the service reads bodies of at most 1 MiB (contract, Errors and limits)
+	maxEventData   = 256 << 10 // the service accepts bodies of at most 1 MiB
 	maxJournal     = 64 << 20
 	maxCommandID   = 200
 	maxRefusalText = 1000
 )
 
-// Event is one thing that happened to the bot, as it will be told.
+// Event is a lifecycle event of the bot.
 type Event struct {
-	Number    int64 // 1, 2, …, in the order of emission
+	Number    int64 // 1, 2, … in the order of emission
 	Kind      job.Trigger
 	EmittedAt time.Time       // UTC, whole milliseconds, later than the event before
-	Data      json.RawMessage // a JSON object, or nothing
+	Data      json.RawMessage // a JSON object, or empty
 }
 
-// events is the queue of events that the service has not answered yet.
+// events is the queue of events that the service has not acknowledged.
 type events struct {
 	mutex   sync.Mutex
 	owner   string
@@ -37,13 +37,12 @@ type events struct {
 	waiting []Event
 }
 
-// AppendEvent adds an event at the end of the queue; it will be sent, whatever
-// happens to this process. data is anything that encodes to a JSON object, or
-// nil. The time of the event is the clock's, or a millisecond after the event
-// before when the clock has not moved on or was set back.
+// AppendEvent adds an event to the queue and syncs it to the disk. data must
+// encode to a JSON object, or be nil. The time of the event is the clock's, or
+// one millisecond after the previous event if the clock was set back.
 func (s *Spool) AppendEvent(kind job.Trigger, data any) (Event, error) {
 	if !slices.Contains(job.BotTriggers(), kind) {
-		return Event{}, fmt.Errorf("append event: bots do not report %q", kind)
+		return Event{}, fmt.Errorf("append event: %q is not an event of bots", kind)
 	}
 	encoded, err := encodeObject(data)
 	if err != nil {
@@ -61,12 +60,11 @@ func (s *Spool) AppendEvent(kind job.Trigger, data any) (Event, error) {
 		return Event{}, fmt.Errorf("append event %s: %w", kind, err)
 	}
 	event := q.add(r)
-	s.changes.tell()
+	s.changes.notify()
 	return event, nil
 }
 
-// NextEvent returns the oldest event that was not acknowledged; ok is false
-// when there is none.
+// NextEvent returns the oldest unacknowledged event; ok is false if there is none.
 func (s *Spool) NextEvent() (event Event, ok bool) {
 	s.events.mutex.Lock()
 	defer s.events.mutex.Unlock()
@@ -76,21 +74,20 @@ func (s *Spool) NextEvent() (event Event, ok bool) {
 	return s.events.waiting[0], true
 }
 
-// WaitingEvents is how many events were not acknowledged.
+// WaitingEvents returns the number of unacknowledged events.
 func (s *Spool) WaitingEvents() int {
 	s.events.mutex.Lock()
 	defer s.events.mutex.Unlock()
 	return len(s.events.waiting)
 }
 
-// AckEvent takes the event that NextEvent returned off the queue: the service
-// has it. If that cannot be written down the event is off the queue all the
-// same, and the error says so: after a restart it would be sent once more,
-// which the service recognises.
+// AckEvent removes the event that NextEvent returned: the service has it. If it
+// returns an error, the event is removed too, but is sent again after a restart;
+// the service ignores duplicates.
 func (s *Spool) AckEvent(number int64) error { return s.endEvent(number, "") }
 
-// SetEventAside takes the event off the queue although the service refused it,
-// so that those behind it can go on. The journal keeps the reason.
+// RejectEvent removes an event that the service refuses, so that later ones can be
+// sent. The journal keeps the reason.
 func (s *Spool) RejectEvent(number int64, reason string) error {
 	return s.endEvent(number, truncate(reason, maxRefusalText))
 }
@@ -100,10 +97,10 @@ func (s *Spool) endEvent(number int64, refusal string) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if len(q.waiting) == 0 || q.waiting[0].Number != number {
-		return fmt.Errorf("acknowledge event %d: it is not the next", number)
+		return fmt.Errorf("acknowledge event %d: it is not the next event", number)
 	}
 	q.waiting = q.waiting[1:]
-	s.changes.tell()
+	s.changes.notify()
 	if err := s.journal.append(record{Acked: number, Refusal: refusal}); err != nil {
 		return fmt.Errorf("acknowledge event %d: %w", number, err)
 	}
@@ -135,7 +132,7 @@ func (q *events) bind(j *journal, owner string) error {
 	defer q.mutex.Unlock()
 	switch {
 	case owner == "":
-		return errors.New("bind spool: the owner has no name")
+		return errors.New("bind spool: the owner is empty")
 	case q.owner == owner:
 		return nil
 	case q.owner != "":
@@ -148,8 +145,7 @@ func (q *events) bind(j *journal, owner string) error {
 	return nil
 }
 
-// encodeObject encodes data, which must come out as an object (specification,
-// IngestEvent) or as nothing.
+// encodeObject encodes data, which must be an object or null.
 func encodeObject(data any) (json.RawMessage, error) {
 	if data == nil {
 		return nil, nil
@@ -157,13 +153,13 @@ func encodeObject(data any) (json.RawMessage, error) {
 	encoded, err := json.Marshal(data)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("encode its data: %w", err)
+		return nil, fmt.Errorf("encode the data: %w", err)
 	case string(encoded) == "null":
 		return nil, nil
 	case encoded[0] != '{':
-		return nil, errors.New("its data is no JSON object")
+		return nil, errors.New("the data is not a JSON object")
 	case len(encoded) > maxEventData:
-		return nil, fmt.Errorf("its data has %d bytes, more than %d", len(encoded), maxEventData)
+		return nil, fmt.Errorf("the data has %d bytes, more than %d", len(encoded), maxEventData)
 	}
 	return encoded, nil
 }

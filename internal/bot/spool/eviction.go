@@ -12,59 +12,57 @@ import (
 	"standin/internal/ingest"
 )
 
-// What a full spool does: segments that the service has acknowledged give way
-// to new ones, the oldest first. From then on the bot cannot pack the recording
-// by itself, and leaves it to the service, which has all of it. Segments that
-// the service does not have never give way.
+// A full spool evicts segments that the service has, the oldest first. After that
+// the bot cannot pack the recording; the service does. Segments that the service
+// does not have are never evicted.
 
-// Limit is how many bytes of media the spool may hold.
+// Limit returns how many bytes of media the spool may hold.
 func (s *Spool) Limit() int64 { return s.limit }
 
-// Evicted is how many segments gave way, before a reopening too.
+// Evicted returns the number of evicted segments, also before a restart.
 func (s *Spool) Evicted() int {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	return len(s.files.evicted)
 }
 
-// knows reports whether a segment is there, or was and gave way. Other data
-// under its name is an error that wraps fs.ErrExist.
-func (s *Spool) knows(name string, data []byte) (bool, error) {
+// hasSegment reports whether a segment was added before. If it was, with other
+// data, it returns an error that wraps fs.ErrExist.
+func (s *Spool) hasSegment(name string, data []byte) (bool, error) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	known, gone := s.files.evicted[name]
 	if f := s.files.byName[name]; f != nil {
-		if err := s.needSum(f); err != nil {
-			return false, fmt.Errorf("sum up %s: %w", name, err)
+		if err := s.ensureSum(f); err != nil {
+			return false, fmt.Errorf("compute the checksum of %s: %w", name, err)
 		}
 		known = f.sum
 	} else if !gone {
 		return false, nil
 	}
-	sum, err := sumOf(bytes.NewReader(data))
+	sum, err := checksum(bytes.NewReader(data))
 	if err == nil && sum != known {
-		err = fmt.Errorf("append segment %s: it is there with other data: %w", name, fs.ErrExist)
+		err = fmt.Errorf("append segment %s: it exists with other data: %w", name, fs.ErrExist)
 	}
 	return true, err
 }
 
-// HasRoom reports whether the spool would take segments of so many bytes: the
-// limit allows it, or could once acknowledged segments give way, and the disk
-// has taken as many for a try.
+// HasSpace reports whether the spool can take wanted bytes of segments: the limit
+// allows it, after eviction if necessary, and so does the disk, which is tested.
 func (s *Spool) HasSpace(wanted int64) bool {
 	s.files.mutex.Lock()
 	free := s.limit - s.files.used
 	for _, f := range s.files.byName {
-		if f.mayGiveWay() {
+		if f.evictable() {
 			free += f.size
 		}
 	}
 	s.files.mutex.Unlock()
-	return free >= wanted && s.diskTakes(wanted) == nil
+	return free >= wanted && s.tryWrite(wanted) == nil
 }
 
-// diskTakes tries whether the disk has room for so many bytes.
-func (s *Spool) diskTakes(wanted int64) error {
+// tryWrite writes that many bytes to the disk and removes them.
+func (s *Spool) tryWrite(wanted int64) error {
 	file, err := os.CreateTemp(s.ScratchDir(), "room-*")
 	if err != nil {
 		return err
@@ -76,14 +74,14 @@ func (s *Spool) diskTakes(wanted int64) error {
 	return errors.Join(err, file.Sync(), file.Close(), os.Remove(file.Name()))
 }
 
-// makeRoom deletes acknowledged segments until as many bytes are free, or none
-// is left, and reports whether any was deleted.
-func (s *Spool) makeRoom(wanted int64) (bool, error) {
+// evict deletes uploaded segments until that many bytes are free or none is left,
+// and reports whether it deleted any.
+func (s *Spool) evict(wanted int64) (bool, error) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	var old []*file
 	for _, f := range s.files.byName {
-		if f.mayGiveWay() {
+		if f.evictable() {
 			old = append(old, f)
 		}
 	}
@@ -94,7 +92,7 @@ func (s *Spool) makeRoom(wanted int64) (bool, error) {
 			break
 		}
 		if err := os.Remove(s.pathOf(f.name)); err != nil {
-			return freed > 0, fmt.Errorf("make room: %w", err)
+			return freed > 0, fmt.Errorf("evict segments: %w", err)
 		}
 		delete(s.files.byName, f.name)
 		s.files.used -= f.size
@@ -104,12 +102,11 @@ func (s *Spool) makeRoom(wanted int64) (bool, error) {
 	return freed > 0, nil
 }
 
-// mayGiveWay reports whether the service has this segment.
-func (f *file) mayGiveWay() bool { return f.segment && f.settled && f.refusal == "" }
+// evictable reports whether the service has this segment.
+func (f *file) evictable() bool { return f.segment && f.settled && f.refusal == "" }
 
-// countEvicted counts the segments that the journal tells of and that are there
-// no more.
-func (f *files) countEvicted(marks marks) {
+// recoverEvicted finds the uploaded segments that are no longer on the disk.
+func (f *files) recoverEvicted(marks marks) {
 	for name, mark := range marks {
 		_, _, segment := ingest.ParseSegmentName(name)
 		if _, there := f.byName[name]; segment && !there && mark.Refusal == "" {

@@ -15,8 +15,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// maxPut bounds what Put takes: these files are written whole, again and
-// again, and go ahead of the segments.
+// maxPut is the largest file for Put. Such files are written repeatedly and are
+// uploaded before the segments.
 const maxPut = 8 << 20
 
 // File is one version of a file in the spool.
@@ -26,45 +26,45 @@ type File struct {
 	Sum  string // hex SHA-256
 }
 
-// file is a version on the disk. A file that is replaced gets a new one.
+// file is a version of a file on the disk.
 type file struct {
 	name    string
 	size    int64
-	sum     string // empty until it is asked for after a reopening
+	sum     string // empty after reopening, until it is needed
 	segment bool
-	settled bool
-	refusal string // why the service did not take it; only when settled
+	settled bool   // uploaded or rejected
+	refusal string // why it was rejected
 }
 
-// files is what stands in the media folder.
+// files is the content of the media folder.
 type files struct {
 	mutex    sync.Mutex
 	byName   map[string]*file
-	pending  []*file           // not settled, in the order of uploading
-	used     int64             // bytes in the folder, or promised to a file being written
-	recorded int64             // of these, in segments
-	uploaded int64             // of the segments, what the service has
-	evicted  map[string]string // segments that gave way to others, and their sums
+	pending  []*file           // not settled, in the order of upload
+	used     int64             // bytes in the folder or reserved for a file that is being written
+	recorded int64             // of used, bytes of segments
+	uploaded int64             // of recorded, bytes that the service has
+	evicted  map[string]string // checksums of the evicted segments
 }
 
-// Append adds a segment of the recording. Adding the same one again does
-// nothing; other data under the same numbers is an error that wraps
-// fs.ErrExist. Where there is no room, segments that the service has give way;
-// when that is not enough the answer is a *FullError.
-func (s *Spool) AppendSegment(stretch, sequence int, data []byte) error {
-	name := ingest.SegmentName(stretch, sequence)
-	if a, b, ok := ingest.ParseSegmentName(name); !ok || a != stretch || b != sequence {
-		return fmt.Errorf("append segment %d of stretch %d: the numbers do not fit into a name", sequence, stretch)
+// AppendSegment adds a segment of the recording. Adding it again does nothing;
+// adding other data under the same numbers fails with fs.ErrExist. If the spool
+// is full, segments that the service has are evicted; if that is not enough, it
+// returns a *FullError.
+func (s *Spool) AppendSegment(part, sequence int, data []byte) error {
+	name := ingest.SegmentName(part, sequence)
+	if a, b, ok := ingest.ParseSegmentName(name); !ok || a != part || b != sequence {
+		return fmt.Errorf("append segment %d of part %d: the numbers are out of range", sequence, part)
 	}
 	if len(data) == 0 {
 		return fmt.Errorf("append segment %s: it is empty", name)
 	}
-	if known, err := s.knows(name, data); known || err != nil {
+	if known, err := s.hasSegment(name, data); known || err != nil {
 		return err
 	}
 	err := s.append(name, data)
 	if full := new(FullError); errors.As(err, &full) {
-		freed, failed := s.makeRoom(int64(len(data)))
+		freed, failed := s.evict(int64(len(data)))
 		if !freed || failed != nil {
 			return errors.Join(err, failed)
 		}
@@ -73,7 +73,7 @@ func (s *Spool) AppendSegment(stretch, sequence int, data []byte) error {
 	return err
 }
 
-// append writes a segment that there is room for.
+// append writes a segment within the limit.
 func (s *Spool) append(name string, data []byte) error {
 	release, err := s.files.reserve(s.limit, int64(len(data)))
 	if err != nil {
@@ -83,22 +83,21 @@ func (s *Spool) append(name string, data []byte) error {
 	return s.write(name, data)
 }
 
-// Put adds a small file, or replaces the one of that name. The service gets
-// each version it has time for, and the last one surely.
+// Put adds a small file, or replaces it. The last version is always uploaded,
+// earlier ones only if there is time.
 func (s *Spool) Put(name string, data []byte) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
 	if len(data) > maxPut {
-		return fmt.Errorf("put %s: %d bytes are more than %d; AddFile takes large files", name, len(data), maxPut)
+		return fmt.Errorf("put %s: %d bytes are more than %d", name, len(data), maxPut)
 	}
 	return s.write(name, data)
 }
 
-// AddFile takes over a finished file of any size, under a name of its own; it
-// is gone from path afterwards. The limit does not hold for it: the disk has
-// carried its bytes already. Path and spool should share a file system (see
-// Scratch), or the file is copied.
+// AddFile moves a finished file of any size into the spool. The limit does not
+// apply: the file is on the disk already. A file on another file system than the
+// spool is copied.
 func (s *Spool) AddFile(path, name string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("add file: %w", err)
@@ -113,14 +112,14 @@ func (s *Spool) AddFile(path, name string) error {
 		err = s.addCopy(path, added)
 	}
 	if err != nil {
-		return fmt.Errorf("add file %s: %w", name, full(size, err))
+		return fmt.Errorf("add file %s: %w", name, asFullError(size, err))
 	}
 	return nil
 }
 
-// addCopy is AddFile for a file on another file system.
+// addCopy adds a file of another file system.
 func (s *Spool) addCopy(path string, added *file) error {
-	temporary, err := copyTemporary(s.ScratchDir(), path)
+	temporary, err := copyToTemp(s.ScratchDir(), path)
 	if err != nil {
 		return err
 	}
@@ -130,27 +129,26 @@ func (s *Spool) addCopy(path string, added *file) error {
 	return os.Remove(path)
 }
 
-// write makes data a file of the media folder.
+// write writes a file of the media folder.
 func (s *Spool) write(name string, data []byte) error {
-	sum, err := sumOf(bytes.NewReader(data))
+	sum, err := checksum(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
 	written := &file{name: name, size: int64(len(data)), sum: sum, segment: isSegment(name)}
-	temporary, err := writeTemporary(s.ScratchDir(), bytes.NewReader(data))
+	temporary, err := writeTemp(s.ScratchDir(), bytes.NewReader(data))
 	if err == nil {
 		err = s.publish(temporary, written)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", name, full(written.size, err)), removeIfThere(temporary))
+		return errors.Join(fmt.Errorf("write %s: %w", name, asFullError(written.size, err)), removeIfThere(temporary))
 	}
 	return nil
 }
 
-// publish gives a durable file its final name, in place of an older version if
-// there is one. What is settled is settled for a version: so before one that
-// is settled gives way the journal says so, else the new one would pass for
-// uploaded after a restart.
+// publish gives a synced file its final name and replaces an older version. A
+// settled version is first marked as replaced in the journal, or the new version
+// would count as uploaded after a restart.
 func (s *Spool) publish(path string, published *file) error {
 	unchanged, err := s.publishLocked(path, published)
 	if err != nil {
@@ -162,7 +160,7 @@ func (s *Spool) publish(path string, published *file) error {
 	if err := syncDir(s.mediaDir()); err != nil {
 		return err
 	}
-	s.changes.tell()
+	s.changes.notify()
 	return nil
 }
 
@@ -171,12 +169,12 @@ func (s *Spool) publishLocked(path string, published *file) (unchanged bool, err
 	defer s.files.mutex.Unlock()
 	old := s.files.byName[published.name]
 	if old != nil {
-		err := s.needSum(old)
+		err := s.ensureSum(old)
 		switch {
 		case err == nil && old.sum == published.sum:
 			return true, nil
 		case old.segment:
-			return false, fmt.Errorf("it is there with other data: %w", fs.ErrExist)
+			return false, fmt.Errorf("it exists with other data: %w", fs.ErrExist)
 		case old.settled:
 			if err := s.journal.append(record{Replaced: old.name}); err != nil {
 				return false, err
@@ -193,45 +191,29 @@ func (s *Spool) publishLocked(path string, published *file) (unchanged bool, err
 	return false, nil
 }
 
-// Segments returns the paths of a stretch's segments in the order of
-// recording.
-func (s *Spool) Segments(stretch int) []string {
+// Segments returns the paths of a part's segments in order.
+func (s *Spool) Segments(part int) []string {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	var paths []string
 	for name := range s.files.byName {
-		if number, _, ok := ingest.ParseSegmentName(name); ok && number == stretch {
+		if number, _, ok := ingest.ParseSegmentName(name); ok && number == part {
 			paths = append(paths, s.pathOf(name))
 		}
 	}
-	slices.Sort(paths) // names sort in the order of recording
+	slices.Sort(paths)
 	return paths
 }
 
-// Stretches returns the numbers of the stretches that have segments, in order.
-func (s *Spool) Stretches() []int {
-	s.files.mutex.Lock()
-	defer s.files.mutex.Unlock()
-	var numbers []int
-	for name := range s.files.byName {
-		if number, _, ok := ingest.ParseSegmentName(name); ok {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers)
-}
-
-// Bytes tells how many bytes of segments the spool holds, and how many of them
-// were uploaded.
+// SegmentBytes returns how many bytes of segments were recorded and uploaded.
 func (s *Spool) SegmentBytes() (recorded, uploaded int64) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	return s.files.recorded, s.files.uploaded
 }
 
-// Finished tells how many bytes the files hold that the bot has put together,
-// and how many of them were uploaded or set aside.
+// FinalBytes returns the size of all files but segments, and how many bytes of
+// them were uploaded or rejected.
 func (s *Spool) FinalBytes() (total, settled int64) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
@@ -249,9 +231,8 @@ func (s *Spool) FinalBytes() (total, settled int64) {
 
 func (s *Spool) pathOf(name string) string { return filepath.Join(s.mediaDir(), name) }
 
-// needSum computes a sum that is not known since a reopening. The caller holds
-// the mutex.
-func (s *Spool) needSum(f *file) error {
+// ensureSum computes a missing checksum. The caller holds the mutex.
+func (s *Spool) ensureSum(f *file) error {
 	if f.sum != "" {
 		return nil
 	}
@@ -260,11 +241,11 @@ func (s *Spool) needSum(f *file) error {
 		return err
 	}
 	defer opened.Close()
-	f.sum, err = sumOf(opened)
+	f.sum, err = checksum(opened)
 	return err
 }
 
-// recoverFiles takes stock of the media folder when the spool is opened.
+// recoverFiles reads the media folder when the spool is opened.
 func (s *Spool) recoverFiles(marks marks) error {
 	s.files.byName, s.files.evicted = map[string]*file{}, map[string]string{}
 	entries, err := os.ReadDir(s.mediaDir())
@@ -285,12 +266,11 @@ func (s *Spool) recoverFiles(marks marks) error {
 		}
 		s.files.add(found)
 	}
-	s.files.countEvicted(marks)
+	s.files.recoverEvicted(marks)
 	return nil
 }
 
-// reserve promises room for a segment. release ends the promise; by then the
-// file counts itself.
+// reserve reserves space for a segment until release is called.
 func (f *files) reserve(limit, wanted int64) (release func(), err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -312,7 +292,7 @@ func (f *files) add(added *file) {
 		f.recorded += added.size
 	}
 	if !added.settled {
-		at, _ := slices.BinarySearchFunc(f.pending, added, inOrder)
+		at, _ := slices.BinarySearchFunc(f.pending, added, compareUploadOrder)
 		f.pending = slices.Insert(f.pending, at, added)
 		return
 	}
@@ -321,21 +301,21 @@ func (f *files) add(added *file) {
 	}
 }
 
-// drop takes out a file that is no segment: segments stay.
+// drop removes a replaced file, which is not a segment.
 func (f *files) drop(old *file) {
 	f.used -= old.size
 	f.unqueue(old)
 }
 
 func (f *files) unqueue(settled *file) {
-	if at, found := slices.BinarySearchFunc(f.pending, settled, inOrder); found {
+	if at, found := slices.BinarySearchFunc(f.pending, settled, compareUploadOrder); found {
 		f.pending = slices.Delete(f.pending, at, at+1)
 	}
 }
 
-// inOrder sorts files as they should be uploaded: small ones, which say what
-// the rest means, then segments as they were recorded, then large ones.
-func inOrder(a, b *file) int {
+// compareUploadOrder orders files for upload: small ones, which describe the
+// others, then segments in the order of recording, then large ones.
+func compareUploadOrder(a, b *file) int {
 	rank := func(f *file) int {
 		switch {
 		case f.segment:
@@ -348,11 +328,10 @@ func inOrder(a, b *file) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name, b.name))
 }
 
-// checkName refuses names that are no media names, and those of segments,
-// which only Append may write.
+// checkName refuses invalid names and those of segments.
 func checkName(name string) error {
 	if !ingest.ValidMediaName(name) {
-		return fmt.Errorf("%q is no media name", name)
+		return fmt.Errorf("%q is not a valid name", name)
 	}
 	if isSegment(name) {
 		return fmt.Errorf("%q is the name of a segment", name)

@@ -16,20 +16,19 @@ import (
 	"standin/internal/job"
 )
 
-// record is a line of the journal; exactly one of its fields says what
-// happened.
+// record is a line of the journal. Exactly one of the fields above Refusal is set.
 type record struct {
 	Owner    string       `json:"owner,omitempty"`
 	Event    *eventRecord `json:"event,omitempty"`
-	Acked    int64        `json:"acked,omitempty"` // this event and all before it are done with
+	Acked    int64        `json:"acked,omitempty"` // this event and all before it are acknowledged or rejected
 	Settled  *mark        `json:"settled,omitempty"`
-	Replaced string       `json:"replaced,omitempty"` // what was settled under this name is about to change
-	Taken    string       `json:"taken,omitempty"`    // id of a command
+	Replaced string       `json:"replaced,omitempty"` // the settled file of this name is about to be replaced
+	Seen     string       `json:"taken,omitempty"`    // ID of a command
 
-	Refusal string `json:"refusal,omitempty"` // with Acked: why the service did not take the event
+	Refusal string `json:"refusal,omitempty"` // with Acked: why the event was rejected
 }
 
-// eventRecord is an Event as the journal keeps it.
+// eventRecord is an Event in the journal.
 type eventRecord struct {
 	Number int64           `json:"number"`
 	Kind   job.Trigger     `json:"kind"`
@@ -38,20 +37,20 @@ type eventRecord struct {
 }
 
 // journal is an append-only file of lines: the CRC-32C of the payload in eight
-// hex digits, a space, the payload, a line feed. A line counts only whole, so
-// whatever moment a write was cut at, the lines before it stand.
+// hex digits, a space, the payload, a line feed. Only complete lines count, so an
+// interrupted write does not affect the lines before it.
 type journal struct {
 	mutex   sync.Mutex
 	file    *os.File
-	size    int64 // up to here the file is known to be good
+	size    int64 // of the valid lines
 	damaged int
-	broken  error // set when the file's end could not be put back in order
+	broken  error // set if a failed write could not be undone
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openJournal opens or makes the file, gives every readable record to replay
-// in order, and cuts off a line whose end is missing.
+// openJournal opens or creates the file, calls replay for every readable record
+// in order, and removes an incomplete last line.
 func openJournal(path string, replay func(record)) (*journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -61,15 +60,14 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 	if err := j.read(replay); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the journal: %w", err), file.Close())
 	}
-	if err := errors.Join(j.cutBack(), file.Sync(), syncDir(filepath.Dir(path))); err != nil {
-		return nil, errors.Join(fmt.Errorf("mend the journal: %w", err), file.Close())
+	if err := errors.Join(j.truncate(), file.Sync(), syncDir(filepath.Dir(path))); err != nil {
+		return nil, errors.Join(fmt.Errorf("truncate the journal: %w", err), file.Close())
 	}
 	return j, nil
 }
 
-// read replays the file and finds where its last whole line ends. A whole line
-// that does not agree with its checksum is passed over: what stands behind it
-// was confirmed too.
+// read replays the file and finds where its last complete line ends. A complete
+// line with a wrong checksum is skipped: the lines after it were synced too.
 func (j *journal) read(replay func(record)) error {
 	lines := bufio.NewReader(j.file)
 	for {
@@ -106,17 +104,17 @@ func (j *journal) append(r record) error {
 		err = j.file.Sync()
 	}
 	if err != nil {
-		j.broken = j.cutBack()
-		return full(int64(len(line)), fmt.Errorf("write to the journal: %w", err))
+		j.broken = j.truncate()
+		return asFullError(int64(len(line)), fmt.Errorf("write to the journal: %w", err))
 	}
 	j.size += int64(len(line))
 	return nil
 }
 
-// cutBack removes whatever stands behind the last good line.
-func (j *journal) cutBack() error { return j.file.Truncate(j.size) }
+// truncate removes everything after the last valid line.
+func (j *journal) truncate() error { return j.file.Truncate(j.size) }
 
-// length is how many bytes of good lines the file holds.
+// length returns the size of the valid lines.
 func (j *journal) length() int64 {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
@@ -153,9 +151,8 @@ func decodeLine(line []byte) (record, bool) {
 	return r, true
 }
 
-// full turns the disk's "no room" into a FullError and leaves other errors as
-// they are.
-func full(wanted int64, err error) error {
+// asFullError converts an error of a full disk to a *FullError.
+func asFullError(wanted int64, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return &FullError{Wanted: wanted, Err: err}
 	}

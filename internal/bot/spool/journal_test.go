@@ -12,14 +12,14 @@ import (
 	"standin/internal/job"
 )
 
-// portrait is everything a spool tells, as text that can be compared.
-func portrait(t tester, s *spool.Spool) string {
+// describe returns the state of a spool as text.
+func describe(t tester, s *spool.Spool) string {
 	t.Helper()
 	var text bytes.Buffer
 	next, ok := s.NextEvent()
 	recorded, uploaded := s.SegmentBytes()
 	fmt.Fprintln(&text, "events:", s.WaitingEvents(), ok, next.Number, next.Kind, next.EmittedAt.UnixMilli(), string(next.Data))
-	fmt.Fprintln(&text, "bytes:", recorded, uploaded, "refused:", s.RejectedFiles())
+	fmt.Fprintln(&text, "bytes:", recorded, uploaded, "rejected:", s.RejectedFiles())
 	fmt.Fprintln(&text, "commands:", s.CommandSeen("c1"), s.CommandSeen("c2"))
 	fmt.Fprint(&text, "pending:")
 	seen := map[string]bool{}
@@ -33,9 +33,9 @@ func portrait(t tester, s *spool.Spool) string {
 	}
 }
 
-// TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut makes a journal of every
-// kind of record, and opens it cut off at each byte.
-func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
+// TestTruncatedJournal opens a journal with every kind of record, truncated at each
+// byte.
+func TestTruncatedJournal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
@@ -69,28 +69,28 @@ func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
 		func() error { return s.MarkCommandSeen("c2") },
 		func() error { _, err := s.AppendEvent(job.BotExited, nil); return err },
 	}
-	portraits := map[int]string{0: portrait(t, s)} // by the journal's length
+	states := map[int]string{0: describe(t, s)} // by the journal's length
 	for number, step := range steps {
 		must(step())
 		info, err := os.Stat(path)
 		must(err)
-		if _, grew := portraits[int(info.Size())]; grew {
-			t.Fatalf("step %d left the journal as it was", number)
+		if _, grew := states[int(info.Size())]; grew {
+			t.Fatalf("step %d did not change the journal", number)
 		}
-		portraits[int(info.Size())] = portrait(t, s)
+		states[int(info.Size())] = describe(t, s)
 	}
 	must(s.Close())
 
 	whole, err := os.ReadFile(path)
 	must(err)
-	want := portraits[0]
+	want := states[0]
 	for length := 0; length <= len(whole); length++ {
-		if better, ok := portraits[length]; ok {
-			want = better
+		if state, ok := states[length]; ok {
+			want = state
 		}
 		must(os.WriteFile(path, whole[:length], 0o600))
 		s := open(t, dir, spool.Settings{})
-		if got := portrait(t, s); got != want || s.DamagedLines() != 0 {
+		if got := describe(t, s); got != want || s.DamagedLines() != 0 {
 			t.Fatalf("cut at %d of %d, %d lines damaged:\n%s\nwant\n%s", length, len(whole), s.DamagedLines(), got, want)
 		}
 		waiting := s.WaitingEvents()
@@ -99,13 +99,13 @@ func TestAJournalCutAnywhereTellsWhatStoodBeforeTheCut(t *testing.T) {
 		must(s.Close())
 		s = open(t, dir, spool.Settings{})
 		if s.WaitingEvents() != waiting+1 {
-			t.Fatalf("cut at %d: an event written behind the cut is lost", length)
+			t.Fatalf("cut at %d: an event that was appended later is lost", length)
 		}
 		must(s.Close())
 	}
 }
 
-func TestALineThatTheDiskChangedIsPassedOverAndCounted(t *testing.T) {
+func TestDamagedLineIsSkipped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})

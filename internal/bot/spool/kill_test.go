@@ -19,11 +19,11 @@ import (
 	"standin/internal/job"
 )
 
-// When one of these names a folder, the test binary is a process that fills
-// the spool there: until it is killed, or until no file may grow any more.
+// These environment variables make the test binary fill the spool in a folder:
+// until it is killed, or until a limit of file sizes is reached.
 const (
 	writerDir = "STANDIN_TEST_SPOOL_WRITER"
-	crampDir  = "STANDIN_TEST_SPOOL_CRAMPED"
+	limitDir  = "STANDIN_TEST_SPOOL_LIMITED"
 )
 
 func TestMain(m *testing.M) {
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(writerDir) != "":
 		err = fill(os.Getenv(writerDir))
-	case os.Getenv(crampDir) != "":
-		err = fillCramped(os.Getenv(crampDir))
+	case os.Getenv(limitDir) != "":
+		err = fillLimited(os.Getenv(limitDir))
 	default:
 		os.Exit(m.Run())
 	}
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// fill says on stdout what the spool has accepted, after it has.
+// fill writes to stdout what the spool has accepted.
 func fill(dir string) error {
 	s, err := spool.Open(dir, spool.Settings{})
 	if err != nil {
@@ -70,12 +70,12 @@ func fill(dir string) error {
 
 func content(sequence int) []byte { return []byte(strings.Repeat(strconv.Itoa(sequence)+",", 10_000)) }
 
-// TestNothingAcceptedIsLostWhenTheBotIsKilled kills a real process with
-// SIGKILL in the middle of its writing, again and again on the same folder.
-func TestNothingAcceptedIsLostWhenTheBotIsKilled(t *testing.T) {
+// TestKillLosesNothing kills a process that writes with SIGKILL, repeatedly in the
+// same folder.
+func TestKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
-	said := map[string]int{"event": 0, "segment": -1}
+	accepted := map[string]int{"event": 0, "segment": -1}
 	marked := map[string]bool{}
 	for round := range 5 {
 		writer := exec.Command(os.Args[0])
@@ -90,40 +90,40 @@ func TestNothingAcceptedIsLostWhenTheBotIsKilled(t *testing.T) {
 		lines := bufio.NewScanner(output)
 		for count := 0; lines.Scan(); count++ {
 			what, number, _ := strings.Cut(lines.Text(), " ")
-			said[what], err = strconv.Atoi(number)
+			accepted[what], err = strconv.Atoi(number)
 			if err != nil {
-				t.Fatalf("the writer said %q", lines.Text())
+				t.Fatalf("the writer printed %q", lines.Text())
 			}
 			if what == "uploaded" {
-				marked[ingest.SegmentName(0, said[what])] = true
+				marked[ingest.SegmentName(0, accepted[what])] = true
 			}
 			if count == 10+7*round {
 				if _, err := spool.Open(dir, spool.Settings{}); err == nil {
-					t.Error("a folder that another process writes to was opened")
+					t.Error("a spool that another process has open was opened")
 				}
 				if err := writer.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		_ = writer.Wait() // killed: that is the error
+		_ = writer.Wait() // it was killed
 
 		s := open(t, dir, spool.Settings{})
-		if s.WaitingEvents() < said["event"] {
-			t.Fatalf("round %d: %d events of the %d accepted are there", round, s.WaitingEvents(), said["event"])
+		if s.WaitingEvents() < accepted["event"] {
+			t.Fatalf("round %d: %d events of %d accepted", round, s.WaitingEvents(), accepted["event"])
 		}
 		segments := s.Segments(0)
-		if len(segments) < said["segment"]+1 {
-			t.Fatalf("round %d: %d segments of the %d accepted are there", round, len(segments), said["segment"]+1)
+		if len(segments) < accepted["segment"]+1 {
+			t.Fatalf("round %d: %d segments of %d accepted", round, len(segments), accepted["segment"]+1)
 		}
 		for sequence := range segments {
 			if _, data := read(t, s, ingest.SegmentName(0, sequence)); string(data) != string(content(sequence)) {
-				t.Errorf("round %d: segment %d is torn: %d bytes", round, sequence, len(data))
+				t.Errorf("round %d: segment %d is incomplete: %d bytes", round, sequence, len(data))
 			}
 		}
 		again, _ := s.NextFile(func(name string) bool { return marked[name] })
 		if again != "" {
-			t.Errorf("round %d: %s was marked uploaded and waits again", round, again)
+			t.Errorf("round %d: %s was uploaded and is pending again", round, again)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -131,14 +131,14 @@ func TestNothingAcceptedIsLostWhenTheBotIsKilled(t *testing.T) {
 	}
 }
 
-// crampedSize is the most bytes a file may have in fillCramped.
-const crampedSize = 4096
+// maxFileSize is the limit of file sizes in fillLimited.
+const maxFileSize = 4096
 
-// fillCramped appends events until the system lets the journal grow no more,
-// and then once more, which must fail as well.
-func fillCramped(dir string) error {
-	signal.Ignore(syscall.SIGXFSZ) // the write fails; the process is not to be ended
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: crampedSize, Max: crampedSize}); err != nil {
+// fillLimited appends events until the journal reaches the limit, and then another
+// one, which must also fail.
+func fillLimited(dir string) error {
+	signal.Ignore(syscall.SIGXFSZ) // the write fails instead of ending the process
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: maxFileSize, Max: maxFileSize}); err != nil {
 		return err
 	}
 	s, err := spool.Open(dir, spool.Settings{})
@@ -156,11 +156,11 @@ func fillCramped(dir string) error {
 	return nil
 }
 
-func TestAWriteThatFailsHalfwayLeavesNoTrace(t *testing.T) {
+func TestFailedWriteIsUndone(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	writer := exec.Command(os.Args[0])
-	writer.Env = append(os.Environ(), crampDir+"="+dir)
+	writer.Env = append(os.Environ(), limitDir+"="+dir)
 	output, err := writer.Output()
 	if err != nil {
 		t.Fatalf("the writer failed: %v", err)
@@ -169,14 +169,14 @@ func TestAWriteThatFailsHalfwayLeavesNoTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(journal) == crampedSize || !bytes.HasSuffix(journal, []byte("\n")) {
-		t.Errorf("the journal has %d bytes and ends in %q: half a line was left", len(journal), journal[len(journal)-1])
+	if len(journal) == maxFileSize || !bytes.HasSuffix(journal, []byte("\n")) {
+		t.Errorf("the journal has %d bytes and ends with %q: a line is incomplete", len(journal), journal[len(journal)-1])
 	}
 	s := open(t, dir, spool.Settings{})
 	if accepted := strings.TrimSpace(string(output)); strconv.Itoa(s.WaitingEvents()) != accepted || accepted == "0" {
-		t.Errorf("%d events are there, %s were accepted", s.WaitingEvents(), accepted)
+		t.Errorf("%d events, %s were accepted", s.WaitingEvents(), accepted)
 	}
 	if _, err := s.AppendEvent(job.BotExited, nil); err != nil {
-		t.Errorf("with room again: %v", err)
+		t.Errorf("with space again: %v", err)
 	}
 }

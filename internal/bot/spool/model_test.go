@@ -17,7 +17,7 @@ import (
 	"standin/internal/job"
 )
 
-// model is what a spool should hold, kept in memory.
+// model is the expected content of a spool.
 type model struct {
 	dir      string
 	spool    *spool.Spool
@@ -61,9 +61,9 @@ func (m *model) ackEvent(t *rapid.T) {
 }
 
 func (m *model) appendSegment(t *rapid.T) {
-	stretch, sequence := rapid.IntRange(0, 1).Draw(t, "stretch"), rapid.IntRange(0, 4).Draw(t, "sequence")
-	name, data := ingest.SegmentName(stretch, sequence), rapid.StringN(1, 8, 16).Draw(t, "data")
-	err := m.spool.AppendSegment(stretch, sequence, []byte(data))
+	part, sequence := rapid.IntRange(0, 1).Draw(t, "part"), rapid.IntRange(0, 4).Draw(t, "sequence")
+	name, data := ingest.SegmentName(part, sequence), rapid.StringN(1, 8, 16).Draw(t, "data")
+	err := m.spool.AppendSegment(part, sequence, []byte(data))
 	old, there := m.files[name]
 	if gone, evicted := m.evicted[name]; evicted {
 		old, there = gone, true
@@ -78,7 +78,7 @@ func (m *model) appendSegment(t *rapid.T) {
 		if err != nil {
 			t.Fatalf("append %s again: %v", name, err)
 		}
-	case !m.makeRoom(len(data)):
+	case !m.evict(len(data)):
 		if !errors.As(err, &full) {
 			t.Fatalf("append %s beyond the limit: %v", name, err)
 		}
@@ -89,9 +89,9 @@ func (m *model) appendSegment(t *rapid.T) {
 	}
 }
 
-// makeRoom has uploaded segments give way, the oldest first, as far as needed,
-// and reports whether there is room.
-func (m *model) makeRoom(wanted int) bool {
+// evict evicts uploaded segments, the oldest first, as far as needed, and reports
+// whether there is space.
+func (m *model) evict(wanted int) bool {
 	if m.used()+wanted <= modelLimit {
 		return true
 	}
@@ -155,7 +155,7 @@ func (m *model) used() (used int) {
 	return used
 }
 
-// check compares everything the spool tells with the model.
+// check compares the spool with the model.
 func (m *model) check(t *rapid.T) {
 	if next, ok := m.spool.NextEvent(); m.spool.WaitingEvents() != len(m.waiting) || ok != (len(m.waiting) > 0) ||
 		ok && fmt.Sprint(next) != fmt.Sprint(m.waiting[0]) {
@@ -167,8 +167,8 @@ func (m *model) check(t *rapid.T) {
 		if !m.uploaded[name] {
 			want = append(want, name)
 		}
-		if stretch, _, ok := ingest.ParseSegmentName(name); ok {
-			segments[stretch] = append(segments[stretch], name)
+		if part, _, ok := ingest.ParseSegmentName(name); ok {
+			segments[part] = append(segments[part], name)
 		}
 		if _, got := read(t, m.spool, name); string(got) != data {
 			t.Fatalf("%s holds %q, want %q", name, got, data)
@@ -185,24 +185,24 @@ func (m *model) check(t *rapid.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if m.spool.Evicted() != len(m.evicted) {
-		t.Fatalf("%d segments gave way, want %v", m.spool.Evicted(), m.evicted)
+		t.Fatalf("%d segments were evicted, want %v", m.spool.Evicted(), m.evicted)
 	}
 	if !slices.Equal(got, want) || m.spool.PendingFiles() != len(want) {
-		t.Fatalf("%v wait for upload (%d), want %v", got, m.spool.PendingFiles(), want)
+		t.Fatalf("pending: %v (%d), want %v", got, m.spool.PendingFiles(), want)
 	}
-	for stretch, names := range segments {
+	for part, names := range segments {
 		slices.Sort(names)
 		var got []string
-		for _, path := range m.spool.Segments(stretch) {
+		for _, path := range m.spool.Segments(part) {
 			got = append(got, filepath.Base(path))
 		}
 		if !slices.Equal(got, names) {
-			t.Fatalf("segments of stretch %d are %v, want %v", stretch, got, names)
+			t.Fatalf("segments of part %d are %v, want %v", part, got, names)
 		}
 	}
 }
 
-func TestTheSpoolBehavesAsItsModel(t *testing.T) {
+func TestSpoolModel(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -218,7 +218,7 @@ func TestTheSpoolBehavesAsItsModel(t *testing.T) {
 			"append segment": m.appendSegment,
 			"put":            m.put,
 			"upload":         m.upload,
-			"kill":           m.reopen, // without closing: as if the process had been killed
+			"kill":           m.reopen, // without closing, like a killed process
 			"":               m.check,
 		})
 		if err := m.spool.Remove(); err != nil {

@@ -1,18 +1,16 @@
-// Package spool keeps what a bot has until the service has it too: events,
-// segments of the recording and finished files, in one folder for each attempt.
+// Package spool stores events, segments of the recording and final files on the
+// disk until the service has them. Each attempt has its own spool.
 //
-// Whatever a method has accepted is on the disk when the method returns, so it
-// outlives a bot killed at any moment and a service that is away for hours.
-// Files stay after they were uploaded, since the bot packs its recording from
-// them, as long as there is room (room.go); Remove ends that. The package knows neither the network nor who
-// uploads: that is the channel's work.
+// Accepted data is synced to the disk when a method returns, so it survives a bot
+// that is killed and a service that is away for hours. Uploaded files stay while
+// there is space, since the bot packs its recording from them.
 //
-// The folder holds:
+// The folder contains:
 //
-//	journal   what cannot be told from the files: events, acknowledgements, uploads
-//	media/    segments and other files, whole, under the names they are uploaded by
-//	scratch/  files still being written; emptied by Open
-//	lock      held by the one process that has the folder open
+//	journal   events, acknowledgments and uploads
+//	media/    complete files, under the names of their uploads
+//	scratch/  files that are being written; emptied by Open
+//	lock      locked by the process that has the spool open
 package spool
 
 import (
@@ -26,17 +24,17 @@ import (
 	"standin/internal/ingest"
 )
 
-// DefaultLimit is how much a spool holds when the settings name no limit: some
-// fourteen hours at the 1.2 Mbit/s of the default recording.
+// DefaultLimit is the default of Settings.Limit: about fourteen hours at the
+// 1.2 Mbit/s of the default recording.
 const DefaultLimit = 8 << 30
 
-// Settings are what Open needs beside the folder. The zero value is good.
+// Settings configures a spool. The zero value is valid.
 type Settings struct {
-	Limit int64            // bytes of media beyond which segments must give way; 0 means DefaultLimit
+	Limit int64            // bytes of media; 0 means DefaultLimit
 	Now   func() time.Time // nil means time.Now
 }
 
-// Spool is an open folder. It may be used by several goroutines at a time.
+// Spool is an open spool. It is safe for concurrent use.
 type Spool struct {
 	dir     string
 	limit   int64
@@ -47,12 +45,12 @@ type Spool struct {
 
 	events events
 	files  files
-	taken  commands
+	seen   commands
 }
 
-// Open opens the folder, making it (mode 0700) if it is missing, and recovers
-// what an earlier bot left in it: unfinished files are dropped, a torn end of
-// the journal is cut off. A folder that another process has open is refused.
+// Open opens or creates the folder, with mode 0700, and recovers its content:
+// incomplete files and an incomplete line of the journal are removed. It fails if
+// another process has the spool open.
 func Open(dir string, settings Settings) (*Spool, error) {
 	s := &Spool{dir: dir, limit: settings.Limit, now: settings.Now}
 	if s.limit <= 0 {
@@ -73,49 +71,48 @@ func (s *Spool) open() (err error) {
 			return err
 		}
 	}
-	if s.lock, err = takeLock(filepath.Join(s.dir, "lock")); err != nil {
+	if s.lock, err = lockFile(filepath.Join(s.dir, "lock")); err != nil {
 		return err
 	}
-	if err := empty(s.ScratchDir()); err != nil {
+	if err := removeContents(s.ScratchDir()); err != nil {
 		return err
 	}
 	marks := newMarks()
 	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
 		s.events.replay(r)
-		s.taken.replay(r)
+		s.seen.replay(r)
 		marks.replay(r)
 	}); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(s.dir)); err != nil { // s.dir itself may be new
+	if err := syncDir(filepath.Dir(s.dir)); err != nil { // s.dir may be new
 		return err
 	}
 	return s.recoverFiles(marks)
 }
 
-// Bind ties the folder to its owner, the attempt whose events it holds. The
-// first call writes the name down; a call with another name, then or after a
-// reopening, is an error: events of one attempt must never be sent as those of
-// another.
+// Bind binds the spool to its owner, the attempt whose events it holds. Later
+// calls with another owner fail, also after reopening: events of one attempt must
+// never be sent as those of another.
 func (s *Spool) Bind(owner string) error {
 	return s.events.bind(s.journal, owner)
 }
 
-// Scratch is a folder on the same file system for files that are still being
-// made: AddFile takes them over without copying. Open empties it.
+// ScratchDir returns a folder on the same file system for files that are being
+// created, which AddFile then moves without copying. Open empties it.
 func (s *Spool) ScratchDir() string { return filepath.Join(s.dir, "scratch") }
 
 func (s *Spool) mediaDir() string { return filepath.Join(s.dir, ingest.SpoolMediaDir) }
 
-// Damaged is how many whole lines of the journal Open could not read. It is 0
-// unless the disk lost or changed what it had already confirmed.
+// DamagedLines returns how many complete lines of the journal Open could not read.
+// It is 0 unless the disk lost or changed synced data.
 func (s *Spool) DamagedLines() int { return s.journal.damaged }
 
-// Changed returns a channel that is closed at the next change: an event or a
-// file was added, acknowledged or set aside. Take it before looking.
-func (s *Spool) Changed() <-chan struct{} { return s.changes.next() }
+// Changed returns a channel that is closed when an event or a file is added,
+// acknowledged or rejected. Call it before reading the state.
+func (s *Spool) Changed() <-chan struct{} { return s.changes.wait() }
 
-// Close lets go of the folder and keeps what is in it.
+// Close closes the spool and keeps its content.
 func (s *Spool) Close() error {
 	var err error
 	if s.journal != nil {
@@ -128,35 +125,35 @@ func (s *Spool) Close() error {
 	return err
 }
 
-// Remove closes the spool and deletes the folder with everything in it.
+// Remove closes the spool and deletes its folder.
 func (s *Spool) Remove() error {
 	return errors.Join(s.Close(), os.RemoveAll(s.dir))
 }
 
-// FullError says that the spool has no room for what was to be added.
+// FullError is the error of a spool or disk without space.
 type FullError struct {
-	Limit  int64 // bytes the spool may hold; 0 when it was the disk that was full
+	Limit  int64 // of the spool, in bytes; 0 if the disk is full
 	Used   int64
 	Wanted int64
-	Err    error // the disk's answer, when it was the disk that was full
+	Err    error // of the disk, if the disk is full
 }
 
 func (e *FullError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("spool: no room on the disk for %d bytes: %v", e.Wanted, e.Err)
+		return fmt.Sprintf("spool: no space on the disk for %d bytes: %v", e.Wanted, e.Err)
 	}
 	return fmt.Sprintf("spool: full: %d bytes wanted, %d of %d used", e.Wanted, e.Used, e.Limit)
 }
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// changes wakes everyone who waits for the spool to change.
+// changes notifies the goroutines that wait for a change.
 type changes struct {
 	mutex sync.Mutex
 	open  chan struct{}
 }
 
-func (c *changes) next() <-chan struct{} {
+func (c *changes) wait() <-chan struct{} {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.open == nil {
@@ -165,7 +162,7 @@ func (c *changes) next() <-chan struct{} {
 	return c.open
 }
 
-func (c *changes) tell() {
+func (c *changes) notify() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.open != nil {

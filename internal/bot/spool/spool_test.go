@@ -18,7 +18,7 @@ import (
 	"standin/internal/job"
 )
 
-// tester is what *testing.T and *rapid.T have in common.
+// tester is implemented by *testing.T and *rapid.T.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -36,7 +36,7 @@ func open(t tester, dir string, settings spool.Settings) *spool.Spool {
 
 func anyFile(string) bool { return true }
 
-// upload does what an uploader does with a file that the service takes.
+// upload reads a file and marks it as uploaded.
 func upload(t tester, s *spool.Spool, name string) spool.File {
 	t.Helper()
 	version, _ := read(t, s, name)
@@ -58,12 +58,12 @@ func read(t tester, s *spool.Spool, name string) (spool.File, []byte) {
 		t.Fatalf("read %s: %v", name, err)
 	}
 	if sum := sha256.Sum256(data); version.Sum != hex.EncodeToString(sum[:]) || version.Size != int64(len(data)) {
-		t.Errorf("%s: told sum %s and size %d, its %d bytes have sum %x", name, version.Sum, version.Size, len(data), sum)
+		t.Errorf("%s: checksum %s and size %d, its %d bytes have checksum %x", name, version.Sum, version.Size, len(data), sum)
 	}
 	return version, data
 }
 
-func TestEventsSurviveAndKeepTheirOrderThoughTheClockStepsBack(t *testing.T) {
+func TestEventsKeepOrderWhenClockStepsBack(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -89,35 +89,35 @@ func TestEventsSurviveAndKeepTheirOrderThoughTheClockStepsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !first.EmittedAt.Before(second.EmittedAt) || !second.EmittedAt.Before(third.EmittedAt) {
-		t.Errorf("times do not grow: %v, %v, %v", first.EmittedAt, second.EmittedAt, third.EmittedAt)
+		t.Errorf("times do not increase: %v, %v, %v", first.EmittedAt, second.EmittedAt, third.EmittedAt)
 	}
 	next, ok := s.NextEvent()
 	if !ok || next.Number != second.Number || !next.EmittedAt.Equal(second.EmittedAt) ||
 		string(next.Data) != `{"failureCode":"network_loss"}` {
-		t.Errorf("after the reopening the next event is %+v, want %+v", next, second)
+		t.Errorf("after reopening the next event is %+v, want %+v", next, second)
 	}
 	if err := s.AckEvent(third.Number); err == nil {
-		t.Error("an event was acknowledged before the one ahead of it")
+		t.Error("an event was acknowledged out of order")
 	}
 	if err := s.RejectEvent(second.Number, "refused"); err != nil {
 		t.Fatal(err)
 	}
 	if next, _ := s.NextEvent(); next.Number != third.Number || s.WaitingEvents() != 1 {
-		t.Errorf("after setting the second aside: next is %d, %d waiting", next.Number, s.WaitingEvents())
+		t.Errorf("after rejecting the second: next is %d, %d waiting", next.Number, s.WaitingEvents())
 	}
 }
 
-func TestEventsThatCannotBeToldAreRefused(t *testing.T) {
+func TestInvalidEventsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), spool.Settings{})
 	for name, test := range map[string]struct {
 		kind job.Trigger
 		data any
 	}{
-		"not a bot's":       {job.CancelRequested, nil},
-		"data is a list":    {job.BotJoined, []int{1}},
-		"data is no JSON":   {job.BotJoined, func() {}},
-		"data is too large": {job.BotJoined, map[string]string{"detail": string(bytes.Repeat([]byte("a"), 300<<10))}},
+		"not an event of bots": {job.CancelRequested, nil},
+		"data is a list":       {job.BotJoined, []int{1}},
+		"data is not JSON":     {job.BotJoined, func() {}},
+		"data is too large":    {job.BotJoined, map[string]string{"detail": string(bytes.Repeat([]byte("a"), 300<<10))}},
 	} {
 		if _, err := s.AppendEvent(test.kind, test.data); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -128,7 +128,7 @@ func TestEventsThatCannotBeToldAreRefused(t *testing.T) {
 	}
 }
 
-func TestSegmentsAreUploadedOnceAndStayForPacking(t *testing.T) {
+func TestSegmentsStayAfterUpload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
@@ -144,7 +144,7 @@ func TestSegmentsAreUploadedOnceAndStayForPacking(t *testing.T) {
 
 	s = open(t, dir, spool.Settings{})
 	if name, _ := s.NextFile(anyFile); name != ingest.SegmentName(0, 7) || s.PendingFiles() != 3 {
-		t.Errorf("after the reopening %s is next of %d", name, s.PendingFiles())
+		t.Errorf("after reopening %s is next of %d", name, s.PendingFiles())
 	}
 	var packed []byte
 	for _, path := range s.Segments(1) {
@@ -155,20 +155,17 @@ func TestSegmentsAreUploadedOnceAndStayForPacking(t *testing.T) {
 		packed = append(packed, data...)
 	}
 	if string(packed) != "abc" {
-		t.Errorf("the segments of stretch 1 give %q, want abc", packed)
-	}
-	if got := s.Stretches(); !slices.Equal(got, []int{0, 1}) {
-		t.Errorf("stretches are %v, want [0 1]", got)
+		t.Errorf("the segments of part 1 are %q, want abc", packed)
 	}
 	if recorded, uploaded := s.SegmentBytes(); recorded != 10 || uploaded != 1 {
 		t.Errorf("recorded %d, uploaded %d bytes, want 10 and 1", recorded, uploaded)
 	}
 }
 
-func TestASegmentIsNeverOverwritten(t *testing.T) {
+func TestSegmentsAreNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for range 2 { // the second time without the sum in memory
+	for range 2 { // the second time without the checksum in memory
 		s := open(t, dir, spool.Settings{})
 		if err := s.AppendSegment(0, 0, []byte("one")); err != nil {
 			t.Errorf("the same segment again: %v", err)
@@ -185,7 +182,7 @@ func TestASegmentIsNeverOverwritten(t *testing.T) {
 	}
 }
 
-func TestAFullSpoolRefusesSegmentsAndTakesTheReport(t *testing.T) {
+func TestFullSpoolAcceptsReport(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), spool.Settings{Limit: 10})
 	if err := s.AppendSegment(0, 0, []byte("12345678")); err != nil {
@@ -196,17 +193,17 @@ func TestAFullSpoolRefusesSegmentsAndTakesTheReport(t *testing.T) {
 		t.Fatalf("a segment beyond the limit: %v, want a FullError", err)
 	}
 	if full.Limit != 10 || full.Used != 8 || full.Wanted != 3 {
-		t.Errorf("the error tells %+v", full)
+		t.Errorf("error %+v", full)
 	}
 	if err := s.AppendSegment(0, 2, []byte("12")); err != nil {
 		t.Errorf("a segment that fits: %v", err)
 	}
 	if err := s.Put(ingest.ReportName, []byte(`{"gaps":[]}`)); err != nil {
-		t.Errorf("the report that tells the gap: %v", err)
+		t.Errorf("the report: %v", err)
 	}
 }
 
-func TestAReplacedFileIsUploadedAgain(t *testing.T) {
+func TestReplacedFileIsUploadedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
@@ -223,25 +220,25 @@ func TestAReplacedFileIsUploadedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.PendingFiles() != 1 {
-		t.Fatal("the upload of an older version passed for that of the newer")
+		t.Fatal("the upload of an older version counts for the newer one")
 	}
 	upload(t, s, ingest.ReportName)
 	put("second")
 	if s.PendingFiles() != 0 {
-		t.Error("a version that the service has waits again")
+		t.Error("an uploaded version is pending again")
 	}
 	put("third!")
 
 	s = open(t, dir, spool.Settings{}) // "third!" has the size of "second"
 	if s.PendingFiles() != 1 {
-		t.Error("after a restart the mark of an older version passed for that of the newer")
+		t.Error("after a restart the mark of an older version counts for the newer one")
 	}
 	if _, data := read(t, s, ingest.ReportName); string(data) != "third!" {
 		t.Errorf("the report is %q, want the newest", data)
 	}
 }
 
-func TestAddFileTakesTheFileOver(t *testing.T) {
+func TestAddFileMovesFile(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), spool.Settings{})
 	path := filepath.Join(s.ScratchDir(), "out.mp4")
@@ -259,11 +256,11 @@ func TestAddFileTakesTheFileOver(t *testing.T) {
 	}
 	for _, name := range []string{"../video.mp4", "", ingest.SegmentName(0, 0)} {
 		if err := s.AddFile(path, name); err == nil {
-			t.Errorf("%q was taken for a name", name)
+			t.Errorf("name %q was accepted", name)
 		}
 	}
 	if err := s.AddFile(t.TempDir(), "folder"); err == nil {
-		t.Error("a folder was taken for a file")
+		t.Error("a folder was accepted")
 	}
 }
 
@@ -271,7 +268,7 @@ func TestAddFileCopiesFromAnotherFileSystem(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/dev/shm", "standin-spool-")
 	if err != nil {
-		t.Skipf("there is no second file system to copy from: %v", err)
+		t.Skipf("no second file system: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := open(t, t.TempDir(), spool.Settings{})
@@ -280,7 +277,7 @@ func TestAddFileCopiesFromAnotherFileSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Rename(path, filepath.Join(s.ScratchDir(), "probe")); err == nil {
-		t.Skip("/dev/shm and the folder of the tests are one file system")
+		t.Skip("/dev/shm and the test folder are on one file system")
 	}
 	if err := s.AddFile(path, "video.mp4"); err != nil {
 		t.Fatal(err)
@@ -293,7 +290,7 @@ func TestAddFileCopiesFromAnotherFileSystem(t *testing.T) {
 	}
 }
 
-func TestSmallFilesGoFirstAndRefusedOnesNotAgain(t *testing.T) {
+func TestUploadOrderAndRejection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
@@ -304,7 +301,7 @@ func TestSmallFilesGoFirstAndRefusedOnesNotAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if name, _ := s.NextFile(anyFile); name != "report.json" {
-		t.Errorf("%s goes first, want the report", name)
+		t.Errorf("%s is first, want the report", name)
 	}
 	version, _ := read(t, s, ingest.SegmentName(0, 0))
 	if err := s.RejectFile(version, "409 conflict"); err != nil {
@@ -312,15 +309,15 @@ func TestSmallFilesGoFirstAndRefusedOnesNotAgain(t *testing.T) {
 	}
 	for _, s := range []*spool.Spool{s, open(t, dir, spool.Settings{})} {
 		if got := s.RejectedFiles(); !slices.Equal(got, []string{version.Name}) || s.PendingFiles() != 1 {
-			t.Errorf("refused are %v, %d files wait", got, s.PendingFiles())
+			t.Errorf("rejected: %v, pending: %d", got, s.PendingFiles())
 		}
 		if _, uploaded := s.SegmentBytes(); uploaded != 0 {
-			t.Errorf("%d refused bytes count as uploaded", uploaded)
+			t.Errorf("%d rejected bytes count as uploaded", uploaded)
 		}
 	}
 }
 
-func TestOpenDropsUnfinishedFilesAndNoticesDamage(t *testing.T) {
+func TestOpenRemovesIncompleteFilesAndDetectsDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
@@ -333,7 +330,7 @@ func TestOpenDropsUnfinishedFilesAndNoticesDamage(t *testing.T) {
 	}
 	s = open(t, dir, spool.Settings{})
 	if _, err := os.Stat(torn); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the unfinished file is still there: %v", err)
+		t.Errorf("the incomplete file still exists: %v", err)
 	}
 	if err := os.Truncate(s.Segments(0)[0], 2); err != nil {
 		t.Fatal(err)
@@ -343,7 +340,7 @@ func TestOpenDropsUnfinishedFilesAndNoticesDamage(t *testing.T) {
 	}
 }
 
-func TestCommandsAndOwnerAreRemembered(t *testing.T) {
+func TestCommandsAndOwnerSurviveReopening(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, spool.Settings{})
@@ -355,17 +352,17 @@ func TestCommandsAndOwnerAreRemembered(t *testing.T) {
 	}
 	s = open(t, dir, spool.Settings{})
 	if !s.CommandSeen("c1") || s.CommandSeen("c2") {
-		t.Error("after the reopening the commands taken are others")
+		t.Error("after reopening the acknowledged commands differ")
 	}
 	if err := s.Bind("job/0"); err != nil {
-		t.Errorf("the owner is refused: %v", err)
+		t.Errorf("the owner was refused: %v", err)
 	}
 	if err := s.Bind("job/1"); err == nil {
-		t.Error("the folder was given to another attempt")
+		t.Error("another owner was accepted")
 	}
 }
 
-func TestRemoveLeavesNothing(t *testing.T) {
+func TestRemove(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir, spool.Settings{})
@@ -376,14 +373,14 @@ func TestRemoveLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder is still there: %v", err)
+		t.Errorf("the folder still exists: %v", err)
 	}
 	if _, err := s.AppendEvent(job.BotJoined, nil); err == nil {
-		t.Error("an event was accepted by a spool that is gone")
+		t.Error("a removed spool accepted an event")
 	}
 }
 
-func TestChangedWakesWhoeverWaits(t *testing.T) {
+func TestChanged(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), spool.Settings{})
 	for _, step := range []struct {
@@ -391,7 +388,7 @@ func TestChangedWakesWhoeverWaits(t *testing.T) {
 		change func() error
 	}{
 		{"an event", func() error { _, err := s.AppendEvent(job.BotJoined, nil); return err }},
-		{"an acknowledgement", func() error { return s.AckEvent(1) }},
+		{"an acknowledgment", func() error { return s.AckEvent(1) }},
 		{"a segment", func() error { return s.AppendSegment(0, 0, []byte("x")) }},
 		{"an upload", func() error { upload(t, s, ingest.SegmentName(0, 0)); return nil }},
 	} {
@@ -402,7 +399,7 @@ func TestChangedWakesWhoeverWaits(t *testing.T) {
 		select {
 		case <-changed:
 		default:
-			t.Errorf("%s woke nobody", step.name)
+			t.Errorf("%s did not close the channel", step.name)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// mark is the journal's word on a version of a file: the service has it, or,
-// with a refusal, will never take it.
+// mark records in the journal that a version of a file was uploaded or, with a
+// refusal, rejected.
 type mark struct {
 	Name    string `json:"name"`
 	Size    int64  `json:"size"`
@@ -18,7 +18,7 @@ type mark struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// marks are those that still hold.
+// marks are the marks of the current versions, by name.
 type marks map[string]mark
 
 func newMarks() marks { return marks{} }
@@ -32,8 +32,8 @@ func (m marks) replay(r record) {
 	}
 }
 
-// NextFile returns the name of the first file that waits for its upload and is
-// allowed; ok is false when there is none. allowed must not call the spool.
+// NextFile returns the first pending file for which allowed returns true; ok is
+// false if there is none. allowed must not call the spool.
 func (s *Spool) NextFile(allowed func(name string) bool) (name string, ok bool) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
@@ -45,20 +45,18 @@ func (s *Spool) NextFile(allowed func(name string) bool) (name string, ok bool) 
 	return "", false
 }
 
-// PendingFiles is how many files wait for their upload.
+// PendingFiles returns the number of files that wait for upload.
 func (s *Spool) PendingFiles() int {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	return len(s.files.pending)
 }
 
-// ErrDamaged says that a file is not as it was added: the disk has changed or
-// lost it.
-var ErrDamaged = errors.New("the file is not as it was added")
+// ErrDamaged is the error of a file that the disk changed or lost.
+var ErrDamaged = errors.New("the file was changed or lost on the disk")
 
-// OpenFile opens the present version of a file. Reading goes on in that
-// version even when it is replaced meanwhile. The caller closes it. With an
-// error the version is told all the same, as far as it is known.
+// OpenFile opens the current version of a file, which stays readable if it is
+// replaced. The caller closes it. With an error, the File has what is known.
 func (s *Spool) OpenFile(name string) (*os.File, File, error) {
 	opened, f, version, err := s.openVersion(name)
 	if err != nil {
@@ -67,12 +65,12 @@ func (s *Spool) OpenFile(name string) (*os.File, File, error) {
 	if version.Sum != "" {
 		return opened, version, nil
 	}
-	version.Sum, err = sumOf(opened)
+	version.Sum, err = checksum(opened)
 	if err == nil {
 		_, err = opened.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return nil, version, errors.Join(fmt.Errorf("sum up %s: %w", name, err), opened.Close())
+		return nil, version, errors.Join(fmt.Errorf("compute the checksum of %s: %w", name, err), opened.Close())
 	}
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
@@ -80,7 +78,7 @@ func (s *Spool) OpenFile(name string) (*os.File, File, error) {
 	return opened, version, nil
 }
 
-// openVersion opens the file while its name cannot change hands.
+// openVersion opens the file under the lock, so that it is not replaced meanwhile.
 func (s *Spool) openVersion(name string) (*os.File, *file, File, error) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
@@ -106,13 +104,12 @@ func (s *Spool) openVersion(name string) (*os.File, *file, File, error) {
 	return opened, f, version, nil
 }
 
-// MarkUploaded says that the service has this version. A version that was
-// replaced meanwhile changes nothing: the newer one goes on waiting. If the
-// mark cannot be written down the file counts as uploaded until this process
-// ends, and the error says so.
+// MarkUploaded marks a version as uploaded. If it was replaced meanwhile, the newer
+// version is still pending. If it returns an error, the file counts as uploaded
+// until this process ends.
 func (s *Spool) MarkUploaded(version File) error { return s.settle(version, "") }
 
-// SetFileAside says that the service will never take this version, and why.
+// RejectFile marks a version that the service refuses, with the reason.
 func (s *Spool) RejectFile(version File, reason string) error {
 	if reason == "" {
 		reason = "refused"
@@ -132,14 +129,14 @@ func (s *Spool) settle(version File, refusal string) error {
 	if f.segment && refusal == "" {
 		s.files.uploaded += f.size
 	}
-	s.changes.tell()
+	s.changes.notify()
 	if err := s.journal.append(record{Settled: &mark{f.name, f.size, f.sum, refusal}}); err != nil {
 		return fmt.Errorf("mark %s: %w", f.name, err)
 	}
 	return nil
 }
 
-// Refused returns the names of the files that were set aside, sorted.
+// RejectedFiles returns the sorted names of the rejected files.
 func (s *Spool) RejectedFiles() []string {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()

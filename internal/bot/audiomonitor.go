@@ -1,0 +1,82 @@
+package bot
+
+import (
+	"context"
+	"time"
+
+	"standin/internal/bot/recorder"
+)
+
+// maxPulseAge is how long the recorder's page may report nothing about the
+// sound before silence is no longer evidence.
+const maxPulseAge = 10 * time.Second
+
+// monitorAudio follows the meeting's audio while nothing is recorded: the limit
+// of silence applies to a paused or stopped recording too. Without the host's
+// permission audio is not monitored.
+func (r *recordingSession) monitorAudio(ctx context.Context) {
+	if r.listener != nil {
+		select {
+		case <-r.listener.Done():
+			r.listener = nil
+		default:
+		}
+	}
+	needed := func() bool {
+		return r.page.phase == phaseAdmitted && r.recorder == nil && r.listener == nil &&
+			(r.state.paused || r.state.stopped || r.state.full)
+	}
+	if !needed() {
+		return
+	}
+	var listener *recorder.SoundMonitor
+	r.recordingQueue.add(ctx, task{
+		name: "monitor audio", timeout: recorderStartTimeout,
+		shouldRun: needed,
+		do: func(ctx context.Context) (err error) {
+			settings := r.settings
+			settings.ParticipantAudio = nil // nothing is recorded
+			listener, err = recorder.MonitorSound(ctx, r.page.browser, r.page.tab, settings)
+			return err
+		},
+		onDone: func(_ context.Context, err error) *exitResult {
+			if err != nil {
+				r.log.Warn("monitoring audio failed; trying again later", "error", err)
+				return nil
+			}
+			r.listener = listener
+			return nil
+		},
+	})
+}
+
+// audioStats returns what is known about the audio; false if it is not monitored.
+func (r *recordingSession) audioStats() (recorder.Stats, bool) {
+	switch {
+	case r.recorder != nil:
+		return r.recorder.Stats(), true
+	case r.listener != nil:
+		return r.listener.Stats(), true
+	}
+	return recorder.Stats{}, false
+}
+
+// updateLastAudio takes in when audio was last received.
+func (r *recordingSession) updateLastAudio() {
+	if stats, ok := r.audioStats(); ok && stats.LastSoundAt.After(r.state.lastAudio) {
+		r.state.lastAudio = stats.LastSoundAt
+	}
+}
+
+// audioStatus is what the leave policy needs to know about the audio.
+type audioStatus struct {
+	last      time.Time // when audio was last received; zero if never
+	monitored bool      // silence is evidence
+}
+
+// audio returns the status of the audio.
+func (r *recordingSession) audio(now time.Time) audioStatus {
+	r.updateLastAudio()
+	stats, ok := r.audioStats()
+	return audioStatus{last: r.state.lastAudio, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
+}

@@ -1,0 +1,128 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/ingest"
+)
+
+// commands executes the service's commands. Those that arrive before the bot is
+// admitted wait until then.
+type commands struct {
+	log      *slog.Logger
+	ack      func(id string)
+	consent  *consent
+	report   *report
+	deferred []ingest.Command
+}
+
+// accept acknowledges a command and executes it, or defers it if page is not in
+// the meeting. Commands are acknowledged at once, so that one that cannot be
+// executed is not sent again.
+func (c *commands) accept(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
+	if page.phase != phaseAdmitted {
+		return c.acceptEarly(command)
+	}
+	c.ack(command.ID)
+	return c.execute(ctx, command, page, recording)
+}
+
+// acceptEarly acknowledges a command for a bot that is not in the meeting. Only
+// leave_call is executed there.
+func (c *commands) acceptEarly(command ingest.Command) *exitResult {
+	c.ack(command.ID)
+	if command.Kind == ingest.LeaveCall {
+		return &exitResult{reason: reasonCommand, detail: "The bot was commanded to leave before it was admitted."}
+	}
+	c.log.Info("command deferred until the bot is admitted", "command", command.ID, "kind", command.Kind)
+	c.deferred = append(c.deferred, command)
+	return nil
+}
+
+// restore defers commands that a page could not execute before it was left.
+func (c *commands) restore(commands []ingest.Command) {
+	c.deferred = append(commands, c.deferred...)
+}
+
+// executeDeferred executes the deferred commands on admission.
+func (c *commands) executeDeferred(ctx context.Context, page *meetingPage, recording *recordingSession) *exitResult {
+	deferred := c.deferred
+	c.deferred = nil
+	for _, command := range deferred {
+		if end := c.execute(ctx, command, page, recording); end != nil {
+			return end
+		}
+	}
+	return nil
+}
+
+func (c *commands) execute(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
+	switch command.Kind {
+	case ingest.LeaveCall:
+		return &exitResult{reason: reasonCommand, detail: "The bot was commanded to leave."}
+	case ingest.RequestRecordingPermission:
+		c.consent.request(ctx, page, command.ID)
+	case ingest.PauseRecording:
+		recording.pause(ctx, command)
+	case ingest.ResumeRecording:
+		recording.resume(ctx, command)
+	case ingest.StopRecording:
+		recording.stop(ctx, command)
+	case ingest.SendChatMessage:
+		page.execute(ctx, command, func(ctx context.Context) error {
+			var args struct{ Text string }
+			if err := json.Unmarshal(command.Args, &args); err != nil {
+				return fmt.Errorf("decode the command: %w", err)
+			}
+			return page.adapter.SendChat(ctx, page.tab, args.Text)
+		})
+	case ingest.PinParticipant:
+		participant, err := c.participantToPin(command, page.last.seen.Participants)
+		if err != nil {
+			logCommand(c.log, command, err)
+			return nil
+		}
+		page.execute(ctx, command, func(ctx context.Context) error { return page.adapter.Pin(ctx, page.tab, participant) })
+	default:
+		logCommand(c.log, command, errors.New("this version of the bot does not support the command"))
+	}
+	return nil
+}
+
+func (c *commands) participantToPin(command ingest.Command, participants []meeting.Participant) (meeting.Participant, error) {
+	var args struct{ ParticipantID, Name string }
+	if err := json.Unmarshal(command.Args, &args); err != nil {
+		return meeting.Participant{}, fmt.Errorf("decode the command: %w", err)
+	}
+	return findParticipant(participants, args.ParticipantID, cmp.Or(args.Name, c.report.nameOf(args.ParticipantID)))
+}
+
+// findParticipant finds a participant by the roster's id, which is also the
+// manifest's, or else by name: ids may change when the bot rejoins.
+func findParticipant(participants []meeting.Participant, id, name string) (meeting.Participant, error) {
+	for _, p := range participants {
+		if id != "" && p.ID == id {
+			return p, nil
+		}
+	}
+	var found []meeting.Participant
+	for _, p := range participants {
+		if name != "" && strings.EqualFold(p.Name, name) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return meeting.Participant{}, errors.New("no such participant is in the meeting")
+	case 1:
+		return found[0], nil
+	}
+	return meeting.Participant{}, errors.New("several participants have that name")
+}

@@ -1,0 +1,238 @@
+package bot
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/testing/ingesttest"
+)
+
+const testJob = "0193a1b2-0000-7000-8000-000000000001"
+
+// testService is a fake service for one attempt.
+type testService struct{ *ingesttest.Service }
+
+func newService(t *testing.T, attempt int) *testService {
+	t.Helper()
+	return &testService{ingesttest.Start(t, testJob, attempt, "token")}
+}
+
+// kinds returns the kinds of the received events.
+func (s *testService) kinds() []job.Trigger {
+	s.Lock()
+	defer s.Unlock()
+	return s.EventKinds()
+}
+
+// lastData returns the data of the last event.
+func (s *testService) lastData() ingest.EventData {
+	events := s.ReceivedEvents()
+	return ingest.ParseEventData(events[len(events)-1].Data)
+}
+
+func (s *testService) uploaded(name string) bool {
+	_, ok := s.Uploaded(name)
+	return ok
+}
+
+// newTestDelivery returns the delivery of an attempt whose client runs.
+func newTestDelivery(t *testing.T, s *testService, attempt int) *delivery {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	dir := t.TempDir()
+	store, err := spool.Open(filepath.Join(dir, "spool"), spool.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := serviceclient.New(serviceclient.Settings{ServiceURL: s.URL(), JobID: testJob, Attempt: attempt, Token: "token", Spool: store, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := client.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &delivery{
+		log: log, attempt: attempt, dir: dir, client: client, spool: store,
+		report: newReport(attempt, "v9", store, newClock()), events: newEmitter(log, client),
+	}
+}
+
+// addRecording adds a segment that cannot be packed.
+func (d *delivery) addRecording(t *testing.T) {
+	t.Helper()
+	if err := d.spool.AppendSegment(0, 0, []byte("no MP4")); err != nil {
+		t.Fatal(err)
+	}
+	d.report.startPart(0, start)
+	d.report.addSegment(0, 0)
+	d.report.endPart(after(10), nil)
+}
+
+// deliveryContext bounds the time of a delivery.
+func deliveryContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestDeliverWithoutRecording: an attempt without a recording fails the job, with
+// a code for every result.
+func TestDeliverWithoutRecording(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  *exitResult
+		want job.FailureCode
+	}{
+		"not admitted":    {failed(job.LobbyTimeout, "Nobody admitted the bot."), job.LobbyTimeout},
+		"leave command":   {&exitResult{reason: reasonCommand, detail: "The bot was commanded to leave."}, job.MeetingEnded},
+		"process stopped": {shutdown(), job.InternalError},
+		"no reason":       {&exitResult{}, job.MeetingEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, 0)
+			d := newTestDelivery(t, s, 0)
+			if err := d.deliver(deliveryContext(t), *test.end); err != nil {
+				t.Fatal(err)
+			}
+			if kinds := s.kinds(); !slices.Equal(kinds, []job.Trigger{job.BotExited}) {
+				t.Fatalf("events: %v", kinds)
+			}
+			if data := s.lastData(); data.FailureCode != string(test.want) || data.FailureDetail != test.end.detail || data.EndReason != test.end.reason {
+				t.Errorf("data: %+v", data)
+			}
+		})
+	}
+}
+
+// TestDeliverForServicePacking: if only the service has the whole recording, the
+// bot uploads its segments and packs nothing.
+func TestDeliverForServicePacking(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		attempt int
+		reason  string
+	}{"a later attempt": {1, reasonHostEnded}, "superseded": {0, reasonSuperseded}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, test.attempt)
+			d := newTestDelivery(t, s, test.attempt)
+			d.addRecording(t)
+			if err := d.deliver(deliveryContext(t), exitResult{reason: test.reason}); err != nil {
+				t.Fatal(err)
+			}
+			if kinds := s.kinds(); !slices.Equal(kinds, []job.Trigger{job.BotRecordingStopped, job.BotExited}) {
+				t.Errorf("events: %v", kinds)
+			}
+			if !s.uploaded(ingest.SegmentName(0, 0)) || !s.uploaded(ingest.ReportName) {
+				t.Errorf("uploaded: %v", s.Uploads)
+			}
+			if data := s.lastData(); data.FailureCode != "" || data.EndReason != test.reason {
+				t.Errorf("data: %+v", data)
+			}
+		})
+	}
+}
+
+// TestDeliverAfterPackingFails: the service still receives the segments and every
+// event.
+func TestDeliverAfterPackingFails(t *testing.T) {
+	t.Parallel()
+	s := newService(t, 0)
+	d := newTestDelivery(t, s, 0)
+	d.addRecording(t)
+	err := d.deliver(deliveryContext(t), exitResult{reason: reasonHostEnded})
+	if err == nil || !strings.Contains(err.Error(), "pack the recording") {
+		t.Errorf("got %v", err)
+	}
+	want := []job.Trigger{job.BotRecordingStopped, job.BotExited, job.BotPostProcessing}
+	if kinds := s.kinds(); !slices.Equal(kinds, want) || !s.uploaded(ingest.SegmentName(0, 0)) {
+		t.Errorf("events %v, uploads %v", kinds, s.Uploads)
+	}
+}
+
+// TestRunRefusedAddress: no browser starts, the service receives the reason, and
+// the folder is empty.
+func TestRunRefusedAddress(t *testing.T) {
+	t.Parallel()
+	s := newService(t, 0)
+	dir := t.TempDir()
+	err := Run(deliveryContext(t), Settings{
+		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://evil.test/abc", Platform: job.Meet,
+		AutoLeave: job.DefaultAutoLeave(), Dir: dir, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := s.lastData(); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, hostpolicy.AllowedHostsSetting) {
+		t.Errorf("data: %+v", data)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("files: %v (%v)", left, err)
+	}
+}
+
+// TestRunStopped: a bot that is stopped before it starts still reports it.
+func TestRunStopped(t *testing.T) {
+	t.Parallel()
+	s := newService(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := Run(ctx, Settings{
+		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+		BrowserPath: "/bin/true", AutoLeave: job.DefaultAutoLeave(), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := s.lastData(); data.FailureCode != string(job.InternalError) || data.EndReason != reasonShutdown {
+		t.Errorf("data: %+v", data)
+	}
+}
+
+// TestEmitOnce: events that occur once in an attempt are emitted once.
+func TestEmitOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t, 0)
+	d := newTestDelivery(t, s, 0)
+	for range 2 {
+		for _, kind := range []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped} {
+			if err := d.events.emit(kind, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := d.flush(deliveryContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	want := []job.Trigger{
+		job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped, job.BotRecordingStarted,
+	}
+	if kinds := s.kinds(); !slices.Equal(kinds, want) {
+		t.Errorf("events: %v", kinds)
+	}
+}

@@ -1,0 +1,76 @@
+package bot
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// TestEgress sends the bot to a page that attacks this machine, and to one that
+// requires sign-in.
+func TestEgress(t *testing.T) {
+	requireTools(t)
+	for _, platform := range platforms() {
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			// A hostile meeting relaxes the content policy of its whole server.
+			server := startReplica(t)
+			for _, s := range []scenario{hostilePage(), signedIn(platform)} {
+				t.Run(s.name, func(t *testing.T) {
+					newHarness(t, server, platform, s, new(delays)).run()
+				})
+			}
+		})
+	}
+}
+
+// hostilePage is a meeting whose page tries to reach other ports of this machine,
+// by requests and by navigation. It is still recorded.
+func hostilePage() scenario {
+	return scenario{
+		name:    "hostile page",
+		meeting: replica.Settings{Hostile: true, NoLobby: true},
+		during: func(h *harness) {
+			h.event(job.BotRecordingStarted)
+			h.awaitGuest(1, replica.EventProbeFinished)
+			if moved, err := h.meeting.NavigateAway(h.meeting.TrapURL()); moved != 1 || err != nil {
+				h.Errorf("%d pages navigated: %v", moved, err)
+			}
+			h.awaitGuest(1, replica.EventMediaConnected)
+			h.meeting.End()
+		},
+		reason: reasonHostEnded,
+		check: func(h *harness) {
+			for _, event := range h.meeting.Events() {
+				if event.Kind == replica.EventTrapReached {
+					h.Errorf("the page reached %s", event.Text)
+				}
+			}
+		},
+	}
+}
+
+// signedIn is a meeting that admits only signed-in visitors, and a bot with the
+// required cookie.
+func signedIn(platform job.Platform) scenario {
+	return scenario{
+		name:    "signed in",
+		meeting: replica.Settings{Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true},
+		configure: func(s *Settings) {
+			s.SignInDir = filepath.Join(s.Dir, "sign-in")
+			cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`
+			file := filepath.Join(s.SignInDir, string(platform)+jsonCookiesSuffix)
+			if err := os.MkdirAll(s.SignInDir, 0o700); err != nil {
+				panic(err)
+			}
+			if err := os.WriteFile(file, []byte(cookies), 0o600); err != nil {
+				panic(err)
+			}
+		},
+		during: func(h *harness) { h.event(job.BotRecordingStarted); h.meeting.End() },
+		reason: reasonHostEnded,
+	}
+}

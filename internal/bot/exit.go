@@ -1,0 +1,79 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/job"
+)
+
+// Reasons why a session ended after the bot was admitted, as in the manifest.
+const (
+	reasonHostEnded   = "host_ended"
+	reasonRemoved     = "removed"
+	reasonAlone       = "alone"
+	reasonSilence     = "silence"
+	reasonMaximum     = "max_duration"
+	reasonCompeting   = "competing_bot"
+	reasonCommand     = "left_on_command"
+	reasonPermission  = "permission_refused"
+	reasonSuperseded  = "superseded"      // the service no longer wants this bot
+	reasonShutdown    = "bot_stopped"     // the bot's process was asked to stop
+	reasonBrowserLost = "browser_crashed" // and rejoining failed
+	reasonConnection  = "connection_lost" // the page died or lost its connection, and rejoining failed
+	reasonNoRecording = "recording_failed"
+)
+
+// exitResult is how a session or an attempt ended. Functions that may end a
+// session return nil while it continues.
+type exitResult struct {
+	reason           string          // set if the bot was admitted
+	code             job.FailureCode // set if the bot was not admitted, or nothing can be recorded
+	detail           string          // for people
+	retry            bool            // the meeting may continue: another browser may rejoin
+	needsDiagnostics bool            // the page is worth saving for the operator
+}
+
+// failed returns the result of a session that did not reach the meeting.
+func failed(code job.FailureCode, detail string) *exitResult {
+	return &exitResult{code: code, detail: detail}
+}
+
+// internalError returns the result of a failure of the bot itself.
+func internalError(err error) *exitResult { return failed(job.InternalError, err.Error()) }
+
+// shutdown returns the result of a bot whose process was asked to stop.
+func shutdown() *exitResult {
+	return &exitResult{reason: reasonShutdown, code: job.InternalError, detail: "The bot's process was asked to stop."}
+}
+
+// disconnected returns the result of a session whose page or connection was
+// lost while the meeting may continue.
+func disconnected(detail string) *exitResult {
+	return &exitResult{reason: reasonConnection, code: job.NetworkLoss, detail: detail, retry: true, needsDiagnostics: true}
+}
+
+// superseded returns the result of a bot that the service no longer wants.
+func superseded(t serviceclient.Termination) *exitResult {
+	return &exitResult{reason: reasonSuperseded, detail: fmt.Sprintf("The service no longer wants this bot (%s): %s", t.Cause, t.Detail)}
+}
+
+// pageFailed returns the result of an error of the page or its browser. The
+// browser is replaced if it crashed.
+func pageFailed(err error) *exitResult {
+	end := internalError(err)
+	if browserLost(err) {
+		end.retry, end.reason = true, reasonBrowserLost
+	} else {
+		end.needsDiagnostics = true
+	}
+	return end
+}
+
+// browserLost reports whether an error means that the browser or the page crashed.
+func browserLost(err error) bool {
+	var gone *browser.GoneError
+	return errors.As(err, &gone) || errors.Is(err, browser.ErrPageCrashed)
+}

@@ -1,0 +1,70 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// TestWaitForJoinTime waits once, and stops when the bot is asked to leave.
+func TestWaitForJoinTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		j := &joining{log: log, events: newEmitter(log, nil), joinAt: time.Now().Add(5 * time.Second)}
+		j.events.emitted[job.BotJoined] = true // nothing is sent
+		start := time.Now()
+		for i := range 2 {
+			if err := j.waitForJoinTime(t.Context()); err != nil || time.Since(start) != 5*time.Second {
+				t.Errorf("call %d returns after %s (%v)", i, time.Since(start), err)
+			}
+		}
+		j.joinAt = time.Now().Add(time.Hour)
+		leaving, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := j.waitForJoinTime(leaving); !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled, it returns %v", err)
+		}
+	})
+}
+
+// TestJoinedData is the format that the service reads.
+func TestJoinedData(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(joinedData{ReadyMS: 1234})
+	if err != nil || string(text) != `{"readyMs":1234}` {
+		t.Errorf("%s (%v)", text, err)
+	}
+}
+
+// TestEarlyLaunch: a bot that is launched early has its browser ready, and opens
+// the page at the join time.
+func TestEarlyLaunch(t *testing.T) {
+	t.Parallel()
+	requireTools(t)
+	launched := time.Now()
+	joinAt := launched.Add(8 * time.Second).Truncate(time.Millisecond) // the precision of events
+	s := scenario{
+		name: "early", meeting: withWall(replica.RefusalNotFound), code: job.MeetingNotFound,
+		configure: func(s *Settings) { s.JoinAt = joinAt },
+		check: func(h *harness) {
+			joined := h.event(job.BotJoined)
+			if joined.EmittedAt.Before(joinAt) {
+				h.Errorf("joined at %s, before %s", joined.EmittedAt, joinAt)
+			}
+			var data joinedData
+			if err := json.Unmarshal(joined.Data, &data); err != nil || data.ReadyMS <= 0 || data.ReadyMS > joined.EmittedAt.Sub(launched).Milliseconds() {
+				h.Errorf("ready after %d ms (%v)", data.ReadyMS, err)
+			}
+			h.Logf("ready after %d ms; joined %s after the join time", data.ReadyMS, joined.EmittedAt.Sub(joinAt))
+		},
+	}
+	newHarness(t, startReplica(t), job.Meet, s, new(delays)).run()
+}

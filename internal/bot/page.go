@@ -1,0 +1,157 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/ingest"
+)
+
+// phase is how far a session has come.
+type phase int
+
+const (
+	phaseJoining  phase = iota // before the join button was pressed
+	phaseWaiting               // to be admitted
+	phaseAdmitted              // in the meeting
+)
+
+// meetingPage is the meeting's page in one browser: what it shows, and the work
+// to be done on it.
+type meetingPage struct {
+	log         *slog.Logger
+	timeouts    Timeouts
+	displayName string
+
+	adapter   meeting.Adapter
+	browser   *browser.Browser // nil until it is open, like tab
+	tab       *browser.Page
+	phase     phase
+	pageQueue taskQueue
+
+	polling   sync.WaitGroup
+	snapshots chan snapshot // nil until the page is polled
+	last      snapshot      // the last readable one
+	home      string        // host of the meeting's page
+	health    pageHealth
+}
+
+func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string) *meetingPage {
+	return &meetingPage{log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{log: log}}
+}
+
+// attach sets the browser and its open page.
+func (p *meetingPage) attach(adapter meeting.Adapter, browser *browser.Browser, tab *browser.Page) {
+	p.adapter, p.browser, p.tab = adapter, browser, tab
+}
+
+// gone is closed when the browser has ended.
+func (p *meetingPage) gone() <-chan struct{} {
+	if p.browser == nil {
+		return nil
+	}
+	return p.browser.Done()
+}
+
+// crashed is closed when the page has crashed.
+func (p *meetingPage) crashed() <-chan struct{} {
+	if p.tab == nil {
+		return nil
+	}
+	return p.tab.Crashed()
+}
+
+// startWaiting starts to wait for admission. It starts polling the page if
+// that has not happened yet.
+func (p *meetingPage) startWaiting(ctx context.Context, now time.Time) {
+	p.phase, p.health, p.last.at = phaseWaiting, pageHealth{}, now
+	if p.snapshots == nil {
+		p.snapshots = make(chan snapshot)
+		p.polling.Go(func() { pollSnapshots(ctx, p.adapter, p.tab, p.snapshots) })
+	}
+}
+
+// update takes in a readable snapshot.
+func (p *meetingPage) update(s snapshot) {
+	if s.seen.Screen != p.last.seen.Screen {
+		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)
+	}
+	p.last = s
+	p.health = p.health.update(s.at, classify(s, p.home))
+}
+
+// tidy closes dialogs and the like, if no other work is waiting.
+func (p *meetingPage) tidy(ctx context.Context) {
+	if p.last.seen.Screen.Terminal() || !p.pageQueue.idle() {
+		return
+	}
+	seen := p.last.seen
+	p.pageQueue.add(ctx, task{
+		name: "tidy up", timeout: snapshotTimeout,
+		do: func(ctx context.Context) error { return p.adapter.Tidy(ctx, p.tab, seen) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				p.log.Debug("tidying up the page failed", "error", err)
+			}
+			return nil
+		},
+	})
+}
+
+// checkResponsive ends a session whose page has not responded for too long.
+func (p *meetingPage) checkResponsive(now time.Time) *exitResult {
+	if now.Sub(p.last.at) < p.timeouts.Unresponsive {
+		return nil
+	}
+	return disconnected(fmt.Sprintf("The page did not respond for %s.", p.timeouts.Unresponsive))
+}
+
+// describeTrouble describes, for people, why the page has left the meeting.
+func (p *meetingPage) describeTrouble(now time.Time) string {
+	duration := now.Sub(p.health.since).Round(time.Second)
+	switch p.health.state {
+	case stateOffline:
+		return fmt.Sprintf("The page had no connection for %s (%s).", duration, p.last.seen.Evidence)
+	case stateElsewhere:
+		return fmt.Sprintf("The page showed another screen for %s: %s (%s).", duration, p.last.seen.Screen, p.last.seen.Evidence)
+	}
+	return fmt.Sprintf("The page was not recognized for %s, and no media arrived from the meeting.", duration)
+}
+
+// canLeave reports whether the page can be left by its own button.
+func (p *meetingPage) canLeave(end exitResult) bool {
+	responsive := p.snapshots == nil || time.Since(p.last.at) < p.timeouts.Unresponsive
+	return end.reason != reasonBrowserLost && responsive && !p.last.seen.Screen.Terminal()
+}
+
+// leave leaves the meeting or its lobby by the page's own button, so that no
+// ghost participant remains. It has half the time if the bot was still joining
+// or the screen is unknown, and a quarter if the page has no connection to
+// announce the departure.
+func (p *meetingPage) leave() {
+	timeout := p.timeouts.Leave
+	switch {
+	case p.last.seen.Screen == meeting.Reconnecting:
+		timeout /= 4
+	case p.phase == phaseJoining || p.last.seen.Screen == meeting.Unknown:
+		timeout /= 2
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	started := time.Now()
+	if err := p.adapter.Leave(ctx, p.tab); err != nil {
+		p.log.Warn("leave by the page's button failed; closing the browser instead", "error", err)
+		return
+	}
+	p.log.Info("left the meeting's page", "duration", time.Since(started))
+}
+
+// execute runs a command's work on the page.
+func (p *meetingPage) execute(ctx context.Context, command ingest.Command, do func(context.Context) error) {
+	p.pageQueue.add(ctx, task{name: string(command.Kind), timeout: p.timeouts.Command, command: &command, do: do})
+}

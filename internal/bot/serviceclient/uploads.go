@@ -1,0 +1,258 @@
+package serviceclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+)
+
+const (
+	// maxBodyErrors is how many times the service may find a body invalid
+	// before the file is rejected: it may have been changed on the way.
+	maxBodyErrors = 5
+	// slowestStore is the slowest rate, in bytes per second, at which a service
+	// stores a body; its response to a large one may take that long.
+	slowestStore = 4 << 20
+	// expectContinueSize is the size from which the service is asked before the
+	// body is sent. It may refuse without reading, and a response that arrives
+	// while a body is being sent can be lost with the connection.
+	expectContinueSize = 1 << 20
+)
+
+// uploads coordinates the upload workers.
+type uploads struct {
+	mutex   sync.Mutex
+	active  map[string]bool
+	sent    map[string]int64 // bytes sent of active files, except segments
+	failing map[string]*failingUpload
+}
+
+// failingUpload is a file whose last upload failed.
+type failingUpload struct {
+	backoff    backoff
+	retryAt    time.Time
+	bodyErrors int
+}
+
+func newUploads() uploads {
+	return uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}}
+}
+
+// uploadFiles uploads one file after the other until ctx ends. Several workers
+// run it.
+func (c *Client) uploadFiles(ctx context.Context) error {
+	backoff := c.newBackoff()
+	for {
+		name, ok := c.claimFile(ctx)
+		if !ok {
+			return nil
+		}
+		file, err := c.upload(ctx, name)
+		if ctx.Err() != nil {
+			return nil
+		}
+		failure, err := c.finishUpload(file, err)
+		c.uploads.release(name)
+		if err != nil {
+			return err
+		}
+		if failure == nil {
+			backoff.reset()
+		} else if !sleep(ctx, backoff.next(failure)) { // the service may be the cause
+			return nil
+		}
+	}
+}
+
+// claimFile waits for a file to upload; ok is false if ctx ended.
+func (c *Client) claimFile(ctx context.Context) (name string, ok bool) {
+	for {
+		changed := c.spool.Changed()
+		name, ok, wait := c.uploads.claim(c.spool)
+		if ok {
+			return name, ctx.Err() == nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return "", false
+		}
+	}
+}
+
+// claim claims the first file that may be uploaded now. If there is none, it
+// returns how long to wait at most.
+func (u *uploads) claim(from *spool.Spool) (name string, ok bool, wait time.Duration) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	wait = time.Hour
+	name, ok = from.NextFile(func(name string) bool {
+		if u.active[name] {
+			return false
+		}
+		if failing := u.failing[name]; failing != nil {
+			if left := time.Until(failing.retryAt); left > 0 {
+				wait = min(wait, left)
+				return false
+			}
+		}
+		return true
+	})
+	if ok {
+		u.active[name] = true
+	}
+	return name, ok, wait
+}
+
+func (u *uploads) release(name string) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	delete(u.active, name)
+	delete(u.sent, name)
+}
+
+// upload sends the current version of a file.
+func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
+	content, file, err := c.spool.OpenFile(name)
+	if err != nil {
+		return file, err
+	}
+	defer content.Close() // the transport may have closed it
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timeout := c.settings.Timeout + time.Duration(file.Size/slowestStore)*time.Second
+	stalled := time.AfterFunc(timeout, func() { cancel(errStalled) })
+	defer stalled.Stop()
+
+	target := c.base.JoinPath(ingest.MediaPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), name)
+	body := io.Reader(progressReader{content, func(bytes int) {
+		stalled.Reset(timeout)
+		c.uploads.addSent(name, bytes)
+	}})
+	if file.Size == 0 {
+		body = http.NoBody // else the length is unknown
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target.String(), body)
+	if err != nil {
+		return file, fmt.Errorf("create a request for %s: %w", name, err)
+	}
+	request.ContentLength = file.Size
+	request.Header.Set("Content-Type", "application/octet-stream")
+	request.Header.Set(ingest.ChecksumHeader, file.Sum)
+	if file.Size >= expectContinueSize {
+		request.Header.Set("Expect", "100-continue")
+	}
+	_, err = c.do(request)
+	return file, err
+}
+
+var errStalled = errors.New("the upload made no progress")
+
+// progressReader calls onRead after each read.
+type progressReader struct {
+	io.Reader
+	onRead func(bytes int)
+}
+
+func (r progressReader) Read(into []byte) (int, error) {
+	n, err := r.Reader.Read(into)
+	r.onRead(n)
+	return n, err
+}
+
+// addSent counts bytes that were sent of a file. Segments are counted by the
+// spool.
+func (u *uploads) addSent(name string, bytes int) {
+	if _, _, segment := ingest.ParseSegmentName(name); segment {
+		return
+	}
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	u.sent[name] += int64(bytes)
+}
+
+// sentBytes returns how many bytes of active files were sent.
+func (u *uploads) sentBytes() int64 {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	total := int64(0)
+	for _, bytes := range u.sent {
+		total += bytes
+	}
+	return total
+}
+
+// finishUpload stores the result of an upload. It returns a failure that may
+// pass, or a fatal error that ends Run.
+func (c *Client) finishUpload(file spool.File, err error) (failure, fatal error) {
+	refusal, refused := errors.AsType[*RefusedError](err)
+	switch {
+	case err == nil:
+		c.settle(file, c.spool.MarkUploaded(file))
+		return nil, nil
+	case refused && refusal.permanent():
+		return nil, c.refuse(refusal)
+	case refused && refusal.Status == http.StatusBadRequest && c.addBodyError(file.Name) < maxBodyErrors:
+		return c.retryLater(file, err), nil
+	case refused, errors.Is(err, spool.ErrDamaged):
+		c.log.Error("file rejected", "name", file.Name, "size", file.Size, "sha256", file.Sum, "error", err)
+		c.settle(file, c.spool.RejectFile(file, err.Error()))
+		return nil, nil
+	}
+	return c.retryLater(file, err), nil
+}
+
+// settle ends the uploads of a file. err is the result of storing that.
+func (c *Client) settle(file spool.File, err error) {
+	if err != nil {
+		c.log.Error("store the result of an upload; the file may be uploaded again after a restart", "name", file.Name, "error", err)
+	}
+	c.uploads.mutex.Lock()
+	defer c.uploads.mutex.Unlock()
+	if failing := c.uploads.failing[file.Name]; failing != nil {
+		c.log.Info("upload settled after failures", "name", file.Name, "failures", failing.backoff.failures)
+		delete(c.uploads.failing, file.Name)
+	}
+}
+
+// retryLater delays the next upload of a file, so that others proceed, and
+// returns err.
+func (c *Client) retryLater(file spool.File, err error) error {
+	c.uploads.mutex.Lock()
+	defer c.uploads.mutex.Unlock()
+	failing := c.failingLocked(file.Name)
+	failing.retryAt = time.Now().Add(failing.backoff.next(err))
+	if failing.backoff.failures == 1 {
+		c.log.Warn("upload file; it waits in the spool", "name", file.Name, "size", file.Size, "error", err)
+	}
+	return err
+}
+
+// addBodyError counts that the service found the body of a file invalid.
+func (c *Client) addBodyError(name string) int {
+	c.uploads.mutex.Lock()
+	defer c.uploads.mutex.Unlock()
+	failing := c.failingLocked(name)
+	failing.bodyErrors++
+	return failing.bodyErrors
+}
+
+func (c *Client) failingLocked(name string) *failingUpload {
+	if c.uploads.failing[name] == nil {
+		c.uploads.failing[name] = &failingUpload{backoff: c.newBackoff()}
+	}
+	return c.uploads.failing[name]
+}

@@ -1,0 +1,346 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/replica"
+)
+
+// autoLeave changes the job's limits.
+func autoLeave(change func(*job.AutoLeave)) func(*Settings) {
+	return func(s *Settings) { change(&s.AutoLeave) }
+}
+
+// leaveScenarios are the sessions that end for a reason of the meeting or of the
+// leave policy.
+func leaveScenarios() []scenario {
+	silent := autoLeave(func(l *job.AutoLeave) { l.AfterSilenceSeconds = 3 })
+	return []scenario{
+		{
+			name: "removed", reason: reasonRemoved,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				// A chat message is no removal.
+				if err := h.meeting.Say("Ben Okafor", "You've been removed from the meeting"); err != nil {
+					h.Fatal(err)
+				}
+				h.meeting.Remove()
+			},
+			check: func(h *harness) {
+				left := h.awaitGuest(1, replica.EventKind(replica.StateRemoved))
+				h.delays.add("removal", h.event(job.BotRecordingStopped).EmittedAt.Sub(left.At))
+			},
+		},
+		{
+			name: "alone after others left", configure: autoLeave(func(l *job.AutoLeave) { l.AfterSoloSeconds = 1 }),
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				if err := h.meeting.Leave(""); err != nil {
+					h.Fatal(err)
+				}
+			},
+			reason: reasonAlone,
+		},
+		{
+			name: "alone from the start", only: onMeet(), meeting: replica.Settings{Participants: []replica.Participant{}},
+			configure: autoLeave(func(l *job.AutoLeave) { l.AfterSoloSeconds = 2 }),
+			during:    func(h *harness) { h.admit(1) }, reason: reasonAlone, early: true,
+		},
+		{
+			name: "silence", configure: silent, reason: reasonSilence,
+			during: func(h *harness) { h.admitAndRecord(1); h.meeting.SetSilent(true) },
+		},
+		{
+			name: "silence while paused", only: onMeet(), configure: silent, reason: reasonSilence,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.command(ingest.PauseRecording, nil)
+				h.event(job.BotRecordingPaused)
+				h.meeting.SetSilent(true)
+			},
+		},
+		{
+			name: "silence after stopping", only: onMeet(), configure: silent, reason: reasonSilence,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.command(ingest.StopRecording, nil)
+				h.event(job.BotRecordingStopped)
+				h.meeting.SetSilent(true)
+			},
+		},
+		{
+			name: "maximum duration", configure: autoLeave(func(l *job.AutoLeave) { l.AfterMaxSeconds = 4 }), reason: reasonMaximum,
+			during: func(h *harness) { h.admit(1) }, early: true,
+		},
+		{
+			name: "another notetaker", configure: autoLeave(func(l *job.AutoLeave) { l.OnBotDetected = true }), reason: reasonCompeting,
+			during: func(h *harness) { h.admitAndRecord(1); h.addParticipant("Ada's Fireflies.ai Notetaker") },
+			check:  detectedNotetaker(true),
+		},
+		{
+			name: "another notetaker, tolerated", only: onMeet(), reason: reasonHostEnded,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.addParticipant("Otter Bergström") // a person
+				h.addParticipant("Ada's Fireflies.ai Notetaker")
+				h.event(job.BotCompetingDetected)
+				h.meeting.End()
+			},
+			check: detectedNotetaker(false),
+		},
+		{
+			name: "ended by the host, after participants joined and left", reason: reasonHostEnded, during: participantsJoinAndLeave, check: checkParticipants,
+		},
+	}
+}
+
+// addParticipant adds a participant to the meeting.
+func (h *harness) addParticipant(name string) {
+	h.Helper()
+	if err := h.meeting.Join(replica.Participant{Name: name, Muted: true}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// detectedNotetaker checks that the notetaker, and nobody else, was reported once.
+func detectedNotetaker(left bool) func(*harness) {
+	return func(h *harness) {
+		h.Helper()
+		var reported []ingest.EventData
+		for _, event := range h.service.ReceivedEvents() {
+			if event.Kind == job.BotCompetingDetected {
+				reported = append(reported, ingest.ParseEventData(event.Data))
+			}
+		}
+		if len(reported) != 1 || !strings.Contains(reported[0].DetectedBotName, "Fireflies") || reported[0].LeftMeeting == nil || *reported[0].LeftMeeting != left {
+			h.Errorf("reported notetakers: %+v", reported)
+		}
+	}
+}
+
+// participantsJoinAndLeave lets a participant join and leave while others speak.
+func participantsJoinAndLeave(h *harness) {
+	h.Helper()
+	h.admitAndRecord(1)
+	h.addParticipant("Cleo Marsh")
+	h.awaitReport("Cleo is in the roster", func(r recording.FinalReport) bool { return person(r, "Cleo Marsh") != nil })
+	if err := h.meeting.Leave("Cleo Marsh"); err != nil {
+		h.Fatal(err)
+	}
+	h.awaitReport("Cleo has left", func(r recording.FinalReport) bool {
+		cleo := person(r, "Cleo Marsh")
+		return cleo != nil && !cleo.LeftAt.IsZero()
+	})
+	h.awaitReport("both others spoke", func(r recording.FinalReport) bool {
+		spoke := map[string]bool{}
+		for _, speech := range r.Speech {
+			spoke[speech.PersonID] = true
+		}
+		return len(spoke) == 2
+	})
+	h.meeting.End()
+}
+
+// person returns the entry of a participant, or nil.
+func person(report recording.FinalReport, name string) *ingest.Person {
+	at := slices.IndexFunc(report.People, func(p ingest.Person) bool { return p.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &report.People[at]
+}
+
+// checkParticipants compares the report's roster and speech with the meeting.
+func checkParticipants(h *harness) {
+	h.Helper()
+	var names []string
+	for _, one := range h.report.People {
+		names = append(names, one.Name)
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"Ada Quill", "Ben Okafor", "Cleo Marsh"}) {
+		h.Fatalf("the report names %q", names)
+	}
+	for _, one := range h.report.People {
+		if left := !one.LeftAt.IsZero(); left != (one.Name == "Cleo Marsh") || one.JoinedAt.Before(h.report.AdmittedAt) || left && one.LeftAt.Before(one.JoinedAt) {
+			h.Errorf("%s: from %s to %s, admitted at %s", one.Name, one.JoinedAt, one.LeftAt, h.report.AdmittedAt)
+		}
+	}
+	speaker := map[string]int{}
+	for _, speech := range h.report.Speech {
+		speaker[speech.PersonID]++
+		if !speech.To.After(speech.From) {
+			h.Errorf("speech ends before it starts: %+v", speech)
+		}
+	}
+	for _, one := range h.report.People {
+		if spoke := speaker[one.ID] > 0; spoke == (one.Name == "Cleo Marsh") {
+			h.Errorf("%s spoke %d times", one.Name, speaker[one.ID])
+		}
+	}
+}
+
+// awaitReport waits until a condition of the uploaded report holds.
+func (h *harness) awaitReport(what string, holds func(recording.FinalReport) bool) {
+	h.Helper()
+	h.await(what, func() bool {
+		report, err := readReport(h.service.Media[ingest.ReportName])
+		return err == nil && holds(report)
+	})
+}
+
+// commandScenarios test each command in the meeting, and leaving in every phase.
+func commandScenarios() []scenario {
+	return []scenario{
+		{
+			name: "all commands but permission", reason: reasonCommand, during: sendAllCommands, check: checkPause,
+		},
+		{
+			// Zoom's page keeps showing the last answer.
+			name: "permission refused, then granted", only: []job.Platform{job.Meet, job.Teams}, reason: reasonHostEnded,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				first := h.command(ingest.RequestRecordingPermission, nil)
+				h.event(job.BotPermissionRequest)
+				second := h.command(ingest.RequestRecordingPermission, nil)
+				h.answerPermission(1, false)
+				h.nthEvent(job.BotPermissionResponse, 2)
+				third := h.command(ingest.RequestRecordingPermission, nil)
+				h.answerPermission(2, true)
+				h.nthEvent(job.BotPermissionResponse, 3)
+				h.checkAnswers([]string{first, second, third}, "denied", "denied", "granted")
+				h.meeting.End()
+			},
+		},
+		{
+			name: "permission by the platform's notice", reason: reasonHostEnded,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.command(ingest.RequestRecordingPermission, nil)
+				h.event(job.BotPermissionRequest)
+				if err := h.meeting.Notify(replica.NoticeRecorded); err != nil {
+					h.Fatal(err)
+				}
+				h.event(job.BotPermissionResponse)
+				h.meeting.End()
+			},
+			check: answeredWith("granted", "platform"),
+		},
+		{
+			name: "required permission given", reason: reasonHostEnded,
+			configure: func(s *Settings) { s.RequirePermission = true },
+			during: func(h *harness) {
+				h.admit(1)
+				h.answerPermission(1, true)
+				h.event(job.BotRecordingStarted)
+				h.meeting.End()
+			},
+			check: func(h *harness) {
+				kinds := h.kinds()
+				if slices.Index(kinds, job.BotRecordingStarted) < slices.Index(kinds, job.BotPermissionResponse) {
+					h.Errorf("recorded without permission: %v", kinds)
+				}
+			},
+		},
+		{
+			name: "leave command in the lobby", code: job.MeetingEnded, detail: "commanded to leave",
+			during: func(h *harness) { h.awaitLobby(1); h.leave(1) },
+		},
+		{
+			name: "leave command while the page loads", code: job.MeetingEnded, detail: "commanded to leave",
+			meeting: replica.Settings{NeverLoads: true}, only: onMeet(),
+			during: func(h *harness) { h.event(job.BotJoined); h.command(ingest.LeaveCall, nil) },
+		},
+		{
+			name: "leave command while rejoining", reason: reasonCommand,
+			configure: func(s *Settings) { s.Timeouts.Connection = 500 * time.Millisecond },
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.meeting.Disconnect()
+				h.awaitGuest(2, replica.EventKind(replica.StateLobby))
+				h.await("back in the lobby", func() bool { return h.log.count("screen=lobby") == 2 })
+				h.leave(2)
+			},
+		},
+	}
+}
+
+// chat matches a chat message of the bot.
+func chat(text string) func(replica.Event) bool {
+	return func(event replica.Event) bool { return event.Kind == replica.EventChat && event.Text == text }
+}
+
+// idOf waits until the report has a participant, and returns the id.
+func (h *harness) idOf(name string) (id string) {
+	h.Helper()
+	h.awaitReport(name+" is in the roster", func(r recording.FinalReport) bool {
+		if one := person(r, name); one != nil {
+			id = one.ID
+		}
+		return id != ""
+	})
+	return id
+}
+
+// leave sends a leave command, and waits until the guest left by the button.
+func (h *harness) leave(guest int) {
+	h.Helper()
+	sent := time.Now()
+	h.command(ingest.LeaveCall, nil)
+	left := h.awaitGuest(guest, replica.EventKind(replica.StateLeft))
+	h.delays.add("leaving", left.At.Sub(sent))
+}
+
+// checkAnswers compares the answers to requests for permission, in order.
+func (h *harness) checkAnswers(commands []string, outcomes ...string) {
+	h.Helper()
+	var answers []permissionData
+	for _, event := range h.service.ReceivedEvents() {
+		if event.Kind == job.BotPermissionResponse {
+			answers = append(answers, readPermission(event.Data))
+		}
+	}
+	for i, answer := range answers {
+		if answer.CommandID != commands[i] || answer.Outcome != outcomes[i] {
+			h.Errorf("answer %d is %+v; want %s to %s", i, answer, outcomes[i], commands[i])
+		}
+	}
+}
+
+// sendAllCommands sends each command, the first one before admission.
+func sendAllCommands(h *harness) {
+	h.Helper()
+	h.awaitLobby(1)
+	h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the lobby"})
+	h.admitAndRecord(1)
+	h.awaitMeeting("the deferred message", chat("Hello from the lobby"))
+	h.command(ingest.SendChatMessage, map[string]string{"text": "Hello again"})
+	h.awaitMeeting("the later message", chat("Hello again"))
+	h.command(ingest.PinParticipant, map[string]string{"participantId": h.idOf("Ben Okafor")})
+	if pinned := h.awaitGuest(1, replica.EventPinned); pinned.Text != "Ben Okafor" {
+		h.Errorf("pinned: %q", pinned.Text)
+	}
+	h.command(ingest.PauseRecording, nil)
+	h.event(job.BotRecordingPaused)
+	h.command(ingest.ResumeRecording, nil)
+	h.nthEvent(job.BotRecordingStarted, 2)
+	h.command(ingest.StopRecording, nil)
+	h.event(job.BotRecordingStopped)
+	h.leave(1)
+}
+
+// checkPause checks the report after sendAllCommands.
+func checkPause(h *harness) {
+	h.Helper()
+	if len(h.report.Gaps) != 1 || h.report.Gaps[0].Reason != recording.GapPaused || !h.report.Gaps[0].To.After(h.report.Gaps[0].From) {
+		h.Errorf("gaps: %+v", h.report.Gaps)
+	}
+	if len(h.report.Parts) != 1 || !h.report.Parts[0].EndedAt.Before(h.report.LeftAt) {
+		h.Errorf("parts: %+v, left at %s", h.report.Parts, h.report.LeftAt)
+	}
+}
