@@ -1,6 +1,5 @@
-// Package account holds who may call Standin: consumers, their keys and their
-// webhook secrets. It knows how a key looks, how it is kept and how it is
-// checked; it knows neither HTTP nor SQL.
+// Package account manages consumers, their API keys and webhook secrets, and the
+// users of the dashboard. It contains no HTTP and no SQL.
 package account
 
 import (
@@ -10,31 +9,42 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/webhook"
 )
 
-// Consumer owns jobs, keys and a webhook secret.
+// Consumer is a customer of the service. It owns jobs, keys and a webhook secret.
 type Consumer struct {
 	ID                    uuid.UUID
 	Name                  string
-	Email                 string // empty when none is known
+	Email                 string // empty when unknown
 	WebhookSecret         string
-	PreviousWebhookSecret string // signs too until PreviousSecretExpires
+	PreviousWebhookSecret string // also signs until PreviousSecretExpires
 	PreviousSecretExpires time.Time
-	WebhookURL            string // default endpoint for jobs that name none
+	WebhookURL            string // default endpoint of jobs without webhook URLs; may be empty
 	WebhookVersion        int
 	CreatedAt             time.Time
-	Retention             *time.Duration // of recordings; nil: as long as the service keeps them; 0: for ever
+	Retention             *time.Duration // of recordings; nil: the default of the service; 0: for ever
 }
 
-// Caller is who stands behind an authenticated request.
+// Caller identifies the sender of an authenticated request.
 type Caller struct {
 	KeyID      uuid.UUID
 	ConsumerID uuid.UUID
 	Mode       job.Mode
 }
 
-// randomBytes returns n bytes from the system's generator, which does not
-// fail (crypto/rand ends the program if it ever does).
+// NewConsumer returns a consumer to insert. An empty webhook secret is generated.
+func NewConsumer(name, email, webhookSecret string, now time.Time) Consumer {
+	if webhookSecret == "" {
+		webhookSecret = webhook.NewSecret()
+	}
+	return Consumer{
+		ID: uuid.Must(uuid.NewV7()), Name: name, Email: email, WebhookSecret: webhookSecret,
+		WebhookVersion: webhook.Version2, CreatedAt: now,
+	}
+}
+
+// randomBytes returns n random bytes. crypto/rand never returns an error.
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)

@@ -8,26 +8,25 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
-	"standin/internal/webhook"
 )
 
-// Store is what Keys needs of the database.
+// Store is the part of the database that Keys uses.
 type Store interface {
-	// EnsureConsumer returns the consumer of that name, making it from the
-	// given one when there is none.
+	// EnsureConsumer returns the consumer with that name, and inserts the given
+	// one if there is none.
 	EnsureConsumer(ctx context.Context, consumer Consumer) (Consumer, error)
 	InsertKey(ctx context.Context, key Key) error
 	// KeyByHash returns a *job.Error with NotFound for an unknown hash.
 	KeyByHash(ctx context.Context, hash string) (Key, error)
 	Keys(ctx context.Context) ([]Key, error)
-	// RevokeKey reports whether there is such a key; revoking twice keeps the
-	// first time.
+	// RevokeKey reports whether the key exists. A revoked key keeps its
+	// revocation time.
 	RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
 	TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
-// lastUsedPrecision is how exact a key's last use is kept: a write for every
-// request would cost more than the fact is worth.
+// lastUsedPrecision is the precision of a key's last use. It avoids a write for
+// every request.
 const lastUsedPrecision = time.Minute
 
 // Keys issues, checks and revokes keys.
@@ -35,40 +34,29 @@ type Keys struct {
 	Store Store
 	Now   func() time.Time
 
-	// WebhookSecret is given to new consumers; each gets its own when empty.
+	// WebhookSecret is the secret of new consumers; generated when empty.
 	WebhookSecret string
 }
 
-// Issue makes a key for the consumer of that name, and the consumer when it
-// is new. It returns the secret, which is not kept.
+// Issue creates a key for the consumer with that name, and the consumer if it is
+// new. It returns the key's secret, which is not stored.
 func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode) (Key, string, error) {
 	now := k.Now()
-	owner := Consumer{
-		ID:             uuid.Must(uuid.NewV7()),
-		Name:           consumer,
-		Email:          email,
-		WebhookSecret:  k.WebhookSecret,
-		WebhookVersion: 2,
-		CreatedAt:      now,
-	}
-	if owner.WebhookSecret == "" {
-		owner.WebhookSecret = webhook.NewSecret()
-	}
-	owner, err := k.Store.EnsureConsumer(ctx, owner)
+	owner, err := k.Store.EnsureConsumer(ctx, NewConsumer(consumer, email, k.WebhookSecret, now))
 	if err != nil {
-		return Key{}, "", fmt.Errorf("find or make consumer %q: %w", consumer, err)
+		return Key{}, "", fmt.Errorf("ensure consumer %q: %w", consumer, err)
 	}
 	key, secret := NewKey(owner.ID, mode, now)
 	if err := k.Store.InsertKey(ctx, key); err != nil {
-		return Key{}, "", fmt.Errorf("keep the key: %w", err)
+		return Key{}, "", fmt.Errorf("insert the key: %w", err)
 	}
 	key.Consumer = owner.Name
 	return key, secret, nil
 }
 
-// Authenticate tells who shows the bearer. An unknown or revoked key gives a
-// *job.Error with Unauthorized; nothing is cached, so a revoked key is refused
-// at once.
+// Authenticate returns the owner of a bearer token. The error is a *job.Error
+// with Unauthorized for an unknown or revoked key. Nothing is cached, so a
+// revocation takes effect at once.
 func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) {
 	unauthorized := &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
 	if !plausible(bearer) {
@@ -79,14 +67,14 @@ func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) 
 		return Caller{}, unauthorized
 	}
 	if err != nil {
-		return Caller{}, fmt.Errorf("look the key up: %w", err)
+		return Caller{}, fmt.Errorf("find the key: %w", err)
 	}
 	if !key.RevokedAt.IsZero() {
 		return Caller{}, unauthorized
 	}
 	if now := k.Now(); now.Sub(key.LastUsedAt) >= lastUsedPrecision {
 		if err := k.Store.TouchKey(ctx, key.ID, now); err != nil {
-			return Caller{}, fmt.Errorf("note the key's use: %w", err)
+			return Caller{}, fmt.Errorf("save the key's use: %w", err)
 		}
 	}
 	return Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: key.Mode}, nil

@@ -10,20 +10,20 @@ import (
 	"standin/internal/webhook"
 )
 
-// SecretOverlap is how long the old webhook secret signs beside the new one
-// after a rotation (contract, Webhooks).
+// SecretOverlap is how long webhooks are also signed with the old secret after a
+// rotation.
 const SecretOverlap = 24 * time.Hour
 
-// SecretStore is what a rotation needs of the database.
+// SecretStore is the part of the database that RotateSecret uses.
 type SecretStore interface {
-	// RotateWebhookSecret makes secret the consumer's, and the one before its
-	// previous one until then. The one before that signs no more. An unknown
-	// consumer is a *job.Error with NotFound.
+	// RotateWebhookSecret sets the consumer's secret. The secret before remains
+	// valid until previousUntil; older ones do not. The error is a *job.Error
+	// with NotFound for an unknown consumer.
 	RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, secret string, previousUntil time.Time) error
 }
 
-// RotateSecret gives a consumer a new webhook secret. It is returned this once;
-// the old one signs too until the time returned.
+// RotateSecret replaces the webhook secret of a consumer. It returns the new
+// secret, and until when the old one also signs.
 func RotateSecret(ctx context.Context, store SecretStore, consumer uuid.UUID, now time.Time) (secret string, previousUntil time.Time, err error) {
 	secret, previousUntil = webhook.NewSecret(), now.Add(SecretOverlap)
 	if err := store.RotateWebhookSecret(ctx, consumer, secret, previousUntil); err != nil {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,64 +14,63 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
-	"standin/internal/webhook"
 )
 
-// User is somebody who signs in to the dashboard. Each belongs to one
-// consumer; an operator sees the machine and all consumers' failures as well.
+// User is a person who signs in to the dashboard. Each belongs to one consumer.
+// An operator also has access to the operator page.
 type User struct {
 	ID           uuid.UUID
 	ConsumerID   uuid.UUID
-	Consumer     string // its name, filled by reading
+	Consumer     string // name; set when read from the database
 	Email        string // lower case
 	Name         string
 	Operator     bool
 	Founder      bool   // the first user of the service
-	PasswordHash string // empty for those who sign in elsewhere
+	PasswordHash string // empty for users of an OpenID Connect provider
 	Identity     Identity
 	CreatedAt    time.Time
-	LastSignInAt time.Time // zero when never
+	LastSignInAt time.Time // zero before the first
 }
 
-// Identity names a user at an OpenID Connect provider. The zero Identity is
-// none.
+// Identity identifies a user at an OpenID Connect provider. The zero Identity
+// means none.
 type Identity struct{ Issuer, Subject string }
 
-// Bounds of what people type, in characters.
+// Maximum lengths of form fields, in characters.
 const (
 	maxEmail    = 254 // RFC 5321, section 4.5.3.1
 	maxUserName = 100
 	maxConsumer = 100
 )
 
-// UserStore is what Users needs of the database.
+// UserStore is the part of the database that Users uses.
 type UserStore interface {
 	EnsureConsumer(ctx context.Context, consumer Consumer) (Consumer, error)
 
 	HasUsers(ctx context.Context) (bool, error)
-	// UserByEmail and UserByIdentity return a *job.Error with NotFound when
-	// there is none.
+	// UserByEmail and UserByIdentity return a *job.Error with NotFound for
+	// unknown users.
 	UserByEmail(ctx context.Context, email string) (User, error)
 	UserByIdentity(ctx context.Context, identity Identity) (User, error)
 	ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]User, error)
 	RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) error
 	SetIdentity(ctx context.Context, id uuid.UUID, identity Identity) error
-	// SetPassword ends all sessions of the user but the one of that hash.
+	// SetPassword ends all sessions of the user except the one with that hash.
 	SetPassword(ctx context.Context, id uuid.UUID, passwordHash, keepSession string) error
-	// RemoveUser removes a user of the consumer with all sessions, but never
-	// the last operator: a *job.Error tells of that, or that there is none.
+	// RemoveUser removes a user of the consumer and all sessions of the user.
+	// The error is a *job.Error for the last operator and for unknown users.
 	RemoveUser(ctx context.Context, consumerID, id uuid.UUID) error
 
 	InsertInvitation(ctx context.Context, invitation Invitation) error
-	// Invitation returns the one that is valid beyond now, or a *job.Error
+	// Invitation returns an invitation that expires after now, or a *job.Error
 	// with NotFound.
 	Invitation(ctx context.Context, hash string, now time.Time) (Invitation, error)
 	InvitationByEmail(ctx context.Context, email string, now time.Time) (Invitation, error)
 	ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]Invitation, error)
-	// AcceptInvitation uses the invitation up and keeps the user, both or
-	// neither. It is NotFound when the invitation is used up or expired, or for
-	// a founder when there is one already, and InvalidInput when the e-mail is
-	// another user's.
+	// AcceptInvitation deletes the invitation and inserts the user, both or
+	// neither. The error is a *job.Error with NotFound for an invitation that is
+	// used or expired and for a second founder, and with InvalidInput for an
+	// e-mail that is taken.
 	AcceptInvitation(ctx context.Context, hash string, user User, now time.Time) error
 	DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash string) error
 
@@ -79,49 +79,45 @@ type UserStore interface {
 	Session(ctx context.Context, hash string, now time.Time) (Session, error)
 	TouchSession(ctx context.Context, hash string, now time.Time) error
 	EndSession(ctx context.Context, hash string) error
-	// DeleteExpired erases what has ended of sessions and invitations.
+	// DeleteExpired deletes expired sessions and invitations.
 	DeleteExpired(ctx context.Context, now time.Time) error
 }
 
-// Users makes users, signs them in and keeps their sessions.
+// Users manages users, their invitations and their sessions.
 type Users struct {
 	store         UserStore
 	now           func() time.Time
 	webhookSecret string
-	hashing       chan struct{} // as many places as hashes are computed at a time
+	hashing       chan struct{} // semaphore for computing hashes
 }
 
-// UserSettings are what Users are made of.
+// UserSettings configure Users.
 type UserSettings struct {
 	Store         UserStore
 	Now           func() time.Time
-	WebhookSecret string // of new consumers; each gets its own when empty
+	WebhookSecret string // of new consumers; generated when empty
 }
 
 // NewUsers returns Users.
 func NewUsers(settings UserSettings) *Users {
 	return &Users{
 		store: settings.Store, now: settings.Now, webhookSecret: settings.WebhookSecret,
-		hashing: make(chan struct{}, hashesAtATime),
+		hashing: make(chan struct{}, maxConcurrentHashes),
 	}
 }
 
-// ErrBadCredentials says that an e-mail and a password do not belong together. It does
-// not tell whether there is such a user.
+// ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
+// the user exists.
 var ErrBadCredentials = errors.New("the e-mail address or the password is wrong")
 
-// SignIn finds the user of that e-mail and password, else ErrBadCredentials. It takes
-// as long for an e-mail that nobody has.
+// SignIn returns the user with that e-mail and password, or ErrBadCredentials. It
+// takes equally long for unknown users.
 func (u *Users) SignIn(ctx context.Context, email, password string) (User, error) {
 	found, err := u.store.UserByEmail(ctx, plainEmail(email))
 	if err != nil && !job.ErrorIs(err, job.NotFound) {
-		return User{}, fmt.Errorf("look a user up: %w", err)
+		return User{}, fmt.Errorf("find a user: %w", err)
 	}
-	against := found.PasswordHash
-	if against == "" {
-		against = nobodysHash
-	}
-	same, err := u.matches(ctx, password, against)
+	same, err := u.matches(ctx, password, cmp.Or(found.PasswordHash, dummyHash))
 	if err != nil {
 		return User{}, fmt.Errorf("check a password: %w", err)
 	}
@@ -131,12 +127,13 @@ func (u *Users) SignIn(ctx context.Context, email, password string) (User, error
 	return found, nil
 }
 
-// ErrNotInvited says that somebody whom a provider knows is no user here.
+// ErrNotInvited is the error for a person whom the provider has authenticated but
+// who is not a user and has no invitation.
 var ErrNotInvited = errors.New("nobody has invited this e-mail address")
 
-// SignInOIDC finds the user whom an OpenID Connect provider vouches for:
-// the one with that identity, else the one with that verified e-mail, else the
-// one who is invited under it and becomes a user now; else ErrNotInvited. Only
+// SignInOIDC returns the user whom an OpenID Connect provider has authenticated:
+// the user with that identity, else the user with that e-mail, else a new user
+// from an invitation of that e-mail. Otherwise the error is ErrNotInvited. Only
 // an e-mail that the provider has verified counts.
 func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string, verified bool, name string) (User, error) {
 	if identity.Issuer == "" || identity.Subject == "" {
@@ -153,7 +150,7 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	found, err = u.store.UserByEmail(ctx, email)
 	switch {
 	case err == nil && found.Identity != Identity{}:
-		return User{}, ErrNotInvited // the address went to somebody else at the provider
+		return User{}, ErrNotInvited // the provider has reassigned the address
 	case err == nil:
 		found.Identity = identity
 		return found, u.store.SetIdentity(ctx, found.ID, identity)
@@ -168,20 +165,17 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 		return User{}, err
 	}
 	invited := invitation.user(u.now())
-	invited.Name, invited.Identity = shortened(oneLine(name), maxUserName), identity
-	if invited.Name == "" {
-		invited.Name = email
-	}
+	invited.Name, invited.Identity = cmp.Or(truncate(singleLine(name), maxUserName), email), identity
 	return invited, u.store.AcceptInvitation(ctx, invitation.Hash, invited, u.now())
 }
 
-// Of lists the users of a consumer, by e-mail.
+// Of returns the users of a consumer, by e-mail.
 func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
 	return u.store.ConsumerUsers(ctx, consumerID)
 }
 
 // Remove removes a user of the same consumer and ends all of the user's
-// sessions. Nobody removes himself.
+// sessions. Users cannot remove themselves.
 func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID) error {
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot remove yourself"}
@@ -189,8 +183,8 @@ func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID) error {
 	return u.store.RemoveUser(ctx, by.ConsumerID, id)
 }
 
-// ChangePassword gives the user of a session another password and ends all
-// other sessions. The old one must be right where there is one.
+// ChangePassword sets the password of a session's user and ends all other
+// sessions of the user. A user who has a password must give the old one.
 func (u *Users) ChangePassword(ctx context.Context, session Session, old, password string) error {
 	if session.User.PasswordHash != "" {
 		same, err := u.matches(ctx, old, session.User.PasswordHash)
@@ -198,7 +192,7 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 			return fmt.Errorf("check a password: %w", err)
 		}
 		if !same {
-			return &job.Error{Code: job.InvalidInput, Message: "The present password is wrong.", Path: []any{"old"}}
+			return &job.Error{Code: job.InvalidInput, Message: "The current password is wrong.", Path: []any{"old"}}
 		}
 	}
 	hash, err := u.newHash(ctx, password)
@@ -208,8 +202,7 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 	return u.store.SetPassword(ctx, session.User.ID, hash, session.Hash)
 }
 
-// plainEmail is the one form in which an address is kept; empty for what is
-// none.
+// plainEmail returns the canonical form of an address, empty for an invalid one.
 func plainEmail(text string) string {
 	text = strings.ToLower(strings.TrimSpace(text))
 	address, err := mail.ParseAddress(text)
@@ -219,26 +212,27 @@ func plainEmail(text string) string {
 	return text
 }
 
-// checkName is the error for a name that is blank, too long or not one line.
-func checkName(field, what, text string, longest int) error {
+// checkName returns an error for a name that is blank, too long or not a single
+// line.
+func checkName(field, label, text string, maxLength int) error {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return &job.Error{Code: job.InvalidInput, Message: what + " is missing.", Path: []any{field}}
-	case utf8.RuneCountInString(text) > longest:
-		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%s may be %d characters long.", what, longest), Path: []any{field}}
+		return &job.Error{Code: job.InvalidInput, Message: label + " is missing.", Path: []any{field}}
+	case utf8.RuneCountInString(text) > maxLength:
+		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%s must have at most %d characters.", label, maxLength), Path: []any{field}}
 	case !printableText(text):
-		return &job.Error{Code: job.InvalidInput, Message: what + " holds characters that no name has.", Path: []any{field}}
+		return &job.Error{Code: job.InvalidInput, Message: label + " contains control characters.", Path: []any{field}}
 	}
 	return nil
 }
 
-// printableText reports whether text is valid and of one line.
+// printableText reports whether text is valid UTF-8 without control characters.
 func printableText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// oneLine drops what a name cannot hold.
-func oneLine(text string) string {
+// singleLine removes control characters and invalid UTF-8.
+func singleLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == utf8.RuneError {
 			return -1
@@ -247,22 +241,10 @@ func oneLine(text string) string {
 	}, text))
 }
 
-// shortened is the beginning of a text.
-func shortened(text string, longest int) string {
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest])
+// truncate returns at most the first maxLength characters of a text.
+func truncate(text string, maxLength int) string {
+	if runes := []rune(text); len(runes) > maxLength {
+		return string(runes[:maxLength])
 	}
 	return text
-}
-
-// newConsumer is a consumer that is made when nobody has that name.
-func (u *Users) newConsumer(name string) Consumer {
-	made := Consumer{
-		ID: uuid.Must(uuid.NewV7()), Name: name, WebhookSecret: u.webhookSecret,
-		WebhookVersion: webhook.Version2, CreatedAt: u.now(),
-	}
-	if made.WebhookSecret == "" {
-		made.WebhookSecret = webhook.NewSecret()
-	}
-	return made
 }

@@ -11,28 +11,28 @@ import (
 	"standin/internal/job"
 )
 
-// How long the links live that make users.
+// Lifetimes of links that create users.
 const (
 	FirstLinkLifetime  = 24 * time.Hour
 	InvitationLifetime = 7 * 24 * time.Hour
 )
 
-// Invitation lets one person become a user, once. Its token is in the link
-// alone; what is kept is its hash.
+// Invitation lets one person become a user. Its token is only in the link; the
+// database stores the hash.
 type Invitation struct {
 	Hash       string
-	ConsumerID uuid.UUID // uuid.Nil for the first user, who names one
-	Consumer   string    // its name, filled by reading
+	ConsumerID uuid.UUID // uuid.Nil for the first user, who chooses a name
+	Consumer   string    // name; set when read from the database
 	Email      string    // empty for the first user
 	Operator   bool
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 }
 
-// First reports whether the invitation is that of the first user.
+// First reports whether the invitation is for the first user.
 func (i Invitation) First() bool { return i.ConsumerID == uuid.Nil }
 
-// user is the user whom the invitation makes.
+// user returns the user that the invitation creates.
 func (i Invitation) user(now time.Time) User {
 	return User{
 		ID: uuid.Must(uuid.NewV7()), ConsumerID: i.ConsumerID, Consumer: i.Consumer, Email: i.Email,
@@ -40,33 +40,33 @@ func (i Invitation) user(now time.Time) User {
 	}
 }
 
-// tokenLength is how long a token is, in characters.
+// tokenLength is the length of a token in characters.
 const tokenLength = 43
 
-// newToken makes a token of 256 bits. Like a key it is kept as Hash gives it.
+// newToken returns a random token of 256 bits. The database stores its Hash.
 func newToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes(32)) }
 
-// FirstUserToken makes a token for the first user's link; none, and false, when
-// there is a user already.
+// FirstUserToken creates a token for the first user's link. It returns false if
+// there is already a user.
 func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
-	any, err := u.store.HasUsers(ctx)
-	if err != nil || any {
+	exists, err := u.store.HasUsers(ctx)
+	if err != nil || exists {
 		return "", false, err
 	}
 	token, now := newToken(), u.now()
 	err = u.store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
 	if err != nil {
-		return "", false, fmt.Errorf("keep the first user's invitation: %w", err)
+		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
 	}
 	return token, true, nil
 }
 
-// Invite makes a token for somebody to join the inviting user's consumer. Only
-// an operator makes operators.
+// Invite creates a token for a person to join the consumer of the inviting user.
+// Only operators can invite operators.
 func (u *Users) Invite(ctx context.Context, by User, email string, operator bool) (string, error) {
 	address := plainEmail(email)
 	if address == "" {
-		return "", &job.Error{Code: job.InvalidInput, Message: "This is no e-mail address.", Path: []any{"email"}}
+		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an e-mail address.", Path: []any{"email"}}
 	}
 	if _, err := u.store.UserByEmail(ctx, address); err == nil {
 		return "", emailTaken()
@@ -79,28 +79,27 @@ func (u *Users) Invite(ctx context.Context, by User, email string, operator bool
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLifetime),
 	})
 	if err != nil {
-		return "", fmt.Errorf("keep an invitation: %w", err)
+		return "", fmt.Errorf("insert an invitation: %w", err)
 	}
 	return token, nil
 }
 
 func emailTaken() error {
-	return &job.Error{Code: job.InvalidInput, Message: "There is a user with this e-mail address already.", Path: []any{"email"}}
+	return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this e-mail address.", Path: []any{"email"}}
 }
 
-// Invitations lists the invitations of a consumer that are still good.
+// Invitations returns the valid invitations of a consumer.
 func (u *Users) Invitations(ctx context.Context, consumerID uuid.UUID) ([]Invitation, error) {
 	return u.store.ConsumerInvitations(ctx, consumerID, u.now())
 }
 
-// Withdraw makes an invitation of the user's consumer, named by its hash,
-// worthless.
+// Withdraw deletes an invitation of the user's consumer by its hash.
 func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
 	return u.store.DeleteInvitation(ctx, by.ConsumerID, hash)
 }
 
-// Invitation returns the invitation of a token. One that is used up, expired or
-// unknown gives a *job.Error with NotFound.
+// Invitation returns the invitation with that token. The error is a *job.Error
+// with NotFound for one that is used, expired or unknown.
 func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error) {
 	if len(token) != tokenLength {
 		return Invitation{}, &job.Error{Code: job.NotFound, Message: "no such invitation"}
@@ -109,50 +108,50 @@ func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error
 	if err != nil || !found.First() {
 		return found, err
 	}
-	any, err := u.store.HasUsers(ctx)
-	if err == nil && any {
+	exists, err := u.store.HasUsers(ctx)
+	if err == nil && exists {
 		err = &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}
 	return found, err
 }
 
-// NewUser is what somebody who is invited tells.
+// NewUser is the form that an invited person fills in.
 type NewUser struct {
 	Name     string
 	Password string
-	Email    string // of the first user; others have that of their invitation
-	Consumer string // the same
+	Email    string // of the first user only
+	Consumer string // of the first user only
 }
 
-// Accept makes the user of an invitation and uses it up.
-func (u *Users) Accept(ctx context.Context, token string, wish NewUser) (User, error) {
+// Accept creates the user of an invitation, which can be used only once.
+func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, error) {
 	invitation, err := u.Invitation(ctx, token)
 	if err != nil {
 		return User{}, err
 	}
-	wish.Name, wish.Consumer = oneLine(wish.Name), oneLine(wish.Consumer)
-	if err := checkName("name", "Your name", wish.Name, maxUserName); err != nil {
+	form.Name, form.Consumer = singleLine(form.Name), singleLine(form.Consumer)
+	if err := checkName("name", "Your name", form.Name, maxUserName); err != nil {
 		return User{}, err
 	}
 	user := invitation.user(u.now())
 	if invitation.First() {
-		if user.Email = plainEmail(wish.Email); user.Email == "" {
-			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is no e-mail address.", Path: []any{"email"}}
+		if user.Email = plainEmail(form.Email); user.Email == "" {
+			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is not an e-mail address.", Path: []any{"email"}}
 		}
-		if err := checkName("consumer", "The name of your team", wish.Consumer, maxConsumer); err != nil {
+		if err := checkName("consumer", "The name of your team", form.Consumer, maxConsumer); err != nil {
 			return User{}, err
 		}
 	}
-	if user.PasswordHash, err = u.newHash(ctx, wish.Password); err != nil {
+	if user.PasswordHash, err = u.newHash(ctx, form.Password); err != nil {
 		return User{}, err
 	}
 	if invitation.First() {
-		consumer, err := u.store.EnsureConsumer(ctx, u.newConsumer(wish.Consumer))
+		consumer, err := u.store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.webhookSecret, u.now()))
 		if err != nil {
-			return User{}, fmt.Errorf("find or make consumer %q: %w", wish.Consumer, err)
+			return User{}, fmt.Errorf("ensure consumer %q: %w", form.Consumer, err)
 		}
 		user.ConsumerID, user.Consumer = consumer.ID, consumer.Name
 	}
-	user.Name = wish.Name
+	user.Name = form.Name
 	return user, u.store.AcceptInvitation(ctx, invitation.Hash, user, u.now())
 }

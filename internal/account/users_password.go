@@ -14,8 +14,8 @@ import (
 	"standin/internal/job"
 )
 
-// Parameters of argon2id, the first of those that the OWASP Password Storage
-// Cheat Sheet recommends: 19 MiB, two passes, one lane.
+// Parameters of argon2id: the first choice of the OWASP Password Storage Cheat
+// Sheet.
 const (
 	argonMemory = 19 * 1024 // KiB
 	argonPasses = 2
@@ -24,48 +24,48 @@ const (
 	argonKey    = 32 // bytes
 )
 
-// hashesAtATime bounds the memory that signing in takes, whoever tries.
-const hashesAtATime = 4
+// maxConcurrentHashes bounds the memory that sign-ins use.
+const maxConcurrentHashes = 4
 
-// Bounds of a password. Characters at least, as NIST SP 800-63B has it without
-// rules of composition; bytes at most, so that hashing has a bound.
+// Bounds of a password: a minimum of characters without composition rules, as in
+// NIST SP 800-63B, and a maximum of bytes that bounds the work of hashing.
 const (
 	MinPassword      = 12
 	maxPasswordBytes = 1024
 )
 
-// nobodysHash is what the password of an unknown user is held against, so that
-// it takes as long. No password gives an all-zero key.
-const nobodysHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+// dummyHash is compared with the passwords of unknown users, so that their
+// sign-in takes equally long. No password has an all-zero hash.
+const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// newHash checks a new password and hashes it.
+// newHash validates and hashes a new password.
 func (u *Users) newHash(ctx context.Context, password string) (string, error) {
 	switch {
 	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < MinPassword:
 		return "", &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("The password must have at least %d characters.", MinPassword), Path: []any{"password"}}
 	case len(password) > maxPasswordBytes:
-		return "", &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("The password may have %d bytes.", maxPasswordBytes), Path: []any{"password"}}
+		return "", &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("The password must have at most %d bytes.", maxPasswordBytes), Path: []any{"password"}}
 	}
-	if err := u.takeTurn(ctx); err != nil {
+	if err := u.acquireHashing(ctx); err != nil {
 		return "", err
 	}
-	defer u.endTurn()
+	defer u.releaseHashing()
 	return hashPassword(password, randomBytes(argonSalt)), nil
 }
 
-// matches reports whether a password gives the hash.
+// matches reports whether a password has the hash.
 func (u *Users) matches(ctx context.Context, password, hash string) (bool, error) {
 	if len(password) > maxPasswordBytes {
-		return false, nil // none is that long
+		return false, nil // newHash admits none of this length
 	}
-	if err := u.takeTurn(ctx); err != nil {
+	if err := u.acquireHashing(ctx); err != nil {
 		return false, err
 	}
-	defer u.endTurn()
+	defer u.releaseHashing()
 	return passwordMatches(password, hash)
 }
 
-func (u *Users) takeTurn(ctx context.Context) error {
+func (u *Users) acquireHashing(ctx context.Context) error {
 	select {
 	case u.hashing <- struct{}{}:
 		return nil
@@ -74,19 +74,19 @@ func (u *Users) takeTurn(ctx context.Context) error {
 	}
 }
 
-func (u *Users) endTurn() { <-u.hashing }
+func (u *Users) releaseHashing() { <-u.hashing }
 
-// hashPassword writes a hash in the form of the reference implementation, so
-// that parameters may change and old hashes stay readable.
+// hashPassword returns a hash in the format of the reference implementation,
+// which includes its parameters.
 func hashPassword(password string, salt []byte) string {
 	key := argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey)
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonPasses, argonLanes,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
-var errPasswordHash = errors.New("a kept password hash is unreadable")
+var errPasswordHash = errors.New("a stored password hash is malformed")
 
-// passwordMatches holds a password against a hash, in constant time.
+// passwordMatches compares a password with a hash in constant time.
 func passwordMatches(password, hash string) (bool, error) {
 	parts := strings.Split(hash, "$")
 	var version, memory, passes uint32
@@ -104,10 +104,10 @@ func passwordMatches(password, hash string) (bool, error) {
 	if err != nil {
 		return false, errPasswordHash
 	}
-	kept, err := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || len(kept) == 0 {
+	stored, err := base64.RawStdEncoding.DecodeString(parts[5])
+	if err != nil || len(stored) == 0 {
 		return false, errPasswordHash
 	}
-	key := argon2.IDKey([]byte(password), salt, passes, memory, lanes, uint32(len(kept))) // #nosec G115 -- our own hash, 32 bytes
-	return subtle.ConstantTimeCompare(key, kept) == 1, nil
+	key := argon2.IDKey([]byte(password), salt, passes, memory, lanes, uint32(len(stored))) // #nosec G115 -- our own hash, 32 bytes
+	return subtle.ConstantTimeCompare(key, stored) == 1, nil
 }

@@ -18,7 +18,7 @@ func TestPasswordHash(t *testing.T) {
 			t.Errorf("%q: %v, %v", password, same, err)
 		}
 	}
-	if same, err := passwordMatches("", nobodysHash); err != nil || same {
+	if same, err := passwordMatches("", dummyHash); err != nil || same {
 		t.Errorf("nobody's hash takes the empty password: %v, %v", same, err)
 	}
 	for _, broken := range []string{"", "x", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=1,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=0,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=1,p=1$AAAA$"} {

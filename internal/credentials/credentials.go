@@ -1,6 +1,5 @@
-// Package credentials keeps what the command line needs to call a service: its
-// address and an API key, in one file that only its owner can read. It knows
-// nothing of the API.
+// Package credentials stores the URL and the API key with which the command line
+// calls a service, in a file that only its owner can read.
 package credentials
 
 import (
@@ -12,25 +11,25 @@ import (
 	"path/filepath"
 )
 
-// Credentials are a service and the key to call it with.
+// Credentials are the URL of a service and an API key.
 type Credentials struct {
 	URL    string `json:"url"`
 	APIKey string `json:"apiKey"`
-	Email  string `json:"email,omitempty"` // whose key it is, when the service told
+	Email  string `json:"email,omitempty"` // of the key's owner; may be empty
 }
 
-// String hides the key, which logs and errors must not show.
+// String omits the key, which logs and errors must not contain.
 func (c Credentials) String() string { return "credentials for " + c.URL }
 
-// GoString hides the key too.
+// GoString omits the key too.
 func (c Credentials) GoString() string { return c.String() }
 
-// ErrNone says that nobody has signed in.
+// ErrNone is the error when there are no credentials.
 var ErrNone = errors.New("not signed in")
 
 const fileName = "credentials.json"
 
-// DefaultDir is the folder for them: standin in the user's configuration
+// DefaultDir returns the default folder, standin in the user's configuration
 // folder.
 func DefaultDir() (string, error) {
 	dir, err := os.UserConfigDir()
@@ -40,11 +39,11 @@ func DefaultDir() (string, error) {
 	return filepath.Join(dir, "standin"), nil
 }
 
-// Path is the file in a folder.
+// Path returns the path of the file in a folder.
 func Path(dir string) string { return filepath.Join(dir, fileName) }
 
-// Load reads the file; without one the error is ErrNone. A file that others can
-// read is refused: its key is no secret any more.
+// Load reads the credentials, or returns ErrNone. It refuses a file that other
+// users can read.
 func Load(dir string) (Credentials, error) {
 	path := Path(dir)
 	info, err := os.Stat(path)
@@ -52,7 +51,7 @@ func Load(dir string) (Credentials, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return Credentials{}, ErrNone
 	case err != nil:
-		return Credentials{}, fmt.Errorf("look for the credentials: %w", err)
+		return Credentials{}, fmt.Errorf("find the credentials: %w", err)
 	case info.Mode().Perm()&0o077 != 0:
 		return Credentials{}, fmt.Errorf("%s can be read by others; chmod 600 it, and revoke its key if others may have read it", path)
 	}
@@ -60,17 +59,17 @@ func Load(dir string) (Credentials, error) {
 	if err != nil {
 		return Credentials{}, fmt.Errorf("read the credentials: %w", err)
 	}
-	var kept Credentials
-	if err := json.Unmarshal(text, &kept); err != nil {
+	var credentials Credentials
+	if err := json.Unmarshal(text, &credentials); err != nil {
 		return Credentials{}, fmt.Errorf("%s is damaged; sign in again", path)
 	}
-	return kept, nil
+	return credentials, nil
 }
 
-// Save writes the file whole or not at all, readable by its owner alone.
+// Save writes the file atomically, readable only by its owner.
 func Save(dir string, c Credentials) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the configuration folder: %w", err)
+		return fmt.Errorf("create the configuration folder: %w", err)
 	}
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -80,7 +79,7 @@ func Save(dir string, c Credentials) error {
 	if err != nil {
 		return fmt.Errorf("write the credentials: %w", err)
 	}
-	defer os.Remove(file.Name()) // gone when all went well
+	defer os.Remove(file.Name()) // fails after a successful rename
 	_, err = file.Write(append(text, '\n'))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("write the credentials: %w", err)
@@ -91,7 +90,7 @@ func Save(dir string, c Credentials) error {
 	return nil
 }
 
-// Remove deletes the file; without one the error is ErrNone.
+// Remove deletes the credentials, or returns ErrNone.
 func Remove(dir string) error {
 	err := os.Remove(Path(dir))
 	if errors.Is(err, fs.ErrNotExist) {

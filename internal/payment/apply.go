@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Store is what Apply needs of the database.
+// Store is the part of the database that Apply uses.
 type Store interface {
-	// WritePayment runs fn in one transaction, more than once if it must.
+	// WritePayment runs fn in one transaction. It may call fn more than once.
 	WritePayment(ctx context.Context, fn func(Ledger) error) error
 }
 
-// Ledger is the kept events, and what follows from them, within a
+// Ledger stores events and the state that results from them, within a
 // transaction.
 type Ledger interface {
-	// InsertPaymentEvent keeps an event; false when its id was known already.
+	// InsertPaymentEvent inserts an event; false when its ID is known.
 	InsertPaymentEvent(ctx context.Context, event Event, receivedAt time.Time) (bool, error)
-	// SubscriptionEvents returns all events about the subscription, and
-	// CustomerEvents all about the customer. Another transaction that asks
-	// for the same waits until this one has ended.
+	// SubscriptionEvents returns all events of a subscription, CustomerEvents
+	// all events of a customer. Both block concurrent calls for the same ID
+	// until the transaction ends.
 	SubscriptionEvents(ctx context.Context, id string) ([]Event, error)
 	CustomerEvents(ctx context.Context, id string) ([]Event, error)
 	SaveSubscription(ctx context.Context, subscription Subscription) error
 	SaveCustomer(ctx context.Context, customer Customer) error
 }
 
-// Result is what became of an event.
+// Result is the result of Apply.
 type Result struct {
-	Deduped bool // its id was known: nothing was done
+	Deduped bool // the ID was known; the event had no effect
 }
 
-// Apply keeps the event and what follows from it in one transaction.
+// Apply stores an event and the resulting state in one transaction.
 func Apply(ctx context.Context, store Store, event Event, now time.Time) (Result, error) {
 	if event.Created.IsZero() {
 		event.Created = now
@@ -43,8 +43,7 @@ func Apply(ctx context.Context, store Store, event Event, now time.Time) (Result
 		if err != nil || !inserted {
 			return err
 		}
-		// Always in this order, so that two transactions never wait for
-		// each other.
+		// Always in this order, to avoid deadlocks.
 		if err := updateSubscription(ctx, ledger, event.Subscription); err != nil {
 			return err
 		}

@@ -13,26 +13,26 @@ import (
 	"standin/internal/job"
 )
 
-// Event is what Standin reads of a provider's event. Texts are empty and
-// times zero where the event does not say.
+// Event is a decoded event of the provider. Missing texts are empty, missing
+// times zero.
 type Event struct {
 	ID      string
 	Type    string
-	Created time.Time // exact to a second
+	Created time.Time // precise to a second
 	Effect  Effect
 
 	Subscription string // its id
 	Customer     string // its id
-	Consumer     string // id or name of the consumer that the event names
+	Consumer     string // ID or name of the consumer that the event names
 	Email        string // the customer's, in lower case
 
-	// What Effect brings to the subscription.
+	// What Effect changes in the subscription.
 	Plan      string
 	Status    Status
 	PeriodEnd time.Time
 }
 
-// Effect is what an event does to its subscription.
+// Effect is the effect of an event on its subscription.
 type Effect string
 
 const (
@@ -44,45 +44,44 @@ const (
 	Ended         Effect = "ended"
 )
 
-// effectOrder is how effects within one second follow on each other.
+// effectOrder is the order of effects within a second.
 var effectOrder = []Effect{NoEffect, Began, PaymentFailed, PaymentMade, Changed, Ended}
 
-// compare orders events as they happened (package doc, Order).
+// compare orders events by time (package documentation, Order).
 func (e Event) compare(other Event) int {
 	return cmp.Or(
 		e.Created.Compare(other.Created),
 		slices.Index(effectOrder, e.Effect)-slices.Index(effectOrder, other.Effect),
-		e.Status.place()-other.Status.place(),
+		e.Status.rank()-other.Status.rank(),
 		e.PeriodEnd.Compare(other.PeriodEnd),
 		cmp.Compare(e.ID, other.ID),
 	)
 }
 
-// Decode reads an event. Any JSON object is one (specification, POST
-// /webhooks/payments); what it does not say is left empty. Anything else gives
-// a *job.Error with InvalidInput.
+// Decode decodes an event. Any JSON object is an event; missing fields are left
+// empty. The error is a *job.Error with InvalidInput for any other body.
 func Decode(body []byte) (Event, error) {
 	o := parseObject(body)
 	if o == nil {
-		return Event{}, &job.Error{Code: job.InvalidInput, Message: "The body is no JSON object."}
+		return Event{}, &job.Error{Code: job.InvalidInput, Message: "The body is not a JSON object."}
 	}
 	e := Event{ID: o.text("id"), Type: o.text("type"), Created: o.seconds("created")}
 	if e.ID == "" {
 		sum := sha256.Sum256(body)
 		e.ID = "sha256:" + hex.EncodeToString(sum[:])
 	}
-	about := o.object("data", "object")
+	object := o.object("data", "object")
 	switch {
 	case strings.HasPrefix(e.Type, "customer.subscription."):
-		e.readSubscription(about)
+		e.readSubscription(object)
 	case strings.HasPrefix(e.Type, "invoice."):
-		e.readInvoice(about)
+		e.readInvoice(object)
 	case e.Type == "checkout.session.completed", e.Type == "checkout.session.async_payment_succeeded":
-		e.readCheckout(about)
+		e.readCheckout(object)
 	case e.Type == "customer.created", e.Type == "customer.updated":
-		e.Customer = about.text("id")
-		e.readEmail(about.text("email"))
-		e.Consumer = namedConsumer(about)
+		e.Customer = object.text("id")
+		e.readEmail(object.text("email"))
+		e.Consumer = namedConsumer(object)
 	}
 	return e, nil
 }
@@ -94,7 +93,7 @@ func (e *Event) readSubscription(o object) {
 	e.Plan = planName(o)
 	e.Status = Status(o.text("status"))
 	e.PeriodEnd = o.seconds("current_period_end")
-	for _, item := range o.object("items").list("data") { // its place since the provider's version of 2025-03-31
+	for _, item := range o.object("items").list("data") { // here since the provider's API version 2025-03-31
 		e.PeriodEnd = later(e.PeriodEnd, item.seconds("current_period_end"))
 	}
 	switch e.Type {
@@ -108,7 +107,7 @@ func (e *Event) readSubscription(o object) {
 }
 
 func (e *Event) readInvoice(o object) {
-	parent := o.object("parent", "subscription_details") // its place since the provider's version of 2025-03-31
+	parent := o.object("parent", "subscription_details") // here since the provider's API version 2025-03-31
 	e.Subscription = cmp.Or(o.id("subscription"), parent.id("subscription"))
 	e.readCustomer(o)
 	e.readEmail(o.text("customer_email"))
@@ -116,8 +115,8 @@ func (e *Event) readInvoice(o object) {
 	switch e.Type {
 	case "invoice.paid", "invoice.payment_succeeded":
 		e.Effect = PaymentMade
-		// The invoice's own period is the one before; its lines tell what
-		// was paid for.
+		// The invoice's own period is the previous one; its lines have the
+		// period that was paid for.
 		for _, line := range o.object("lines").list("data") {
 			e.PeriodEnd = later(e.PeriodEnd, line.object("period").seconds("end"))
 		}
@@ -126,34 +125,34 @@ func (e *Event) readInvoice(o object) {
 	}
 }
 
-// readCheckout reads whom a customer belongs to. It says nothing of the
-// subscription itself: client_reference_id may as well be an order's number.
+// readCheckout reads the owner of a customer. It does not read the subscription,
+// because client_reference_id may be any reference, such as an order number.
 func (e *Event) readCheckout(o object) {
 	e.readCustomer(o)
 	e.readEmail(cmp.Or(o.object("customer_details").text("email"), o.text("customer_email")))
 	e.Consumer = cmp.Or(namedConsumer(o), consumerReference(o.text("client_reference_id")))
 }
 
-// readCustomer reads the reference to a customer, and its e-mail address when
-// the whole customer is there.
+// readCustomer reads the reference to a customer, and its e-mail address when the
+// customer is expanded.
 func (e *Event) readCustomer(o object) {
 	e.Customer = o.id("customer")
 	e.readEmail(o.object("customer").text("email"))
 }
 
-// readEmail keeps the address unless it is empty.
+// readEmail sets the address unless it is empty.
 func (e *Event) readEmail(address string) {
 	if address != "" {
 		e.Email = strings.ToLower(address)
 	}
 }
 
-// namedConsumer returns the consumer that the object's metadata names.
+// namedConsumer returns the consumer in the object's metadata.
 func namedConsumer(o object) string {
 	return consumerReference(o.object("metadata").first("standin_consumer", "consumer_id", "consumerId", "consumer"))
 }
 
-// consumerReference writes an id as Standin does, and leaves a name as it is.
+// consumerReference returns an ID in canonical form, and a name unchanged.
 func consumerReference(s string) string {
 	if id, err := uuid.Parse(s); err == nil && len(s) == len(id.String()) {
 		return id.String()
@@ -161,9 +160,8 @@ func consumerReference(s string) string {
 	return s
 }
 
-// planName returns what the subscription's plan is called: the name that its
-// metadata gives under plan, else that of its first price: the lookup key, the
-// nickname, the identifier.
+// planName returns the name of a subscription's plan: plan in its metadata, else
+// the lookup key, nickname or ID of its first price.
 func planName(o object) string {
 	name := o.object("metadata").text("plan")
 	for _, item := range o.object("items").list("data") {

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Plan is what a consumer has paid for. The zero Plan is that of a consumer
-// without any subscription.
+// Plan is the plan of a consumer. The zero Plan is that of a consumer without a
+// subscription.
 type Plan struct {
-	Name      string    // as the provider's price or the subscription's metadata calls it; may be empty
+	Name      string    // from the subscription's metadata or the provider's price; may be empty
 	Status    Status    // empty without a subscription
-	PeriodEnd time.Time // zero when not known
+	PeriodEnd time.Time // zero when unknown
 
-	Customer     string // the provider's ids; empty when not known
+	Customer     string // IDs of the provider; empty when unknown
 	Subscription string
 }
 
-// Active reports whether the consumer has a plan that counts; one without is
+// Active reports whether the plan is active. A consumer without an active plan is
 // on the free tier.
 func (p Plan) Active() bool { return p.Status.Active() }
 
-// Best returns the plan of a consumer that has these subscriptions, in
-// whatever order they come (package doc, The plan).
+// Best returns the plan of a consumer with these subscriptions, in any order
+// (package documentation, The plan).
 func Best(subscriptions []Subscription) Plan {
 	var best Subscription
 	for _, s := range subscriptions {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Receiver takes what the provider sends.
+// Receiver handles the webhooks of the provider.
 type Receiver struct {
-	Secret string // the endpoint's signing secret; empty when none is configured
+	Secret string // signing secret of the endpoint; empty when not configured
 	Store  Store
 	Now    func() time.Time
 }
 
-// Receive verifies, reads and applies an event. header is the value of Header
-// or ProviderHeader, body the bytes as they came. Errors: ErrNoSecret without
-// a secret, whatever else is wrong; one that wraps ErrSignature; a *job.Error
-// with InvalidInput when what was signed is no JSON object; any other is
-// internal, and the provider should send the event again.
+// Receive verifies, decodes and applies an event. header is the value of Header
+// or ProviderHeader. The error is ErrNoSecret without a secret, wraps
+// ErrSignature for a bad signature, and is a *job.Error with InvalidInput for a
+// signed body that is not a JSON object. Other errors are internal; the provider
+// should send the event again.
 func (r *Receiver) Receive(ctx context.Context, header string, body []byte) (Result, error) {
 	now := r.Now()
 	if err := Verify(r.Secret, header, body, now); err != nil {

@@ -11,36 +11,34 @@ import (
 	"time"
 )
 
-// The headers that may carry the signature: the specification's and the
-// provider's own (contract, Payments).
+// The headers that may contain the signature: our name and the provider's.
 const (
 	Header         = "Payment-Signature"
 	ProviderHeader = "Stripe-Signature"
 )
 
-// Tolerance is how far the signature's time may be from now, either way, in
-// whole seconds (contract, Payments).
+// Tolerance is the maximum difference between the signature's time and now, in
+// either direction and in whole seconds.
 const Tolerance = 300 * time.Second
 
-// maxHeader bounds the header, and with it how many signatures are compared.
-// The provider sends two or three: one for each secret in use.
+// maxHeader bounds the length of the header and thereby the number of signatures.
+// The provider sends two or three, one for each active secret.
 const maxHeader = 4096
 
 // Errors of Verify.
 var (
-	// ErrNoSecret says that no secret is configured, so nothing can be
-	// verified.
+	// ErrNoSecret is the error when no secret is configured.
 	ErrNoSecret = errors.New("the payment webhook secret is not configured")
-	// ErrSignature is what every error about a signature wraps.
+	// ErrSignature is wrapped by all errors about signatures.
 	ErrSignature = errors.New("missing or invalid payment signature")
 )
 
-// Verify returns nil when the header signs the body with the secret and is
-// not older or newer than Tolerance. The whole secret is the key, as the
-// provider shows it. An error wraps ErrSignature, or is ErrNoSecret.
+// Verify returns nil when the header contains a signature of the body and its
+// time is within Tolerance. The key is the whole secret as the provider shows
+// it. The error wraps ErrSignature, or is ErrNoSecret.
 func Verify(secret, header string, body []byte, now time.Time) error {
 	if secret == "" {
-		return ErrNoSecret // with an empty key anybody could sign
+		return ErrNoSecret // anybody could sign with an empty key
 	}
 	signed, err := parseHeader(header)
 	if err != nil {
@@ -54,7 +52,7 @@ func Verify(secret, header string, body []byte, now time.Time) error {
 	matches := false
 	for _, candidate := range signed.signatures {
 		if hmac.Equal(candidate, expected) {
-			matches = true // and on: which one it was shows in no timing
+			matches = true // continue, to take constant time
 		}
 	}
 	if !matches {
@@ -62,21 +60,20 @@ func Verify(secret, header string, body []byte, now time.Time) error {
 	}
 	age := now.Unix() - signed.seconds
 	if limit := int64(Tolerance / time.Second); age > limit || age < -limit {
-		return fmt.Errorf("%w: its time is %d s from now", ErrSignature, age)
+		return fmt.Errorf("%w: its time differs from now by %d s", ErrSignature, age)
 	}
 	return nil
 }
 
-// signed is what a signature header says.
+// signed is a parsed signature header.
 type signed struct {
-	text       string   // of t, which is what was signed
-	seconds    int64    // the same as a number, since 1970
-	signatures [][]byte // the v1 that are hex of a SHA-256's length
+	text       string   // of t, as signed
+	seconds    int64    // t as a number
+	signatures [][]byte // the well-formed v1 signatures
 }
 
-// parseHeader reads a header such as t=1700000000,v1=5257…,v1=9f01…,v0=….
-// Other keys, and a v1 that can be no signature, are passed over: the provider
-// may add schemes.
+// parseHeader parses a header such as t=1700000000,v1=5257…,v1=9f01…,v0=…. It
+// ignores other keys and malformed v1 signatures: the provider may add schemes.
 func parseHeader(header string) (signed, error) {
 	if header == "" {
 		return signed{}, errors.New("the header is missing")
@@ -94,7 +91,7 @@ func parseHeader(header string) (signed, error) {
 			}
 			seconds, err := strconv.ParseUint(value, 10, 63)
 			if err != nil {
-				return signed{}, errors.New("the header's time is no number of seconds")
+				return signed{}, errors.New("the header's time is not a number of seconds")
 			}
 			s.text, s.seconds = value, int64(seconds) // #nosec G115 -- 63 bits
 		case "v1":

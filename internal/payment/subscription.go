@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// Status is how a subscription stands, in the provider's words. One that is
-// not known here is kept and is not active.
+// Status is the provider's status of a subscription. An unknown status is stored
+// and is not active.
 type Status string
 
 const (
-	Incomplete        Status = "incomplete" // the first payment is still to come
+	Incomplete        Status = "incomplete" // the first payment is pending
 	Trialing          Status = "trialing"
 	ActiveStatus      Status = "active"
-	PastDue           Status = "past_due" // a payment failed and will be tried again
-	Unpaid            Status = "unpaid"   // the provider tries no more
+	PastDue           Status = "past_due" // a payment failed and will be retried
+	Unpaid            Status = "unpaid"   // the provider has stopped retrying
 	Paused            Status = "paused"
-	IncompleteExpired Status = "incomplete_expired" // the first payment never came
+	IncompleteExpired Status = "incomplete_expired" // the first payment was never made
 	Canceled          Status = "canceled"
 )
 
-// usualOrder is in which order a subscription goes through its statuses.
+// usualOrder is the usual order of the statuses of a subscription.
 var usualOrder = []Status{Incomplete, Trialing, ActiveStatus, PastDue, Unpaid, Paused, IncompleteExpired, Canceled}
 
-// place is where the status stands in the usual order; -1 for unknown ones.
-func (s Status) place() int { return slices.Index(usualOrder, s) }
+// rank returns the index in usualOrder, -1 for unknown statuses.
+func (s Status) rank() int { return slices.Index(usualOrder, s) }
 
-// Active reports whether the plan counts.
+// Active reports whether a subscription with that status is active.
 func (s Status) Active() bool { return s == ActiveStatus || s == Trialing || s == PastDue }
 
-// Subscription is what is known of a subscription.
+// Subscription is the state of a subscription.
 type Subscription struct {
 	ID        string
-	Customer  string // its id; empty when none is known
-	Consumer  string // id or name of the consumer that it names; may be empty
+	Customer  string // its ID; empty when unknown
+	Consumer  string // ID or name of the consumer that it names; may be empty
 	Plan      string
 	Status    Status
 	PeriodEnd time.Time // zero when not known
 }
 
-// foldSubscription works out what the events say of the subscription, in
-// whatever order they come.
+// foldSubscription computes the state of a subscription from its events, in any
+// order.
 func foldSubscription(id string, events []Event) Subscription {
 	s := Subscription{ID: id}
 	for _, e := range slices.SortedFunc(slices.Values(events), Event.compare) {
@@ -50,7 +50,7 @@ func foldSubscription(id string, events []Event) Subscription {
 	return s
 }
 
-// apply adds an event that is newer than all before.
+// apply applies an event that is newer than all before.
 func (s *Subscription) apply(e Event) {
 	s.Customer = cmp.Or(e.Customer, s.Customer)
 	s.Consumer = cmp.Or(e.Consumer, s.Consumer)
@@ -79,15 +79,14 @@ func (s *Subscription) apply(e Event) {
 	}
 }
 
-// Customer is what is known of a customer of the provider's.
+// Customer is the state of a customer of the provider.
 type Customer struct {
 	ID       string
-	Consumer string // id or name of the consumer that it, or anything of its, names
+	Consumer string // ID or name of the consumer that any event of the customer names
 	Email    string // in lower case
 }
 
-// foldCustomer works out what the events say of the customer, in whatever
-// order they come.
+// foldCustomer computes the state of a customer from its events, in any order.
 func foldCustomer(id string, events []Event) Customer {
 	c := Customer{ID: id}
 	for _, e := range slices.SortedFunc(slices.Values(events), Event.compare) {

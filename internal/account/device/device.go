@@ -1,18 +1,18 @@
-// Package device is the login of the command line (specification, cli-auth):
-// the command line gets a nonce, the user opens a page that carries it, the
-// page mints an API key and hands it in, and the command line, which has been
-// asking meanwhile, gets the key.
+// Package device implements the sign-in of the command line. The command line
+// starts a flow and gets a nonce, the user opens a page with that nonce, the
+// page creates an API key and completes the flow, and the command line, which
+// polls, gets the key.
 //
-// It knows how a key waits safely for the one who may have it. It must not
-// know HTTP, SQL, how the page lets users in, nor what a key means: a key is
+// The package contains no HTTP, no SQL and no authentication of users. A key is
 // any text.
 //
-// Whoever knows the nonce gets the key, and nobody else: the database holds
-// the nonce's hash and the key encrypted under the nonce, so that neither the
-// database nor what it leaves in logs, backups and free pages tells a key.
+// Only the holder of the nonce can get the key: the database stores the hash of
+// the nonce, and the key encrypted with the nonce. Neither the database nor its
+// logs, backups and free pages reveal a key.
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +24,8 @@ import (
 	"standin/internal/job"
 )
 
-// Lifetime is how long a flow lives, complete or not (contract, Accounts). It
-// is the same for all: Run relies on it.
+// Lifetime is the lifetime of every flow, complete or not. Run relies on it being
+// the same for all.
 const Lifetime = 10 * time.Minute
 
 // Defaults of Settings.
@@ -34,99 +34,99 @@ const (
 	DefaultMaxOpenPerClient = 100
 )
 
-// What is kept of a long key shares maxLongTotal with all others of that kind:
-// an ordinary key always finds room, and nobody fills the disk with long ones.
-// LongSealed is the length beyond which a Record's Sealed is long; that is a
-// key of about 3000 bytes.
+// Long keys share maxLongTotal bytes, so that they cannot fill the disk. Ordinary
+// keys are not limited. A key is long if its Record's Sealed is longer than
+// LongSealed, which is a key of about 3000 bytes.
 const (
 	LongSealed   = 4 << 10
 	maxLongTotal = 64 << 20
 )
 
-// ErrExpired says that a nonce's lifetime is over, that it never was one, or
-// that its flow is complete with another key: all alike to the caller.
+// ErrExpired is the error for a nonce that has expired, that is unknown, or whose
+// flow was completed with another key. Callers cannot tell them apart.
 var ErrExpired = errors.New("the nonce has expired or is unknown")
 
-// FullError says that there are as many flows as there may be, of one opener
-// or in all, or no room for a long key.
+// FullError is the error for too many open flows, of one client or in total, and
+// for too many long keys.
 type FullError struct {
-	RetryAfter time.Duration // until the next of those in the way ends
+	RetryAfter time.Duration // until the next of these flows expires
 }
 
 func (e *FullError) Error() string {
-	return "there are too many open device flows; the next one ends in " + e.RetryAfter.String()
+	return "too many open device flows; the next one expires in " + e.RetryAfter.String()
 }
 
-// Flow is a flow as the one who opened it sees it.
+// Flow is what the client that started a flow gets.
 type Flow struct {
 	Nonce     string
-	Code      string // what the page and the command line both show
+	Code      string // shown on the page and by the command line
 	VerifyURL string
 	ExpiresAt time.Time
 }
 
-// Status is what polling tells of a flow.
+// Status is the status of a flow.
 type Status string
 
-// The statuses (specification, Device-flow records).
+// The statuses of a flow.
 const (
 	Pending  Status = "pending"
 	Complete Status = "complete"
 	Expired  Status = "expired"
 )
 
-// Answer is the answer to a poll.
+// Answer is the result of a poll.
 type Answer struct {
 	Status Status
 	APIKey string // only when complete
-	Email  string // only when complete, and empty when none was handed in
+	Email  string // only when complete; may be empty
 }
 
-// Record is a flow as it is kept.
+// Record is a stored flow.
 type Record struct {
 	NonceHash     string
 	ClientAddress string
-	Agent         string // what the command line calls itself; anybody's text
+	Agent         string // User-Agent of the client; untrusted text
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
-	Sealed        string // the key and the e-mail, encrypted; empty while pending
+	Sealed        string // the encrypted key and e-mail; empty while pending
 }
 
-// Limits bound how many flows there are.
+// Limits bound the stored flows.
 type Limits struct {
 	Open          int
 	OpenPerClient int
-	LongTotal     int64 // bytes of all Sealed that are longer than LongSealed
+	LongTotal     int64 // total bytes of the Sealed that are longer than LongSealed
 }
 
-// Store is what Flows needs of the database.
+// Store is the part of the database that Flows uses.
 type Store interface {
-	// InsertDeviceFlow keeps a new flow. When that would be more than the limits
-	// allow it keeps nothing and returns a *FullError. Flows that had ended by
-	// the time the new one was created are erased and do not count.
+	// InsertDeviceFlow inserts a flow, or returns a *FullError when it would
+	// exceed the limits. It deletes the flows that expired before the new one
+	// was created; they do not count.
 	InsertDeviceFlow(ctx context.Context, flow Record, limits Limits) error
-	// DeviceFlow returns the flow of that hash; false when there is none that
-	// lives beyond now.
+	// DeviceFlow returns the flow with that hash that expires after now; false
+	// when there is none.
 	DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (Record, bool, error)
-	// CompleteDeviceFlow completes a flow that is pending beyond now. It reports
-	// false when there is none. Without room it returns a *FullError.
+	// CompleteDeviceFlow completes a pending flow that expires after now; false
+	// when there is none. It returns a *FullError when a long key would exceed
+	// the limits.
 	CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits Limits) (bool, error)
-	// DeleteExpiredDeviceFlows erases the flows that have ended by now and returns
-	// when the next one ends; false when there is none.
+	// DeleteExpiredDeviceFlows deletes the flows that have expired and returns
+	// when the next one expires; false when there is none.
 	DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (next time.Time, ok bool, err error)
 }
 
-// Settings are what Flows are made of.
+// Settings configure Flows.
 type Settings struct {
 	Store            Store
-	BaseURL          string // where users reach the service; no slash at its end
-	MaxOpen          int    // flows at a time; DefaultMaxOpen when 0
-	MaxOpenPerClient int    // flows at a time that one opener has; DefaultMaxOpenPerClient when 0
+	BaseURL          string // public URL of the service, without a trailing slash
+	MaxOpen          int    // open flows in total; DefaultMaxOpen when 0
+	MaxOpenPerClient int    // open flows per client address; DefaultMaxOpenPerClient when 0
 	Now              func() time.Time
 	Log              *slog.Logger
 }
 
-// Flows runs device flows. Its methods may be called from any goroutine.
+// Flows runs device flows. Its methods are safe for concurrent use.
 type Flows struct {
 	store   Store
 	baseURL string
@@ -135,28 +135,25 @@ type Flows struct {
 	log     *slog.Logger
 }
 
-// New returns Flows. What has ended is erased only while Run runs.
+// New returns Flows. Expired flows are deleted while Run runs.
 func New(settings Settings) *Flows {
-	limits := Limits{Open: settings.MaxOpen, OpenPerClient: settings.MaxOpenPerClient, LongTotal: maxLongTotal}
-	if limits.Open == 0 {
-		limits.Open = DefaultMaxOpen
-	}
-	if limits.OpenPerClient == 0 {
-		limits.OpenPerClient = DefaultMaxOpenPerClient
+	limits := Limits{
+		Open:          cmp.Or(settings.MaxOpen, DefaultMaxOpen),
+		OpenPerClient: cmp.Or(settings.MaxOpenPerClient, DefaultMaxOpenPerClient),
+		LongTotal:     maxLongTotal,
 	}
 	return &Flows{store: settings.Store, baseURL: settings.BaseURL, limits: limits, now: settings.Now, log: settings.Log}
 }
 
-// Init opens a flow. opener is what flows are counted by: the client's
-// address, however the caller groups addresses. agent is what the client calls
-// itself, for the page to show. With too many flows open it returns a
-// *FullError.
-func (f *Flows) Init(ctx context.Context, opener, agent string) (Flow, error) {
+// Init starts a flow. Flows are counted by clientAddress, which may stand for a
+// group of addresses. agent is the client's User-Agent, which the page shows.
+// It returns a *FullError when too many flows are open.
+func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, error) {
 	nonce := newNonce()
-	now := f.now().UTC().Truncate(time.Millisecond) // as times are kept and told
-	record := Record{NonceHash: hash(nonce), ClientAddress: opener, Agent: plainAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
+	now := f.now().UTC().Truncate(time.Millisecond) // the precision of the database
+	record := Record{NonceHash: hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
 	if err := f.store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
-		return Flow{}, fmt.Errorf("open a device flow: %w", err)
+		return Flow{}, fmt.Errorf("start a device flow: %w", err)
 	}
 	return Flow{
 		Nonce:     nonce,
@@ -166,22 +163,22 @@ func (f *Flows) Init(ctx context.Context, opener, agent string) (Flow, error) {
 	}, nil
 }
 
-// longestAgent is how much of a client's name is kept, in bytes.
-const longestAgent = 200
+// maxAgent is the maximum length of a stored User-Agent, in bytes.
+const maxAgent = 200
 
-// plainAgent keeps of a client's name what can stand in a line: printable ASCII.
-func plainAgent(agent string) string {
-	plain := strings.Map(func(r rune) rune {
+// printableAgent returns the printable ASCII characters of a User-Agent.
+func printableAgent(agent string) string {
+	printable := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return -1
 		}
 		return r
 	}, agent)
-	return strings.TrimSpace(plain[:min(len(plain), longestAgent)])
+	return strings.TrimSpace(printable[:min(len(printable), maxAgent)])
 }
 
-// Poll tells how the nonce's flow stands. Once complete it stays so until it
-// expires, however often it is asked: an answer may get lost.
+// Poll returns the status of the nonce's flow. A complete flow stays complete
+// until it expires, however often it is polled, because an answer may get lost.
 func (f *Flows) Poll(ctx context.Context, nonce string) (Answer, error) {
 	if !plausible(nonce) {
 		return Answer{Status: Expired}, nil
@@ -202,18 +199,18 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (Answer, error) {
 	return Answer{Status: Complete, APIKey: kept.apiKey, Email: kept.email}, nil
 }
 
-// Complete hands in the key, which may be any text but an empty one, and the
-// user's e-mail, which may be empty. Doing it again with the same key is
-// harmless and changes nothing; with another key it is ErrExpired, as for a
-// nonce that is over or unknown. A long key may find no room: a *FullError.
+// Complete completes a flow with a key, which must not be empty, and the user's
+// e-mail, which may be. Completing it again with the same key has no effect;
+// with another key the error is ErrExpired, as for a nonce that is expired or
+// unknown. A long key may exceed the limits: a *FullError.
 func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error {
 	if apiKey == "" {
-		return &job.Error{Code: job.InvalidInput, Message: "an API key must not be empty", Path: []any{"apiKey"}}
+		return &job.Error{Code: job.InvalidInput, Message: "the API key must not be empty", Path: []any{"apiKey"}}
 	}
 	if !plausible(nonce) {
 		return ErrExpired
 	}
-	// Whoever hands in nonces at random costs a look-up and not a write.
+	// A guessed nonce costs a read, not a write.
 	record, ok, err := f.store.DeviceFlow(ctx, hash(nonce), f.now())
 	if err == nil && ok && record.Sealed == "" {
 		record, ok, err = f.completePending(ctx, nonce, credentials{apiKey, email})
@@ -234,8 +231,8 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 	return nil
 }
 
-// completePending completes a flow and returns what is kept then, which is
-// another's when another was first.
+// completePending completes a flow and returns the stored record, which a
+// concurrent call may have completed first.
 func (f *Flows) completePending(ctx context.Context, nonce string, given credentials) (Record, bool, error) {
 	sealed, err := seal(nonce, given)
 	if err != nil {
@@ -246,4 +243,29 @@ func (f *Flows) completePending(ctx context.Context, nonce string, given credent
 		return Record{Sealed: sealed}, done, err
 	}
 	return f.store.DeviceFlow(ctx, hash(nonce), f.now())
+}
+
+// PendingFlow is what the page shows of a flow before the user approves it.
+type PendingFlow struct {
+	Code          string // also shown by the command line
+	ClientAddress string
+	Agent         string // User-Agent of the client; untrusted text
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+}
+
+// Pending returns a flow that waits to be completed; false for one that is
+// complete, expired or unknown.
+func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, error) {
+	if !plausible(nonce) {
+		return PendingFlow{}, false, nil
+	}
+	record, ok, err := f.store.DeviceFlow(ctx, hash(nonce), f.now())
+	if err != nil {
+		return PendingFlow{}, false, fmt.Errorf("read a device flow: %w", err)
+	}
+	if !ok || record.Sealed != "" {
+		return PendingFlow{}, false, nil
+	}
+	return PendingFlow{Code: Code(nonce), ClientAddress: record.ClientAddress, Agent: record.Agent, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt}, true, nil
 }

@@ -8,41 +8,39 @@ import (
 	"encoding/hex"
 )
 
-// nonceBytes is the length of a nonce: 256 bits (contract, Accounts).
+// nonceBytes is the length of a nonce: 256 bits.
 const nonceBytes = 32
 
-// newNonce makes a nonce. The system's generator does not fail (crypto/rand
-// ends the program if it ever does).
+// newNonce returns a random nonce. crypto/rand never returns an error.
 func newNonce() string {
 	random := make([]byte, nonceBytes)
 	_, _ = rand.Read(random)
 	return base64.RawURLEncoding.EncodeToString(random)
 }
 
-// plausible reports whether a text could be a nonce at all, so that garbage
-// does not reach the database.
+// plausible reports whether a text has the form of a nonce. Others never reach
+// the database.
 func plausible(nonce string) bool {
 	return len(nonce) == base64.RawURLEncoding.EncodedLen(nonceBytes)
 }
 
-// hash is the form in which a nonce is kept and looked up. It has 256 random
-// bits, so a plain SHA-256 needs no salt, and looking it up by its hash tells
-// nothing of it through time.
+// hash returns the hash by which a nonce is stored and found. A nonce has 256
+// random bits, so SHA-256 needs no salt, and finding it by its hash leaks
+// nothing through timing.
 func hash(nonce string) string {
 	sum := sha256.Sum256([]byte(nonce))
 	return hex.EncodeToString(sum[:])
 }
 
-// codeLetters make no words and none is taken for another (RFC 8628, section
-// 6.1).
+// codeLetters form no words and are not confused with each other (RFC 8628,
+// section 6.1).
 const codeLetters = "BCDFGHJKLMNPQRSTVWXZ"
 
-// codePurpose keeps the code apart from other uses of the nonce's hash.
+// codePurpose separates the code from other hashes of the nonce.
 const codePurpose = "standin device code\n"
 
-// Code is a short code for a nonce, as WDJB-MJHT. The command line and the
-// page show it so that the user sees whether they mean the same flow; it
-// opens nothing. Any text has one.
+// Code returns a short code for a nonce, such as WDJB-MJHT. The command line and
+// the page show it so that the user can compare them. It grants no access.
 func Code(nonce string) string {
 	sum := sha256.Sum256([]byte(codePurpose + nonce))
 	number := binary.BigEndian.Uint64(sum[:])

@@ -12,20 +12,20 @@ import (
 	"fmt"
 )
 
-// sealPurpose is what HKDF makes the key for (RFC 5869, info). The hash that
-// the database holds, a plain SHA-256 of the nonce, tells nothing of that key.
+// sealPurpose is the HKDF info (RFC 5869). The stored hash, a plain SHA-256 of the
+// nonce, reveals nothing about the derived key.
 const sealPurpose = "standin device flow credentials v1"
 
-// credentials are what the page hands in.
+// credentials are the content of a completed flow.
 type credentials struct{ apiKey, email string }
 
-// errSealed says that what is kept does not belong to the nonce or was
-// altered.
-var errSealed = errors.New("the kept credentials cannot be decrypted")
+// errSealed is the error for credentials that do not belong to the nonce or were
+// modified.
+var errSealed = errors.New("the stored credentials cannot be decrypted")
 
-// seal encrypts credentials under the nonce.
+// seal encrypts credentials with the nonce.
 func seal(nonce string, given credentials) (string, error) {
-	aead, err := cipherUnder(nonce)
+	aead, err := newAEAD(nonce)
 	if err != nil {
 		return "", err
 	}
@@ -37,7 +37,7 @@ func seal(nonce string, given credentials) (string, error) {
 
 // open is the inverse of seal.
 func open(nonce, sealed string) (credentials, error) {
-	aead, err := cipherUnder(nonce)
+	aead, err := newAEAD(nonce)
 	if err != nil {
 		return credentials{}, err
 	}
@@ -57,25 +57,25 @@ func open(nonce, sealed string) (credentials, error) {
 	return credentials{apiKey: string(key), email: string(email)}, nil
 }
 
-// cipherUnder is AES-256-GCM under a key derived from the nonce. The nonce is
+// newAEAD returns AES-256-GCM with a key derived from the nonce. The nonce is
 // uniformly random, so HKDF needs no salt.
-func cipherUnder(nonce string) (cipher.AEAD, error) {
+func newAEAD(nonce string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(nonce), nil, sealPurpose, 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fmt.Errorf("make a cipher: %w", err)
+		return nil, fmt.Errorf("create a cipher: %w", err)
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, fmt.Errorf("make a cipher: %w", err)
+		return nil, fmt.Errorf("create a cipher: %w", err)
 	}
 	return aead, nil
 }
 
-// sameKey compares two keys in a time that depends on neither's content.
+// sameKey compares two keys in constant time.
 func sameKey(a, b string) bool {
 	one, other := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(one[:], other[:]) == 1

@@ -12,8 +12,8 @@ import (
 	"standin/internal/store"
 )
 
-// OnBoth runs a test with the address of a fresh SQLite database, and with that
-// of a fresh one on the cluster, which is nil where PostgreSQL is missing.
+// OnBoth runs a test with the address of a new SQLite database and with that of a
+// new database on the cluster, which is nil without PostgreSQL.
 func OnBoth(t *testing.T, cluster *Cluster, test func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
@@ -26,7 +26,7 @@ func OnBoth(t *testing.T, cluster *Cluster, test func(t *testing.T, address stri
 	})
 }
 
-// FreshSQLite is the path of a database that has its schema and nothing else.
+// FreshSQLite returns the path of a new SQLite database with an empty schema.
 func FreshSQLite(t *testing.T) string {
 	t.Helper()
 	content, err := migratedSQLite()
@@ -40,8 +40,8 @@ func FreshSQLite(t *testing.T) string {
 	return path
 }
 
-// migratedSQLite is a database that was migrated once, for tests to have copies
-// of: migrating anew takes longer than most of them.
+// migratedSQLite returns the content of a migrated database. Tests copy it, because
+// migrating takes longer than most of them.
 var migratedSQLite = sync.OnceValues(func() (content []byte, err error) {
 	dir, err := os.MkdirTemp("", "standin-store-")
 	if err != nil {
@@ -55,7 +55,7 @@ var migratedSQLite = sync.OnceValues(func() (content []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// migrate gives a database its schema, and leaves a SQLite in its one file.
+// migrate migrates a database. A SQLite database is one file afterwards.
 func migrate(address string) error {
 	s, err := store.Open(context.Background(), address)
 	if err != nil {
@@ -64,8 +64,8 @@ func migrate(address string) error {
 	return s.Close()
 }
 
-// Fresh is the address of a database that has its schema and nothing else.
-// Without a cluster the test is skipped; in CI there is one, or Main has failed.
+// Fresh returns the address of a new database with an empty schema. It skips the
+// test without a cluster; in CI, Main has failed in that case.
 func (c *Cluster) Fresh(t *testing.T) string {
 	t.Helper()
 	return c.fresh(t, func() (string, error) {
@@ -77,7 +77,7 @@ func (c *Cluster) Fresh(t *testing.T) string {
 	})
 }
 
-// Empty is the address of a database without a schema. See Fresh.
+// Empty returns the address of a new database without a schema. See Fresh.
 func (c *Cluster) Empty(t *testing.T) string {
 	t.Helper()
 	return c.fresh(t, func() (string, error) { return c.NewDatabase(t.Context()) })

@@ -1,5 +1,5 @@
-// Package storetest starts a private PostgreSQL for tests: a cluster of its
-// own in a temporary folder, never the system's.
+// Package storetest provides databases for tests. It starts a private PostgreSQL
+// cluster in a temporary folder.
 package storetest
 
 import (
@@ -24,23 +24,23 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver named pgx
 )
 
-// ErrMissing says that PostgreSQL is not installed.
+// ErrMissing is the error when PostgreSQL is not installed.
 var ErrMissing = errors.New("PostgreSQL's server is not installed (Debian and Ubuntu: apt-get install postgresql)")
 
-// Cluster is a running PostgreSQL. It listens on a socket in its own folder
-// and on no port.
+// Cluster is a running PostgreSQL server. It listens only on a Unix socket in its
+// folder.
 type Cluster struct {
 	dir       string
 	binaries  string
-	settings  []string // of the server, behind those of tests
+	settings  []string // of the server, after the defaults
 	as        *syscall.Credential
 	server    *exec.Cmd
 	databases atomic.Int64
-	template  func() (string, error) // makes it once
+	template  func() (string, error) // creates it once
 }
 
-// Start makes a cluster and starts it. Settings, such as "fsync=on", come
-// behind those of tests.
+// Start creates and starts a cluster. Settings, such as "fsync=on", override the
+// defaults.
 func Start(ctx context.Context, settings ...string) (*Cluster, error) {
 	binaries, err := find()
 	if err != nil {
@@ -51,14 +51,14 @@ func Start(ctx context.Context, settings ...string) (*Cluster, error) {
 		return nil, fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
 	c := &Cluster{dir: dir, binaries: binaries, settings: settings}
-	c.template = sync.OnceValues(c.makeTemplate)
+	c.template = sync.OnceValues(c.createTemplate)
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
 }
 
-// find returns the folder of the newest installed server.
+// find returns the folder of the newest installed server's programs.
 func find() (string, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
@@ -82,7 +82,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	initialize := c.command(ctx, "initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust",
 		"--encoding", "UTF8", "--locale", "C", "--no-sync")
 	if out, err := initialize.CombinedOutput(); err != nil {
-		return fmt.Errorf("make a PostgreSQL cluster: %w: %s", err, out)
+		return fmt.Errorf("create a PostgreSQL cluster: %w: %s", err, out)
 	}
 	return c.run(ctx)
 }
@@ -94,9 +94,8 @@ func (c *Cluster) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL's log: %w", err)
 	}
-	defer log.Close() // the server has its own
-	// fsync is off: these tests ask what is kept, not whether it survives a
-	// loss of power.
+	defer log.Close() // the server has inherited it
+	// fsync is off: tests do not cover power loss.
 	args := []string{"-D", data, "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=300"}
 	for _, setting := range c.settings {
 		args = append(args, "-c", setting)
@@ -109,29 +108,29 @@ func (c *Cluster) run(ctx context.Context) error {
 	return c.waitReady(ctx)
 }
 
-// Crash ends the server at once, without a shutdown: it has to recover when it
-// is started again.
+// Crash ends the server without a shutdown, so that it must recover when it is
+// restarted.
 func (c *Cluster) Crash() error {
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("crash PostgreSQL: %w", err)
 	}
-	_ = c.server.Wait() // its exit code tells only of the signal
+	_ = c.server.Wait() // its exit code is that of the signal
 	return nil
 }
 
 // Restart starts the server again after a Crash.
 func (c *Cluster) Restart(ctx context.Context) error { return c.run(ctx) }
 
-// Socket is the path of the socket on which the server listens.
+// Socket returns the path of the server's socket.
 func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
-// becomeServerUser gives the cluster to an ordinary user when this is root,
-// as whom PostgreSQL refuses to run.
+// becomeServerUser makes an ordinary user the owner of the cluster when this
+// process is root: PostgreSQL refuses to run as root.
 func (c *Cluster) becomeServerUser() error {
 	if os.Getuid() != 0 {
 		return nil
 	}
-	owner, err := user.Lookup("postgres") // made by Debian's package
+	owner, err := user.Lookup("postgres") // created by Debian's package
 	if err != nil {
 		return fmt.Errorf("find the user to run PostgreSQL as: %w", err)
 	}
@@ -147,7 +146,7 @@ func (c *Cluster) becomeServerUser() error {
 	return os.Chown(c.dir, int(uid), int(gid))
 }
 
-// command prepares one of PostgreSQL's programs. They die with the tests.
+// command prepares a program of PostgreSQL. It ends when the tests end.
 func (c *Cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.binaries, name), args...)
 	cmd.Dir = c.dir
@@ -155,7 +154,7 @@ func (c *Cluster) command(ctx context.Context, name string, args ...string) *exe
 	return cmd
 }
 
-// waitReady waits until the server takes connections.
+// waitReady waits until the server accepts connections.
 func (c *Cluster) waitReady(ctx context.Context) error {
 	db, err := sql.Open("pgx", c.address("postgres"))
 	if err != nil {
@@ -175,12 +174,12 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 		case <-ticker.C:
 		case <-ctx.Done():
 			log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
-			return fmt.Errorf("PostgreSQL does not start: %w: %s", err, log)
+			return fmt.Errorf("start PostgreSQL: %w: %s", err, log)
 		}
 	}
 }
 
-// NewDatabase makes a database without a schema and returns its address.
+// NewDatabase creates a database without a schema and returns its address.
 func (c *Cluster) NewDatabase(ctx context.Context) (string, error) { return c.newDatabase(ctx, "") }
 
 func (c *Cluster) newDatabase(ctx context.Context, options string) (string, error) {
@@ -194,18 +193,18 @@ func (c *Cluster) newDatabase(ctx context.Context, options string) (string, erro
 func (c *Cluster) create(ctx context.Context, name, options string) error {
 	db, err := sql.Open("pgx", c.address("postgres"))
 	if err != nil {
-		return fmt.Errorf("make a database: %w", err)
+		return fmt.Errorf("create a database: %w", err)
 	}
 	defer db.Close()
 	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name+" "+options); err != nil {
-		return fmt.Errorf("make a database: %w", err)
+		return fmt.Errorf("create a database: %w", err)
 	}
 	return nil
 }
 
-// makeTemplate makes a database that was migrated once, for others to be copies
-// of it, and returns its name.
-func (c *Cluster) makeTemplate() (string, error) {
+// createTemplate creates a migrated database, from which others are copied, and
+// returns its name.
+func (c *Cluster) createTemplate() (string, error) {
 	const name = "migrated"
 	if err := c.create(context.Background(), name, ""); err != nil {
 		return "", err
@@ -213,7 +212,7 @@ func (c *Cluster) makeTemplate() (string, error) {
 	return name, migrate(c.address(name))
 }
 
-// address is how the database of that name is reached.
+// address returns the address of a database.
 func (c *Cluster) address(name string) string {
 	query := url.Values{"host": {c.dir}, "user": {"postgres"}}
 	return "postgres:///" + name + "?" + query.Encode()
@@ -222,15 +221,15 @@ func (c *Cluster) address(name string) string {
 // Stop ends the server and removes the cluster.
 func (c *Cluster) Stop() error {
 	if c.server != nil && c.server.Process != nil {
-		_ = c.server.Process.Signal(syscall.SIGQUIT) // at once: nothing of it is kept
-		_ = c.server.Wait()                          // its exit code tells only of the signal
+		_ = c.server.Process.Signal(syscall.SIGQUIT) // immediate shutdown: the data is deleted
+		_ = c.server.Wait()                          // its exit code is that of the signal
 	}
 	return os.RemoveAll(c.dir)
 }
 
-// Main starts a cluster for the tests of a package, gives it to use, runs the
-// tests and stops it; it returns the exit code. Where PostgreSQL is missing
-// use gets nil, except in CI, where that is a failure.
+// Main starts a cluster for the tests of a package, passes it to use, runs the
+// tests, stops it and returns the exit code. Without PostgreSQL, use gets nil,
+// except in CI, where Main fails.
 func Main(m *testing.M, use func(*Cluster)) int {
 	cluster, err := Start(context.Background())
 	if err != nil && (!errors.Is(err, ErrMissing) || os.Getenv("CI") != "") {
