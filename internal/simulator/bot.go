@@ -11,20 +11,19 @@ import (
 	"standin/internal/launch"
 )
 
-// How long a bot takes for what it does, on its own clock.
+// Delays of a bot, on its own clock.
 const (
-	openTime  = 200 * time.Millisecond // to open the page
-	lobbyTime = time.Second            // to be let in
-	startTime = 200 * time.Millisecond // to begin with recording, once it is in
-	workTime  = 200 * time.Millisecond // for each step of putting the recording together
-	hostTime  = 300 * time.Millisecond // for the host's answer to a request for permission
+	openDelay       = 200 * time.Millisecond // to open the page, and to join
+	lobbyDelay      = time.Second
+	startDelay      = 200 * time.Millisecond // before the recording
+	finishDelay     = 200 * time.Millisecond // for each step of finishing the recording
+	permissionDelay = 300 * time.Millisecond // until the host answers
 )
 
-// competitorName is the notetaker that is found in an imagined roster.
+// competitorName is the other notetaker of the scenario competing_bot.
 const competitorName = "Simulated Notetaker"
 
-// Reasons why a meeting ended, as they stand in the manifest (contract, State
-// machine).
+// Values of end.reason in the manifest.
 const (
 	reasonHostEnded  = "host_ended"
 	reasonMaximum    = "max_duration"
@@ -32,49 +31,49 @@ const (
 	reasonCommand    = "left_on_command"
 )
 
-// errLost ends a bot without a word, as its course says.
-var errLost = errors.New("the bot is lost, as was wished")
+// errCrashed ends a bot without further reports, as its scenario requires.
+var errCrashed = errors.New("the simulated bot crashed, as requested")
 
-// ending is how a visit ended. It is an error so that a command to leave ends
-// whatever the bot is waiting for.
-type ending struct {
-	reason string          // when the bot was in the meeting
-	code   job.FailureCode // when it did not get there, or nothing can be recorded
+// exitResult is how a visit ended. It is an error so that a command to leave
+// ends whatever the bot is waiting for.
+type exitResult struct {
+	reason string          // if the bot was in the meeting
+	code   job.FailureCode // if it was not, or if nothing can be recorded
 	detail string
 }
 
-func (e *ending) Error() string { return "the visit is over: " + e.detail }
+func (e *exitResult) Error() string { return "visit ended: " + e.detail }
 
 // bot is a simulated bot.
 type bot struct {
 	assignment launch.Assignment
-	wish       wish
+	options    options
 	settings   Settings
 	clip       *clip
 
-	pace  pace
-	inbox *inbox
-	late  []ingest.Event // held back by a course of disorder
+	clock        botClock
+	commandQueue *commandQueue
+	delayed      []ingest.Event // of scenarios that reorder events
 
 	joinedAt, admittedAt, leftAt time.Time
-	end                          *ending // nil while the visit goes on
-	tape                         tape
-	stopped                      bool // the recording, for good
+	end                          *exitResult // nil during the visit
+	timeline                     timeline
+	stopped                      bool // permanently
 }
 
-func newBot(a launch.Assignment, wished wish, settings Settings, clip *clip) *bot {
+func newBot(a launch.Assignment, opts options, settings Settings, clip *clip) *bot {
 	return &bot{
-		assignment: a, wish: wished, settings: settings, clip: clip,
-		pace: pace{clock: settings.Clock, speed: wished.speed}, inbox: newInbox(),
+		assignment: a, options: opts, settings: settings, clip: clip,
+		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: newCommandQueue(),
 	}
 }
 
-// run takes the bot through its visit and hands in what it has. It returns nil
-// when the service has everything.
+// run runs the visit and reports its result. It returns nil if the service has
+// received everything.
 func (b *bot) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
-	beating.Go(func() { b.beat(ctx) })
+	beating.Go(func() { b.sendHeartbeats(ctx) })
 	defer beating.Wait()
 	defer cancel()
 
@@ -82,154 +81,157 @@ func (b *bot) run(ctx context.Context) error {
 	if !errors.As(err, &b.end) {
 		return err
 	}
-	return b.handIn(ctx)
+	return b.finish(ctx)
 }
 
-// visit goes to the meeting and stays until its end, which is an *ending; any
-// other error ends the bot.
+// visit joins the meeting and stays until its end. It returns an *exitResult,
+// or an error that ends the bot.
 func (b *bot) visit(ctx context.Context) error {
-	if err := b.approach(ctx); err != nil {
+	if err := b.join(ctx); err != nil {
 		return err
 	}
-	if err := b.tell(ctx, job.BotInMeeting, nil); err != nil {
+	if err := b.emit(ctx, job.BotInMeeting, nil); err != nil {
 		return err
 	}
-	b.admittedAt = b.pace.now()
-	if err := b.stay(ctx, startTime); err != nil {
+	b.admittedAt = b.clock.now()
+	if err := b.wait(ctx, startDelay); err != nil {
 		return err
 	}
-	if b.wish.asks {
-		if err := b.ask(ctx, ""); err != nil {
+	if b.options.asksPermission {
+		if err := b.requestPermission(ctx, ""); err != nil {
 			return err
 		}
 	}
 	switch {
-	case b.wish.lostAt(b.assignment.Attempt) == unrecorded:
-		return errLost
-	case b.wish.fails != "":
+	case b.options.crashAt(b.assignment.Attempt) == beforeRecording:
+		return errCrashed
+	case b.options.failureCode != "":
 		return b.failure()
 	}
-	if err := b.record(ctx); err != nil {
+	if err := b.startRecording(ctx); err != nil {
 		return err
 	}
-	return b.attend(ctx)
+	return b.stayInMeeting(ctx)
 }
 
-// approach comes as far as being let in, or fails where the course says.
-func (b *bot) approach(ctx context.Context) error {
-	if b.wish.reaches == nowhere {
+// join opens the page and waits to be admitted, or fails where the scenario
+// says.
+func (b *bot) join(ctx context.Context) error {
+	if b.options.furthest == notOpened {
 		return b.failure()
 	}
-	if err := b.stay(ctx, openTime); err != nil {
+	if err := b.wait(ctx, openDelay); err != nil {
 		return err
 	}
-	if err := b.tell(ctx, job.BotJoined, nil); err != nil {
+	if err := b.emit(ctx, job.BotJoined, nil); err != nil {
 		return err
 	}
-	b.joinedAt = b.pace.now()
-	if err := b.stay(ctx, openTime); err != nil {
+	b.joinedAt = b.clock.now()
+	if err := b.wait(ctx, openDelay); err != nil {
 		return err
 	}
 	switch {
-	case b.wish.lostAt(b.assignment.Attempt) == atDoor:
-		return errLost
-	case b.wish.reaches == door:
+	case b.options.crashAt(b.assignment.Attempt) == whileJoining:
+		return errCrashed
+	case b.options.furthest == joinPage:
 		return b.failure()
-	case !b.wish.waits:
+	case !b.options.usesLobby:
 		return nil
 	}
-	if err := b.tell(ctx, job.BotEnteringLobby, nil); err != nil {
+	if err := b.emit(ctx, job.BotEnteringLobby, nil); err != nil {
 		return err
 	}
-	if b.wish.reaches == lobby {
-		if err := b.stay(ctx, b.wish.stay); err != nil {
+	if b.options.furthest == lobby {
+		if err := b.wait(ctx, b.options.duration); err != nil {
 			return err
 		}
 		return b.failure()
 	}
-	return b.stay(ctx, lobbyTime)
+	return b.wait(ctx, lobbyDelay)
 }
 
-func (b *bot) failure() error { return &ending{code: b.wish.fails, detail: b.wish.detail} }
+func (b *bot) failure() error {
+	return &exitResult{code: b.options.failureCode, detail: b.options.detail}
+}
 
-// attend is in the recorded meeting until it ends.
-func (b *bot) attend(ctx context.Context) error {
-	if b.wish.competitor {
+// stayInMeeting waits for the end of the recorded meeting.
+func (b *bot) stayInMeeting(ctx context.Context) error {
+	if b.options.competitor {
 		found := ingest.EventData{DetectedBotName: competitorName, LeftMeeting: &b.assignment.AutoLeave.OnBotDetected}
-		if err := b.tell(ctx, job.BotCompetingDetected, found); err != nil {
+		if err := b.emit(ctx, job.BotCompetingDetected, found); err != nil {
 			return err
 		}
 		if b.assignment.AutoLeave.OnBotDetected {
-			return &ending{reason: reasonCompetitor, detail: competitorName + " is in the meeting"}
+			return &exitResult{reason: reasonCompetitor, detail: competitorName + " is in the meeting"}
 		}
 	}
 	maximum := time.Duration(b.assignment.AutoLeave.AfterMaxSeconds) * time.Second
-	if err := b.stay(ctx, min(b.wish.stay, maximum)); err != nil {
+	if err := b.wait(ctx, min(b.options.duration, maximum)); err != nil {
 		return err
 	}
-	if b.wish.lostAt(b.assignment.Attempt) == recorded {
-		return errors.Join(b.handOver(ctx), errLost)
+	if b.options.crashAt(b.assignment.Attempt) == whileRecording {
+		return errors.Join(b.uploadRecording(ctx), errCrashed)
 	}
-	if b.wish.stay > maximum {
-		return &ending{reason: reasonMaximum, detail: "afterMaxSeconds has passed"}
+	if b.options.duration > maximum {
+		return &exitResult{reason: reasonMaximum, detail: "afterMaxSeconds has passed"}
 	}
-	return &ending{reason: reasonHostEnded, detail: "The simulated host ended the meeting."}
+	return &exitResult{reason: reasonHostEnded, detail: "The simulated host ended the meeting."}
 }
 
-// stay lets time pass and obeys what comes in it; a command to leave makes it
-// an *ending.
-func (b *bot) stay(ctx context.Context, length time.Duration) error {
-	end := b.pace.now().Add(length)
+// wait waits on the bot's clock and executes commands meanwhile. A command to
+// leave makes it return an *exitResult.
+func (b *bot) wait(ctx context.Context, length time.Duration) error {
+	end := b.clock.now().Add(length)
 	for {
 		for {
-			command, ok := b.inbox.next()
+			command, ok := b.commandQueue.next()
 			if !ok {
 				break
 			}
-			if err := b.obey(ctx, command); err != nil {
+			if err := b.execute(ctx, command); err != nil {
 				return err
 			}
 		}
-		left := end.Sub(b.pace.now())
+		left := end.Sub(b.clock.now())
 		if left <= 0 {
 			return nil
 		}
-		if err := b.pace.pass(ctx, left, b.inbox.news); err != nil {
+		if err := b.clock.wait(ctx, left, b.commandQueue.added); err != nil {
 			return err
 		}
 	}
 }
 
-// handIn tells how the visit ended, and hands the recording in as a real bot
-// does: the first attempt's bot finishes it, a later one leaves that to the
-// service, which alone has what earlier attempts recorded.
-func (b *bot) handIn(ctx context.Context) error {
-	if !b.tape.begun() {
+// finish reports how the visit ended and uploads the recording. The bot of the
+// first attempt finalizes it; later ones leave that to the service, which has
+// the recordings of earlier attempts.
+func (b *bot) finish(ctx context.Context) error {
+	if !b.timeline.started() {
 		code := b.end.code
 		if code == "" {
-			code = job.MeetingEnded // it was left before anything was recorded
+			code = job.MeetingEnded // the bot left before anything was recorded
 		}
-		return b.tell(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, FailureCode: string(code), FailureDetail: b.end.detail})
+		return b.emit(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, FailureCode: string(code), FailureDetail: b.end.detail})
 	}
 	if err := b.stopRecording(ctx); err != nil {
 		return err
 	}
-	b.leftAt = b.pace.now()
+	b.leftAt = b.clock.now()
 	exited := ingest.EventData{EndReason: b.end.reason, Detail: b.end.detail}
 	if b.assignment.Attempt > 0 {
-		if err := b.handOver(ctx); err != nil {
+		if err := b.uploadRecording(ctx); err != nil {
 			return err
 		}
-		return b.tell(ctx, job.BotExited, exited)
+		return b.emit(ctx, job.BotExited, exited)
 	}
 	steps := []func() error{
-		func() error { return b.tell(ctx, job.BotExited, exited) },
-		func() error { return b.pace.pass(ctx, workTime, nil) },
-		func() error { return b.tell(ctx, job.BotPostProcessing, nil) },
-		func() error { return b.pace.pass(ctx, workTime, nil) },
-		func() error { return b.tell(ctx, job.BotMediaUploading, nil) },
-		func() error { return b.handOver(ctx) },
-		func() error { return b.tell(ctx, job.ManifestFinalized, nil) },
+		func() error { return b.emit(ctx, job.BotExited, exited) },
+		func() error { return b.clock.wait(ctx, finishDelay, nil) },
+		func() error { return b.emit(ctx, job.BotPostProcessing, nil) },
+		func() error { return b.clock.wait(ctx, finishDelay, nil) },
+		func() error { return b.emit(ctx, job.BotMediaUploading, nil) },
+		func() error { return b.uploadRecording(ctx) },
+		func() error { return b.emit(ctx, job.ManifestFinalized, nil) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -239,14 +241,14 @@ func (b *bot) handIn(ctx context.Context) error {
 	return nil
 }
 
-// report is what the bot saw of the meeting so far.
+// report returns the bot's report so far.
 func (b *bot) report() ingest.Report {
-	now := b.pace.now()
+	now := b.clock.now()
 	report := ingest.Report{
 		Attempt: b.assignment.Attempt, BotVersion: version,
 		JoinedAt: b.joinedAt, AdmittedAt: b.admittedAt, LeftAt: b.leftAt,
-		Parts: b.tape.stretches, Gaps: b.tape.gaps,
-		People: people(b.admittedAt, b.leftAt), Speech: b.tape.speech(now),
+		Parts: b.timeline.parts, Gaps: b.timeline.gaps,
+		People: people(b.admittedAt, b.leftAt), Speech: b.timeline.speech(now),
 	}
 	if b.end != nil {
 		report.EndReason, report.EndDetail = b.end.reason, b.end.detail

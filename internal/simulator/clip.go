@@ -3,7 +3,7 @@ package simulator
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed" // for the second that is repeated
+	_ "embed" // the clip
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -20,7 +20,7 @@ var pictureMP4 []byte
 //go:embed clip/sound.mp4
 var soundMP4 []byte
 
-// How the embedded second is made up: see clip/README.md.
+// The format of the embedded second; see clip/README.md.
 const (
 	framesPerSecond  = 10
 	packetsPerSecond = 50
@@ -32,74 +32,74 @@ const (
 	pictureHeight    = 180
 )
 
-// recordingName is the name of the one file a simulated bot hands in.
+// recordingName is the name of the uploaded file.
 const recordingName = "recording.mp4"
 
-// clip makes recordings of any length by repeating one second of picture and
-// sound. Nothing is encoded, so no ffmpeg is needed.
+// clip makes recordings of any duration by repeating one second of video and
+// audio. It encodes nothing and needs no ffmpeg.
 type clip struct {
-	picture, sound unit
+	picture, sound loop
 	codecs         string
 }
 
-// unit is one second of a track.
-type unit struct {
-	description []byte // the stsd box, whole
-	rolls       []byte // the sgpd box, whole; nil when there is none
-	data        []byte // the samples, one behind the other
-	ends        []int  // of each sample, in data
+// loop is one second of a track.
+type loop struct {
+	description []byte // the stsd box
+	rolls       []byte // the sgpd box; nil if there is none
+	data        []byte // of all samples
+	ends        []int  // offset of the end of each sample in data
 }
 
-// piece is the first samples.
-func (u unit) piece(samples int) []byte { return u.data[:u.ends[samples-1]] }
+// prefix returns the data of the first samples.
+func (u loop) prefix(samples int) []byte { return u.data[:u.ends[samples-1]] }
 
-// size is how long a sample is.
-func (u unit) size(sample int) int {
+// size returns the size of a sample.
+func (u loop) size(sample int) int {
 	if sample == 0 {
 		return u.ends[0]
 	}
 	return u.ends[sample] - u.ends[sample-1]
 }
 
-// newClip reads the embedded second.
+// newClip parses the embedded second.
 func newClip() (*clip, error) {
-	picture, err := readUnit(pictureMP4, framesPerSecond)
+	picture, err := parseLoop(pictureMP4, framesPerSecond)
 	if err != nil {
-		return nil, fmt.Errorf("read the embedded picture: %w", err)
+		return nil, fmt.Errorf("parse the embedded video: %w", err)
 	}
-	sound, err := readUnit(soundMP4, packetsPerSecond)
+	sound, err := parseLoop(soundMP4, packetsPerSecond)
 	if err != nil {
-		return nil, fmt.Errorf("read the embedded sound: %w", err)
+		return nil, fmt.Errorf("parse the embedded audio: %w", err)
 	}
 	// RFC 6381, 3.3: profile, constraints and level, the second to fourth byte
 	// of the avcC box (ISO/IEC 14496-15, 5.3.3.1).
 	_, settings, found := bytes.Cut(picture.description, []byte("avcC"))
 	if !found || len(settings) < 4 {
-		return nil, errors.New("the embedded picture is no H.264")
+		return nil, errors.New("the embedded video is not H.264")
 	}
 	return &clip{picture: picture, sound: sound, codecs: fmt.Sprintf("avc1.%02X%02X%02X,opus", settings[1], settings[2], settings[3])}, nil
 }
 
-// readUnit reads the first samples of a file that has one track, whose samples
-// follow each other without a gap.
-func readUnit(file []byte, samples int) (unit, error) {
+// parseLoop parses the first samples of a file with one track and contiguous
+// samples.
+func parseLoop(file []byte, samples int) (loop, error) {
 	table, err := find(file, "moov", "trak", "mdia", "minf", "stbl")
 	if err != nil {
-		return unit{}, err
+		return loop{}, err
 	}
 	sizes, err := find(table, "stsz")
 	if err != nil {
-		return unit{}, err
+		return loop{}, err
 	}
 	data, err := find(file, "mdat")
 	if err != nil {
-		return unit{}, err
+		return loop{}, err
 	}
 	description, err := find(table, "stsd")
 	if err != nil {
-		return unit{}, err
+		return loop{}, err
 	}
-	read := unit{description: box("stsd", description), data: data}
+	read := loop{description: box("stsd", description), data: data}
 	if rolls, err := find(table, "sgpd"); err == nil {
 		read.rolls = box("sgpd", rolls)
 	}
@@ -107,14 +107,14 @@ func readUnit(file []byte, samples int) (unit, error) {
 	for i := range samples {
 		size, err := sampleSize(sizes, i)
 		if end += size; err != nil || end > len(data) {
-			return unit{}, fmt.Errorf("there is no sample %d", i)
+			return loop{}, fmt.Errorf("missing sample %d", i)
 		}
 		read.ends = append(read.ends, end)
 	}
 	return read, nil
 }
 
-// sampleSize reads an stsz box's content (ISO/IEC 14496-12, 8.7.3).
+// sampleSize parses the content of an stsz box (ISO/IEC 14496-12, 8.7.3).
 func sampleSize(content []byte, i int) (int, error) {
 	if len(content) < 12 || i >= int(binary.BigEndian.Uint32(content[8:])) {
 		return 0, io.ErrUnexpectedEOF
@@ -128,7 +128,7 @@ func sampleSize(content []byte, i int) (int, error) {
 	return int(binary.BigEndian.Uint32(content[12+4*i:])), nil
 }
 
-// find returns the content of the first box that lies at the end of the path.
+// find returns the content of the first box with the path.
 func find(content []byte, path ...string) ([]byte, error) {
 	for len(content) >= boxHead {
 		size := int(binary.BigEndian.Uint32(content))
@@ -143,19 +143,18 @@ func find(content []byte, path ...string) ([]byte, error) {
 		}
 		content = content[size:]
 	}
-	return nil, fmt.Errorf("there is no %s box", path[0])
+	return nil, fmt.Errorf("missing %s box", path[0])
 }
 
-// take is a finished recording: what the report says of it, and how to read
-// it, as often as needed.
-type take struct {
+// recordingFile is a finished recording.
+type recordingFile struct {
 	recording.File
 	open func() io.Reader
 }
 
-// record makes a recording of about the given length, exact to a frame and at
+// record makes a recording of the given duration, rounded to a frame and at
 // least one.
-func (c *clip) record(length time.Duration) (take, error) {
+func (c *clip) record(length time.Duration) (recordingFile, error) {
 	frames := max(1, int((length+frameLength/2)/frameLength))
 	head, parts := c.layOut(frames)
 	open := func() io.Reader {
@@ -168,9 +167,9 @@ func (c *clip) record(length time.Duration) (take, error) {
 	sum := sha256.New()
 	size, err := io.Copy(sum, open())
 	if err != nil {
-		return take{}, fmt.Errorf("sum up the recording: %w", err)
+		return recordingFile{}, fmt.Errorf("hash the recording: %w", err)
 	}
-	return take{
+	return recordingFile{
 		File: recording.File{
 			Name: recordingName, Kind: recording.Video, ContentType: "video/mp4", Codecs: c.codecs,
 			Bytes: size, SHA256: hex.EncodeToString(sum.Sum(nil)),
@@ -180,10 +179,10 @@ func (c *clip) record(length time.Duration) (take, error) {
 	}, nil
 }
 
-// layOut arranges a recording of so many frames: everything up to the media,
-// and the media piece by piece, a second of picture before its sound.
+// layOut returns everything before the media, and the media: for each second,
+// its video and then its audio.
 func (c *clip) layOut(frames int) (head []byte, media [][]byte) {
-	picture, sound := track{unit: c.picture, perSecond: framesPerSecond}, track{unit: c.sound, perSecond: packetsPerSecond}
+	picture, sound := track{loop: c.picture, perSecond: framesPerSecond}, track{loop: c.sound, perSecond: packetsPerSecond}
 	size := 0
 	for at := 0; at < frames; at += framesPerSecond {
 		count := min(framesPerSecond, frames-at)
@@ -191,14 +190,14 @@ func (c *clip) layOut(frames int) (head []byte, media [][]byte) {
 			*track
 			count int
 		}{{&picture, count}, {&sound, count * packetsPerFrame}} {
-			piece := run.piece(run.count)
+			prefix := run.prefix(run.count)
 			run.offsets = append(run.offsets, size)
-			media = append(media, piece)
-			size += len(piece)
+			media = append(media, prefix)
+			size += len(prefix)
 		}
 	}
 	picture.count, sound.count = frames, frames*packetsPerFrame
-	// The index stands first, so that playing can begin at once; its length
+	// The index precedes the media, so that playback can start at once. Its length
 	// does not depend on the offsets in it.
 	start := len(index(&picture, &sound, 0)) + boxHead
 	head = index(&picture, &sound, start)

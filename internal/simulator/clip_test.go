@@ -13,8 +13,8 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// A recording of any length decodes without complaint, lasts as long as it
-// says, and flashes and beeps once a second at the same moment.
+// A recording of any duration decodes without errors, has its stated duration,
+// and flashes and beeps once a second at the same time.
 func TestRecordingsDecode(t *testing.T) {
 	t.Parallel()
 	if err := mediacheck.Available(); err != nil {
@@ -80,15 +80,14 @@ func TestRecordingsDecode(t *testing.T) {
 	}
 }
 
-// What is damaged is refused, and nothing in it leads out of bounds.
-func TestReadUnitOfDamagedFiles(t *testing.T) {
+func TestParseDamagedLoop(t *testing.T) {
 	t.Parallel()
 	for cut := 0; cut < len(soundMP4); cut += 7 {
-		if _, err := readUnit(soundMP4[:cut], packetsPerSecond); err == nil {
+		if _, err := parseLoop(soundMP4[:cut], packetsPerSecond); err == nil {
 			t.Errorf("a file cut off at %d of %d bytes is taken", cut, len(soundMP4))
 		}
 	}
-	if _, err := readUnit(soundMP4, packetsPerSecond+10); err == nil {
+	if _, err := parseLoop(soundMP4, packetsPerSecond+10); err == nil {
 		t.Error("there are more samples than the file holds")
 	}
 }

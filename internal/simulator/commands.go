@@ -7,10 +7,9 @@ import (
 	"standin/internal/job"
 )
 
-// obey acknowledges a command and does what it says, where that makes sense
-// now; one that cannot be done is not sent for ever. Chatting and pinning leave
-// no trace but the acknowledgement.
-func (b *bot) obey(ctx context.Context, command ingest.Command) error {
+// execute acknowledges a command and executes it, if it can be executed now.
+// Chat messages and pins have no other effect.
+func (b *bot) execute(ctx context.Context, command ingest.Command) error {
 	if err := b.acknowledge(ctx, command); err != nil {
 		return err
 	}
@@ -18,21 +17,21 @@ func (b *bot) obey(ctx context.Context, command ingest.Command) error {
 	switch command.Kind {
 	case ingest.LeaveCall:
 		if !inside {
-			return &ending{reason: reasonCommand, detail: "told to leave before it was admitted"}
+			return &exitResult{reason: reasonCommand, detail: "left on command before it was admitted"}
 		}
-		return &ending{reason: reasonCommand, detail: "told to leave"}
+		return &exitResult{reason: reasonCommand, detail: "left on command"}
 	case ingest.RequestRecordingPermission:
 		if inside {
-			return b.ask(ctx, command.ID)
+			return b.requestPermission(ctx, command.ID)
 		}
 	case ingest.PauseRecording:
-		if b.tape.running {
-			b.tape.pause(b.pace.now())
-			return b.tell(ctx, job.BotRecordingPaused, nil)
+		if b.timeline.running {
+			b.timeline.pause(b.clock.now())
+			return b.emit(ctx, job.BotRecordingPaused, nil)
 		}
 	case ingest.ResumeRecording:
-		if !b.tape.pausedAt.IsZero() {
-			return b.record(ctx)
+		if !b.timeline.pausedAt.IsZero() {
+			return b.startRecording(ctx)
 		}
 	case ingest.StopRecording:
 		return b.stopRecording(ctx)
@@ -40,41 +39,41 @@ func (b *bot) obey(ctx context.Context, command ingest.Command) error {
 	return nil
 }
 
-// record begins to record, or goes on after a pause.
-func (b *bot) record(ctx context.Context) error {
-	b.tape.begin(b.pace.now())
-	return b.tell(ctx, job.BotRecordingStarted, nil)
+// startRecording starts or resumes the recording.
+func (b *bot) startRecording(ctx context.Context) error {
+	b.timeline.start(b.clock.now())
+	return b.emit(ctx, job.BotRecordingStarted, nil)
 }
 
-// stopRecording ends the recording for good.
+// stopRecording ends the recording permanently.
 func (b *bot) stopRecording(ctx context.Context) error {
-	if b.stopped || !b.tape.begun() {
+	if b.stopped || !b.timeline.started() {
 		return nil
 	}
 	b.stopped = true
-	b.tape.stop(b.pace.now())
-	return b.tell(ctx, job.BotRecordingStopped, nil)
+	b.timeline.stop(b.clock.now())
+	return b.emit(ctx, job.BotRecordingStopped, nil)
 }
 
-// ask asks the host for permission to record, by command or by itself, and
-// tells the answer.
-func (b *bot) ask(ctx context.Context, commandID string) error {
+// requestPermission asks the host for permission to record, by command or by
+// itself, and reports the answer.
+func (b *bot) requestPermission(ctx context.Context, commandID string) error {
 	command := map[string]any{}
 	if commandID != "" {
 		command["commandId"] = commandID
 	}
-	if err := b.tell(ctx, job.BotPermissionRequest, command); err != nil {
+	if err := b.emit(ctx, job.BotPermissionRequest, command); err != nil {
 		return err
 	}
-	if err := b.pace.pass(ctx, hostTime, nil); err != nil {
+	if err := b.clock.wait(ctx, permissionDelay, nil); err != nil {
 		return err
 	}
-	command["granted"] = b.wish.answer == granted
-	command["outcome"] = b.wish.answer
-	command["detail"] = map[answer]string{
+	command["granted"] = b.options.permission == granted
+	command["outcome"] = b.options.permission
+	command["detail"] = map[permission]string{
 		granted: "The simulated host allowed the recording.",
 		denied:  "The simulated host denied the recording.",
 		timeout: "The simulated host did not answer.",
-	}[b.wish.answer]
-	return b.tell(ctx, job.BotPermissionResponse, command)
+	}[b.options.permission]
+	return b.emit(ctx, job.BotPermissionResponse, command)
 }

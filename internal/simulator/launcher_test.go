@@ -14,15 +14,15 @@ import (
 	"standin/internal/simulator"
 )
 
-// byHand returns a simulator that the test itself launches bots with, and what
-// makes an assignment for it: of a job that the dispatcher leaves alone.
-func byHand(t *testing.T, maxBots int) (*simulator.Simulator, func() launch.Assignment, <-chan uuid.UUID) {
+// newTestSimulator returns a simulator and a function that makes assignments
+// for it, of jobs that the dispatcher ignores.
+func newTestSimulator(t *testing.T, maxBots int) (*simulator.Simulator, func() launch.Assignment, <-chan uuid.UUID) {
 	t.Helper()
-	h := openHouse(t)
-	h.run(t, nil, nil)
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
 	exits := make(chan uuid.UUID, 10)
 	s, err := simulator.New(simulator.Settings{
-		Service: h.jobs, Uploads: h.storage, MaxBots: maxBots, Log: slog.New(slog.DiscardHandler),
+		Service: e.jobs, Uploads: e.storage, MaxBots: maxBots, Log: slog.New(slog.DiscardHandler),
 		OnExit: func(jobID uuid.UUID, _ int) { exits <- jobID },
 	})
 	if err != nil {
@@ -30,7 +30,7 @@ func byHand(t *testing.T, maxBots int) (*simulator.Simulator, func() launch.Assi
 	}
 	t.Cleanup(s.Close)
 	assign := func() launch.Assignment {
-		j := h.create(t, nil, func(n *lifecycle.NewJob) { n.JoinAt = time.Now().Add(time.Hour) })
+		j := e.create(t, nil, func(n *lifecycle.NewJob) { n.JoinAt = time.Now().Add(time.Hour) })
 		return launch.Assignment{
 			JobID: j.ID, Mode: job.Test, AutoLeave: j.AutoLeave,
 			Metadata: json.RawMessage(`{"simulate": {"outcome": "slow_meeting", "seconds": 3600}}`),
@@ -46,9 +46,9 @@ func expectState(t *testing.T, l launch.Launcher, id uuid.UUID, want launch.Stat
 	}
 }
 
-func TestTheLifeOfABot(t *testing.T) {
+func TestBotLifecycle(t *testing.T) {
 	t.Parallel()
-	s, assign, exits := byHand(t, 0)
+	s, assign, exits := newTestSimulator(t, 0)
 	a := assign()
 	expectState(t, s, a.JobID, launch.NotStarted)
 	if err := s.Stop(t.Context(), a.JobID, 0); err != nil {
@@ -65,18 +65,18 @@ func TestTheLifeOfABot(t *testing.T) {
 	}
 	expectState(t, s, a.JobID, launch.Gone)
 	if id := <-exits; id != a.JobID {
-		t.Errorf("the exit of %s was told", id)
+		t.Errorf("OnExit(%s) was called", id)
 	}
 	select {
 	case id := <-exits:
-		t.Errorf("another exit was told, of %s", id)
+		t.Errorf("OnExit(%s) was called again", id)
 	default:
 	}
 }
 
-func TestNoMoreBotsThanAllowed(t *testing.T) {
+func TestMaxBots(t *testing.T) {
 	t.Parallel()
-	s, assign, exits := byHand(t, 1)
+	s, assign, exits := newTestSimulator(t, 1)
 	first, second := assign(), assign()
 	if err := s.Launch(t.Context(), first); err != nil {
 		t.Fatal(err)
@@ -94,10 +94,9 @@ func TestNoMoreBotsThanAllowed(t *testing.T) {
 	}
 }
 
-// The bot of a job that is not there ends by itself.
-func TestABotOfNoJob(t *testing.T) {
+func TestBotOfMissingJobEnds(t *testing.T) {
 	t.Parallel()
-	s, assign, exits := byHand(t, 0)
+	s, assign, exits := newTestSimulator(t, 0)
 	a := assign()
 	a.JobID = uuid.New()
 	if err := s.Launch(t.Context(), a); err != nil {
@@ -109,7 +108,7 @@ func TestABotOfNoJob(t *testing.T) {
 
 func TestCloseEndsAllBots(t *testing.T) {
 	t.Parallel()
-	s, assign, exits := byHand(t, 0)
+	s, assign, exits := newTestSimulator(t, 0)
 	a, late := assign(), assign()
 	if err := s.Launch(t.Context(), a); err != nil {
 		t.Fatal(err)
@@ -123,10 +122,10 @@ func TestCloseEndsAllBots(t *testing.T) {
 }
 
 // The router sends live jobs to the operator's launcher, and asks it about
-// bots that the simulator does not know.
+// bots that are not in the simulator.
 func TestRouter(t *testing.T) {
 	t.Parallel()
-	s, assign, _ := byHand(t, 0)
+	s, assign, _ := newTestSimulator(t, 0)
 	router := simulator.Router{Test: s, Live: launch.Manual{}}
 	a := assign()
 	expectState(t, router, a.JobID, launch.Unknown) // as Manual says

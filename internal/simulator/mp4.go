@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// This file writes the index of a plain MP4 file (ISO/IEC 14496-12; Opus in it
-// by the encapsulation of the Opus project). Numbers are big-endian.
+// This file writes the index of an MP4 file (ISO/IEC 14496-12, and the Opus
+// project's encapsulation of Opus in it). Numbers are big-endian.
 
-// boxHead is the length of a box's size and name.
+// boxHead is the length of a box header.
 const boxHead = 8
 
-// movieScale is how many units a second of the movie and of its picture has.
+// movieScale is the number of time units per second of the movie and its
+// video.
 const movieScale = 1000
 
-// track is one track of a recording: the samples of a unit over and over.
+// track is a track of a recording: the samples of a loop, repeated.
 type track struct {
-	unit
+	loop
 	perSecond int
-	count     int   // samples in all
-	offsets   []int // where each second begins in the media
+	count     int   // all samples
+	offsets   []int // of each second in the media
 }
 
-// box writes a box of the parts.
+// box returns a box with the parts.
 func box(name string, parts ...[]byte) []byte {
 	size := 0
 	for _, part := range parts {
@@ -39,7 +40,7 @@ func boxHeader(name string, contentSize int) []byte {
 	return append(numbers(boxHead+contentSize), name...)
 }
 
-// numbers writes each number in four bytes.
+// numbers encodes each value in four bytes.
 func numbers(values ...int) []byte {
 	var written []byte
 	for _, value := range values {
@@ -48,10 +49,10 @@ func numbers(values ...int) []byte {
 	return written
 }
 
-// matrix shows the picture as it is (8.2.2.2).
+// matrix returns the identity transformation (8.2.2.2).
 func matrix() []byte { return numbers(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000) }
 
-// index is all that stands before the media, which begins at start.
+// index returns everything before the media, which starts at the offset.
 func index(picture, sound *track, start int) []byte {
 	milliseconds := picture.count * int(frameLength/time.Millisecond)
 	movie := box("mvhd", numbers(0, 0, 0, movieScale, milliseconds, 0x10000, 0x01000000, 0, 0), matrix(),
@@ -69,7 +70,7 @@ func index(picture, sound *track, start int) []byte {
 	return append(box("ftyp", []byte("isom"), numbers(0x200), []byte("isomiso2avc1mp41")), box("moov", movie, pictureTrack, soundTrack)...)
 }
 
-// media describes what a track holds.
+// media returns the description of a track's content.
 func media(handler string, scale, length int, header, table []byte) []byte {
 	const undeterminedLanguage = 0x55c40000
 	return box("mdia",
@@ -78,15 +79,15 @@ func media(handler string, scale, length int, header, table []byte) []byte {
 		box("minf", header, box("dinf", box("dref", numbers(0, 1), box("url ", numbers(1)))), table))
 }
 
-// table tells where each sample is and how long it lasts.
+// table returns the offset and duration of each sample.
 func (t *track) table(start, sampleLength int, more []byte) []byte {
 	sizes := numbers(0, 0, t.count)
 	for i := range t.count {
 		sizes = append(sizes, numbers(t.size(i%t.perSecond))...)
 	}
-	places := numbers(0, len(t.offsets))
+	chunkOffsets := numbers(0, len(t.offsets))
 	for _, offset := range t.offsets {
-		places = append(places, numbers(start+offset)...)
+		chunkOffsets = append(chunkOffsets, numbers(start+offset)...)
 	}
 	// Every second is a chunk; the last may be shorter.
 	chunks := [][3]int{{1, min(t.perSecond, t.count), 1}}
@@ -99,7 +100,7 @@ func (t *track) table(start, sampleLength int, more []byte) []byte {
 	}
 	return box("stbl", t.description,
 		box("stts", numbers(0, 1, t.count, sampleLength)),
-		box("stsc", runs), box("stsz", sizes), box("stco", places), more)
+		box("stsc", runs), box("stsz", sizes), box("stco", chunkOffsets), more)
 }
 
 // keyFrames lists the first frame of each second.
@@ -111,8 +112,8 @@ func (t *track) keyFrames() []byte {
 	return box("stss", list)
 }
 
-// rollGroups puts every packet into the group that tells how many packets
-// before it a decoder needs.
+// rollGroups assigns every packet to the group that says how many preceding
+// packets a decoder needs.
 func (t *track) rollGroups() []byte {
 	if t.rolls == nil {
 		return nil

@@ -17,64 +17,62 @@ import (
 	"standin/internal/recording"
 )
 
-// Service is what simulated bots talk to: what is behind the ingest surface.
+// Service receives the reports of simulated bots.
 type Service interface {
 	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
-	// AdmitUpload returns nil when the attempt's media may be stored.
-	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
+	// AdmitUpload returns nil if the attempt's media may be stored.
+	AdmitUpload(ctx context.Context, jobID uuid.UUID, botKey int) error
 }
 
-// Uploads is where simulated bots put their media.
+// Uploads stores the media of simulated bots.
 type Uploads interface {
-	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
+	PutUpload(ctx context.Context, jobID uuid.UUID, botKey int, key string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
 }
 
-// defaultMaxBots bounds the bots at once: each is heard every few seconds.
 const defaultMaxBots = 1000
 
-// remember is how long a bot that has ended is known to be gone.
-const remember = 10 * time.Minute
+// endedRetention is how long ended bots are reported as gone.
+const endedRetention = 10 * time.Minute
 
-// Settings are what a Simulator is made of.
+// Settings configure a Simulator.
 type Settings struct {
 	Service Service
 	Uploads Uploads
-	OnExit  func(jobID uuid.UUID, attempt int) // a bot has ended; called from a goroutine of the simulator
-	MaxBots int                                // at once; default 1000
-	Clock   Clock                              // default: the machine's
+	OnExit  func(jobID uuid.UUID, attempt int) // called when a bot has ended, on a goroutine of the simulator
+	MaxBots int                                // concurrent; default 1000
+	Clock   Clock                              // default: the real time
 	Log     *slog.Logger
 }
 
-// Simulator launches simulated bots. They live in this process and end with
-// it; after a restart the dispatcher finds their jobs silent and begins another
+// Simulator launches simulated bots. They end with this process; after a
+// restart the dispatcher notices that they are silent and starts another
 // attempt.
 type Simulator struct {
 	settings Settings
 	clip     *clip
 	running  sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	bots   map[attempt]*life
-	alive  int
-	swept  time.Time // when the memory of ended bots was last tidied
+	mu       sync.Mutex
+	closed   bool
+	bots     map[botKey]*process
+	count    int
+	forgotAt time.Time // when ended bots were last removed
 }
 
-// attempt names a bot.
-type attempt struct {
+type botKey struct {
 	job    uuid.UUID
 	number int
 }
 
-// life is the course of one bot's goroutine.
-type life struct {
+// process is the goroutine of a bot.
+type process struct {
 	end     context.CancelFunc
 	ended   chan struct{}
-	endedAt time.Time // set before ended is closed, under the simulator's lock
+	endedAt time.Time // set under the simulator's lock before ended is closed
 }
 
-func (l *life) over() bool {
+func (l *process) isDone() bool {
 	select {
 	case <-l.ended:
 		return true
@@ -83,7 +81,7 @@ func (l *life) over() bool {
 	}
 }
 
-// New returns a simulator. It is to be closed.
+// New returns a simulator, which the caller must close.
 func New(settings Settings) (*Simulator, error) {
 	if settings.MaxBots == 0 {
 		settings.MaxBots = defaultMaxBots
@@ -93,75 +91,75 @@ func New(settings Settings) (*Simulator, error) {
 	}
 	clip, err := newClip()
 	if err != nil {
-		return nil, fmt.Errorf("prepare the simulator's recording: %w", err)
+		return nil, fmt.Errorf("parse the embedded clip: %w", err)
 	}
-	return &Simulator{settings: settings, clip: clip, bots: make(map[attempt]*life)}, nil
+	return &Simulator{settings: settings, clip: clip, bots: make(map[botKey]*process)}, nil
 }
 
 // Launch implements launch.Launcher.
 func (s *Simulator) Launch(_ context.Context, a launch.Assignment) error {
-	wished, err := readWish(a.Metadata)
+	opts, err := parseOptions(a.Metadata)
 	if err != nil {
-		wished = unfulfillable(err)
+		opts = invalidOptions(err)
 	}
-	if wished.unlaunchable {
-		return errors.New("the simulator starts no bot for this outcome")
+	if opts.launchFails {
+		return errors.New("the simulated outcome has no bot")
 	}
-	// No caller's context: the bot outlives this call.
+	// The bot outlives this call.
 	ctx, end := context.WithCancel(context.Background())
-	own := &life{end: end, ended: make(chan struct{})}
-	name := attempt{a.JobID, a.Attempt}
-	if started, err := s.admit(name, own); !started {
+	p := &process{end: end, ended: make(chan struct{})}
+	key := botKey{a.JobID, a.Attempt}
+	if started, err := s.register(key, p); !started {
 		end()
 		return err
 	}
-	go s.run(ctx, a, wished, own)
+	go s.run(ctx, a, opts, p)
 	return nil
 }
 
-// admit takes a new bot in, if there is room; one that runs already is not
+// register adds a bot if there is capacity. A bot that is running is not
 // started again.
-func (s *Simulator) admit(name attempt, own *life) (started bool, err error) {
+func (s *Simulator) register(key botKey, p *process) (started bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false, errors.New("the simulator is closing")
 	}
-	if known, ok := s.bots[name]; ok && !known.over() {
+	if p, ok := s.bots[key]; ok && !p.isDone() {
 		return false, nil
 	}
-	if s.alive >= s.settings.MaxBots {
-		return false, fmt.Errorf("%d simulated bots run already", s.alive)
+	if s.count >= s.settings.MaxBots {
+		return false, fmt.Errorf("%d simulated bots run already", s.count)
 	}
-	if now := time.Now(); now.Sub(s.swept) > time.Minute {
-		s.sweep(now)
+	if now := time.Now(); now.Sub(s.forgotAt) > time.Minute {
+		s.forgetEnded(now)
 	}
-	s.bots[name] = own
-	s.alive++
+	s.bots[key] = p
+	s.count++
 	s.running.Add(1)
 	return true, nil
 }
 
-// run takes a bot from its first word to its last.
-func (s *Simulator) run(ctx context.Context, a launch.Assignment, wished wish, own *life) {
+// run runs a bot.
+func (s *Simulator) run(ctx context.Context, a launch.Assignment, opts options, p *process) {
 	defer s.running.Done()
-	err := newBot(a, wished, s.settings, s.clip).run(ctx)
-	own.end()
-	s.settings.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", wished.name, "error", err)
+	err := newBot(a, opts, s.settings, s.clip).run(ctx)
+	p.end()
+	s.settings.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", opts.name, "error", err)
 	s.mu.Lock()
-	own.endedAt = time.Now()
-	s.alive--
-	close(own.ended)
+	p.endedAt = time.Now()
+	s.count--
+	close(p.ended)
 	s.mu.Unlock()
 	s.settings.OnExit(a.JobID, a.Attempt)
 }
 
-// sweep forgets bots that ended long ago.
-func (s *Simulator) sweep(now time.Time) {
-	s.swept = now
-	for name, known := range s.bots {
-		if known.over() && now.Sub(known.endedAt) > remember {
-			delete(s.bots, name)
+// forgetEnded removes bots that ended long ago.
+func (s *Simulator) forgetEnded(now time.Time) {
+	s.forgotAt = now
+	for key, p := range s.bots {
+		if p.isDone() && now.Sub(p.endedAt) > endedRetention {
+			delete(s.bots, key)
 		}
 	}
 }
@@ -170,33 +168,32 @@ func (s *Simulator) sweep(now time.Time) {
 func (s *Simulator) State(jobID uuid.UUID, number int) launch.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch known, ok := s.bots[attempt{jobID, number}]; {
+	switch p, ok := s.bots[botKey{jobID, number}]; {
 	case !ok:
 		return launch.NotStarted
-	case known.over():
+	case p.isDone():
 		return launch.Gone
 	}
 	return launch.Running
 }
 
-// Reason implements launch.Launcher. What a simulated bot does is what its job
-// asked for.
+// Reason implements launch.Launcher.
 func (s *Simulator) Reason(uuid.UUID, int) string { return "" }
 
-// Stop implements launch.Launcher. The bot ends without a further word.
+// Stop implements launch.Launcher. The bot ends without further reports.
 func (s *Simulator) Stop(ctx context.Context, jobID uuid.UUID, number int) error {
 	s.mu.Lock()
-	known, ok := s.bots[attempt{jobID, number}]
+	p, ok := s.bots[botKey{jobID, number}]
 	s.mu.Unlock()
 	if !ok {
 		return nil
 	}
-	known.end()
+	p.end()
 	select {
-	case <-known.ended:
+	case <-p.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("end a simulated bot: %w", ctx.Err())
+		return fmt.Errorf("stop simulated bot: %w", ctx.Err())
 	}
 }
 
@@ -204,15 +201,15 @@ func (s *Simulator) Stop(ctx context.Context, jobID uuid.UUID, number int) error
 func (s *Simulator) Close() {
 	s.mu.Lock()
 	s.closed = true
-	for _, known := range s.bots {
-		known.end()
+	for _, p := range s.bots {
+		p.end()
 	}
 	s.mu.Unlock()
 	s.running.Wait()
 }
 
 // Router sends the jobs of test keys to the simulator, and all others to the
-// launcher that the operator has chosen.
+// operator's launcher.
 type Router struct {
 	Test *Simulator
 	Live launch.Launcher
@@ -226,8 +223,7 @@ func (r Router) Launch(ctx context.Context, a launch.Assignment) error {
 	return r.Live.Launch(ctx, a)
 }
 
-// State implements launch.Launcher. The simulator knows its own bots; of
-// those that it does not know the other launcher tells.
+// State implements launch.Launcher.
 func (r Router) State(jobID uuid.UUID, number int) launch.State {
 	if state := r.Test.State(jobID, number); state != launch.NotStarted {
 		return state

@@ -20,8 +20,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// untilOrdered is a meeting that does not end while a test watches it.
-func untilOrdered(more map[string]any) map[string]any {
+// openEnded returns a simulated meeting that does not end during a test.
+func openEnded(more map[string]any) map[string]any {
 	simulate := map[string]any{"outcome": "slow_meeting", "seconds": 3600}
 	for key, value := range more {
 		simulate[key] = value
@@ -29,9 +29,9 @@ func untilOrdered(more map[string]any) map[string]any {
 	return simulate
 }
 
-func (h *house) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
+func (e *testEnv) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	t.Helper()
-	text, err := h.storage.Manifest(t.Context(), id)
+	text, err := e.storage.Manifest(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,34 +42,33 @@ func (h *house) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	return manifest
 }
 
-// A simulated bot obeys every verb while it is in the meeting, and acknowledges
-// each.
-func TestCommandsAreObeyed(t *testing.T) {
+// A simulated bot executes and acknowledges every command in the meeting.
+func TestCommandsAreExecuted(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, nil, nil)
-	j := h.create(t, untilOrdered(map[string]any{"permission": "denied"}))
-	h.reached(t, j.ID, job.RecordingStarted)
-	h.command(t, j.ID, ingest.PauseRecording)
-	h.reached(t, j.ID, job.RecordingPaused)
-	h.command(t, j.ID, ingest.PauseRecording) // is paused already: passed over
-	h.command(t, j.ID, ingest.ResumeRecording)
-	h.reached(t, j.ID, job.RecordingStarted)
-	h.command(t, j.ID, ingest.SendChatMessage)
-	h.command(t, j.ID, ingest.PinParticipant)
-	h.command(t, j.ID, ingest.RequestRecordingPermission)
-	response := h.receiver.until(t, j.ID, webhook.BotPermissionResponse)
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
+	j := e.create(t, openEnded(map[string]any{"permission": "denied"}))
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
+	e.command(t, j.ID, ingest.PauseRecording)
+	e.waitForStatus(t, j.ID, job.RecordingPaused)
+	e.command(t, j.ID, ingest.PauseRecording) // is paused already: ignored
+	e.command(t, j.ID, ingest.ResumeRecording)
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
+	e.command(t, j.ID, ingest.SendChatMessage)
+	e.command(t, j.ID, ingest.PinParticipant)
+	e.command(t, j.ID, ingest.RequestRecordingPermission)
+	response := e.receiver.waitForEvent(t, j.ID, webhook.BotPermissionResponse)
 	if last := response[len(response)-1]; last.Data.Granted == nil || *last.Data.Granted {
 		t.Errorf("the host was to deny it, and said %+v", last.Data)
 	}
-	h.reached(t, j.ID, job.RecordingStarted)
-	h.command(t, j.ID, ingest.StopRecording)
-	h.reached(t, j.ID, job.RecordingStopped)
-	h.command(t, j.ID, ingest.LeaveCall)
-	h.reached(t, j.ID, job.Completed)
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
+	e.command(t, j.ID, ingest.StopRecording)
+	e.waitForStatus(t, j.ID, job.RecordingStopped)
+	e.command(t, j.ID, ingest.LeaveCall)
+	e.waitForStatus(t, j.ID, job.Completed)
 
 	var states []job.Status
-	for _, got := range h.receiver.until(t, j.ID, webhook.JobFinalized) {
+	for _, got := range e.receiver.waitForEvent(t, j.ID, webhook.JobFinalized) {
 		if got.Event == webhook.JobStatusChanged {
 			states = append(states, got.Data.To)
 		}
@@ -82,7 +81,7 @@ func TestCommandsAreObeyed(t *testing.T) {
 	if !slices.Equal(states, want) {
 		t.Errorf("states: %v", states)
 	}
-	manifest := h.manifest(t, j.ID)
+	manifest := e.manifest(t, j.ID)
 	if manifest.End.Reason != "left_on_command" || manifest.Partial {
 		t.Errorf("the manifest says %+v, partial %t", manifest.End, manifest.Partial)
 	}
@@ -93,22 +92,21 @@ func TestCommandsAreObeyed(t *testing.T) {
 	}
 }
 
-// A pause that is long enough to be told is a gap, and nothing is missing.
-func TestAPauseIsAGap(t *testing.T) {
+func TestPauseIsGap(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, nil, nil)
-	j := h.create(t, untilOrdered(map[string]any{"speed": 100}))
-	h.reached(t, j.ID, job.RecordingStarted)
-	h.command(t, j.ID, ingest.PauseRecording)
-	h.reached(t, j.ID, job.RecordingPaused)
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
+	j := e.create(t, openEnded(map[string]any{"speed": 100}))
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
+	e.command(t, j.ID, ingest.PauseRecording)
+	e.waitForStatus(t, j.ID, job.RecordingPaused)
 	paused := time.Now()
 	eventually(t, "20 ms of pause, which at this speed are two seconds", func() bool { return time.Since(paused) > 20*time.Millisecond })
-	h.command(t, j.ID, ingest.ResumeRecording)
-	h.reached(t, j.ID, job.RecordingStarted)
-	h.command(t, j.ID, ingest.LeaveCall)
-	h.reached(t, j.ID, job.Completed)
-	manifest := h.manifest(t, j.ID)
+	e.command(t, j.ID, ingest.ResumeRecording)
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
+	e.command(t, j.ID, ingest.LeaveCall)
+	e.waitForStatus(t, j.ID, job.Completed)
+	manifest := e.manifest(t, j.ID)
 	if manifest.Partial || len(manifest.Gaps) != 1 || manifest.Gaps[0].Reason != recording.GapPaused {
 		t.Fatalf("partial %t, gaps %+v", manifest.Partial, manifest.Gaps)
 	}
@@ -119,92 +117,91 @@ func TestAPauseIsAGap(t *testing.T) {
 	}
 }
 
-// A cancelled job's bot leaves; what it recorded is kept, and the job stays
+// The bot of a cancelled job leaves. Its recording is kept, and the job stays
 // cancelled.
 func TestCancelledWhileRecording(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, nil, nil)
-	j := h.create(t, untilOrdered(nil))
-	h.reached(t, j.ID, job.RecordingStarted)
-	if err := h.jobs.Cancel(t.Context(), h.caller, j.ID); err != nil {
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
+	j := e.create(t, openEnded(nil))
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
+	if err := e.jobs.Cancel(t.Context(), e.caller, j.ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "manifest of the cancelled job", func() bool {
-		r, err := h.store.Job(t.Context(), j.ID)
+		r, err := e.store.Job(t.Context(), j.ID)
 		return err == nil && r.ManifestURI != ""
 	})
-	h.reached(t, j.ID, job.Cancelled)
-	if manifest := h.manifest(t, j.ID); manifest.End.Reason != "left_on_command" || len(manifest.Media) != 1 {
+	e.waitForStatus(t, j.ID, job.Cancelled)
+	if manifest := e.manifest(t, j.ID); manifest.End.Reason != "left_on_command" || len(manifest.Media) != 1 {
 		t.Errorf("the manifest says %+v", manifest)
 	}
 }
 
-// Told to leave the lobby, the bot fails the job as a real one does.
+// A bot that leaves the lobby on command fails the job, as a real bot does.
 func TestLeavingTheLobby(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, nil, nil)
-	j := h.create(t, map[string]any{"outcome": "lobby_timeout", "seconds": 3600})
-	h.reached(t, j.ID, job.EnteringLobby)
-	h.command(t, j.ID, ingest.RequestRecordingPermission) // nobody is there to be asked
-	h.command(t, j.ID, ingest.PauseRecording)
-	h.queue(t, j.ID, ingest.LeaveCall)
-	if ended := h.reached(t, j.ID, job.Failed); ended.FailureCode != job.MeetingEnded {
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
+	j := e.create(t, map[string]any{"outcome": "lobby_timeout", "seconds": 3600})
+	e.waitForStatus(t, j.ID, job.EnteringLobby)
+	e.command(t, j.ID, ingest.RequestRecordingPermission) // nobody is there to be asked
+	e.command(t, j.ID, ingest.PauseRecording)
+	e.queue(t, j.ID, ingest.LeaveCall)
+	if ended := e.waitForStatus(t, j.ID, job.Failed); ended.FailureCode != job.MeetingEnded {
 		t.Errorf("the job failed with %s: %s", ended.FailureCode, ended.FailureDetail)
 	}
 }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, atOnce{}, nil)
+	e := newTestEnv(t)
+	e.run(t, instantClock{}, nil)
 	t.Run("seconds", func(t *testing.T) {
 		t.Parallel()
-		j := h.create(t, map[string]any{"seconds": 65.4})
-		h.reached(t, j.ID, job.Completed)
-		manifest := h.manifest(t, j.ID)
+		j := e.create(t, map[string]any{"seconds": 65.4})
+		e.waitForStatus(t, j.ID, job.Completed)
+		manifest := e.manifest(t, j.ID)
 		if ms := manifest.Media[0].DurationMs; ms < 65400 || ms > 65700 {
 			t.Errorf("the recording lasts %d ms", ms)
 		}
-		checkMedia(t, h, j.ID, manifest.Media[0])
+		checkMedia(t, e, j.ID, manifest.Media[0])
 	})
 	t.Run("afterMaxSeconds", func(t *testing.T) {
 		t.Parallel()
-		j := h.create(t, "slow_meeting", func(n *lifecycle.NewJob) { n.AutoLeave.AfterMaxSeconds = 3 })
-		h.reached(t, j.ID, job.Completed)
-		if manifest := h.manifest(t, j.ID); manifest.End.Reason != "max_duration" || manifest.Media[0].DurationMs > 3300 {
+		j := e.create(t, "slow_meeting", func(n *lifecycle.NewJob) { n.AutoLeave.AfterMaxSeconds = 3 })
+		e.waitForStatus(t, j.ID, job.Completed)
+		if manifest := e.manifest(t, j.ID); manifest.End.Reason != "max_duration" || manifest.Media[0].DurationMs > 3300 {
 			t.Errorf("ended by %s after %d ms", manifest.End.Reason, manifest.Media[0].DurationMs)
 		}
 	})
 	t.Run("nothing is simulated by name", func(t *testing.T) {
 		t.Parallel()
-		j := h.create(t, nil, func(n *lifecycle.NewJob) { n.Metadata = json.RawMessage(`{}`) })
-		h.reached(t, j.ID, job.Completed)
+		j := e.create(t, nil, func(n *lifecycle.NewJob) { n.Metadata = json.RawMessage(`{}`) })
+		e.waitForStatus(t, j.ID, job.Completed)
 	})
 }
 
-// A plain job comes to its end within the seconds that are promised.
-func TestAPlainJobTakesSeconds(t *testing.T) {
+func TestPlainJobTakesSeconds(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, nil, nil)
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
 	began := time.Now()
-	j := h.create(t, "success")
-	h.reached(t, j.ID, job.Completed)
+	j := e.create(t, "success")
+	e.waitForStatus(t, j.ID, job.Completed)
 	if took := time.Since(began); took < 2*time.Second || took > 20*time.Second {
 		t.Errorf("a plain job took %s", took)
 	}
-	if manifest := h.manifest(t, j.ID); manifest.Timeline.LeftAt.After(time.Now().Add(time.Second)) {
+	if manifest := e.manifest(t, j.ID); manifest.Timeline.LeftAt.After(time.Now().Add(time.Second)) {
 		t.Errorf("at plain speed the bot's clock runs ahead: %s", manifest.Timeline.LeftAt)
 	}
 }
 
-// A wish that cannot be fulfilled fails the job and says why.
-func TestUnfulfillableWishes(t *testing.T) {
+// Invalid options fail the job with an explanation.
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, atOnce{}, nil)
+	e := newTestEnv(t)
+	e.run(t, instantClock{}, nil)
 	for name, test := range map[string]struct {
 		simulate any
 		says     string
@@ -225,8 +222,8 @@ func TestUnfulfillableWishes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := h.create(t, test.simulate)
-			ended := h.reached(t, j.ID, job.Failed)
+			j := e.create(t, test.simulate)
+			ended := e.waitForStatus(t, j.ID, job.Failed)
 			if ended.FailureCode != job.InternalError || !strings.Contains(ended.FailureDetail, test.says) || len(ended.FailureDetail) > 1000 {
 				t.Errorf("failed with %s: %s", ended.FailureCode, ended.FailureDetail)
 			}
@@ -234,23 +231,23 @@ func TestUnfulfillableWishes(t *testing.T) {
 	}
 }
 
-// What was sent twice or late stands on the timeline with the reason why it
-// did not count.
-func TestDuplicatesAndDisorderAreOnTheTimeline(t *testing.T) {
+// Duplicate and late events are on the timeline with the reason why they were
+// ignored.
+func TestDuplicateAndLateEventsAreOnTheTimeline(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, atOnce{}, nil)
+	e := newTestEnv(t)
+	e.run(t, instantClock{}, nil)
 	for outcome, want := range map[string]map[job.Reason]int{
 		"duplicate_events":  {"": 9, job.Duplicate: 9},
 		"disordered_events": {"": 7, job.OutOfOrder: 2},
 	} {
 		t.Run(outcome, func(t *testing.T) {
 			t.Parallel()
-			j := h.create(t, outcome)
-			h.reached(t, j.ID, job.Completed)
+			j := e.create(t, outcome)
+			e.waitForStatus(t, j.ID, job.Completed)
 			found := map[job.Reason]int{}
 			eventually(t, "all events of the bot", func() bool {
-				entries, err := h.store.Timeline(t.Context(), j.ID)
+				entries, err := e.store.Timeline(t.Context(), j.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -292,33 +289,32 @@ func (u *unsteady) AdmitUpload(ctx context.Context, id uuid.UUID, attempt int) e
 	return u.Service.AdmitUpload(ctx, id, attempt)
 }
 
-// A bot insists on what it has to say.
-func TestAnUnsteadyService(t *testing.T) {
+func TestReportsAreRetried(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, atOnce{}, func(s simulator.Service) simulator.Service { return &unsteady{Service: s} })
-	j := h.create(t, "lobby")
-	h.reached(t, j.ID, job.Completed)
-	if received := h.receiver.until(t, j.ID, webhook.JobFinalized); len(received) != 11 {
+	e := newTestEnv(t)
+	e.run(t, instantClock{}, func(s simulator.Service) simulator.Service { return &unsteady{Service: s} })
+	j := e.create(t, "lobby")
+	e.waitForStatus(t, j.ID, job.Completed)
+	if received := e.receiver.waitForEvent(t, j.ID, webhook.JobFinalized); len(received) != 11 {
 		t.Errorf("%d webhooks came", len(received))
 	}
 }
 
-// Simulated bots end with the service; the next one's dispatcher begins
-// another attempt, and the job comes to its end.
+// Simulated bots end with the service. After a restart another attempt
+// completes the job.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	stop := h.run(t, nil, nil)
-	j := h.create(t, untilOrdered(nil))
-	h.reached(t, j.ID, job.RecordingStarted)
+	e := newTestEnv(t)
+	stop := e.run(t, nil, nil)
+	j := e.create(t, openEnded(nil))
+	e.waitForStatus(t, j.ID, job.RecordingStarted)
 	stop()
-	h.run(t, atOnce{}, nil)
-	ended := h.reached(t, j.ID, job.Completed)
+	e.run(t, instantClock{}, nil)
+	ended := e.waitForStatus(t, j.ID, job.Completed)
 	if ended.Attempts != 2 {
 		t.Errorf("it took %d attempts", ended.Attempts)
 	}
-	if manifest := h.manifest(t, j.ID); manifest.End.Reason != "host_ended" || len(manifest.Media) != 1 {
+	if manifest := e.manifest(t, j.ID); manifest.End.Reason != "host_ended" || len(manifest.Media) != 1 {
 		t.Errorf("the manifest says %+v", manifest.End)
 	}
 }

@@ -28,12 +28,12 @@ import (
 	"standin/internal/webhook"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 60 * time.Second
+// testTimeout limits how long a test waits.
+const testTimeout = 60 * time.Second
 
-// house is the service without its HTTP surface: real database, storage,
-// dispatcher, webhook sender, and the simulator as the only launcher.
-type house struct {
+// testEnv is the service without HTTP: real database, storage, dispatcher and
+// webhook sender, with the simulator as the only launcher.
+type testEnv struct {
 	store    *store.Store
 	storage  *recording.Storage
 	jobs     *lifecycle.Service
@@ -42,76 +42,77 @@ type house struct {
 	dir      string
 }
 
-// at once is a clock on which every wait is over as soon as it begins.
-type atOnce struct{}
+// instantClock is a clock whose timers expire at once.
+type instantClock struct{}
 
-func (atOnce) Now() time.Time { return time.Now() }
+func (instantClock) Now() time.Time { return time.Now() }
 
-func (atOnce) Timer(time.Duration) (<-chan time.Time, func() bool) {
+func (instantClock) Timer(time.Duration) (<-chan time.Time, func() bool) {
 	passed := make(chan time.Time, 1)
 	passed <- time.Now()
 	return passed, func() bool { return true }
 }
 
-// timeouts are the dispatcher's: short where an outcome waits for one.
+// timeouts returns the dispatcher's timeouts, short where an outcome waits for
+// one.
 func timeouts() dispatch.Timeouts {
 	t := dispatch.DefaultTimeouts()
 	t.Launch, t.FirstHeartbeat, t.Heartbeat = 500*time.Millisecond, 10*time.Second, 10*time.Second
 	return t
 }
 
-// openHouse opens a house with its database and a consumer, in which nothing
-// runs yet.
-func openHouse(t *testing.T) *house {
+// newTestEnv returns an environment with a database and a consumer. Nothing
+// runs in it.
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	h := &house{dir: t.TempDir(), receiver: newReceiver(t)}
+	e := &testEnv{dir: t.TempDir(), receiver: newReceiver(t)}
 	var err error
-	if h.store, err = store.Open(t.Context(), filepath.Join(h.dir, "standin.db")); err != nil {
+	if e.store, err = store.Open(t.Context(), filepath.Join(e.dir, "standin.db")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.store.Close() })
-	if h.storage, err = recording.OpenStorage(t.Context(), "file://"+filepath.Join(h.dir, "recordings")); err != nil {
+	t.Cleanup(func() { _ = e.store.Close() })
+	if e.storage, err = recording.OpenStorage(t.Context(), "file://"+filepath.Join(e.dir, "recordings")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.storage.Close() })
-	keys := account.Keys{Store: h.store, Now: time.Now, WebhookSecret: h.receiver.secret}
+	t.Cleanup(func() { _ = e.storage.Close() })
+	keys := account.Keys{Store: e.store, Now: time.Now, WebhookSecret: e.receiver.secret}
 	_, key, err := keys.Issue(t.Context(), "tests", "", job.Test)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.caller, err = keys.Authenticate(t.Context(), key); err != nil {
+	if e.caller, err = keys.Authenticate(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return e
 }
 
-// run starts everything and returns what stops it again.
-func (h *house) run(t *testing.T, clock simulator.Clock, wrap func(simulator.Service) simulator.Service) (stop func()) {
+// run starts everything and returns a function that stops it.
+func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.Service) simulator.Service) (stop func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	sender := webhook.NewSender(h.store, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: log})
+	sender := webhook.NewSender(e.store, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: log})
 	recordings := &dispatch.Finalizer{
-		Store: h.store, Finisher: &recording.Finisher{Storage: h.storage, BaseURL: "http://standin.test", TempDir: h.dir, Log: log},
+		Store: e.store, Finisher: &recording.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
 	}
 	var dispatcher *dispatch.Dispatcher
-	h.jobs = lifecycle.New(lifecycle.Settings{
-		Store: h.store, Finalizer: recordings, BaseURL: "http://standin.test", Now: time.Now,
+	e.jobs = lifecycle.New(lifecycle.Settings{
+		Store: e.store, Finalizer: recordings, BaseURL: "http://standin.test", Now: time.Now,
 		WakeJobs: func() { dispatcher.Wake() }, WakeHooks: sender.Wake,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
-	var service simulator.Service = h.jobs
+	var service simulator.Service = e.jobs
 	if wrap != nil {
 		service = wrap(service)
 	}
 	simulated, err := simulator.New(simulator.Settings{
-		Service: service, Uploads: h.storage, Clock: clock, Log: log,
+		Service: service, Uploads: e.storage, Clock: clock, Log: log,
 		OnExit: func(jobID uuid.UUID, _ int) { dispatcher.BotExited(ctx, jobID) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dispatcher = dispatch.New(dispatch.Settings{
-		Store: h.store, Jobs: h.jobs, Launcher: simulator.Router{Test: simulated, Live: noLive{t}}, Recordings: recordings,
+		Store: e.store, Jobs: e.jobs, Launcher: simulator.Router{Test: simulated, Live: noLiveLauncher{t}}, Recordings: recordings,
 		SigningKey: []byte("key"), Timeouts: timeouts(), SingleNode: true, Now: time.Now, Log: log,
 	})
 	var parts sync.WaitGroup
@@ -133,19 +134,19 @@ func (h *house) run(t *testing.T, clock simulator.Clock, wrap func(simulator.Ser
 	return stop
 }
 
-// noLive is the launcher of live jobs; none of the tests' jobs may come to it.
-type noLive struct{ t *testing.T }
+// noLiveLauncher fails the test if it launches a job.
+type noLiveLauncher struct{ t *testing.T }
 
-func (n noLive) Launch(_ context.Context, a launch.Assignment) error {
+func (n noLiveLauncher) Launch(_ context.Context, a launch.Assignment) error {
 	n.t.Errorf("job %s of a test key went to the live launcher", a.JobID)
 	return nil
 }
-func (noLive) State(uuid.UUID, int) launch.State          { return launch.NotStarted }
-func (noLive) Reason(uuid.UUID, int) string               { return "" }
-func (noLive) Stop(context.Context, uuid.UUID, int) error { return nil }
+func (noLiveLauncher) State(uuid.UUID, int) launch.State          { return launch.NotStarted }
+func (noLiveLauncher) Reason(uuid.UUID, int) string               { return "" }
+func (noLiveLauncher) Stop(context.Context, uuid.UUID, int) error { return nil }
 
-// create makes a job with the given metadata.simulate.
-func (h *house) create(t *testing.T, simulate any, change ...func(*lifecycle.NewJob)) job.Job {
+// create creates a job with the given metadata.simulate.
+func (e *testEnv) create(t *testing.T, simulate any, change ...func(*lifecycle.NewJob)) job.Job {
 	t.Helper()
 	metadata, err := json.Marshal(map[string]any{"simulate": simulate, "customer": "of ours"})
 	if err != nil {
@@ -154,24 +155,24 @@ func (h *house) create(t *testing.T, simulate any, change ...func(*lifecycle.New
 	request := lifecycle.NewJob{
 		ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
 		DisplayName: job.DefaultDisplayName, Metadata: metadata, AutoLeave: job.DefaultAutoLeave(),
-		Webhooks: job.Webhooks{OnStatusChange: h.receiver.URL, OnFinalize: h.receiver.URL},
+		Webhooks: job.Webhooks{OnStatusChange: e.receiver.URL, OnFinalize: e.receiver.URL},
 	}
 	for _, c := range change {
 		c(&request)
 	}
-	made, _, err := h.jobs.Create(t.Context(), h.caller, request)
+	made, _, err := e.jobs.Create(t.Context(), e.caller, request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
 }
 
-// reached waits until the job is in a state.
-func (h *house) reached(t *testing.T, id uuid.UUID, status job.Status) job.Job {
+// waitForStatus waits until the job has the status.
+func (e *testEnv) waitForStatus(t *testing.T, id uuid.UUID, status job.Status) job.Job {
 	t.Helper()
 	var seen job.Job
 	eventually(t, fmt.Sprintf("state %s", status), func() bool {
-		r, err := h.store.Job(t.Context(), id)
+		r, err := e.store.Job(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,13 +185,12 @@ func (h *house) reached(t *testing.T, id uuid.UUID, status job.Status) job.Job {
 	return seen
 }
 
-// command queues a command as the surface does, and returns when its bot has
-// acknowledged it.
-func (h *house) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
+// command queues a command and waits until the bot has acknowledged it.
+func (e *testEnv) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	h.queue(t, id, kind)
+	e.queue(t, id, kind)
 	eventually(t, fmt.Sprintf("acknowledgement of %s", kind), func() bool {
-		waiting, err := h.store.PendingCommands(t.Context(), id)
+		waiting, err := e.store.PendingCommands(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,31 +198,31 @@ func (h *house) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	})
 }
 
-func (h *house) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
+func (e *testEnv) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	_, err := h.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.QueueCommand(t.Context(), kind, nil) })
+	_, err := e.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.QueueCommand(t.Context(), kind, nil) })
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// eventually waits until the condition holds.
+// eventually waits until the condition is true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for !condition() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("never came: %s", what)
+			t.Fatalf("timeout waiting for %s", what)
 		case <-ticker.C:
 		}
 	}
 }
 
-// receiver is a consumer's server: it verifies and keeps what it is sent.
+// receiver is a consumer's server. It verifies and keeps webhooks.
 type receiver struct {
 	*httptest.Server
 	secret string
@@ -231,7 +231,7 @@ type receiver struct {
 	received map[uuid.UUID][]message
 }
 
-// message is a webhook as it arrived.
+// message is a received webhook.
 type message struct {
 	DeliveryID string
 	Event      string
@@ -259,11 +259,11 @@ func newReceiver(t *testing.T) *receiver {
 			return
 		}
 		if err := webhook.Verify(request.Header, body, r.secret, time.Now()); err != nil {
-			t.Errorf("a webhook does not verify: %v", err)
+			t.Errorf("verify webhook: %v", err)
 		}
 		var got message
 		if err := json.Unmarshal(body, &got); err != nil {
-			t.Errorf("a webhook is no JSON: %v", err)
+			t.Errorf("decode webhook: %v", err)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -273,9 +273,9 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// until waits for a job's webhook of the given event and returns all that came
-// until then. A job's webhooks to one address come in order.
-func (r *receiver) until(t *testing.T, id uuid.UUID, event string) []message {
+// waitForEvent waits for a webhook with the event and returns all webhooks of
+// the job up to it.
+func (r *receiver) waitForEvent(t *testing.T, id uuid.UUID, event string) []message {
 	t.Helper()
 	var all []message
 	eventually(t, "webhook "+event, func() bool {

@@ -22,7 +22,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// row is a line of the table of outcomes in docs/simulator.md.
+// row is a row of the table of outcomes in docs/simulator.md.
 type row struct {
 	title         string
 	outcome       string
@@ -37,7 +37,7 @@ type row struct {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// words returns what stands in backticks.
+// words returns the texts in backticks.
 func words(cell string) []string {
 	var found []string
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
@@ -46,8 +46,8 @@ func words(cell string) []string {
 	return found
 }
 
-// documented reads the table.
-func documented(t *testing.T) []row {
+// documentedOutcomes parses the table.
+func documentedOutcomes(t *testing.T) []row {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/simulator.md")
 	if err != nil {
@@ -80,12 +80,12 @@ func documented(t *testing.T) []row {
 	return rows
 }
 
-// The table has a row for each outcome, and the outcomes a name for each
+// The table has a row for each outcome, and there is an outcome for each
 // failure code.
 func TestEveryOutcomeIsDocumented(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, r := range documented(t) {
+	for _, r := range documentedOutcomes(t) {
 		if !slices.Contains(listed, r.outcome) {
 			listed = append(listed, r.outcome)
 		}
@@ -100,34 +100,34 @@ func TestEveryOutcomeIsDocumented(t *testing.T) {
 	}
 }
 
-// The table tells the truth: a job for each row walks the real machine, and
-// real webhooks tell of it.
-func TestTheDocumentedTable(t *testing.T) {
+// A job for each row of the table has the documented states, webhooks and
+// manifest.
+func TestDocumentedOutcomes(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
-	h.run(t, atOnce{}, nil)
+	e := newTestEnv(t)
+	e.run(t, instantClock{}, nil)
 	description, err := api.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("rows", func(t *testing.T) {
-		for _, r := range documented(t) {
+		for _, r := range documentedOutcomes(t) {
 			t.Run(r.title, func(t *testing.T) {
 				t.Parallel()
-				j := h.create(t, r.outcome, func(n *lifecycle.NewJob) { n.AutoLeave.OnBotDetected = r.onBotDetected })
-				received := h.receiver.until(t, j.ID, r.events[len(r.events)-1])
+				j := e.create(t, r.outcome, func(n *lifecycle.NewJob) { n.AutoLeave.OnBotDetected = r.onBotDetected })
+				received := e.receiver.waitForEvent(t, j.ID, r.events[len(r.events)-1])
 				r.compareWebhooks(t, received)
-				ended := h.reached(t, j.ID, job.Status(r.states[len(r.states)-1]))
+				ended := e.waitForStatus(t, j.ID, job.Status(r.states[len(r.states)-1]))
 				r.compareJob(t, ended)
 				if r.manifest {
-					r.compareManifest(t, h, description, ended)
+					r.compareManifest(t, e, description, ended)
 				}
 			})
 		}
 	})
 }
 
-// compareWebhooks holds the row against what the receiver got.
+// compareWebhooks compares the row with the received webhooks.
 func (r row) compareWebhooks(t *testing.T, received []message) {
 	t.Helper()
 	var states, events []string
@@ -141,7 +141,7 @@ func (r row) compareWebhooks(t *testing.T, received []message) {
 			continue
 		}
 		if got.Data.From != status {
-			t.Errorf("a change from %s is told after one to %s", got.Data.From, status)
+			t.Errorf("a change from %s follows one to %s", got.Data.From, status)
 		}
 		status = got.Data.To
 		states = append(states, string(status))
@@ -188,9 +188,9 @@ func (r row) compareJob(t *testing.T, ended job.Job) {
 }
 
 // compareManifest checks the manifest and the media it names.
-func (r row) compareManifest(t *testing.T, h *house, description *api.Description, ended job.Job) {
+func (r row) compareManifest(t *testing.T, e *testEnv, description *api.Description, ended job.Job) {
 	t.Helper()
-	text, err := h.storage.Manifest(t.Context(), ended.ID)
+	text, err := e.storage.Manifest(t.Context(), ended.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func (r row) compareManifest(t *testing.T, h *house, description *api.Descriptio
 		t.Fatalf("media, people, speech or gaps are wrong: %s", text)
 	}
 	media := manifest.Media[0]
-	checkMedia(t, h, ended.ID, media)
+	checkMedia(t, e, ended.ID, media)
 	if r.partial {
 		return // nobody saw the end of it
 	}
@@ -224,10 +224,10 @@ func (r row) compareManifest(t *testing.T, h *house, description *api.Descriptio
 	}
 }
 
-// checkMedia reads a media file and compares it with what is said of it.
-func checkMedia(t *testing.T, h *house, id uuid.UUID, media recording.Media) {
+// checkMedia reads a media file and compares it with its description.
+func checkMedia(t *testing.T, e *testEnv, id uuid.UUID, media recording.Media) {
 	t.Helper()
-	content, size, _, err := h.storage.OpenMedia(t.Context(), id, media.Name)
+	content, size, _, err := e.storage.OpenMedia(t.Context(), id, media.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

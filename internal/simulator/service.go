@@ -1,0 +1,207 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+)
+
+const (
+	heartbeatWait = 5 * time.Second        // how long the service may delay a heartbeat response
+	commandPause  = 100 * time.Millisecond // between heartbeats while a command is not executed
+	minRetryDelay = 100 * time.Millisecond // doubled up to
+	maxRetryDelay = 5 * time.Second
+	maxUpload     = 64 << 20 // bytes; an hour of the clip is below 16 MiB
+)
+
+// errSuperseded reports that another attempt has started or the job has ended.
+var errSuperseded = errors.New("superseded by another attempt or the end of the job")
+
+// emit sends an event to the service, in the order and number of the scenario.
+func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
+	event := ingest.Event{Kind: kind, JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, EmittedAt: b.clock.eventTime()}
+	if data != nil {
+		var err error
+		if event.Data, err = json.Marshal(data); err != nil {
+			return fmt.Errorf("encode data of %s: %w", kind, err)
+		}
+	}
+	if b.options.reorders && (kind == job.BotEnteringLobby || kind == job.BotRecordingStopped) {
+		b.delayed = append(b.delayed, event) // sent after the next one
+		return nil
+	}
+	events := append([]ingest.Event{event}, b.delayed...)
+	b.delayed = nil
+	if b.options.duplicates {
+		events = append(events, event)
+	}
+	for _, event := range events {
+		if err := b.send(ctx, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends an event, with retries.
+func (b *bot) send(ctx context.Context, event ingest.Event) error {
+	var response ingest.EventResponse
+	err := retry(ctx, func() (err error) {
+		response, err = b.settings.Service.Ingest(ctx, event)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("send %s: %w", event.Kind, err)
+	}
+	b.commandQueue.add(response.Commands)
+	if response.Reason == job.StaleAttempt || response.Reason == job.Terminal && response.Status != job.Cancelled {
+		return errSuperseded
+	}
+	return nil
+}
+
+// sendHeartbeats sends heartbeats and queues commands until ctx is done.
+func (b *bot) sendHeartbeats(ctx context.Context) {
+	beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt}
+	for ctx.Err() == nil {
+		var response ingest.HeartbeatResponse
+		err := retry(ctx, func() (err error) {
+			response, err = b.settings.Service.Heartbeat(ctx, beat, heartbeatWait)
+			return err
+		})
+		if err != nil {
+			return // ctx is done, or the job does not exist: the next event reports it
+		}
+		if !b.commandQueue.add(response.Commands) && len(response.Commands) > 0 {
+			sleep(ctx, commandPause) // they are sent again until they are acknowledged
+		}
+	}
+}
+
+// acknowledge confirms a command.
+func (b *bot) acknowledge(ctx context.Context, command ingest.Command) error {
+	err := retry(ctx, func() error {
+		response, err := b.settings.Service.Heartbeat(ctx, ingest.Heartbeat{
+			JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Acked: []string{command.ID},
+		}, 0)
+		b.commandQueue.add(response.Commands)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("acknowledge %s: %w", command.Kind, err)
+	}
+	return nil
+}
+
+// uploadRecording uploads the recording and its report.
+func (b *bot) uploadRecording(ctx context.Context) error {
+	file, err := b.clip.record(b.timeline.recorded(b.clock.now()))
+	if err != nil {
+		return err
+	}
+	if err := b.upload(ctx, recordingName, file.SHA256, file.open); err != nil {
+		return err
+	}
+	report, err := json.Marshal(recording.FinalReport{Report: b.report(), Media: []recording.File{file.File}})
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	sum := sha256.Sum256(report)
+	return b.upload(ctx, ingest.ReportName, hex.EncodeToString(sum[:]), func() io.Reader { return bytes.NewReader(report) })
+}
+
+func (b *bot) upload(ctx context.Context, name, sha256Hex string, open func() io.Reader) error {
+	err := retry(ctx, func() error {
+		if err := b.settings.Service.AdmitUpload(ctx, b.assignment.JobID, b.assignment.Attempt); err != nil {
+			return err
+		}
+		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, open(), sha256Hex, maxUpload)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("upload %s: %w", name, err)
+	}
+	return nil
+}
+
+// retry calls a function until it succeeds, returns a *job.Error, or ctx is
+// done.
+func retry(ctx context.Context, try func() error) error {
+	for delay := minRetryDelay; ; delay = min(2*delay, maxRetryDelay) {
+		err := try()
+		if refused := new(job.Error); err == nil || errors.As(err, &refused) {
+			return err
+		}
+		if sleep(ctx, delay); ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// sleep waits in real time until ctx is done.
+func sleep(ctx context.Context, length time.Duration) {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// commandQueue holds commands until the bot executes them. Commands that the
+// service sends again are ignored.
+type commandQueue struct {
+	added chan struct{} // receives after add
+
+	mu      sync.Mutex
+	seen    map[string]bool
+	waiting []ingest.Command
+}
+
+func newCommandQueue() *commandQueue {
+	return &commandQueue{added: make(chan struct{}, 1), seen: make(map[string]bool)}
+}
+
+// add queues commands and reports whether any is new.
+func (i *commandQueue) add(commands []ingest.Command) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	added := false
+	for _, command := range commands {
+		if !i.seen[command.ID] {
+			i.seen[command.ID] = true
+			i.waiting = append(i.waiting, command)
+			added = true
+		}
+	}
+	if added {
+		select {
+		case i.added <- struct{}{}:
+		default: // signaled already
+		}
+	}
+	return added
+}
+
+// next removes the oldest command.
+func (i *commandQueue) next() (ingest.Command, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.waiting) == 0 {
+		return ingest.Command{}, false
+	}
+	command := i.waiting[0]
+	i.waiting = i.waiting[1:]
+	return command, true
+}
