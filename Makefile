@@ -1,18 +1,17 @@
-# make help lists what there is. README's two commands are make demo and make
-# test; they install what is missing.
+# make help lists the targets. make demo and make test install what they need.
 
 SHELL := /bin/sh
 BIN := bin/standin
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-# What each fuzz target gets: a time, or a number of inputs such as 1000x.
+# Duration of each fuzz target, or number of inputs such as 1000x.
 FUZZTIME ?= 60s
 
-# How often make chaos breaks something, and what its choices follow from.
+# Number of faults of make chaos, and seed of its random choices.
 FAULTS ?= 500
 SEED ?=
 
-# How many jobs make scale schedules at the most.
+# Number of jobs of make scale.
 JOBS ?= 1000000
 
 .PHONY: help
@@ -28,38 +27,39 @@ build: ## Build bin/standin
 	go build -o $(BIN) ./cmd/standin
 
 .PHONY: demo
-demo: setup build ## Send a bot into a local meeting and watch (ARGS="--once --seconds 20")
+demo: setup build ## Send a bot into a local meeting (ARGS="--once --seconds 20")
 	$(BIN) demo $(ARGS)
 
 .PHONY: test
-test: ## Run all tests, installing what they need
+test: ## Run all tests; installs what they need
 	@scripts/setup.sh test
 	scripts/test.sh
 
 .PHONY: matrix
-matrix: ## Send bots into every kind of meeting on every platform (about 8 minutes)
+matrix: ## Run every bot scenario on every platform (about 8 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_MATRIX=full go test ./internal/bot -run '^TestVisits$$' -count=1 -timeout 30m
 
 .PHONY: kills
-kills: ## Kill parts of recordings, 50 times (about 20 minutes)
+kills: ## Kill processes of recordings, 50 times (about 20 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_KILLS=50 go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
 .PHONY: cost
-cost: ## Measure what a bot costs, and three side by side (about 8 minutes)
+cost: ## Measure the CPU and memory of bots, and three concurrent recordings (about 8 minutes)
 	@scripts/setup.sh test
-	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestSideBySide)$$' -v -count=1 -timeout 30m
+	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings)$$' -v -count=1 -timeout 30m
 
 .PHONY: beat
-beat: ## Record a minute and half an hour, and measure beep against flash
+beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	@scripts/setup.sh test
 	STANDIN_TEST_SECONDS=60 go test ./cmd/standin -run '^TestBeat$$' -v -count=1
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
 .PHONY: lint
-lint: ## Check style with golangci-lint (.golangci.yml gives its reasons)
+lint: ## Run golangci-lint and the wording check
 	$(GOLANGCI) run ./...
+	go test -count=1 ./internal/testing/wording
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and parser, FUZZTIME each
@@ -70,27 +70,27 @@ bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: launchers
-launchers: ## Run the launchers' tests on Podman and on a real kube-apiserver (needs podman, runc, catatonit; ten minutes to build the first time)
+launchers: ## Test the launchers on Podman and a real kube-apiserver (needs podman, runc, catatonit; the first build takes ten minutes)
 	STANDIN_TEST_PODMAN=1 STANDIN_TEST_KUBERNETES=1 go test -count=1 -timeout 60m ./internal/launch/docker ./internal/launch/kubernetes
 
 .PHONY: chaos
-chaos: ## Break running services and look for broken promises (FAULTS=500 SEED=n)
+chaos: ## Inject faults into running services and check the history (FAULTS=500 SEED=n)
 	STANDIN_TEST_FAULTS=$(FAULTS) STANDIN_TEST_SEED=$(SEED) go test -count=1 -v -timeout 6h -run TestChaos ./internal/testing/chaos
 
 .PHONY: scale
-scale: ## Measure lateness and growth with many scheduled jobs (JOBS=1000000)
+scale: ## Measure lateness and memory with many scheduled jobs (JOBS=1000000)
 	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 6h -run TestScale ./internal/testing/chaos
 
 .PHONY: scale-dashboard
-scale-dashboard: ## Hold the dashboard's list to its p95 with many jobs (JOBS=1000000)
+scale-dashboard: ## Check the dashboard's p95 latency with many jobs (JOBS=1000000)
 	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 2h -run TestScale ./internal/dashboard
 
 .PHONY: screenshots
-screenshots: ## Take pictures of the dashboard's pages, into docs/dashboard
+screenshots: ## Take screenshots of the dashboard for docs/dashboard
 	STANDIN_SCREENSHOTS=$(CURDIR)/docs/dashboard go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
 
 .PHONY: webhooks-crash
-webhooks-crash: ## Kill the webhook sender at random while 50,000 events flow
+webhooks-crash: ## Kill the webhook sender at random while it sends 50,000 events
 	STANDIN_TEST_EVENTS=50000 go test -count=1 -timeout 2h -v -run TestNothingIsLostInCrashes ./internal/testing/deliverytest
 
 .PHONY: check

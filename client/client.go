@@ -1,13 +1,13 @@
-// Package client is a Go client of Standin's public API: jobs, their control
-// verbs, history and recordings, the device flow, and the verification of
-// webhooks. The API's own reference is served at /docs of every Standin.
+// Package client is a Go client for the Standin API. It manages jobs, sends
+// commands to bots, reads timelines and recordings, runs the device flow, and
+// verifies webhooks. Every Standin serves the API reference at /docs.
 //
 //	standin, err := client.New("https://standin.example.com", apiKey)
 //	job, err := standin.CreateJob(ctx, client.NewJob{ExternalID: "standup", MeetingURL: url})
 //
-// A Client is safe for concurrent use. It retries nothing by itself: creating a
-// job is idempotent by externalId and may simply be done again, and an error
-// that says when to come back is an *Error with RetryAfter.
+// A Client is safe for concurrent use. It does not retry requests. Creating a job
+// is idempotent by externalId and can be repeated. An *Error may have a
+// RetryAfter.
 package client
 
 import (
@@ -24,11 +24,11 @@ import (
 	"time"
 )
 
-// largestAnswer bounds a JSON answer; a page of 100 jobs with large metadata
-// stays below it.
-const largestAnswer = 128 << 20
+// maxResponse bounds a JSON response. A page of 100 jobs with large metadata is
+// smaller.
+const maxResponse = 128 << 20
 
-// Client calls one Standin with one API key.
+// Client calls the API of one service with one API key.
 type Client struct {
 	base  *url.URL
 	key   string
@@ -36,56 +36,55 @@ type Client struct {
 	http  *http.Client
 }
 
-// New returns a client of the service at a base URL, such as
-// https://standin.example.com. The key may be empty for the calls that need
-// none.
+// New returns a client for the service at a base URL, for example
+// https://standin.example.com. The key may be empty for calls that need none.
 func New(baseURL, apiKey string) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, fmt.Errorf("the address %q of the service is no http or https URL", baseURL)
+		return nil, fmt.Errorf("the service URL %q is not an http or https URL", baseURL)
 	}
 	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the API key holds characters that no key has")
+		return nil, errors.New("the API key contains invalid characters")
 	}
 	return &Client{base: base, key: apiKey, http: &http.Client{}}, nil
 }
 
-// WithUserAgent makes the client name itself so, for example to the page that
-// lets a command line in.
+// WithUserAgent returns a client that sends a User-Agent. The page that authorizes
+// a command line shows it.
 func (c *Client) WithUserAgent(agent string) *Client {
 	return &Client{base: c.base, key: c.key, agent: agent, http: c.http}
 }
 
-// WithHTTPClient makes the client send its requests through another
-// http.Client, for example one with a proxy or a time-out.
+// WithHTTPClient returns a client that uses another http.Client, for example one
+// with a proxy or a timeout.
 func (c *Client) WithHTTPClient(own *http.Client) *Client {
 	return &Client{base: c.base, key: c.key, agent: c.agent, http: own}
 }
 
-// BaseURL returns the address of the service.
+// BaseURL returns the URL of the service.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// Error is an answer that says no (specification, Errors).
+// Error is an error response of the API.
 type Error struct {
-	Status     int           // of HTTP
-	Code       string        // stable, in snake_case; empty when the answer had no body of the API's
+	Status     int           // HTTP status code
+	Code       string        // stable, in snake_case; empty when the response is not from the API
 	Message    string        // for people; may be empty
-	Issues     []Issue       // what was wrong with a body, all at once
-	RequestID  string        // names the request to the operator
-	RetryAfter time.Duration // when to come back; 0 when the answer does not say
+	Issues     []Issue       // all issues of an invalid request
+	RequestID  string        // identifies the request in the log of the service
+	RetryAfter time.Duration // 0 when unknown
 }
 
-// Issue is one thing that was wrong with a request's body.
+// Issue is an issue of an invalid request.
 type Issue struct {
-	Path    []any  `json:"path"` // names of fields, numbers for places in arrays
+	Path    []any  `json:"path"` // field names, and numbers for array indexes
 	Message string `json:"message"`
-	Code    string `json:"code"` // the keyword of JSON Schema that does not hold
+	Code    string `json:"code"` // JSON Schema keyword that failed
 }
 
-// Error tells the code, the message and every issue.
+// Error returns the code, the message and every issue.
 func (e *Error) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "the service answered %d", e.Status)
+	fmt.Fprintf(&text, "the service responded with %d", e.Status)
 	if e.Code != "" {
 		text.WriteString(" " + e.Code)
 	}
@@ -93,7 +92,7 @@ func (e *Error) Error() string {
 		text.WriteString(": " + e.Message)
 	}
 	for _, issue := range e.Issues {
-		fmt.Fprintf(&text, "; %s: %s", issue.place(), issue.Message)
+		fmt.Fprintf(&text, "; %s: %s", issue.path(), issue.Message)
 	}
 	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
 		fmt.Fprintf(&text, " (request %s)", e.RequestID)
@@ -101,8 +100,8 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// place writes the path as people do.
-func (i Issue) place() string {
+// path returns the path with dots.
+func (i Issue) path() string {
 	if len(i.Path) == 0 {
 		return "body"
 	}
@@ -113,13 +112,13 @@ func (i Issue) place() string {
 	return strings.Join(parts, ".")
 }
 
-// Is reports whether err is an answer of the service with that code.
+// Is reports whether err is an *Error with the code.
 func Is(err error, code string) bool {
-	var answer *Error
-	return errors.As(err, &answer) && answer.Code == code
+	var own *Error
+	return errors.As(err, &own) && own.Code == code
 }
 
-// request is one call of the API.
+// request is an API request.
 type request struct {
 	method string
 	path   []string // segments, escaped
@@ -128,10 +127,10 @@ type request struct {
 	header http.Header
 }
 
-// call sends a request and decodes the JSON answer into out, unless out is nil.
-// It returns the answer's header.
-func (c *Client) call(ctx context.Context, ask request, out any) (http.Header, error) {
-	response, err := c.send(ctx, ask)
+// call sends a request and decodes the JSON response into out, unless out is nil.
+// It returns the headers of the response.
+func (c *Client) call(ctx context.Context, req request, out any) (http.Header, error) {
+	response, err := c.send(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -139,36 +138,36 @@ func (c *Client) call(ctx context.Context, ask request, out any) (http.Header, e
 	if out == nil {
 		return response.Header, nil
 	}
-	limited := io.LimitReader(response.Body, largestAnswer)
+	limited := io.LimitReader(response.Body, maxResponse)
 	if err := json.NewDecoder(limited).Decode(out); err != nil {
-		return nil, fmt.Errorf("read the answer to %s %s: %w", ask.method, response.Request.URL.Path, err)
+		return nil, fmt.Errorf("read the response to %s %s: %w", req.method, response.Request.URL.Path, err)
 	}
 	return response.Header, nil
 }
 
-// send sends a request; an answer that says no is an *Error.
-func (c *Client) send(ctx context.Context, ask request) (*http.Response, error) {
+// send sends a request. An error response becomes an *Error.
+func (c *Client) send(ctx context.Context, req request) (*http.Response, error) {
 	var body io.Reader
-	if ask.body != nil {
-		encoded, err := json.Marshal(ask.body)
+	if req.body != nil {
+		encoded, err := json.Marshal(req.body)
 		if err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
 		body = bytes.NewReader(encoded)
 	}
-	for _, segment := range ask.path {
-		// As a part of a path these lead elsewhere.
+	for _, segment := range req.path {
+		// These segments would change the path.
 		if segment == "" || segment == "." || segment == ".." {
-			return nil, fmt.Errorf("%q is no id or name", segment)
+			return nil, fmt.Errorf("%q is not a valid id or name", segment)
 		}
 	}
-	address := c.base.JoinPath(ask.path...)
-	address.RawQuery = ask.query.Encode()
-	sent, err := http.NewRequestWithContext(ctx, ask.method, address.String(), body)
+	target := c.base.JoinPath(req.path...)
+	target.RawQuery = req.query.Encode()
+	sent, err := http.NewRequestWithContext(ctx, req.method, target.String(), body)
 	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
+		return nil, fmt.Errorf("create the request: %w", err)
 	}
-	for name, values := range ask.header {
+	for name, values := range req.header {
 		sent.Header[name] = values
 	}
 	if body != nil {
@@ -186,26 +185,26 @@ func (c *Client) send(ctx context.Context, ask request) (*http.Response, error) 
 	}
 	if response.StatusCode >= http.StatusBadRequest {
 		defer response.Body.Close()
-		return nil, refusal(response)
+		return nil, responseError(response)
 	}
 	return response, nil
 }
 
-// refusal reads an answer that says no.
-func refusal(response *http.Response) *Error {
-	const largest = 1 << 20
-	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("x-request-id")}
+// responseError reads an error response.
+func responseError(response *http.Response) *Error {
+	const maxBody = 1 << 20
+	apiError := &Error{Status: response.StatusCode, RequestID: response.Header.Get("x-request-id")}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		answer.RetryAfter = time.Duration(seconds) * time.Second
+		apiError.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	var body struct {
 		Error   string  `json:"error"`
 		Message string  `json:"message"`
 		Issues  []Issue `json:"issues"`
 	}
-	// A body of another form, such as a proxy's page, leaves the status.
-	if err := json.NewDecoder(io.LimitReader(response.Body, largest)).Decode(&body); err == nil {
-		answer.Code, answer.Message, answer.Issues = body.Error, body.Message, body.Issues
+	// A body in another format, for example from a proxy, is ignored.
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&body); err == nil {
+		apiError.Code, apiError.Message, apiError.Issues = body.Error, body.Message, body.Issues
 	}
-	return answer
+	return apiError
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// WebhookEndpoint is an address that webhooks go to.
+// WebhookEndpoint is the delivery health of a webhook URL.
 type WebhookEndpoint struct {
 	URL             string     `json:"url"`
 	State           string     `json:"state"` // answering, failing or dead
@@ -22,7 +22,7 @@ type WebhookEndpoint struct {
 	NextTryAt       *time.Time `json:"nextTryAt"`
 }
 
-// WebhookEndpoints goes through the addresses that webhooks were posted to.
+// WebhookEndpoints iterates over the URLs that webhooks were sent to.
 func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint, error] {
 	return pages(func(query url.Values) ([]WebhookEndpoint, *string, error) {
 		var page struct {
@@ -34,32 +34,32 @@ func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint
 	}, url.Values{})
 }
 
-// FailedDeliveryFilter says which of the webhooks that were given up; what is nil or
-// empty says nothing, and something must be said.
+// FailedDeliveryFilter selects webhooks that failed permanently. Zero fields match
+// all of them, but at least one field must be set.
 type FailedDeliveryFilter struct {
 	JobID string     `json:"jobId,omitempty"`
 	URL   string     `json:"url,omitempty"`
-	From  *time.Time `json:"from,omitempty"` // of the event, this time or later
-	To    *time.Time `json:"to,omitempty"`   // of the event, before this time
+	From  *time.Time `json:"from,omitempty"` // time of the event, inclusive
+	To    *time.Time `json:"to,omitempty"`   // time of the event, exclusive
 }
 
-// RedeliverFailed sends webhooks once more that were given up, and returns how
-// many.
-func (c *Client) RedeliverFailed(ctx context.Context, which FailedDeliveryFilter) (int, error) {
-	var answer struct {
+// RedeliverFailed redelivers webhooks that failed permanently and returns their
+// number.
+func (c *Client) RedeliverFailed(ctx context.Context, filter FailedDeliveryFilter) (int, error) {
+	var response struct {
 		Count int `json:"count"`
 	}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "webhook-deliveries", "redeliver"}, body: which}, &answer)
-	return answer.Count, err
+	_, err := c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "webhook-deliveries", "redeliver"}, body: filter}, &response)
+	return response.Count, err
 }
 
-// RotateWebhookSecret returns a new webhook secret, which is shown this once.
-// The old one signs too until the time returned.
+// RotateWebhookSecret returns a new webhook secret, which cannot be read again. The
+// old one also signs webhooks until previousUntil.
 func (c *Client) RotateWebhookSecret(ctx context.Context) (secret string, previousUntil time.Time, err error) {
-	var answer struct {
+	var response struct {
 		Secret        string    `json:"secret"`
 		PreviousUntil time.Time `json:"previousSignsUntil"`
 	}
-	_, err = c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "webhook-secret", "rotate"}}, &answer)
-	return answer.Secret, answer.PreviousUntil, err
+	_, err = c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "webhook-secret", "rotate"}}, &response)
+	return response.Secret, response.PreviousUntil, err
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// TimelineEntry is one thing that happened to a job.
+// TimelineEntry is an event in the history of a job.
 type TimelineEntry struct {
 	ID         string          `json:"id"`
 	Attempt    int             `json:"attempt"`
 	Source     string          `json:"source"` // bot or service
 	Kind       string          `json:"kind"`
-	EmittedAt  time.Time       `json:"emittedAt"`  // when it happened
-	ReceivedAt time.Time       `json:"receivedAt"` // when the service heard of it
+	EmittedAt  time.Time       `json:"emittedAt"`  // time of the event
+	ReceivedAt time.Time       `json:"receivedAt"` // time of arrival at the service
 	Applied    bool            `json:"applied"`
 	Reason     *string         `json:"reason"` // why it was not applied
 	From       string          `json:"from"`
@@ -24,7 +24,7 @@ type TimelineEntry struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// Timeline goes through all that happened to a job, oldest first.
+// Timeline iterates over the history of a job, oldest first.
 func (c *Client) Timeline(ctx context.Context, id string) iter.Seq2[TimelineEntry, error] {
 	return pages(func(query url.Values) ([]TimelineEntry, *string, error) {
 		var page struct {
@@ -36,7 +36,7 @@ func (c *Client) Timeline(ctx context.Context, id string) iter.Seq2[TimelineEntr
 	}, url.Values{})
 }
 
-// Delivery is one event on its way to one address.
+// Delivery is the delivery of an event to a webhook URL.
 type Delivery struct {
 	DeliveryID string     `json:"deliveryId"`
 	Event      string     `json:"event"`
@@ -52,17 +52,17 @@ type Delivery struct {
 	Tries      []Try      `json:"tries"`
 }
 
-// Try is what came of posting a webhook once.
+// Try is an attempt to deliver a webhook.
 type Try struct {
 	Number    int       `json:"number"`
 	StartedAt time.Time `json:"startedAt"`
 	LatencyMS int       `json:"latencyMs"`
 	Status    *int      `json:"status"`
 	Error     *string   `json:"error"`
-	Answer    string    `json:"answer"` // the first KiB
+	Answer    string    `json:"answer"` // first KiB of the response body
 }
 
-// Deliveries goes through a job's webhooks, in the order of their events.
+// Deliveries iterates over the webhooks of a job, in the order of their events.
 func (c *Client) Deliveries(ctx context.Context, id string) iter.Seq2[Delivery, error] {
 	return pages(func(query url.Values) ([]Delivery, *string, error) {
 		var page struct {
@@ -74,7 +74,7 @@ func (c *Client) Deliveries(ctx context.Context, id string) iter.Seq2[Delivery, 
 	}, url.Values{})
 }
 
-// Redeliver sends a webhook that was delivered or given up once more.
+// Redeliver sends a webhook again that was delivered or failed permanently.
 func (c *Client) Redeliver(ctx context.Context, id, deliveryID string) (delivery Delivery, err error) {
 	_, err = c.call(ctx, request{method: http.MethodPost, path: jobPath(id, "deliveries", deliveryID, "redeliver")}, &delivery)
 	return delivery, err

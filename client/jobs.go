@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// NewJob is a wish to have a bot in a meeting (specification, POST
-// /api/v1/jobs). Only ExternalID and MeetingURL are needed.
+// NewJob is the request to create a job. Only ExternalID and MeetingURL are
+// required.
 type NewJob struct {
-	ExternalID  string          `json:"externalId"` // your own name for it; the idempotency key
+	ExternalID  string          `json:"externalId"` // your own id of the job; the idempotency key
 	MeetingURL  string          `json:"meetingUrl"`
-	Platform    string          `json:"platform,omitempty"`    // told from the URL when empty
+	Platform    string          `json:"platform,omitempty"`    // detected from the URL when empty
 	JoinAt      *time.Time      `json:"joinAt,omitempty"`      // now when nil
 	DisplayName string          `json:"displayName,omitempty"` // "Standin" when empty
 	Webhooks    *Webhooks       `json:"webhooks,omitempty"`
@@ -23,23 +23,23 @@ type NewJob struct {
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
 }
 
-// Webhooks are where a job's events are posted.
+// Webhooks are the URLs that receive the events of a job.
 type Webhooks struct {
 	OnStatusChange string `json:"onStatusChange,omitempty"`
 	OnFinalize     string `json:"onFinalize,omitempty"`
 }
 
-// AutoLeave says when the bot leaves by itself, in seconds from 1 to 86400;
-// each knob acts on its own.
+// AutoLeave configures when the bot leaves, in seconds from 1 to 86400. The bot
+// leaves as soon as any of the limits is reached.
 type AutoLeave struct {
 	AfterEntryDelaySeconds int  `json:"afterEntryDelaySeconds"` // not admitted
-	AfterSilenceSeconds    int  `json:"afterSilenceSeconds"`    // nothing heard
-	AfterSoloSeconds       int  `json:"afterSoloSeconds"`       // nobody else there
-	AfterMaxSeconds        int  `json:"afterMaxSeconds"`        // whatever happens
-	OnBotDetected          bool `json:"onBotDetected"`          // a competing notetaker is there
+	AfterSilenceSeconds    int  `json:"afterSilenceSeconds"`    // no sound
+	AfterSoloSeconds       int  `json:"afterSoloSeconds"`       // no other participant
+	AfterMaxSeconds        int  `json:"afterMaxSeconds"`        // in total
+	OnBotDetected          bool `json:"onBotDetected"`          // leave when another notetaker is present
 }
 
-// AutoLeavePatch sets single knobs; those that are nil keep what they have.
+// AutoLeavePatch changes single fields of AutoLeave. A nil field does not change.
 type AutoLeavePatch struct {
 	AfterEntryDelaySeconds *int  `json:"afterEntryDelaySeconds,omitempty"`
 	AfterSilenceSeconds    *int  `json:"afterSilenceSeconds,omitempty"`
@@ -48,7 +48,7 @@ type AutoLeavePatch struct {
 	OnBotDetected          *bool `json:"onBotDetected,omitempty"`
 }
 
-// Job is one bot sent into one meeting (specification, Job).
+// Job is a bot in a meeting.
 type Job struct {
 	ID            string          `json:"id"`
 	ExternalID    string          `json:"externalId"`
@@ -67,43 +67,42 @@ type Job struct {
 	AutoLeave     AutoLeave       `json:"autoLeave"`
 }
 
-// The states that nothing leaves (specification, States and transitions).
+// The final statuses of a job.
 const (
 	Completed = "completed"
 	Failed    = "failed"
 	Cancelled = "cancelled"
 )
 
-// Ended reports whether the job has come to its end. A cancelled job's manifest
-// may be attached after it.
+// Ended reports whether the status is final. The manifest of a cancelled job may
+// be attached later.
 func (j Job) Ended() bool {
 	return j.Status == Completed || j.Status == Failed || j.Status == Cancelled
 }
 
-// CreateJob makes a job, or returns the one that was made with the same
-// externalId before.
-func (c *Client) CreateJob(ctx context.Context, wish NewJob) (job Job, replayed bool, err error) {
-	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: wish}, &job)
+// CreateJob creates a job, or returns the existing job with the same externalId.
+func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replayed bool, err error) {
+	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob}, &job)
 	if err != nil {
 		return Job{}, false, err
 	}
 	return job, header.Get("Idempotent-Replayed") == "true", nil
 }
 
-// Job fetches a job.
+// Job returns a job.
 func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
 	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id)}, &job)
 	return job, err
 }
 
-// JobFilter narrows a list of jobs; what is left out does not count.
+// JobFilter selects jobs. Zero fields match every job.
 type JobFilter struct {
 	Status, Platform, ExternalID string
-	CreatedFrom, CreatedTo       time.Time // from: this moment or later; to: before it
+	CreatedFrom, CreatedTo       time.Time // from is inclusive, to is exclusive
 	JoinFrom, JoinTo             time.Time
 }
 
-// query writes the filter as the API wants it.
+// query returns the filter as query parameters.
 func (f JobFilter) query() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{"status": f.Status, "platform": f.Platform, "externalId": f.ExternalID} {
@@ -121,8 +120,8 @@ func (f JobFilter) query() url.Values {
 	return query
 }
 
-// Jobs goes through all jobs that a filter lets pass, newest first, fetching
-// them page by page. The first error ends it.
+// Jobs iterates over the jobs that match a filter, newest first. It stops at the
+// first error.
 func (c *Client) Jobs(ctx context.Context, filter JobFilter) iter.Seq2[Job, error] {
 	return pages(func(query url.Values) ([]Job, *string, error) {
 		var page struct {
@@ -134,32 +133,32 @@ func (c *Client) Jobs(ctx context.Context, filter JobFilter) iter.Seq2[Job, erro
 	}, filter.query())
 }
 
-// JobPatch changes a job that is not yet dispatched; what is nil stays.
+// JobPatch changes a job that is not yet dispatched. A nil field does not change.
 type JobPatch struct {
 	JoinAt      *time.Time      `json:"joinAt,omitempty"`
 	DisplayName *string         `json:"displayName,omitempty"`
 	Webhooks    *Webhooks       `json:"webhooks,omitempty"`
-	Metadata    json.RawMessage `json:"metadata,omitempty"` // takes the place of the job's as a whole
+	Metadata    json.RawMessage `json:"metadata,omitempty"` // replaces the metadata as a whole
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
 }
 
-// PatchJob changes a job that is not yet dispatched; afterwards the error has
+// PatchJob changes a job that is not yet dispatched. For other jobs the error has
 // the code invalid_state.
 func (c *Client) PatchJob(ctx context.Context, id string, patch JobPatch) (job Job, err error) {
 	_, err = c.call(ctx, request{method: http.MethodPatch, path: jobPath(id), body: patch}, &job)
 	return job, err
 }
 
-// CancelJob cancels a job; one that has ended stays as it is.
+// CancelJob cancels a job. A job that has ended does not change.
 func (c *Client) CancelJob(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: jobPath(id)}, nil)
 	return err
 }
 
-// A Command is something that a bot in a meeting can be told.
+// A Command controls a bot in a meeting.
 type Command string
 
-// The verbs without a body.
+// The commands without arguments.
 const (
 	RequestRecordingPermission Command = "request-recording-permission"
 	PauseRecording             Command = "pause-recording"
@@ -169,30 +168,30 @@ const (
 )
 
 // SendCommand queues a command for the bot and returns the command's id.
-func (c *Client) SendCommand(ctx context.Context, id string, verb Command) (commandID string, err error) {
-	return c.queue(ctx, id, string(verb), nil)
+func (c *Client) SendCommand(ctx context.Context, id string, command Command) (commandID string, err error) {
+	return c.queue(ctx, id, string(command), nil)
 }
 
-// SendChatMessage has the bot write into the meeting's chat.
+// SendChatMessage sends a message to the chat of the meeting.
 func (c *Client) SendChatMessage(ctx context.Context, id, text string) (commandID string, err error) {
 	return c.queue(ctx, id, "send-chat-message", map[string]string{"text": text})
 }
 
-// PinParticipant has the bot give a participant, by id, the large picture.
+// PinParticipant pins the video of a participant.
 func (c *Client) PinParticipant(ctx context.Context, id, participantID string) (commandID string, err error) {
 	return c.queue(ctx, id, "pin-participant", map[string]string{"participantId": participantID})
 }
 
-func (c *Client) queue(ctx context.Context, id, verb string, body any) (string, error) {
+func (c *Client) queue(ctx context.Context, id, command string, body any) (string, error) {
 	var queued struct {
 		CommandID string `json:"commandId"`
 	}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(id, verb), body: body}, &queued)
+	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(id, command), body: body}, &queued)
 	return queued.CommandID, err
 }
 
-// jobPath is the path of jobs, of one, or of what belongs to one. A segment
-// is escaped, so that an id cannot lead elsewhere.
+// jobPath returns the path of jobs, or of a resource below them. It escapes the
+// segments, so that an id cannot change the path.
 func jobPath(segments ...string) []string {
 	path := []string{"api", "v1", "jobs"}
 	for _, segment := range segments {
@@ -201,7 +200,7 @@ func jobPath(segments ...string) []string {
 	return path
 }
 
-// pages goes through a list page by page.
+// pages iterates over a list page by page.
 func pages[T any](fetch func(url.Values) ([]T, *string, error), query url.Values) iter.Seq2[T, error] {
 	const pageSize = 100
 	return func(yield func(T, error) bool) {

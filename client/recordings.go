@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Manifest says what a recording holds and how far it can be trusted
-// (/manifest.schema.json of every Standin). All times in it count from the
-// beginning of the recording.
+// Manifest describes a recording. Its JSON Schema is /manifest.schema.json of
+// every Standin. Times in milliseconds are relative to the start of the recording.
 type Manifest struct {
 	SchemaVersion int               `json:"schemaVersion"`
 	JobID         string            `json:"jobId"`
@@ -30,13 +29,13 @@ type Manifest struct {
 	Consent       []Consent         `json:"consent"`
 }
 
-// ManifestBot is who recorded.
+// ManifestBot is the bot that recorded.
 type ManifestBot struct {
 	Name    string  `json:"name"`
 	Version *string `json:"version"`
 }
 
-// RecordingTimeline holds the moments of a bot's visit.
+// RecordingTimeline has the times of the bot's stay in the meeting.
 type RecordingTimeline struct {
 	JoinedAt           *time.Time `json:"joinedAt"`
 	AdmittedAt         *time.Time `json:"admittedAt"`
@@ -45,13 +44,13 @@ type RecordingTimeline struct {
 	LeftAt             *time.Time `json:"leftAt"`
 }
 
-// End says why a visit ended.
+// End is the reason why the recording ended.
 type End struct {
 	Reason string  `json:"reason"`
 	Detail *string `json:"detail"`
 }
 
-// Gap is a time in which nothing was kept.
+// Gap is an interval without a recording.
 type Gap struct {
 	StartMS int64  `json:"startMs"`
 	EndMS   int64  `json:"endMs"`
@@ -74,7 +73,7 @@ type Media struct {
 	Height        *int    `json:"height"`
 }
 
-// Participant is somebody who was in the meeting.
+// Participant is a person in the meeting.
 type Participant struct {
 	ID       string     `json:"id"`
 	Name     string     `json:"name"`
@@ -82,14 +81,14 @@ type Participant struct {
 	LeftAt   *time.Time `json:"leftAt"`
 }
 
-// Speech is a time in which a participant spoke.
+// Speech is an interval in which a participant spoke.
 type Speech struct {
 	ParticipantID string `json:"participantId"`
 	StartMS       int64  `json:"startMs"`
 	EndMS         int64  `json:"endMs"`
 }
 
-// Consent is a request for the host's permission to record, and its outcome.
+// Consent is a request for permission to record, and its outcome.
 type Consent struct {
 	CommandID   string     `json:"commandId"`
 	RequestedAt time.Time  `json:"requestedAt"`
@@ -97,16 +96,16 @@ type Consent struct {
 	RespondedAt *time.Time `json:"respondedAt"`
 }
 
-// Manifest fetches a job's manifest; before there is one the error has the
-// code not_found.
+// Manifest returns the manifest of a job. The error has the code not_found as long
+// as there is none.
 func (c *Client) Manifest(ctx context.Context, id string) (manifest Manifest, err error) {
 	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "manifest")}, &manifest)
 	return manifest, err
 }
 
-// Download opens a file of a recording, from a byte onward. The caller closes
-// it, and holds what it has read against the manifest's size and SHA-256. A
-// redirect to object storage is followed without the key.
+// Download opens a file of a recording at a byte offset. The caller closes it and
+// verifies the size and the SHA-256 of the manifest. The API key is not sent to
+// object storage.
 func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.ReadCloser, error) {
 	header := http.Header{}
 	if from > 0 {
@@ -118,12 +117,12 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 	}
 	if from > 0 && response.StatusCode != http.StatusPartialContent {
 		response.Body.Close()
-		return nil, fmt.Errorf("the service sends %s from its beginning, not from byte %d", name, from)
+		return nil, fmt.Errorf("the service does not send %s from byte %d on", name, from)
 	}
 	return response.Body, nil
 }
 
-// DeleteRecording deletes every file of a job's recording.
+// DeleteRecording deletes all files of a recording.
 func (c *Client) DeleteRecording(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: jobPath(id, "recording")}, nil)
 	return err

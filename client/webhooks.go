@@ -10,21 +10,19 @@ import (
 	"standin/internal/webhook"
 )
 
-// MaxWebhookBytes is more than any webhook of a Standin is long: a job's
-// metadata are at most 1 MiB.
+// MaxWebhookBytes bounds the body of a webhook. Metadata take at most 1 MiB of it.
 const MaxWebhookBytes = 4 << 20
 
-// Webhook is what Standin posts to a consumer (specification, Outbound
-// webhooks).
+// Webhook is the body of a webhook.
 type Webhook struct {
-	DeliveryID string    `json:"deliveryId"` // stable across tries: dedupe on it
+	DeliveryID string    `json:"deliveryId"` // the same for all attempts: use it to discard duplicates
 	Event      string    `json:"event"`
 	EmittedAt  time.Time `json:"emittedAt"`
-	Attempt    int       `json:"attempt"` // tries including this one
+	Attempt    int       `json:"attempt"` // number of this attempt, starting at 1
 	Version    int       `json:"version"` // 0 in payloads of version 1
 	Data       struct {
 		JobID           string  `json:"jobId"`
-		Sequence        int     `json:"sequence"` // counts a job's events
+		Sequence        int     `json:"sequence"` // number of the event within the job
 		Job             Job     `json:"job"`
 		From            string  `json:"from"`
 		To              string  `json:"to"`
@@ -38,15 +36,14 @@ type Webhook struct {
 	} `json:"data"`
 }
 
-// VerifyWebhook checks that a request was signed with the consumer's webhook
-// secret, in constant time, and not more than five minutes ago.
+// VerifyWebhook checks that a webhook was signed with the secret less than five
+// minutes ago. It compares signatures in constant time.
 func VerifyWebhook(header http.Header, body []byte, secret string, now time.Time) error {
 	return webhook.Verify(header, body, secret, now)
 }
 
-// ReceiveWebhook reads a request that Standin has posted, verifies it, and
-// decodes it. Answer with any 2xx status once the event is safe: that
-// acknowledges it.
+// ReceiveWebhook reads, verifies and decodes a webhook request. Respond with any
+// 2xx status after storing the event, to acknowledge it.
 func ReceiveWebhook(r *http.Request, secret string) (Webhook, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxWebhookBytes))
 	if err != nil {

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs every fuzz target of the module, each for the given time or number of
-# inputs.
+# Runs every fuzz target of the module for the given duration or number of inputs.
 #
 #   scripts/fuzz.sh 60s
 #   scripts/fuzz.sh 1000x

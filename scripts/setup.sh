@@ -1,17 +1,19 @@
 #!/bin/sh
-# Installs what Standin needs beside Go, through the system's package manager.
+# Installs what Standin needs in addition to Go, with the system's package
+# manager.
 #
-#   scripts/setup.sh run    what a bot needs: Chromium and ffmpeg
-#   scripts/setup.sh test   that, and for the tests PostgreSQL's server and an
-#                           S3 server, which is built from its Go module
+#   scripts/setup.sh run    requirements of a bot: Chromium and ffmpeg
+#   scripts/setup.sh test   also the requirements of the tests: PostgreSQL, a C
+#                           compiler, shells, and an S3 server built from its Go
+#                           module
 #
-# It says what it does, does nothing when everything is there, and uses sudo
-# only when it is not root.
+# It prints what it installs, does nothing if nothing is missing, and uses sudo
+# only if it does not run as root.
 set -eu
 
 missing=""
 
-# need COMMAND PACKAGE WHAT FOR: notes a package whose command is not there.
+# need COMMAND PACKAGE PURPOSE: adds the package if the command is missing.
 need() {
 	command -v "$1" >/dev/null 2>&1 || {
 		echo "setup: $1 is missing ($3)"
@@ -30,26 +32,26 @@ has_postgres() {
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1
 }
 
-# s3_server builds the S3 server that storage is tested against, so that the
-# tests find it in Go's build cache.
+# s3_server builds the S3 server of the storage tests, so that it is in the build
+# cache.
 s3_server() {
 	cd "$(dirname "$0")/../internal/testing/s3test/server"
 	[ -n "$(go list -m -f '{{.Dir}}' github.com/versity/versitygw)" ] ||
-		echo "setup: building the S3 server of the tests (one to two minutes, this once)"
+		echo "setup: building the S3 server of the tests (one to two minutes, only once)"
 	go build -o /dev/null . 2>&1 | grep -v '^go: downloading' >&2 || :
 }
 
 has_browser || {
 	echo "setup: Chromium is missing (the browser that bots join meetings with)"
-	missing="$missing chromium fonts-dejavu-core" # without a font, names are boxes
+	missing="$missing chromium fonts-dejavu-core" # without a font, names are drawn as boxes
 }
-need ffmpeg ffmpeg "puts recordings together"
+need ffmpeg ffmpeg "packs recordings"
 if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"
-	need zsh zsh "completions are tried in it"
-	need fish fish "completions are tried in it"
+	need zsh zsh "for the tests of completions"
+	need fish fish "for the tests of completions"
 	has_postgres || {
-		echo "setup: PostgreSQL's server is missing (tests run on a private cluster of it)"
+		echo "setup: PostgreSQL is missing (tests run on a private cluster)"
 		missing="$missing postgresql"
 	}
 fi
@@ -59,7 +61,7 @@ fi
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then
-	echo "setup: this system has no apt-get. Please install, with its own package manager:$missing" >&2
+	echo "setup: this system has no apt-get. Install with its package manager:$missing" >&2
 	echo "setup: (Fedora: dnf install chromium ffmpeg-free postgresql-server gcc; macOS: brew install --cask chromium && brew install ffmpeg postgresql)" >&2
 	exit 1
 fi
@@ -67,7 +69,7 @@ fi
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null 2>&1 || {
-		echo "setup: neither root nor sudo. Please run as root: apt-get install$missing" >&2
+		echo "setup: not root, and sudo is missing. Run as root: apt-get install$missing" >&2
 		exit 1
 	}
 	as_root=sudo
@@ -76,6 +78,6 @@ fi
 case " $missing " in *" gcc "*) missing="$missing libc6-dev" ;; esac
 echo "setup: installing with apt-get:$missing"
 $as_root apt-get update -qq
-# shellcheck disable=SC2086 # the list is meant to be split
+# shellcheck disable=SC2086 # word splitting is intended
 DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 echo "setup: done"

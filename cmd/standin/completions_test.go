@@ -47,7 +47,7 @@ func outputWords(t *testing.T, command *exec.Cmd) []string {
 
 // completions are command lines with words that must and must not be offered.
 var completions = []struct {
-	line      string
+	typed     string
 	has, lack []string
 }{
 	{"", []string{"serve", "jobs", "recordings", "login"}, []string{"create", "download"}},
@@ -65,8 +65,8 @@ func TestCompletions(t *testing.T) {
 	t.Parallel()
 	for _, test := range completions {
 		command := exec.CommandContext(t.Context(), os.Args[0])
-		command.Env = append(os.Environ(), "COMP_LINE=standin "+test.line)
-		checkOffered(t, test.line, outputWords(t, command), test.has, test.lack)
+		command.Env = append(os.Environ(), "COMP_LINE=standin "+test.typed)
+		checkOffered(t, test.typed, outputWords(t, command), test.has, test.lack)
 	}
 }
 
@@ -93,21 +93,21 @@ func TestFishCompletions(t *testing.T) {
 	t.Parallel()
 	path := completionScript(t, "fish")
 	for _, test := range completions {
-		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", `source $argv[1]; complete -C "$argv[2]"; true`, path, "standin "+test.line)
-		checkOffered(t, test.line, outputWords(t, command), test.has, test.lack)
+		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", `source $argv[1]; complete -C "$argv[2]"; true`, path, "standin "+test.typed)
+		checkOffered(t, test.typed, outputWords(t, command), test.has, test.lack)
 	}
 }
 
-func checkOffered(t *testing.T, line string, offered, has, lack []string) {
+func checkOffered(t *testing.T, typed string, offered, has, lack []string) {
 	t.Helper()
 	for _, word := range has {
 		if !slices.Contains(offered, word) {
-			t.Errorf("after %q, %s is not offered, only %q", line, word, offered)
+			t.Errorf("after %q, %s is not offered, only %q", typed, word, offered)
 		}
 	}
 	for _, word := range lack {
 		if slices.Contains(offered, word) {
-			t.Errorf("after %q, %s is offered", line, word)
+			t.Errorf("after %q, %s is offered", typed, word)
 		}
 	}
 }

@@ -16,65 +16,62 @@ import (
 )
 
 const (
-	// costWarmUp is how long a bot has been in the meeting before it is measured.
+	// costWarmUp is the time in the meeting before the measurement starts.
 	costWarmUp = 8 * time.Second
-	// clockTicks is how many of the kernel's ticks make a second of processor
-	// time (USER_HZ, the same on all of Linux's usual machines).
+	// clockTicks is the kernel's USER_HZ, ticks per second of CPU time.
 	clockTicks = 100
 )
 
-// TestCost measures what a bot costs: processor time and proportional set size
-// of all its processes, beside a bot that merely sits in the same meeting
-// because it may not record. STANDIN_TEST_COST is how many seconds each is
-// measured for (make cost).
+// TestCost measures the CPU time and the proportional set size of all processes
+// of a bot, and compares them with a bot in the same meeting that does not record.
+// STANDIN_TEST_COST is the length of each measurement in seconds (make cost).
 func TestCost(t *testing.T) {
 	needTools(t)
 	if os.Getenv("STANDIN_TEST_COST") == "" {
 		t.Skip("STANDIN_TEST_COST is not set; make cost sets it")
 	}
-	length := time.Duration(fromEnvironment(t, "STANDIN_TEST_COST", 30)) * time.Second
-	t.Log("participants | what | cores | of merely playing | PSS in MiB | processes")
+	length := time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
+	t.Log("participants | mode | cores | relative to not recording | PSS in MiB | processes")
 	for _, people := range []int{1, 4} {
 		playing := 0.0
 		for _, kind := range []struct {
-			what        string
+			mode        string
 			metadata    map[string]any
 			environment []string
 		}{
-			{"merely playing", map[string]any{"recordingPermission": "required"}, nil},
+			{"not recording", map[string]any{"recordingPermission": "required"}, nil},
 			{"720p, 15 frames/s", map[string]any{"participantAudio": false}, nil},
-			{"720p, 15 frames/s, participants' sound", map[string]any{"participantAudio": true}, nil},
+			{"720p, 15 frames/s, participant audio", map[string]any{"participantAudio": true}, nil},
 			{"720p, 25 frames/s", map[string]any{"participantAudio": false}, []string{"STANDIN_FRAME_RATE=25"}},
-			{"sound only", map[string]any{"recordingMode": "audio", "participantAudio": false}, nil},
+			{"audio only", map[string]any{"recordingMode": "audio", "participantAudio": false}, nil},
 		} {
 			cost := measure(t, people, kind.metadata, kind.environment, length)
 			if playing == 0 {
 				playing = cost.cores
 			}
-			t.Logf("%d | %s | %.2f | %.2f | %d | %d", people, kind.what, cost.cores, cost.cores/playing, cost.memory>>20, cost.processes)
+			t.Logf("%d | %s | %.2f | %.2f | %d | %d", people, kind.mode, cost.cores, cost.cores/playing, cost.memory>>20, cost.processes)
 		}
 	}
 }
 
-// sideBySideCores is what a bot is reckoned with where three share two cores,
-// whatever it would take alone.
-const sideBySideCores = "0.6"
+// concurrentBotCores is the CPU reservation that lets three bots share two cores.
+const concurrentBotCores = "0.6"
 
-// TestSideBySide records three meetings at once with STANDIN_TEST_COST set:
-// none may lose a second. A second is lost when its beep is, or when the picture
-// stands still for as long; a flash shorter than two pictures of a busy machine
-// may be missed. They come one after the other, each while the others record.
-func TestSideBySide(t *testing.T) {
+// TestConcurrentRecordings records three meetings at once if STANDIN_TEST_COST is
+// set. None may lose a second: its beep must be present, and the video must not
+// freeze for a second. Flashes are not counted, because a busy machine can miss a
+// flash shorter than two frames. Each bot starts while the others record.
+func TestConcurrentRecordings(t *testing.T) {
 	needTools(t)
 	if os.Getenv("STANDIN_TEST_COST") == "" {
 		t.Skip("STANDIN_TEST_COST is not set; make cost sets it")
 	}
-	t.Setenv("STANDIN_BOT_CORES", sideBySideCores)
+	t.Setenv("STANDIN_BOT_CORES", concurrentBotCores)
 	h := newHarness(t)
-	length := time.Duration(fromEnvironment(t, "STANDIN_TEST_COST", 30)) * time.Second
-	var bots []*casualty
+	length := time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
+	var bots []*killCase
 	for number := range 3 {
-		c := attend(t, h, number, 2, map[string]any{"participantAudio": false})
+		c := sendInto(t, h, number, 2, map[string]any{"participantAudio": false})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
 		bots = append(bots, c)
 	}
@@ -83,30 +80,30 @@ func TestSideBySide(t *testing.T) {
 		c.meeting.End()
 	}
 	for number, c := range bots {
-		c.await("its end", job.Status.Terminal)
+		c.await("the end of the job", job.Status.Terminal)
 		_, report := h.recording(h.manifest(c.id))
-		whole := beat(report, 0, report.DurationMs)
-		t.Logf("bot %d: %d flashes and %d beeps in %.1f s, %.1f frames/s, the longest %.0f ms at %.0f ms",
-			number, whole.flashes, whole.beeps, whole.seconds, float64(report.Frames)/whole.seconds, report.LongestFrameGapMs, report.LongestFrameAtMs)
+		beats := countBeats(report, 0, report.DurationMs)
+		t.Logf("bot %d: %d flashes and %d beeps in %.1f s, %.1f frames/s, longest frame %.0f ms at %.0f ms",
+			number, beats.flashes, beats.beeps, beats.seconds, float64(report.Frames)/beats.seconds, report.LongestFrameGapMs, report.LongestFrameAtMs)
 		if share(report.BeepsMs, report.DurationMs) < 1 {
-			t.Errorf("bot %d: %d beeps in %.1f s", number, whole.beeps, whole.seconds)
+			t.Errorf("bot %d: %d beeps in %.1f s", number, beats.beeps, beats.seconds)
 		}
 		if report.LongestFrameGapMs >= 1000 {
-			t.Errorf("bot %d: the picture stood still for %.0f ms at %.0f ms", number, report.LongestFrameGapMs, report.LongestFrameAtMs)
+			t.Errorf("bot %d: the video froze for %.0f ms at %.0f ms", number, report.LongestFrameGapMs, report.LongestFrameAtMs)
 		}
 	}
 }
 
-// attend sends a bot into a meeting of its own with so many participants.
-func attend(t *testing.T, h *harness, number, people int, metadata map[string]any) *casualty {
+// sendInto sends a bot into a new meeting with the given number of participants.
+func sendInto(t *testing.T, h *harness, number, people int, metadata map[string]any) *killCase {
 	t.Helper()
-	c := &casualty{harness: h}
+	c := &killCase{harness: h}
 	participants := []replica.Participant{{Name: "Ada Quill", Beeps: true}}
 	for len(participants) < people {
 		participants = append(participants, replica.Participant{Name: fmt.Sprintf("Guest %d", len(participants))})
 	}
 	var err error
-	if c.meeting, err = h.stage.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: participants}); err != nil {
+	if c.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: participants}); err != nil {
 		t.Fatal(err)
 	}
 	var created struct{ ID string }
@@ -117,14 +114,14 @@ func attend(t *testing.T, h *harness, number, people int, metadata map[string]an
 	return c
 }
 
-// cost is what a bot's processes used.
+// cost is the resource usage of a bot's processes.
 type cost struct {
 	cores     float64
 	memory    int64 // bytes, proportional set size
 	processes int
 }
 
-// measure sends a bot into a meeting and measures it for a while.
+// measure sends a bot into a meeting and measures it.
 func measure(t *testing.T, people int, metadata map[string]any, environment []string, length time.Duration) cost {
 	t.Helper()
 	for _, variable := range environment {
@@ -144,9 +141,9 @@ func measure(t *testing.T, people int, metadata map[string]any, environment []st
 	h := newHarness(t)
 	defer h.stopBots()
 	defer h.stopService(syscall.SIGKILL)
-	c := attend(t, h, people, people, metadata)
+	c := sendInto(t, h, people, people, metadata)
 	inside := []job.Status{job.InMeeting, job.RecordingStarted, job.PermissionRequested}
-	c.await("being inside", func(status job.Status) bool {
+	c.await("in_meeting", func(status job.Status) bool {
 		for _, one := range inside {
 			if status == one {
 				return true
@@ -156,24 +153,24 @@ func measure(t *testing.T, people int, metadata map[string]any, environment []st
 	})
 	<-time.After(costWarmUp)
 	bot := h.bot(c.id, 0)
-	before, began := processorTime(bot), time.Now()
+	before, start := cpuTime(bot), time.Now()
 	<-time.After(length)
-	used, lasted := processorTime(bot)-before, time.Since(began)
+	used, elapsed := cpuTime(bot)-before, time.Since(start)
 	all := processesOf(bot, func(string) bool { return true })
-	result := cost{cores: used.Seconds() / lasted.Seconds(), processes: len(all)}
+	result := cost{cores: used.Seconds() / elapsed.Seconds(), processes: len(all)}
 	for _, pid := range all {
 		result.memory += proportionalSetSize(pid)
 	}
 	return result
 }
 
-// processorTime is what a bot's processes have used so far.
-func processorTime(bot int) time.Duration {
+// cpuTime returns the CPU time of a bot's running processes.
+func cpuTime(bot int) time.Duration {
 	ticks := 0
 	for _, pid := range processesOf(bot, func(string) bool { return true }) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			continue // it has ended
+			continue // the process has exited
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		for _, at := range []int{11, 12} { // user and system time
@@ -186,15 +183,14 @@ func processorTime(bot int) time.Duration {
 	return time.Duration(ticks) * time.Second / clockTicks
 }
 
-// proportionalSetSize is a process's memory in bytes, what it shares divided
-// among all that share it.
+// proportionalSetSize returns the PSS of a process in bytes.
 func proportionalSetSize(pid int) int64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
 	if err != nil {
-		return 0 // it has ended
+		return 0 // the process has exited
 	}
-	for line := range strings.Lines(string(text)) {
-		if value, found := strings.CutPrefix(line, "Pss:"); found {
+	for row := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(row, "Pss:"); found {
 			kilobytes, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
 			return kilobytes << 10
 		}

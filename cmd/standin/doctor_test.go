@@ -62,26 +62,26 @@ func TestDoctorInspectsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage, err := replica.Start(t.Context(), replica.Options{Media: media})
+	server, err := replica.Start(t.Context(), replica.Options{Media: media})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = stage.Close() })
-	meeting, err := stage.Open(replica.Settings{})
+	t.Cleanup(func() { _ = server.Close() })
+	meeting, err := server.Open(replica.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
 	code := run([]string{
 		"doctor", "--platform", "meet", "--url", meeting.URL(), "--wait", "30s", "--loopback-peers",
-		"--allow-host", strings.TrimPrefix(stage.URL(), "http://"),
+		"--allow-host", strings.TrimPrefix(server.URL(), "http://"),
 	}, &out, &errs)
 	if code != 0 {
 		t.Fatalf("code %d\n%s%s", code, out.String(), errs.String())
 	}
-	for _, line := range []string{"screen   preJoin, by element joinButton, nameInput", `"Ask to join"`, "missing  "} {
-		if !strings.Contains(out.String(), line) {
-			t.Errorf("the output lacks %q:\n%s", line, out.String())
+	for _, want := range []string{"screen   preJoin, by element joinButton, nameInput", `"Ask to join"`, "missing  "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
 	}
 }

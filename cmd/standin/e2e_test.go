@@ -24,35 +24,34 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// wholeWay are the states of a recording that goes well.
-func wholeWay() []job.Status {
+// successStatuses returns the statuses of a successful job, in order.
+func successStatuses() []job.Status {
 	return []job.Status{
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
 		job.Finalizing, job.PostProcessing, job.MediaUploading, job.Completed,
 	}
 }
 
-// These tests record in real time on a machine that may be small. TestDemo, which
-// judges how well sound and picture fit, has it for itself; the others share it.
+// These tests record in real time. TestDemo, which checks audio/video sync, does
+// not run in parallel; the others do.
 
-// TestDemo runs the README's demo and holds the recording against what the
-// meeting showed: a flash and a beep once a second. A machine that stalls tears
-// them apart for some ten seconds, so a run that fails only in this is
-// repeated, once.
+// TestDemo runs the README's demo and compares the recording with the meeting,
+// which shows a flash and a beep once a second. A busy machine can lose sync for
+// some seconds, so the test repeats a run once if only the sync check fails.
 func TestDemo(t *testing.T) {
 	needTools(t)
-	problems := beat(recordDemo(t, 20), 0, math.Inf(1)).together()
+	problems := countBeats(recordDemo(t, 20), 0, math.Inf(1)).syncProblems()
 	if len(problems) > 0 {
-		t.Logf("once more, because of the first run: %q", problems)
-		problems = beat(recordDemo(t, 20), 0, math.Inf(1)).together()
+		t.Logf("repeating the run because of: %q", problems)
+		problems = countBeats(recordDemo(t, 20), 0, math.Inf(1)).syncProblems()
 	}
 	for _, problem := range problems {
 		t.Error(problem)
 	}
 }
 
-// recordDemo runs the demo, checks all that it hands out but how well sound
-// and picture fit, and returns what its recording holds.
+// recordDemo runs the demo, checks its output except for sync, and returns a
+// report of the decoded recording.
 func recordDemo(t *testing.T, seconds int) mediacheck.Report {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,38 +63,38 @@ func recordDemo(t *testing.T, seconds int) mediacheck.Report {
 	}
 	var manifest recording.Manifest
 	if err := json.Unmarshal(stdout.Bytes(), &manifest); err != nil {
-		t.Fatalf("standard output is no manifest: %v\n%s", err, stdout.String())
+		t.Fatalf("standard output is not a manifest: %v\n%s", err, stdout.String())
 	}
 	if manifest.Partial || len(manifest.Gaps) > 0 || manifest.End.Reason != "host_ended" {
 		t.Fatalf("manifest: partial %v, gaps %v, end %+v, media %v", manifest.Partial, manifest.Gaps, manifest.End, manifest.Media)
 	}
-	file := theRecording(t, manifest)
+	file := recordingFile(t, manifest)
 	path := filepath.Join(dir, "recordings", "jobs", manifest.JobID, "media", file.Name)
 	report := checkFile(t, path, file)
 	for what, ms := range map[string]float64{"the file": report.DurationMs, "the manifest": float64(file.DurationMs)} {
 		if off := math.Abs(ms/1000 - float64(seconds)); off > 2 {
-			t.Errorf("by %s the recording lasts %.0f ms, want %d s ± 2 s", what, ms, seconds)
+			t.Errorf("duration of %s is %.0f ms, want %d s ± 2 s", what, ms, seconds)
 		}
 	}
 	checkPlays(t, path, report.DurationMs)
 	for _, want := range []string{"scheduled → dispatching", "media_uploading → completed", "job.finalized"} {
 		if strings.Count(stderr.String(), want) != 1 {
-			t.Errorf("the terminal tells %d times of %q:\n%s", strings.Count(stderr.String(), want), want, stderr.String())
+			t.Errorf("the terminal shows %d times %q:\n%s", strings.Count(stderr.String(), want), want, stderr.String())
 		}
 	}
 	return report
 }
 
-// span is a part of a recording of the replica's meeting, which flashes and
-// beeps once in every second.
+// span is a part of a recording of the replica meeting, which flashes and beeps
+// once a second.
 type span struct {
 	seconds        float64
 	flashes, beeps int
-	apart          []float64 // beep and flash of one second, in ms
+	offsetsMs      []float64 // between the beep and the flash of each second
 }
 
-// beat counts the beeps and flashes between two moments, in ms.
-func beat(report mediacheck.Report, from, to float64) span {
+// countBeats counts the beeps and flashes between two times, in ms.
+func countBeats(report mediacheck.Report, from, to float64) span {
 	to = math.Min(to, report.DurationMs)
 	within := func(moments []float64) (n int) {
 		for _, at := range moments {
@@ -108,37 +107,36 @@ func beat(report mediacheck.Report, from, to float64) span {
 	s := span{seconds: (to - from) / 1000, flashes: within(report.FlashesMs), beeps: within(report.BeepsMs)}
 	for _, pair := range report.Pairs() {
 		if pair.FlashMs >= from && pair.FlashMs <= to {
-			s.apart = append(s.apart, math.Abs(pair.DifferenceMs()))
+			s.offsetsMs = append(s.offsetsMs, math.Abs(pair.DifferenceMs()))
 		}
 	}
 	return s
 }
 
-// whole tells which seconds are missing or too many: some, at most, where the
-// span begins and ends and where the machine stalled.
-func (s span) whole(some float64) (problems []string) {
+// countProblems reports missing or extra beeps and flashes. It tolerates the given
+// number of missing seconds, for the edges of the span and for stalls.
+func (s span) countProblems(tolerated float64) (problems []string) {
 	for what, n := range map[string]int{"flashes": s.flashes, "beeps": s.beeps} {
-		if float64(n) < math.Floor(s.seconds)-some || float64(n) > math.Ceil(s.seconds)+1 {
+		if float64(n) < math.Floor(s.seconds)-tolerated || float64(n) > math.Ceil(s.seconds)+1 {
 			problems = append(problems, fmt.Sprintf("%d %s in %.1f s", n, what, s.seconds))
 		}
 	}
 	return problems
 }
 
-// together tells what keeps sound and picture from belonging together: missing
-// seconds, or a beep and its flash further apart than 100 ms in more than one
-// second of ten, which a stall of the machine explains.
-func (s span) together() []string {
-	const apart, stalled = 100, 10
-	problems := s.whole(1)
-	var torn int
-	for _, ms := range s.apart {
-		if ms > apart {
-			torn++
+// syncProblems reports missing seconds, and more than one second in ten with an
+// offset of more than 100 ms between beep and flash.
+func (s span) syncProblems() []string {
+	const maxOffsetMs, tolerated = 100, 10
+	problems := s.countProblems(1)
+	var late int
+	for _, ms := range s.offsetsMs {
+		if ms > maxOffsetMs {
+			late++
 		}
 	}
-	if torn > len(s.apart)/stalled || len(s.apart) == 0 {
-		problems = append(problems, fmt.Sprintf("beep and flash are more than %d ms apart in %d of %d seconds: %.0f", apart, torn, len(s.apart), s.apart))
+	if late > len(s.offsetsMs)/tolerated || len(s.offsetsMs) == 0 {
+		problems = append(problems, fmt.Sprintf("offset between beep and flash is over %d ms in %d of %d seconds: %.0f", maxOffsetMs, late, len(s.offsetsMs), s.offsetsMs))
 	}
 	return problems
 }
@@ -192,8 +190,8 @@ func checkPlays(t *testing.T, path string, durationMs float64) {
 	}
 }
 
-// TestServiceKilled kills the service in the middle of a recording and starts
-// it again: the same bot goes on, and nothing is lost or doubled.
+// TestServiceKilled kills the service during a recording and restarts it. The
+// same bot continues, and nothing is lost or duplicated.
 func TestServiceKilled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -205,28 +203,28 @@ func TestServiceKilled(t *testing.T) {
 	<-time.After(5 * time.Second) // of absence, while the meeting goes on
 	h.startService(strings.TrimPrefix(h.base, "http://"))
 	<-time.After(4 * time.Second) // of recording
-	if again := h.bot(id, 0); again != bot {
-		t.Errorf("bot %d took the place of %d", again, bot)
+	if current := h.bot(id, 0); current != bot {
+		t.Errorf("bot %d replaced bot %d", current, bot)
 	}
 	h.meeting.End()
 	h.hooks.awaitStatus(t, job.Completed)
 	h.hooks.await(t, "job.finalized", func(hook received) bool { return hook.Event == "job.finalized" })
-	h.hooks.checkStory(t, wholeWay()...)
+	h.hooks.checkTransitions(t, successStatuses()...)
 
 	manifest := h.manifest(id)
 	if manifest.Partial || len(manifest.Gaps) > 0 {
-		t.Errorf("the recording is said to have gaps: %+v", manifest.Gaps)
+		t.Errorf("the manifest lists gaps: %+v", manifest.Gaps)
 	}
 	_, report := h.recording(manifest)
 	if report.DurationMs < 12500 {
-		t.Errorf("the recording lasts %.0f ms, want the whole 13 s and more", report.DurationMs)
+		t.Errorf("the recording lasts %.0f ms, want at least 13 s", report.DurationMs)
 	}
-	checkThere(t, report, 0, math.Inf(1))
-	h.checkVoices(manifest, 1)
+	checkSpan(t, report, 0, math.Inf(1))
+	h.checkParticipantAudio(manifest, 1)
 }
 
-// TestBrowserKilled kills the bot's browser in the middle of a recording: what
-// was recorded is kept, the bot comes back, and the manifest tells of the gap.
+// TestBrowserKilled kills the bot's browser during a recording. The recorded part
+// is kept, the bot rejoins, and the manifest lists the gap.
 func TestBrowserKilled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -240,12 +238,12 @@ func TestBrowserKilled(t *testing.T) {
 	<-time.After(6 * time.Second) // of recording by the second browser
 	h.meeting.End()
 	h.hooks.awaitStatus(t, job.Completed)
-	h.hooks.checkStory(t, wholeWay()...)
-	h.checkTwoStretches(id)
+	h.hooks.checkTransitions(t, successStatuses()...)
+	h.checkOneGap(id)
 }
 
-// TestBotKilled kills the bot itself: a second attempt goes on, and both
-// attempts' media make one recording.
+// TestBotKilled kills the bot. A second attempt continues, and the media of both
+// attempts make one recording.
 func TestBotKilled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -259,14 +257,14 @@ func TestBotKilled(t *testing.T) {
 	<-time.After(6 * time.Second) // of recording by the second bot
 	h.meeting.End()
 	h.hooks.awaitStatus(t, job.Completed)
-	h.hooks.checkStory(t,
+	h.hooks.checkTransitions(t,
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted,
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
 		job.Finalizing, job.PostProcessing, job.MediaUploading, job.Completed)
-	h.checkTwoStretches(id)
+	h.checkOneGap(id)
 }
 
-// awaitGuest waits until so many guests have received the meeting's media.
+// awaitGuest waits until the numbered guest receives the meeting's media.
 func (h *harness) awaitGuest(number int) {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
@@ -278,9 +276,9 @@ func (h *harness) awaitGuest(number int) {
 	}
 }
 
-// checkTwoStretches holds a recording that was interrupted against what its
-// manifest says: partial, with a gap, and both parts there.
-func (h *harness) checkTwoStretches(id string) {
+// checkOneGap checks an interrupted recording: the manifest is partial and lists
+// one gap, and the media contain the parts before and after it.
+func (h *harness) checkOneGap(id string) {
 	h.Helper()
 	manifest := h.manifest(id)
 	if !manifest.Partial || len(manifest.Gaps) != 1 {
@@ -288,20 +286,20 @@ func (h *harness) checkTwoStretches(id string) {
 	}
 	gap := manifest.Gaps[0]
 	path, report := h.recording(manifest)
-	// Of 6 s before the kill it may cost 3 s; of 6 s after, the
-	// start of the second recorder takes about one.
+	// Of the 6 s before the kill, 3 s may be lost. Of the 6 s after it, starting
+	// the second recorder takes about 1 s.
 	if report.DurationMs < 7000 || gap.StartMs < 3000 || gap.EndMs <= gap.StartMs {
-		h.Errorf("the recording lasts %.0f ms around the gap %+v; want 3 s before it and 4 s after", report.DurationMs, gap)
+		h.Errorf("the recording lasts %.0f ms with the gap %+v; want 3 s before and 4 s after the gap", report.DurationMs, gap)
 	}
-	checkThere(h.T, report, 0, float64(gap.StartMs)-500)
-	checkThere(h.T, report, float64(gap.StartMs)+1500, math.Inf(1))
+	checkSpan(h.T, report, 0, float64(gap.StartMs)-500)
+	checkSpan(h.T, report, float64(gap.StartMs)+1500, math.Inf(1))
 	checkPlays(h.T, path, report.DurationMs)
-	h.checkVoices(manifest, 2)
+	h.checkParticipantAudio(manifest, 2)
 }
 
-// TestCancelledRecording cancels a job in the middle of its recording: the bot
-// leaves by the page's button, what was captured is kept, and the job stays
-// cancelled. Before, the host is asked in the chat and refuses.
+// TestCancelledRecording cancels a job during its recording. The bot leaves with
+// the page's own button, the captured media is kept, and the job stays cancelled.
+// Before that, the host denies a request for recording permission in the chat.
 func TestCancelledRecording(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -312,7 +310,7 @@ func TestCancelledRecording(t *testing.T) {
 	defer cancel()
 	h.call(http.MethodPost, "/api/v1/jobs/"+id+"/request-recording-permission", nil, nil)
 	if _, err := h.meeting.Wait(ctx, replica.EventChat); err != nil {
-		t.Fatalf("the bot does not ask the host: %v", err)
+		t.Fatalf("the bot did not ask the host: %v", err)
 	}
 	if err := h.meeting.Say("Ada Quill", "No, thanks."); err != nil {
 		t.Fatal(err)
@@ -320,11 +318,11 @@ func TestCancelledRecording(t *testing.T) {
 	if asked := h.hooks.await(t, "an answer about permission", func(hook received) bool {
 		return hook.Event == "bot.recording_permission_response"
 	}); asked.Data.Granted == nil || *asked.Data.Granted {
-		t.Errorf("permission that the host refused: %+v", asked)
+		t.Errorf("permission response after a denial: %+v", asked)
 	}
 	h.call(http.MethodDelete, "/api/v1/jobs/"+id, nil, nil)
 	if _, err := h.meeting.Wait(ctx, replica.EventKind(replica.StateLeft)); err != nil {
-		t.Fatalf("the bot does not leave: %v", err)
+		t.Fatalf("the bot did not leave: %v", err)
 	}
 	var got struct {
 		Status      job.Status
@@ -335,7 +333,7 @@ func TestCancelledRecording(t *testing.T) {
 		case <-time.After(200 * time.Millisecond):
 			h.call(http.MethodGet, "/api/v1/jobs/"+id, nil, &got)
 		case <-ctx.Done():
-			t.Fatal("no manifest is attached to the cancelled job")
+			t.Fatal("the cancelled job has no manifest")
 		}
 	}
 	if got.Status != job.Cancelled {
@@ -348,7 +346,7 @@ func TestCancelledRecording(t *testing.T) {
 	h.recording(manifest)
 	for _, hook := range h.hooks.all() {
 		if hook.Event == "job.finalized" {
-			t.Error("a cancelled job told of job.finalized")
+			t.Error("a cancelled job sent job.finalized")
 		}
 	}
 }

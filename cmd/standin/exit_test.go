@@ -8,7 +8,7 @@ import (
 	"standin/internal/credentials"
 )
 
-// storedKey is the key of a signed-in command line.
+// storedKey returns the key of a signed-in command line.
 func storedKey(t *testing.T, d testCLI) string {
 	t.Helper()
 	kept, err := credentials.Load(d.config)
@@ -26,7 +26,8 @@ func (d testCLI) keep(t *testing.T, key string) {
 	}
 }
 
-// TestExitCodes are those of docs/cli.md, each with what to do next.
+// TestExitCodes checks the exit codes of docs/cli.md and the advice that is
+// printed with them.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	d := newTestCLI(t)

@@ -45,21 +45,21 @@ func needTools(t *testing.T) {
 	}
 }
 
-// harness is a service in a process of its own, a meeting to send bots to, and a
+// harness runs the service as a separate process, with a replica meeting and a
 // consumer with a webhook receiver.
 type harness struct {
 	*testing.T
 	dir     string
 	meeting *replica.Meeting
-	stage   *replica.Server
+	replica *replica.Server
 	hooks   *receiver
 	key     string
-	base    string // of the service
+	base    string // base URL of the service
 	serve   *exec.Cmd
 	log     *os.File
 }
 
-// newHarness starts one.
+// newHarness starts the service and opens the meeting.
 func newHarness(t *testing.T) *harness {
 	t.Helper()
 	needTools(t)
@@ -68,17 +68,17 @@ func newHarness(t *testing.T) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.stage, err = replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media}); err != nil {
+	if h.replica, err = replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.stage.Close() })
-	if h.meeting, err = h.stage.Open(replica.Settings{AdmitAfter: time.Second}); err != nil {
+	t.Cleanup(func() { _ = h.replica.Close() })
+	if h.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	if h.log, err = os.Create(filepath.Join(t.TempDir(), "serve.log")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.tellOfFailure)
+	t.Cleanup(h.logFailure)
 	h.key = strings.TrimSpace(h.standin("keys", "create", "--consumer", "e2e", "--data-dir", h.dir))
 	secret := h.standin("consumers", "show", "e2e", "--secret", "--data-dir", h.dir)
 	h.hooks = receive(t, secret[strings.Index(secret, "whsec_"):len(secret)-1])
@@ -88,7 +88,7 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// standin runs a command to its end and returns what it prints.
+// standin runs a command and returns its output.
 func (h *harness) standin(args ...string) string {
 	h.Helper()
 	out, err := exec.CommandContext(h.Context(), os.Args[0], args...).Output()
@@ -98,11 +98,11 @@ func (h *harness) standin(args ...string) string {
 	return string(out)
 }
 
-// startService starts the service and waits until it tells its address.
+// startService starts the service and waits until it prints its address.
 func (h *harness) startService(listen string) {
 	h.Helper()
 	h.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", h.dir, "--loopback-meetings",
-		"--allowed-meeting-hosts", strings.TrimPrefix(h.stage.URL(), "http://"))
+		"--allowed-meeting-hosts", strings.TrimPrefix(h.replica.URL(), "http://"))
 	h.serve.Stderr = h.log
 	out, err := h.serve.StdoutPipe()
 	if err != nil {
@@ -111,25 +111,25 @@ func (h *harness) startService(listen string) {
 	if err := h.serve.Start(); err != nil {
 		h.Fatal(err)
 	}
-	line := make([]byte, 200)
-	n, err := out.Read(line)
-	at := strings.Index(string(line[:n]), "http://")
+	buffer := make([]byte, 200)
+	n, err := out.Read(buffer)
+	at := strings.Index(string(buffer[:n]), "http://")
 	if at < 0 {
-		h.Fatalf("the service does not tell its address: %q, %v", line[:n], err)
+		h.Fatalf("the service does not print its address: %q, %v", buffer[:n], err)
 	}
-	h.base = strings.Fields(string(line[at:n]))[0] // the first user's link may follow
+	h.base = strings.Fields(string(buffer[at:n]))[0] // the link for the first user may follow
 }
 
-// stopService ends the service by a signal and waits for its end.
+// stopService signals the service and waits until it exits.
 func (h *harness) stopService(signal os.Signal) {
 	if h.serve.ProcessState != nil {
 		return
 	}
 	_ = h.serve.Process.Signal(signal)
-	_ = h.serve.Wait() // it tells of the signal
+	_ = h.serve.Wait() // the error is the signal
 }
 
-// stopBots kills what a failed test left running.
+// stopBots kills the bots that a failed test left running.
 func (h *harness) stopBots() {
 	locks, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.lock"))
 	for _, lock := range locks {
@@ -139,8 +139,8 @@ func (h *harness) stopBots() {
 	}
 }
 
-// tellOfFailure shows the logs of a failed test.
-func (h *harness) tellOfFailure() {
+// logFailure logs the logs of service and bots if the test failed.
+func (h *harness) logFailure() {
 	if !h.Failed() {
 		return
 	}
@@ -154,7 +154,7 @@ func (h *harness) tellOfFailure() {
 	}
 }
 
-// call calls the API and decodes the answer into out.
+// call calls the API and decodes the response into out.
 func (h *harness) call(method, path string, body, out any) {
 	h.Helper()
 	encoded, err := json.Marshal(body)
@@ -182,10 +182,10 @@ func (h *harness) call(method, path string, body, out any) {
 	}
 }
 
-// send sends a bot into the meeting and returns the job's id.
+// send sends a bot into the meeting and returns the job ID.
 func (h *harness) send() string { h.Helper(); return h.sendWith(nil) }
 
-// sendWith is send for a job with metadata.
+// sendWith is like send for a job with metadata.
 func (h *harness) sendWith(metadata map[string]any) string {
 	h.Helper()
 	var created struct{ ID string }
@@ -204,16 +204,16 @@ func (h *harness) manifest(id string) recording.Manifest {
 	return manifest
 }
 
-// recording fetches the one video of a manifest, holds it against what the
-// manifest says, and decodes it.
+// recording downloads the recording of a manifest, compares it with the manifest,
+// and decodes it.
 func (h *harness) recording(manifest recording.Manifest) (path string, report mediacheck.Report) {
 	h.Helper()
-	file := theRecording(h.T, manifest)
+	file := recordingFile(h.T, manifest)
 	path = h.fetch(file)
 	return path, checkFile(h.T, path, file)
 }
 
-// fetch fetches a file of a manifest.
+// fetch downloads a file of a manifest.
 func (h *harness) fetch(file recording.Media) (path string) {
 	h.Helper()
 	request, err := http.NewRequestWithContext(h.Context(), http.MethodGet, file.URI, nil)
@@ -237,7 +237,7 @@ func (h *harness) fetch(file recording.Media) (path string) {
 	return path
 }
 
-// checkFile holds a file against its entry in the manifest and decodes it.
+// checkFile compares a file with its manifest entry and decodes it.
 func checkFile(t *testing.T, path string, file recording.Media) mediacheck.Report {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -257,7 +257,7 @@ func checkFile(t *testing.T, path string, file recording.Media) mediacheck.Repor
 	return report
 }
 
-// received is a webhook as it came.
+// received is a received webhook.
 type received struct {
 	DeliveryID string `json:"deliveryId"`
 	Event      string `json:"event"`
@@ -271,20 +271,20 @@ type received struct {
 	} `json:"data"`
 }
 
-// receiver is the consumer's webhook receiver. It outlives restarts of the
-// service.
+// receiver is the consumer's webhook receiver. It keeps running while the service
+// restarts.
 type receiver struct {
 	url string
 
-	mu    sync.Mutex
-	hooks []received
-	news  chan struct{} // closed and replaced with each webhook
+	mu      sync.Mutex
+	hooks   []received
+	changed chan struct{} // closed and replaced with each webhook
 }
 
-// receive starts a receiver that refuses what is not signed with the secret.
+// receive starts a receiver that rejects webhooks not signed with the secret.
 func receive(t *testing.T, secret string) *receiver {
 	t.Helper()
-	r := &receiver{news: make(chan struct{})}
+	r := &receiver{changed: make(chan struct{})}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -306,8 +306,8 @@ func receive(t *testing.T, secret string) *receiver {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.hooks = append(r.hooks, got)
-		close(r.news)
-		r.news = make(chan struct{})
+		close(r.changed)
+		r.changed = make(chan struct{})
 	})}
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	t.Cleanup(func() { _ = server.Close() })
@@ -328,17 +328,17 @@ func (r *receiver) await(t *testing.T, what string, match func(received) bool) r
 				return hook
 			}
 		}
-		news := r.news
+		changed := r.changed
 		r.mu.Unlock()
 		select {
-		case <-news:
+		case <-changed:
 		case <-deadline.C:
-			t.Fatalf("no webhook tells of %s; there were %+v", what, r.all())
+			t.Fatalf("no webhook for %s; received %+v", what, r.all())
 		}
 	}
 }
 
-// awaitStatus waits until a job came into a state.
+// awaitStatus waits until a job reaches a status.
 func (r *receiver) awaitStatus(t *testing.T, want job.Status) {
 	t.Helper()
 	hook := r.await(t, string(want), func(hook received) bool {
@@ -355,10 +355,10 @@ func (r *receiver) all() []received {
 	return append([]received(nil), r.hooks...)
 }
 
-// checkStory holds the webhooks against what must be true of every job: each
-// event under one delivery id, in the order of the job's sequence, none
-// missing, and each transition from where the last one went.
-func (r *receiver) checkStory(t *testing.T, want ...job.Status) {
+// checkTransitions checks the webhooks of a job: each event has one delivery ID,
+// events arrive in sequence without gaps, and each transition starts at the status
+// of the one before.
+func (r *receiver) checkTransitions(t *testing.T, want ...job.Status) {
 	t.Helper()
 	ids := make(map[int]string)
 	var states []job.Status
@@ -366,17 +366,17 @@ func (r *receiver) checkStory(t *testing.T, want ...job.Status) {
 	for _, hook := range r.all() {
 		if known, again := ids[hook.Data.Sequence]; again {
 			if known != hook.DeliveryID {
-				t.Errorf("event %d came under the delivery ids %s and %s", hook.Data.Sequence, known, hook.DeliveryID)
+				t.Errorf("event %d has the delivery IDs %s and %s", hook.Data.Sequence, known, hook.DeliveryID)
 			}
-			continue // the same delivery, tried again
+			continue // a retry of the same delivery
 		}
 		if hook.Data.Sequence != len(ids)+1 {
-			t.Errorf("event %d came after %d others", hook.Data.Sequence, len(ids))
+			t.Errorf("event %d arrived after %d others", hook.Data.Sequence, len(ids))
 		}
 		ids[hook.Data.Sequence] = hook.DeliveryID
 		if hook.Event == webhook.JobStatusChanged {
 			if hook.Data.From != last {
-				t.Errorf("event %d goes from %s; the job was in %s", hook.Data.Sequence, hook.Data.From, last)
+				t.Errorf("event %d starts at %s; the job was in %s", hook.Data.Sequence, hook.Data.From, last)
 			}
 			last = hook.Data.To
 			states = append(states, last)
@@ -387,7 +387,7 @@ func (r *receiver) checkStory(t *testing.T, want ...job.Status) {
 	}
 }
 
-// lockHolder is the process that holds a bot's folder, 0 when none does.
+// lockHolder returns the process that holds the lock of a bot's directory, or 0.
 func lockHolder(t *testing.T, path string) int {
 	t.Helper()
 	file, err := os.Open(path)
@@ -402,7 +402,7 @@ func lockHolder(t *testing.T, path string) int {
 	return int(query.Pid)
 }
 
-// bot is the process of an attempt's bot.
+// bot returns the process ID of an attempt's bot.
 func (h *harness) bot(id string, attempt int) int {
 	h.Helper()
 	pid := lockHolder(h.T, filepath.Join(h.dir, "bots", id+"-"+strconv.Itoa(attempt), "bot.lock"))
@@ -412,7 +412,7 @@ func (h *harness) bot(id string, attempt int) int {
 	return pid
 }
 
-// browserOf is the main process of a bot's browser: its child.
+// browserOf returns the main process of a bot's browser.
 func (h *harness) browserOf(bot int) int {
 	h.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", bot, bot))
@@ -423,8 +423,8 @@ func (h *harness) browserOf(bot int) int {
 	}
 	for _, field := range strings.Fields(string(children)) {
 		pid, _ := strconv.Atoi(field)
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if strings.Contains(string(line), "--user-data-dir") && !strings.Contains(string(line), "--type=") {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if strings.Contains(string(command), "--user-data-dir") && !strings.Contains(string(command), "--type=") {
 			return pid
 		}
 	}

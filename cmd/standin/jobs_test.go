@@ -15,8 +15,8 @@ import (
 	"standin/internal/service"
 )
 
-// testCLI is a command line that is signed in to a running service, whose jobs
-// the simulator walks through.
+// testCLI is a command line that is signed in to a running service with a test
+// key, so that its jobs run in the simulator.
 type testCLI struct {
 	base, config string
 }
@@ -43,8 +43,8 @@ func newTestCLI(t *testing.T) testCLI {
 	return d
 }
 
-// login signs in, with the page's half of the device flow played by a plain
-// request: whoever opens the link mints the key.
+// login signs in by the device flow. A plain request replaces the page that
+// authorizes it.
 func (d testCLI) login(t *testing.T, key string) {
 	t.Helper()
 	stderr := newPrompt()
@@ -68,7 +68,7 @@ func (d testCLI) login(t *testing.T, key string) {
 	}
 }
 
-// prompt is a terminal that can be waited on.
+// prompt is a terminal output that tests can wait for.
 type prompt struct{ lines chan string }
 
 func newPrompt() prompt { return prompt{lines: make(chan string, 100)} }
@@ -104,7 +104,7 @@ func (d testCLI) run(t *testing.T, wantCode int, args ...string) (out, err strin
 	return stdout.String(), stderr.String()
 }
 
-// TestJobsCommands goes through the life of jobs by the command line alone.
+// TestJobsCommands creates, watches, changes, lists and cancels jobs.
 func TestJobsCommands(t *testing.T) {
 	t.Parallel()
 	d := newTestCLI(t)
@@ -157,7 +157,7 @@ func TestJobsCommands(t *testing.T) {
 	}
 }
 
-// TestControlCommands queues every verb for a bot in its meeting.
+// TestControlCommands queues every bot command during a recording.
 func TestControlCommands(t *testing.T) {
 	t.Parallel()
 	d := newTestCLI(t)
@@ -182,7 +182,7 @@ func TestControlCommands(t *testing.T) {
 	for _, verb := range [][]string{{"pause"}, {"resume"}, {"chat", "hello"}, {"pin", "p-1"}, {"ask"}, {"stop"}, {"leave"}} {
 		args := append([]string{"jobs", verb[0], created.ID}, verb[1:]...)
 		if out, _ := d.run(t, 0, args...); len(strings.TrimSpace(out)) != 36 {
-			t.Errorf("%s prints %q, want a command's id alone", verb[0], out)
+			t.Errorf("%s prints %q, want only a command ID", verb[0], out)
 		}
 	}
 	d.run(t, 0, "jobs", "watch", created.ID)

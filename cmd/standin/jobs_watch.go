@@ -71,13 +71,13 @@ func printEntry(w io.Writer, entry client.TimelineEntry, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(entry)
 	}
-	line := entry.EmittedAt.Local().Format("15:04:05.000") + "  " + entry.Kind
+	text := entry.EmittedAt.Local().Format("15:04:05.000") + "  " + entry.Kind
 	if entry.From != entry.To {
-		line += "  " + entry.From + " → " + entry.To
+		text += "  " + entry.From + " → " + entry.To
 	}
 	if entry.Reason != nil {
-		line += "  (not applied: " + *entry.Reason + ")"
+		text += "  (not applied: " + *entry.Reason + ")"
 	}
-	_, err := fmt.Fprintln(w, oneLine(line))
+	_, err := fmt.Fprintln(w, oneLine(text))
 	return err
 }

@@ -34,40 +34,40 @@ const (
 )
 
 const (
-	// mostLost is what a kill may cost of what was recorded before it.
-	mostLost = 3 * time.Second
-	// killsAtOnce is how many bots record side by side.
-	killsAtOnce = 2
-	// killPatience is how long a part of a case may take.
-	killPatience = 3 * time.Minute
+	// maxLost is the longest part of the recording before a kill that may be lost.
+	maxLost = 3 * time.Second
+	// concurrentKills is the number of bots that record at once.
+	concurrentKills = 2
+	// killTimeout bounds each step of a case.
+	killTimeout = 3 * time.Minute
 )
 
-// TestKills kills each part of a recording at random moments
-// (STANDIN_TEST_KILLS in all, 50 with make kills; STANDIN_TEST_SEED repeats
-// them). Every time there is a playable recording, at most three seconds of it
-// are lost, partial and gaps are right, and the job comes to its end.
+// TestKills kills the processes of a recording at random times: STANDIN_TEST_KILLS
+// in total, 50 with make kills; STANDIN_TEST_SEED repeats a run. Each time the job
+// must end with a playable recording that lost at most three seconds, and with the
+// right values of partial and gaps.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	needTools(t)
-	total, seed := fromEnvironment(t, "STANDIN_TEST_KILLS", 2), fromEnvironment(t, "STANDIN_TEST_SEED", time.Now().Unix())
+	total, seed := envInt(t, "STANDIN_TEST_KILLS", 2), envInt(t, "STANDIN_TEST_SEED", time.Now().Unix())
 	t.Logf("STANDIN_TEST_KILLS=%d STANDIN_TEST_SEED=%d", total, seed)
-	chance := rand.New(rand.NewPCG(uint64(seed), 0))
-	parts := []string{killRenderer, killFFmpeg, killBrowser, killBot, killService} // the last three have tests of their own too
-	shared, alone := newHarness(t), newHarness(t)
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	parts := []string{killRenderer, killFFmpeg, killBrowser, killBot, killService}
+	shared, restarted := newHarness(t), newHarness(t)
 	queue := make(chan func())
-	var lanes sync.WaitGroup
-	for range killsAtOnce {
-		lanes.Go(func() {
+	var workers sync.WaitGroup
+	for range concurrentKills {
+		workers.Go(func() {
 			for next := range queue {
 				next()
 			}
 		})
 	}
-	var service sync.Mutex // one kill of it at a time
+	var service sync.Mutex // held while the service is killed
 	for number := range int(total) {
-		c := casualty{part: parts[number%len(parts)], harness: shared, after: time.Duration(chance.Int64N(int64(8 * time.Second))), pick: chance.Uint64()}
+		c := killCase{part: parts[number%len(parts)], harness: shared, after: time.Duration(random.Int64N(int64(8 * time.Second))), pick: random.Uint64()}
 		if c.part == killService {
-			c.harness = alone
+			c.harness = restarted
 		}
 		queue <- func() {
 			if c.part == killService {
@@ -78,15 +78,15 @@ func TestKills(t *testing.T) {
 		}
 	}
 	close(queue)
-	lanes.Wait()
+	workers.Wait()
 }
 
-// fromEnvironment reads a number, or takes the usual one.
-func fromEnvironment(t *testing.T, name string, usual int64) int64 {
+// envInt returns the integer value of an environment variable.
+func envInt(t *testing.T, name string, defaultValue int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return usual
+		return defaultValue
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -95,11 +95,11 @@ func fromEnvironment(t *testing.T, name string, usual int64) int64 {
 	return number
 }
 
-// casualty is a recording of which one part is killed.
-type casualty struct {
+// killCase is a recording with one process that is killed.
+type killCase struct {
 	part    string
-	after   time.Duration // since the recording began
-	pick    uint64        // which of several processes
+	after   time.Duration // since the start of the recording
+	pick    uint64        // selects one of several processes
 	harness *harness
 
 	id       string
@@ -107,8 +107,8 @@ type casualty struct {
 	killedAt time.Time
 }
 
-func (c *casualty) run(t *testing.T, number int) {
-	if c.part == killService { // it is started again: one at a time
+func (c *killCase) run(t *testing.T, number int) {
+	if c.part == killService { // the restart changes the shared harness
 		defer func(before *testing.T) { c.harness.T = before }(c.harness.T)
 		c.harness.T = t
 	} else {
@@ -117,12 +117,12 @@ func (c *casualty) run(t *testing.T, number int) {
 		c.harness = &h
 	}
 	var err error
-	if c.meeting, err = c.harness.stage.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond}); err != nil {
+	if c.meeting, err = c.harness.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			c.tell()
+			c.logBots()
 		}
 	})
 	var created struct{ ID string }
@@ -134,19 +134,19 @@ func (c *casualty) run(t *testing.T, number int) {
 	<-time.After(c.after) // of recording
 	switch c.part {
 	case killFFmpeg:
-		<-time.After(3 * time.Second) // of recording, to have something to put together
-		c.killTheFFmpeg()
+		<-time.After(3 * time.Second) // of recording, so that there is media to pack
+		c.killFFmpegProcess()
 	default:
 		c.kill()
-		<-time.After(4 * time.Second) // of recording by whatever took its place
+		<-time.After(4 * time.Second) // of recording after the recovery
 		c.meeting.End()
 	}
-	c.await("its end", job.Status.Terminal)
+	c.await("the end of the job", job.Status.Terminal)
 	c.check()
 }
 
-// kill kills the part and waits until another has taken its place.
-func (c *casualty) kill() {
+// kill kills the process and waits until the recording has recovered.
+func (c *killCase) kill() {
 	c.harness.Helper()
 	bot := c.harness.bot(c.id, 0)
 	victim := bot
@@ -171,13 +171,13 @@ func (c *casualty) kill() {
 	c.awaitRecorder()
 }
 
-// awaitRecorder waits until another recorder runs. A renderer may have been of
-// no consequence: then there is none.
-func (c *casualty) awaitRecorder() {
+// awaitRecorder waits until a second recorder runs. The killed renderer may not
+// have been involved in the recording; then there is no second recorder.
+func (c *killCase) awaitRecorder() {
 	c.harness.Helper()
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.After(killPatience)
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(killTimeout)
 	if c.part == killRenderer {
 		deadline = time.After(30 * time.Second)
 	}
@@ -194,24 +194,24 @@ func (c *casualty) awaitRecorder() {
 			return
 		}
 		select {
-		case <-again.C:
+		case <-ticker.C:
 		case <-deadline:
 			if c.part != killRenderer {
-				c.harness.Fatal("nothing took its place")
+				c.harness.Fatal("the recording did not recover")
 			}
 			return
 		}
 	}
 }
 
-// killTheFFmpeg ends the meeting and kills the first ffmpeg that the bot starts.
-func (c *casualty) killTheFFmpeg() {
+// killFFmpegProcess ends the meeting and kills the first ffmpeg of the bot.
+func (c *killCase) killFFmpegProcess() {
 	c.harness.Helper()
 	bot := c.harness.bot(c.id, 0)
 	c.meeting.End()
-	again := time.NewTicker(2 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.After(killPatience)
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(killTimeout)
 	for {
 		for _, pid := range processesOf(bot, isFFmpeg) {
 			if syscall.Kill(pid, syscall.SIGKILL) == nil {
@@ -220,7 +220,7 @@ func (c *casualty) killTheFFmpeg() {
 			}
 		}
 		select {
-		case <-again.C:
+		case <-ticker.C:
 		case <-deadline:
 			c.harness.Fatal("the bot never started ffmpeg")
 		}
@@ -232,8 +232,7 @@ func isFFmpeg(command string) bool {
 	return filepath.Base(program) == "ffmpeg"
 }
 
-// processesOf lists the processes of a bot's session that match, by their
-// command line.
+// processesOf returns the processes in a bot's session whose command line matches.
 func processesOf(bot int, match func(command string) bool) (found []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -258,12 +257,12 @@ func processesOf(bot int, match func(command string) bool) (found []int) {
 	return found
 }
 
-// await polls the job until its status is as wanted.
-func (c *casualty) await(what string, wanted func(job.Status) bool) {
+// await polls the job until its status is wanted.
+func (c *killCase) await(what string, wanted func(job.Status) bool) {
 	c.harness.Helper()
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.After(killPatience)
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(killTimeout)
 	for {
 		status := c.status()
 		if wanted(status) {
@@ -273,84 +272,84 @@ func (c *casualty) await(what string, wanted func(job.Status) bool) {
 			c.harness.Fatalf("the job is %s before %s", status, what)
 		}
 		select {
-		case <-again.C:
+		case <-ticker.C:
 		case <-deadline:
 			c.harness.Fatalf("the job is stuck in %s before %s", status, what)
 		}
 	}
 }
 
-func (c *casualty) status() job.Status {
+func (c *killCase) status() job.Status {
 	c.harness.Helper()
 	var got struct{ Status job.Status }
 	c.harness.call(http.MethodGet, "/api/v1/jobs/"+c.id, nil, &got)
 	return got.Status
 }
 
-// check holds the recording and its manifest against what was killed.
-func (c *casualty) check() {
+// check checks the recording and its manifest.
+func (c *killCase) check() {
 	t := c.harness.T
 	if status := c.status(); status != job.Completed {
 		t.Fatalf("the job is %s", status)
 	}
 	manifest := c.harness.manifest(c.id)
 	path, report := c.harness.recording(manifest)
-	lasts := time.Duration(report.DurationMs * float64(time.Millisecond))
+	duration := time.Duration(report.DurationMs * float64(time.Millisecond))
 	checkPlays(t, path, report.DurationMs)
 	harmless := c.part == killService || c.part == killFFmpeg || c.part == killRenderer && len(manifest.Gaps) == 0
 	if harmless {
 		if manifest.Partial || len(manifest.Gaps) > 0 {
-			t.Errorf("partial %v, gaps %+v; want a whole recording", manifest.Partial, manifest.Gaps)
+			t.Errorf("partial %v, gaps %+v; want a complete recording", manifest.Partial, manifest.Gaps)
 		}
-		told := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time)
-		if lost := told - lasts; lost > mostLost {
-			t.Errorf("%s of %s are lost", lost, told)
+		recorded := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time)
+		if lost := recorded - duration; lost > maxLost {
+			t.Errorf("%s of %s are lost", lost, recorded)
 		}
-		checkThere(t, report, 0, math.Inf(1))
+		checkSpan(t, report, 0, math.Inf(1))
 		return
 	}
 	if !manifest.Partial || len(manifest.Gaps) != 1 {
 		t.Fatalf("partial %v, gaps %+v; want one gap", manifest.Partial, manifest.Gaps)
 	}
 	for _, file := range manifest.Media {
-		t.Logf("%s: %d ms from %d ms on", file.Name, file.DurationMs, file.StartOffsetMs)
+		t.Logf("%s: %d ms, starting at %d ms", file.Name, file.DurationMs, file.StartOffsetMs)
 	}
 	gap := manifest.Gaps[0]
 	kept := time.Duration(gap.StartMs) * time.Millisecond
 	before := c.killedAt.Sub(manifest.Timeline.RecordingStartedAt.Time)
-	t.Logf("%s: recorded for %s, kept %s of it, gap until %s, %s in all",
-		c.part, before.Round(time.Millisecond), kept, time.Duration(gap.EndMs)*time.Millisecond, lasts.Round(time.Millisecond))
-	if lost := before - kept; lost > mostLost {
+	t.Logf("%s: killed after %s, kept %s, gap until %s, total %s",
+		c.part, before.Round(time.Millisecond), kept, time.Duration(gap.EndMs)*time.Millisecond, duration.Round(time.Millisecond))
+	if lost := before - kept; lost > maxLost {
 		t.Errorf("%s of the %s before the kill are lost", lost, before)
 	}
 	if want := map[string]string{killBot: recording.GapBotLost}[c.part]; want != "" && gap.Reason != want && kept > 0 {
 		t.Errorf("the gap's reason is %q, want %q", gap.Reason, want)
 	}
-	told := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time) - time.Duration(gap.EndMs-gap.StartMs)*time.Millisecond
-	if off := told - lasts; off.Abs() > time.Second {
-		t.Errorf("by the manifest %s were kept, and the recording lasts %s", told, lasts)
+	want := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time) - time.Duration(gap.EndMs-gap.StartMs)*time.Millisecond
+	if (want - duration).Abs() > time.Second {
+		t.Errorf("the recording lasts %s, the manifest says %s", duration, want)
 	}
-	checkThere(t, report, 0, float64(gap.StartMs)-500)
-	checkThere(t, report, float64(gap.StartMs)+1500, math.Inf(1))
-	c.checkOwnSound(manifest, report)
+	checkSpan(t, report, 0, float64(gap.StartMs)-500)
+	checkSpan(t, report, float64(gap.StartMs)+1500, math.Inf(1))
+	c.checkParticipantFiles(manifest, report)
 }
 
-// mostOff is how far the median beep of a participant's own file may be from the
-// recording's, on a machine that starts a browser meanwhile.
-const mostOff = 250 // milliseconds
+// maxSoundOffset is the largest median offset between the beeps of a participant
+// audio file and those of the recording, in ms, on a busy machine.
+const maxSoundOffset = 250
 
-// checkOwnSound holds the beeps of the participant's own files against those of
-// the recording, on the meeting's clock: the recording leaves its gap out.
-func (c *casualty) checkOwnSound(manifest recording.Manifest, report mediacheck.Report) {
+// checkParticipantFiles compares the beeps of participant audio files with those
+// of the recording on the meeting's clock. The recording does not include its gap.
+func (c *killCase) checkParticipantFiles(manifest recording.Manifest, report mediacheck.Report) {
 	t, gap := c.harness.T, manifest.Gaps[0]
-	var sounded []float64
+	var beeps []float64
 	for _, at := range report.BeepsMs {
 		if at >= float64(gap.StartMs) {
 			at += float64(gap.EndMs - gap.StartMs)
 		}
-		sounded = append(sounded, at)
+		beeps = append(beeps, at)
 	}
-	if len(sounded) == 0 {
+	if len(beeps) == 0 {
 		t.Fatal("the recording has no beeps")
 	}
 	for _, media := range manifest.Media {
@@ -361,30 +360,30 @@ func (c *casualty) checkOwnSound(manifest recording.Manifest, report mediacheck.
 		if err != nil {
 			t.Fatalf("decode %s: %v", media.Name, err)
 		}
-		var off []float64
+		var offsets []float64
 		for _, beep := range own.BeepsMs {
 			at := beep + float64(media.StartOffsetMs)
 			if at >= float64(gap.StartMs) && at < float64(gap.EndMs) {
-				continue // what the recording lost, the participant's own file may have
+				continue // only the participant's file may have this part
 			}
-			nearest := slices.MinFunc(sounded, func(a, b float64) int { return cmp.Compare(math.Abs(at-a), math.Abs(at-b)) })
-			off = append(off, at-nearest)
+			nearest := slices.MinFunc(beeps, func(a, b float64) int { return cmp.Compare(math.Abs(at-a), math.Abs(at-b)) })
+			offsets = append(offsets, at-nearest)
 		}
-		if slices.Sort(off); len(off) == 0 {
-			continue // he does not beep, or it is too short
+		if slices.Sort(offsets); len(offsets) == 0 {
+			continue // a participant who does not beep, or a short file
 		}
-		t.Logf("%s is from the recording's beeps: %.0f ms", media.Name, off)
-		if median := off[len(off)/2]; math.Abs(median) > mostOff {
-			t.Errorf("%s is %.0f ms from the recording", media.Name, median)
+		t.Logf("%s: offsets from the beeps of the recording: %.0f ms", media.Name, offsets)
+		if median := offsets[len(offsets)/2]; math.Abs(median) > maxSoundOffset {
+			t.Errorf("%s is offset from the recording by %.0f ms", media.Name, median)
 		}
 	}
 }
 
-// checkThere holds that a part of a recording has its sound, and a picture that
-// moves. How many seconds a busy machine shows is for TestBeat to judge.
-func checkThere(t *testing.T, report mediacheck.Report, from, to float64) {
+// checkSpan checks that a part of a recording has audio and moving video. The
+// bounds allow for a busy machine; TestBeat has the exact ones.
+func checkSpan(t *testing.T, report mediacheck.Report, from, to float64) {
 	t.Helper()
-	part := beat(report, from, to)
+	part := countBeats(report, from, to)
 	if least := math.Floor(part.seconds*3/4) - 1; float64(part.beeps) < least {
 		t.Errorf("between %.0f and %.0f ms: %d beeps in %.1f s: %.0f", from, to, part.beeps, part.seconds, report.BeepsMs)
 	}
@@ -393,8 +392,8 @@ func checkThere(t *testing.T, report mediacheck.Report, from, to float64) {
 	}
 }
 
-// tell shows the bots' logs of a case that failed.
-func (c *casualty) tell() {
+// logBots logs the bots' logs of a failed case.
+func (c *killCase) logBots() {
 	for attempt := range 3 {
 		text, err := os.ReadFile(filepath.Join(c.harness.dir, "bots", c.id+"-"+strconv.Itoa(attempt), "bot.log"))
 		if !errors.Is(err, fs.ErrNotExist) {

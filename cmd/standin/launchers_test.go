@@ -41,20 +41,19 @@ func TestQuantities(t *testing.T) {
 	}
 	for _, value := range []string{"", "much", "-1", "3GB"} {
 		if _, err := parseQuantity("docker-memory", value); err == nil || !strings.Contains(err.Error(), "--docker-memory") {
-			t.Errorf("%q was taken: %v", value, err)
+			t.Errorf("%q was accepted: %v", value, err)
 		}
 	}
 }
 
-// TestEngineFlags: what is set wrongly is told before anything starts, all at
-// once.
+// TestEngineFlags checks that serve reports all invalid launcher flags at once.
 func TestEngineFlags(t *testing.T) {
 	t.Parallel()
-	var out, told bytes.Buffer
+	var out, stderr bytes.Buffer
 	code := run([]string{
 		"serve", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--launcher", "docker", "--docker-memory", "lots", "--kubernetes-spool", "more",
-	}, &out, &told)
-	if code != 1 || !strings.Contains(told.String(), "--docker-memory") || !strings.Contains(told.String(), "--kubernetes-spool") {
-		t.Errorf("it ended with %d: %s", code, told.String())
+	}, &out, &stderr)
+	if code != 1 || !strings.Contains(stderr.String(), "--docker-memory") || !strings.Contains(stderr.String(), "--kubernetes-spool") {
+		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }

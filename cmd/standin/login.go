@@ -68,11 +68,11 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 func (c *loginCommand) grant(ctx context.Context, to terminal, service *client.Client) (client.Grant, error) {
 	if c.WithKey {
 		const largestKey = 4 << 10
-		line, err := io.ReadAll(io.LimitReader(os.Stdin, largestKey))
+		input, err := io.ReadAll(io.LimitReader(os.Stdin, largestKey))
 		if err != nil {
 			return client.Grant{}, fmt.Errorf("read the key: %w", err)
 		}
-		grant := client.Grant{APIKey: strings.TrimSpace(string(line))}
+		grant := client.Grant{APIKey: strings.TrimSpace(string(input))}
 		return grant, checkKey(ctx, service.BaseURL(), grant.APIKey)
 	}
 	return c.deviceFlow(ctx, to, service)

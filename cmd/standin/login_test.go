@@ -20,9 +20,9 @@ import (
 	"standin/internal/service"
 )
 
-// TestLogin goes through standin login as people do: the command on a terminal,
-// its page in a real browser, where somebody signs in first, compares the code
-// and allows it. The key works, and is kept for its owner alone.
+// TestLogin runs standin login on a terminal and authorizes it in a real browser:
+// sign in, compare the code, allow. The key must work, and its file must be
+// readable by the owner only.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	path, err := browser.Find("")
@@ -71,7 +71,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("the page shows the code %q, the terminal %q (%v)", got, code, err)
 	}
 	if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS("main"))); err != nil || !strings.Contains(got, userAgent()) {
-		t.Errorf("the page does not tell that %q asks: %q (%v)", userAgent(), got, err)
+		t.Errorf("the page does not show the user agent %q: %q (%v)", userAgent(), got, err)
 	}
 	do("allow it", chromedp.Click(chromedp.CSS("#allow")), chromedp.WaitVisible(chromedp.CSS(`a[href="/keys"]`)))
 
@@ -81,10 +81,10 @@ func TestLogin(t *testing.T) {
 	}
 	kept, err := credentials.Load(config)
 	if err != nil || !strings.HasPrefix(kept.APIKey, "standin_live_") {
-		t.Fatalf("no key was kept: %v", err)
+		t.Fatalf("no key was stored: %v", err)
 	}
 	if info, err := os.Stat(credentials.Path(config)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key is kept in a file of mode %v (%v)", info.Mode(), err)
+		t.Errorf("the file of the key has mode %v (%v)", info.Mode(), err)
 	}
 	mine := testCLI{base: s.BaseURL(), config: config}
 	if out, _ := mine.run(t, 0, "jobs", "list"); !strings.Contains(out, "STATUS") {
@@ -96,7 +96,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// shown reads the terminal until something is shown.
+// shown reads the terminal until a line matches.
 func shown(t *testing.T, screen *bufio.Reader, what *regexp.Regexp) string {
 	t.Helper()
 	var seen strings.Builder
@@ -133,7 +133,7 @@ func newPage(t *testing.T, path string) context.Context {
 	return ctx
 }
 
-// newService starts a service whose jobs the simulator walks through.
+// newService starts a service. Jobs of test keys run in the simulator.
 func newService(t *testing.T) *service.Service {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{

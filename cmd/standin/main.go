@@ -25,6 +25,7 @@ type commands struct {
 	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	Consumers   consumersCommand   `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
+	Users       usersCommand       `cmd:"" help:"List dashboard users and recover accounts on this machine."`
 	Jobs        jobsCommand        `cmd:"" help:"Create, list, watch and control jobs through the public API."`
 	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
 	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`
@@ -54,9 +55,9 @@ func run(args []string, out, err io.Writer) int {
 		stop()
 	}()
 
-	var line commands
+	var cli commands
 	exited := -1
-	parser, parseErr := kong.New(&line,
+	parser, parseErr := kong.New(&cli,
 		kong.Name("standin"),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."),
 		kong.UsageOnError(),

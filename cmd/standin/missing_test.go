@@ -20,7 +20,7 @@ import (
 	"standin/internal/store"
 )
 
-// lockedBuffer is a log that several goroutines write.
+// lockedBuffer is a buffer for concurrent writers.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -38,9 +38,9 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// TestMissingBrowser: without a browser the service says at its start what to
-// install, and so does the detail of the job that fails, after it was tried
-// for a while.
+// TestMissingBrowser checks that a service without a browser logs at start what to
+// install, and that a job fails with the same advice after several launch
+// attempts.
 func TestMissingBrowser(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}
@@ -60,7 +60,7 @@ func TestMissingBrowser(t *testing.T) {
 	})
 	const advice = "apt-get install chromium"
 	if !strings.Contains(log.String(), advice) {
-		t.Errorf("the log at start does not say %q:\n%s", advice, log.String())
+		t.Errorf("the log at start does not contain %q:\n%s", advice, log.String())
 	}
 	key, _, err := s.Keys.Issue(t.Context(), "acme", "", job.Live)
 	if err != nil {
@@ -71,11 +71,11 @@ func TestMissingBrowser(t *testing.T) {
 		t.Errorf("the job is %s, %s: %s", record.Status, record.FailureCode, record.FailureDetail)
 	}
 	if record.LaunchFailures < 2 {
-		t.Errorf("the launch was tried %d times, want it tried again", record.LaunchFailures)
+		t.Errorf("the launch was attempted %d times, want at least 2", record.LaunchFailures)
 	}
 }
 
-// create makes a job for now, as the API does.
+// create creates a job that is due now, as the API does.
 func create(t *testing.T, s *store.Store, key account.Key) job.Job {
 	t.Helper()
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Now: time.Now, WakeJobs: func() {}, WakeHooks: func() {}})

@@ -17,32 +17,32 @@ import (
 	"standin/client"
 )
 
-// line is a way to the service that breaks off answers, or changes them.
-type line struct {
+// faultyProxy is a reverse proxy that truncates or corrupts media responses.
+type faultyProxy struct {
 	url      string
-	cutAfter atomic.Int64 // bytes of an answer with media that come through; 0 for all
-	cuts     atomic.Int64 // how many answers are still to be cut
-	spoil    atomic.Bool  // the first byte of an answer with media is another
-	ranges   atomic.Int64 // requests for a part
+	cutAfter atomic.Int64 // length of a truncated response in bytes
+	cuts     atomic.Int64 // number of responses that are still to be truncated
+	corrupt  atomic.Bool  // change the first byte of media responses
+	ranges   atomic.Int64 // number of range requests
 }
 
-func newLine(t *testing.T, to string) *line {
+func newFaultyProxy(t *testing.T, to string) *faultyProxy {
 	t.Helper()
 	target, err := url.Parse(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := new(line)
+	p := new(faultyProxy)
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // it tells of every answer that is cut
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // it logs every truncated response
 	proxy.ModifyResponse = func(answer *http.Response) error {
 		if !strings.Contains(answer.Request.URL.Path, "/media/") {
 			return nil
 		}
 		if answer.Request.Header.Get("Range") != "" {
-			l.ranges.Add(1)
+			p.ranges.Add(1)
 		}
-		if l.spoil.Load() {
+		if p.corrupt.Load() {
 			content, err := io.ReadAll(answer.Body)
 			if err != nil {
 				return err
@@ -50,24 +50,24 @@ func newLine(t *testing.T, to string) *line {
 			content[0] ^= 1
 			answer.Body = io.NopCloser(strings.NewReader(string(content)))
 		}
-		if l.cuts.Add(-1) >= 0 {
-			answer.Body = &cutOff{ReadCloser: answer.Body, left: l.cutAfter.Load()}
+		if p.cuts.Add(-1) >= 0 {
+			answer.Body = &truncatedBody{ReadCloser: answer.Body, left: p.cutAfter.Load()}
 		}
 		return nil
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	l.url = server.URL
-	return l
+	p.url = server.URL
+	return p
 }
 
-// cutOff ends with an error after some bytes.
-type cutOff struct {
+// truncatedBody returns an error after some bytes.
+type truncatedBody struct {
 	io.ReadCloser
 	left int64
 }
 
-func (c *cutOff) Read(into []byte) (int, error) {
+func (c *truncatedBody) Read(into []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -76,8 +76,8 @@ func (c *cutOff) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// TestDownload fetches a recording over a line that breaks, goes on where it
-// stopped, notices what was changed on the way, and fetches nothing twice.
+// TestDownload downloads a recording through a proxy that breaks connections. The
+// download resumes, detects corrupt data, and transfers nothing twice.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	d := newTestCLI(t)
@@ -88,14 +88,14 @@ func TestDownload(t *testing.T) {
 	}
 	d.run(t, 0, "jobs", "watch", created.ID)
 
-	way := newLine(t, d.base)
+	proxy := newFaultyProxy(t, d.base)
 	key := storedKey(t, d)
-	far := testCLI{base: way.url, config: filepath.Join(t.TempDir(), "standin")}
-	far.keep(t, key)
+	remote := testCLI{base: proxy.url, config: filepath.Join(t.TempDir(), "standin")}
+	remote.keep(t, key)
 	dir := filepath.Join(t.TempDir(), "recording")
 	fetch := func(wantCode int, more ...string) (downloads []downloaded, stderr string) {
 		t.Helper()
-		out, stderr := far.run(t, wantCode, append([]string{"recordings", "download", created.ID, "--dir", dir, "--json"}, more...)...)
+		out, stderr := remote.run(t, wantCode, append([]string{"recordings", "download", created.ID, "--dir", dir, "--json"}, more...)...)
 		if wantCode == 0 {
 			if err := json.Unmarshal([]byte(out), &downloads); err != nil || len(downloads) != 1 {
 				t.Fatalf("%v: %s", err, out)
@@ -104,11 +104,11 @@ func TestDownload(t *testing.T) {
 		return downloads, stderr
 	}
 
-	way.cutAfter.Store(50_000)
-	way.cuts.Store(4) // as often as it is tried without a byte; but there are bytes each time
+	proxy.cutAfter.Store(50_000)
+	proxy.cuts.Store(4) // the limit for attempts without data, but each attempt transfers some
 	got, _ := fetch(0)
-	if got[0].Fetched != got[0].Bytes || way.ranges.Load() != 4 {
-		t.Errorf("%d of %d bytes fetched, with %d requests for a part", got[0].Fetched, got[0].Bytes, way.ranges.Load())
+	if got[0].Fetched != got[0].Bytes || proxy.ranges.Load() != 4 {
+		t.Errorf("%d of %d bytes fetched, with %d requests for a part", got[0].Fetched, got[0].Bytes, proxy.ranges.Load())
 	}
 	if got, _ = fetch(0); got[0].Fetched != 0 {
 		t.Errorf("%d bytes of what was there are fetched again", got[0].Fetched)
@@ -123,10 +123,10 @@ func TestDownload(t *testing.T) {
 	if err := os.Remove(got[0].Path); err != nil {
 		t.Fatal(err)
 	}
-	way.cutAfter.Store(0)
-	way.cuts.Store(1000) // a client may try more often by itself than it is stderr to
+	proxy.cutAfter.Store(0)
+	proxy.cuts.Store(1000) // more than the client retries
 	_, stderr := fetch(1)
-	way.cuts.Store(0)
+	proxy.cuts.Store(0)
 	if !strings.Contains(stderr, "run the same command again to resume") {
 		t.Errorf("a line that stays broken: %s", stderr)
 	}
@@ -137,14 +137,14 @@ func TestDownload(t *testing.T) {
 	if !strings.Contains(stderr, "SHA-256 is") {
 		t.Errorf("a wrong beginning: %s", stderr)
 	}
-	way.spoil.Store(true)
+	proxy.corrupt.Store(true)
 	if _, stderr = fetch(1); !strings.Contains(stderr, "SHA-256 is") {
-		t.Errorf("a file that was changed on the way: %s", stderr)
+		t.Errorf("a file that was changed on the proxy: %s", stderr)
 	}
 	if _, err := os.Stat(got[0].Path); err == nil {
-		t.Error("a file that was changed on the way has its name")
+		t.Error("a file that was changed on the proxy has its name")
 	}
-	way.spoil.Store(false)
+	proxy.corrupt.Store(false)
 	fetch(0)
 
 	out, _ = d.run(t, 0, "jobs", "create", "https://meet.google.com/abc-defg-hij", "--metadata", `{"simulate":"meeting_not_found"}`, "--json")

@@ -23,8 +23,8 @@ func command(args ...string) (code int, out, err string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// simulated runs a job of a test key to its end and returns its id; the
-// service runs on until the test ends.
+// simulated runs a job of a test key and returns its ID. The service runs until
+// the test ends.
 func simulated(t *testing.T, dir string) string {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{

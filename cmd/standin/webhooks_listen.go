@@ -86,8 +86,8 @@ func (c *webhooksVerifyCommand) headers() (http.Header, error) {
 		lines = append(lines, strings.Split(string(content), "\n")...)
 	}
 	header := make(http.Header)
-	for _, line := range lines {
-		name, value, found := strings.Cut(strings.TrimSpace(line), ":")
+	for _, text := range lines {
+		name, value, found := strings.Cut(strings.TrimSpace(text), ":")
 		if found {
 			header.Add(textproto.TrimString(name), textproto.TrimString(value))
 		}
@@ -201,15 +201,15 @@ func (l *webhookListener) print(got receivedWebhook) {
 		encoder.SetEscapeHTML(false)
 		_ = encoder.Encode(got) // an output error has no other destination
 	} else {
-		fmt.Fprintln(l.to.out, got.line())
+		fmt.Fprintln(l.to.out, got.text())
 	}
 	if l.remaining--; l.remaining == 0 && l.Count > 0 {
 		close(l.done)
 	}
 }
 
-// line formats the webhook as one line of text.
-func (h receivedWebhook) line() string {
+// text formats the webhook as one line of text.
+func (h receivedWebhook) text() string {
 	at := h.ReceivedAt.Local().Format("15:04:05.000")
 	if !h.Verified {
 		return fmt.Sprintf("%s  REJECTED  %s, answered %d", at, oneLine(h.Error), h.Answered)

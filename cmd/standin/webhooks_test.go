@@ -37,8 +37,8 @@ func signedFiles(t *testing.T, secret string, at time.Time) (body, headers, secr
 	return body, headers, secretFile
 }
 
-// TestWebhooksVerify: what is genuine verifies, everything else is refused with
-// an exit code of its own.
+// TestWebhooksVerify checks that a genuine webhook verifies and that others exit
+// with exitNotVerified.
 func TestWebhooksVerify(t *testing.T) {
 	t.Parallel()
 	secret := webhook.NewSecret()
@@ -85,8 +85,8 @@ func TestWebhooksVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"webhooks", "verify", body, "--secret-file", secretFile}
-	for line := range strings.Lines(string(lines)) {
-		args = append(args, "-H", strings.TrimSpace(line))
+	for header := range strings.Lines(string(lines)) {
+		args = append(args, "-H", strings.TrimSpace(header))
 	}
 	var out, errs bytes.Buffer
 	if code := run(args, &out, &errs); code != 0 {
@@ -94,7 +94,7 @@ func TestWebhooksVerify(t *testing.T) {
 	}
 }
 
-// TestWebhooksListen receives a genuine webhook twice and one that is none.
+// TestWebhooksListen receives a genuine webhook twice and a forged one.
 func TestWebhooksListen(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -145,13 +145,13 @@ func TestWebhooksListen(t *testing.T) {
 			t.Errorf("code %d: %s", code, errs.String())
 		}
 	case <-ctx.Done():
-		t.Fatal("it does not end after three")
+		t.Fatal("the command did not exit after three webhooks")
 	}
 	var got []receivedWebhook
-	for line := range strings.Lines(out.String()) {
+	for text := range strings.Lines(out.String()) {
 		var one receivedWebhook
-		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			t.Fatalf("%q: %v", line, err)
+		if err := json.Unmarshal([]byte(text), &one); err != nil {
+			t.Fatalf("%q: %v", text, err)
 		}
 		got = append(got, one)
 	}
@@ -161,7 +161,7 @@ func TestWebhooksListen(t *testing.T) {
 	}
 }
 
-// TestConsumersRotateSecret prints the new secret, alone.
+// TestConsumersRotateSecret checks that the command prints only the new secret.
 func TestConsumersRotateSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -180,11 +180,11 @@ func TestConsumersRotateSecret(t *testing.T) {
 		t.Errorf("rotated to %q", rotated)
 	}
 	if after := command("consumers", "show", "ada", "--secret"); !strings.Contains(after, rotated) {
-		t.Errorf("it is not kept: %s", after)
+		t.Errorf("the new secret is not stored: %s", after)
 	}
 	command("consumers", "set-webhook-version", "ada", "1")
 	if after := command("consumers", "show", "ada"); !regexp.MustCompile(`webhook version +1\n`).MatchString(after) {
-		t.Errorf("the version is not kept: %s", after)
+		t.Errorf("the version is not stored: %s", after)
 	}
 	var out, errs bytes.Buffer
 	if code := run([]string{"consumers", "set-webhook-version", "ada", "3", "--data-dir", dir}, &out, &errs); code == 0 {

@@ -60,7 +60,7 @@ func TestAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := openHouse(t)
+	h := newHarness(t)
 	link := strings.TrimPrefix(h.firstLink(), h.BaseURL())
 	outside := openTab(t)
 	look := func(page *tab, name, path string) {
@@ -122,14 +122,14 @@ func (p *tab) tabTo(text string) {
 // with keys alone.
 func TestKeyboardOnly(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	ada := h.ada()
 	page := openTab(t)
 	page.open(h.BaseURL() + "/signin")
 	page.until(`document.activeElement.name === "email"`)
 	page.press(ada.Email + kb.Tab + password + kb.Enter)
 	page.at("/jobs")
-	page.tabTo("Skip to the content")
+	page.tabTo("Skip to content")
 	page.press(kb.Enter)
 	page.until(`location.hash === "#main"`)
 	page.tabTo("Live")
@@ -142,19 +142,19 @@ func TestKeyboardOnly(t *testing.T) {
 	page.tabTo("Live")
 	page.press(kb.ArrowDown) // to the other kind
 	page.until(`document.querySelector('input[name="mode"][value="test"]').checked`)
-	page.tabTo("What the simulator does")
+	page.tabTo("Simulated outcome")
 	page.press("slow")
 	page.until(`document.querySelector('select[name="simulate"]').value === "slow_meeting"`)
-	page.tabTo("Send the bot")
+	page.tabTo("Send bot")
 	page.press(kb.Enter)
 	page.at("/jobs/0")
 	page.says("Pause recording")
 	page.tabTo("Pause recording")
 	page.press(kb.Enter)
-	page.says("Go on recording")
+	page.says("Resume recording")
 	page.tabTo("Leave the meeting")
 	page.press(kb.Enter)
-	page.says("The bot was told to leave")
+	page.says("The bot left on command")
 	id := strings.TrimPrefix(reads[string](page, "location.pathname"), "/jobs/")
 	if found := h.job(id); found.Status != job.Completed {
 		t.Errorf("the job is %s", found.Status)

@@ -154,7 +154,7 @@ func (p *tab) text() string {
 }
 
 // signIn signs in by the page.
-func (p *tab) signIn(h *house, email string) {
+func (p *tab) signIn(h *harness, email string) {
 	p.Helper()
 	p.open(h.BaseURL() + "/signin")
 	p.fill(`input[name="email"]`, email)

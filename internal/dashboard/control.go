@@ -15,29 +15,30 @@ import (
 	"standin/internal/recording"
 )
 
-// control does with a job what one of its page's buttons says.
-func (d *Dashboard) control(x *exchange, session account.Session) error {
-	found, as, err := d.namedJob(x, session)
+// control runs the action of a button on a job's page.
+func (d *Dashboard) control(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedJob(req, session)
 	if err != nil {
 		return err
 	}
-	verb, note := d.verb(x, x.r.PathValue("verb"))
-	if verb == nil {
-		return notFound("There is no such button.")
+	run, notice := d.action(req, req.r.PathValue("verb"))
+	if run == nil {
+		return notFound("There is no such action.")
 	}
-	if err := verb(x.r.Context(), as, found.ID); err != nil {
+	if err := run(req.r.Context(), as, found.ID); err != nil {
 		return err
 	}
-	return x.redirect("/jobs/" + found.ID.String() + "?note=" + note)
+	return req.redirect("/jobs/" + found.ID.String() + "?note=" + notice)
 }
 
-type verb func(ctx context.Context, as account.Caller, id uuid.UUID) error
+// action changes a job.
+type action func(ctx context.Context, as account.Caller, id uuid.UUID) error
 
-// verb returns what a button does, and the note that tells of it; nil for a
-// button that there is not.
-func (d *Dashboard) verb(x *exchange, name string) (verb, string) {
+// action returns the action of that name and the name of its notice. It returns
+// nil for an unknown name.
+func (d *Dashboard) action(req *pageRequest, name string) (action, string) {
 	jobs := d.settings.Jobs
-	queue := func(command func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) (verb, string) {
+	queue := func(command func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) (action, string) {
 		return func(ctx context.Context, as account.Caller, id uuid.UUID) error {
 			_, err := command(ctx, as, id)
 			return err
@@ -60,59 +61,59 @@ func (d *Dashboard) verb(x *exchange, name string) (verb, string) {
 		return queue(jobs.LeaveCall)
 	case "chat":
 		return queue(func(ctx context.Context, as account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return jobs.SendChatMessage(ctx, as, id, x.r.PostForm.Get("text"))
+			return jobs.SendChatMessage(ctx, as, id, req.r.PostForm.Get("text"))
 		})
 	case "pin":
 		return queue(func(ctx context.Context, as account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return jobs.PinParticipant(ctx, as, id, x.r.PostForm.Get("participantId"))
+			return jobs.PinParticipant(ctx, as, id, req.r.PostForm.Get("participantId"))
 		})
 	}
 	return nil, ""
 }
 
-// redeliver has a webhook sent once more.
-func (d *Dashboard) redeliver(x *exchange, session account.Session) error {
-	found, as, err := d.namedJob(x, session)
+// redeliver sends a webhook again.
+func (d *Dashboard) redeliver(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedJob(req, session)
 	if err != nil {
 		return err
 	}
-	if _, err := d.settings.Jobs.Redeliver(x.r.Context(), as, found.ID, x.r.PathValue("delivery")); err != nil {
+	if _, err := d.settings.Jobs.Redeliver(req.r.Context(), as, found.ID, req.r.PathValue("delivery")); err != nil {
 		return err
 	}
-	return x.redirect("/jobs/" + found.ID.String() + "?note=redelivered#deliveries")
+	return req.redirect("/jobs/" + found.ID.String() + "?note=redelivered#deliveries")
 }
 
-// payloadPage shows what a webhook carries.
-func (d *Dashboard) payloadPage(x *exchange, session account.Session) error {
-	found, _, err := d.namedJob(x, session)
+// payloadPage shows the payload of a webhook.
+func (d *Dashboard) payloadPage(req *pageRequest, session account.Session) error {
+	found, _, err := d.namedJob(req, session)
 	if err != nil {
 		return err
 	}
-	payload, err := d.settings.Records.DeliveryPayload(x.r.Context(), found.ID, x.r.PathValue("delivery"))
+	payload, err := d.settings.Records.DeliveryPayload(req.r.Context(), found.ID, req.r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}
-	return x.show("payload", "Webhook", struct {
+	return req.show("payload", "Webhook", struct {
 		Job     job.Job
 		ID      string
 		Payload string
-	}{found, x.r.PathValue("delivery"), indented(payload)})
+	}{found, req.r.PathValue("delivery"), indented(payload)})
 }
 
-// media serves a file of a recording, or a part of it.
-func (d *Dashboard) media(x *exchange, session account.Session) error {
-	found, _, err := d.namedJob(x, session)
+// media serves a file of a recording, or a range of it.
+func (d *Dashboard) media(req *pageRequest, session account.Session) error {
+	found, _, err := d.namedJob(req, session)
 	if err != nil {
 		return err
 	}
-	none := notFound("The recording has no such file.")
+	missing := notFound("The recording has no such file.")
 	if found.ManifestURI == "" {
-		return none
+		return missing
 	}
-	missing := (*recording.NotFoundError)(nil)
-	text, err := d.settings.Recordings.Manifest(x.r.Context(), found.ID)
-	if errors.As(err, &missing) {
-		return none
+	deleted := (*recording.NotFoundError)(nil)
+	text, err := d.settings.Recordings.Manifest(req.r.Context(), found.ID)
+	if errors.As(err, &deleted) {
+		return missing
 	}
 	if err != nil {
 		return fmt.Errorf("read a manifest: %w", err)
@@ -122,38 +123,37 @@ func (d *Dashboard) media(x *exchange, session account.Session) error {
 		return fmt.Errorf("read a manifest: %w", err)
 	}
 	for _, file := range manifest.Media {
-		if file.Name != x.r.PathValue("name") {
+		if file.Name != req.r.PathValue("name") {
 			continue
 		}
-		content, _, modified, err := d.settings.Recordings.OpenMedia(x.r.Context(), found.ID, file.Name)
-		if errors.As(err, &missing) {
-			return none
+		content, _, modified, err := d.settings.Recordings.OpenMedia(req.r.Context(), found.ID, file.Name)
+		if errors.As(err, &deleted) {
+			return missing
 		}
 		if err != nil {
 			return fmt.Errorf("open a media file: %w", err)
 		}
 		defer content.Close() // read only
-		header := x.Header()
+		header := req.Header()
 		header.Set("Content-Type", file.ContentType)
 		header.Set("Content-Security-Policy", "default-src 'none'; sandbox; media-src 'self'")
-		header.Set("Cache-Control", "private, no-cache") // may be kept, but not shown without asking
+		header.Set("Cache-Control", "private, no-cache") // caches must revalidate
 		header.Set("ETag", `"`+file.SHA256+`"`)
-		if x.r.URL.Query().Get("download") != "" {
+		if req.r.URL.Query().Get("download") != "" {
 			header.Set("Content-Disposition", `attachment; filename="`+found.ID.String()[:8]+"-"+file.Name+`"`)
 		}
-		http.ServeContent(&steadyWriter{x}, x.r, file.Name, modified, content)
+		http.ServeContent(&stallWriter{req}, req.r, file.Name, modified, content)
 		return nil
 	}
-	return none
+	return missing
 }
 
-// steadyWriter lets an answer take its time as long as the client takes some
-// of it.
-type steadyWriter struct{ *exchange }
+// stallWriter lets a client pause for stallTimeout between two reads.
+type stallWriter struct{ *pageRequest }
 
-const stallTime = 30 * time.Second
+const stallTimeout = 30 * time.Second
 
-func (w *steadyWriter) Write(data []byte) (int, error) {
-	_ = http.NewResponseController(w.exchange).SetWriteDeadline(time.Now().Add(stallTime)) // see serving
-	return w.exchange.Write(data)
+func (w *stallWriter) Write(data []byte) (int, error) {
+	_ = http.NewResponseController(w.pageRequest).SetWriteDeadline(time.Now().Add(stallTimeout)) // see adapt
+	return w.pageRequest.Write(data)
 }

@@ -1,11 +1,9 @@
-// Package dashboard is Standin's face for people: pages that sign users in,
-// send bots, show what became of them and play what they recorded, and let
-// operators look after the machine. Pages are written by html/template on the
-// server; the scripts beside them only add what a page cannot do by itself, and
-// nothing is loaded from elsewhere.
+// Package dashboard serves Standin's web interface. Users sign in, send bots,
+// follow jobs and play recordings; operators monitor the service.
 //
-// It decides nothing about jobs, keys or recordings, and must not know how they
-// are kept.
+// The server renders pages with html/template. Scripts only add what HTML cannot
+// do, and pages load nothing from other hosts. The package does not import the
+// store.
 package dashboard
 
 import (
@@ -42,8 +40,9 @@ var pageFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-// Jobs is what users may do with their consumer's jobs, as lifecycle.Service
-// does. A job that is missing or another's gives a *job.Error with NotFound.
+// Jobs manages the jobs of consumers. It is implemented by lifecycle.Service. A
+// job that does not exist or belongs to another consumer results in a *job.Error
+// with NotFound.
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
 	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
@@ -64,15 +63,15 @@ type Jobs interface {
 	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
 }
 
-// Recordings is where media is kept, as package recording's Storage does, with
-// the errors of that package.
+// Recordings reads stored recordings. It is implemented by recording.Storage and
+// returns the errors of that package.
 type Recordings interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
 }
 
-// Records is what pages read and settings change beside jobs, as store.Store
-// does.
+// Records reads and changes everything except jobs. It is implemented by
+// store.Store.
 type Records interface {
 	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
 	account.SecretStore
@@ -90,7 +89,8 @@ type Records interface {
 	Overview(ctx context.Context, now time.Time) (job.Overview, error)
 }
 
-// Flows are the device flows of standin login, as device.Flows runs them.
+// Flows runs the device flows of standin login. It is implemented by
+// device.Flows.
 type Flows interface {
 	Pending(ctx context.Context, nonce string) (device.PendingFlow, bool, error)
 	Complete(ctx context.Context, nonce, apiKey, email string) error
@@ -101,13 +101,12 @@ type HostReader interface {
 	Read(ctx context.Context) host.Metrics
 }
 
-// Tester posts a test event to a webhook endpoint, signed and guarded as any
-// other.
+// Tester posts a test event to a webhook endpoint, as webhooks are posted.
 type Tester interface {
 	Test(ctx context.Context, consumer account.Consumer, address string) TestResult
 }
 
-// Settings are what a Dashboard is made of.
+// Settings configure a Dashboard.
 type Settings struct {
 	Users      *account.Users
 	Jobs       Jobs
@@ -116,14 +115,14 @@ type Settings struct {
 	Flows      Flows
 	Host       HostReader
 	Tester     Tester
-	Capacity   Capacity     // nil when nobody tells
-	OIDC       OIDCSettings // zero when nobody signs in elsewhere
+	Capacity   Capacity     // nil when it is unknown
+	OIDC       OIDCSettings // zero without OpenID Connect
 
-	BaseURL string // as users reach it; decides on Secure cookies
+	BaseURL string // public; cookies are Secure when it is https
 	Proxies ratelimit.Proxies
 	Now     func() time.Time
 	Log     *slog.Logger
-	Limits  Limits // those that are zero have their defaults
+	Limits  Limits // zero fields have their defaults
 }
 
 // Limits bound sign-ins.
@@ -142,7 +141,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Dashboard is the pages as a handler.
+// Dashboard serves the pages.
 type Dashboard struct {
 	settings  Settings
 	base      *url.URL
@@ -151,19 +150,19 @@ type Dashboard struct {
 	origins   *http.CrossOriginProtection
 	byAddress *ratelimit.Limiter
 	byAccount *ratelimit.Limiter
-	elsewhere *provider // nil without OIDC
+	oidc      *provider // nil without OpenID Connect
 	mux       *http.ServeMux
-	looked    lookedAt
+	overview  overviewCache
 
 	draining chan struct{} // closed by Drain
 	drain    sync.Once
 }
 
-// New returns the dashboard.
+// New returns a Dashboard.
 func New(settings Settings) (*Dashboard, error) {
 	base, err := url.Parse(settings.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("read the base URL: %w", err)
+		return nil, fmt.Errorf("parse the base URL: %w", err)
 	}
 	limits := settings.Limits.orDefaults()
 	d := &Dashboard{
@@ -172,11 +171,11 @@ func New(settings Settings) (*Dashboard, error) {
 		byAddress: ratelimit.New(ratelimit.Settings{Rate: limits.Address, Now: settings.Now}),
 		byAccount: ratelimit.New(ratelimit.Settings{Rate: limits.Account, Now: settings.Now}),
 	}
-	// Behind a proxy the Host of a request may be another than the Origin.
+	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, fmt.Errorf("trust the service's own origin: %w", err)
 	}
-	if d.elsewhere, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
+	if d.oidc, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
 		return nil, err
 	}
 	if d.assets, err = loadAssets(); err != nil {
@@ -189,26 +188,26 @@ func New(settings Settings) (*Dashboard, error) {
 	return d, nil
 }
 
-// route gives every path its handler.
+// route registers the handler of every path.
 func (d *Dashboard) route() {
-	public := func(pattern string, handle handler) { d.mux.Handle(pattern, d.serving(handle)) }
-	user := func(pattern string, handle userHandler) { d.mux.Handle(pattern, d.serving(d.forUser(handle))) }
+	public := func(pattern string, handle handler) { d.mux.Handle(pattern, d.adapt(handle)) }
+	user := func(pattern string, handle userHandler) { d.mux.Handle(pattern, d.adapt(d.forUser(handle))) }
 	operator := func(pattern string, handle userHandler) { user(pattern, forOperator(handle)) }
 
 	public("GET /assets/{name}", d.serveAsset)
 	public("GET /signin", d.signInPage)
 	public("POST /signin", d.signIn)
-	public("GET /signin/oidc", d.signInElsewhere)
-	public("GET /signin/oidc/callback", d.comeBack)
+	public("GET /signin/oidc", d.startOIDC)
+	public("GET /signin/oidc/callback", d.finishOIDC)
 	public("GET /welcome", d.invitationPage)
 	public("POST /welcome", d.acceptInvitation)
 
-	user("GET /{$}", func(x *exchange, _ account.Session) error { return x.redirect("/jobs") })
+	user("GET /{$}", func(req *pageRequest, _ account.Session) error { return req.redirect("/jobs") })
 	user("POST /signout", d.signOut)
 	user("GET /jobs", d.listJobs)
 	user("GET /jobs/live", d.liveJobs)
 	user("GET /jobs/new", d.newJobPage)
-	user("GET /jobs/new/platform", d.recognize)
+	user("GET /jobs/new/platform", d.detectPlatform)
 	user("POST /jobs", d.createJob)
 	user("GET /jobs/{id}", d.jobPage)
 	user("GET /jobs/{id}/live", d.liveJob)
@@ -236,24 +235,24 @@ func (d *Dashboard) route() {
 	operator("GET /operator/live", d.liveOperator)
 }
 
-// Handler serves the dashboard's own paths, and gives every other request to the
-// API's surface.
-func (d *Dashboard) Handler(surface http.Handler) http.Handler {
+// Handler returns a handler that serves the pages, and passes every other request
+// to the API.
+func (d *Dashboard) Handler(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := d.mux.Handler(r); pattern == "" {
-			surface.ServeHTTP(w, r)
+			api.ServeHTTP(w, r)
 			return
 		}
-		d.ServeHTTP(w, r)
+		d.mux.ServeHTTP(w, r)
 	})
 }
 
-// Drain ends the live pages' streams, so that a server that stops need not wait
-// for them.
+// Drain ends the event streams of live pages, so that a server that shuts down
+// does not wait for them.
 func (d *Dashboard) Drain() { d.drain.Do(func() { close(d.draining) }) }
 
-// FirstUserLink is the page on which the first user is made; false when there is
-// one.
+// FirstUserLink returns the URL of the page that creates the first user, and
+// false when there is a user.
 func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
 	token, ok, err := d.settings.Users.FirstUserToken(ctx)
 	if err != nil || !ok {
@@ -262,8 +261,8 @@ func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
 	return d.invitationLink(token), true, nil
 }
 
-// invitationLink is the page of an invitation. The token stands behind the
-// path, where only this page reads it: the pages send no referrer.
+// invitationLink returns the URL of the page of an invitation. Its token cannot
+// leak to other sites, because pages send no referrer.
 func (d *Dashboard) invitationLink(token string) string {
 	return d.settings.BaseURL + "/welcome?token=" + url.QueryEscape(token)
 }
@@ -272,7 +271,7 @@ func (d *Dashboard) invitationLink(token string) string {
 type asset struct {
 	content     []byte
 	contentType string
-	version     string // of its content: a page asks for it by this
+	version     string // hash of the content
 }
 
 // loadAssets reads all assets.
@@ -298,23 +297,23 @@ func loadAssets() (map[string]asset, error) {
 	return assets, nil
 }
 
-// serveAsset serves a file. One that is asked for by its version never changes.
-func (d *Dashboard) serveAsset(x *exchange) error {
-	found, ok := d.assets[x.r.PathValue("name")]
+// serveAsset serves an asset. A URL with its version never changes its content.
+func (d *Dashboard) serveAsset(req *pageRequest) error {
+	found, ok := d.assets[req.r.PathValue("name")]
 	if !ok {
 		return notFound("There is no such file.")
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Content-Type", found.contentType)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("ETag", `"`+found.version+`"`)
-	if x.r.URL.Query().Get("v") == found.version {
+	if req.r.URL.Query().Get("v") == found.version {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if x.r.Header.Get("If-None-Match") == `"`+found.version+`"` {
-		x.WriteHeader(http.StatusNotModified)
+	if req.r.Header.Get("If-None-Match") == `"`+found.version+`"` {
+		req.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	_, _ = x.Write(found.content) // nobody is left to tell
+	_, _ = req.Write(found.content) // the client may be gone
 	return nil
 }

@@ -1,136 +1,186 @@
 package dashboard
 
 import (
+	"strings"
+
 	"standin/internal/job"
 	"standin/internal/recording"
 )
 
-// side is whose move it is, or was.
+// side is where the cause of a failure lies.
 type side string
 
 const (
-	meetingSide side = "the meeting’s side"
-	yourSide    side = "your side"
-	ourSide     side = "the service’s side"
-	noSide      side = ""
+	meetingSide side = "the meeting"
+	yourSide    side = "your account or request"
+	ourSide     side = "the service"
 )
 
-// explanation says in plain words what became of a job.
+// explanation describes the state of a job in plain words.
 type explanation struct {
-	Title string
-	What  string // what happened
-	Side  side   // where the cause lies
-	Do    string // what to do next
-	Stage string // how far the bot had come
-	Bad   bool
+	Title  string
+	Text   string // what happened
+	Side   side
+	Action string // what to do next
+	Stage  string // how far the bot got
+	Failed bool
 }
 
-// explainFailure says what a failure code means (specification, FailureCode).
+// explain describes a job by its status, its timeline, and the end reason and
+// the partial flag of its manifest.
+func explain(j job.Job, entries []job.TimelineEntry, endReason string, partial bool) explanation {
+	switch j.Status {
+	case job.Failed:
+		e := explainFailure(j.FailureCode)
+		e.Failed, e.Stage = true, stageText(statusBefore(entries, job.Failed))
+		return e
+	case job.Completed, job.Cancelled:
+		return explainEnded(j, endReason, partial)
+	case job.Scheduled:
+		return explanation{Title: "The bot is scheduled", Text: "It joins at the scheduled time."}
+	case job.Pending:
+		return explanation{Title: "The bot is waiting for capacity", Side: ourSide,
+			Text: "The job is due, but the service is running as many bots as it can. The bot starts as soon as capacity is free."}
+	}
+	return explanation{Title: "The bot is running", Text: "Current status: " + statusText(j.Status) + "."}
+}
+
+// explainFailure describes a failure code.
 func explainFailure(code job.FailureCode) explanation {
 	switch code {
 	case job.WaitingForHost:
-		return explanation{Title: "The host did not come", Side: meetingSide,
-			What: "The meeting had not been started, and the bot waited for its host as long as it may.",
-			Do:   "Send a bot again when the host is there, or give it more time with “leave when not admitted”."}
+		return explanation{Title: "The host did not start the meeting", Side: meetingSide,
+			Text:   "The bot waited for the host until its time limit.",
+			Action: "Send a bot again when the host is present, or allow more time with “if not admitted”."}
 	case job.MeetingNotFound:
-		return explanation{Title: "There is no such meeting", Side: yourSide,
-			What: "The address leads to no meeting, or to a host that bots may not open.",
-			Do:   "Compare the address with the invitation. If it is on a host of your own, whoever runs this service has to name it in STANDIN_ALLOWED_MEETING_HOSTS."}
+		return explanation{Title: "Meeting not found", Side: yourSide,
+			Text:   "The link does not lead to a meeting, or its host is not allowed for bots.",
+			Action: "Compare the link with the invitation. If the meeting is on your own host, ask the operator to add the host to STANDIN_ALLOWED_MEETING_HOSTS."}
 	case job.HostDeniedAdmission:
-		return explanation{Title: "The host did not let the bot in", Side: meetingSide,
-			What: "Somebody in the meeting turned the bot’s request to join down.",
-			Do:   "Tell the host that a bot comes and under which name, then send it again."}
+		return explanation{Title: "The host did not admit the bot", Side: meetingSide,
+			Text:   "Someone in the meeting rejected the bot’s request to join.",
+			Action: "Tell the host to expect the bot, by name, then retry."}
 	case job.RemovedFromMeeting:
 		return explanation{Title: "The bot was removed", Side: meetingSide,
-			What: "Somebody removed the bot from the meeting before anything was recorded.",
-			Do:   "Ask the host whether recording is welcome, then send a bot again."}
+			Text:   "Someone removed the bot from the meeting before anything was recorded.",
+			Action: "Ask the host whether recording is allowed, then retry."}
 	case job.MeetingEnded:
-		return explanation{Title: "The meeting was over", Side: meetingSide,
-			What: "The meeting ended, or the bot was told to leave, before anything was recorded.",
-			Do:   "Check the time of the meeting. Nothing is wrong with the service."}
+		return explanation{Title: "The meeting had ended", Side: meetingSide,
+			Text:   "The meeting ended, or the bot was asked to leave, before anything was recorded.",
+			Action: "Check the time of the meeting. The service is working normally."}
 	case job.InternalError:
-		return explanation{Title: "Something broke", Side: ourSide,
-			What: "The bot or the service failed. The detail below says what it was.",
-			Do:   "Send the bot again. If it fails again, whoever runs the service should look at the detail and run standin doctor."}
+		return explanation{Title: "Internal error", Side: ourSide,
+			Text:   "The bot or the service failed. See the details below.",
+			Action: "Send the bot again. If it fails again, ask the operator to check the details and to run standin doctor."}
 	case job.DispatchTimeout:
 		return explanation{Title: "No bot could be started", Side: ourSide,
-			What: "The service tried to start a bot until the time for it was over: there was no room, or bots do not start.",
-			Do:   "Whoever runs the service should look at its capacity and run standin doctor. Then send the bot again."}
+			Text:   "The service could not start a bot in time: no capacity was free, or bots fail to start.",
+			Action: "Ask the operator to check the capacity and to run standin doctor, then send the bot again."}
 	case job.NetworkLoss:
 		return explanation{Title: "The connection was lost", Side: ourSide,
-			What: "The bot lost its connection to the meeting and could not come back, and nothing usable was recorded.",
-			Do:   "Check the network of the machine that bots run on, then send the bot again."}
+			Text:   "The bot lost its connection to the meeting and could not rejoin. Nothing usable was recorded.",
+			Action: "Check the network of the machine that runs the bots, then send the bot again."}
 	case job.RecordingDisabled:
 		return explanation{Title: "Recording was not allowed", Side: meetingSide,
-			What: "This job records only with the host’s permission, and there was none; or the meeting forbids recording.",
-			Do:   "Ask the host to allow recording when the bot asks."}
+			Text:   "This job requires the host’s permission and did not get it, or the meeting forbids recording.",
+			Action: "Ask the host to allow recording when the bot asks."}
 	case job.LobbyTimeout:
-		return explanation{Title: "Nobody let the bot in", Side: meetingSide,
-			What: "The bot waited in the lobby as long as it may, and nobody answered.",
-			Do:   "Ask the host to admit the bot, or give it more time with “leave when not admitted”."}
+		return explanation{Title: "Nobody admitted the bot", Side: meetingSide,
+			Text:   "The bot waited in the lobby until its time limit.",
+			Action: "Ask the host to admit the bot, or allow more time with “if not admitted”."}
 	case job.AuthFailure:
-		return explanation{Title: "The meeting is for signed-in people", Side: meetingSide,
-			What: "The meeting takes only people who are signed in, or asks for a passcode that the address does not hold.",
-			Do:   "Use an address with the passcode in it, have the host allow guests, or have the bot sign in (see docs/platforms.md)."}
+		return explanation{Title: "The meeting requires sign-in", Side: meetingSide,
+			Text:   "Only signed-in people can join the meeting, or it needs a passcode that the link does not contain.",
+			Action: "Use a link that contains the passcode, ask the host to allow guests, or let the bot sign in (see docs/platforms.md)."}
 	case job.QuotaExceeded:
-		return explanation{Title: "The quota is spent", Side: yourSide,
-			What: "Your plan allows no further jobs at present, so no bot was sent.",
-			Do:   "Look at Usage; wait for the next month or ask for a larger plan."}
+		return explanation{Title: "Quota exceeded", Side: yourSide,
+			Text:   "Your plan allows no more jobs in this period, so no bot was sent.",
+			Action: "See Usage. Wait for the next month or upgrade your plan."}
 	}
-	return explanation{Title: "The job failed", What: "The service does not know the code “" + string(code) + "”."}
+	return explanation{Title: "The job failed", Text: "Unknown failure code: “" + string(code) + "”."}
 }
 
-// explainEnd says what the reason for the end of a visit means, as it stands in
-// the manifest; false for one that is not known.
+// explainEnded describes a completed or cancelled job.
+func explainEnded(j job.Job, endReason string, partial bool) explanation {
+	e, known := explainEnd(endReason)
+	switch {
+	case j.Status == job.Cancelled && j.ManifestURI == "":
+		return explanation{Title: "The job was cancelled", Text: "Nothing was recorded."}
+	case !known && endReason != "":
+		e = explanation{Title: "The meeting was recorded", Text: "The bot reported “" + endReason + "” as the end reason."}
+	case !known:
+		e = explanation{Title: "The meeting was recorded", Text: "The recording was deleted, or is stored elsewhere."}
+	}
+	if j.Status == job.Cancelled {
+		e.Text += " The job was cancelled. The recording up to that point was kept."
+	}
+	if partial {
+		e.Text += " The recording is incomplete: see the gaps below."
+	}
+	return e
+}
+
+// explainEnd describes the end reason of a manifest. It reports false for an
+// unknown reason.
 func explainEnd(reason string) (explanation, bool) {
 	switch reason {
 	case "host_ended":
-		return explanation{Title: "The host ended the meeting", What: "The bot stayed to the end."}, true
+		return explanation{Title: "The host ended the meeting", Text: "The bot stayed until the end."}, true
 	case "removed":
-		return explanation{Title: "The bot was removed", Side: meetingSide, What: "Somebody removed the bot from the meeting. What it had recorded by then is kept."}, true
+		return explanation{Title: "The bot was removed", Side: meetingSide,
+			Text: "Someone removed the bot from the meeting. The recording up to that point was kept."}, true
 	case "alone":
-		return explanation{Title: "Everybody had left", What: "The bot was alone in the meeting and left, as “leave when alone” says."}, true
+		return explanation{Title: "Everyone left", Text: "The bot was alone in the meeting and left, as configured in “when alone”."}, true
 	case "silence":
-		return explanation{Title: "It was silent for long", What: "Nothing was heard for as long as “leave after silence” allows, so the bot left."}, true
+		return explanation{Title: "The meeting was silent", Text: "There was no sound for the time configured in “after silence”, so the bot left."}, true
 	case "max_duration":
-		return explanation{Title: "The time was up", What: "The meeting reached the longest time that this job may take. What came after it is not recorded.",
-			Do: "If that was too early, set “leave at the latest” higher for the next one."}, true
+		return explanation{Title: "The time limit was reached",
+			Text:   "The meeting reached the maximum duration of this job. The rest was not recorded.",
+			Action: "To record longer, increase “maximum duration” for the next job."}, true
 	case "competing_bot":
-		return explanation{Title: "Another notetaker was there", What: "The bot left at once, as this job asks for."}, true
+		return explanation{Title: "Another notetaker was in the meeting", Text: "The bot left immediately, as this job requests."}, true
 	case "left_on_command":
-		return explanation{Title: "The bot was told to leave", What: "Somebody here, or a program with your key, told it to, or cancelled the job."}, true
+		return explanation{Title: "The bot left on command", Text: "A user or an API client told the bot to leave, or cancelled the job."}, true
 	case "permission_refused":
-		return explanation{Title: "The host refused recording", Side: meetingSide, What: "This job records only with permission, so the bot left."}, true
+		return explanation{Title: "The host refused recording", Side: meetingSide,
+			Text: "This job records only with permission, so the bot left."}, true
 	case "superseded":
-		return explanation{Title: "Another attempt took over", Side: ourSide, What: "The service had begun another attempt and sent this bot away."}, true
+		return explanation{Title: "Another attempt took over", Side: ourSide,
+			Text: "The service had started another attempt and stopped this bot."}, true
 	case "bot_stopped":
-		return explanation{Title: "The bot’s process was ended", Side: ourSide, What: "Whoever runs the service, or its machine, ended the bot. What it had recorded by then is kept."}, true
+		return explanation{Title: "The bot’s process was stopped", Side: ourSide,
+			Text: "The operator or the machine stopped the bot. The recording up to that point was kept."}, true
 	case "browser_crashed":
-		return explanation{Title: "The bot’s browser crashed", Side: ourSide, What: "It crashed and could not come back. What was recorded by then is kept.",
-			Do: "If this happens often, whoever runs the service should look at the machine’s memory."}, true
+		return explanation{Title: "The bot’s browser crashed", Side: ourSide,
+			Text:   "The browser could not be restarted. The recording up to that point was kept.",
+			Action: "If this happens often, ask the operator to check the memory of the machine."}, true
 	case "connection_lost":
-		return explanation{Title: "The connection was lost", Side: ourSide, What: "The bot could not get back into the meeting. What was recorded by then is kept."}, true
+		return explanation{Title: "The connection was lost", Side: ourSide,
+			Text: "The bot could not rejoin the meeting. The recording up to that point was kept."}, true
 	case "recording_failed":
-		return explanation{Title: "Recording broke off", Side: ourSide, What: "The recorder failed and could not be started again. What was recorded by then is kept."}, true
+		return explanation{Title: "Recording stopped early", Side: ourSide,
+			Text: "The recorder failed and could not be restarted. The recording up to that point was kept."}, true
 	case "bot_lost":
-		return explanation{Title: "The bot was lost", Side: ourSide, What: "The bot fell silent and no other could take its place. The recording was put together from what it had handed in."}, true
+		return explanation{Title: "The bot was lost", Side: ourSide,
+			Text: "The bot stopped responding and could not be replaced. The recording was assembled from the media it had uploaded."}, true
 	case "cancelled":
-		return explanation{Title: "The job was cancelled", What: "The bot did not come to tell more. The recording was put together from what it had handed in."}, true
+		return explanation{Title: "The job was cancelled",
+			Text: "The bot did not report how it ended. The recording was assembled from the media it had uploaded."}, true
 	case recording.EndUnknown:
-		return explanation{Title: "Nobody told why it ended", Side: ourSide, What: "The bot ended without giving a reason."}, true
+		return explanation{Title: "The end reason is unknown", Side: ourSide, Text: "The bot ended without reporting a reason."}, true
 	}
 	return explanation{}, false
 }
 
-// explainGap says why something is missing in a recording.
-func explainGap(reason string) string {
+// gapText describes the reason for a gap in a recording.
+func gapText(reason string) string {
 	switch reason {
 	case recording.GapPaused:
-		return "the recording was paused"
+		return "recording was paused"
 	case recording.GapBotLost:
-		return "the bot was lost, and another one took over"
+		return "the bot was lost and replaced by another one"
 	case recording.GapMediaLost:
-		return "what was recorded was lost with the bot"
+		return "the media was lost with the bot"
 	case recording.GapNotRecording:
 		return "the bot was not recording"
 	case recording.GapDiskFull:
@@ -139,74 +189,35 @@ func explainGap(reason string) string {
 	return reason
 }
 
-// stageWords says how far a job had come that was in a state.
-func stageWords(s job.Status) string {
+// stageText describes how far a job got that failed in a status.
+func stageText(s job.Status) string {
 	switch s {
 	case job.Scheduled, job.Pending:
 		return "before a bot was started"
 	case job.Dispatching:
-		return "while a bot was being started"
+		return "while a bot was starting"
 	case job.Joining:
 		return "while the bot was opening the meeting"
 	case job.EnteringLobby:
 		return "while the bot was waiting in the lobby"
 	case job.InMeeting:
-		return "in the meeting, before recording began"
+		return "in the meeting, before recording started"
 	case job.RecordingStarted:
 		return "while recording"
 	case job.RecordingPaused:
-		return "while the recording was paused"
+		return "while recording was paused"
 	case job.PermissionRequested:
-		return "while the host was being asked for permission"
+		return "while the bot was waiting for permission"
 	case job.RecordingStopped:
 		return "in the meeting, after recording"
 	case job.Finalizing, job.PostProcessing, job.MediaUploading:
-		return "while the recording was being put together"
+		return "while the recording was being processed"
 	}
 	return ""
 }
 
-// explain says what happened to a job, from its state, its timeline and its
-// manifest.
-func explain(j job.Job, entries []job.TimelineEntry, end string, partial bool) explanation {
-	switch j.Status {
-	case job.Failed:
-		told := explainFailure(j.FailureCode)
-		told.Bad, told.Stage = true, stageWords(stageBefore(entries, job.Failed))
-		return told
-	case job.Completed, job.Cancelled:
-		return explainDone(j, end, partial)
-	case job.Scheduled:
-		return explanation{Title: "The bot is scheduled", What: "It is sent when the time to join comes."}
-	case job.Pending:
-		return explanation{Title: "The bot waits for room", Side: ourSide, What: "The time has come, but the service has no room for another bot at this moment. It is sent as soon as there is."}
-	}
-	return explanation{Title: "The bot is at work", What: "It is " + statusWords(j.Status) + "."}
-}
-
-// explainDone says what happened to a job that recorded something, or was
-// cancelled.
-func explainDone(j job.Job, end string, partial bool) explanation {
-	told, known := explainEnd(end)
-	switch {
-	case j.Status == job.Cancelled && j.ManifestURI == "":
-		return explanation{Title: "The job was cancelled", What: "Nothing was recorded."}
-	case !known && end != "":
-		told = explanation{Title: "The meeting was recorded", What: "The bot gave “" + end + "” as the reason for its end."}
-	case !known:
-		told = explanation{Title: "The meeting was recorded", What: "The recording is not here any more, or is kept elsewhere."}
-	}
-	if j.Status == job.Cancelled {
-		told.What += " The job was cancelled; what was recorded by then is kept."
-	}
-	if partial {
-		told.What += " The recording is not whole: see the gaps below."
-	}
-	return told
-}
-
-// stageBefore is the state that a job was in when it came to another.
-func stageBefore(entries []job.TimelineEntry, to job.Status) job.Status {
+// statusBefore returns the status that a job had before it changed to another.
+func statusBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 	for i := len(entries) - 1; i >= 0; i-- {
 		if entries[i].To == to && entries[i].From != to {
 			return entries[i].From
@@ -215,72 +226,65 @@ func stageBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 	return ""
 }
 
-// kindWords says what a line of the timeline tells of.
-func kindWords(e job.TimelineEntry) string {
-	switch e.Kind {
+// kindText describes the kind of a timeline entry.
+func kindText(kind job.Trigger) string {
+	switch kind {
 	case job.BotJoined:
-		return "The bot opens the meeting"
+		return "Bot opened the meeting"
 	case job.BotEnteringLobby:
-		return "The bot waits in the lobby"
+		return "Bot entered the lobby"
 	case job.BotInMeeting:
-		return "The bot is in the meeting"
+		return "Bot joined the meeting"
 	case job.BotRecordingStarted:
-		return "Recording"
+		return "Recording started"
 	case job.BotRecordingPaused:
-		return "Recording is paused"
+		return "Recording paused"
 	case job.BotRecordingStopped:
-		return "Recording has stopped"
+		return "Recording stopped"
 	case job.BotPermissionRequest:
-		return "The bot asks for permission to record"
+		return "Bot asked for permission to record"
 	case job.BotPermissionResponse:
-		return "Permission to record is answered"
+		return "Host responded to the permission request"
 	case job.BotCompetingDetected:
-		return "Another notetaker is in the meeting"
+		return "Another notetaker detected"
 	case job.BotPostProcessing:
-		return "The recording is put together"
+		return "Processing the recording"
 	case job.BotMediaUploading:
-		return "The recording is stored"
+		return "Uploading the recording"
 	case job.BotExited:
-		return "The bot has left"
+		return "Bot left"
 	case job.ManifestFinalized:
-		return "The recording is ready"
+		return "Recording ready"
 	case job.NoCapacity:
-		return "There is no room for a bot"
+		return "Waiting for capacity"
 	case job.AttemptStarted:
-		return "A bot is started"
+		return "Starting a bot"
 	case job.SalvageStarted:
-		return "The bot is lost; what it handed in is saved"
+		return "Bot lost; recovering uploaded media"
 	case job.SalvagePacking:
-		return "What was handed in is put together"
+		return "Assembling the recovered media"
 	case job.SalvageStoring:
-		return "What was put together is stored"
+		return "Storing the recovered media"
 	case job.CancelRequested:
-		return "Cancelled"
+		return "Job cancelled"
 	case job.GivenUp:
-		return "Given up"
+		return "Job failed"
 	}
-	return sentenceCase(string(e.Kind))
+	text := strings.ReplaceAll(string(kind), "_", " ")
+	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
-// reasonWords says why an event changed nothing.
-func reasonWords(reason job.Reason) string {
+// reasonText describes why an event was not applied.
+func reasonText(reason job.Reason) string {
 	switch reason {
 	case job.Duplicate:
-		return "it was told before"
+		return "duplicate"
 	case job.OutOfOrder:
-		return "the job was further on already"
+		return "out of order"
 	case job.StaleAttempt:
-		return "a later attempt had begun"
+		return "a later attempt had started"
 	case job.Terminal:
 		return "the job had ended"
 	}
 	return string(reason)
-}
-
-// sentenceCase gives a text a capital letter.
-func sentenceCase(text string) string {
-	if text == "" {
-		return text
-	}
-	return string(text[0]&^0x20) + text[1:]
 }

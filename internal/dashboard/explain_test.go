@@ -18,14 +18,14 @@ func TestEveryFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	titles := make(map[string]job.FailureCode)
 	for _, code := range job.FailureCodes() {
-		told := explainFailure(code)
-		if told.What == "" || told.Side == noSide || told.Do == "" || titles[told.Title] != "" {
-			t.Errorf("%s is explained as %+v", code, told)
+		e := explainFailure(code)
+		if e.Text == "" || e.Side == "" || e.Action == "" || titles[e.Title] != "" {
+			t.Errorf("%s is explained as %+v", code, e)
 		}
-		titles[told.Title] = code
+		titles[e.Title] = code
 	}
-	if told := explainFailure("nonsense"); !strings.Contains(told.What, "nonsense") {
-		t.Errorf("an unknown code is explained as %+v", told)
+	if e := explainFailure("nonsense"); !strings.Contains(e.Text, "nonsense") {
+		t.Errorf("an unknown code is explained as %+v", e)
 	}
 }
 
@@ -38,12 +38,12 @@ func TestEveryEndIsExplained(t *testing.T) {
 		t.Errorf("only %d reasons were found: %q", len(reasons), reasons)
 	}
 	for _, reason := range reasons {
-		if told, known := explainEnd(reason); !known || told.Title == "" || told.What == "" {
+		if e, known := explainEnd(reason); !known || e.Title == "" || e.Text == "" {
 			t.Errorf("%s is not explained", reason)
 		}
 	}
 	for _, reason := range constants(t, filepath.Join("..", "recording", "gaps.go"), "Gap") {
-		if explainGap(reason) == reason {
+		if gapText(reason) == reason {
 			t.Errorf("the gap %s is not explained", reason)
 		}
 	}
@@ -78,10 +78,10 @@ func constants(t *testing.T, path, prefix string) []string {
 func TestEveryStateHasWords(t *testing.T) {
 	t.Parallel()
 	for _, status := range job.Statuses() {
-		if strings.Contains(statusWords(status), "_") || tone(status) == "" {
-			t.Errorf("%s has the words %q", status, statusWords(status))
+		if strings.Contains(statusText(status), "_") || tone(status) == "" {
+			t.Errorf("%s has the words %q", status, statusText(status))
 		}
-		if !status.Terminal() && stageWords(status) == "" {
+		if !status.Terminal() && stageText(status) == "" {
 			t.Errorf("nothing says when a job failed that was %s", status)
 		}
 	}

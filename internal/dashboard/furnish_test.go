@@ -44,7 +44,7 @@ func (p *person) simulated(address, simulate, externalID string) uuid.UUID {
 }
 
 // report tells the service what a live job's bot would.
-func (h *house) report(id uuid.UUID, kind string, data any) {
+func (h *harness) report(id uuid.UUID, kind string, data any) {
 	h.Helper()
 	encoded, err := json.Marshal(map[string]any{"kind": kind, "jobId": id, "attempt": 0, "emittedAt": time.Now().UTC().Format(time.RFC3339Nano), "data": data})
 	if err != nil {
@@ -67,7 +67,7 @@ func (h *house) report(id uuid.UUID, kind string, data any) {
 }
 
 // awaitStatus waits until a job of the consumer stands somewhere.
-func (h *house) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
+func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
 	h.Helper()
 	deadline, ticker := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
 	defer deadline.Stop()
@@ -102,16 +102,16 @@ func receiver(t *testing.T, status int, answer string) string {
 
 // furnished is a house in which much has happened.
 type furnished struct {
-	*house
+	*harness
 	ada                              account.User
 	done, failed, running, scheduled uuid.UUID
 	key                              string
 }
 
 // furnish fills a house as a month of use would.
-func furnish(h *house) furnished {
+func furnish(h *harness) furnished {
 	h.Helper()
-	f := furnished{house: h, ada: h.ada()}
+	f := furnished{harness: h, ada: h.ada()}
 	p := h.signedIn("ada@example.test")
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {receiver(h.T, 200, `{"ok": true}`) + "/standin"}})
 	f.done = p.simulated("https://meet.google.com/abc-mnop-xyz", `{"seconds": 30, "speed": 30}`, "standup-0412")
@@ -140,7 +140,7 @@ func furnish(h *house) furnished {
 }
 
 // manifest changes a finished job's stored manifest.
-func (h *house) changeManifest(dir string, id uuid.UUID, change func(*recording.Manifest)) {
+func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recording.Manifest)) {
 	h.Helper()
 	storage, err := recording.OpenStorage(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
 	if err != nil {
@@ -162,7 +162,7 @@ func (h *house) changeManifest(dir string, id uuid.UUID, change func(*recording.
 }
 
 // deliveries are the webhooks of a job.
-func (h *house) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
+func (h *harness) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
 	h.Helper()
 	found, _, err := h.Store().ListDeliveries(h.Context(), id, webhook.DeliveryCursor{}, lifecycle.MaxPage)
 	if err != nil {
@@ -184,7 +184,7 @@ func (f furnished) pages() map[string]string {
 }
 
 // cliPage is the page on which a command line asks to be let in.
-func (h *house) cliPage() string {
+func (h *harness) cliPage() string {
 	h.Helper()
 	answer, err := http.Post(h.BaseURL()+"/api/v1/cli-auth/init", "application/json", nil)
 	if err != nil {
@@ -203,7 +203,7 @@ func (h *house) cliPage() string {
 }
 
 // job is the job of an id.
-func (h *house) job(id string) job.Job {
+func (h *harness) job(id string) job.Job {
 	h.Helper()
 	found, err := h.Store().Job(h.Context(), uuid.MustParse(id))
 	if err != nil {

@@ -26,7 +26,7 @@ const harmless = `!window.pwned && document.querySelectorAll("img[src=x], svg[on
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	var dir string
-	h := openHouse(t, func(s *service.Settings) { dir = s.DataDir })
+	h := newHarness(t, func(s *service.Settings) { dir = s.DataDir })
 	users := h.users()
 	token, _, err := users.FirstUserToken(t.Context())
 	if err != nil {
@@ -85,19 +85,19 @@ func TestHostileTexts(t *testing.T) {
 		m.Consent = []recording.Consent{{CommandID: hostile, Outcome: recording.ConsentOutcome(hostile)}}
 	})
 	look("/jobs/"+done.String(), told)
-	page.clickText("Who was there and who spoke when")
+	page.clickText("Participants and speech")
 	page.until(harmless)
 	for path, shows := range map[string]string{
 		"/jobs": told, "/jobs?mode=test": told, "/jobs?search=" + url.QueryEscape(hostile): "meet.google.com", "/operator": told, "/webhooks": "Default endpoint",
 		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
 		"/jobs/" + failed.String() + "/deliveries/" + h.deliveries(failed)[0].ID:         told,
-		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "none of the job statuses", "/jobs?from=" + url.QueryEscape(hostile): "A day is written",
+		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "none of the job statuses", "/jobs?from=" + url.QueryEscape(hostile): "Dates must have the form",
 	} {
 		look(path, shows)
 	}
 	page.open(h.BaseURL() + "/webhooks")
 	page.clickText("Send a test event")
-	page.says("It answered 500")
+	page.says("It responded with 500")
 	page.says(told)
 	page.until(harmless)
 	page.open(h.BaseURL() + "/jobs/new")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -18,58 +17,57 @@ import (
 	"standin/internal/webhook"
 )
 
-// Bounds of what a job's page shows.
+// Bounds of a job's page.
 const (
 	shownEntries    = 500
 	shownDeliveries = 200
 )
 
-// jobView is what a job's page shows.
+// jobView is the data of a job's page.
 type jobView struct {
 	job.Job
-	Explained  explanation
-	Entries    []entryView
-	More       bool // there are more entries than are shown
-	Deliveries []webhook.DeliveryRecord
-	MoreSent   bool
-	Recording  *recordingView // nil without one
-	Deleted    bool           // it was deleted
-	Controls   controls
-	Metadata   string // indented
+	Explanation    explanation
+	Entries        []entryView
+	MoreEntries    bool // more than are shown
+	Deliveries     []webhook.DeliveryRecord
+	MoreDeliveries bool           // more than are shown
+	Recording      *recordingView // nil without one
+	Deleted        bool           // it was deleted
+	Controls       controls
+	Metadata       string // indented
 }
 
-// controls are what can be done with a job now.
+// controls are the actions that a job allows now.
 type controls struct {
 	Cancel, Command, InCall, Delete bool
 	Pause, Resume, Stop, Ask        bool
 }
 
-// entryView is a line of the timeline.
+// entryView is an entry of the timeline.
 type entryView struct {
 	job.TimelineEntry
-	What string
-	Why  string // why it was not applied
-	Data string // indented; empty for none
-	Late time.Duration
+	Text   string
+	Reason string // why it was not applied
+	Data   string // indented JSON; empty without data
 }
 
-func (d *Dashboard) jobPage(x *exchange, session account.Session) error {
-	shown, err := d.shownJob(x, session, new(readRecording))
+func (d *Dashboard) jobPage(req *pageRequest, session account.Session) error {
+	view, err := d.readJob(req, session, new(recordingCache))
 	if err != nil {
 		return err
 	}
-	return x.show("job", meetingName(shown.MeetingURL), shown)
+	return req.show("job", meetingName(view.MeetingURL), view)
 }
 
-// namedJob returns the job of the path, live or test, and as whom to act on it.
-func (d *Dashboard) namedJob(x *exchange, session account.Session) (job.Job, account.Caller, error) {
-	id, err := uuid.Parse(x.r.PathValue("id"))
+// namedJob returns the job in the path, live or test, and the caller to act as.
+func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job, account.Caller, error) {
+	id, err := uuid.Parse(req.r.PathValue("id"))
 	if err != nil {
 		return job.Job{}, account.Caller{}, notFound("There is no such job.")
 	}
 	for _, mode := range []job.Mode{job.Live, job.Test} {
 		as := caller(session.User, mode)
-		found, err := d.settings.Jobs.Job(x.r.Context(), as, id)
+		found, err := d.settings.Jobs.Job(req.r.Context(), as, id)
 		if err == nil {
 			return found, as, nil
 		}
@@ -77,54 +75,54 @@ func (d *Dashboard) namedJob(x *exchange, session account.Session) (job.Job, acc
 			return job.Job{}, account.Caller{}, err
 		}
 	}
-	return job.Job{}, account.Caller{}, notFound("There is no such job. It may be another team’s, or the address may be incomplete.")
+	return job.Job{}, account.Caller{}, notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
 }
 
-// readRecording keeps what was read of a recording: a live page looks often,
-// and a long meeting's manifest is large.
-type readRecording struct {
+// recordingCache holds the recording of a job, because a live page is refreshed
+// often and the manifest of a long meeting is large.
+type recordingCache struct {
 	manifestURI string
 	deleted     bool
-	shown       *recordingView
+	view        *recordingView
 }
 
-// shownJob reads all that a job's page shows.
-func (d *Dashboard) shownJob(x *exchange, session account.Session, kept *readRecording) (jobView, error) {
-	found, as, err := d.namedJob(x, session)
+// readJob reads the data of a job's page.
+func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *recordingCache) (jobView, error) {
+	found, as, err := d.namedJob(req, session)
 	if err != nil {
 		return jobView{}, err
 	}
-	ctx := x.r.Context()
-	shown := jobView{Job: found, Metadata: indented(found.Metadata)}
+	ctx := req.r.Context()
+	view := jobView{Job: found, Metadata: indented(found.Metadata)}
 	entries, more, err := d.allEntries(ctx, as, found.ID)
 	if err != nil {
-		return shown, fmt.Errorf("read a timeline: %w", err)
+		return view, fmt.Errorf("read a timeline: %w", err)
 	}
-	shown.More = more
+	view.MoreEntries = more
 	for _, e := range entries {
-		shown.Entries = append(shown.Entries, viewEntry(e))
-		shown.Deleted = shown.Deleted || e.Kind == lifecycle.RecordingDeleted
+		view.Entries = append(view.Entries, newEntryView(e))
+		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
 	}
-	if shown.Deliveries, shown.MoreSent, err = d.allDeliveries(ctx, as, found.ID); err != nil {
-		return shown, fmt.Errorf("read deliveries: %w", err)
+	if view.Deliveries, view.MoreDeliveries, err = d.allDeliveries(ctx, as, found.ID); err != nil {
+		return view, fmt.Errorf("read deliveries: %w", err)
 	}
-	if kept.manifestURI != found.ManifestURI || kept.deleted != shown.Deleted {
-		if kept.shown, err = d.recordingOf(ctx, found); err != nil {
-			return shown, err
+	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted {
+		if cache.view, err = d.recordingOf(ctx, found); err != nil {
+			return view, err
 		}
-		kept.manifestURI, kept.deleted = found.ManifestURI, shown.Deleted
+		cache.manifestURI, cache.deleted = found.ManifestURI, view.Deleted
 	}
-	shown.Recording = kept.shown
+	view.Recording = cache.view
 	end, partial := "", false
-	if shown.Recording != nil {
-		end, partial = shown.Recording.End.Reason, shown.Recording.Partial
+	if view.Recording != nil {
+		end, partial = view.Recording.End.Reason, view.Recording.Partial
 	}
-	shown.Explained = explain(found, entries, end, partial)
-	shown.Controls = controlsOf(found, shown.Recording != nil)
-	return shown, nil
+	view.Explanation = explain(found, entries, end, partial)
+	view.Controls = controlsOf(found, view.Recording != nil)
+	return view, nil
 }
 
-// controlsOf says what can be done with a job.
+// controlsOf returns the actions that a job allows.
 func controlsOf(j job.Job, recorded bool) controls {
 	status := j.Status
 	can := controls{
@@ -168,15 +166,15 @@ func (d *Dashboard) allDeliveries(ctx context.Context, as account.Caller, id uui
 	return deliveries, true, nil
 }
 
-func viewEntry(e job.TimelineEntry) entryView {
-	shown := entryView{TimelineEntry: e, What: kindWords(e), Why: reasonWords(e.Reason), Late: e.ReceivedAt.Sub(e.EmittedAt).Round(time.Millisecond)}
+func newEntryView(e job.TimelineEntry) entryView {
+	view := entryView{TimelineEntry: e, Text: kindText(e.Kind), Reason: reasonText(e.Reason)}
 	if text := string(bytes.TrimSpace(e.Data)); text != "" && text != "{}" {
-		shown.Data = indented(e.Data)
+		view.Data = indented(e.Data)
 	}
-	return shown
+	return view
 }
 
-// indented writes JSON for people.
+// indented returns JSON over several lines.
 func indented(text json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
@@ -185,54 +183,55 @@ func indented(text json.RawMessage) string {
 	return out.String()
 }
 
-// recordingView is a manifest as the player shows it.
+// recordingView is the manifest of a recording, arranged for the player.
 type recordingView struct {
 	recording.Manifest
-	Player   []playable // what the player plays one after the other
-	Video    bool       // there is a picture
-	Playlist string     // Player for the script
+	Player   []playable // files in the order in which they are played
+	Video    bool       // the files are video
+	Playlist string     // Player as JSON, for the script
 	TotalMs  int64
 	Lanes    []lane
 	Files    []recording.Media
 }
 
-// playable is a file of the recording's picture or sound.
+// playable is a video or audio file of the player.
 type playable struct {
 	Address string `json:"address"`
-	Start   int64  `json:"start"` // ms from the recording's beginning
+	Start   int64  `json:"start"` // ms from the start of the recording
 	Length  int64  `json:"length"`
-	Width   int    `json:"-"` // of the picture, so that the page keeps its place
+	Width   int    `json:"-"` // of the video, so that the layout does not shift
 	Height  int    `json:"-"`
 }
 
-// lane is who spoke when.
+// lane is the speech of a participant.
 type lane struct {
 	recording.Participant
-	Spoke  int64 // ms in all
+	Spoke  int64 // total in ms
 	Speech []recording.Speech
 }
 
-// recordingOf reads a job's manifest; nil when there is none here.
+// recordingOf reads the recording of a job. It returns nil when there is none in
+// this storage.
 func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView, error) {
 	if j.ManifestURI == "" {
 		return nil, nil
 	}
 	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return nil, nil // deleted, or kept elsewhere
+		return nil, nil // deleted, or stored elsewhere
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a manifest: %w", err)
 	}
-	shown := new(recordingView)
-	if err := json.Unmarshal(text, &shown.Manifest); err != nil {
+	view := new(recordingView)
+	if err := json.Unmarshal(text, &view.Manifest); err != nil {
 		return nil, fmt.Errorf("read a manifest: %w", err)
 	}
-	shown.arrange(j.ID)
-	return shown, nil
+	view.arrange(j.ID)
+	return view, nil
 }
 
-// arrange finds what is played, and puts speech into lanes.
+// arrange fills the player and the lanes from the manifest.
 func (v *recordingView) arrange(id uuid.UUID) {
 	v.Files = v.Media
 	kind := recording.MediaKind("audio")

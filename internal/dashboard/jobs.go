@@ -11,34 +11,34 @@ import (
 	"standin/internal/lifecycle"
 )
 
-// listPage is how many jobs a page of the list holds.
+// listPage is the number of jobs on a page of the list.
 const listPage = 25
 
-// jobList is what the list of jobs shows.
+// jobList is the data of the list of jobs.
 type jobList struct {
 	Mode     job.Mode
 	Status   job.Status
 	Platform job.Platform
-	From, To string // days (UTC) on which jobs were made, as date inputs write them
+	From, To string // creation days (UTC), as date inputs format them
 	Search   string
 	Cursor   string
 
 	Jobs      []job.Job
-	Older     string // address of the next page; empty when there is none
-	Newest    string // address of the first page; empty on it
-	Live      string // address of the stream
+	Older     string // URL of the next page; empty on the last page
+	Newest    string // URL of the first page; empty on it
+	Live      string // URL of the event stream
 	Filtered  bool
 	Statuses  []job.Status
 	Platforms []job.Platform
-	Depth     int // that a search looks at
+	Depth     int // number of jobs that a search examines
 }
 
-// caller is who a user is for the API, in one of the two spaces of jobs.
+// caller returns the API caller for a user. Live and test jobs are separate.
 func caller(user account.User, mode job.Mode) account.Caller {
 	return account.Caller{ConsumerID: user.ConsumerID, Mode: mode}
 }
 
-// modeOf reads which space of jobs an address means.
+// modeOf returns the mode in a query, live by default.
 func modeOf(query url.Values) job.Mode {
 	if query.Get("mode") == string(job.Test) {
 		return job.Test
@@ -46,7 +46,7 @@ func modeOf(query url.Values) job.Mode {
 	return job.Live
 }
 
-// readList reads what an address of the list asks for.
+// readList parses the query of the list.
 func readList(query url.Values) (jobList, job.Filter, error) {
 	list := jobList{
 		Mode: modeOf(query), Status: job.Status(query.Get("status")), Platform: job.Platform(query.Get("platform")),
@@ -55,27 +55,27 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 	}
 	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
 	filter := job.Filter{Status: list.Status, Platform: list.Platform}
-	// Days of making, which is the list's own order: to list a long time by when
-	// jobs join, the database would have to sort them all.
+	// By creation, which is the order of the list: a filter by joinAt would make
+	// the database sort all jobs.
 	for text, into := range map[*string]*time.Time{&list.From: &filter.CreatedFrom, &list.To: &filter.CreatedTo} {
 		if *text == "" {
 			continue
 		}
 		day, err := time.Parse(time.DateOnly, *text)
 		if err != nil {
-			return list, filter, &pageError{http.StatusBadRequest, "A day is written as 2026-11-20."}
+			return list, filter, &pageError{http.StatusBadRequest, "Dates must have the form 2026-11-20."}
 		}
 		*into = day
 	}
 	if !filter.CreatedTo.IsZero() {
-		filter.CreatedTo = filter.CreatedTo.AddDate(0, 0, 1) // the day itself is meant too
+		filter.CreatedTo = filter.CreatedTo.AddDate(0, 0, 1) // include the day itself
 	}
 	const longestSearch = 500
 	list.Search = clip(list.Search, longestSearch)
 	return list, filter, nil
 }
 
-// clip is the beginning of a text.
+// clip shortens a text to a number of characters.
 func clip(text string, longest int) string {
 	if runes := []rune(text); len(runes) > longest {
 		return string(runes[:longest])
@@ -83,20 +83,20 @@ func clip(text string, longest int) string {
 	return text
 }
 
-// fill reads the list's jobs.
-func (d *Dashboard) fill(x *exchange, user account.User) (jobList, error) {
-	query := x.r.URL.Query()
+// readJobs returns the list that a request asks for.
+func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, error) {
+	query := req.r.URL.Query()
 	list, filter, err := readList(query)
 	if err != nil {
 		return list, err
 	}
 	var next string
 	if list.Search != "" {
-		list.Jobs, err = d.settings.Records.SearchJobs(x.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
+		list.Jobs, err = d.settings.Records.SearchJobs(req.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
 		list.Jobs = matching(list.Jobs, filter)
 	} else {
 		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
-		list.Jobs, next, err = d.settings.Jobs.Jobs(x.r.Context(), caller(user, list.Mode), filter, page)
+		list.Jobs, next, err = d.settings.Jobs.Jobs(req.r.Context(), caller(user, list.Mode), filter, page)
 	}
 	if err != nil {
 		return list, err
@@ -114,7 +114,7 @@ func (d *Dashboard) fill(x *exchange, user account.User) (jobList, error) {
 	return list, nil
 }
 
-// matching are the found jobs that pass the other filters too.
+// matching returns the jobs that pass the filter.
 func matching(found []job.Job, filter job.Filter) []job.Job {
 	var kept []job.Job
 	for _, j := range found {
@@ -130,21 +130,21 @@ func matching(found []job.Job, filter job.Filter) []job.Job {
 	return kept
 }
 
-func (d *Dashboard) listJobs(x *exchange, session account.Session) error {
-	list, err := d.fill(x, session.User)
+func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
+	list, err := d.readJobs(req, session.User)
 	if err != nil {
 		return err
 	}
-	return x.show("jobs", "Jobs", list)
+	return req.show("jobs", "Jobs", list)
 }
 
-// liveJobs sends the list's rows whenever they have changed.
-func (d *Dashboard) liveJobs(x *exchange, session account.Session) error {
-	return x.stream(func() (parts, error) {
-		list, err := d.fill(x, session.User)
+// liveJobs streams the changes of the list.
+func (d *Dashboard) liveJobs(req *pageRequest, session account.Session) error {
+	return req.stream(func() (parts, error) {
+		list, err := d.readJobs(req, session.User)
 		if err != nil {
 			return nil, err
 		}
-		return x.parts("jobs", list, "rows")
+		return req.parts("jobs", list, "rows")
 	})
 }

@@ -12,96 +12,96 @@ import (
 	"standin/internal/job"
 )
 
-// keysView is what the page of keys shows.
+// keysView is the data of the keys page.
 type keysView struct {
-	Keys   []account.Key
-	Made   string // a new key, shown this once
-	MadeIn job.Mode
+	Keys    []account.Key
+	NewKey  string // a new key, shown only once
+	NewMode job.Mode
 }
 
-func (d *Dashboard) keysPage(x *exchange, session account.Session) error {
-	return d.showKeys(x, session, keysView{})
+func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
+	return d.showKeys(req, session, keysView{})
 }
 
-func (d *Dashboard) showKeys(x *exchange, session account.Session, shown keysView) (err error) {
-	if shown.Keys, err = d.settings.Records.ConsumerKeys(x.r.Context(), session.User.ConsumerID); err != nil {
+func (d *Dashboard) showKeys(req *pageRequest, session account.Session, shown keysView) (err error) {
+	if shown.Keys, err = d.settings.Records.ConsumerKeys(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
-	return x.show("keys", "API keys", shown)
+	return req.show("keys", "API keys", shown)
 }
 
-// createKey makes a key and shows it, this once: the answer to the form holds
-// it, and no address leads to it again.
-func (d *Dashboard) createKey(x *exchange, session account.Session) error {
-	mode := modeOf(x.r.PostForm)
+// createKey creates a key and shows it in the response to the form, and nowhere
+// else.
+func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
+	mode := modeOf(req.r.PostForm)
 	key, secret := account.NewKey(session.User.ConsumerID, mode, d.settings.Now())
-	if err := d.settings.Records.InsertKey(x.r.Context(), key); err != nil {
-		return fmt.Errorf("keep a key: %w", err)
+	if err := d.settings.Records.InsertKey(req.r.Context(), key); err != nil {
+		return fmt.Errorf("store a key: %w", err)
 	}
-	return d.showKeys(x, session, keysView{Made: secret, MadeIn: mode})
+	return d.showKeys(req, session, keysView{NewKey: secret, NewMode: mode})
 }
 
-func (d *Dashboard) revokeKey(x *exchange, session account.Session) error {
-	id, err := uuid.Parse(x.r.PathValue("id"))
+func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
+	id, err := uuid.Parse(req.r.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such key.")
 	}
-	known, err := d.settings.Records.RevokeConsumerKey(x.r.Context(), session.User.ConsumerID, id, d.settings.Now())
+	known, err := d.settings.Records.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, id, d.settings.Now())
 	if err != nil {
 		return err
 	}
 	if !known {
 		return notFound("There is no such key.")
 	}
-	return x.redirect("/keys?note=key-revoked")
+	return req.redirect("/keys?note=key-revoked")
 }
 
-// cliView is what the page shows that lets a command line in.
+// cliView is the data of the page that authorizes a command line.
 type cliView struct {
 	device.PendingFlow
 	Nonce string
 	Done  bool
 }
 
-// cliPage asks whether a command line may act for the user.
-func (d *Dashboard) cliPage(x *exchange, _ account.Session) error {
-	nonce := x.r.URL.Query().Get("nonce")
-	waiting, ok, err := d.settings.Flows.Pending(x.r.Context(), nonce)
+// cliPage asks the user to authorize a command line.
+func (d *Dashboard) cliPage(req *pageRequest, _ account.Session) error {
+	nonce := req.r.URL.Query().Get("nonce")
+	waiting, ok, err := d.settings.Flows.Pending(req.r.Context(), nonce)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return staleFlow()
+		return expiredFlow()
 	}
-	return x.show("cli", "Let a command line in", cliView{PendingFlow: waiting, Nonce: nonce})
+	return req.show("cli", "Authorize a command line", cliView{PendingFlow: waiting, Nonce: nonce})
 }
 
-func staleFlow() error {
-	return &pageError{http.StatusGone, "This link was used already, is older than ten minutes, or never was one. Run standin login again."}
+func expiredFlow() error {
+	return &pageError{http.StatusGone, "This link is invalid, was already used, or is older than ten minutes. Run standin login again."}
 }
 
-// authorizeCLI makes a key of the user's consumer and hands it to the command
-// line that waits for it.
-func (d *Dashboard) authorizeCLI(x *exchange, session account.Session) error {
-	nonce := x.r.PostForm.Get("nonce")
-	waiting, ok, err := d.settings.Flows.Pending(x.r.Context(), nonce)
+// authorizeCLI creates a key for the user's consumer and passes it to the waiting
+// command line.
+func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) error {
+	nonce := req.r.PostForm.Get("nonce")
+	waiting, ok, err := d.settings.Flows.Pending(req.r.Context(), nonce)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return staleFlow()
+		return expiredFlow()
 	}
-	key, secret := account.NewKey(session.User.ConsumerID, modeOf(x.r.PostForm), d.settings.Now())
-	if err := d.settings.Records.InsertKey(x.r.Context(), key); err != nil {
-		return fmt.Errorf("keep a key: %w", err)
+	key, secret := account.NewKey(session.User.ConsumerID, modeOf(req.r.PostForm), d.settings.Now())
+	if err := d.settings.Records.InsertKey(req.r.Context(), key); err != nil {
+		return fmt.Errorf("store a key: %w", err)
 	}
-	if err := d.settings.Flows.Complete(x.r.Context(), nonce, secret, session.User.Email); err != nil {
-		// Nobody will ever hold this key.
-		_, revokeErr := d.settings.Records.RevokeConsumerKey(x.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
+	if err := d.settings.Flows.Complete(req.r.Context(), nonce, secret, session.User.Email); err != nil {
+		// Nobody received the key.
+		_, revokeErr := d.settings.Records.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
-			return staleFlow()
+			return expiredFlow()
 		}
 		return errors.Join(err, revokeErr)
 	}
-	return x.show("cli", "The command line is in", cliView{PendingFlow: waiting, Done: true})
+	return req.show("cli", "Command line authorized", cliView{PendingFlow: waiting, Done: true})
 }

@@ -10,24 +10,22 @@ import (
 	"standin/internal/job"
 )
 
-// How often a live page looks for news, how long its stream may be silent, and
-// how long it lasts before the browser comes again by itself: a session that
-// has ended meanwhile is noticed then at the latest.
+// Intervals of event streams. After streamLifetime the browser reconnects.
 const (
-	lookEvery   = time.Second
-	breathEvery = 15 * time.Second
-	streamLife  = 10 * time.Minute
+	pollInterval      = time.Second
+	keepAliveInterval = 15 * time.Second // the session is checked as often
+	streamLifetime    = 10 * time.Minute
 )
 
-// parts are pieces of a page, by the id of their element.
+// parts are elements of a page as HTML, by their id.
 type parts map[string]string
 
-// parts writes pieces of a page; each is a template of that name, whose outer
-// element has it as its id.
-func (x *exchange) parts(page string, data any, names ...string) (parts, error) {
+// parts renders elements of a page. The name of each template is the id of its
+// element.
+func (req *pageRequest) parts(page string, data any, names ...string) (parts, error) {
 	written := make(parts, len(names))
 	for _, name := range names {
-		text, err := x.render(page, name, "", data)
+		text, err := req.render(page, name, "", data)
 		if err != nil {
 			return nil, err
 		}
@@ -36,98 +34,97 @@ func (x *exchange) parts(page string, data any, names ...string) (parts, error) 
 	return written, nil
 }
 
-// stream sends server-sent events: what look gives at first, and then each part
-// that has changed, as a JSON object. Jobs change on other nodes too, so it looks
-// into the database; a look is one page's queries.
-func (x *exchange) stream(look func() (parts, error)) error {
-	told, err := look()
+// stream sends server-sent events: first all parts, then the parts that changed,
+// as a JSON object. It polls the database, because other nodes change jobs too.
+func (req *pageRequest) stream(read func() (parts, error)) error {
+	sent, err := read()
 	if err != nil {
 		return err
 	}
-	header := x.Header()
+	header := req.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // or a proxy would hold it back
-	control := http.NewResponseController(x)
-	_ = control.SetReadDeadline(time.Time{}) // see serving
-	x.WriteHeader(http.StatusOK)
-	if !x.event(control, told) {
+	header.Set("X-Accel-Buffering", "no") // or a proxy would buffer the stream
+	control := http.NewResponseController(req)
+	_ = control.SetReadDeadline(time.Time{}) // see adapt
+	req.WriteHeader(http.StatusOK)
+	if !req.event(control, sent) {
 		return nil
 	}
-	again, end := time.NewTicker(lookEvery), time.NewTimer(streamLife)
-	defer again.Stop()
+	poll, end := time.NewTicker(pollInterval), time.NewTimer(streamLifetime)
+	defer poll.Stop()
 	defer end.Stop()
-	spoke := time.Now()
+	lastWrite := time.Now()
 	for {
 		select {
-		case <-again.C:
+		case <-poll.C:
 		case <-end.C:
 			return nil
-		case <-x.d.draining:
+		case <-req.d.draining:
 			return nil
-		case <-x.r.Context().Done():
+		case <-req.r.Context().Done():
 			return nil
 		}
-		if time.Since(spoke) > breathEvery {
-			if !x.stillSignedIn() {
+		if time.Since(lastWrite) > keepAliveInterval {
+			if !req.stillSignedIn() {
 				return nil
 			}
-			spoke = time.Now()
-			if !x.line(control, ":\n\n") {
+			lastWrite = time.Now()
+			if !req.writeEvent(control, ":\n\n") {
 				return nil
 			}
 		}
-		seen, err := look()
+		current, err := read()
 		if err != nil {
-			x.err = err
-			return nil // the browser comes again, and is told then
+			req.Err = err
+			return nil // the browser reconnects and gets the error
 		}
-		news := make(parts)
-		for name, text := range seen {
-			if told[name] != text {
-				news[name] = text
+		changed := make(parts)
+		for name, text := range current {
+			if sent[name] != text {
+				changed[name] = text
 			}
 		}
-		if told = seen; len(news) == 0 {
+		if sent = current; len(changed) == 0 {
 			continue
 		}
-		if spoke = time.Now(); !x.event(control, news) {
+		if lastWrite = time.Now(); !req.event(control, changed) {
 			return nil
 		}
 	}
 }
 
-// stillSignedIn reports whether the session has not ended meanwhile.
-func (x *exchange) stillSignedIn() bool {
-	_, err := x.d.settings.Users.Session(x.r.Context(), x.secret)
+// stillSignedIn reports whether the session is still valid.
+func (req *pageRequest) stillSignedIn() bool {
+	_, err := req.d.settings.Users.Session(req.r.Context(), req.secret)
 	return !job.ErrorIs(err, job.Unauthorized)
 }
 
-// event sends parts; false when nobody listens any more.
-func (x *exchange) event(control *http.ResponseController, news parts) bool {
-	text, err := json.Marshal(news)
+// event sends parts. It reports false when the client is gone.
+func (req *pageRequest) event(control *http.ResponseController, changed parts) bool {
+	text, err := json.Marshal(changed)
 	if err != nil {
-		x.err = fmt.Errorf("encode news: %w", err)
+		req.Err = fmt.Errorf("encode the changed parts: %w", err)
 		return false
 	}
-	return x.line(control, "data: "+string(text)+"\n\n")
+	return req.writeEvent(control, "data: "+string(text)+"\n\n")
 }
 
-func (x *exchange) line(control *http.ResponseController, text string) bool {
-	_ = control.SetWriteDeadline(time.Now().Add(breathEvery)) // see serving
-	if _, err := x.Write([]byte(text)); err != nil {
+func (req *pageRequest) writeEvent(control *http.ResponseController, text string) bool {
+	_ = control.SetWriteDeadline(time.Now().Add(keepAliveInterval)) // see adapt
+	if _, err := req.Write([]byte(text)); err != nil {
 		return false
 	}
 	return control.Flush() == nil
 }
 
-// liveJob sends what has changed of a job's page.
-func (d *Dashboard) liveJob(x *exchange, session account.Session) error {
-	kept := new(readRecording)
-	return x.stream(func() (parts, error) {
-		shown, err := d.shownJob(x, session, kept)
+// liveJob streams the changes of a job's page.
+func (d *Dashboard) liveJob(req *pageRequest, session account.Session) error {
+	cache := new(recordingCache)
+	return req.stream(func() (parts, error) {
+		view, err := d.readJob(req, session, cache)
 		if err != nil {
 			return nil, err
 		}
-		return x.parts("job", shown, "state", "controls", "recording", "timeline", "deliveries")
+		return req.parts("job", view, "state", "controls", "recording", "timeline", "deliveries")
 	})
 }

@@ -78,7 +78,7 @@ func (c *chromium) start() {
 }
 
 // house is a whole service with its dashboard, and nobody in it yet.
-type house struct {
+type harness struct {
 	*testing.T
 	*service.Service
 }
@@ -86,7 +86,7 @@ type house struct {
 // password is everybody's.
 const password = "correct horse battery staple"
 
-func openHouse(t *testing.T, change ...func(*service.Settings)) *house {
+func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	t.Helper()
 	settings := service.Settings{
 		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
@@ -103,11 +103,11 @@ func openHouse(t *testing.T, change ...func(*service.Settings)) *house {
 			t.Errorf("close the service: %v", err)
 		}
 	})
-	return &house{T: t, Service: s}
+	return &harness{T: t, Service: s}
 }
 
 // firstLink is the page of the first user.
-func (h *house) firstLink() string {
+func (h *harness) firstLink() string {
 	h.Helper()
 	link, ok, err := h.FirstUserLink(h.Context())
 	if err != nil || !ok {
@@ -117,12 +117,12 @@ func (h *house) firstLink() string {
 }
 
 // users makes users without going through pages.
-func (h *house) users() *account.Users {
+func (h *harness) users() *account.Users {
 	return account.NewUsers(account.UserSettings{Store: h.Store(), Now: time.Now})
 }
 
 // ada is the first user, an operator of the consumer "crew".
-func (h *house) ada() account.User {
+func (h *harness) ada() account.User {
 	h.Helper()
 	users := h.users()
 	token, ok, err := users.FirstUserToken(h.Context())
@@ -137,7 +137,7 @@ func (h *house) ada() account.User {
 }
 
 // stranger is a user of another consumer, no operator.
-func (h *house) stranger() account.User {
+func (h *harness) stranger() account.User {
 	h.Helper()
 	consumer, err := h.Store().EnsureConsumer(h.Context(), account.Consumer{
 		ID: uuid.Must(uuid.NewV7()), Name: "others", WebhookSecret: "whsec_b3RoZXJz", WebhookVersion: 2, CreatedAt: time.Now(),
@@ -160,24 +160,24 @@ func (h *house) stranger() account.User {
 // person is somebody with a browser that runs no scripts: an HTTP client with
 // cookies.
 type person struct {
-	*house
+	*harness
 	http   *http.Client
 	header http.Header // beside what a form sends
 }
 
-func (h *house) person() *person {
+func (h *harness) person() *person {
 	h.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		h.Fatal(err)
 	}
-	return &person{house: h, http: &http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+	return &person{harness: h, http: &http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}}
 }
 
 // signedIn is a person who has signed in.
-func (h *house) signedIn(email string) *person {
+func (h *harness) signedIn(email string) *person {
 	h.Helper()
 	p := h.person()
 	if got := p.post("/signin", url.Values{"email": {email}, "password": {password}}); got.status != http.StatusSeeOther {

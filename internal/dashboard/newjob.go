@@ -20,7 +20,7 @@ import (
 	"standin/internal/simulator"
 )
 
-// newJobForm is what the page that sends a bot shows, and what was typed there.
+// newJobForm is the data of the form that sends a bot.
 type newJobForm struct {
 	Mode                                           job.Mode
 	MeetingURL, DisplayName, JoinAt, ExternalID    string
@@ -29,7 +29,7 @@ type newJobForm struct {
 	LeaveOnBot                                     bool
 	Simulate                                       string
 	Problem                                        string
-	Recognized                                     string // the platform that the address tells
+	Detected                                       string // platform of the meeting URL
 	Platforms                                      []job.Platform
 	Outcomes                                       []string
 	Defaults                                       job.AutoLeave
@@ -39,20 +39,20 @@ type newJobForm struct {
 func (f newJobForm) filled() newJobForm {
 	f.Platforms = []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}
 	f.Outcomes, f.Defaults, f.DefaultName = simulator.Outcomes(), job.DefaultAutoLeave(), job.DefaultDisplayName
-	if platform, _, ok := recognized(f.MeetingURL); ok {
-		f.Recognized = platformName(platform)
+	if platform, _, ok := findMeeting(f.MeetingURL); ok {
+		f.Detected = platformName(platform)
 	}
 	return f
 }
 
-func (d *Dashboard) newJobPage(x *exchange, _ account.Session) error {
-	query := x.r.URL.Query()
-	return x.show("newjob", "Send a bot", newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled())
+func (d *Dashboard) newJobPage(req *pageRequest, _ account.Session) error {
+	query := req.r.URL.Query()
+	return req.show("newjob", "Send a bot", newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled())
 }
 
-// recognized finds a meeting's address in what was typed, which may be a whole
-// invitation, and tells its platform.
-func recognized(text string) (job.Platform, string, bool) {
+// findMeeting returns the first URL in a text, which may be a whole invitation,
+// and its platform.
+func findMeeting(text string) (job.Platform, string, bool) {
 	for word := range strings.FieldsSeq(text) {
 		word = strings.Trim(word, "<>()[]\"',;")
 		address, err := url.Parse(word)
@@ -63,25 +63,25 @@ func recognized(text string) (job.Platform, string, bool) {
 	return "", "", false
 }
 
-// recognize tells the page what the typed address is, while it is typed.
-func (d *Dashboard) recognize(x *exchange, _ account.Session) error {
-	platform, address, ok := recognized(clip(x.r.URL.Query().Get("text"), 10_000))
+// detectPlatform returns the meeting in a text that the user is typing.
+func (d *Dashboard) detectPlatform(req *pageRequest, _ account.Session) error {
+	platform, address, ok := findMeeting(clip(req.r.URL.Query().Get("text"), 10_000))
 	answer, err := json.Marshal(struct {
 		OK      bool   `json:"ok"`
 		Name    string `json:"name"`
 		Address string `json:"address"`
 	}{ok, platformName(platform), address})
 	if err != nil {
-		return fmt.Errorf("encode what was recognized: %w", err)
+		return fmt.Errorf("encode the meeting: %w", err)
 	}
-	x.Header().Set("Content-Type", "application/json")
-	_, _ = x.Write(answer) // nobody is left to tell
+	req.Header().Set("Content-Type", "application/json")
+	_, _ = req.Write(answer) // the client may be gone
 	return nil
 }
 
 // createJob sends a bot.
-func (d *Dashboard) createJob(x *exchange, session account.Session) error {
-	values := x.r.PostForm
+func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
+	values := req.r.PostForm
 	form := newJobForm{
 		Mode: modeOf(values), MeetingURL: values.Get("meetingUrl"), DisplayName: values.Get("displayName"),
 		JoinAt: values.Get("joinAt"), ExternalID: strings.TrimSpace(values.Get("externalId")), Platform: values.Get("platform"),
@@ -92,9 +92,9 @@ func (d *Dashboard) createJob(x *exchange, session account.Session) error {
 	request, problem := form.request(values.Get("joinAtMoment"))
 	if problem != "" {
 		form.Problem = problem
-		return x.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
+		return req.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
 	}
-	made, replayed, err := d.settings.Jobs.Create(x.r.Context(), caller(session.User, form.Mode), request)
+	made, replayed, err := d.settings.Jobs.Create(req.r.Context(), caller(session.User, form.Mode), request)
 	if err != nil {
 		return fmt.Errorf("send a bot: %w", err)
 	}
@@ -102,16 +102,16 @@ func (d *Dashboard) createJob(x *exchange, session account.Session) error {
 	if replayed {
 		path += "?note=replayed"
 	}
-	return x.redirect(path)
+	return req.redirect(path)
 }
 
-// request reads the form as the API reads a body, and tells of the first thing
-// that is wrong. moment is joinAt with its time zone, which only the page's
-// script knows.
+// request validates the form and returns the request, or a message about the
+// first invalid field. moment is joinAt with the time zone of the browser, set by
+// the script of the page.
 func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem string) {
-	platform, address, ok := recognized(f.MeetingURL)
+	platform, address, ok := findMeeting(f.MeetingURL)
 	if !ok {
-		return request, "The meeting's address must begin with https:// and name a host, as in https://meet.google.com/abc-defg-hij."
+		return request, "The meeting link must start with https:// and include a host, for example https://meet.google.com/abc-defg-hij."
 	}
 	if f.Platform != "" {
 		if platform = job.Platform(f.Platform); platformName(platform) == f.Platform {
@@ -126,11 +126,11 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 		request.ExternalID = "dashboard-" + uuid.NewString()
 	}
 	if !utf8.ValidString(request.ExternalID) || strings.ContainsRune(request.ExternalID, 0) {
-		return request, "The external id holds characters that cannot be kept."
+		return request, "The external ID contains characters that cannot be stored."
 	}
 	for _, hook := range []string{request.Webhooks.OnStatusChange, request.Webhooks.OnFinalize} {
-		if hook != "" && !isAddress(hook) {
-			return request, "A webhook's address must begin with https:// or http:// and name a host."
+		if hook != "" && !isHTTPURL(hook) {
+			return request, "A webhook URL must start with https:// or http:// and include a host."
 		}
 	}
 	if request.JoinAt, problem = f.joinAt(moment); problem != "" {
@@ -143,7 +143,8 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 	return request, problem
 }
 
-// plainName keeps what meeting pages show of a name; they take no empty one.
+// plainName removes what meeting pages do not accept in a name. An empty name
+// becomes the default.
 func plainName(name string) string {
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -157,8 +158,8 @@ func plainName(name string) string {
 	return clip(name, 200)
 }
 
-// isAddress reports whether a text is an address that something can be posted to.
-func isAddress(text string) bool {
+// isHTTPURL reports whether a text is an absolute http or https URL.
+func isHTTPURL(text string) bool {
 	address, err := url.Parse(text)
 	return err == nil && (address.Scheme == "https" || address.Scheme == "http") && address.Hostname() != ""
 }
@@ -172,19 +173,19 @@ func (f newJobForm) joinAt(moment string) (time.Time, string) {
 	}
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
 		if at, err := time.Parse(layout, f.JoinAt); err == nil {
-			return at, "" // without the script: UTC, as the page says then
+			return at, "" // UTC without the script, as the page says
 		}
 	}
-	return time.Time{}, "The time to join is unreadable."
+	return time.Time{}, "The time to join is invalid."
 }
 
-// metadata is the JSON object that was typed, with what the simulator is to do
+// metadata returns the JSON object of the form, with the outcome of the simulator
 // in test mode.
 func (f newJobForm) metadata() (json.RawMessage, string) {
 	fields := make(map[string]json.RawMessage)
 	if text := strings.TrimSpace(f.Metadata); text != "" {
 		if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
-			return nil, `Metadata must be a JSON object, as in {"team": "sales"}.`
+			return nil, `Metadata must be a JSON object, for example {"team": "sales"}.`
 		}
 	}
 	if f.Mode == job.Test && f.Simulate != "" {
@@ -198,16 +199,16 @@ func (f newJobForm) metadata() (json.RawMessage, string) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(fields); err != nil {
-		return nil, "Metadata cannot be kept."
+		return nil, "The metadata cannot be stored."
 	}
 	return bytes.TrimSpace(text.Bytes()), ""
 }
 
-// autoLeave reads the knobs; one that is empty keeps its default.
+// autoLeave returns the settings of the form. An empty field keeps its default.
 func (f newJobForm) autoLeave() (job.AutoLeave, string) {
 	leave := job.DefaultAutoLeave()
 	leave.OnBotDetected = f.LeaveOnBot
-	for text, knob := range map[*string]*int{
+	for text, setting := range map[*string]*int{
 		&f.EntryDelay: &leave.AfterEntryDelaySeconds, &f.Silence: &leave.AfterSilenceSeconds,
 		&f.Solo: &leave.AfterSoloSeconds, &f.Maximum: &leave.AfterMaxSeconds,
 	} {
@@ -217,9 +218,9 @@ func (f newJobForm) autoLeave() (job.AutoLeave, string) {
 		const day = 86400
 		seconds, err := strconv.Atoi(*text)
 		if err != nil || seconds < 1 || seconds > day {
-			return leave, "When to leave is told in seconds, from 1 to 86400."
+			return leave, "Leave times must be from 1 to 86400 seconds."
 		}
-		*knob = seconds
+		*setting = seconds
 	}
 	return leave, ""
 }

@@ -18,21 +18,20 @@ import (
 	"standin/internal/account"
 )
 
-// OIDCSettings name an OpenID Connect provider that users may sign in at.
+// OIDCSettings configure sign-in with an OpenID Connect provider.
 type OIDCSettings struct {
-	Issuer       string // its address; nobody signs in elsewhere when empty
+	Issuer       string // URL; empty without OpenID Connect
 	ClientID     string
-	ClientSecret string // may be empty for a public client: there is PKCE
+	ClientSecret string // empty for a public client, which PKCE protects
 }
 
-// Bounds of talking to the provider.
 const (
-	providerTime = 15 * time.Second
-	oidcLife     = 10 * time.Minute // that somebody may take to sign in there
+	providerTimeout = 15 * time.Second
+	oidcLifetime    = 10 * time.Minute // of a sign-in at the provider
 )
 
-// provider is an OpenID Connect provider. What it publishes is fetched when
-// somebody first signs in, so that the service starts without it.
+// provider is an OpenID Connect provider. Its configuration is fetched at the
+// first sign-in, so that the service starts without it.
 type provider struct {
 	settings OIDCSettings
 	redirect string
@@ -42,28 +41,28 @@ type provider struct {
 	found *oidc.Provider
 }
 
-// newProvider returns the provider of the settings, nil when they name none.
+// newProvider returns the configured provider, nil without one.
 func newProvider(settings OIDCSettings, baseURL string) (*provider, error) {
 	if settings == (OIDCSettings{}) {
 		return nil, nil
 	}
 	if settings.Issuer == "" || settings.ClientID == "" {
-		return nil, errors.New("signing in by OpenID Connect needs both STANDIN_OIDC_ISSUER and STANDIN_OIDC_CLIENT_ID")
+		return nil, errors.New("OpenID Connect needs both STANDIN_OIDC_ISSUER and STANDIN_OIDC_CLIENT_ID")
 	}
-	return &provider{settings: settings, redirect: baseURL + "/signin/oidc/callback", client: &http.Client{Timeout: providerTime}}, nil
+	return &provider{settings: settings, redirect: baseURL + "/signin/oidc/callback", client: &http.Client{Timeout: providerTimeout}}, nil
 }
 
-// discover returns what the provider publishes, which is kept.
+// discover returns the configuration of the provider.
 func (p *provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.found != nil {
 		return p.found, nil
 	}
-	// The provider keeps the client of the context, not its end.
+	// The provider keeps the client of the context beyond this request.
 	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.settings.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("read what the OpenID Connect provider publishes: %w", err)
+		return nil, fmt.Errorf("discover the OpenID Connect provider: %w", err)
 	}
 	p.found = found
 	return found, nil
@@ -76,89 +75,89 @@ func (p *provider) config(found *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// trip is what a browser carries along while its user signs in elsewhere: what
-// comes back must fit to it.
-type trip struct {
-	State    string `json:"state"`    // against a forged return
-	Nonce    string `json:"nonce"`    // against a token of another sign-in
-	Verifier string `json:"verifier"` // against a stolen code (RFC 7636)
+// oidcState is stored in a cookie during a sign-in at the provider. The callback
+// must match it.
+type oidcState struct {
+	State    string `json:"state"`    // prevents forged callbacks
+	Nonce    string `json:"nonce"`    // prevents tokens of another sign-in
+	Verifier string `json:"verifier"` // prevents stolen codes (RFC 7636)
 	Next     string `json:"next"`
 }
 
-const tripCookie = "standin_oidc"
+const oidcCookie = "standin_oidc"
 
-// signInElsewhere sends the browser to the provider.
-func (d *Dashboard) signInElsewhere(x *exchange) error {
-	if d.elsewhere == nil {
+// startOIDC redirects the browser to the provider.
+func (d *Dashboard) startOIDC(req *pageRequest) error {
+	if d.oidc == nil {
 		return notFound("There is no such page.")
 	}
-	if err := d.throttle(x.r); err != nil {
+	if err := d.throttle(req.r); err != nil {
 		return err
 	}
-	found, err := d.elsewhere.discover(x.r.Context())
+	found, err := d.oidc.discover(req.r.Context())
 	if err != nil {
-		x.err = err
-		return &pageError{http.StatusBadGateway, "The sign-in service does not answer. Try again in a moment, or sign in with your password."}
+		req.Err = err
+		return &pageError{http.StatusBadGateway, "The sign-in service is not available. Try again in a moment, or sign in with your password."}
 	}
-	out := trip{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(x.r.URL.Query().Get("next"))}
-	carried, err := json.Marshal(out)
+	state := oidcState{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.r.URL.Query().Get("next"))}
+	encoded, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("encode a sign-in: %w", err)
 	}
-	x.setCookie(tripCookie, base64.RawURLEncoding.EncodeToString(carried), oidcLife)
-	return x.redirect(d.elsewhere.config(found).AuthCodeURL(out.State, oidc.Nonce(out.Nonce), oauth2.S256ChallengeOption(out.Verifier)))
+	req.setCookie(oidcCookie, base64.RawURLEncoding.EncodeToString(encoded), oidcLifetime)
+	return req.redirect(d.oidc.config(found).AuthCodeURL(state.State, oidc.Nonce(state.Nonce), oauth2.S256ChallengeOption(state.Verifier)))
 }
 
-// comeBack begins a session for somebody whom the provider vouches for.
-func (d *Dashboard) comeBack(x *exchange) error {
-	if d.elsewhere == nil {
+// finishOIDC starts a session for a user whom the provider authenticated.
+func (d *Dashboard) finishOIDC(req *pageRequest) error {
+	if d.oidc == nil {
 		return notFound("There is no such page.")
 	}
-	if err := d.throttle(x.r); err != nil {
+	if err := d.throttle(req.r); err != nil {
 		return err
 	}
-	out, ok := d.tripOf(x.r)
-	x.setCookie(tripCookie, "", 0) // good for one return
-	query := x.r.URL.Query()
-	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(out.State)) != 1 {
-		return &pageError{http.StatusBadRequest, "This sign-in was not begun in this browser, or too long ago. Please begin again."}
+	state, ok := d.oidcStateOf(req.r)
+	req.setCookie(oidcCookie, "", 0) // valid for one callback
+	query := req.r.URL.Query()
+	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
+		return &pageError{http.StatusBadRequest, "This sign-in was not started in this browser, or it expired. Sign in again."}
 	}
 	if query.Get("error") != "" || query.Get("code") == "" {
-		return &pageError{http.StatusUnauthorized, "The sign-in service did not let you in."}
+		return &pageError{http.StatusUnauthorized, "The sign-in service rejected the sign-in."}
 	}
-	user, err := d.elsewhere.user(x.r.Context(), d.settings.Users, query.Get("code"), out)
+	user, err := d.oidc.user(req.r.Context(), d.settings.Users, query.Get("code"), state)
 	if errors.Is(err, account.ErrNotInvited) {
-		return &pageError{http.StatusForbidden, "The sign-in service knows you, but nobody has invited your e-mail address here, or it is not verified there. Ask a colleague who uses this service for an invitation."}
+		return &pageError{http.StatusForbidden, "Your e-mail address has no account or invitation here, or the sign-in service has not verified it. Ask a colleague who uses this service for an invitation."}
 	}
 	if err != nil {
-		x.d.settings.Log.Warn("a sign-in by OpenID Connect failed", "request_id", x.id, "error", err)
-		return &pageError{http.StatusUnauthorized, "What the sign-in service said could not be verified. Please begin again."}
+		req.d.settings.Log.Warn("sign-in with OpenID Connect failed", "request_id", req.ID, "error", err)
+		return &pageError{http.StatusUnauthorized, "The response of the sign-in service could not be verified. Sign in again."}
 	}
-	return x.open(user, nextPage(out.Next))
+	return req.open(user, nextPage(state.Next))
 }
 
-// tripOf reads what the browser carried along.
-func (d *Dashboard) tripOf(r *http.Request) (trip, bool) {
-	var out trip
-	cookie, err := r.Cookie(d.cookieName(tripCookie))
+// oidcStateOf reads the state from its cookie.
+func (d *Dashboard) oidcStateOf(r *http.Request) (oidcState, bool) {
+	var state oidcState
+	cookie, err := r.Cookie(d.cookieName(oidcCookie))
 	if err != nil {
-		return out, false
+		return state, false
 	}
-	carried, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || json.Unmarshal(carried, &out) != nil {
-		return out, false
+	encoded, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil || json.Unmarshal(encoded, &state) != nil {
+		return state, false
 	}
-	return out, out.State != "" && out.Nonce != "" && out.Verifier != ""
+	return state, state.State != "" && state.Nonce != "" && state.Verifier != ""
 }
 
-// user exchanges the code for a token, verifies it, and finds its user.
-func (p *provider) user(ctx context.Context, users *account.Users, code string, out trip) (account.User, error) {
+// user exchanges the code for a token, verifies it, and returns its user.
+func (p *provider) user(ctx context.Context, users *account.Users, code string, state oidcState) (account.User, error) {
 	found, err := p.discover(ctx)
 	if err != nil {
 		return account.User{}, err
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
-	tokens, err := p.config(found).Exchange(ctx, code, oauth2.VerifierOption(out.Verifier))
+	tokens, err := p.config(found).Exchange(ctx, code, oauth2.VerifierOption(state.Verifier))
 	if err != nil {
 		return account.User{}, fmt.Errorf("exchange the code: %w", err)
 	}
@@ -170,8 +169,8 @@ func (p *provider) user(ctx context.Context, users *account.Users, code string, 
 	if err != nil {
 		return account.User{}, fmt.Errorf("verify the ID token: %w", err)
 	}
-	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(out.Nonce)) != 1 {
-		return account.User{}, errors.New("the ID token is of another sign-in")
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(state.Nonce)) != 1 {
+		return account.User{}, errors.New("the ID token belongs to another sign-in")
 	}
 	var claims struct {
 		Email    string `json:"email"`

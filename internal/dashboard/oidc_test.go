@@ -157,7 +157,7 @@ func (p *provider) leave(who *person) string {
 func TestSignInElsewhere(t *testing.T) {
 	t.Parallel()
 	p := startProvider(t)
-	h := openHouse(t, func(s *service.Settings) {
+	h := newHarness(t, func(s *service.Settings) {
 		s.OIDC = dashboard.OIDCSettings{Issuer: p.url, ClientID: "standin", ClientSecret: "s3cret"}
 		s.DashboardLimits.Address = ratelimit.Rate{Requests: 1000, Per: time.Minute}
 	})
@@ -171,7 +171,7 @@ func TestSignInElsewhere(t *testing.T) {
 		p.claims = map[string]any{"sub": subject, "email": email, "email_verified": verified, "name": "Some <b>body</b>"}
 		p.spoil, p.sign = nil, nil
 	}
-	if got := h.person().get("/signin"); !strings.Contains(got.body, "Sign in with your organisation") {
+	if got := h.person().get("/signin"); !strings.Contains(got.body, "Sign in with your organization") {
 		t.Error("the sign-in page does not lead elsewhere")
 	}
 	comesIn := func(name string, want bool) {
@@ -250,12 +250,12 @@ func between(text, mark string) string {
 // the page says what is wrong.
 func TestProviderAway(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t, func(s *service.Settings) {
+	h := newHarness(t, func(s *service.Settings) {
 		s.OIDC = dashboard.OIDCSettings{Issuer: "http://127.0.0.1:1", ClientID: "standin"}
 	})
 	h.ada()
 	h.signedIn("ada@example.test")
-	if got := h.person().get("/signin/oidc"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "The sign-in service does not answer") {
+	if got := h.person().get("/signin/oidc"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "The sign-in service is not available") {
 		t.Errorf("it answers %d", got.status)
 	}
 }

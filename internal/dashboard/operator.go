@@ -40,14 +40,14 @@ type Forecast struct {
 	Bots int
 }
 
-// operatorView is what the operator's page shows.
+// operatorView is the data of the operator page.
 type operatorView struct {
 	job.Overview
 	Now      time.Time
 	Host     host.Metrics
 	Uptime   time.Duration
 	Running  int
-	Queued   int // scheduled for later, or waiting for room
+	Queued   int // scheduled, or waiting for capacity
 	States   []stateCount
 	Bots     []botView
 	Capacity *CapacityView
@@ -59,59 +59,59 @@ type stateCount struct {
 	Jobs   int
 }
 
-// botView is a running bot with how long it has been silent.
+// botView is a running bot and the time since its last heartbeat.
 type botView struct {
 	job.RunningBot
 	Silent time.Duration
 	Tone   string
-	Never  bool // nothing was heard of it
+	Never  bool // no heartbeat yet
 }
 
-// How long a bot may be silent before its line changes colour. Bots are heard
-// of every few seconds.
+// The time since the last heartbeat from which a bot is shown as late. Bots send
+// a heartbeat every few seconds.
 const (
 	silentWarn = 30 * time.Second
 	silentBad  = 2 * time.Minute
 )
 
-func (d *Dashboard) operatorPage(x *exchange, _ account.Session) error {
-	shown, err := d.operatorView(x.r.Context())
+func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
+	shown, err := d.operatorView(req.r.Context())
 	if err != nil {
 		return err
 	}
-	return x.show("operator", "Operator", shown)
+	return req.show("operator", "Operator", shown)
 }
 
-// liveOperator sends what has changed of the operator's page.
-func (d *Dashboard) liveOperator(x *exchange, _ account.Session) error {
-	return x.stream(func() (parts, error) {
-		shown, err := d.operatorView(x.r.Context())
+// liveOperator streams the changes of the operator page.
+func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
+	return req.stream(func() (parts, error) {
+		shown, err := d.operatorView(req.r.Context())
 		if err != nil {
 			return nil, err
 		}
-		return x.parts("operator", shown, "figures", "bots", "failures", "recent")
+		return req.parts("operator", shown, "figures", "bots", "failures", "recent")
 	})
 }
 
-// overviewAge is how old the operator's figures may be: however many look at
-// them, they are read this often.
-const overviewAge = 3 * time.Second
+// maxOverviewAge bounds the age of the overview. It is read at most this often,
+// however many operators view it.
+const maxOverviewAge = 3 * time.Second
 
-// lookedAt keeps the operator's figures.
-type lookedAt struct {
-	mu    sync.Mutex
-	shown operatorView
+// overviewCache holds the last overview.
+type overviewCache struct {
+	mu   sync.Mutex
+	view operatorView
 }
 
 func (d *Dashboard) operatorView(ctx context.Context) (operatorView, error) {
-	d.looked.mu.Lock()
-	defer d.looked.mu.Unlock()
-	if d.settings.Now().Sub(d.looked.shown.Now) < overviewAge {
-		return d.looked.shown, nil
+	d.overview.mu.Lock()
+	defer d.overview.mu.Unlock()
+	if d.settings.Now().Sub(d.overview.view.Now) < maxOverviewAge {
+		return d.overview.view, nil
 	}
 	shown, err := d.readOverview(ctx)
 	if err == nil {
-		d.looked.shown = shown
+		d.overview.view = shown
 	}
 	return shown, err
 }

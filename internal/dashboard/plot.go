@@ -8,11 +8,11 @@ import (
 	"standin/internal/job"
 )
 
-// failurePlot is failures over time as bars, a day each, drawn by the page in
-// SVG, with the same numbers as a table for those who do not see it.
+// failurePlot is a bar chart of failures per day, which the page draws in SVG. A
+// table has the same numbers, for screen readers.
 type failurePlot struct {
 	Days  []plotDay
-	Codes []plotCode // that occur, in the specification's order
+	Codes []plotCode // that occur, in the order of api/openapi.yaml
 	Most  int        // jobs of the highest bar; 0 when nothing failed
 	Lines []plotLine // of the scale
 	Width int
@@ -28,7 +28,7 @@ type plotDay struct {
 
 type plotBar struct {
 	X, Y, Width, Height float64
-	Tone                int // which of the colours
+	Tone                int // index of the color
 	Text                string
 }
 
@@ -43,7 +43,7 @@ type plotLine struct {
 	Jobs int
 }
 
-// The size of the drawing, in its own units.
+// Sizes in the units of the drawing.
 const (
 	plotHeight = 160
 	plotStep   = 44
@@ -51,7 +51,7 @@ const (
 	plotLeft   = 34
 )
 
-// plotFailures draws the counts of the last days.
+// plotFailures returns the chart of the last days.
 func plotFailures(counts []job.FailureCount, now time.Time) failurePlot {
 	plot := failurePlot{Width: plotLeft + job.OverviewDays*plotStep}
 	total := make(map[job.FailureCode]int)
@@ -85,7 +85,7 @@ func plotFailures(counts []job.FailureCount, now time.Time) failurePlot {
 	return plot
 }
 
-// draw places the bars and the scale.
+// draw computes the positions of the bars and the scale.
 func (p *failurePlot) draw() {
 	if p.Most == 0 {
 		return

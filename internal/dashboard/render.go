@@ -13,28 +13,27 @@ import (
 	"standin/internal/job"
 )
 
-// view is what every page is written from.
+// view is the data of every template.
 type view struct {
 	Title    string
 	Page     string
 	Path     string
-	Note     string // what was done, from notes
+	Notice   string // a confirmation, from notices
 	SignedIn bool
 	User     account.User
 	Token    string // of forms
 	Data     any
 }
 
-// loadPages reads all templates: each page with the layout and the parts that
-// all share.
+// loadPages parses all templates: each page with the layout and the shared parts.
 func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
 	shared, err := template.New("").Funcs(d.functions()).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
-		return nil, fmt.Errorf("read the dashboard's layout: %w", err)
+		return nil, fmt.Errorf("parse the layout: %w", err)
 	}
 	files, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
-		return nil, fmt.Errorf("list the dashboard's pages: %w", err)
+		return nil, fmt.Errorf("list the pages: %w", err)
 	}
 	pages := make(map[string]*template.Template)
 	for _, file := range files {
@@ -44,49 +43,49 @@ func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
 		}
 		page, err := template.Must(shared.Clone()).ParseFS(pageFiles, file)
 		if err != nil {
-			return nil, fmt.Errorf("read page %s: %w", name, err)
+			return nil, fmt.Errorf("parse page %s: %w", name, err)
 		}
 		pages[name] = page
 	}
 	return pages, nil
 }
 
-// functions are what templates call.
+// functions returns the functions of the templates.
 func (d *Dashboard) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":    d.assetPath,
 		"when":     when,
 		"clock":    clock,
-		"bytes":    inBytes,
-		"span":     span,
+		"bytes":    bytesText,
+		"duration": durationText,
 		"platform": platformName,
-		"words":    statusWords,
+		"status":   statusText,
 		"tone":     tone,
 		"meeting":  meetingName,
-		"gap":      explainGap,
-		"room":     roomFor,
+		"gap":      gapText,
+		"capacity": capacityText,
 		"gapwidth": func(start, end int64) int64 { return max(end-start, 1) },
 		"sub100":   func(part float64) float64 { return 100 - part },
-		"answer":   func(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") },
+		"text":     func(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") },
 	}
 }
 
-// assetPath is where a page loads a file: under its version, so that it may be
-// kept for ever.
+// assetPath returns the URL of an asset with its version, so that browsers may
+// cache it forever.
 func (d *Dashboard) assetPath(name string) string {
 	return "/assets/" + name + "?v=" + d.assets[name].version
 }
 
-// when writes a moment. The page's script turns it into the reader's own time.
+// when formats a time. The script of the page converts it to local time.
 func when(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
 	t = t.UTC()
-	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `">` + t.Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- of a time alone
+	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `">` + t.Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- a formatted time
 }
 
-// clock writes a place in a recording, as 1:02:03 or 2:03.
+// clock formats a position in a recording as 1:02:03 or 2:03.
 func clock(milliseconds int64) string {
 	seconds := milliseconds / 1000
 	if seconds >= 3600 {
@@ -95,8 +94,8 @@ func clock(milliseconds int64) string {
 	return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
 }
 
-// inBytes writes a length of a file.
-func inBytes(n int64) string {
+// bytesText formats a file size.
+func bytesText(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d B", n)
@@ -108,8 +107,8 @@ func inBytes(n int64) string {
 	return fmt.Sprintf("%.2f GB", float64(n)/1e9)
 }
 
-// span writes how long something took or has been.
-func span(d time.Duration) string {
+// durationText formats a duration.
+func durationText(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0 s"
@@ -123,7 +122,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
 
-// platformName is a platform as people call it.
+// platformName returns the display name of a platform.
 func platformName(p job.Platform) string {
 	switch p {
 	case job.Meet:
@@ -138,18 +137,18 @@ func platformName(p job.Platform) string {
 	return string(p)
 }
 
-// roomFor says for how many bots there is room; a launcher without a bound says
-// that it has a million places or more.
-func roomFor(bots int) string {
-	const unbounded = 1_000_000
-	if bots >= unbounded {
-		return "no bound"
+// capacityText formats a bot capacity. Launchers without a limit report a million
+// or more.
+func capacityText(bots int) string {
+	const unlimited = 1_000_000
+	if bots >= unlimited {
+		return "unlimited"
 	}
 	return strconv.Itoa(bots)
 }
 
-// statusWords is a status as people call it.
-func statusWords(s job.Status) string {
+// statusText returns the display name of a status.
+func statusText(s job.Status) string {
 	switch s {
 	case job.EnteringLobby:
 		return "in the lobby"
@@ -162,18 +161,18 @@ func statusWords(s job.Status) string {
 	case job.RecordingStopped:
 		return "recording stopped"
 	case job.PermissionRequested:
-		return "asking permission"
+		return "asking for permission"
 	case job.Pending:
-		return "waiting for room"
+		return "waiting for capacity"
 	case job.PostProcessing:
 		return "processing"
 	case job.MediaUploading:
-		return "storing"
+		return "uploading"
 	}
 	return string(s)
 }
 
-// tone is the colour of a status.
+// tone returns the CSS class of a status.
 func tone(s job.Status) string {
 	switch s {
 	case job.Completed:
@@ -190,8 +189,7 @@ func tone(s job.Status) string {
 	return "busy"
 }
 
-// meetingName is what is shown of a meeting's address where there is little
-// room: host and path.
+// meetingName shortens a meeting URL to its host and path.
 func meetingName(address string) string {
 	_, rest, found := strings.Cut(address, "://")
 	if !found {

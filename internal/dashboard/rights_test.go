@@ -18,7 +18,7 @@ import (
 // nor the operator's page.
 func TestOthers(t *testing.T) {
 	t.Parallel()
-	f := furnish(openHouse(t))
+	f := furnish(newHarness(t))
 	f.stranger()
 	bob := f.signedIn("bob@example.test")
 	delivery := f.deliveries(f.done)[0].ID
@@ -52,7 +52,7 @@ func TestOthers(t *testing.T) {
 // TestKeys: a key is shown once, works until it is revoked, and not after.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	h.ada()
 	p := h.signedIn("ada@example.test")
 	made := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"test"}}).body)
@@ -90,7 +90,7 @@ func TestKeys(t *testing.T) {
 // when asked for.
 func TestWebhookPage(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	ada := h.ada()
 	p := h.signedIn("ada@example.test")
 	consumer, err := h.Store().Consumer(t.Context(), ada.ConsumerID)
@@ -124,12 +124,12 @@ func TestWebhookPage(t *testing.T) {
 			t.Errorf("the test's page does not say %q", want)
 		}
 	}
-	test("It answered <strong>202</strong>")
+	test("It responded with <strong>202</strong>")
 	if err := <-got; err != nil {
 		t.Errorf("the test event: %v", err)
 	}
 	p.submit("/webhooks", "/webhooks/rotate", nil)
-	test("It answered <strong>202</strong>")
+	test("It responded with <strong>202</strong>")
 	if err := <-got; err != nil {
 		t.Errorf("the test event for the old secret: %v", err)
 	}

@@ -35,7 +35,7 @@ func TestScale(t *testing.T) {
 		}
 		measured = true
 	}
-	h := openHouse(t)
+	h := newHarness(t)
 	ada := h.ada()
 	began := time.Now()
 	fillJobs(h, ada, jobs)
@@ -98,7 +98,7 @@ func TestScale(t *testing.T) {
 
 // fillJobs makes jobs, all within nine hours, nineteen of twenty completed: in a
 // longer time fewer would stand under each day.
-func fillJobs(h *house, ada account.User, jobs int) {
+func fillJobs(h *harness, ada account.User, jobs int) {
 	h.Helper()
 	const group = 2000
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

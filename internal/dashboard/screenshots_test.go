@@ -19,7 +19,7 @@ func TestScreenshots(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // they are for everybody
 		t.Fatal(err)
 	}
-	h := openHouse(t)
+	h := newHarness(t)
 	link := h.firstLink()
 	outside := openTab(t)
 	shoot(outside, folder, "welcome", link)

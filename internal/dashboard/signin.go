@@ -13,8 +13,8 @@ import (
 	"standin/internal/job"
 )
 
-// sessionCookie is the name of the cookie that holds a session's secret. Over
-// https the prefix has browsers keep it from every other host and path.
+// sessionCookie returns the name of the session cookie. Over https its prefix
+// binds the cookie to this host.
 func (d *Dashboard) sessionCookie() string { return d.cookieName("standin_session") }
 
 func (d *Dashboard) cookieName(name string) string {
@@ -24,65 +24,66 @@ func (d *Dashboard) cookieName(name string) string {
 	return name
 }
 
-// setCookie sets a cookie that no script reads and no other site sends along.
-// Lax, not Strict: the link of standin login is opened from elsewhere.
-func (x *exchange) setCookie(name, value string, life time.Duration) {
+// setCookie sets a cookie that scripts and other sites cannot use. It is Lax and
+// not Strict, because the link of standin login is opened from outside.
+func (req *pageRequest) setCookie(name, value string, life time.Duration) {
 	cookie := &http.Cookie{
-		Name: x.d.cookieName(name), Value: value, Path: "/", HttpOnly: true,
-		Secure: x.d.base.Scheme == "https", SameSite: http.SameSiteLaxMode, MaxAge: int(life.Seconds()),
+		Name: req.d.cookieName(name), Value: value, Path: "/", HttpOnly: true,
+		Secure: req.d.base.Scheme == "https", SameSite: http.SameSiteLaxMode, MaxAge: int(life.Seconds()),
 	}
 	if life <= 0 {
 		cookie.MaxAge = -1
 	}
-	http.SetCookie(x, cookie)
+	http.SetCookie(req, cookie)
 }
 
-// forUser serves those who are signed in; a page that somebody else asks for
-// is the sign-in page, which leads back to it. What changes anything needs the
-// form's token as well.
+// forUser serves signed-in users and redirects others to the sign-in page, which
+// leads back. Requests that change something need the token of the form too.
 func (d *Dashboard) forUser(handle userHandler) handler {
-	return func(x *exchange) error {
-		session, secret, err := d.sessionOf(x.r)
+	return func(req *pageRequest) error {
+		session, secret, err := d.sessionOf(req.r)
 		if job.ErrorIs(err, job.Unauthorized) {
-			if x.r.Method != http.MethodGet || strings.HasSuffix(x.r.URL.Path, "/live") {
-				return &pageError{http.StatusUnauthorized, "You are not signed in any more. Sign in and try again."}
+			if req.r.Method != http.MethodGet || strings.HasSuffix(req.r.URL.Path, "/live") {
+				return &pageError{http.StatusUnauthorized, "You are signed out. Sign in and try again."}
 			}
-			return x.redirect("/signin?next=" + url.QueryEscape(x.r.URL.RequestURI()))
+			return req.redirect("/signin?next=" + url.QueryEscape(req.r.URL.RequestURI()))
 		}
 		if err != nil {
 			return err
 		}
-		x.session, x.secret = session, secret
-		if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-			if err := x.r.ParseForm(); err != nil {
+		req.session, req.secret = session, secret
+		req.UserID, req.ConsumerID = session.User.ID, session.User.ConsumerID
+		if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
+			if err := req.r.ParseForm(); err != nil {
 				return unreadableForm(err)
 			}
-			if !account.FormTokenMatches(x.r.PostForm.Get("token"), secret) {
-				return &pageError{http.StatusForbidden, "This form is not from this session, so nothing was done. Go back, load the page again, and send it once more."}
+			if !account.FormTokenMatches(req.r.PostForm.Get("token"), secret) {
+				return &pageError{http.StatusForbidden, "This form belongs to another session, so nothing was done. Reload the page and try again."}
 			}
 		}
-		return handle(x, session)
+		return handle(req, session)
 	}
 }
 
+// unreadableForm returns the error for a form that cannot be parsed.
 func unreadableForm(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return err
 	}
-	return &pageError{http.StatusBadRequest, "The form is unreadable."}
+	return &pageError{http.StatusBadRequest, "The form could not be read."}
 }
 
-// forOperator serves operators, and hides from others that there is anything.
+// forOperator serves operators. For others the page does not exist.
 func forOperator(handle userHandler) userHandler {
-	return func(x *exchange, session account.Session) error {
+	return func(req *pageRequest, session account.Session) error {
 		if !session.User.Operator {
 			return notFound("There is no such page.")
 		}
-		return handle(x, session)
+		return handle(req, session)
 	}
 }
 
-// sessionOf returns the session of a request's cookie.
+// sessionOf returns the session of a request, and its secret.
 func (d *Dashboard) sessionOf(r *http.Request) (account.Session, string, error) {
 	cookie, err := r.Cookie(d.sessionCookie())
 	if err != nil {
@@ -92,8 +93,8 @@ func (d *Dashboard) sessionOf(r *http.Request) (account.Session, string, error) 
 	return session, cookie.Value, err
 }
 
-// nextPage is where to go after signing in: a path of this service, whatever
-// the address says.
+// nextPage returns the page to show after sign-in, which is always on this
+// service.
 func nextPage(given string) string {
 	parsed, err := url.Parse(given)
 	if err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.Opaque != "" ||
@@ -103,21 +104,21 @@ func nextPage(given string) string {
 	return given
 }
 
-// signInForm is what the sign-in page shows.
+// signInForm is the data of the sign-in page.
 type signInForm struct {
 	Next, Email, Problem string
-	Elsewhere            bool
+	OIDC                 bool
 }
 
-func (d *Dashboard) signInPage(x *exchange) error {
-	next := nextPage(x.r.URL.Query().Get("next"))
-	if _, _, err := d.sessionOf(x.r); err == nil {
-		return x.redirect(next)
+func (d *Dashboard) signInPage(req *pageRequest) error {
+	next := nextPage(req.r.URL.Query().Get("next"))
+	if _, _, err := d.sessionOf(req.r); err == nil {
+		return req.redirect(next)
 	}
-	return x.show("signin", "Sign in", signInForm{Next: next, Elsewhere: d.elsewhere != nil})
+	return req.show("signin", "Sign in", signInForm{Next: next, OIDC: d.oidc != nil})
 }
 
-// throttle lets each client address sign in so often.
+// throttle limits the sign-ins of each client address.
 func (d *Dashboard) throttle(r *http.Request) error {
 	if ok, wait := d.byAddress.Allow(ratelimit.AddressKey(d.settings.Proxies.Address(r))); !ok {
 		return &limitedError{wait}
@@ -125,14 +126,14 @@ func (d *Dashboard) throttle(r *http.Request) error {
 	return nil
 }
 
-// signIn begins a session for whoever knows an e-mail and its password. Tries
-// are counted by address and by e-mail before anything is looked up.
-func (d *Dashboard) signIn(x *exchange) error {
-	if err := x.r.ParseForm(); err != nil {
+// signIn starts a session for an e-mail address and its password. Attempts are
+// limited before the password is checked.
+func (d *Dashboard) signIn(req *pageRequest) error {
+	if err := req.r.ParseForm(); err != nil {
 		return unreadableForm(err)
 	}
-	form := signInForm{Next: nextPage(x.r.PostForm.Get("next")), Email: x.r.PostForm.Get("email"), Elsewhere: d.elsewhere != nil}
-	err := d.throttle(x.r)
+	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
+	err := d.throttle(req.r)
 	if err == nil {
 		if ok, wait := d.byAccount.Allow(strings.ToLower(strings.TrimSpace(form.Email))); !ok {
 			err = &limitedError{wait}
@@ -140,104 +141,105 @@ func (d *Dashboard) signIn(x *exchange) error {
 	}
 	var user account.User
 	if err == nil {
-		user, err = d.settings.Users.SignIn(x.r.Context(), form.Email, x.r.PostForm.Get("password"))
+		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
 	}
 	switch limited := (*limitedError)(nil); {
 	case err == nil:
-		return x.open(user, form.Next)
+		return req.open(user, form.Next)
 	case errors.As(err, &limited):
-		status, problem := x.told(err)
-		x.err, form.Problem = err, problem
-		return x.showStatus(status, "signin", "Sign in", form)
+		status, problem := req.describe(err)
+		req.Err, form.Problem = err, problem
+		return req.showStatus(status, "signin", "Sign in", form)
 	case errors.Is(err, account.ErrBadCredentials):
-		x.err, form.Problem = err, "The e-mail address or the password is wrong."
-		return x.showStatus(http.StatusUnauthorized, "signin", "Sign in", form)
+		req.Err, form.Problem = err, "Wrong e-mail address or password."
+		return req.showStatus(http.StatusUnauthorized, "signin", "Sign in", form)
 	}
 	return err
 }
 
-// open begins a session and goes on to a page.
-func (x *exchange) open(user account.User, next string) error {
-	secret, session, err := x.d.settings.Users.Open(x.r.Context(), user)
+// open starts a session and redirects to a page.
+func (req *pageRequest) open(user account.User, next string) error {
+	secret, session, err := req.d.settings.Users.Open(req.r.Context(), user)
 	if err != nil {
 		return err
 	}
-	x.setCookie("standin_session", secret, account.SessionLifetime)
-	x.session, x.secret = session, secret
-	return x.redirect(next)
+	req.setCookie("standin_session", secret, account.SessionLifetime)
+	req.session, req.secret = session, secret
+	req.UserID, req.ConsumerID = user.ID, user.ConsumerID
+	return req.redirect(next)
 }
 
-func (d *Dashboard) signOut(x *exchange, session account.Session) error {
-	if err := d.settings.Users.End(x.r.Context(), session); err != nil {
+func (d *Dashboard) signOut(req *pageRequest, session account.Session) error {
+	if err := d.settings.Users.End(req.r.Context(), session); err != nil {
 		return err
 	}
-	x.setCookie("standin_session", "", 0)
-	return x.redirect("/signin?note=signed-out")
+	req.setCookie("standin_session", "", 0)
+	return req.redirect("/signin?note=signed-out")
 }
 
-// welcome is what the page of an invitation shows.
-type welcome struct {
+// invitationForm is the data of the page of an invitation.
+type invitationForm struct {
 	Token, Problem string
 	Invitation     account.Invitation
-	Wish           account.NewUser
+	NewUser        account.NewUser
 	MinPassword    int
-	Elsewhere      bool
+	OIDC           bool
 }
 
-func (d *Dashboard) invitationPage(x *exchange) error {
-	if err := d.throttle(x.r); err != nil {
+func (d *Dashboard) invitationPage(req *pageRequest) error {
+	if err := d.throttle(req.r); err != nil {
 		return err
 	}
-	token := x.r.URL.Query().Get("token")
-	invitation, err := d.settings.Users.Invitation(x.r.Context(), token)
+	token := req.r.URL.Query().Get("token")
+	invitation, err := d.settings.Users.Invitation(req.r.Context(), token)
 	if err != nil {
-		return staleLink(err)
+		return expiredLink(err)
 	}
-	return x.show("welcome", "Welcome", d.welcome(token, invitation))
+	return req.show("welcome", "Welcome", d.invitationForm(token, invitation))
 }
 
-func (d *Dashboard) welcome(token string, invitation account.Invitation) welcome {
-	shown := welcome{Token: token, Invitation: invitation, MinPassword: account.MinPassword, Elsewhere: d.elsewhere != nil}
-	shown.Wish.Email = invitation.Email
-	return shown
+func (d *Dashboard) invitationForm(token string, invitation account.Invitation) invitationForm {
+	form := invitationForm{Token: token, Invitation: invitation, MinPassword: account.MinPassword, OIDC: d.oidc != nil}
+	form.NewUser.Email = invitation.Email
+	return form
 }
 
-// staleLink tells what to do about a link that is used up.
-func staleLink(err error) error {
+// expiredLink returns the error for an invitation that does not exist any more.
+func expiredLink(err error) error {
 	if job.ErrorIs(err, job.NotFound) {
-		return notFound("This link was used, is too old, or never was one. Sign in, or ask for another link: whoever runs the service gets a first one each time that standin serve starts and there is no user yet.")
+		return notFound("This link is invalid, was already used, or has expired. Sign in, or ask for a new link. As long as there is no user, standin serve prints a link when it starts.")
 	}
 	return err
 }
 
-// acceptInvitation makes the user and signs in.
-func (d *Dashboard) acceptInvitation(x *exchange) error {
-	if err := d.throttle(x.r); err != nil {
+// acceptInvitation creates the user and signs in.
+func (d *Dashboard) acceptInvitation(req *pageRequest) error {
+	if err := d.throttle(req.r); err != nil {
 		return err
 	}
-	if err := x.r.ParseForm(); err != nil {
+	if err := req.r.ParseForm(); err != nil {
 		return unreadableForm(err)
 	}
-	form := x.r.PostForm
-	token := form.Get("invitation")
-	wish := account.NewUser{Name: form.Get("name"), Password: form.Get("password"), Email: form.Get("email"), Consumer: form.Get("consumer")}
-	user, err := d.settings.Users.Accept(x.r.Context(), token, wish)
+	values := req.r.PostForm
+	token := values.Get("invitation")
+	newUser := account.NewUser{Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"), Consumer: values.Get("consumer")}
+	user, err := d.settings.Users.Accept(req.r.Context(), token, newUser)
 	if job.ErrorIs(err, job.InvalidInput) {
-		invitation, findErr := d.settings.Users.Invitation(x.r.Context(), token)
+		invitation, findErr := d.settings.Users.Invitation(req.r.Context(), token)
 		if findErr != nil {
-			return staleLink(findErr)
+			return expiredLink(findErr)
 		}
-		shown := d.welcome(token, invitation)
-		status, problem := x.told(err)
-		x.err, wish.Password = err, ""
-		shown.Problem, shown.Wish = problem, wish
+		form := d.invitationForm(token, invitation)
+		status, problem := req.describe(err)
+		req.Err, newUser.Password = err, ""
+		form.Problem, form.NewUser = problem, newUser
 		if !invitation.First() {
-			shown.Wish.Email = invitation.Email
+			form.NewUser.Email = invitation.Email
 		}
-		return x.showStatus(status, "welcome", "Welcome", shown)
+		return req.showStatus(status, "welcome", "Welcome", form)
 	}
 	if err != nil {
-		return staleLink(fmt.Errorf("accept an invitation: %w", err))
+		return expiredLink(fmt.Errorf("accept an invitation: %w", err))
 	}
-	return x.open(user, "/jobs")
+	return req.open(user, "/jobs")
 }

@@ -16,7 +16,7 @@ import (
 // cookie that no script and no other site can use.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	h.ada()
 	ada := h.person()
 	for _, path := range []string{"/", "/jobs", "/jobs/new", "/keys", "/webhooks", "/usage", "/team", "/operator", "/cli?nonce=x"} {
@@ -35,7 +35,7 @@ func TestSignIn(t *testing.T) {
 		"nothing":        {},
 	} {
 		got := ada.post("/signin", form)
-		if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "The e-mail address or the password is wrong.") {
+		if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "Wrong e-mail address or password.") {
 			t.Errorf("%s: %d", name, got.status)
 		}
 	}
@@ -77,7 +77,7 @@ func TestSignIn(t *testing.T) {
 // TestNext: signing in leads nowhere else.
 func TestNext(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t, func(s *service.Settings) {
+	h := newHarness(t, func(s *service.Settings) {
 		s.DashboardLimits.Account = ratelimit.Rate{Requests: 1000, Per: time.Minute}
 	})
 	h.ada()
@@ -96,9 +96,9 @@ func TestNext(t *testing.T) {
 // sends it in the clear.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t, func(s *service.Settings) { s.BaseURL = "https://standin.example" })
+	h := newHarness(t, func(s *service.Settings) { s.BaseURL = "https://standin.example" })
 	h.ada()
-	local := &person{house: h, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	local := &person{harness: h, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	request, err := http.NewRequest(http.MethodPost, "http://"+h.Addr()+"/signin",
 		strings.NewReader(url.Values{"email": {"ada@example.test"}, "password": {password}}.Encode()))
 	if err != nil {
@@ -122,12 +122,12 @@ func TestSecureCookie(t *testing.T) {
 // does not help either while there are too many.
 func TestThrottle(t *testing.T) {
 	t.Parallel()
-	try := func(h *house, email, with string) answered {
+	try := func(h *harness, email, with string) answered {
 		return h.person().post("/signin", url.Values{"email": {email}, "password": {with}})
 	}
 	t.Run("e-mail", func(t *testing.T) {
 		t.Parallel()
-		h := openHouse(t, func(s *service.Settings) { s.DashboardLimits.Account = ratelimit.Rate{Requests: 3, Per: time.Hour} })
+		h := newHarness(t, func(s *service.Settings) { s.DashboardLimits.Account = ratelimit.Rate{Requests: 3, Per: time.Hour} })
 		h.ada()
 		for range 3 {
 			if got := try(h, "ada@example.test", "wrong"); got.status != http.StatusUnauthorized {
@@ -135,7 +135,7 @@ func TestThrottle(t *testing.T) {
 			}
 		}
 		got := try(h, "ADA@example.test ", password)
-		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Too many tries. Please try again in") {
+		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Too many attempts. Try again in") {
 			t.Errorf("the fourth try: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
 		}
 		if got := try(h, "other@example.test", "wrong"); got.status != http.StatusUnauthorized {
@@ -144,7 +144,7 @@ func TestThrottle(t *testing.T) {
 	})
 	t.Run("address", func(t *testing.T) {
 		t.Parallel()
-		h := openHouse(t, func(s *service.Settings) { s.DashboardLimits.Address = ratelimit.Rate{Requests: 3, Per: time.Hour} })
+		h := newHarness(t, func(s *service.Settings) { s.DashboardLimits.Address = ratelimit.Rate{Requests: 3, Per: time.Hour} })
 		h.ada()
 		for _, email := range []string{"a@example.test", "b@example.test", "c@example.test"} {
 			if got := try(h, email, "wrong"); got.status != http.StatusUnauthorized {
@@ -164,7 +164,7 @@ func TestThrottle(t *testing.T) {
 // form's token, nor with that of another session.
 func TestForgery(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	h.ada()
 	h.stranger()
 	ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
@@ -212,7 +212,7 @@ func reversed(text string) string {
 // TestExpiredSession: a session that is over is over for open pages too.
 func TestExpiredSession(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	ada := h.ada()
 	p := h.signedIn("ada@example.test")
 	token := p.token("/keys")

@@ -13,7 +13,7 @@ import (
 // that follows it, the player with its lanes.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newHarness(t)
 	page := openTab(t)
 	link := h.firstLink()
 	page.open(link)
@@ -22,7 +22,7 @@ func TestFirstStart(t *testing.T) {
 	page.fill(`input[name="email"]`, "Ada@Example.test")
 	page.fill(`input[name="consumer"]`, "crew")
 	page.fill(`input[name="password"]`, password)
-	page.clickText("Make the user")
+	page.clickText("Create account")
 	page.at("/jobs")
 	page.says("No jobs yet")
 
@@ -37,13 +37,13 @@ func TestFirstStart(t *testing.T) {
 	page.fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/123?pwd=x at noon")
 	page.says("Zoom · https://us02web.zoom.us/j/123?pwd=x")
 	page.click(`input[name="mode"][value="test"]`)
-	page.clickText("More")
+	page.clickText("More options")
 	page.fill(`textarea[name="metadata"]`, `{"simulate": {"seconds": 20, "speed": 10}}`)
-	page.clickText("Send the bot")
+	page.clickText("Send bot")
 	page.at("/jobs/0")
-	page.says("test job, in the simulator")
+	page.says("test job (simulated)")
 	page.says("The host ended the meeting") // without anything being pressed: the page is live
-	page.says("The recording is ready")
+	page.says("Recording ready")
 
 	playsBack(page)
 	if got := reads[string](page, `document.querySelector(".files .sum").textContent`); len(got) != 64 {

@@ -12,89 +12,90 @@ import (
 	"standin/internal/payment"
 )
 
-// teamView is what the page of a consumer's users shows.
+// teamView is the data of the team page.
 type teamView struct {
 	Users       []account.User
 	Invitations []account.Invitation
-	Link        string // of a new invitation, shown this once
+	Link        string // of a new invitation, shown only once
 	LinkFor     string
-	Days        int // that it lives
+	Days        int // that the link is valid
 	MinPassword int
 	HasPassword bool
 	Problem     string
 	Email       string
 }
 
-func (d *Dashboard) teamPage(x *exchange, session account.Session) error {
-	return d.showTeam(x, session, http.StatusOK, teamView{})
+func (d *Dashboard) teamPage(req *pageRequest, session account.Session) error {
+	return d.showTeam(req, session, http.StatusOK, teamView{})
 }
 
-func (d *Dashboard) showTeam(x *exchange, session account.Session, status int, shown teamView) (err error) {
-	if shown.Users, err = d.settings.Users.Of(x.r.Context(), session.User.ConsumerID); err != nil {
+func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status int, shown teamView) (err error) {
+	if shown.Users, err = d.settings.Users.Of(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
-	if shown.Invitations, err = d.settings.Users.Invitations(x.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Invitations, err = d.settings.Users.Invitations(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
 	shown.Days, shown.MinPassword = int(account.InvitationLifetime/(24*time.Hour)), account.MinPassword
 	shown.HasPassword = session.User.PasswordHash != ""
-	return x.showStatus(status, "team", "Team", shown)
+	return req.showStatus(status, "team", "Team", shown)
 }
 
-// invite makes a link for somebody and shows it, this once.
-func (d *Dashboard) invite(x *exchange, session account.Session) error {
-	email := x.r.PostForm.Get("email")
-	token, err := d.settings.Users.Invite(x.r.Context(), session.User, email, x.r.PostForm.Get("operator") == "on")
+// invite creates an invitation and shows its link in the response, and nowhere
+// else.
+func (d *Dashboard) invite(req *pageRequest, session account.Session) error {
+	email := req.r.PostForm.Get("email")
+	token, err := d.settings.Users.Invite(req.r.Context(), session.User, email, req.r.PostForm.Get("operator") == "on")
 	if job.ErrorIs(err, job.InvalidInput) {
-		status, problem := x.told(err)
-		return d.showTeam(x, session, status, teamView{Problem: problem, Email: email})
+		status, problem := req.describe(err)
+		return d.showTeam(req, session, status, teamView{Problem: problem, Email: email})
 	}
 	if err != nil {
 		return err
 	}
-	return d.showTeam(x, session, http.StatusOK, teamView{Link: d.invitationLink(token), LinkFor: email})
+	return d.showTeam(req, session, http.StatusOK, teamView{Link: d.invitationLink(token), LinkFor: email})
 }
 
-func (d *Dashboard) withdraw(x *exchange, session account.Session) error {
-	if err := d.settings.Users.Withdraw(x.r.Context(), session.User, x.r.PostForm.Get("invitation")); err != nil {
+func (d *Dashboard) withdraw(req *pageRequest, session account.Session) error {
+	if err := d.settings.Users.Withdraw(req.r.Context(), session.User, req.r.PostForm.Get("invitation")); err != nil {
 		return err
 	}
-	return x.redirect("/team?note=withdrawn")
+	return req.redirect("/team?note=withdrawn")
 }
 
-func (d *Dashboard) removeUser(x *exchange, session account.Session) error {
-	id, err := uuid.Parse(x.r.PathValue("id"))
+func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error {
+	id, err := uuid.Parse(req.r.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.settings.Users.Remove(x.r.Context(), session.User, id); err != nil {
+	if err := d.settings.Users.Remove(req.r.Context(), session.User, id); err != nil {
 		return err
 	}
-	return x.redirect("/team?note=removed")
+	return req.redirect("/team?note=removed")
 }
 
-func (d *Dashboard) changePassword(x *exchange, session account.Session) error {
-	if err := d.throttle(x.r); err != nil {
+func (d *Dashboard) changePassword(req *pageRequest, session account.Session) error {
+	if err := d.throttle(req.r); err != nil {
 		return err
 	}
-	err := d.settings.Users.ChangePassword(x.r.Context(), session, x.r.PostForm.Get("old"), x.r.PostForm.Get("password"))
+	err := d.settings.Users.ChangePassword(req.r.Context(), session, req.r.PostForm.Get("old"), req.r.PostForm.Get("password"))
 	if job.ErrorIs(err, job.InvalidInput) {
-		status, problem := x.told(err)
-		return d.showTeam(x, session, status, teamView{Problem: problem})
+		status, problem := req.describe(err)
+		return d.showTeam(req, session, status, teamView{Problem: problem})
 	}
 	if err != nil {
 		return err
 	}
-	return x.redirect("/team?note=password")
+	return req.redirect("/team?note=password")
 }
 
-// usageView is what the page of usage shows.
+// usageView is the data of the usage page.
 type usageView struct {
 	Plan   payment.Plan
 	Months []month
 }
 
-// month is what a consumer did in a calendar month (UTC).
+// month is the usage of a calendar month (UTC).
 type month struct {
 	Name   string
 	Counts []job.UsageCount
@@ -102,20 +103,20 @@ type month struct {
 	Test   int
 }
 
-// shownMonths is how far back usage goes.
+// shownMonths is the number of months on the usage page.
 const shownMonths = 3
 
-func (d *Dashboard) usagePage(x *exchange, session account.Session) error {
+func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
 	var shown usageView
 	var err error
-	if shown.Plan, err = d.settings.Records.ConsumerPlan(x.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Plan, err = d.settings.Records.ConsumerPlan(req.r.Context(), session.User.ConsumerID); err != nil {
 		return fmt.Errorf("read a plan: %w", err)
 	}
 	now := d.settings.Now().UTC()
 	for back := range shownMonths {
 		from := time.Date(now.Year(), now.Month()-time.Month(back), 1, 0, 0, 0, 0, time.UTC)
 		one := month{Name: from.Format("January 2006")}
-		if one.Counts, err = d.settings.Records.Usage(x.r.Context(), session.User.ConsumerID, from, from.AddDate(0, 1, 0)); err != nil {
+		if one.Counts, err = d.settings.Records.Usage(req.r.Context(), session.User.ConsumerID, from, from.AddDate(0, 1, 0)); err != nil {
 			return err
 		}
 		for _, count := range one.Counts {
@@ -127,5 +128,5 @@ func (d *Dashboard) usagePage(x *exchange, session account.Session) error {
 		}
 		shown.Months = append(shown.Months, one)
 	}
-	return x.show("usage", "Usage", shown)
+	return req.show("usage", "Usage", shown)
 }

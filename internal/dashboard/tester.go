@@ -13,7 +13,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// EndpointTester posts a made-up event in the same way as any webhook.
+// EndpointTester posts a test event in the same way as any webhook.
 type EndpointTester struct {
 	Poster interface {
 		Post(ctx context.Context, delivery webhook.Delivery) webhook.Try

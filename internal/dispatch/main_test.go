@@ -393,7 +393,7 @@ func (w *world) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 // told lists the status changes that the job's receiver is told, and its end.
 func (w *world) told(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
-	deliveries, err := w.store.DeliveriesOfJob(t.Context(), id)
+	deliveries, err := storetest.Deliveries(t.Context(), w.store, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,14 +69,14 @@ type Element struct {
 	Covered   bool                 `json:"covered,omitempty"`
 }
 
-// Text is a text that screens are recognised by and that the page shows.
+// Text is a text that screens are recognized by and that the page shows.
 type Text struct {
-	Place string `json:"place"` // in the profile
+	Path  string `json:"path"` // in the profile
 	Found string `json:"found"`
 }
 
 // InspectPage opens the page as a bot would, waits until a screen is
-// recognised, and tells what of the profile it found. A page that shows no
+// recognized, and tells what of the profile it found. A page that shows no
 // screen of the profile is no error.
 func InspectPage(ctx context.Context, settings PageSettings) (page Page, err error) {
 	profiles, err := meeting.Load(settings.Profiles)

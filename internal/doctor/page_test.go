@@ -146,7 +146,7 @@ func TestPageThatIsNotRecognized(t *testing.T) {
 		t.Errorf("a page without anything on it is %s, by %s", page.Screen, page.Evidence)
 	}
 	var text strings.Builder
-	if err := page.WriteText(&text); err != nil || !strings.Contains(text.String(), "not recognised") {
+	if err := page.WriteText(&text); err != nil || !strings.Contains(text.String(), "not recognized") {
 		t.Errorf("%v:\n%s", err, text.String())
 	}
 }

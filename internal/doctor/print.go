@@ -22,7 +22,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	}{!r.Failed(), r})
 }
 
-// WriteJSON writes the page as JSON; ok says that a screen was recognised.
+// WriteJSON writes the page as JSON; ok says that a screen was recognized.
 func (p Page) WriteJSON(w io.Writer) error {
 	return writeJSON(w, struct {
 		OK   bool `json:"ok"`
@@ -81,14 +81,14 @@ func (p Page) WriteText(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "profile\t%s version %d of %s (%s)\n", p.Platform, p.Version, p.Date, p.Profile)
 	fmt.Fprintf(table, "page\t%s, %s\n", quoted(p.Title), oneLine(p.Address))
-	screen := "not recognised: it shows none of the profile's screens"
+	screen := "not recognized: it shows none of the profile's screens"
 	if p.Recognized() {
 		screen = fmt.Sprintf("%s, by %s", p.Screen, oneLine(p.Evidence))
 	}
 	fmt.Fprintf(table, "screen\t%s\n", screen)
 	fmt.Fprintf(table, "people\t%s\n", p.people())
 	for _, text := range p.Texts {
-		fmt.Fprintf(table, "text\t%s: %s\n", text.Place, quoted(text.Found))
+		fmt.Fprintf(table, "text\t%s: %s\n", text.Path, quoted(text.Found))
 	}
 	if err := table.Flush(); err != nil {
 		return err

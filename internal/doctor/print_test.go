@@ -78,7 +78,7 @@ func TestPageForPeople(t *testing.T) {
 			{Name: "leaveButton", State: meeting.ElementVisible, Candidate: 2, Selector: "button", Text: "Leave\u202e call", Disabled: true, Covered: true},
 			{Name: "nameInput", State: meeting.ElementMissing},
 		},
-		Texts:  []Text{{Place: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
+		Texts:  []Text{{Path: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
 		People: []string{"Jörg", ""}, Others: 2,
 	}
 	var text strings.Builder

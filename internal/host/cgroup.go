@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// maxFile bounds what is read of a control group's file.
-const maxFile = 64 << 10
+// maxFileBytes limits the size of a control group file.
+const maxFileBytes = 64 << 10
 
-// Where control groups are mounted, beneath the root.
+// Paths below the root.
 const (
 	mountPoint = "sys/fs/cgroup"
 	membership = "proc/self/cgroup"
 )
 
-// memoryOf returns the memory of the process's control group; false when no
-// limit below the machine's total binds it.
+// memoryOf returns the memory of the control group with the lowest limit below the
+// machine's total; ok is false if there is none.
 func memoryOf(root fs.FS, machineTotal uint64) (memory, bool) {
 	var tightest memory
 	for _, g := range groupsOf(root, "memory") {
@@ -35,39 +35,38 @@ func memoryOf(root fs.FS, machineTotal uint64) (memory, bool) {
 	return tightest, tightest.total != 0
 }
 
-// processorsOf returns what the process's control group has done, and its
-// share of the processors; false when no limit below all of them binds it.
-// source names the group.
+// processorsOf returns the processor times of the control group with the lowest limit
+// below the number of processors; ok is false if there is none. source is the path
+// of the group.
 func processorsOf(root fs.FS, machineProcessors int) (t times, source string, ok bool) {
-	share := float64(machineProcessors)
-	if share == 0 {
-		share = math.Inf(1)
+	limit := float64(machineProcessors)
+	if limit == 0 {
+		limit = math.Inf(1)
 	}
 	for _, g := range groupsOf(root, "cpu") {
-		limit, limited := g.processorLimit()
-		if !limited || limit >= share {
+		quota, limited := g.processorLimit()
+		if !limited || quota >= limit {
 			continue
 		}
 		user, system, counted := g.processorTimes()
 		if !counted {
 			continue
 		}
-		share, ok = limit, true
-		t, source = times{user: user, system: system, processors: limit}, g.dir
+		limit, ok = quota, true
+		t, source = times{user: user, system: system, processors: quota}, g.dir
 	}
 	return t, source, ok
 }
 
-// group is a control group's folder.
+// group is the directory of a control group.
 type group struct {
 	root    fs.FS
 	dir     string
 	version int // 1 or 2
 }
 
-// groupsOf returns the process's group of a controller and all groups that it
-// is in, whose limits bind it too. What is not there in a container, which is
-// shown only its own group, is passed over by whoever reads.
+// groupsOf returns the process's group of a controller and its ancestors, whose
+// limits apply too. Ancestors that are not visible in a container have no files.
 func groupsOf(root fs.FS, controller string) []group {
 	version, own, ok := findGroup(root, controller)
 	if !ok {
@@ -78,7 +77,7 @@ func groupsOf(root fs.FS, controller string) []group {
 		mounts = mounts[:1]
 	}
 	if version == 2 {
-		mounts = []string{mountPoint, path.Join(mountPoint, "unified")} // the second where version 1 has the first
+		mounts = []string{mountPoint, path.Join(mountPoint, "unified")} // the second on hybrid systems
 	}
 	for _, mount := range mounts {
 		if _, err := fs.Stat(root, path.Join(mount, "cgroup.procs")); err != nil {
@@ -95,9 +94,9 @@ func groupsOf(root fs.FS, controller string) []group {
 	return nil
 }
 
-// findGroup reads which group the process is in: a line for each hierarchy,
-// as 4:memory:/path in version 1 and 0::/path in version 2 (cgroups(7)). A
-// controller is in one hierarchy only.
+// findGroup returns the path of the process's group. The membership file has one
+// line per hierarchy: 4:memory:/path in version 1 and 0::/path in version 2
+// (cgroups(7)). A controller belongs to one hierarchy only.
 func findGroup(root fs.FS, controller string) (version int, own string, ok bool) {
 	data, ok := readFile(root, membership)
 	if !ok {
@@ -120,16 +119,16 @@ func findGroup(root fs.FS, controller string) (version int, own string, ok bool)
 	return version, own, version != 0
 }
 
-// memoryLimit returns the limit in bytes; false when there is none. Version 1
-// writes a number beyond all memory for none.
+// memoryLimit returns the limit in bytes, or false if there is none. In version 1 no
+// limit is a number larger than any memory.
 func (g group) memoryLimit() (uint64, bool) {
 	if g.version == 1 {
 		return g.number("memory.limit_in_bytes")
 	}
-	return g.number("memory.max") // the word max is no number
+	return g.number("memory.max") // "max" means no limit
 }
 
-// memory returns how the group's memory is shared out under the limit.
+// memory returns the breakdown of the group's memory.
 func (g group) memory(limit uint64) (memory, bool) {
 	usage, files, shared, structures := "memory.current", "file", "shmem", "slab_reclaimable"
 	if g.version == 1 {
@@ -146,14 +145,13 @@ func (g group) memory(limit uint64) (memory, bool) {
 	return memory{total: limit, free: limit - current, cached: cached}, true
 }
 
-// processorLimit returns how many processors' time the group may use; false
-// when there is no limit.
+// processorLimit returns the limit in processors, or false if there is none.
 func (g group) processorLimit() (float64, bool) {
 	var quota, period string
 	if g.version == 1 {
-		quota, period = g.text("cpu.cfs_quota_us"), g.text("cpu.cfs_period_us") // a quota of -1 is none
+		quota, period = g.text("cpu.cfs_quota_us"), g.text("cpu.cfs_period_us") // -1 means no quota
 	} else {
-		quota, period, _ = strings.Cut(g.text("cpu.max"), " ") // a quota of max is none
+		quota, period, _ = strings.Cut(g.text("cpu.max"), " ") // "max" means no quota
 	}
 	q, err := strconv.ParseUint(quota, 10, 63)
 	if err != nil || q == 0 {
@@ -166,14 +164,14 @@ func (g group) processorLimit() (float64, bool) {
 	return float64(q) / float64(p), true
 }
 
-// processorTimes returns what the group's processes have used, in seconds.
+// processorTimes returns the processor times of the group in seconds.
 func (g group) processorTimes() (user, system float64, ok bool) {
 	if g.version == 2 {
 		stat := g.table("cpu.stat")
 		_, ok = stat["user_usec"]
 		return float64(stat["user_usec"]) / 1e6, float64(stat["system_usec"]) / 1e6, ok
 	}
-	// The accounting is a controller of its own, mostly in the same folder.
+	// cpuacct is a separate controller, usually in the same directory.
 	accounting := g
 	accounting.dir = strings.Replace(g.dir, mountPoint+"/cpu/", mountPoint+"/cpuacct/", 1)
 	if g.dir == path.Join(mountPoint, "cpu") {
@@ -188,24 +186,23 @@ func (g group) processorTimes() (user, system float64, ok bool) {
 	return 0, 0, false
 }
 
-// ticksPerSecond is the unit in which Linux shows processor times to programs,
-// USER_HZ: 100 on every architecture that Go supports.
+// ticksPerSecond is the unit of processor times (USER_HZ) on every architecture that
+// Go supports.
 const ticksPerSecond = 100
 
-// number reads a file that holds one number.
+// number returns the number in a file.
 func (g group) number(name string) (uint64, bool) {
 	n, err := strconv.ParseUint(g.text(name), 10, 64)
 	return n, err == nil
 }
 
-// text reads a file of one line; "" when it cannot be read.
+// text returns the trimmed content of a file, or "".
 func (g group) text(name string) string {
 	data, _ := readFile(g.root, path.Join(g.dir, name))
 	return string(bytes.TrimSpace(data))
 }
 
-// table reads a file of lines with a name and a number each; other lines are
-// passed over.
+// table returns the lines of a file that consist of a name and a number.
 func (g group) table(name string) map[string]uint64 {
 	numbers := map[string]uint64{}
 	data, _ := readFile(g.root, path.Join(g.dir, name))
@@ -218,13 +215,13 @@ func (g group) table(name string) map[string]uint64 {
 	return numbers
 }
 
-// readFile reads a small file.
+// readFile returns the content of a file, up to maxFileBytes.
 func readFile(root fs.FS, name string) ([]byte, bool) {
 	file, err := root.Open(name)
 	if err != nil {
 		return nil, false
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile))
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	return data, err == nil
 }

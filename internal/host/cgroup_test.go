@@ -6,14 +6,13 @@ import (
 	"testing/fstest"
 )
 
-// tree makes a file tree of paths beneath the mount point, and of the line or
-// lines that tell the process's groups.
+// tree returns a file tree with files below the mount point and the membership file.
 func tree(membershipLines string, files map[string]string) fstest.MapFS {
-	made := fstest.MapFS{membership: {Data: []byte(membershipLines)}}
+	result := fstest.MapFS{membership: {Data: []byte(membershipLines)}}
 	for name, content := range files {
-		made[mountPoint+"/"+name] = &fstest.MapFile{Data: []byte(content)}
+		result[mountPoint+"/"+name] = &fstest.MapFile{Data: []byte(content)}
 	}
-	return made
+	return result
 }
 
 const (
@@ -25,7 +24,7 @@ const (
 	statV1 = "cache 1048576\nrss 1048576\nshmem 0\nhierarchical_memory_limit 536870912\ntotal_cache 73400320\ntotal_rss 104857600\ntotal_shmem 20971520\n"
 	cpuV2  = "usage_usec 3500000\nuser_usec 2500000\nsystem_usec 1000000\nnr_periods 0\n"
 
-	// What a container of Docker sees of version 1, which has no namespace.
+	// In a Docker container with version 1, without a cgroup namespace.
 	dockerV1 = "12:cpu,cpuacct:/docker/0123abcd\n11:memory:/docker/0123abcd\n1:name=systemd:/docker/0123abcd\n0::/system.slice/containerd.service\n"
 )
 
@@ -44,11 +43,11 @@ func TestMemoryOf(t *testing.T) {
 		"version 2, no limit": {"0::/\n", map[string]string{
 			"cgroup.procs": "1\n", "memory.max": "max\n", "memory.current": "209715200\n", "memory.stat": statV2,
 		}, memory{}, false},
-		"version 2, the machine's own root": {"0::/\n", map[string]string{"cgroup.procs": "1\n", "memory.stat": statV2}, memory{}, false},
-		"version 2, a limit beyond the machine": {"0::/\n", map[string]string{
+		"version 2, root of the machine": {"0::/\n", map[string]string{"cgroup.procs": "1\n", "memory.stat": statV2}, memory{}, false},
+		"version 2, limit above the total": {"0::/\n", map[string]string{
 			"cgroup.procs": "1\n", "memory.max": "8589934592\n", "memory.current": "209715200\n",
 		}, memory{}, false},
-		"version 2, limited by the slice that the service is in": {"0::/standin.slice/standin.service\n", map[string]string{
+		"version 2, limit of the parent": {"0::/standin.slice/standin.service\n", map[string]string{
 			"cgroup.procs":                                 "",
 			"standin.slice/memory.max":                     "536870912\n",
 			"standin.slice/memory.current":                 "209715200\n",
@@ -56,7 +55,7 @@ func TestMemoryOf(t *testing.T) {
 			"standin.slice/standin.service/memory.max":     "max\n",
 			"standin.slice/standin.service/memory.current": "1048576\n",
 		}, memory{total: 512 * mb, free: 312 * mb, cached: 60 * mb}, true},
-		"version 2, the tighter of two limits": {"0::/a/b\n", map[string]string{
+		"version 2, lowest of two limits": {"0::/a/b\n", map[string]string{
 			"cgroup.procs": "", "a/memory.max": "1073741824", "a/memory.current": "0",
 			"a/b/memory.max": "536870912", "a/b/memory.current": "104857600",
 		}, memory{total: 512 * mb, free: 412 * mb}, true},
@@ -108,34 +107,34 @@ func TestProcessorsOf(t *testing.T) {
 		want       times
 		limited    bool
 	}{
-		"version 2, a processor and a half": {"0::/\n", map[string]string{
+		"version 2, 1.5 processors": {"0::/\n", map[string]string{
 			"cgroup.procs": "", "cpu.max": "150000 100000\n", "cpu.stat": cpuV2,
 		}, times{user: 2.5, system: 1, processors: 1.5}, true},
 		"version 2, no limit": {"0::/\n", map[string]string{
 			"cgroup.procs": "", "cpu.max": "max 100000\n", "cpu.stat": cpuV2,
 		}, times{}, false},
-		"version 2, as many as there are": {"0::/\n", map[string]string{
+		"version 2, limit equals the number of processors": {"0::/\n", map[string]string{
 			"cgroup.procs": "", "cpu.max": "400000 100000\n", "cpu.stat": cpuV2,
 		}, times{}, false},
-		"version 2, limited from above": {"0::/a/b\n", map[string]string{
+		"version 2, limit of an ancestor": {"0::/a/b\n", map[string]string{
 			"cgroup.procs": "", "a/cpu.max": "200000 100000", "a/cpu.stat": cpuV2, "a/b/cpu.max": "max 100000",
 			"a/b/cpu.stat": "user_usec 1\nsystem_usec 1\n",
 		}, times{user: 2.5, system: 1, processors: 2}, true},
-		"version 2, times not told": {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000 100000"}, times{}, false},
-		"version 2, no period":      {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000", "cpu.stat": cpuV2}, times{}, false},
-		"version 2, period of 0":    {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000 0", "cpu.stat": cpuV2}, times{}, false},
-		"version 1, container, one folder for both controllers": {dockerV1, map[string]string{
+		"version 2, no times":    {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000 100000"}, times{}, false},
+		"version 2, no period":   {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000", "cpu.stat": cpuV2}, times{}, false},
+		"version 2, period of 0": {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000 0", "cpu.stat": cpuV2}, times{}, false},
+		"version 1, container, same directory for both controllers": {dockerV1, map[string]string{
 			"cpu/cgroup.procs": "", "cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n", "cpu/cpuacct.stat": "user 250\nsystem 100\n",
 		}, times{user: 2.5, system: 1, processors: 0.5}, true},
-		"version 1, the folder has both names": {dockerV1, map[string]string{
+		"version 1, directory with both names": {dockerV1, map[string]string{
 			"cpu,cpuacct/cgroup.procs": "", "cpu,cpuacct/cpu.cfs_quota_us": "50000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n",
 			"cpu,cpuacct/cpuacct.stat": "user 250\nsystem 100\n",
 		}, times{user: 2.5, system: 1, processors: 0.5}, true},
-		"version 1, controllers apart": {"2:cpuacct:/job\n1:cpu:/job\n", map[string]string{
+		"version 1, separate controllers": {"2:cpuacct:/job\n1:cpu:/job\n", map[string]string{
 			"cpu/cgroup.procs": "", "cpu/job/cpu.cfs_quota_us": "50000\n", "cpu/job/cpu.cfs_period_us": "100000\n",
 			"cpuacct/job/cpuacct.stat": "user 250\nsystem 100\n",
 		}, times{user: 2.5, system: 1, processors: 0.5}, true},
-		"version 1, controllers apart, in a container": {dockerV1, map[string]string{
+		"version 1, separate controllers, in a container": {dockerV1, map[string]string{
 			"cpu/cgroup.procs": "", "cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n",
 			"cpuacct/cpuacct.stat": "user 250\nsystem 100\n",
 		}, times{user: 2.5, system: 1, processors: 0.5}, true},
@@ -154,7 +153,7 @@ func TestProcessorsOf(t *testing.T) {
 	}
 }
 
-// TestLimitedReader: the reader's memory is the container's.
+// Reader reports the memory limit of the container.
 func TestLimitedReader(t *testing.T) {
 	t.Parallel()
 	r := NewReader(t.TempDir())
@@ -167,7 +166,7 @@ func TestLimitedReader(t *testing.T) {
 	}
 }
 
-// FuzzControlGroups: whatever the files hold, the figures are possible ones.
+// Any file content results in plausible values.
 func FuzzControlGroups(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"0::/\n", "536870912\n", "209715200\n", statV2, "150000 100000\n"},
@@ -181,7 +180,7 @@ func FuzzControlGroups(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, groups, limit, usage, stat, processors string) {
 		if len(groups) > 4096 {
-			return // the kernel's paths are no longer
+			return // the kernel's limit for paths
 		}
 		quota, period, _ := strings.Cut(processors, " ")
 		files := tree(groups, map[string]string{
@@ -199,7 +198,7 @@ func FuzzControlGroups(f *testing.F) {
 			if !(used.processors > 0 && used.processors < 64) {
 				t.Errorf("%v processors of 64", used.processors)
 			}
-			if c := (sample{at: start.Add(leastWindow), times: used}).since(sample{at: start, times: times{processors: used.processors}}); c != nil {
+			if c := (sample{at: start.Add(minInterval), times: used}).since(sample{at: start, times: times{processors: used.processors}}); c != nil {
 				checkCPU(t, c)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// start is when the samples of these tests begin.
+// start is the time of the first sample.
 var start = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
 func TestSince(t *testing.T) {
@@ -21,16 +21,16 @@ func TestSince(t *testing.T) {
 		before, now sample
 		want        *CPU
 	}{
-		"machine":                   {machine(10, 20, 30, 40, 0), machine(11, 22, 33, 44, 0), &CPU{User: 10, System: 20, IOWait: 30, Idle: 40}},
-		"machine whose host steals": {machine(0, 0, 0, 0, 0), machine(1, 0, 0, 1, 2), &CPU{User: 25, Idle: 25}},
-		"iowait that goes back, as the kernel says it may": {machine(0, 0, 5, 0, 0), machine(5, 0, 4, 6, 0), &CPU{User: 50, Idle: 60}},
-		"nothing counted":           {machine(1, 2, 3, 4, 5), machine(1, 2, 3, 4, 5), nil},
-		"no sample before":          {sample{}, machine(1, 2, 3, 4, 5), nil},
-		"two processors for 10 s":   {container(0, 100, 50, 2), container(10*time.Second, 105, 51, 2), &CPU{User: 25, System: 5, Idle: 70}},
-		"half a processor for 10 s": {container(0, 0, 0, 0.5), container(10*time.Second, 1, 1, 0.5), &CPU{User: 20, System: 20, Idle: 60}},
-		"a burst past the share":    {container(0, 0, 0, 1), container(10*time.Second, 8, 4, 1), &CPU{User: 80, System: 20}},
-		"no time passed":            {container(0, 0, 0, 1), container(0, 1, 1, 1), nil},
-		"other counters":            {container(0, 0, 0, 1), machine(1, 2, 3, 4, 5), nil},
+		"machine":                         {machine(10, 20, 30, 40, 0), machine(11, 22, 33, 44, 0), &CPU{User: 10, System: 20, IOWait: 30, Idle: 40}},
+		"machine with steal time":         {machine(0, 0, 0, 0, 0), machine(1, 0, 0, 1, 2), &CPU{User: 25, Idle: 25}},
+		"iowait that decreases (proc(5))": {machine(0, 0, 5, 0, 0), machine(5, 0, 4, 6, 0), &CPU{User: 50, Idle: 60}},
+		"no change":                       {machine(1, 2, 3, 4, 5), machine(1, 2, 3, 4, 5), nil},
+		"no sample before":                {sample{}, machine(1, 2, 3, 4, 5), nil},
+		"two processors for 10 s":         {container(0, 100, 50, 2), container(10*time.Second, 105, 51, 2), &CPU{User: 25, System: 5, Idle: 70}},
+		"half a processor for 10 s":       {container(0, 0, 0, 0.5), container(10*time.Second, 1, 1, 0.5), &CPU{User: 20, System: 20, Idle: 60}},
+		"burst above the limit":           {container(0, 0, 0, 1), container(10*time.Second, 8, 4, 1), &CPU{User: 80, System: 20}},
+		"same time":                       {container(0, 0, 0, 1), container(0, 1, 1, 1), nil},
+		"another source":                  {container(0, 0, 0, 1), machine(1, 2, 3, 4, 5), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,8 +44,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestReadCPU follows a container with a tenth of a processor through
-// readings.
+// Readings in a container with a limit of 0.1 processors.
 func TestReadCPU(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{
@@ -70,14 +69,14 @@ func TestReadCPU(t *testing.T) {
 	expect("first reading", nil)
 	now = now.Add(10 * time.Second)
 	used("1500000", "1250000")
-	expect("half of the share and a quarter of it", &CPU{User: 50, System: 25, Idle: 25})
-	now = now.Add(leastWindow - time.Millisecond)
+	expect("user half of the limit, system a quarter", &CPU{User: 50, System: 25, Idle: 25})
+	now = now.Add(minInterval - time.Millisecond)
 	used("9000000", "9000000")
-	expect("another reader right after", &CPU{User: 50, System: 25, Idle: 25})
-	now = now.Add(10*time.Second + time.Millisecond - leastWindow)
+	expect("second reading within the minimum interval", &CPU{User: 50, System: 25, Idle: 25})
+	now = now.Add(10*time.Second + time.Millisecond - minInterval)
 	used("1500000", "1250000")
 	expect("idle since the second reading", &CPU{Idle: 100})
 	now = now.Add(time.Minute)
 	delete(tree, "sys/fs/cgroup/cpu.max")
-	expect("the limit is gone: the machine's counters, with nothing to compare", nil)
+	expect("limit removed: first sample of the machine", nil)
 }

@@ -1,7 +1,6 @@
-// Package host reads how the machine is doing that Standin runs on: processor,
-// memory, load, disk, uptime. Where the process runs in a container with
-// limits of its own, processor and memory are those of the container, since
-// its limits are what ends it. The package knows nothing of jobs.
+// Package host reads metrics of the machine: processors, memory, load, disk and
+// uptime. If the process runs in a control group with limits, for example in a
+// container, processors and memory are those of the control group.
 package host
 
 import (
@@ -18,8 +17,8 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// Metrics is what is known of the machine, in the form of the specification's
-// HostMetrics. A group that cannot be had is nil, and null on the wire.
+// Metrics is the HostMetrics schema of api/openapi.yaml. Groups that cannot be read
+// are nil.
 type Metrics struct {
 	CPU       *CPU   `json:"cpu"`
 	RAM       *RAM   `json:"ram"`
@@ -27,73 +26,69 @@ type Metrics struct {
 	Disk      *Disk  `json:"disk"`
 	Bots      Bots   `json:"bots"`
 	UptimeSec *int64 `json:"uptimeSec"` // of the machine, also in a container
-	TS        int64  `json:"ts"`        // when it was read: milliseconds since 1970
+	TS        int64  `json:"ts"`        // time of the reading: Unix milliseconds
 }
 
-// CPU is what the processors did since the reading before, in percent of all
-// of them, or of the container's share. The four make 100, but for time that
-// a hypervisor gave to others.
+// CPU is the processor usage since the previous reading, in percent of all
+// processors or of the container's limit. The sum is 100 minus steal time.
 type CPU struct {
-	User   float64 `json:"user"`   // niced processes included
-	System float64 `json:"system"` // interrupts included
-	IOWait float64 `json:"iowait"` // 0 in a container: the kernel does not count it there
+	User   float64 `json:"user"`   // including nice
+	System float64 `json:"system"` // including interrupts
+	IOWait float64 `json:"iowait"` // 0 in a container, where it is not counted
 	Idle   float64 `json:"idle"`
 }
 
-// RAM is memory in MB of 2^20 bytes. Used, free, cached and buffers make the
-// total.
+// RAM is memory in units of 2^20 bytes. The sum of used, free, cached and buffers is
+// the total.
 type RAM struct {
 	Used    float64 `json:"used"`
 	Free    float64 `json:"free"`
-	Cached  float64 `json:"cached"`  // what the kernel keeps and can drop; shared memory is used
-	Buffers float64 `json:"buffers"` // 0 in a container: the kernel counts them as cached
+	Cached  float64 `json:"cached"`  // reclaimable; shared memory counts as used
+	Buffers float64 `json:"buffers"` // 0 in a container, where they count as cached
 	TotalMB float64 `json:"totalMB"` // of the machine, or the container's limit
 }
 
-// Load is how many processes ran or waited on average over the last minutes.
-// It is the machine's, also in a container.
+// Load is the load average of the machine over 1, 5 and 15 minutes, also in a
+// container.
 type Load struct {
 	One     float64 `json:"one"`
 	Five    float64 `json:"five"`
 	Fifteen float64 `json:"fifteen"`
 }
 
-// Disk is the file system that the data folder is on. FreeGB is what Standin
-// may fill, in GB of 2^30 bytes; UsedPct is relative to that and what is used,
-// as df tells it.
+// Disk is the file system of the data folder. FreeGB is the space available to
+// Standin in units of 2^30 bytes. UsedPct is computed like df does.
 type Disk struct {
 	UsedPct float64 `json:"usedPct"`
 	FreeGB  float64 `json:"freeGB"`
 }
 
-// Bots are the jobs that run and that are scheduled. Whoever knows them fills
-// this in.
+// Bots is the number of running and scheduled jobs. Reader does not set it.
 type Bots struct {
 	Running   int `json:"running"`
 	Scheduled int `json:"scheduled"`
 }
 
-// Reader reads metrics. Its methods may be called from any goroutine.
+// Reader reads metrics. It is safe for concurrent use.
 type Reader struct {
-	root    fs.FS // the machine's file tree, where limits are read
+	root    fs.FS // of the machine, for control group limits
 	dataDir string
 	now     func() time.Time
 
 	mu   sync.Mutex
-	last sample // of the processors
-	cpu  *CPU   // as of last; nil until there are two samples
+	last sample
+	cpu  *CPU // at last; nil until there are two samples
 }
 
-// NewReader returns a reader that looks at the file system of dataDir. It
-// takes the first sample of the processors, so that the first reading has
-// something to compare with.
+// NewReader returns a reader that reports the file system of dataDir. It takes the
+// first processor sample, so that the first Read has a sample to compare with.
 func NewReader(dataDir string) *Reader {
 	r := &Reader{root: os.DirFS("/"), dataDir: dataDir, now: time.Now}
 	r.readCPU(context.Background())
 	return r
 }
 
-// Read reads everything but Bots. What cannot be had is nil; that is no error.
+// Read returns all metrics except Bots.
 func (r *Reader) Read(ctx context.Context) Metrics {
 	return Metrics{
 		CPU:       r.readCPU(ctx),
@@ -121,7 +116,7 @@ func (r *Reader) readRAM(ctx context.Context) *RAM {
 	}.ram()
 }
 
-// memory is how memory is shared out, in bytes; what is left is used.
+// memory is a breakdown of memory in bytes. The rest of total is used.
 type memory struct{ total, free, cached, buffers uint64 }
 
 func (m memory) ram() *RAM {
@@ -161,5 +156,5 @@ func readUptime(ctx context.Context) *int64 {
 	return &whole
 }
 
-// rounded keeps two decimals: more would be noise.
+// rounded rounds to two decimals.
 func rounded(x float64) float64 { return math.Round(x*100) / 100 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestForm holds the JSON against the specification's HostMetrics.
-func TestForm(t *testing.T) {
+// The JSON of Metrics has the fields of HostMetrics in api/openapi.yaml.
+func TestMetricsJSON(t *testing.T) {
 	t.Parallel()
 	uptime := int64(86400)
 	for name, test := range map[string]struct {
@@ -37,8 +37,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestThisMachine reads the machine that the test runs on.
-func TestThisMachine(t *testing.T) {
+// The metrics of this machine are plausible.
+func TestReadMachine(t *testing.T) {
 	t.Parallel()
 	r := NewReader(t.TempDir())
 	before := time.Now()
@@ -47,7 +47,7 @@ func TestThisMachine(t *testing.T) {
 		"cpu": m.CPU == nil, "ram": m.RAM == nil, "load": m.Load == nil, "disk": m.Disk == nil, "uptimeSec": m.UptimeSec == nil,
 	} {
 		if missing {
-			t.Fatalf("%s cannot be had", group)
+			t.Fatalf("%s is missing", group)
 		}
 	}
 	checkCPU(t, m.CPU)
@@ -56,10 +56,10 @@ func TestThisMachine(t *testing.T) {
 		t.Errorf("disk %+v", m.Disk)
 	}
 	if *m.UptimeSec <= 0 {
-		t.Errorf("up for %d s", *m.UptimeSec)
+		t.Errorf("uptime %d s", *m.UptimeSec)
 	}
 	if m.TS < before.UnixMilli() || m.TS > time.Now().UnixMilli() {
-		t.Errorf("ts %d is not the time of the reading", m.TS)
+		t.Errorf("ts %d is not the current time", m.TS)
 	}
 	encoded, err := json.Marshal(m)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestThisMachine(t *testing.T) {
 	t.Logf("%s", encoded)
 }
 
-// waitForCPU reads until the kernel's counters have moved.
+// waitForCPU reads until CPU is known.
 func waitForCPU(t *testing.T, r *Reader) Metrics {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -82,47 +82,46 @@ func waitForCPU(t *testing.T, r *Reader) Metrics {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatal("the processors' counters do not move")
+			t.Fatal("CPU is still nil")
 		}
 	}
 }
 
-// TestMissing: a folder that is not there takes no other group with it.
-func TestMissing(t *testing.T) {
+// A missing data folder affects only Disk.
+func TestMissingDataFolder(t *testing.T) {
 	t.Parallel()
 	m := NewReader(t.TempDir() + "/none").Read(t.Context())
 	if m.Disk != nil {
-		t.Errorf("the disk of a folder that is not there: %+v", m.Disk)
+		t.Errorf("Disk of a missing folder: %+v", m.Disk)
 	}
 	if m.RAM == nil || m.Load == nil {
-		t.Errorf("other groups are missing: %+v", m)
+		t.Errorf("RAM or Load is missing: %+v", m)
 	}
 }
 
-// checkCPU fails unless the percentages are possible.
+// checkCPU fails the test unless the percentages are valid.
 func checkCPU(t *testing.T, c *CPU) {
 	t.Helper()
 	for _, share := range []float64{c.User, c.System, c.IOWait, c.Idle} {
 		if !(share >= 0 && share <= 100) {
-			t.Errorf("no percentage: %+v", *c)
+			t.Errorf("invalid percentage: %+v", *c)
 		}
 	}
 	if sum := c.User + c.System + c.IOWait + c.Idle; sum > 100.05 {
-		t.Errorf("%v %% in all: %+v", sum, *c)
+		t.Errorf("sum %v %%: %+v", sum, *c)
 	}
 }
 
-// checkRAM fails unless the parts make the whole.
+// checkRAM fails the test unless the parts add up to the total.
 func checkRAM(t *testing.T, m *RAM) {
 	t.Helper()
 	for _, part := range []float64{m.Used, m.Free, m.Cached, m.Buffers, m.TotalMB} {
 		if !(part >= 0) {
-			t.Errorf("no amount of memory: %+v", *m)
+			t.Errorf("invalid amount of memory: %+v", *m)
 		}
 	}
-	// Rounding leaves a hundredth for each part, and doubles their own error
-	// when the numbers are astronomic.
+	// Each part is rounded to 0.01, and huge values have floating-point errors.
 	if sum := m.Used + m.Free + m.Cached + m.Buffers; sum-m.TotalMB > 0.05+m.TotalMB*1e-12 || m.TotalMB-sum > 0.05+m.TotalMB*1e-12 {
-		t.Errorf("the parts make %v: %+v", sum, *m)
+		t.Errorf("sum %v: %+v", sum, *m)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"standin/internal/account"
 )
 
-// Controls tells the bot of a job what to do; each verb returns the id of the
-// command that it queued (specification, Endpoints; contract, Jobs). A job that
-// is missing or another's gives a *job.Error with NotFound, one whose bot takes
-// no commands any more InvalidState.
+// Controls queues commands for the bot of a job and returns the id of the
+// command. A job that does not exist or belongs to another consumer results in
+// a *job.Error with NotFound, a job whose bot accepts no commands in
+// InvalidState.
 type Controls interface {
 	RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 	PauseRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
@@ -24,14 +24,14 @@ type Controls interface {
 	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
 }
 
-// queued is the CommandQueuedResponse of the specification.
-type queued struct {
+// queuedBody is the CommandQueuedResponse schema of api/openapi.yaml.
+type queuedBody struct {
 	Status    string    `json:"status"`
 	CommandID uuid.UUID `json:"commandId"`
 }
 
-// command serves a verb that needs to know nothing but the job. It has no
-// request body; one that is sent is not looked at.
+// command serves an operation that queues a command without arguments. It
+// ignores the request body.
 func (a *API) command(queue func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) consumerHandler {
 	return func(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 		id, err := jobID(r)
@@ -39,7 +39,7 @@ func (a *API) command(queue func(context.Context, account.Caller, uuid.UUID) (uu
 			return err
 		}
 		command, err := queue(r.Context(), caller, id)
-		return a.answerQueued(w, command, err)
+		return a.writeQueued(w, command, err)
 	}
 }
 
@@ -48,12 +48,14 @@ func (a *API) sendChatMessage(w http.ResponseWriter, r *http.Request, caller acc
 	if err != nil {
 		return err
 	}
-	fields, err := a.readRequest(w, r, "sendChatMessage")
-	if err != nil {
+	var request struct {
+		Text string `json:"text"`
+	}
+	if err := a.readRequest(w, r, "sendChatMessage", &request); err != nil {
 		return err
 	}
-	command, err := a.settings.Controls.SendChatMessage(r.Context(), caller, id, fields.text("text"))
-	return a.answerQueued(w, command, err)
+	command, err := a.settings.Controls.SendChatMessage(r.Context(), caller, id, request.Text)
+	return a.writeQueued(w, command, err)
 }
 
 func (a *API) pinParticipant(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -61,18 +63,20 @@ func (a *API) pinParticipant(w http.ResponseWriter, r *http.Request, caller acco
 	if err != nil {
 		return err
 	}
-	fields, err := a.readRequest(w, r, "pinParticipant")
-	if err != nil {
+	var request struct {
+		ParticipantID string `json:"participantId"`
+	}
+	if err := a.readRequest(w, r, "pinParticipant", &request); err != nil {
 		return err
 	}
-	command, err := a.settings.Controls.PinParticipant(r.Context(), caller, id, fields.text("participantId"))
-	return a.answerQueued(w, command, err)
+	command, err := a.settings.Controls.PinParticipant(r.Context(), caller, id, request.ParticipantID)
+	return a.writeQueued(w, command, err)
 }
 
-func (a *API) answerQueued(w http.ResponseWriter, command uuid.UUID, err error) error {
+func (a *API) writeQueued(w http.ResponseWriter, command uuid.UUID, err error) error {
 	if err != nil {
 		return fmt.Errorf("queue a command: %w", err)
 	}
-	a.writeJSON(w, http.StatusAccepted, queued{Status: "queued", CommandID: command})
+	a.writeJSON(w, http.StatusAccepted, queuedBody{Status: "queued", CommandID: command})
 	return nil
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,36 +12,39 @@ import (
 
 	"standin/api"
 	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpapi/requestlog"
 	"standin/internal/job"
 )
 
-// failure is an error with its answer: what this package finds out by itself.
+// failure is an error of this package with its response.
 type failure struct {
 	status     int
 	code       string
 	message    string
 	issues     []api.Issue
-	challenge  string        // of a 401, when it is not the usual one
+	challenge  string        // WWW-Authenticate of a 401; Bearer when empty
 	retryAfter time.Duration // of a 429
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }
 
-// errorBody is the Error of the specification.
+// errorBody is the Error schema of api/openapi.yaml.
 type errorBody struct {
 	Error   string      `json:"error"`
 	Message string      `json:"message,omitempty"`
 	Issues  []api.Issue `json:"issues,omitempty"`
 }
 
-// invalid is the failure of a request with issues.
+const unauthorizedMessage = "The credentials are missing or not valid."
+
+// invalid returns the error for a request with issues.
 func invalid(issues []api.Issue) error {
 	first := issues[0]
-	place := make([]string, len(first.Path))
+	path := make([]string, len(first.Path))
 	for i, segment := range first.Path {
-		place[i] = fmt.Sprint(segment)
+		path[i] = fmt.Sprint(segment)
 	}
-	sentence := strings.TrimSpace(strings.Join(place, ".") + " " + first.Message)
+	sentence := strings.TrimSpace(strings.Join(path, ".") + " " + first.Message)
 	message := "The request has an issue: " + sentence + "."
 	if len(issues) > 1 {
 		message = fmt.Sprintf("The request has %d issues; the first: %s.", len(issues), sentence)
@@ -56,11 +58,20 @@ func issue(code, message string, path ...any) []api.Issue {
 	return []api.Issue{{Path: path, Message: message, Code: code}}
 }
 
-func unauthorized() error {
-	return &job.Error{Code: job.Unauthorized, Message: "The credentials are missing or not valid."}
+func unauthorized() error { return &job.Error{Code: job.Unauthorized, Message: unauthorizedMessage} }
+
+func methodNotAllowed(allowed string) handler {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Allow", allowed)
+		return &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This path takes " + allowed + "."}
+	}
 }
 
-func limited(retryAfter time.Duration) error {
+func noSuchPath(http.ResponseWriter, *http.Request) error {
+	return &job.Error{Code: job.NotFound, Message: "There is no such path."}
+}
+
+func rateLimited(retryAfter time.Duration) error {
 	seconds := ratelimit.RetryAfterSeconds(retryAfter)
 	message := fmt.Sprintf("Too many requests. Try again in %d seconds.", seconds)
 	if seconds == 1 {
@@ -78,7 +89,7 @@ func tooLarge(limit int64) error {
 	}
 }
 
-// bodyError is the failure of a body that could not be read to its end.
+// bodyError returns the error for a body that could not be read to its end.
 func bodyError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The body did not arrive in time."}
@@ -86,60 +97,60 @@ func bodyError(err error) error {
 	return invalid(issue(api.CodeInvalidJSON, "the body could not be read to its end"))
 }
 
-// fail answers an error: the caller's own as it is, any other as an internal
-// one of which only the request's id is told.
-func (a *API) fail(x *exchange, r *http.Request, err error) {
-	x.err = err
-	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		x.status = statusClientGone
+// fail responds with an error. The response to an internal error holds only the
+// id of the request.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	record := requestlog.Of(r)
+	if !record.Fail(r, err) {
 		return
 	}
-	status, body := answerTo(err, x.id)
-	var own *failure
+	status, body := errorResponse(err, record.ID)
+	own := new(failure)
 	errors.As(err, &own)
 	switch status {
 	case http.StatusUnauthorized:
-		challenge := "Bearer" // RFC 9110, section 11.6.1
-		if own != nil {
-			challenge = own.challenge
+		challenge := own.challenge
+		if challenge == "" {
+			challenge = "Bearer" // RFC 9110, section 11.6.1
 		}
-		x.Header().Set("WWW-Authenticate", challenge)
+		w.Header().Set("WWW-Authenticate", challenge)
 	case http.StatusTooManyRequests:
-		x.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.retryAfter)))
+		w.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.retryAfter)))
 	}
 	if status == http.StatusRequestTimeout {
-		x.Header().Set("Connection", "close") // what is left of the body may still come
+		w.Header().Set("Connection", "close") // the rest of the body may still come
 	} else {
 		discardBody(r)
 	}
-	a.writeJSON(x, status, body)
+	a.writeJSON(w, status, body)
 }
 
-// failWithoutBody answers an error where the specification has no body.
-func (a *API) failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err error) {
-	exchangeOf(r).err = err
+// failWithoutBody responds with an error where api/openapi.yaml describes no
+// body.
+func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err error) error {
+	requestlog.Of(r).Err = err
 	discardBody(r)
 	w.WriteHeader(status)
+	return nil
 }
 
-// answerTo is the status and body with which an error is answered.
-func answerTo(err error, requestID string) (int, errorBody) {
+// errorResponse returns the status and the body for an error.
+func errorResponse(err error, requestID string) (int, errorBody) {
 	if own := (*failure)(nil); errors.As(err, &own) {
 		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues}
 	}
 	if own := (*job.Error)(nil); errors.As(err, &own) {
+		body := errorBody{Error: string(own.Code), Message: own.Message}
 		switch own.Code {
 		case job.InvalidInput:
-			return http.StatusBadRequest, errorBody{
-				Error: string(own.Code), Message: own.Message,
-				Issues: issue(domainCode(own.Path), own.Message, pathOrEmpty(own.Path)...),
-			}
+			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
+			return http.StatusBadRequest, body
 		case job.Unauthorized:
-			return http.StatusUnauthorized, errorBody{Error: string(own.Code), Message: own.Message}
+			return http.StatusUnauthorized, body
 		case job.NotFound:
-			return http.StatusNotFound, errorBody{Error: string(own.Code), Message: own.Message}
+			return http.StatusNotFound, body
 		case job.InvalidState:
-			return http.StatusConflict, errorBody{Error: string(own.Code), Message: own.Message}
+			return http.StatusConflict, body
 		}
 	}
 	return http.StatusInternalServerError, errorBody{
@@ -148,8 +159,8 @@ func answerTo(err error, requestID string) (int, errorBody) {
 	}
 }
 
-// domainCode is the code of an issue that the domain found and no schema: that
-// a bot's job does not exist, or that a value has not the form it must have.
+// domainCode returns the code of an issue that the service found and no schema:
+// the job of a bot does not exist, or a value does not have the right form.
 func domainCode(path []any) string {
 	if len(path) == 1 && path[0] == "jobId" {
 		return api.CodeUnknown
@@ -157,26 +168,18 @@ func domainCode(path []any) string {
 	return "format"
 }
 
-// pathOrEmpty keeps an issue's path from being null on the wire.
-func pathOrEmpty(path []any) []any {
-	if path == nil {
-		return []any{}
-	}
-	return path
-}
-
-// Bounds of what is read and thrown away before an error is answered.
+// Bounds of the body that is read and discarded before an error response.
 const (
-	discardedByServer = 256 << 10 // net/http itself reads as much after the answer
+	discardedByServer = 256 << 10 // net/http discards as much after the response
 	maxDiscarded      = 16 << 20
 )
 
-// discardBody reads what is left of a long body. Without it the connection
-// would be reset while the client still writes, and the client might never
-// see the answer.
+// discardBody reads the rest of a long body. Otherwise the connection would be
+// reset while the client still writes, and the client might never read the
+// response.
 func discardBody(r *http.Request) {
 	if r.Body == nil || r.Header.Get("Expect") != "" || r.ContentLength >= 0 && r.ContentLength <= discardedByServer {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxDiscarded) // the answer is the same whatever is left
+	_, _ = io.CopyN(io.Discard, r.Body, maxDiscarded) // the response is the same whatever is left
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -16,15 +15,16 @@ import (
 	"standin/internal/webhook"
 )
 
-// History tells what happened to a job and who was told. A job that is missing
-// or another's gives a *job.Error with NotFound.
+// History lists the timeline and the webhook deliveries of jobs. A job that
+// does not exist or belongs to another consumer results in a *job.Error with
+// NotFound.
 type History interface {
 	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
 	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
 	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
 }
 
-// entryBody is a TimelineEntry of the description.
+// entryBody is the TimelineEntry schema of api/openapi.yaml.
 type entryBody struct {
 	ID         uuid.UUID       `json:"id"`
 	Attempt    int             `json:"attempt"`
@@ -39,50 +39,51 @@ type entryBody struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-func entryView(e job.TimelineEntry) entryBody {
-	view := entryBody{
+func newEntryBody(e job.TimelineEntry) entryBody {
+	body := entryBody{
 		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
-		Kind:      strings.ReplaceAll(string(e.Kind), " ", "_"), // the service's own are words; codes are in snake case
+		Kind:      strings.ReplaceAll(string(e.Kind), " ", "_"), // the service's own kinds are words
 		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
-		Applied: e.Applied, Reason: textOrNull(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
+		Applied: e.Applied, Reason: nullText(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
 	}
-	if len(view.Data) == 0 {
-		view.Data = json.RawMessage("{}")
+	if len(body.Data) == 0 {
+		body.Data = json.RawMessage("{}")
 	}
-	return view
+	return body
 }
 
 func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, query, err := a.listOfJob(r, "listTimeline")
+	id, page, err := a.readJobList(r, "listTimeline")
 	if err != nil {
 		return err
 	}
-	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, pageOf(query))
+	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, page)
 	if err != nil {
 		return fmt.Errorf("list a timeline: %w", err)
 	}
-	views := make([]entryBody, len(entries))
+	bodies := make([]entryBody, len(entries))
 	for i, e := range entries {
-		views[i] = entryView(e)
+		bodies[i] = newEntryBody(e)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Entries []entryBody `json:"entries"`
 		Next    *string     `json:"nextCursor"`
-	}{views, textOrNull(next)})
+	}{bodies, nullText(next)})
 	return nil
 }
 
-// listOfJob reads what a list below a job asks for: whose, and which part.
-func (a *API) listOfJob(r *http.Request, operationID string) (uuid.UUID, object, error) {
+// readJobList reads the job and the page that a list below a job asks for.
+func (a *API) readJobList(r *http.Request, operationID string) (uuid.UUID, lifecycle.Page, error) {
 	id, err := jobID(r)
 	if err != nil {
-		return uuid.Nil, nil, err
+		return uuid.Nil, lifecycle.Page{}, err
 	}
-	query, err := a.readQuery(r, operationID)
-	return id, query, err
+	var query pageQuery
+	err = a.readQuery(r, operationID, &query)
+	return id, query.page(), err
 }
 
-// deliveryBody is a Delivery of the description.
+// deliveryBody is the Delivery schema of api/openapi.yaml.
 type deliveryBody struct {
 	ID        string                `json:"deliveryId"`
 	Event     string                `json:"event"`
@@ -98,7 +99,7 @@ type deliveryBody struct {
 	Tries     []tryBody             `json:"tries"`
 }
 
-// tryBody is a DeliveryTry of the description.
+// tryBody is the DeliveryTry schema of api/openapi.yaml.
 type tryBody struct {
 	Number    int           `json:"number"`
 	StartedAt job.Timestamp `json:"startedAt"`
@@ -108,50 +109,42 @@ type tryBody struct {
 	Answer    string        `json:"answer"`
 }
 
-func deliveryView(d webhook.DeliveryRecord) deliveryBody {
-	view := deliveryBody{
+func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
+	body := deliveryBody{
 		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
 		Version: d.Version, State: d.State, Attempt: d.Attempt,
-		NextTryAt: timestampOrNull(d.DueAt), EndedAt: timestampOrNull(d.EndedAt), EndReason: textOrNull(d.EndReason),
+		NextTryAt: job.NullTimestamp(d.DueAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: nullText(d.EndReason),
 		Tries: make([]tryBody, len(d.Tries)),
 	}
 	for i, t := range d.Tries {
-		view.Tries[i] = tryBody{
+		body.Tries[i] = tryBody{
 			Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
-			Error: textOrNull(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
+			Error: nullText(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 		}
 		if t.StatusCode != 0 {
-			view.Tries[i].Status = &t.StatusCode
+			body.Tries[i].Status = &t.StatusCode
 		}
 	}
-	return view
-}
-
-func timestampOrNull(t time.Time) *job.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	timestamp := job.Timestamp(t)
-	return &timestamp
+	return body
 }
 
 func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, query, err := a.listOfJob(r, "listDeliveries")
+	id, page, err := a.readJobList(r, "listDeliveries")
 	if err != nil {
 		return err
 	}
-	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, pageOf(query))
+	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, page)
 	if err != nil {
 		return fmt.Errorf("list deliveries: %w", err)
 	}
-	views := make([]deliveryBody, len(deliveries))
+	bodies := make([]deliveryBody, len(deliveries))
 	for i, d := range deliveries {
-		views[i] = deliveryView(d)
+		bodies[i] = newDeliveryBody(d)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Deliveries []deliveryBody `json:"deliveries"`
 		Next       *string        `json:"nextCursor"`
-	}{views, textOrNull(next)})
+	}{bodies, nullText(next)})
 	return nil
 }
 
@@ -164,6 +157,6 @@ func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return fmt.Errorf("redeliver a webhook: %w", err)
 	}
-	a.writeJSON(w, http.StatusAccepted, deliveryView(delivery))
+	a.writeJSON(w, http.StatusAccepted, newDeliveryBody(delivery))
 	return nil
 }

@@ -1,42 +1,34 @@
-// Package httpapi is Standin's HTTP surface: it decodes requests, calls, and
-// encodes answers. What it serves is what the description in package api
-// says: each operation there has a handler here, and each body is checked
-// against its schema before it is decoded.
+// Package httpapi serves Standin's HTTP API. It authenticates and decodes
+// requests, calls the service, and encodes responses.
 //
-// It decides nothing about jobs, keys or recordings, and must not know how
-// they are kept.
+// api/openapi.yaml describes every operation. Each has a handler here, and each
+// request body is checked against its schema before it is decoded. The package
+// does not import the store.
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"standin/api"
-	"standin/internal/account"
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/httpapi/reference"
-	"standin/internal/job"
+	"standin/internal/httpapi/requestlog"
 )
 
-// Keys tells who calls. A bearer that is no valid key gives a *job.Error with
-// Unauthorized.
-type Keys interface {
-	Authenticate(ctx context.Context, bearer string) (account.Caller, error)
-}
-
-// DefaultMaxUploadBytes is how long one uploaded piece of media may be unless
-// set otherwise. It is ample for segments; a service whose bots hand over
-// finished files in one piece sets more.
+// DefaultMaxUploadBytes is the default of Settings.MaxUploadBytes. It is ample
+// for recorded segments. Bots that upload finished files in one piece need
+// more.
 const DefaultMaxUploadBytes = 64 << 20
 
-// Settings are what an API is made of: whom each part of the surface calls, and
-// how it treats those who call it.
+// Settings configure an API.
 type Settings struct {
 	Description *api.Description
 	Keys        Keys
@@ -48,24 +40,24 @@ type Settings struct {
 	Bots        Bots
 	Invites     Invites
 	Logins      Logins
-	Payments    Payments // nil when no secret is configured to verify with
+	Payments    Payments // nil when no payment secret is configured
 	Host        HostReader
 	JobCounts   JobCounts
-	Metrics     http.Handler // nil when there are none
+	Metrics     http.Handler // nil when there are no metrics
 
 	SigningKey    []byte // of the bots' tokens
-	IntakeSecret  string // nobody may use the surface when empty
-	AdminSecret   string // the same
-	MetricsSecret string // shows metrics and nothing else, as the admin secret does too
+	IntakeSecret  string // the intake surface refuses every request when empty
+	AdminSecret   string // the operator surface refuses every request when empty
+	MetricsSecret string // grants access to the metrics, as AdminSecret does
 
 	Proxies        ratelimit.Proxies
-	KeyRate        ratelimit.Rate // of each API key; off when zero
+	KeyRate        ratelimit.Rate // of each API key; zero is unlimited
 	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0
 	Timeouts       Timeouts
 	Log            *slog.Logger
 }
 
-// API is the HTTP surface as a handler.
+// API serves every operation of the API description.
 type API struct {
 	settings Settings
 	limits   limits
@@ -76,11 +68,11 @@ type API struct {
 	drain    sync.Once
 }
 
-// New returns the surface. It fails when an operation of the description has
-// no handler, or a handler no operation.
+// New returns an API. It fails when an operation of the description has no
+// handler, or a handler no operation.
 func New(settings Settings) (*API, error) {
 	if len(settings.SigningKey) == 0 {
-		return nil, errors.New("the ingest signing key is empty: anybody could make tokens")
+		return nil, errors.New("the ingest signing key is empty: anybody could forge bot tokens")
 	}
 	if settings.MaxUploadBytes == 0 {
 		settings.MaxUploadBytes = DefaultMaxUploadBytes
@@ -88,7 +80,7 @@ func New(settings Settings) (*API, error) {
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	page, err := reference.New(settings.Description)
 	if err != nil {
-		return nil, fmt.Errorf("write the reference page: %w", err)
+		return nil, fmt.Errorf("render the API reference: %w", err)
 	}
 	a := &API{
 		settings: settings, limits: newLimits(settings.KeyRate), page: page,
@@ -97,11 +89,87 @@ func New(settings Settings) (*API, error) {
 	return a, a.route()
 }
 
-// handler serves an operation; an error it returns is answered as the Error
-// schema says. It returns none once it has begun its answer.
+// Drain ends held heartbeat requests, so that a server that shuts down does not
+// wait for them. The servers of NewServer call it on shutdown.
+func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
+
+// ServeHTTP serves a request and writes its line to the log.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	record, r := requestlog.Start(w, r)
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+
+	// Deadlines of the previous request on this connection would still apply.
+	// Writers without deadlines return an error, which is of no consequence.
+	control := http.NewResponseController(record)
+	_ = control.SetWriteDeadline(time.Time{})
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = control.SetReadDeadline(started.Add(a.settings.Timeouts.Body))
+	}
+
+	defer func() { record.Log(a.settings.Log, "request", r) }()
+	defer record.Recover(func(err error) { a.fail(record, r, err) })
+	if !isClean(r.URL.Path) {
+		a.adapt(noSuchPath).ServeHTTP(record, r) // ServeMux would redirect it
+		return
+	}
+	a.mux.ServeHTTP(record, r)
+}
+
+// isClean reports whether ServeMux accepts a path without a redirect.
+func isClean(p string) bool {
+	clean := path.Clean(p)
+	return strings.HasPrefix(p, "/") && (p == clean || p == clean+"/" && clean != "/")
+}
+
+// handler serves an operation. A returned error becomes an error response. A
+// handler that has started its response returns nil.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// handlers are the operations of the description.
+// adapt turns a handler into an http.Handler.
+func (a *API) adapt(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := handle(w, r); err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+// route registers a handler for every operation of the description, 405 for
+// the other methods of their paths, and 404 for all other paths.
+func (a *API) route() error {
+	handlers := a.handlers()
+	allowed := map[string][]string{}
+	for _, operation := range a.settings.Description.Operations() {
+		handle, ok := handlers[operation.ID]
+		if !ok {
+			return fmt.Errorf("operation %s has no handler", operation.ID)
+		}
+		delete(handlers, operation.ID)
+		a.mux.Handle(operation.Method+" "+operation.Path, a.adapt(handle))
+		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
+	}
+	for id := range handlers {
+		return fmt.Errorf("handler %s has no operation", id)
+	}
+	if a.settings.Metrics != nil { // not part of the description: it changes with the version
+		a.mux.Handle("GET /metrics", a.adapt(a.metrics))
+		allowed["/metrics"] = []string{http.MethodGet}
+	}
+	for path, methods := range allowed {
+		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
+			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
+		}
+		slices.Sort(methods)
+		a.mux.Handle(path, a.adapt(methodNotAllowed(strings.Join(methods, ", "))))
+	}
+	a.mux.Handle("/", a.adapt(noSuchPath))
+	return nil
+}
+
+// handlers returns the handler of each operation, by operation id.
 func (a *API) handlers() map[string]handler {
 	return map[string]handler{
 		"createJob": a.forConsumer(a.createJob),
@@ -148,48 +216,4 @@ func (a *API) handlers() map[string]handler {
 		"describe":         a.perAddress(a.limits.documents, a.describe),
 		"describeManifest": a.perAddress(a.limits.documents, a.describeManifest),
 	}
-}
-
-// route gives every operation of the description its handler, every path a
-// 405 for other methods, and every other path a 404.
-func (a *API) route() error {
-	handlers := a.handlers()
-	allowed := map[string][]string{}
-	for _, operation := range a.settings.Description.Operations() {
-		handle, ok := handlers[operation.ID]
-		if !ok {
-			return fmt.Errorf("operation %s has no handler", operation.ID)
-		}
-		delete(handlers, operation.ID)
-		a.mux.Handle(operation.Method+" "+operation.Path, a.answering(handle))
-		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
-	}
-	for id := range handlers {
-		return fmt.Errorf("handler %s has no operation", id)
-	}
-	for path, methods := range allowed {
-		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
-			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
-		}
-		slices.Sort(methods)
-		a.mux.Handle(path, a.answering(methodNotAllowed(strings.Join(methods, ", "))))
-	}
-	a.routeMetrics()
-	a.mux.Handle("/", a.answering(noSuchPath))
-	return nil
-}
-
-// Drain ends the waiting of held answers, so that a server that stops need
-// not wait for them. The servers of NewServer call it when they shut down.
-func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
-
-func methodNotAllowed(allowed string) handler {
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Allow", allowed)
-		return &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This path takes " + allowed + "."}
-	}
-}
-
-func noSuchPath(http.ResponseWriter, *http.Request) error {
-	return &job.Error{Code: job.NotFound, Message: "There is no such path."}
 }

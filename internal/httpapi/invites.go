@@ -4,38 +4,42 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"standin/internal/calendar"
+	"standin/internal/httpapi/requestlog"
 	"standin/internal/job"
 )
 
-// Invites makes jobs from calendar invites.
+// Invites schedules jobs from calendar invites.
 type Invites interface {
 	Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error)
 }
 
-// intakeInvite takes a CalendarInvite of the specification.
+// inviteRequest is the CalendarInvite schema of api/openapi.yaml.
+type inviteRequest struct {
+	OrganizerEmail string       `json:"organizerEmail"`
+	Subject        string       `json:"subject"`
+	MeetingURL     string       `json:"meetingUrl"`
+	Platform       job.Platform `json:"platform"`
+	JoinAt         time.Time    `json:"joinAt"`
+	ICalUID        string       `json:"icalUid"`
+}
+
 func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
-	fields, err := a.readRequest(w, r, "intakeInvite")
-	if err != nil {
+	var invite inviteRequest
+	if err := a.readRequest(w, r, "intakeInvite", &invite); err != nil {
 		return err
 	}
-	invite := calendar.Invite{
-		OrganizerEmail: fields.text("organizerEmail"),
-		Subject:        fields.text("subject"), // a blank one gets its default where invites are made normal
-		MeetingURL:     fields.text("meetingUrl"),
-		Platform:       job.Platform(fields.text("platform")),
-		ICalUID:        fields.text("icalUid"), // empty for null
-	}
-	if invite.JoinAt, err = fields.time("joinAt"); err != nil {
-		return fmt.Errorf("decode the invite: %w", err)
-	}
-	result, err := a.settings.Invites.Schedule(r.Context(), invite)
+	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
+		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,
+		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID,
+	})
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}
-	x := exchangeOf(r)
-	x.consumer, x.job = result.ConsumerID, result.JobID
+	record := requestlog.Of(r)
+	record.ConsumerID, record.JobID = result.ConsumerID, result.JobID
 	status := http.StatusOK
 	if result.Kind == calendar.Scheduled {
 		status = http.StatusCreated

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,12 +13,13 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/httpapi/requestlog"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 )
 
-// Jobs is what consumers may do with jobs. A job that is missing or another's
-// gives a *job.Error with NotFound.
+// Jobs manages the jobs of consumers. A job that does not exist or belongs to
+// another consumer results in a *job.Error with NotFound.
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
 	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
@@ -27,50 +29,37 @@ type Jobs interface {
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
 }
 
-// consumerHandler serves an operation for whoever holds an API key.
-type consumerHandler func(w http.ResponseWriter, r *http.Request, caller account.Caller) error
-
-// forConsumer checks the API key before anything else is read or told.
-func (a *API) forConsumer(handle consumerHandler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		token, ok := bearer(r)
-		if !ok {
-			return unauthorized()
-		}
-		caller, err := a.settings.Keys.Authenticate(r.Context(), token)
-		if err != nil {
-			return fmt.Errorf("authenticate: %w", err)
-		}
-		exchangeOf(r).consumer = caller.ConsumerID
-		if err := a.limitKey(caller); err != nil {
-			return err
-		}
-		return handle(w, r, caller)
-	}
+// createRequest is the CreateJobRequest schema of api/openapi.yaml.
+type createRequest struct {
+	ExternalID  string          `json:"externalId"`
+	MeetingURL  string          `json:"meetingUrl"`
+	Platform    job.Platform    `json:"platform"`
+	JoinAt      time.Time       `json:"joinAt"`
+	DisplayName string          `json:"displayName"`
+	Webhooks    jobWebhooks     `json:"webhooks"`
+	Metadata    json.RawMessage `json:"metadata"`
+	AutoLeave   job.AutoLeave   `json:"autoLeave"`
 }
 
-// bearer returns the token of an Authorization header (RFC 6750, section 2.1;
-// the scheme in any case, RFC 9110, section 11.1).
-func bearer(r *http.Request) (string, bool) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
-	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+type jobWebhooks struct {
+	OnStatusChange string `json:"onStatusChange"`
+	OnFinalize     string `json:"onFinalize"`
 }
 
 func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	fields, err := a.readRequest(w, r, "createJob")
-	if err != nil {
+	request := createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
+	if err := a.readRequest(w, r, "createJob", &request); err != nil {
 		return err
 	}
-	request, err := newJob(fields)
+	newJob, err := request.newJob()
 	if err != nil {
 		return fmt.Errorf("decode the job: %w", err)
 	}
-	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, request)
+	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, newJob)
 	if err != nil {
 		return fmt.Errorf("create a job: %w", err)
 	}
-	exchangeOf(r).job = j.ID
+	requestlog.Of(r).JobID = j.ID
 	status := http.StatusCreated
 	if replayed {
 		w.Header().Set("Idempotent-Replayed", "true")
@@ -82,35 +71,23 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	return nil
 }
 
-// newJob reads a create request and fills in what it omits (specification,
-// POST /api/v1/jobs and AutoLeaveConfig).
-func newJob(fields object) (request lifecycle.NewJob, err error) {
-	request = lifecycle.NewJob{
-		ExternalID:  fields.text("externalId"),
-		MeetingURL:  fields.text("meetingUrl"),
-		Platform:    job.Platform(fields.text("platform")),
-		DisplayName: displayName(fields.text("displayName")),
-		Webhooks: job.Webhooks{
-			OnStatusChange: fields.inner("webhooks").text("onStatusChange"),
-			OnFinalize:     fields.inner("webhooks").text("onFinalize"),
-		},
-		AutoLeave: autoLeave(fields.inner("autoLeave")),
-	}
-	if request.Platform == "" {
-		meeting, err := url.Parse(request.MeetingURL)
+func (c createRequest) newJob() (lifecycle.NewJob, error) {
+	if c.Platform == "" {
+		meeting, err := url.Parse(c.MeetingURL)
 		if err != nil {
-			return request, fmt.Errorf("read meetingUrl: %w", err)
+			return lifecycle.NewJob{}, fmt.Errorf("parse meetingUrl: %w", err)
 		}
-		request.Platform = job.PlatformOf(meeting)
+		c.Platform = job.PlatformOf(meeting)
 	}
-	if request.JoinAt, err = fields.time("joinAt"); err != nil {
-		return request, err
-	}
-	request.Metadata, err = fields.raw("metadata", "{}")
-	return request, err
+	return lifecycle.NewJob{
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, JoinAt: c.JoinAt,
+		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
+		Metadata: c.Metadata, AutoLeave: c.AutoLeave,
+	}, nil
 }
 
-// displayName keeps what meeting pages show of a name; they take no empty one.
+// displayName removes what meeting pages do not accept in a name. An empty name
+// becomes the default.
 func displayName(name string) string {
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -124,20 +101,6 @@ func displayName(name string) string {
 	return name
 }
 
-func autoLeave(fields object) job.AutoLeave {
-	leave := job.DefaultAutoLeave()
-	for name, knob := range map[string]*int{
-		"afterEntryDelaySeconds": &leave.AfterEntryDelaySeconds,
-		"afterSilenceSeconds":    &leave.AfterSilenceSeconds,
-		"afterSoloSeconds":       &leave.AfterSoloSeconds,
-		"afterMaxSeconds":        &leave.AfterMaxSeconds,
-	} {
-		*knob = int(fields.whole(name, int64(*knob)))
-	}
-	leave.OnBotDetected = fields.flag("onBotDetected")
-	return leave
-}
-
 func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	j, err := a.namedJob(r, caller)
 	if err != nil {
@@ -147,26 +110,40 @@ func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Call
 	return nil
 }
 
-// listJobs answers a page of the caller's jobs.
-func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	query, err := a.readQuery(r, "listJobs")
+// namedJob returns the job in the path.
+func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) {
+	id, err := jobID(r)
 	if err != nil {
+		return job.Job{}, err
+	}
+	j, err := a.settings.Jobs.Job(r.Context(), caller, id)
+	if err != nil {
+		return job.Job{}, fmt.Errorf("read a job: %w", err)
+	}
+	return j, nil
+}
+
+// listQuery is the query of listJobs.
+type listQuery struct {
+	pageQuery
+	Status      job.Status   `json:"status"`
+	Platform    job.Platform `json:"platform"`
+	ExternalID  string       `json:"externalId"`
+	CreatedFrom time.Time    `json:"createdFrom"`
+	CreatedTo   time.Time    `json:"createdTo"`
+	JoinFrom    time.Time    `json:"joinFrom"`
+	JoinTo      time.Time    `json:"joinTo"`
+}
+
+func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query listQuery
+	if err := a.readQuery(r, "listJobs", &query); err != nil {
 		return err
 	}
-	filter := job.Filter{
-		Status:     job.Status(query.text("status")),
-		Platform:   job.Platform(query.text("platform")),
-		ExternalID: query.text("externalId"),
-	}
-	for name, into := range map[string]*time.Time{
-		"createdFrom": &filter.CreatedFrom, "createdTo": &filter.CreatedTo,
-		"joinFrom": &filter.JoinFrom, "joinTo": &filter.JoinTo,
-	} {
-		if *into, err = query.time(name); err != nil {
-			return fmt.Errorf("decode the filter: %w", err)
-		}
-	}
-	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, filter, pageOf(query))
+	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, job.Filter{
+		Status: query.Status, Platform: query.Platform, ExternalID: query.ExternalID,
+		CreatedFrom: query.CreatedFrom, CreatedTo: query.CreatedTo, JoinFrom: query.JoinFrom, JoinTo: query.JoinTo,
+	}, query.page())
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
@@ -177,8 +154,31 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	a.writeJSON(w, http.StatusOK, struct {
 		Jobs []job.View `json:"jobs"`
 		Next *string    `json:"nextCursor"`
-	}{views, textOrNull(next)})
+	}{views, nullText(next)})
 	return nil
+}
+
+// patchRequest is the PatchJobRequest schema of api/openapi.yaml. A nil field
+// does not change. An empty webhook URL, null in JSON, removes the URL.
+type patchRequest struct {
+	JoinAt      *time.Time       `json:"joinAt"`
+	DisplayName *string          `json:"displayName"`
+	Metadata    json.RawMessage  `json:"metadata"`
+	AutoLeave   autoLeavePatch   `json:"autoLeave"`
+	Webhooks    jobWebhooksPatch `json:"webhooks"`
+}
+
+type autoLeavePatch struct {
+	AfterEntryDelaySeconds *int  `json:"afterEntryDelaySeconds"`
+	AfterSilenceSeconds    *int  `json:"afterSilenceSeconds"`
+	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
+	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
+	OnBotDetected          *bool `json:"onBotDetected"`
+}
+
+type jobWebhooksPatch struct {
+	OnStatusChange *string `json:"onStatusChange"`
+	OnFinalize     *string `json:"onFinalize"`
 }
 
 func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -186,15 +186,17 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
-	fields, err := a.readRequest(w, r, "patchJob")
-	if err != nil {
+	var request patchRequest
+	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
 		return err
 	}
-	patch, err := newPatch(fields)
-	if err != nil {
-		return fmt.Errorf("decode the patch: %w", err)
+	if request.DisplayName != nil {
+		*request.DisplayName = displayName(*request.DisplayName)
 	}
-	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, patch)
+	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
+		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata,
+		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch(request.Webhooks),
+	})
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}
@@ -202,89 +204,26 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	return nil
 }
 
-// newPatch reads what is to change in a job.
-func newPatch(fields object) (patch lifecycle.Patch, err error) {
-	if fields.has("joinAt") {
-		at, err := fields.time("joinAt")
-		if err != nil {
-			return patch, err
-		}
-		patch.JoinAt = &at
-	}
-	if fields.has("displayName") {
-		name := displayName(fields.text("displayName"))
-		patch.DisplayName = &name
-	}
-	knobs := fields.inner("autoLeave")
-	for name, knob := range map[string]**int{
-		"afterEntryDelaySeconds": &patch.AutoLeave.AfterEntryDelaySeconds,
-		"afterSilenceSeconds":    &patch.AutoLeave.AfterSilenceSeconds,
-		"afterSoloSeconds":       &patch.AutoLeave.AfterSoloSeconds,
-		"afterMaxSeconds":        &patch.AutoLeave.AfterMaxSeconds,
-	} {
-		if knobs.has(name) {
-			seconds := int(knobs.whole(name, 0))
-			*knob = &seconds
-		}
-	}
-	if knobs.has("onBotDetected") {
-		leave := knobs.flag("onBotDetected")
-		patch.AutoLeave.OnBotDetected = &leave
-	}
-	hooks := fields.inner("webhooks")
-	for name, address := range map[string]**string{
-		"onStatusChange": &patch.Webhooks.OnStatusChange, "onFinalize": &patch.Webhooks.OnFinalize,
-	} {
-		if hooks.has(name) {
-			given := hooks.text(name) // empty for null, which takes the address away
-			*address = &given
-		}
-	}
-	if fields.has("metadata") {
-		patch.Metadata, err = fields.raw("metadata", "")
-	}
-	return patch, err
+func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	return a.deleteOf(w, r, caller, a.settings.Jobs.Cancel)
 }
 
-func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	return a.deleteOf(w, r, caller, a.settings.Jobs.DeleteRecording)
+}
+
+// deleteOf serves a DELETE on the job in the path.
+func (a *API) deleteOf(
+	w http.ResponseWriter, r *http.Request, caller account.Caller,
+	remove func(context.Context, account.Caller, uuid.UUID) error,
+) error {
 	id, err := jobID(r)
 	if err != nil {
 		return err
 	}
-	if err := a.settings.Jobs.Cancel(r.Context(), caller, id); err != nil {
-		return fmt.Errorf("cancel a job: %w", err)
+	if err := remove(r.Context(), caller, id); err != nil {
+		return fmt.Errorf("delete: %w", err)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// namedJob returns the caller's job that the path names.
-func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) {
-	id, err := jobID(r)
-	if err != nil {
-		return job.Job{}, err
-	}
-	j, err := a.settings.Jobs.Job(r.Context(), caller, id)
-	if err != nil {
-		return job.Job{}, fmt.Errorf("fetch a job: %w", err)
-	}
-	return j, nil
-}
-
-// jobID reads the id of the path. One that is no UUID names no job (contract,
-// Jobs).
-func jobID(r *http.Request) (uuid.UUID, error) {
-	id, ok := parseID(r.PathValue("id"))
-	if !ok {
-		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "There is no such job."}
-	}
-	exchangeOf(r).job = id
-	return id, nil
-}
-
-// parseID reads a UUID in the one form that stands in URLs; uuid.Parse takes
-// others too.
-func parseID(text string) (uuid.UUID, bool) {
-	id, err := uuid.Parse(text)
-	return id, err == nil && len(text) == len(uuid.Nil.String())
 }

@@ -10,23 +10,23 @@ import (
 	"standin/internal/job"
 )
 
-// Logins runs device flows, as device.Flows does, with the errors of that
-// package.
+// Logins runs device flows. It is implemented by device.Flows and returns the
+// errors of that package.
 type Logins interface {
 	Init(ctx context.Context, opener, agent string) (device.Flow, error)
 	Poll(ctx context.Context, nonce string) (device.Answer, error)
 	Complete(ctx context.Context, nonce, apiKey, email string) error
 }
 
-// flowBody is the init result of the specification.
+// flowBody is the response of the initLogin operation.
 type flowBody struct {
 	Nonce     string        `json:"nonce"`
 	VerifyURL string        `json:"verifyUrl"`
 	ExpiresAt job.Timestamp `json:"expiresAt"`
 }
 
-// flowAnswer is the poll result of the specification.
-type flowAnswer struct {
+// pollBody is the response of the pollLogin operation.
+type pollBody struct {
 	Status device.Status `json:"status"`
 	APIKey string        `json:"apiKey,omitempty"`
 	Email  string        `json:"email,omitempty"`
@@ -50,31 +50,34 @@ func (a *API) pollLogin(w http.ResponseWriter, r *http.Request) error {
 	if answer.Status == device.Expired {
 		status = http.StatusGone
 	}
-	a.writeJSON(w, status, flowAnswer{answer.Status, answer.APIKey, answer.Email})
+	a.writeJSON(w, status, pollBody{answer.Status, answer.APIKey, answer.Email})
 	return nil
 }
 
 func (a *API) completeLogin(w http.ResponseWriter, r *http.Request) error {
-	fields, err := a.readRequest(w, r, "completeLogin")
-	if err != nil {
+	var request struct {
+		Nonce  string `json:"nonce"`
+		APIKey string `json:"apiKey"`
+		Email  string `json:"email"`
+	}
+	if err := a.readRequest(w, r, "completeLogin", &request); err != nil {
 		return err
 	}
-	err = a.settings.Logins.Complete(r.Context(), fields.text("nonce"), fields.text("apiKey"), fields.text("email"))
+	err := a.settings.Logins.Complete(r.Context(), request.Nonce, request.APIKey, request.Email)
 	if errors.Is(err, device.ErrExpired) {
-		a.failWithoutBody(w, r, http.StatusGone, err)
-		return nil
+		return failWithoutBody(w, r, http.StatusGone, err)
 	}
 	if err != nil {
 		return loginError(err)
 	}
-	a.writeJSON(w, http.StatusOK, done{true})
+	a.writeJSON(w, http.StatusOK, okBody{true})
 	return nil
 }
 
-// loginError is the failure of a device flow.
+// loginError returns the error for a failed device flow.
 func loginError(err error) error {
 	if full := (*device.FullError)(nil); errors.As(err, &full) {
-		return limited(full.RetryAfter)
+		return rateLimited(full.RetryAfter)
 	}
 	return fmt.Errorf("run a device flow: %w", err)
 }

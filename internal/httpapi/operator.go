@@ -19,7 +19,7 @@ type JobCounts interface {
 	CountActive(ctx context.Context) (map[job.Status]int, error)
 }
 
-// hostMetrics answers the HostMetrics of the specification.
+// hostMetrics serves the operation of that name of api/openapi.yaml.
 func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
 	counts, err := a.settings.JobCounts.CountActive(r.Context())
 	if err != nil {
@@ -35,4 +35,17 @@ func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.writeJSON(w, http.StatusOK, metrics)
 	return nil
+}
+
+// metrics serves the metrics to scrapers that send an operator's secret as a
+// bearer token.
+func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
+	token, ok := bearer(r)
+	for _, secret := range []string{a.settings.MetricsSecret, a.settings.AdminSecret} {
+		if ok && secret != "" && sameSecret(token, secret) {
+			a.settings.Metrics.ServeHTTP(w, r)
+			return nil
+		}
+	}
+	return a.refuseSecret(r, "Bearer")
 }

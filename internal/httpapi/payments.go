@@ -11,35 +11,32 @@ import (
 	"standin/internal/payment"
 )
 
-// Payments takes events of the payment provider, as payment.Receiver does,
-// with the errors of that package.
+// Payments receives events of the payment provider. It is implemented by
+// payment.Receiver and returns the errors of that package.
 type Payments interface {
 	Receive(ctx context.Context, header string, body []byte) (payment.Result, error)
 }
 
-// receivePayment takes an event (specification, POST /webhooks/payments). What
-// is not signed is refused without a word of why.
+// receivePayment serves the operation of that name of api/openapi.yaml. The
+// response to an unsigned request has no body, so that it gives nothing away.
 func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
 	if a.settings.Payments == nil {
-		a.failWithoutBody(w, r, http.StatusServiceUnavailable, payment.ErrNoSecret)
-		return nil
+		return failWithoutBody(w, r, http.StatusServiceUnavailable, payment.ErrNoSecret)
 	}
 	signature := cmp.Or(r.Header.Get(payment.Header), r.Header.Get(payment.ProviderHeader))
 	if signature == "" {
-		a.failWithoutBody(w, r, http.StatusBadRequest, payment.ErrSignature)
-		return nil
+		return failWithoutBody(w, r, http.StatusBadRequest, payment.ErrSignature)
 	}
-	body, err := a.readBody(w, r)
+	body, err := readBody(w, r)
 	if err != nil {
 		return err
 	}
 	result, err := a.settings.Payments.Receive(r.Context(), signature, body)
 	if errors.Is(err, payment.ErrSignature) || job.ErrorIs(err, job.InvalidInput) {
-		a.failWithoutBody(w, r, http.StatusBadRequest, err)
-		return nil
+		return failWithoutBody(w, r, http.StatusBadRequest, err)
 	}
 	if err != nil {
-		return fmt.Errorf("take a payment event: %w", err)
+		return fmt.Errorf("receive a payment event: %w", err)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
 		OK      bool `json:"ok"`

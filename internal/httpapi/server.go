@@ -1,47 +1,39 @@
 package httpapi
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
 )
 
-// Timeouts bound how long a client may keep the service waiting. A field that
-// is 0 has its default.
+// Timeouts bound how long a client may take. A field that is 0 has its default.
 type Timeouts struct {
-	Header time.Duration // for all headers of a request; 10 s
-	Idle   time.Duration // between two requests of one connection; 2 min
-	Body   time.Duration // for all of a JSON body; 30 s
-	Answer time.Duration // to take a JSON answer; 30 s
+	Header time.Duration // for the headers of a request; 10 s
+	Idle   time.Duration // between two requests of a connection; 2 min
+	Body   time.Duration // for a JSON body; 30 s
+	Answer time.Duration // to read a JSON response; 30 s
 	Stall  time.Duration // without a byte of media in either direction; 30 s
-	Upload time.Duration // for all of an uploaded piece of media; 10 min
+	Upload time.Duration // for an uploaded file; 10 min
 }
 
 func (t Timeouts) orDefaults() Timeouts {
-	for _, one := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.Header, 10 * time.Second},
-		{&t.Idle, 2 * time.Minute},
-		{&t.Body, 30 * time.Second},
-		{&t.Answer, 30 * time.Second},
-		{&t.Stall, 30 * time.Second},
-		{&t.Upload, 10 * time.Minute},
-	} {
-		if *one.field == 0 {
-			*one.field = one.value
-		}
+	return Timeouts{
+		Header: cmp.Or(t.Header, 10*time.Second),
+		Idle:   cmp.Or(t.Idle, 2*time.Minute),
+		Body:   cmp.Or(t.Body, 30*time.Second),
+		Answer: cmp.Or(t.Answer, 30*time.Second),
+		Stall:  cmp.Or(t.Stall, 30*time.Second),
+		Upload: cmp.Or(t.Upload, 10*time.Minute),
 	}
-	return t
 }
 
-// maxHeaderBytes is far more than any request of the description needs.
+// maxHeaderBytes is far more than any operation needs.
 const maxHeaderBytes = 32 << 10
 
-// NewServer returns a server for the surface. Bodies and answers have
-// deadlines of their own, set for each request, because held answers and media
-// take longer than others.
+// NewServer returns a server for an API. It sets no deadlines for bodies and
+// responses: the API sets them per request, because held heartbeats and media
+// take longer than other requests.
 func NewServer(a *API) *http.Server {
 	server := &http.Server{
 		Handler:           a,
@@ -50,7 +42,7 @@ func NewServer(a *API) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
 
-		DisableGeneralOptionsHandler: true, // "OPTIONS *" is answered like any other
+		DisableGeneralOptionsHandler: true, // so that "OPTIONS *" has a JSON response too
 	}
 	server.RegisterOnShutdown(a.Drain)
 	return server

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/httpapi"
+	"standin/internal/httpapi/requestlog"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -53,8 +54,8 @@ func (s *surface) run(t *testing.T, tests []exchangeTest) {
 					t.Errorf("%s is %q, want %q", name, got.header.Get(name), value)
 				}
 			}
-			if !strings.HasPrefix(got.header.Get(httpapi.RequestIDHeader), "req_") {
-				t.Errorf("the request id is %q", got.header.Get(httpapi.RequestIDHeader))
+			if !strings.HasPrefix(got.header.Get(requestlog.Header), "req_") {
+				t.Errorf("the request id is %q", got.header.Get(requestlog.Header))
 			}
 			if got.header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Error("the type may be sniffed")
@@ -406,7 +407,7 @@ func TestEachExchangeIsOneLine(t *testing.T) {
 		}
 	}
 	for i, want := range []map[string]any{
-		{"level": "ERROR", "method": "POST", "route": jobsPath, "status": 500.0, "request_id": panicked.header.Get(httpapi.RequestIDHeader), "error": "panic: " + secret},
+		{"level": "ERROR", "method": "POST", "route": jobsPath, "status": 500.0, "request_id": panicked.header.Get(requestlog.Header), "error": "panic: " + secret},
 		{"level": "INFO", "method": "GET", "route": jobRoute, "status": 200.0, "job_id": adasJob.String()},
 		{"level": "INFO", "method": "GET", "route": "/", "status": 404.0},
 	} {

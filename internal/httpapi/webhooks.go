@@ -14,15 +14,14 @@ import (
 	"standin/internal/webhook"
 )
 
-// Webhooks is what consumers may do with their webhooks as a whole; History has
-// those of one job.
+// Webhooks manages all webhooks of a consumer. History has those of one job.
 type Webhooks interface {
 	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []webhook.Endpoint, next string, err error)
 	RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error)
 	RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error)
 }
 
-// endpointBody is a WebhookEndpoint of the description.
+// endpointBody is the WebhookEndpoint schema of api/openapi.yaml.
 type endpointBody struct {
 	URL             string                  `json:"url"`
 	State           lifecycle.EndpointState `json:"state"`
@@ -36,58 +35,54 @@ type endpointBody struct {
 	NextTryAt       *job.Timestamp          `json:"nextTryAt"`
 }
 
-func endpointView(e webhook.Endpoint) endpointBody {
-	view := endpointBody{
-		URL: e.URL, State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: timestampOrNull(e.FailingSince),
-		LastTryAt: job.Timestamp(e.LastTryAt), LastError: textOrNull(e.LastError),
-		LastDeliveredAt: timestampOrNull(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: timestampOrNull(e.NextTryAt),
+func newEndpointBody(e webhook.Endpoint) endpointBody {
+	body := endpointBody{
+		URL: e.URL, State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: job.NullTimestamp(e.FailingSince),
+		LastTryAt: job.Timestamp(e.LastTryAt), LastError: nullText(e.LastError),
+		LastDeliveredAt: job.NullTimestamp(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: job.NullTimestamp(e.NextTryAt),
 	}
 	if e.LastStatus != 0 {
-		view.LastStatus = &e.LastStatus
+		body.LastStatus = &e.LastStatus
 	}
-	return view
+	return body
 }
 
 func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	query, err := a.readQuery(r, "listWebhookEndpoints")
-	if err != nil {
+	var query pageQuery
+	if err := a.readQuery(r, "listWebhookEndpoints", &query); err != nil {
 		return err
 	}
-	endpoints, next, err := a.settings.Webhooks.Endpoints(r.Context(), caller, pageOf(query))
+	endpoints, next, err := a.settings.Webhooks.Endpoints(r.Context(), caller, query.page())
 	if err != nil {
 		return fmt.Errorf("list webhook endpoints: %w", err)
 	}
-	views := make([]endpointBody, len(endpoints))
+	bodies := make([]endpointBody, len(endpoints))
 	for i, e := range endpoints {
-		views[i] = endpointView(e)
+		bodies[i] = newEndpointBody(e)
 	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Endpoints []endpointBody `json:"endpoints"`
 		Next      *string        `json:"nextCursor"`
-	}{views, textOrNull(next)})
+	}{bodies, nullText(next)})
 	return nil
 }
 
+// redeliverRequest is the RedeliverFailedRequest schema of api/openapi.yaml.
+type redeliverRequest struct {
+	JobID uuid.UUID `json:"jobId"`
+	URL   string    `json:"url"`
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+}
+
 func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	fields, err := a.readRequest(w, r, "redeliverFailed")
+	var request redeliverRequest
+	if err := a.readRequest(w, r, "redeliverFailed", &request); err != nil {
+		return err
+	}
+	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, webhook.FailedFilter(request))
 	if err != nil {
-		return err
-	}
-	filter := webhook.FailedFilter{URL: fields.text("url")}
-	if text := fields.text("jobId"); text != "" {
-		if filter.JobID, err = uuid.Parse(text); err != nil {
-			return fmt.Errorf("read jobId: %w", err)
-		}
-	}
-	if filter.From, err = fields.time("from"); err != nil {
-		return err
-	}
-	if filter.To, err = fields.time("to"); err != nil {
-		return err
-	}
-	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, filter)
-	if err != nil {
-		return fmt.Errorf("redeliver what failed: %w", err)
+		return fmt.Errorf("redeliver failed webhooks: %w", err)
 	}
 	a.writeJSON(w, http.StatusAccepted, struct {
 		Count int `json:"count"`
@@ -100,7 +95,6 @@ func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller
 	if err != nil {
 		return fmt.Errorf("rotate a webhook secret: %w", err)
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	a.writeJSON(w, http.StatusCreated, struct {
 		Secret        string        `json:"secret"`
 		PreviousUntil job.Timestamp `json:"previousSignsUntil"`

@@ -234,7 +234,7 @@ type told struct {
 // outbox is all that a job's receivers are told, in order.
 func (w *world) outbox(t failer, id uuid.UUID) []told {
 	t.Helper()
-	deliveries, err := w.store.DeliveriesOfJob(context.Background(), id)
+	deliveries, err := storetest.Deliveries(context.Background(), w.store, id)
 	if err != nil {
 		t.Fatalf("read the outbox: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"standin/internal/ingest"
 )
 
-// Command is something a job's bot is told to do.
+// Command is a command for the bot of a job.
 type Command struct {
 	ID        uuid.UUID // version 7: in the order of creation
 	JobID     uuid.UUID
@@ -22,7 +22,7 @@ type Command struct {
 	CreatedAt time.Time
 }
 
-// InsertCommand queues a command; it waits until it is acknowledged.
+// InsertCommand queues a command until it is acknowledged.
 func (q *Queries) InsertCommand(ctx context.Context, c Command) error {
 	_, err := q.exec(ctx, `INSERT INTO commands (id, job_id, kind, args, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		c.ID, c.JobID, c.Kind, string(c.Args), millis(c.CreatedAt))
@@ -32,8 +32,8 @@ func (q *Queries) InsertCommand(ctx context.Context, c Command) error {
 	return nil
 }
 
-// AckCommand marks a command of the job as taken; unknown ones are passed
-// over.
+// AckCommand marks a command of the job as acknowledged. It ignores unknown
+// commands.
 func (q *Queries) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
 	_, err := q.exec(ctx, `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL`,
 		id, jobID, millis(now))
@@ -43,17 +43,15 @@ func (q *Queries) AckCommand(ctx context.Context, jobID uuid.UUID, id string, no
 	return nil
 }
 
-// PendingCommands returns the commands not yet acknowledged, oldest first. It
-// uses the index commands_waiting.
+// PendingCommands returns the commands that are not acknowledged, oldest first.
+// It uses the index commands_waiting.
 func (q *Queries) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
-	commands := []ingest.Command{} // never null on the wire
-	err := q.collect(ctx, func(rows *sql.Rows) error {
+	commands := []ingest.Command{} // an empty JSON array, not null
+	err := q.forEach(ctx, func(row scanner) error {
 		var c ingest.Command
 		var args string
-		err := rows.Scan(&c.ID, &c.Kind, &args)
-		if args != "" {
-			c.Args = json.RawMessage(args)
-		}
+		err := row.Scan(&c.ID, &c.Kind, &args)
+		c.Args = argsOf(args)
 		commands = append(commands, c)
 		return err
 	}, `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`, jobID)
@@ -63,8 +61,8 @@ func (q *Queries) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]inges
 	return commands, nil
 }
 
-// PendingCommand returns the oldest command of the kind that is not yet
-// acknowledged; false when there is none. It uses the index commands_of_kind.
+// PendingCommand returns the oldest command of a kind that is not acknowledged;
+// false when there is none. It uses the index commands_of_kind.
 func (q *Queries) PendingCommand(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) (uuid.UUID, bool, error) {
 	var id uuid.UUID
 	err := q.queryRow(ctx, `SELECT id FROM commands WHERE job_id = $1 AND acked_at IS NULL AND kind = $2 ORDER BY id LIMIT 1`,
@@ -73,29 +71,31 @@ func (q *Queries) PendingCommand(ctx context.Context, jobID uuid.UUID, kind inge
 		return uuid.Nil, false, nil
 	}
 	if err != nil {
-		return uuid.Nil, false, fmt.Errorf("look for a waiting command of job %s: %w", jobID, err)
+		return uuid.Nil, false, fmt.Errorf("find a pending command of job %s: %w", jobID, err)
 	}
 	return id, true, nil
 }
 
-// CommandsOfKind returns all commands of the kind that a job was ever given,
-// oldest first. It uses the index commands_of_kind.
+// CommandsOfKind returns all commands of a kind that a job was given, oldest
+// first. It uses the index commands_of_kind.
 func (q *Queries) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]Command, error) {
-	var commands []Command
-	err := q.collect(ctx, func(rows *sql.Rows) error {
+	commands, err := list(ctx, q, func(row scanner) (Command, error) {
 		c := Command{JobID: jobID, Kind: kind}
 		var args string
-		var created int64
-		err := rows.Scan(&c.ID, &args, &created)
-		c.CreatedAt = fromMillis(created)
-		if args != "" {
-			c.Args = json.RawMessage(args)
-		}
-		commands = append(commands, c)
-		return err
+		err := row.Scan(&c.ID, &args, timeColumn{&c.CreatedAt})
+		c.Args = argsOf(args)
+		return c, err
 	}, `SELECT id, args, created_at FROM commands WHERE job_id = $1 AND kind = $2 ORDER BY id`, jobID, kind)
 	if err != nil {
 		return nil, fmt.Errorf("read the commands of job %s: %w", jobID, err)
 	}
 	return commands, nil
+}
+
+// argsOf returns the arguments of a command, nil for none.
+func argsOf(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
 }

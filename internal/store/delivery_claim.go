@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,45 +10,42 @@ import (
 	"standin/internal/webhook"
 )
 
-// dueDelivery is a delivery that is looked at for a claim.
+// dueDelivery is a candidate for a claim.
 type dueDelivery struct {
 	webhook.Delivery
-	behind bool // waits for an earlier one
+	blocked bool // waits for an earlier delivery
 }
 
 // ClaimDeliveries implements webhook.Outbox.
-func (s *Store) ClaimDeliveries(ctx context.Context, claim webhook.Claim) (taken []webhook.Delivery, more bool, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, claim webhook.Claim) (claimed []webhook.Delivery, more bool, err error) {
 	err = s.Write(ctx, func(q *Queries) error {
 		due, err := q.dueDeliveries(ctx, claim)
 		if err != nil {
 			return err
 		}
 		more = len(due) == claim.Limit
-		var later map[time.Duration][]string
-		taken, later = judge(due, claim, more)
-		if err := q.putOff(ctx, claim.Now, later); err != nil {
+		var deferred map[time.Duration][]string
+		claimed, deferred = admit(due, claim, more)
+		if err := q.deferDeliveries(ctx, claim.Now, deferred); err != nil {
 			return err
 		}
-		if err := q.lease(ctx, claim, taken); err != nil {
+		if err := q.leaseDeliveries(ctx, claimed); err != nil {
 			return err
 		}
-		return q.fillSecrets(ctx, taken)
+		return q.fillSecrets(ctx, claimed)
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	return taken, more, nil
+	return claimed, more, nil
 }
 
-// dueDeliveries returns what is due, longest due first. It uses the index
-// deliveries_due, and deliveries_ahead for each row.
+// dueDeliveries returns the due deliveries, the longest due first. It uses the
+// index deliveries_due, and deliveries_ahead for each row.
 func (q *Queries) dueDeliveries(ctx context.Context, claim webhook.Claim) ([]dueDelivery, error) {
-	due := make([]dueDelivery, 0, claim.Limit)
-	err := q.collect(ctx, func(rows *sql.Rows) error {
-		var behind bool
-		d, err := scanDelivery(withMore{rows, &behind})
-		due = append(due, dueDelivery{Delivery: d, behind: behind})
-		return err
+	due, err := list(ctx, q, func(row scanner) (d dueDelivery, err error) {
+		d.Delivery, err = scanDelivery(extraColumns{row, []any{&d.blocked}})
+		return d, err
 	}, `
 		SELECT `+deliveryColumns+`, EXISTS (
 			SELECT 1 FROM deliveries ahead
@@ -64,67 +59,60 @@ func (q *Queries) dueDeliveries(ctx context.Context, claim webhook.Claim) ([]due
 	return due, nil
 }
 
-// withMore scans one more column behind those of another scan.
-type withMore struct {
-	rows *sql.Rows
-	more any
-}
+// deferStep is the precision of deferred due times. Few distinct times need few
+// statements.
+const deferStep = 250 * time.Millisecond
 
-func (w withMore) Scan(columns ...any) error { return w.rows.Scan(append(columns, w.more)...) }
-
-// waitSteps is how exact the due times are of what is put off: few different
-// ones make few statements.
-const waitSteps = 250 * time.Millisecond
-
-// judge tells what a claim takes, and by how much it puts off the rest.
-func judge(due []dueDelivery, claim webhook.Claim, more bool) (taken []webhook.Delivery, later map[time.Duration][]string) {
-	admit := func(webhook.Delivery) (bool, time.Duration) { return true, 0 }
+// admit divides due deliveries into those that the claim leases and those that
+// it defers, by the delay.
+func admit(due []dueDelivery, claim webhook.Claim, more bool) (admitted []webhook.Delivery, deferred map[time.Duration][]string) {
+	admission := func(webhook.Delivery) (bool, time.Duration) { return true, 0 }
 	if claim.Admit != nil {
-		admit = claim.Admit()
+		admission = claim.Admit()
 	}
 	lease, until := uuid.NewString(), claim.Now.Add(claim.Lease)
-	later = make(map[time.Duration][]string)
+	deferred = make(map[time.Duration][]string)
 	for _, d := range due {
-		admitted, wait := false, time.Duration(0)
-		if !d.behind {
-			admitted, wait = admit(d.Delivery)
+		ok, wait := false, time.Duration(0)
+		if !d.blocked {
+			ok, wait = admission(d.Delivery)
 		}
-		if admitted {
+		if ok {
 			d.Lease, d.LeasedTo = lease, until
 			d.Attempt++
-			taken = append(taken, d.Delivery)
-		} else if by := webhook.DeferFor(wait, more); by > 0 {
-			by = (by + waitSteps - 1).Truncate(waitSteps)
-			later[by] = append(later[by], d.ID)
+			admitted = append(admitted, d.Delivery)
+		} else if delay := webhook.DeferFor(wait, more); delay > 0 {
+			delay = (delay + deferStep - 1).Truncate(deferStep)
+			deferred[delay] = append(deferred[delay], d.ID)
 		}
 	}
-	return taken, later
+	return admitted, deferred
 }
 
-// putOff moves due times.
-func (q *Queries) putOff(ctx context.Context, now time.Time, later map[time.Duration][]string) error {
-	for by, ids := range later {
-		err := q.update(ctx, ids, []any{millis(now.Add(by))}, func(places string) string {
-			return `UPDATE deliveries SET due_at = $1 WHERE id IN (` + places + `)`
+// deferDeliveries moves the due times of deliveries to now plus a delay.
+func (q *Queries) deferDeliveries(ctx context.Context, now time.Time, deferred map[time.Duration][]string) error {
+	for delay, ids := range deferred {
+		err := q.update(ctx, ids, []any{millis(now.Add(delay))}, func(placeholders string) string {
+			return `UPDATE deliveries SET due_at = $1 WHERE id IN (` + placeholders + `)`
 		})
 		if err != nil {
-			return fmt.Errorf("put deliveries off: %w", err)
+			return fmt.Errorf("defer deliveries: %w", err)
 		}
 	}
 	return nil
 }
 
-// lease marks deliveries as taken.
-func (q *Queries) lease(ctx context.Context, claim webhook.Claim, taken []webhook.Delivery) error {
-	if len(taken) == 0 {
+// leaseDeliveries stores the lease of deliveries that admit has returned.
+func (q *Queries) leaseDeliveries(ctx context.Context, deliveries []webhook.Delivery) error {
+	if len(deliveries) == 0 {
 		return nil
 	}
-	ids := make([]string, len(taken))
-	for i, d := range taken {
+	ids := make([]string, len(deliveries))
+	for i, d := range deliveries {
 		ids[i] = d.ID
 	}
-	err := q.update(ctx, ids, []any{taken[0].Lease, millis(claim.Now.Add(claim.Lease))}, func(places string) string {
-		return `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id IN (` + places + `)`
+	err := q.update(ctx, ids, []any{deliveries[0].Lease, millis(deliveries[0].LeasedTo)}, func(placeholders string) string {
+		return `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id IN (` + placeholders + `)`
 	})
 	if err != nil {
 		return fmt.Errorf("lease deliveries: %w", err)
@@ -132,81 +120,36 @@ func (q *Queries) lease(ctx context.Context, claim webhook.Claim, taken []webhoo
 	return nil
 }
 
-// groupSizes are how many rows one statement is about: few sizes, so that the
-// databases know the statements again, and none large, because SQLite looks each
-// placeholder up among all others of its statement.
-var groupSizes = [...]int{32, 8, 1}
-
-// nextGroup returns how many of n rows the next statement is about.
-func nextGroup(n int) int {
-	for _, size := range groupSizes {
-		if n >= size {
-			return size
-		}
-	}
-	return 0
-}
-
-// inGroups runs a statement for groups of ids, whose placeholders follow those
-// of args.
-func (q *Queries) inGroups(ctx context.Context, ids []string, args []any, run func(ctx context.Context, places string, args []any) error) error {
-	for size := nextGroup(len(ids)); size > 0; size = nextGroup(len(ids)) {
-		all := append(make([]any, 0, len(args)+size), args...)
-		var places strings.Builder
-		for i, id := range ids[:size] {
-			if i > 0 {
-				places.WriteString(", ")
-			}
-			all = append(all, id)
-			fmt.Fprintf(&places, "$%d", len(all))
-		}
-		if err := run(ctx, places.String(), all); err != nil {
-			return err
-		}
-		ids = ids[size:]
-	}
-	return nil
-}
-
-// update runs an update for groups of ids.
-func (q *Queries) update(ctx context.Context, ids []string, args []any, statement func(places string) string) error {
-	return q.inGroups(ctx, ids, args, func(ctx context.Context, places string, all []any) error {
-		_, err := q.exec(ctx, statement(places), all...)
-		return err
-	})
-}
-
-// fillSecrets gives each delivery its consumer's secrets.
+// fillSecrets adds the secrets of its consumer to each delivery.
 func (q *Queries) fillSecrets(ctx context.Context, deliveries []webhook.Delivery) error {
-	known := make(map[uuid.UUID][]webhook.Secret)
+	secrets := make(map[uuid.UUID][]webhook.Secret)
 	for i, d := range deliveries {
-		secrets, ok := known[d.ConsumerID]
-		if !ok {
+		if secrets[d.ConsumerID] == nil {
 			consumer, err := q.Consumer(ctx, d.ConsumerID)
 			if err != nil {
 				return fmt.Errorf("find the secrets for delivery %s: %w", d.ID, err)
 			}
-			secrets = []webhook.Secret{{Value: consumer.WebhookSecret}}
+			secrets[d.ConsumerID] = []webhook.Secret{{Value: consumer.WebhookSecret}}
 			if consumer.PreviousWebhookSecret != "" {
-				secrets = append(secrets, webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
+				secrets[d.ConsumerID] = append(secrets[d.ConsumerID],
+					webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
 			}
-			known[d.ConsumerID] = secrets
 		}
-		deliveries[i].Secrets = secrets
+		deliveries[i].Secrets = secrets[d.ConsumerID]
 	}
 	return nil
 }
 
 // ReleaseDeliveries implements webhook.Outbox.
 func (s *Store) ReleaseDeliveries(ctx context.Context, deliveries []webhook.Delivery) error {
-	ofLease := make(map[string][]string)
+	byLease := make(map[string][]string)
 	for _, d := range deliveries {
-		ofLease[d.Lease] = append(ofLease[d.Lease], d.ID)
+		byLease[d.Lease] = append(byLease[d.Lease], d.ID)
 	}
 	return s.Write(ctx, func(q *Queries) error {
-		for lease, ids := range ofLease {
-			err := q.update(ctx, ids, []any{lease}, func(places string) string {
-				return `UPDATE deliveries SET lease = '', attempt = attempt - 1, due_at = emitted_at WHERE lease = $1 AND id IN (` + places + `)`
+		for lease, ids := range byLease {
+			err := q.update(ctx, ids, []any{lease}, func(placeholders string) string {
+				return `UPDATE deliveries SET lease = '', attempt = attempt - 1, due_at = emitted_at WHERE lease = $1 AND id IN (` + placeholders + `)`
 			})
 			if err != nil {
 				return fmt.Errorf("release deliveries: %w", err)

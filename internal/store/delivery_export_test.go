@@ -21,3 +21,9 @@ func (q *Queries) LookForFailed(ctx context.Context, consumer uuid.UUID, filter 
 	_, err := q.failedDeliveries(ctx, consumer, job.Live, filter, now)
 	return err
 }
+
+// Tries returns the tries of a delivery in order.
+func (q *Queries) Tries(ctx context.Context, id string) ([]webhook.Try, error) {
+	return list(ctx, q, scanTry, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, answer
+		FROM delivery_tries WHERE delivery_id = $1 ORDER BY number`, id)
+}

@@ -12,26 +12,26 @@ import (
 
 // InsertDeviceFlow implements device.Store.
 func (s *Store) InsertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
-	err := s.admitDeviceFlow(ctx, flow, limits) // so that a refusal takes no turn to write
+	err := s.checkFlowLimits(ctx, flow, limits) // refuses without a write transaction
 	if err == nil {
-		err = s.Write(ctx, func(q *Queries) error { return q.addDeviceFlow(ctx, flow, limits) })
+		err = s.Write(ctx, func(q *Queries) error { return q.insertDeviceFlow(ctx, flow, limits) })
 	}
 	if err != nil {
-		return fmt.Errorf("keep a device flow: %w", err)
+		return fmt.Errorf("insert a device flow: %w", err)
 	}
 	return nil
 }
 
-// addDeviceFlow erases what has ended, so that the table holds no more than
-// the limit even if nobody else erases, and adds a flow.
-func (q *Queries) addDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
+// insertDeviceFlow deletes expired flows, so that the table stays within the
+// limits even if nothing else does, and inserts a flow.
+func (q *Queries) insertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
 	if err := q.lockDeviceFlows(ctx); err != nil {
 		return err
 	}
-	if err := q.eraseDeviceFlows(ctx, flow.CreatedAt); err != nil {
+	if err := q.deleteExpiredDeviceFlows(ctx, flow.CreatedAt); err != nil {
 		return err
 	}
-	if err := q.admitDeviceFlow(ctx, flow, limits); err != nil {
+	if err := q.checkFlowLimits(ctx, flow, limits); err != nil {
 		return err
 	}
 	_, err := q.exec(ctx, `
@@ -40,27 +40,27 @@ func (q *Queries) addDeviceFlow(ctx context.Context, flow device.Record, limits 
 	return err
 }
 
-// admitDeviceFlow sees whether there is room for another flow. It uses the
-// indexes device_flows_opener and device_flows_expiry.
-func (q *Queries) admitDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
-	var open int
-	var next sql.NullInt64
-	full := func() error { return &device.FullError{RetryAfter: fromNull(next).Sub(flow.CreatedAt)} }
-	err := q.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE opener = $1 AND expires_at > $2`,
-		flow.ClientAddress, millis(flow.CreatedAt)).Scan(&open, &next)
-	if err != nil {
-		return fmt.Errorf("count the opener's flows: %w", err)
-	}
-	if open >= limits.OpenPerClient {
-		return full()
-	}
-	err = q.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE expires_at > $1`,
-		millis(flow.CreatedAt)).Scan(&open, &next)
-	if err != nil {
-		return fmt.Errorf("count the open flows: %w", err)
-	}
-	if open >= limits.Open {
-		return full()
+// checkFlowLimits returns a *device.FullError if the limits admit no further
+// flow. It uses the indexes device_flows_opener and device_flows_expiry.
+func (q *Queries) checkFlowLimits(ctx context.Context, flow device.Record, limits device.Limits) error {
+	now := millis(flow.CreatedAt)
+	for _, check := range []struct {
+		limit     int
+		condition string
+		args      []any
+	}{
+		{limits.OpenPerClient, `opener = $1 AND expires_at > $2`, []any{flow.ClientAddress, now}},
+		{limits.Open, `expires_at > $1`, []any{now}},
+	} {
+		var open int
+		var next time.Time
+		err := q.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition, check.args...).Scan(&open, timeColumn{&next})
+		if err != nil {
+			return fmt.Errorf("count open flows: %w", err)
+		}
+		if open >= check.limit {
+			return &device.FullError{RetryAfter: next.Sub(flow.CreatedAt)}
+		}
 	}
 	return nil
 }
@@ -68,18 +68,16 @@ func (q *Queries) admitDeviceFlow(ctx context.Context, flow device.Record, limit
 // DeviceFlow implements device.Store. It uses the primary key.
 func (q *Queries) DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (device.Record, bool, error) {
 	var flow device.Record
-	var created, expires int64
 	err := q.queryRow(ctx, `
 		SELECT nonce_hash, opener, agent, created_at, expires_at, sealed FROM device_flows
 		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now)).
-		Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, &created, &expires, &flow.Sealed)
+		Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, timeColumn{&flow.CreatedAt}, timeColumn{&flow.ExpiresAt}, &flow.Sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return device.Record{}, false, nil
 	}
 	if err != nil {
 		return device.Record{}, false, fmt.Errorf("read a device flow: %w", err)
 	}
-	flow.CreatedAt, flow.ExpiresAt = fromMillis(created), fromMillis(expires)
 	return flow, true, nil
 }
 
@@ -88,7 +86,7 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 	var n int64
 	err := s.Write(ctx, func(q *Queries) (err error) {
 		if len(sealed) > device.LongSealed {
-			if err := q.admitLong(ctx, int64(len(sealed)), now, limits); err != nil {
+			if err := q.checkLongLimit(ctx, int64(len(sealed)), now, limits); err != nil {
 				return err
 			}
 		}
@@ -103,34 +101,36 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 	return n == 1, nil
 }
 
-// admitLong sees whether there is room for a long key. It uses the
-// index device_flows_long, whose condition is device.LongSealed.
-func (q *Queries) admitLong(ctx context.Context, length int64, now time.Time, limits device.Limits) error {
+// checkLongLimit returns a *device.FullError if a long key of this length would
+// exceed the limit. It uses the index device_flows_long, whose condition is
+// device.LongSealed.
+func (q *Queries) checkLongLimit(ctx context.Context, length int64, now time.Time, limits device.Limits) error {
 	if err := q.lockDeviceFlows(ctx); err != nil {
 		return err
 	}
-	var kept int64
-	var next sql.NullInt64
+	var used int64
+	var next time.Time
 	err := q.queryRow(ctx, `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows WHERE sealed_bytes > 4096`).
-		Scan(&kept, &next)
+		Scan(&used, timeColumn{&next})
 	if err != nil {
-		return fmt.Errorf("add up the long ones: %w", err)
+		return fmt.Errorf("sum up long keys: %w", err)
 	}
-	if kept+length > limits.LongTotal {
-		return &device.FullError{RetryAfter: max(0, fromNull(next).Sub(now))}
+	if used+length > limits.LongTotal {
+		return &device.FullError{RetryAfter: max(0, next.Sub(now))}
 	}
 	return nil
 }
 
-// DeleteExpiredDeviceFlows implements device.Store. It takes no turn to write when
-// there is nothing to erase. It uses the index device_flows_expiry.
+// DeleteExpiredDeviceFlows implements device.Store. It starts no write
+// transaction when there is nothing to delete. It uses the index
+// device_flows_expiry.
 func (s *Store) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	next, ok, err := s.nextDeviceExpiry(ctx)
 	if err != nil || !ok || next.After(now) {
 		return next, ok, err
 	}
 	err = s.Write(ctx, func(q *Queries) error {
-		if err := q.eraseDeviceFlows(ctx, now); err != nil {
+		if err := q.deleteExpiredDeviceFlows(ctx, now); err != nil {
 			return err
 		}
 		next, ok, err = q.nextDeviceExpiry(ctx)
@@ -139,28 +139,28 @@ func (s *Store) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (ti
 	return next, ok, err
 }
 
-// nextDeviceExpiry returns when the next flow ends; false when there is none.
+// nextDeviceExpiry returns when the next flow expires; false when there is none.
 func (q *Queries) nextDeviceExpiry(ctx context.Context) (time.Time, bool, error) {
-	var next sql.NullInt64
-	if err := q.queryRow(ctx, `SELECT MIN(expires_at) FROM device_flows`).Scan(&next); err != nil {
-		return time.Time{}, false, fmt.Errorf("find the next device flow to end: %w", err)
+	var next time.Time
+	if err := q.queryRow(ctx, `SELECT MIN(expires_at) FROM device_flows`).Scan(timeColumn{&next}); err != nil {
+		return time.Time{}, false, fmt.Errorf("find the next expiry of a device flow: %w", err)
 	}
-	return fromNull(next), next.Valid, nil
+	return next, !next.IsZero(), nil
 }
 
-func (q *Queries) eraseDeviceFlows(ctx context.Context, now time.Time) error {
+func (q *Queries) deleteExpiredDeviceFlows(ctx context.Context, now time.Time) error {
 	if _, err := q.exec(ctx, `DELETE FROM device_flows WHERE expires_at <= $1`, millis(now)); err != nil {
-		return fmt.Errorf("erase device flows that have ended: %w", err)
+		return fmt.Errorf("delete expired device flows: %w", err)
 	}
 	return nil
 }
 
-// lockDeviceFlows keeps others from adding to what is counted until the
-// transaction ends.
+// lockDeviceFlows blocks other transactions that check limits until this one
+// ends.
 func (q *Queries) lockDeviceFlows(ctx context.Context) error {
 	var id int
 	if err := q.queryRow(ctx, `SELECT id FROM device_flow_gate`+q.forUpdate).Scan(&id); err != nil {
-		return fmt.Errorf("lock the device flows: %w", err)
+		return fmt.Errorf("lock device flows: %w", err)
 	}
 	return nil
 }

@@ -6,9 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,8 +21,8 @@ const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, d
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
 	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node`
 
-// InsertJob keeps a new job, unless the consumer already has one of that
-// externalId in that mode: then nothing is done and false returned.
+// InsertJob inserts a job and returns true. If the consumer already has a job
+// with that externalId in that mode, it does nothing and returns false.
 func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	autoLeave, err := json.Marshal(r.AutoLeave)
 	if err != nil {
@@ -36,10 +34,10 @@ func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 			status, status_since, wake_at, ical_uid, ical_uid_hash, intake_key)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 		ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`,
-		r.ID, r.ConsumerID, r.Mode, keptText(r.ExternalID), externalHash(r.ExternalID), r.MeetingURL, r.Platform, keptText(r.DisplayName),
+		r.ID, r.ConsumerID, r.Mode, escapeNUL(r.ExternalID), hashText(r.ExternalID), r.MeetingURL, r.Platform, escapeNUL(r.DisplayName),
 		millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
 		string(r.Metadata), string(autoLeave), r.Status, millis(r.StatusSince), nullMillis(r.WakeAt),
-		keptText(r.ICalUID), icalHash(r.ICalUID), nullText(r.CalendarKey))
+		escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey))
 	if err != nil {
 		return false, fmt.Errorf("insert job: %w", err)
 	}
@@ -51,20 +49,19 @@ func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`, id)
 }
 
-// LockJob is Job, and keeps others from changing it until the transaction
-// ends.
+// LockJob is like Job and locks the job until the transaction ends.
 func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`+q.forUpdate, id)
 }
 
-// JobByExternalID returns the consumer's job of that externalId. It uses the
+// JobByExternalID returns the consumer's job with that externalId. It uses the
 // index jobs_external.
 func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
-		consumer, mode, externalHash(externalID))
+		consumer, mode, hashText(externalID))
 }
 
-// SaveJob writes back what may change in a job.
+// SaveJob updates the fields that change while a job runs.
 func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 	n, err := q.exec(ctx, `
 		UPDATE jobs SET
@@ -75,87 +72,86 @@ func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25
 		WHERE id = $1`,
 		r.ID, millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
-		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, keptText(r.FailureDetail),
+		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, escapeNUL(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
-		r.LaunchFailures, keptText(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
+		r.LaunchFailures, escapeNUL(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
 		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node)
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", r.ID, err)
 	}
 	if n != 1 {
-		return fmt.Errorf("save job %s: it is not there", r.ID)
+		return fmt.Errorf("save job %s: no such row", r.ID)
 	}
 	return nil
 }
 
-// SaveHeartbeat keeps when the bot was last heard; stats may be empty.
+// SaveJobRequest updates the requested fields of a job, which change only
+// before it is dispatched. SaveJob updates joinAt.
+func (q *Queries) SaveJobRequest(ctx context.Context, r job.Record) error {
+	autoLeave, err := json.Marshal(r.AutoLeave)
+	if err != nil {
+		return fmt.Errorf("encode autoLeave: %w", err)
+	}
+	_, err = q.exec(ctx, `
+		UPDATE jobs SET
+			meeting_url = $2, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
+			metadata = $7, auto_leave = $8, ical_uid = $9, ical_uid_hash = $10, intake_key = $11
+		WHERE id = $1`,
+		r.ID, r.MeetingURL, r.Platform, escapeNUL(r.DisplayName), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
+		string(r.Metadata), string(autoLeave), escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey))
+	if err != nil {
+		return fmt.Errorf("save the request of job %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// SaveHeartbeat stores the time of a bot's heartbeat and its statistics unless
+// they are empty.
 func (q *Queries) SaveHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
 	_, err := q.exec(ctx, `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`,
 		id, millis(now), string(stats))
 	if err != nil {
-		return fmt.Errorf("note the heartbeat of job %s: %w", id, err)
+		return fmt.Errorf("save the heartbeat of job %s: %w", id, err)
 	}
 	return nil
 }
 
-// externalHash is what an externalId is found by.
-func externalHash(externalID string) string {
-	sum := sha256.Sum256([]byte(externalID))
+// hashText returns the hash by which a text of any length is indexed.
+func hashText(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// oneJob runs a query for a single job.
-func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
-	r, err := scanJob(q.queryRow(ctx, query, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return job.Record{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+// hashICalUID returns the hash by which an iCalUID is indexed, NULL for none.
+func hashICalUID(uid string) sql.NullString {
+	if uid == "" {
+		return sql.NullString{}
 	}
-	if err != nil {
-		return job.Record{}, fmt.Errorf("read a job: %w", err)
-	}
-	return r, nil
+	return nullText(hashText(uid))
 }
 
-// scanJob reads a row of jobColumns.
-func scanJob(row interface{ Scan(...any) error }) (job.Record, error) {
-	var (
-		r                                           job.Record
-		joinAt, createdAt, statusSince              int64
-		started, finalized, wake, began, heard, ran sql.NullInt64
-		deleted, erased                             sql.NullInt64
-		metadata, autoLeave, stats                  string
-		intakeKey                                   sql.NullString
-	)
-	err := row.Scan(&r.ID, &r.ConsumerID, &r.Mode, &r.ExternalID, &r.MeetingURL, &r.Platform, &r.DisplayName,
-		&joinAt, &createdAt, &r.Webhooks.OnStatusChange, &r.Webhooks.OnFinalize, &metadata, &autoLeave,
-		&r.Status, &r.PreviousStatus, &statusSince, &r.Attempts, &r.Attempt, &started, &finalized,
-		&r.ManifestURI, &r.FailureCode, &r.FailureDetail, &r.Sequence,
-		&wake, &r.Lease, &began, &ran, &r.LaunchFailures, &r.LaunchError, &heard, &stats,
-		&r.ICalUID, &intakeKey, &deleted, &r.RecordingDeletedBy, &erased, &r.Node)
+func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
+	return one(q.queryRow(ctx, query, args...), scanJob, "job")
+}
+
+// scanJob scans jobColumns.
+func scanJob(row scanner) (job.Record, error) {
+	var r job.Record
+	var autoLeave []byte
+	var calendarKey sql.NullString
+	err := row.Scan(&r.ID, &r.ConsumerID, &r.Mode, escapedColumn{&r.ExternalID}, &r.MeetingURL, &r.Platform, escapedColumn{&r.DisplayName},
+		timeColumn{&r.JoinAt}, timeColumn{&r.CreatedAt}, &r.Webhooks.OnStatusChange, &r.Webhooks.OnFinalize, (*[]byte)(&r.Metadata), &autoLeave,
+		&r.Status, &r.PreviousStatus, timeColumn{&r.StatusSince}, &r.Attempts, &r.Attempt, timeColumn{&r.StartedAt}, timeColumn{&r.FinalizedAt},
+		&r.ManifestURI, &r.FailureCode, escapedColumn{&r.FailureDetail}, &r.Sequence,
+		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, escapedColumn{&r.LaunchError},
+		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
+		escapedColumn{&r.ICalUID}, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node)
 	if err != nil {
 		return job.Record{}, err
 	}
-	if err := json.Unmarshal([]byte(autoLeave), &r.AutoLeave); err != nil {
+	r.CalendarKey = calendarKey.String
+	if err := json.Unmarshal(autoLeave, &r.AutoLeave); err != nil {
 		return job.Record{}, fmt.Errorf("decode autoLeave: %w", err)
 	}
-	r.ExternalID, r.DisplayName = fromKeptText(r.ExternalID), fromKeptText(r.DisplayName)
-	r.FailureDetail, r.LaunchError = fromKeptText(r.FailureDetail), fromKeptText(r.LaunchError)
-	r.ICalUID, r.CalendarKey = fromKeptText(r.ICalUID), intakeKey.String
-	r.JoinAt, r.CreatedAt, r.StatusSince = fromMillis(joinAt), fromMillis(createdAt), fromMillis(statusSince)
-	r.StartedAt, r.FinalizedAt, r.WakeAt = fromNull(started), fromNull(finalized), fromNull(wake)
-	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = fromNull(began), fromNull(ran), fromNull(heard)
-	r.RecordingDeletedAt, r.RecordingErasedAt = fromNull(deleted), fromNull(erased)
-	r.Metadata, r.Stats = json.RawMessage(metadata), json.RawMessage(stats)
 	return r, nil
-}
-
-// Text from outside may hold NUL, which JSON allows and PostgreSQL does not
-// keep; it is written as \0, and a backslash as two.
-func keptText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "\x00", `\0`).Replace(s)
-}
-
-// fromKeptText is the inverse of keptText.
-func fromKeptText(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\0`, "\x00").Replace(s)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,81 +12,89 @@ import (
 	"standin/internal/job"
 )
 
-// maxPageBytes bounds what a page of jobs carries: free-form metadata may be
-// as long as a request's body, a hundred times.
+// maxPageBytes bounds the size of a page: the metadata of a single job may be
+// as large as a request body.
 const maxPageBytes = 8 << 20
 
-// errPageFull ends the reading of a page that has reached maxPageBytes.
+// errPageFull stops reading a page that has reached its limit.
 var errPageFull = errors.New("the page is full")
 
-// ListJobs returns up to limit of the consumer's jobs behind a place, newest
-// first, and whether there are more. A page of very large jobs may end early.
+// ListJobs returns up to limit of the consumer's jobs after a cursor, newest
+// first, and whether there are more. A page of very large jobs may be shorter.
 //
 // It uses the indexes jobs_created, jobs_status, jobs_platform, jobs_join and
-// jobs_external, as the filter allows.
+// jobs_external, depending on the filter.
 func (q *Queries) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Record, more bool, err error) {
 	query, args := jobsQuery(consumer, mode, filter, after, limit+1)
-	size := 0
-	err = q.collect(ctx, func(rows *sql.Rows) error {
-		r, err := scanJob(rows)
-		if err != nil {
-			return err
-		}
-		size += len(r.Metadata) + len(r.ExternalID) + len(r.MeetingURL)
-		if len(jobs) == limit || len(jobs) > 0 && size > maxPageBytes {
-			return errPageFull
-		}
-		jobs = append(jobs, r)
-		return nil
+	jobs, more, err = page(ctx, q, limit, scanJob, func(r job.Record) int {
+		return len(r.Metadata) + len(r.ExternalID) + len(r.MeetingURL)
 	}, query, args...)
-	if errors.Is(err, errPageFull) {
-		return jobs, true, nil
-	}
 	if err != nil {
 		return nil, false, fmt.Errorf("list jobs: %w", err)
 	}
-	return jobs, false, nil
+	return jobs, more, nil
 }
 
-// jobsQuery writes the query of ListJobs. The inner one walks an index alone
-// and finds the page's ids; only those rows are read.
+// page returns up to limit rows of a query for limit+1, and whether there are
+// more. It ends early at maxPageBytes as counted by size.
+func page[T any](ctx context.Context, q *Queries, limit int, scan func(scanner) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
+	var rows []T
+	total := 0
+	err := q.forEach(ctx, func(row scanner) error {
+		value, err := scan(row)
+		if err != nil {
+			return err
+		}
+		total += size(value)
+		if len(rows) == limit || len(rows) > 0 && total > maxPageBytes {
+			return errPageFull
+		}
+		rows = append(rows, value)
+		return nil
+	}, query, args...)
+	if errors.Is(err, errPageFull) {
+		return rows, true, nil
+	}
+	return rows, false, err
+}
+
+// jobsQuery builds the query of ListJobs. The inner query finds the IDs of the
+// page in an index alone; only the rows of the page are read.
 func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, []any) {
 	args := []any{consumer, mode}
-	place := func(value any) string {
+	placeholder := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
 	}
 	where := []string{"consumer_id = $1", "mode = $2"}
-	must := func(set bool, condition string, value any) {
+	and := func(set bool, condition string, value any) {
 		if set {
-			where = append(where, condition+place(value))
+			where = append(where, condition+placeholder(value))
 		}
 	}
-	must(filter.Status != "", "status = ", filter.Status)
-	must(filter.Platform != "", "platform = ", filter.Platform)
-	must(filter.ExternalID != "", "external_hash = ", externalHash(filter.ExternalID))
-	must(!filter.CreatedFrom.IsZero(), "created_at >= ", upMillis(filter.CreatedFrom))
-	must(!filter.CreatedTo.IsZero(), "created_at < ", upMillis(filter.CreatedTo))
-	must(!filter.JoinFrom.IsZero(), "join_at >= ", upMillis(filter.JoinFrom))
-	must(!filter.JoinTo.IsZero(), "join_at < ", upMillis(filter.JoinTo))
+	and(filter.Status != "", "status = ", filter.Status)
+	and(filter.Platform != "", "platform = ", filter.Platform)
+	and(filter.ExternalID != "", "external_hash = ", hashText(filter.ExternalID))
+	and(!filter.CreatedFrom.IsZero(), "created_at >= ", ceilMillis(filter.CreatedFrom))
+	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
+	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))
+	and(!filter.JoinTo.IsZero(), "join_at < ", ceilMillis(filter.JoinTo))
 	if after != (job.Cursor{}) {
-		where = append(where, "(created_at, id) < ("+place(millis(after.CreatedAt))+", "+place(after.ID)+")")
+		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
 	order := "created_at DESC, id DESC"
 	if !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero() {
-		// The sum keeps a planner from walking all of jobs_created in its order
-		// to meet the few jobs of a narrow time; jobs_join holds what it needs.
+		// The sum stops planners from walking all of jobs_created in order to
+		// find the few jobs of a short interval; jobs_join covers the query.
 		order = "created_at + 0 DESC, id DESC"
 	}
 	return `SELECT ` + jobColumns + ` FROM jobs WHERE id IN (
-			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + order + ` LIMIT ` + place(limit) + `)
+			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + order + ` LIMIT ` + placeholder(limit) + `)
 		ORDER BY created_at DESC, id DESC`, args
 }
 
-// upMillis is a bound as it is compared with kept times: a part of a
-// millisecond counts as a whole, so that what lies before the bound stays before.
-func upMillis(t time.Time) int64 {
-	return millis(t.Add(time.Millisecond - time.Nanosecond))
-}
+// ceilMillis rounds a bound up to milliseconds, the precision of stored times,
+// so that times before the bound stay before it.
+func ceilMillis(t time.Time) int64 { return millis(t.Add(time.Millisecond - time.Nanosecond)) }

@@ -19,8 +19,8 @@ func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.
 
 // StepsOf is how SQLite runs the queries of fn, a line for each step.
 func (q *Queries) StepsOf(ctx context.Context, fn func(*Queries) error) (string, error) {
-	kept := &recorder{conn: q.on}
-	if err := fn(&Queries{on: kept}); err != nil {
+	kept := &recorder{conn: q.conn}
+	if err := fn(&Queries{conn: kept}); err != nil {
 		return "", err
 	}
 	var plans []string
@@ -38,10 +38,10 @@ func (q *Queries) StepsOf(ctx context.Context, fn func(*Queries) error) (string,
 // is wanted.
 func (q *Queries) explain(ctx context.Context, query string, args []any, want func(parent int) bool) (string, error) {
 	var steps []string
-	err := q.collect(ctx, func(rows *sql.Rows) error {
+	err := q.forEach(ctx, func(row scanner) error {
 		var id, parent, unused int
 		var step string
-		err := rows.Scan(&id, &parent, &unused, &step)
+		err := row.Scan(&id, &parent, &unused, &step)
 		if want(parent) {
 			steps = append(steps, step)
 		}

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,17 +12,16 @@ import (
 	"standin/internal/job"
 )
 
-// SearchJobs finds the consumer's jobs that have the text as their id or whole
-// externalId, and among the newest job.SearchDepth those that have it as a part of
-// their externalId, meeting address or display name, upper case or lower;
-// newest first. It uses the indexes jobs_external and jobs_created.
+// SearchJobs returns up to limit of the consumer's jobs, newest first: those
+// whose ID or whole externalId is the text, and those of the newest
+// job.SearchDepth that contain it, in any case, in their externalId, meeting
+// URL or display name. It uses the indexes jobs_external and jobs_created.
 func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
-	seen := make(map[uuid.UUID]bool)
-	add := func(rows *sql.Rows) error {
-		r, err := scanJob(rows)
-		if err == nil && !seen[r.ID] && len(found) < limit {
-			seen[r.ID] = true
+	add := func(row scanner) error {
+		r, err := scanJob(row)
+		known := slices.ContainsFunc(found, func(other job.Job) bool { return other.ID == r.ID })
+		if err == nil && !known && len(found) < limit {
 			found = append(found, r.Job)
 		}
 		return err
@@ -31,17 +30,17 @@ func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 	if err != nil {
 		id = uuid.Nil
 	}
-	err = q.collect(ctx, add, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $3
+	err = q.forEach(ctx, add, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $3
 		UNION ALL SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $4`,
-		consumerID, mode, id, externalHash(text))
+		consumerID, mode, id, hashText(text))
 	if err == nil {
-		err = q.collect(ctx, add, `SELECT `+jobColumns+` FROM jobs WHERE id IN (
+		err = q.forEach(ctx, add, `SELECT `+jobColumns+` FROM jobs WHERE id IN (
 				SELECT id FROM (
 					SELECT id, created_at, external_id, meeting_url, display_name FROM jobs
 					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT $3) AS newest
 				WHERE LOWER(external_id) LIKE $4 ESCAPE '!' OR LOWER(meeting_url) LIKE $4 ESCAPE '!' OR LOWER(display_name) LIKE $4 ESCAPE '!'
 				ORDER BY created_at DESC, id DESC LIMIT $5)
-			ORDER BY created_at DESC, id DESC`, consumerID, mode, job.SearchDepth, pattern(text), limit)
+			ORDER BY created_at DESC, id DESC`, consumerID, mode, job.SearchDepth, containsPattern(text), limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("search jobs: %w", err)
@@ -49,26 +48,26 @@ func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 	return found, nil
 }
 
-// pattern matches what holds a text.
-func pattern(text string) string {
-	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(keptText(text))) + "%"
+// containsPattern returns the LIKE pattern for lower-case texts that contain text.
+func containsPattern(text string) string {
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(escapeNUL(text))) + "%"
 }
 
-// Usage counts the jobs that a consumer made in a time. It uses the index
-// jobs_status.
+// Usage counts the jobs that a consumer created from a time to another. It uses
+// the index jobs_status.
 func (q *Queries) Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error) {
 	var counts []job.UsageCount
 	for _, mode := range []job.Mode{job.Live, job.Test} {
 		for _, status := range job.Statuses() {
-			one := job.UsageCount{Mode: mode, Status: status}
+			count := job.UsageCount{Mode: mode, Status: status}
 			err := q.queryRow(ctx, `SELECT COUNT(*) FROM jobs
 				WHERE consumer_id = $1 AND mode = $2 AND status = $3 AND created_at >= $4 AND created_at < $5`,
-				consumerID, mode, status, millis(from), millis(to)).Scan(&one.Jobs)
+				consumerID, mode, status, millis(from), millis(to)).Scan(&count.Jobs)
 			if err != nil {
 				return nil, fmt.Errorf("count a consumer's jobs: %w", err)
 			}
-			if one.Jobs > 0 {
-				counts = append(counts, one)
+			if count.Jobs > 0 {
+				counts = append(counts, count)
 			}
 		}
 	}

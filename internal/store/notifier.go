@@ -13,212 +13,214 @@ import (
 )
 
 const (
-	// channel is the name under which nodes tell each other of changes.
-	channel = "standin_changes"
-	// gathering is how long news are gathered before they are told: a busy
-	// node tells at most so often.
-	gathering = 10 * time.Millisecond
-	// quiet is how long a listening connection may bring nothing before it is
-	// asked whether it still stands.
-	quiet = 10 * time.Second
-	// answerTime bounds each exchange on a line's connection.
-	answerTime = 5 * time.Second
-	// maxTold bounds the jobs of one message; PostgreSQL takes 8000 bytes.
-	maxTold = 150
+	// notifyChannel is the PostgreSQL channel on which nodes notify each other.
+	notifyChannel = "standin_changes"
+	// notifyInterval is the minimum time between two messages of a node.
+	// Notifications in between are merged.
+	notifyInterval = 10 * time.Millisecond
+	// listenIdle is how long a listening connection may be silent before it is
+	// pinged.
+	listenIdle = 10 * time.Second
+	// notifyTimeout bounds each request on a notifier's connection.
+	notifyTimeout = 5 * time.Second
+	// maxNotifiedJobs bounds the jobs in a message, which PostgreSQL limits to
+	// 8000 bytes.
+	maxNotifiedJobs = 150
 )
 
-// Notification are what a node tells the others after it has changed something.
+// Notification describes what a node has changed.
 type Notification struct {
 	Jobs       bool        // a job may have become due
-	Deliveries bool        // the outbox has something new
+	Deliveries bool        // deliveries were added to the outbox
 	Commands   []uuid.UUID // jobs with a new command
-	Missed     bool        // something may have been told and not heard
+	Missed     bool        // earlier notifications may have been lost
 }
 
-// Notifier tells the other nodes of the database what this one has changed, and
-// hears what they tell (PostgreSQL: LISTEN and NOTIFY, each on a connection of
-// its own that is made anew when it is lost). Notification may be lost, so whoever
-// waits for them looks by himself from time to time. They are told after the
-// commit and outside of it: PostgreSQL lets transactions that notify commit
-// only one after the other.
+// Notifier exchanges notifications between the nodes that share a PostgreSQL
+// database, with LISTEN and NOTIFY on two connections of its own. It reconnects
+// when a connection is lost. Notifications may be lost, so receivers must poll
+// as well. They are sent after the commit, outside of its transaction, because
+// PostgreSQL serializes the commits of transactions that notify.
 //
-// On SQLite there is nobody to talk to.
+// On SQLite a Notifier does nothing.
 type Notifier struct {
-	config *pgx.ConnConfig // nil on SQLite
-	self   string          // marks this node's own messages
-	heard  func(Notification)
-	log    *slog.Logger
+	config  *pgx.ConnConfig // nil on SQLite
+	sender  string          // marks the messages of this node
+	receive func(Notification)
+	log     *slog.Logger
 
-	mu    sync.Mutex
-	news  Notification
-	ready chan struct{}
+	mu      sync.Mutex
+	pending Notification
+	ready   chan struct{}
 }
 
-// Notifier returns a line to the other nodes. heard is called from Run.
-func (s *Store) NewNotifier(heard func(Notification), log *slog.Logger) *Notifier {
-	return &Notifier{config: s.engine.lineConfig(), self: uuid.NewString(), heard: heard, log: log, ready: make(chan struct{}, 1)}
+// NewNotifier returns a Notifier. Run calls receive.
+func (s *Store) NewNotifier(receive func(Notification), log *slog.Logger) *Notifier {
+	return &Notifier{config: s.engine.notifierConfig(), sender: uuid.NewString(), receive: receive, log: log, ready: make(chan struct{}, 1)}
 }
 
-// Notify has the others told; it waits for nothing.
-func (l *Notifier) Notify(news Notification) {
-	if l.config == nil {
+// Notify sends a notification to the other nodes. It does not block.
+func (n *Notifier) Notify(notification Notification) {
+	if n.config == nil {
 		return
 	}
-	l.mu.Lock()
-	l.news.Jobs = l.news.Jobs || news.Jobs
-	l.news.Deliveries = l.news.Deliveries || news.Deliveries
-	if len(l.news.Commands) < maxTold { // the poll finds the others
-		l.news.Commands = append(l.news.Commands, news.Commands...)
+	n.mu.Lock()
+	n.pending.Jobs = n.pending.Jobs || notification.Jobs
+	n.pending.Deliveries = n.pending.Deliveries || notification.Deliveries
+	if len(n.pending.Commands) < maxNotifiedJobs { // polling finds the others
+		n.pending.Commands = append(n.pending.Commands, notification.Commands...)
 	}
-	l.mu.Unlock()
+	n.mu.Unlock()
 	select {
-	case l.ready <- struct{}{}:
+	case n.ready <- struct{}{}:
 	default:
 	}
 }
 
-// Run talks and listens until ctx ends.
-func (l *Notifier) Run(ctx context.Context) {
-	if l.config == nil {
+// Run sends and receives until ctx is cancelled.
+func (n *Notifier) Run(ctx context.Context) {
+	if n.config == nil {
 		return
 	}
-	var both sync.WaitGroup
-	both.Go(func() { l.keep(ctx, "tell other nodes of changes", l.talk) })
-	both.Go(func() { l.keep(ctx, "listen to other nodes", l.listen) })
-	both.Wait()
+	var running sync.WaitGroup
+	running.Go(func() { n.reconnect(ctx, "notify other nodes", n.send) })
+	running.Go(func() { n.reconnect(ctx, "listen to other nodes", n.listen) })
+	running.Wait()
 }
 
-// keep does something on a connection of its own, and again on another one
-// when that is lost.
-func (l *Notifier) keep(ctx context.Context, what string, do func(context.Context, *pgx.Conn) error) {
+// reconnect calls fn with a connection, and again with a new one each time it
+// returns.
+func (n *Notifier) reconnect(ctx context.Context, action string, fn func(context.Context, *pgx.Conn) error) {
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := l.connected(ctx, do)
+		start := time.Now()
+		err := n.connect(ctx, fn)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > quiet {
-			pause = 0 // it went well for a while
+		if time.Since(start) > listenIdle {
+			pause = 0 // the connection was good for a while
 		}
-		pause = min(max(2*pause, 100*time.Millisecond), answerTime)
-		l.log.Warn("cannot "+what+"; they look for themselves meanwhile", "error", err, "again_in", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		pause = min(max(2*pause, 100*time.Millisecond), notifyTimeout)
+		n.log.Warn("cannot "+action+"; polling covers lost notifications", "error", err, "retry_in", pause)
+		sleep(ctx, pause)
 	}
 }
 
-func (l *Notifier) connected(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
-	connecting, cancel := context.WithTimeout(ctx, answerTime)
+func (n *Notifier) connect(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	connectCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(connecting, l.config)
+	conn, err := pgx.ConnectConfig(connectCtx, n.config)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = conn.Close(closing) // it is done with
+		_ = conn.Close(closeCtx) // the connection is not used again
 	}()
-	return do(ctx, conn)
+	return fn(ctx, conn)
 }
 
-// talk tells what is to be told.
-func (l *Notifier) talk(ctx context.Context, conn *pgx.Conn) error {
+// send sends pending notifications.
+func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		select {
-		case <-l.ready:
+		case <-n.ready:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		l.mu.Lock()
-		news := l.news
-		l.news = Notification{}
-		l.mu.Unlock()
-		telling, cancel := context.WithTimeout(ctx, answerTime)
-		_, err := conn.Exec(telling, `SELECT pg_notify($1, $2)`, channel, encodeNews(l.self, news))
-		cancel()
-		if err != nil {
-			l.Notify(news)
+		n.mu.Lock()
+		notification := n.pending
+		n.pending = Notification{}
+		n.mu.Unlock()
+		if err := execTimeout(ctx, conn, `SELECT pg_notify($1, $2)`, notifyChannel, encodeNotification(n.sender, notification)); err != nil {
+			n.Notify(notification)
 			return fmt.Errorf("notify: %w", err)
 		}
-		timer := time.NewTimer(gathering)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		sleep(ctx, notifyInterval)
 	}
 }
 
-// listen hears what others tell. What was told while nobody listened is
-// missed.
-func (l *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
-	for _, statement := range []string{`LISTEN ` + channel, `SELECT 1`} {
-		asking, cancel := context.WithTimeout(ctx, answerTime)
-		_, err := conn.Exec(asking, statement)
-		cancel()
-		if err != nil {
+// listen receives notifications. It starts with one that has Missed set,
+// because nothing was received before.
+func (n *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
+	for _, statement := range []string{`LISTEN ` + notifyChannel, `SELECT 1`} {
+		if err := execTimeout(ctx, conn, statement); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	l.heard(Notification{Jobs: true, Deliveries: true, Missed: true})
+	n.receive(Notification{Jobs: true, Deliveries: true, Missed: true})
 	for {
-		waiting, cancel := context.WithTimeout(ctx, quiet)
-		note, err := conn.WaitForNotification(waiting)
-		overdue := waiting.Err() != nil
+		waitCtx, cancel := context.WithTimeout(ctx, listenIdle)
+		message, err := conn.WaitForNotification(waitCtx)
+		idle := waitCtx.Err() != nil
 		cancel()
 		switch {
 		case err == nil:
-			if news, from, ok := decodeNews(note.Payload); ok && from != l.self {
-				l.heard(news)
+			if notification, from, ok := decodeNotification(message.Payload); ok && from != n.sender {
+				n.receive(notification)
 			}
-		case ctx.Err() != nil || !overdue:
-			return fmt.Errorf("wait for news: %w", err)
+		case ctx.Err() != nil || !idle:
+			return fmt.Errorf("wait for notifications: %w", err)
 		default:
-			asking, cancel := context.WithTimeout(ctx, answerTime)
-			err := conn.Ping(asking)
+			pingCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
+			err := conn.Ping(pingCtx)
 			cancel()
 			if err != nil {
-				return fmt.Errorf("ask whether the connection stands: %w", err)
+				return fmt.Errorf("ping: %w", err)
 			}
 		}
 	}
 }
 
-// encodeNews writes news as words: the sender, what changed, jobs with
-// commands.
-func encodeNews(from string, news Notification) string {
-	words := []string{from}
-	if news.Jobs {
+// execTimeout executes a statement within notifyTimeout.
+func execTimeout(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	_, err := conn.Exec(ctx, statement, args...)
+	return err
+}
+
+// sleep waits until the time has passed or ctx is cancelled.
+func sleep(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// encodeNotification encodes a notification as words: the sender, the changes,
+// and the IDs of jobs with commands.
+func encodeNotification(sender string, notification Notification) string {
+	words := []string{sender}
+	if notification.Jobs {
 		words = append(words, "jobs")
 	}
-	if news.Deliveries {
+	if notification.Deliveries {
 		words = append(words, "hooks")
 	}
-	for _, id := range news.Commands[:min(len(news.Commands), maxTold)] {
+	for _, id := range notification.Commands[:min(len(notification.Commands), maxNotifiedJobs)] {
 		words = append(words, id.String())
 	}
 	return strings.Join(words, " ")
 }
 
-// decodeNews is the inverse of encodeNews. Words that a newer version may say
-// are passed over.
-func decodeNews(text string) (news Notification, from string, ok bool) {
-	from, rest, ok := strings.Cut(text, " ")
+// decodeNotification decodes the result of encodeNotification. It ignores words
+// it does not know, which a newer version may send.
+func decodeNotification(text string) (notification Notification, sender string, ok bool) {
+	sender, rest, ok := strings.Cut(text, " ")
 	for word := range strings.FieldsSeq(rest) {
 		switch id, err := uuid.Parse(word); {
 		case err == nil:
-			news.Commands = append(news.Commands, id)
+			notification.Commands = append(notification.Commands, id)
 		case word == "jobs":
-			news.Jobs = true
+			notification.Jobs = true
 		case word == "hooks":
-			news.Deliveries = true
+			notification.Deliveries = true
 		}
 	}
-	return news, from, ok
+	return notification, sender, ok
 }

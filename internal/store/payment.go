@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -26,33 +25,40 @@ func (q *Queries) InsertPaymentEvent(ctx context.Context, e payment.Event, recei
 		e.ID, e.Type, millis(e.Created), millis(receivedAt), e.Effect,
 		e.Subscription, e.Customer, e.Consumer, e.Email, e.Plan, e.Status, nullMillis(e.PeriodEnd))
 	if err != nil {
-		return false, fmt.Errorf("keep payment event %s: %w", e.ID, err)
+		return false, fmt.Errorf("insert payment event %s: %w", e.ID, err)
 	}
 	return n == 1, nil
 }
 
-const paymentEventColumns = `id, type, created_at, effect, subscription_id, customer_id, consumer, email, plan, status, period_end`
-
 // SubscriptionEvents implements payment.Ledger. It uses the index
 // payment_events_subscription.
 func (q *Queries) SubscriptionEvents(ctx context.Context, id string) ([]payment.Event, error) {
-	// Writing the row holds it until the transaction ends, and what the next
-	// statement reads was committed by whoever held it before.
-	_, err := q.exec(ctx, `INSERT INTO subscriptions (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id)
-	if err != nil {
-		return nil, fmt.Errorf("hold subscription %s: %w", id, err)
-	}
-	return q.paymentEvents(ctx, `SELECT `+paymentEventColumns+` FROM payment_events WHERE subscription_id = $1 AND subscription_id <> ''`, id)
+	return q.paymentEvents(ctx, "subscriptions", "subscription_id", id)
 }
 
 // CustomerEvents implements payment.Ledger. It uses the index
 // payment_events_customer.
 func (q *Queries) CustomerEvents(ctx context.Context, id string) ([]payment.Event, error) {
-	_, err := q.exec(ctx, `INSERT INTO payment_customers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id)
-	if err != nil {
-		return nil, fmt.Errorf("hold payment customer %s: %w", id, err)
+	return q.paymentEvents(ctx, "payment_customers", "customer_id", id)
+}
+
+// paymentEvents locks the row with the ID in table, which it inserts if it is
+// missing, and returns the events whose column has the ID. Because the row is
+// written, the select sees all events of transactions that locked it before.
+func (q *Queries) paymentEvents(ctx context.Context, table, column, id string) ([]payment.Event, error) {
+	if _, err := q.exec(ctx, `INSERT INTO `+table+` (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id); err != nil {
+		return nil, fmt.Errorf("lock %s in %s: %w", id, table, err)
 	}
-	return q.paymentEvents(ctx, `SELECT `+paymentEventColumns+` FROM payment_events WHERE customer_id = $1 AND customer_id <> ''`, id)
+	events, err := list(ctx, q, func(row scanner) (e payment.Event, err error) {
+		err = row.Scan(&e.ID, &e.Type, timeColumn{&e.Created}, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
+			&e.Plan, &e.Status, timeColumn{&e.PeriodEnd})
+		return e, err
+	}, `SELECT id, type, created_at, effect, subscription_id, customer_id, consumer, email, plan, status, period_end
+		FROM payment_events WHERE `+column+` = $1 AND `+column+` <> ''`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read the payment events of %s: %w", id, err)
+	}
+	return events, nil
 }
 
 // SaveSubscription implements payment.Ledger.
@@ -74,12 +80,13 @@ func (q *Queries) SaveCustomer(ctx context.Context, c payment.Customer) error {
 	return nil
 }
 
-// subscriptionsOf finds the subscriptions of the consumer with the id $1, the
-// name $2 and the e-mail $3: those that name it, then those whose customer
-// does, then those of a customer with its e-mail, each only when nothing
-// before names a consumer that exists (package payment, Whose subscription).
-// It uses the indexes subscriptions_consumer, payment_customers_consumer,
-// payment_customers_email and subscriptions_customer.
+// subscriptionsOf selects the subscriptions of the consumer with the ID $1, the
+// name $2 and the e-mail $3: those that name the consumer, those whose customer
+// does, and those of a customer with its e-mail. A later rule applies only if
+// no earlier one names an existing consumer (package payment, Whose
+// subscription). It uses the indexes subscriptions_consumer,
+// payment_customers_consumer, payment_customers_email and
+// subscriptions_customer.
 const subscriptionsOf = `
 	SELECT s.id, s.customer_id, s.consumer, s.plan, s.status, s.period_end
 	FROM subscriptions s
@@ -96,43 +103,19 @@ const subscriptionsOf = `
 		AND NOT EXISTS (SELECT 1 FROM consumers o WHERE o.id = s.consumer OR o.name = s.consumer)
 		AND NOT EXISTS (SELECT 1 FROM consumers o WHERE o.id = c.consumer OR o.name = c.consumer)`
 
-// ConsumerPlan returns the consumer's plan, the zero Plan when it has none. A
-// consumer that does not exist gives a *job.Error with NotFound.
+// ConsumerPlan returns the consumer's plan, the zero Plan for none. The error
+// is a *job.Error with NotFound when there is no such consumer.
 func (q *Queries) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error) {
 	consumer, err := q.Consumer(ctx, consumerID)
 	if err != nil {
 		return payment.Plan{}, err
 	}
-	var subscriptions []payment.Subscription
-	err = q.collect(ctx, func(rows *sql.Rows) error {
-		var s payment.Subscription
-		var periodEnd sql.NullInt64
-		err := rows.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, &periodEnd)
-		s.PeriodEnd = fromNull(periodEnd)
-		subscriptions = append(subscriptions, s)
-		return err
+	subscriptions, err := list(ctx, q, func(row scanner) (s payment.Subscription, err error) {
+		err = row.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, timeColumn{&s.PeriodEnd})
+		return s, err
 	}, subscriptionsOf, consumer.ID.String(), consumer.Name, strings.ToLower(consumer.Email))
 	if err != nil {
 		return payment.Plan{}, fmt.Errorf("read the plan of consumer %s: %w", consumerID, err)
 	}
 	return payment.Best(subscriptions), nil
-}
-
-// paymentEvents runs a query for events.
-func (q *Queries) paymentEvents(ctx context.Context, query, id string) ([]payment.Event, error) {
-	var events []payment.Event
-	err := q.collect(ctx, func(rows *sql.Rows) error {
-		var e payment.Event
-		var created int64
-		var periodEnd sql.NullInt64
-		err := rows.Scan(&e.ID, &e.Type, &created, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
-			&e.Plan, &e.Status, &periodEnd)
-		e.Created, e.PeriodEnd = fromMillis(created), fromNull(periodEnd)
-		events = append(events, e)
-		return err
-	}, query, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the payment events of %s: %w", id, err)
-	}
-	return events, nil
 }

@@ -2,13 +2,10 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/job"
 )
 
 // InsertSession implements account.UserStore.
@@ -26,21 +23,14 @@ func (s *Store) InsertSession(ctx context.Context, session account.Session) erro
 // Session implements account.UserStore. It uses the primary keys of sessions,
 // users and consumers.
 func (q *Queries) Session(ctx context.Context, hash string, now time.Time) (account.Session, error) {
-	found := account.Session{Hash: hash}
-	var created, seen, expires int64
-	into, finish := userFields(&found.User)
-	err := q.queryRow(ctx, `SELECT s.created_at, s.last_seen_at, s.expires_at, `+userColumns+`
+	return one(q.queryRow(ctx, `SELECT `+userColumns+`, s.created_at, s.last_seen_at, s.expires_at
 		FROM sessions s JOIN users u ON u.id = s.user_id JOIN consumers c ON c.id = u.consumer_id
-		WHERE s.hash = $1 AND s.expires_at > $2`, hash, millis(now)).Scan(append([]any{&created, &seen, &expires}, into...)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return account.Session{}, &job.Error{Code: job.NotFound, Message: "no such session"}
-	}
-	if err != nil {
-		return account.Session{}, fmt.Errorf("read a session: %w", err)
-	}
-	finish()
-	found.CreatedAt, found.LastSeenAt, found.ExpiresAt = fromMillis(created), fromMillis(seen), fromMillis(expires)
-	return found, nil
+		WHERE s.hash = $1 AND s.expires_at > $2`, hash, millis(now)), func(row scanner) (account.Session, error) {
+		found := account.Session{Hash: hash}
+		var err error
+		found.User, err = scanUser(extraColumns{row, []any{timeColumn{&found.CreatedAt}, timeColumn{&found.LastSeenAt}, timeColumn{&found.ExpiresAt}}})
+		return found, err
+	}, "session")
 }
 
 // TouchSession implements account.UserStore.
@@ -61,15 +51,14 @@ func (s *Store) EndSession(ctx context.Context, hash string) error {
 	})
 }
 
-// DeleteExpired implements account.UserStore. It uses the indexes sessions_expiry
-// and invitations_expiry.
+// DeleteExpired implements account.UserStore. It uses the indexes
+// sessions_expiry and invitations_expiry.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(q *Queries) error {
-		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE expires_at <= $1`, millis(now)); err != nil {
-			return fmt.Errorf("erase sessions: %w", err)
-		}
-		if _, err := q.exec(ctx, `DELETE FROM invitations WHERE expires_at <= $1`, millis(now)); err != nil {
-			return fmt.Errorf("erase invitations: %w", err)
+		for _, table := range []string{"sessions", "invitations"} {
+			if _, err := q.exec(ctx, `DELETE FROM `+table+` WHERE expires_at <= $1`, millis(now)); err != nil {
+				return fmt.Errorf("delete expired %s: %w", table, err)
+			}
 		}
 		return nil
 	})

@@ -16,35 +16,36 @@ import (
 	_ "modernc.org/sqlite" // the driver named sqlite
 )
 
-// maxGroup is how many writes share one commit at the most. A commit with
-// synchronous=FULL waits for the disk; the rows of a group wait for it once.
+// maxGroup is the maximum number of writes that share a commit. A commit with
+// synchronous=FULL waits for the disk; a group waits only once.
 const maxGroup = 256
 
-// readers is how many connections read while the writer writes.
+// readers is the number of read-only connections.
 const readers = 4
 
-// sqliteEngine lets one goroutine write and groups what waits for it.
+// sqliteEngine runs all writes on one goroutine, in groups that share a
+// transaction.
 type sqliteEngine struct {
 	writer *sql.DB
 	reader *sql.DB
 
 	waiting chan *groupedWrite
-	closing chan struct{} // closed when no further write is taken
+	closing chan struct{} // closed when no further write is accepted
 	done    chan struct{} // closed when the goroutine has ended
 	once    sync.Once
 }
 
-// groupedWrite is a write waiting for its turn.
+// groupedWrite is a write in a group.
 type groupedWrite struct {
 	fn   func(*Queries) error
 	err  error
 	done chan struct{}
 }
 
-// errClosed is what a write on a closed store gives.
+// errClosed is the error of a write on a closed store.
 var errClosed = errors.New("the database is closed")
 
-// openSQLite opens the file at path, made when missing.
+// openSQLite opens or creates the file at path.
 func openSQLite(ctx context.Context, path string) (*Store, error) {
 	open := func(extra string, connections int) (*sql.DB, error) {
 		db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
@@ -59,7 +60,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
-	if err := migrateAlone(ctx, writer, path); err != nil {
+	if err := migrateLocked(ctx, writer, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("SQLite database %s: %w", path, err), writer.Close())
 	}
 	reader, err := open("&_pragma=query_only(ON)", readers)
@@ -74,19 +75,19 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		done:    make(chan struct{}),
 	}
 	go e.run()
-	return &Store{Queries: &Queries{on: reader}, engine: e}, nil
+	return &Store{Queries: &Queries{conn: reader}, engine: e}, nil
 }
 
-// migrateAlone brings the schema up to date while no other process does: a
-// command such as standin keys create may start beside the service.
-func migrateAlone(ctx context.Context, db *sql.DB, path string) error {
-	turn, err := os.OpenFile(path+".migrating", os.O_CREATE|os.O_RDWR, 0o600)
+// migrateLocked migrates the schema under a file lock, because a command such as
+// standin keys create may start at the same time as the service.
+func migrateLocked(ctx context.Context, db *sql.DB, path string) error {
+	lock, err := os.OpenFile(path+".migrating", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the migrations' lock: %w", err)
+		return fmt.Errorf("open the migration lock: %w", err)
 	}
-	defer turn.Close() // and with it the lock ends
-	if err := syscall.Flock(int(turn.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("wait for the migrations' lock: %w", err)
+	defer lock.Close() // which releases the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("wait for the migration lock: %w", err)
 	}
 	return migrate(ctx, db, goose.DialectSQLite3)
 }
@@ -97,12 +98,12 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(e.reader.Close(), e.writer.Close())
 }
 
-// lineConfig implements engine: nobody else is there to be told.
-func (e *sqliteEngine) lineConfig() *pgx.ConnConfig { return nil }
+// notifierConfig implements engine: SQLite has a single node.
+func (e *sqliteEngine) notifierConfig() *pgx.ConnConfig { return nil }
 
-// write hands fn to the writing goroutine. Once its turn has come it is
-// carried through even if ctx ends: a statement broken off would take the
-// whole group with it.
+// write implements engine. Once its group has started it runs to its end even
+// when ctx is cancelled, because interrupting a statement would roll back the
+// whole group.
 func (e *sqliteEngine) write(ctx context.Context, fn func(*Queries) error) error {
 	w := &groupedWrite{fn: fn, done: make(chan struct{})}
 	select {
@@ -115,7 +116,7 @@ func (e *sqliteEngine) write(ctx context.Context, fn func(*Queries) error) error
 	select {
 	case <-w.done:
 		return w.err
-	case <-e.done: // closed in between: the goroutine may have answered or not
+	case <-e.done: // closed meanwhile: w may have run or not
 		select {
 		case <-w.done:
 			return w.err
@@ -125,7 +126,7 @@ func (e *sqliteEngine) write(ctx context.Context, fn func(*Queries) error) error
 	}
 }
 
-// run takes what waits, a group at a time, until the store is closed.
+// run commits waiting writes in groups until the store is closed.
 func (e *sqliteEngine) run() {
 	defer close(e.done)
 	for {
@@ -145,7 +146,7 @@ func (e *sqliteEngine) run() {
 	}
 }
 
-// gather adds to first whatever else waits already.
+// gather returns a group of first and the writes that are already waiting.
 func (e *sqliteEngine) gather(first *groupedWrite) []*groupedWrite {
 	group := []*groupedWrite{first}
 	for len(group) < maxGroup {
@@ -159,8 +160,8 @@ func (e *sqliteEngine) gather(first *groupedWrite) []*groupedWrite {
 	return group
 }
 
-// commitGroup runs the writes of a group, each in a savepoint so that one
-// that fails takes no other with it, and commits them together.
+// commitGroup runs and commits the writes of a group. Each runs in a savepoint,
+// so that its failure does not affect the others.
 func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
 	ctx := context.Background()
 	err := func() error {
@@ -168,14 +169,14 @@ func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
 		if err != nil {
 			return fmt.Errorf("begin a transaction: %w", err)
 		}
-		q := &Queries{on: steady{tx, ctx}}
+		q := &Queries{conn: uncancelledTx{tx, ctx}}
 		for _, w := range group {
 			if err := e.runInSavepoint(ctx, q, w); err != nil {
 				return errors.Join(err, tx.Rollback())
 			}
 		}
 		if err := tx.Commit(); err != nil {
-			return errors.Join(fmt.Errorf("commit: %w", err), ignoreDone(tx.Rollback()))
+			return errors.Join(fmt.Errorf("commit: %w", err), ignoreTxDone(tx.Rollback()))
 		}
 		return nil
 	}()
@@ -187,27 +188,27 @@ func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
 	}
 }
 
-// runInSavepoint runs one write; an error of its own stays with it, an error
-// returned is the whole group's.
+// runInSavepoint runs a write and stores its error in it. The returned error
+// is that of the whole group.
 func (e *sqliteEngine) runInSavepoint(ctx context.Context, q *Queries, w *groupedWrite) error {
 	if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {
-		return fmt.Errorf("begin a savepoint: %w", err)
+		return fmt.Errorf("create a savepoint: %w", err)
 	}
-	w.err = guarded(w.fn, q)
+	w.err = recovered(w.fn, q)
 	if w.err != nil {
 		if _, err := q.exec(ctx, `ROLLBACK TO one`); err != nil {
-			return fmt.Errorf("undo a failed write: %w", err)
+			return fmt.Errorf("roll back a failed write: %w", err)
 		}
 	}
 	if _, err := q.exec(ctx, `RELEASE one`); err != nil {
-		return fmt.Errorf("end a savepoint: %w", err)
+		return fmt.Errorf("release a savepoint: %w", err)
 	}
 	return nil
 }
 
-// guarded turns a panic of fn into an error, so that it ends its own request
-// and not the goroutine that all share.
-func guarded(fn func(*Queries) error, q *Queries) (err error) {
+// recovered calls fn and turns a panic into an error, so that it does not end
+// the goroutine that all writes share.
+func recovered(fn func(*Queries) error, q *Queries) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic in a write: %v\n%s", r, debug.Stack())
@@ -216,8 +217,8 @@ func guarded(fn func(*Queries) error, q *Queries) (err error) {
 	return fn(q)
 }
 
-// ignoreDone drops the error of ending a transaction that has ended.
-func ignoreDone(err error) error {
+// ignoreTxDone returns nil for the error of ending a transaction twice.
+func ignoreTxDone(err error) error {
 	if errors.Is(err, sql.ErrTxDone) {
 		return nil
 	}

@@ -342,11 +342,6 @@ func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 	return nil
 }
 
-// Tries implements outboxtest.Outbox.
-func (o outbox) Tries(ctx context.Context, id string) ([]webhook.Try, error) {
-	return o.DeliveryTries(ctx, id)
-}
-
 // TestOutbox holds both databases against what the sender is promised.
 func TestOutbox(t *testing.T) {
 	t.Parallel()

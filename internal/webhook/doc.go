@@ -1,8 +1,7 @@
-// Package webhook tells consumers what becomes of their jobs: it shapes the
-// job as the world sees it, composes the events of the specification, signs
-// them, and posts them until they are acknowledged or given up.
+// Package webhook composes the events of jobs, signs them, and posts them until
+// they are acknowledged or have failed permanently.
 //
-// It decides how an event is told, never when one happens: whoever moves a job
-// composes the event here and stores it in the same transaction as the move.
-// It knows no SQL: what it needs of the database is the Outbox interface.
+// Callers decide when an event happens: they compose it here and store it in the
+// transaction that changes the job. The package contains no SQL. The Outbox
+// interface is its access to the database.
 package webhook

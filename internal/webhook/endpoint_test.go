@@ -114,7 +114,7 @@ func TestPhasesOfATryTimeOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = mute.Close() })
-	for scheme, want := range map[string]string{"https": "TLS handshake", "http": "no answer within 1.5s"} {
+	for scheme, want := range map[string]string{"https": "TLS handshake", "http": "no response within 1.5s"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			outbox := &memoryOutbox{}

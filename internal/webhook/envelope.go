@@ -10,16 +10,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// The payload versions (specification, Versioning).
+// The payload versions; docs/webhooks.md lists the differences.
 const (
 	Version1 = 1
 	Version2 = 2
 )
 
-// NewDeliveryID returns a fresh delivery id. Ids grow with time, so that an
-// index over them is written at its end.
+// NewDeliveryID returns a new delivery ID. IDs grow with time, so that inserts
+// go to the end of an index.
 func NewDeliveryID() string {
-	id := uuid.Must(uuid.NewV7()) // fails only without a source of randomness
+	id := uuid.Must(uuid.NewV7()) // fails only if the system has no random numbers
 	return "dlv_" + hex.EncodeToString(id[:])
 }
 
@@ -32,8 +32,8 @@ type envelope struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// Body returns what is posted at one try of a delivery. It differs from try to
-// try in attempt alone.
+// Body returns the request body of a try. Only the attempt differs between the
+// tries of a delivery.
 func Body(delivery Delivery) ([]byte, error) {
 	message := envelope{
 		DeliveryID: delivery.ID,
@@ -57,8 +57,7 @@ func Body(delivery Delivery) ([]byte, error) {
 	return body, nil
 }
 
-// versionOne takes away what version 2 added: version 1 carries the free text
-// failure_reason only (specification, Versioning).
+// versionOne removes the fields that version 2 added.
 func versionOne(data json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

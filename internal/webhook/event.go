@@ -9,7 +9,7 @@ import (
 	"standin/internal/job"
 )
 
-// The outbound events (specification, Outbound webhooks).
+// The names of the events; docs/webhooks.md describes them.
 const (
 	JobStatusChanged      = "job.status_changed"
 	JobFinalized          = "job.finalized"
@@ -18,14 +18,14 @@ const (
 	BotCompetingDetected  = "bot.competing_bot_detected"
 )
 
-// Event is something to tell a job's receivers. It is composed in the shape of
-// payload version 2; Body makes a version 1 payload of it where one is wanted.
+// Event is an event of a job, in the shape of payload version 2. Body converts
+// it to version 1.
 type Event struct {
 	Name   string
 	fields map[string]any
 }
 
-// newEvent adds what every event carries to its own fields.
+// newEvent adds the fields that every event has.
 func newEvent(name string, j job.Job, fields map[string]any) Event {
 	fields["event"] = name
 	fields["jobId"] = j.ID
@@ -33,15 +33,15 @@ func newEvent(name string, j job.Job, fields map[string]any) Event {
 	return Event{Name: name, fields: fields}
 }
 
-// StatusChanged tells of one transition; j is the job after it. The failure
-// fields are filled on the way into failed and null otherwise.
+// StatusChanged reports a status transition; j is the job after it. The
+// failure fields are null unless the job has failed.
 func StatusChanged(j job.Job, from, to job.Status) Event {
 	fields := map[string]any{
 		"from":           from,
 		"to":             to,
 		"failure_code":   nil,
 		"failure_detail": nil,
-		"failure_reason": nil, // what version 1 calls failure_detail
+		"failure_reason": nil, // the name of failure_detail in version 1
 	}
 	if to == job.Failed {
 		fields["failure_code"] = j.FailureCode
@@ -51,12 +51,12 @@ func StatusChanged(j job.Job, from, to job.Status) Event {
 	return newEvent(JobStatusChanged, j, fields)
 }
 
-// Finalized tells that the manifest of a successful job is written.
+// Finalized reports that the manifest of a job was written.
 func Finalized(j job.Job) Event {
 	return newEvent(JobFinalized, j, map[string]any{"manifestUri": j.ManifestURI})
 }
 
-// Failed tells that a job has failed.
+// Failed reports that a job has failed.
 func Failed(j job.Job) Event {
 	return newEvent(JobFailed, j, map[string]any{
 		"status":         job.Failed,
@@ -67,8 +67,8 @@ func Failed(j job.Job) Event {
 	})
 }
 
-// PermissionResponse tells what the host answered to a request to record.
-// detail may be empty; a host who never answered has not granted it.
+// PermissionResponse reports the host's answer to a request to record. A host
+// that never answered has not granted it. detail may be empty.
 func PermissionResponse(j job.Job, granted bool, detail string) Event {
 	fields := map[string]any{"granted": granted}
 	if detail != "" {
@@ -77,8 +77,8 @@ func PermissionResponse(j job.Job, granted bool, detail string) Event {
 	return newEvent(BotPermissionResponse, j, fields)
 }
 
-// CompetingBot tells that another notetaker is in the meeting, and whether
-// ours left because of it.
+// CompetingBot reports that another notetaker is in the meeting, and whether
+// our bot left because of it.
 func CompetingBot(j job.Job, name string, left bool) Event {
 	return newEvent(BotCompetingDetected, j, map[string]any{
 		"detectedBotName": name,
@@ -86,9 +86,9 @@ func CompetingBot(j job.Job, name string, left bool) Event {
 	})
 }
 
-// Data returns the event's data object. sequence is the job's next number:
-// each event of a job takes one, so that a receiver can tell order and gaps
-// (contract, Webhooks). It fails only if the job's metadata is no JSON.
+// Data returns the event's data object. sequence is the number of the event
+// within its job, from which receivers see the order and gaps. The error is
+// not nil only if the job's metadata is not JSON.
 func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	fields := maps.Clone(e.fields)
 	fields["sequence"] = sequence
@@ -99,9 +99,9 @@ func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	return data, nil
 }
 
-// Targets returns the addresses an event of the job is posted to, each once.
-// A job that names no address at all uses the consumer's default endpoint,
-// which may be empty (contract, Webhooks).
+// Targets returns the distinct URLs to which an event of the job is posted. A
+// job without webhook URLs uses the consumer's default endpoint, which may be
+// empty.
 func Targets(j job.Job, defaultEndpoint, event string) []string {
 	hooks := j.Webhooks
 	if hooks == (job.Webhooks{}) {
@@ -125,8 +125,8 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 	return targets
 }
 
-// encode is json.Marshal without the escapes meant for HTML, which would make
-// every & of a meeting address unreadable.
+// encode is json.Marshal without HTML escaping, which would make the & of a
+// meeting URL unreadable.
 func encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are counted as tries end.
+// metrics are updated when tries end.
 type metrics struct {
 	tries   *prometheus.CounterVec
 	latency *prometheus.HistogramVec
@@ -19,11 +19,11 @@ func newMetrics() *metrics {
 	return &metrics{
 		tries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "standin_webhook_tries_total",
-			Help: "Tries to post a webhook, by what follows from them (delivered, retry, gave_up) and the class of the answer (2xx to 5xx, or none).",
+			Help: "Webhook tries by outcome (delivered, retry, gave_up) and class of the response (2xx to 5xx, or none).",
 		}, []string{"outcome", "answer"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "standin_webhook_try_seconds",
-			Help:    "How long tries took, from the resolution of the name to the end of the answer, by whether an answer came.",
+			Help:    "Duration of webhook tries, from name resolution to the end of the response, by whether there was a response.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 		}, []string{"answered"}),
 	}
@@ -39,23 +39,23 @@ func (m *metrics) count(try Try, verdict Verdict) {
 	m.latency.WithLabelValues(strconv.FormatBool(try.StatusCode != 0)).Observe(try.Latency.Seconds())
 }
 
-// Collectors returns the sender's metrics, to be registered once: tries by
-// result, their latency, how many run, and the outbox's backlog.
+// Collectors returns the metrics of the sender, for registration: tries, their
+// latency, how many are in flight, and the backlog of the outbox.
 func (s *Sender) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		s.metrics.tries, s.metrics.latency,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "standin_webhook_tries_running", Help: "Tries that run now.",
-		}, func() float64 { all, _ := s.places.running(); return float64(all) }),
+			Name: "standin_webhook_tries_running", Help: "Webhook tries in flight.",
+		}, func() float64 { all, _ := s.scheduler.running(); return float64(all) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "standin_webhook_tries_hanging", Help: "Tries that run now and have lasted for longer than a second.",
-		}, func() float64 { _, slow := s.places.running(); return float64(slow) }),
+			Name: "standin_webhook_tries_hanging", Help: "Webhook tries in flight for longer than a second.",
+		}, func() float64 { _, slow := s.scheduler.running(); return float64(slow) }),
 		&backlog{outbox: s.outbox, now: s.now},
 	}
 }
 
-// backlog collects how much waits in the outbox. Nodes that share a database
-// all tell of the same backlog.
+// backlog collects the size and age of the outbox. Nodes that share a database
+// report the same backlog.
 type backlog struct {
 	outbox Outbox
 	now    func() time.Time
@@ -66,8 +66,8 @@ type backlog struct {
 	oldest  time.Time
 }
 
-// A look at the backlog counts all that waits, so a scraper in a hurry gets the
-// figures of the look before.
+// Reading the backlog counts all waiting deliveries, so frequent scrapes get
+// cached figures.
 const (
 	backlogAge     = 5 * time.Second
 	backlogTimeout = 5 * time.Second
@@ -75,9 +75,9 @@ const (
 
 var (
 	backlogDepth = prometheus.NewDesc("standin_webhook_queue_depth",
-		"Deliveries that wait for a try or for the end of one.", nil, nil)
+		"Webhook deliveries that are neither delivered nor failed.", nil, nil)
 	backlogOldest = prometheus.NewDesc("standin_webhook_oldest_undelivered_seconds",
-		"Age of the oldest event that waits for a receiver; 0 when none does.", nil, nil)
+		"Age of the oldest event in the webhook outbox; 0 if it is empty.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -86,8 +86,8 @@ func (b *backlog) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- backlogOldest
 }
 
-// Collect implements prometheus.Collector. While the database is away there are
-// no figures, rather than wrong ones.
+// Collect implements prometheus.Collector. It reports no figures while the
+// database is unavailable.
 func (b *backlog) Collect(collected chan<- prometheus.Metric) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 // allowSetting is the setting that admits networks the dial guard refuses.
 const allowSetting = "STANDIN_WEBHOOK_ALLOW_CIDRS"
 
-// ParseAllow reads the setting: CIDRs or single addresses, with commas
-// between.
+// ParseAllow parses the setting: CIDRs or single addresses, separated by
+// commas.
 func ParseAllow(setting string) ([]netip.Prefix, error) {
 	var allow []netip.Prefix
 	for part := range strings.SplitSeq(setting, ",") {
@@ -28,21 +28,22 @@ func ParseAllow(setting string) ([]netip.Prefix, error) {
 		}
 		prefix, err := netip.ParsePrefix(part)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", allowSetting, err)
+			return nil, fmt.Errorf("parse %s: %w", allowSetting, err)
 		}
 		allow = append(allow, prefix.Masked())
 	}
 	return allow, nil
 }
 
-// ParseProxy reads the address of a forward proxy; nil for none.
+// ParseProxy parses the URL of a forward proxy. It returns nil for an empty
+// setting.
 func ParseProxy(setting string) (*url.URL, error) {
 	if setting == "" {
 		return nil, nil
 	}
 	proxy, err := url.Parse(setting)
 	if err != nil || proxy.Host == "" || proxy.Scheme != "http" && proxy.Scheme != "https" {
-		return nil, errors.New("the proxy of webhooks is no http or https URL") // it may hold a password
+		return nil, errors.New("the webhook proxy is not an http or https URL") // the URL may contain a password
 	}
 	return proxy, nil
 }

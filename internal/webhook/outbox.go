@@ -12,45 +12,45 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delivery is one event on its way to one address.
+// Delivery is one event for one URL.
 type Delivery struct {
-	ID         string // dlv_…, the same at every try
+	ID         string // dlv_…, the same for every try
 	JobID      uuid.UUID
 	ConsumerID uuid.UUID
 	URL        string
 	Event      string
-	Sequence   int64 // of the event among its job's, the same as in Data
+	Sequence   int64 // number of the event within its job, as in Data
 	EmittedAt  time.Time
 	Data       json.RawMessage
 	Version    int      // payload version: Version1 or Version2
 	Secrets    []Secret // the consumer's as of the claim, the current one first
 
-	Attempt  int       // number of the try it is claimed for; the first is 1
-	Failures int       // tries recorded as failed so far
+	Attempt  int       // number of the claimed try, from 1
+	Failures int       // recorded failed tries
 	Lease    string    // token of the claim
 	LeasedTo time.Time // when the claim ends
 }
 
-// Try is what came of posting a delivery once.
+// Try is one request for a delivery.
 type Try struct {
 	DeliveryID   string
 	Number       int // the delivery's Attempt
 	StartedAt    time.Time
 	Latency      time.Duration
-	StatusCode   int    // 0 when there was no answer
-	Error        string // why it failed, when the status alone does not say
+	StatusCode   int    // 0 if there was no response
+	Error        string // why it failed, unless the status says so
 	ResponseBody []byte // the first MaxResponseBody bytes of the response body: any bytes, not always text
 }
 
-// Verdict is what follows from a try.
+// Verdict is the consequence of a try.
 type Verdict struct {
 	Outcome   Outcome
 	RetryAt   time.Time // of Retry
-	NotBefore time.Time // of Retry, when the receiver asked to be left alone until then
+	NotBefore time.Time // of Retry, if the receiver sent Retry-After
 	Reason    string    // of GaveUp
 }
 
-// Outcome is where a try leaves its delivery.
+// Outcome is the state of a delivery after a try.
 type Outcome string
 
 // The outcomes. Delivered and GaveUp are final.
@@ -60,43 +60,42 @@ const (
 	GaveUp    Outcome = "gave_up"
 )
 
-// ReorderAfterFailures is the order rule: a delivery waits for every
-// earlier one of the same job and address that is neither delivered nor given
-// up, unless that one has failed this many times. So order is strict while the
-// receiver acknowledges, is kept over one hiccup (the first two tries are five
-// seconds apart), and a receiver that is down for longer does not hold back
-// all that follows.
+// ReorderAfterFailures defines the order of deliveries. A delivery waits for
+// every earlier one of the same job and URL that is waiting and has failed
+// fewer times than this. The order is strict while the receiver acknowledges
+// and over one failure (the first two tries are five seconds apart). A
+// receiver that is down for longer does not block later events.
 const ReorderAfterFailures = 2
 
-// Claim says which deliveries the sender can take now.
+// Claim describes the deliveries that the sender can take.
 type Claim struct {
 	Now   time.Time
-	Lease time.Duration // how long the deliveries belong to the claim
-	Limit int           // how many due ones are looked at, and so the most that are taken
+	Lease time.Duration // how long the claim lasts
+	Limit int           // how many due deliveries are examined
 
-	// Admit returns what judges the deliveries of one claim, in the order in
-	// which they are looked at. It is called again, and what was judged before is
-	// void, when the claim's transaction is run again. Nil admits all.
+	// Admit returns the function that decides about each delivery, in the
+	// order in which they are examined. It is called again if the transaction
+	// of the claim is retried; earlier decisions are void then. Nil admits
+	// all.
 	Admit func() AdmitFunc
 }
 
-// AdmitFunc tells whether a delivery may be taken, and if not, when it is
-// worth looking at again. It is given what identifies the delivery and its
-// receiver, and must not block.
+// AdmitFunc reports whether a delivery may be taken, and if not, for how long
+// to defer it. It receives a delivery without secrets and must not block.
 type AdmitFunc func(Delivery) (admitted bool, wait time.Duration)
 
-// The waits of deliveries that are looked at and not taken.
 const (
-	// MinDefer is from when on a wait is worth a write.
+	// MinDefer is the shortest deferral that is written.
 	MinDefer = time.Second
-	// BacklogDefer is the least wait while a claim sees more than it may look
-	// at: what cannot be taken must not hide what can.
+	// BacklogDefer is the shortest deferral while there are more due
+	// deliveries than a claim examines, so that those that cannot be taken do
+	// not hide others.
 	BacklogDefer = 500 * time.Millisecond
 )
 
-// DeferFor returns by how much the due time of a delivery moves that was looked
-// at and not taken; 0 leaves it where it is. more says that there are due
-// deliveries that were not looked at.
+// DeferFor returns by how much to move the due time of a delivery that was
+// examined and not taken; 0 leaves it unchanged. more reports that some due
+// deliveries were not examined.
 func DeferFor(wait time.Duration, more bool) time.Duration {
 	switch {
 	case more:
@@ -107,23 +106,22 @@ func DeferFor(wait time.Duration, more bool) time.Duration {
 	return 0
 }
 
-// Result is a try and what follows from it.
+// Result is a try and its verdict.
 type Result struct {
 	Delivery       Delivery
 	Try            Try
 	Verdict        Verdict
 	UpdateEndpoint bool // store the success with the endpoint too
-	Resume         bool // its endpoint answers again: what was put off for it is due
+	Resume         bool // the endpoint responds again: its deferred deliveries are due
 }
 
-// DeadAfterFailures is how many tries in a row, of whatever deliveries, an
-// endpoint may fail before it counts as dead: it is tried gently then, and what
-// waits for it is sent as soon as it is back.
+// DeadAfterFailures is the number of consecutive failed tries, of any
+// deliveries, after which an endpoint is dead. It is probed then, and waiting
+// deliveries are sent when it responds again.
 const DeadAfterFailures = 5
 
-// EndpointKey names the endpoint of a consumer's deliveries to an address. It is
-// printable ASCII and not long, so that indexes and cursors can hold it; an
-// address need be neither.
+// EndpointKey identifies the endpoint of a consumer at a URL. It is short
+// printable ASCII, for indexes and cursors; the URL of a job may not be.
 func EndpointKey(consumer uuid.UUID, address string) string {
 	const longest = 512
 	if len(address) > longest || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -133,56 +131,54 @@ func EndpointKey(consumer uuid.UUID, address string) string {
 	return consumer.String() + " " + address
 }
 
-// Outbox is the sender's side of the stored deliveries. Deliveries get into it
-// with the change they tell of, in its transaction.
+// Outbox stores deliveries. They are inserted in the transaction that changes
+// their job.
 //
-// A delivery is waiting until a verdict makes it final. A waiting one has a
-// due time: its EmittedAt at first, then what Retry says, and while it is
-// claimed, the end of its lease, so that what a crashed sender held becomes due
-// again by itself.
+// A delivery is waiting until it is delivered or has failed permanently. A
+// waiting delivery has a due time: its EmittedAt at first, then the time of
+// the retry, and while it is claimed, the end of the lease, so that deliveries
+// of a crashed sender become due again.
 type Outbox interface {
-	// ClaimDeliveries looks at claim.Limit waiting deliveries whose due time is
-	// not after claim.Now, the longest due first, and takes those that
-	// claim.Admit admits, but none behind an earlier one: one of the same job
-	// and URL, with a lower Sequence, still waiting (claimed or not), with fewer
-	// than ReorderAfterFailures failures. Those are not shown to Admit.
+	// ClaimDeliveries examines up to claim.Limit waiting deliveries that are
+	// due at claim.Now, longest due first, and takes those that claim.Admit
+	// admits. It takes none that must wait for an earlier one (see
+	// ReorderAfterFailures), and does not pass those to Admit.
 	//
-	// Each one taken gets a lease token that no other claim has, the due time
-	// Now + Lease, and an Attempt one higher than before: the number is counted
-	// here, not with the result, so that a try whose result is lost in a crash
-	// keeps its number to itself. Of each one not taken, the due time moves as
-	// DeferFor says. more tells that there may be due ones that were not looked
-	// at.
+	// Each delivery taken gets a lease token unique to the claim, the due time
+	// Now + Lease, and an Attempt one higher than before. The attempt is
+	// counted here, not with the result, so that numbers are unique even if a
+	// result is lost in a crash. The due time of the others moves by DeferFor.
+	// more reports that some due deliveries may not have been examined.
 	ClaimDeliveries(ctx context.Context, claim Claim) (taken []Delivery, more bool, err error)
 
-	// ReleaseDeliveries undoes the claim of deliveries that were not begun:
-	// Attempt goes one down and they are due at once. Those whose lease was
-	// lost are left alone, which is no error.
+	// ReleaseDeliveries undoes the claim of deliveries that were not tried:
+	// Attempt is decremented and they are due at once. Deliveries with a lost
+	// lease are ignored.
 	ReleaseDeliveries(ctx context.Context, deliveries []Delivery) error
 
-	// RecordTries stores tries and applies their verdicts, all or none of them.
+	// RecordTries stores tries and applies their verdicts in one transaction.
 	// Retry sets the due time to verdict.RetryAt and ends the lease; Retry and
-	// GaveUp count one more failure. A delivery that no longer has the lease
-	// token it was claimed with is passed over, and its id returned.
+	// GaveUp increment the failures. Deliveries with another lease token are
+	// skipped, and their IDs returned.
 	//
-	// Failures, and successes with Note, are kept of the endpoint too. When one
-	// that was dead (DeadAfterFailures) acknowledges, all that waits for it is
-	// due at once, or when the receiver wished (Verdict.NotBefore). Resume does
-	// that for what has not failed yet.
+	// Failures, and successes with UpdateEndpoint, are stored with the
+	// endpoint too. When a dead endpoint acknowledges, all its waiting
+	// deliveries are due at once, or at Verdict.NotBefore. Resume does the
+	// same for deliveries without failures.
 	RecordTries(ctx context.Context, results []Result) (lost []string, err error)
 
-	// NextDelivery returns the earliest due time after the given time of all
-	// waiting deliveries, claimed or not; false when there is none.
+	// NextDelivery returns the earliest due time of a waiting delivery after
+	// the given time; false if there is none.
 	NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error)
 
-	// Backlog returns how many deliveries wait, claimed or not, and when the
-	// event of the oldest of them happened; the zero time when there is none.
+	// Backlog returns the number of waiting deliveries and the time of the
+	// oldest event; zero if there is none.
 	Backlog(ctx context.Context) (waiting int64, oldest time.Time, err error)
 }
 
-// HostOf returns the host of an address, with its port if it names one, in
-// lower case: what claims are balanced by, and all of an address that may
-// stand in a log. It is empty for what is no address.
+// HostOf returns the host and port of a URL in lower case. Limits are per
+// host, and only the host of a URL may be logged. It returns "" for an invalid
+// URL.
 func HostOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -16,35 +16,34 @@ import (
 	"standin/internal/dialguard"
 )
 
-// MaxResponseBody is how much of an answer's body is read and kept.
+// MaxResponseBody is how much of a response body is read and kept.
 const MaxResponseBody = 1 << 10
 
 const (
-	userAgent      = "Standin"
-	dialTimeout    = 5 * time.Second // leaves time for the request itself
-	errorKept      = 500             // bytes of an error's text: some quote what the receiver sent
-	answerHeaders  = 64 << 10
-	tlsShare       = 3 // a handshake may take this part of a try
-	idleTimeout    = 90 * time.Second
-	idleKept       = 2048
-	aliveAfter     = 15 * time.Second // of silence, an HTTP/2 connection is asked whether it lives
-	aliveTimeout   = 5 * time.Second
-	bodyShare      = 15 // a try keeps this part of its time for the answer's body
-	writeBufferLen = 8 << 10
+	userAgent       = "Standin"
+	dialTimeout     = 5 * time.Second // leaves time for the request itself
+	maxError        = 500             // bytes of an error: some quote what the receiver sent
+	maxHeaders      = 64 << 10
+	tlsShare        = 3 // a handshake may take this fraction of a try
+	idleTimeout     = 90 * time.Second
+	maxIdleConns    = 2048
+	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection
+	pingTimeout     = 5 * time.Second
+	bodyShare       = 15 // this fraction of a try is reserved for the response body
+	writeBufferSize = 8 << 10
 )
 
 // poster makes single tries.
 type poster struct {
 	client  *http.Client
-	timeout time.Duration // of a whole try, from the name's resolution to the end of the answer
-	headers time.Duration // of the answer's headers, from the end of the request
+	timeout time.Duration // of a try, from name resolution to the end of the response
+	headers time.Duration // from the end of the request to the end of the response headers
 	now     func() time.Time
 }
 
-// newPoster returns a poster that connects through the guard. It uses no proxy
-// but one that is set, whatever the environment says: a proxy connects where
-// the guard does not see it. It follows no redirect and asks for no
-// compression.
+// newPoster returns a poster that dials through the guard. It ignores proxies
+// of the environment, because they would connect where the guard cannot check.
+// It does not follow redirects and does not request compression.
 func newPoster(settings Settings) *poster {
 	headers := settings.TryTimeout - settings.TryTimeout/bodyShare
 	guard := dialguard.Guard{Allow: settings.Allow, Resolver: settings.Resolver, Timeout: dialTimeout}
@@ -52,15 +51,15 @@ func newPoster(settings Settings) *poster {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs},
 		DialContext:            guard.DialContext,
 		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: aliveAfter, PingTimeout: aliveTimeout},
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		DisableCompression:     true,
 		TLSHandshakeTimeout:    settings.TryTimeout / tlsShare,
 		ResponseHeaderTimeout:  headers,
 		IdleConnTimeout:        idleTimeout,
-		MaxIdleConns:           idleKept,
+		MaxIdleConns:           maxIdleConns,
 		MaxIdleConnsPerHost:    settings.MaxTriesPerHost,
-		MaxResponseHeaderBytes: answerHeaders,
-		WriteBufferSize:        writeBufferLen, // a webhook and its headers in one packet
+		MaxResponseHeaderBytes: maxHeaders,
+		WriteBufferSize:        writeBufferSize, // a webhook and its headers fit into one packet
 	}
 	if settings.Proxy != nil {
 		// Only the proxy is dialed. Names are resolved by it, so only literal
@@ -81,41 +80,40 @@ func newPoster(settings Settings) *poster {
 	}
 }
 
-// close ends the connections kept for reuse.
+// close closes idle connections.
 func (p *poster) close() { p.client.CloseIdleConnections() }
 
-// post makes one try. It always returns within the timeout.
+// post makes one try. It returns within the timeout.
 func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	try := Try{DeliveryID: delivery.ID, Number: delivery.Attempt, StartedAt: p.now()}
-	began := time.Now() // latency is measured with the monotonic clock
+	started := time.Now() // the monotonic clock measures the latency
 
 	request, err := p.request(ctx, delivery, try.StartedAt)
 	if err != nil {
 		try.Error = errorText(err)
 		return try, response{unusable: errors.New(try.Error)}
 	}
-	answer, err := p.client.Do(request)
+	httpResponse, err := p.client.Do(request)
 	if err != nil {
-		try.Latency, try.Error = time.Since(began), errorText(err)
+		try.Latency, try.Error = time.Since(started), errorText(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) || try.Latency >= p.headers {
-			try.Error = fmt.Sprintf("no answer within %s", p.timeout)
+			try.Error = fmt.Sprintf("no response within %s", p.timeout)
 		}
 		return try, response{}
 	}
-	defer answer.Body.Close()
-	// The status alone decides; an answer that breaks off is kept as far as it came.
-	try.ResponseBody, _ = io.ReadAll(io.LimitReader(answer.Body, MaxResponseBody))
-	try.Latency, try.StatusCode = time.Since(began), answer.StatusCode
-	if answer.StatusCode >= 300 && answer.StatusCode < 400 {
+	defer httpResponse.Body.Close()
+	// Only the status decides. A body that breaks off is kept as far as it was read.
+	try.ResponseBody, _ = io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
+	try.Latency, try.StatusCode = time.Since(started), httpResponse.StatusCode
+	if httpResponse.StatusCode >= 300 && httpResponse.StatusCode < 400 {
 		try.Error = "redirects are not followed"
 	}
-	return try, response{status: answer.StatusCode, retryAfter: answer.Header.Get("Retry-After")}
+	return try, response{status: httpResponse.StatusCode, retryAfter: httpResponse.Header.Get("Retry-After")}
 }
 
-// request composes and signs. Its errors are those that no later try mends by
-// itself.
+// request composes and signs the request. Its errors are permanent.
 func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (*http.Request, error) {
 	body, err := Body(delivery)
 	if err != nil {
@@ -126,10 +124,10 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 		return nil, err
 	}
 	if scheme := request.URL.Scheme; scheme != "http" && scheme != "https" {
-		return nil, errors.New("the address is neither http nor https")
+		return nil, errors.New("the URL is neither http nor https")
 	}
 	if request.URL.Host == "" {
-		return nil, errors.New("the address names no host")
+		return nil, errors.New("the URL has no host")
 	}
 	version := Version2
 	if delivery.Version == Version1 {
@@ -144,8 +142,8 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 	return request, nil
 }
 
-// errorText says why a try failed, without the address: its query may hold the
-// receiver's secrets.
+// errorText describes why a try failed, without the URL, whose query may
+// contain secrets of the receiver.
 func errorText(err error) string {
 	var refused *dialguard.RefusedError
 	if errors.As(err, &refused) {
@@ -155,13 +153,13 @@ func errorText(err error) string {
 		}
 		return text
 	}
-	var inURL *url.Error // its text begins with the address
+	var inURL *url.Error // its text begins with the URL
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
 	text := err.Error()
-	if len(text) > errorKept {
-		text = text[:errorKept] + "…"
+	if len(text) > maxError {
+		text = text[:maxError] + "…"
 	}
 	return text
 }

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// maxRecorded is how many tries are stored in one commit at the most. A durable
-// commit waits for the disk; the tries of a group wait for it once.
+// maxRecorded limits how many results are stored in one transaction. A durable
+// commit waits for the disk, so results are stored in groups.
 const maxRecorded = 1024
 
-// maxUnrecorded is how many tries may wait to be stored before no more is
-// claimed: what is due next often waits for just these to be stored.
+// maxUnrecorded limits how many results may wait to be stored before claiming
+// stops: deliveries often wait for an earlier one to be recorded.
 const maxUnrecorded = maxRecorded / 2
 
-// recordAll stores the results of tries until there are no more.
+// recordAll stores the results of tries until the channel is closed.
 func (s *Sender) recordAll(ctx context.Context) {
 	for first := range s.results {
 		group := s.gather(first)
@@ -24,11 +24,11 @@ func (s *Sender) recordAll(ctx context.Context) {
 		for _, result := range group {
 			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
 		}
-		s.Wake() // what waits behind these may go on now
+		s.Wake() // deliveries that wait for these may be due
 	}
 }
 
-// gather adds to the first result whatever else there is already.
+// gather returns the first result and those that are ready.
 func (s *Sender) gather(first Result) []Result {
 	group := []Result{first}
 	for len(group) < maxRecorded {
@@ -45,30 +45,30 @@ func (s *Sender) gather(first Result) []Result {
 	return group
 }
 
-// record stores a group. It insists as long as the leases are likely to hold:
-// what is not recorded is sent again.
+// record stores a group. It retries while the leases are likely to be valid: a
+// result that is not recorded means that the delivery is sent again.
 func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err error) {
-	insist, cancel := context.WithTimeout(ctx, s.lease-s.timeout)
+	retryCtx, cancel := context.WithTimeout(ctx, s.lease-s.timeout)
 	defer cancel()
 	for failures := 1; ; failures++ {
 		if lost, err = s.recordOnce(ctx, group); err == nil {
 			return lost, nil
 		}
-		s.sleep(insist, growing(failures), false)
-		if insist.Err() != nil {
+		s.sleep(retryCtx, databaseDelay(failures), false)
+		if retryCtx.Err() != nil {
 			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
 		}
 	}
 }
 
-// recordOnce goes on when ctx ends: the receivers have answered.
+// recordOnce continues when ctx is done, because the receivers have responded.
 func (s *Sender) recordOnce(ctx context.Context, group []Result) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	return s.outbox.RecordTries(ctx, group)
 }
 
-// logTry writes the one line of a try.
+// logTry writes the log line of a try.
 func (s *Sender) logTry(result Result, err error, lost bool) {
 	delivery, try, verdict := result.Delivery, result.Try, result.Verdict
 	level := slog.LevelInfo

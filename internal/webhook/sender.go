@@ -14,49 +14,49 @@ import (
 	"time"
 )
 
-// Settings of a Sender. The zero value of each but Log means its default.
+// Settings configure a Sender. The zero value of a field other than Log means
+// its default.
 type Settings struct {
-	Allow           []netip.Prefix   // non-public networks that may be posted to; default none
-	Proxy           *url.URL         // forward proxy to post through; default none, whatever the environment says
-	Resolver        *net.Resolver    // of receivers' names; default the machine's
-	TryTimeout      time.Duration    // of a whole try; default 15 s (contract, Webhooks)
+	Allow           []netip.Prefix   // networks that may be posted to although they are not public; default none
+	Proxy           *url.URL         // forward proxy; default none, whatever the environment says
+	Resolver        *net.Resolver    // default: the system's
+	TryTimeout      time.Duration    // of a whole try; default 15 s
 	Schedule        Schedule         // default DefaultSchedule
-	Grace           time.Duration    // how long Run waits for running tries at its end; default TryTimeout
-	Poll            time.Duration    // longest sleep, for what other nodes put into the outbox; default 5 s
+	Grace           time.Duration    // how long Run waits for tries at its end; default TryTimeout
+	Poll            time.Duration    // longest sleep, for deliveries of other nodes; default 5 s
 	MaxTries        int              // concurrent tries; default 4096
 	MaxTriesPerHost int              // of these, to one host; default 64
 	MaxQueued       int              // deliveries claimed and not started; default 1024
-	RootCAs         *x509.CertPool   // of TLS receivers; default the machine's
+	RootCAs         *x509.CertPool   // default: the system's
 	Now             func() time.Time // default time.Now
 	Log             *slog.Logger
 }
 
 const (
-	leaseOfTries    = 2 // a lease lasts as long as so many tries: for one, its queue before it, and its recording
-	recordTimeout   = 15 * time.Second
-	databaseDelay   = 100 * time.Millisecond // after a database error; doubled up to
-	databaseDelayed = 10 * time.Second
-	sweepInterval   = 250 * time.Millisecond // between two looks for tries that last long
-	crowdedShare    = 8                      // a claim that takes less than this part of what it looks at is not repeated before
-	crowdedInterval = 25 * time.Millisecond  // has passed: what is in the way of the rest has to be recorded first
-	claimInterval   = 2 * time.Millisecond   // between two claims, so that what comes singly is claimed together
+	leaseTries        = 2 // a lease lasts as long as so many tries, to include the queue before and the recording after
+	recordTimeout     = 15 * time.Second
+	minDatabaseDelay  = 100 * time.Millisecond // after a database error; doubled up to
+	maxDatabaseDelay  = 10 * time.Second
+	sweepInterval     = 250 * time.Millisecond
+	minClaimInterval  = 2 * time.Millisecond  // so that single deliveries are claimed together
+	deferringInterval = 25 * time.Millisecond // after a claim that took less than one in
+	deferringShare    = 8                     // of the deliveries it looked at: the rest waits for results to be recorded
 )
 
-// Sender posts what is due in the outbox, until its Run ends.
+// Sender posts the deliveries that are due in the outbox.
 //
-// One loop claims deliveries ahead of the places that are free for them; tries
-// run each in a goroutine; one recorder stores what came of them, many to a
-// commit.
+// One goroutine claims deliveries ahead of the free slots, each try runs in its
+// own goroutine, and one goroutine records the results in groups.
 type Sender struct {
-	outbox   Outbox
-	poster   *poster
-	places   *places
-	schedule Schedule
-	metrics  *metrics
-	wake     chan struct{}
-	results  chan Result
+	outbox    Outbox
+	poster    *poster
+	scheduler *scheduler
+	schedule  Schedule
+	metrics   *metrics
+	wake      chan struct{}
+	results   chan Result
 
-	unrecorded atomic.Int64 // tries that have ended and are not stored yet
+	unrecorded atomic.Int64 // results that are not stored yet
 	tries      sync.WaitGroup
 	log        *slog.Logger
 	now        func() time.Time
@@ -66,7 +66,7 @@ type Sender struct {
 	poll       time.Duration
 }
 
-// NewSender returns a sender over the outbox.
+// NewSender returns a Sender for the outbox.
 func NewSender(outbox Outbox, settings Settings) *Sender {
 	orDefault(&settings.TryTimeout, 15*time.Second)
 	orDefault(&settings.Grace, settings.TryTimeout)
@@ -81,19 +81,19 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 		settings.Now = time.Now
 	}
 	return &Sender{
-		outbox:   outbox,
-		poster:   newPoster(settings),
-		places:   newPlaces(bounds{total: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued}, settings.Schedule, settings.Now),
-		schedule: settings.Schedule,
-		metrics:  newMetrics(),
-		wake:     make(chan struct{}, 1),
-		results:  make(chan Result, maxRecorded),
-		log:      settings.Log,
-		now:      settings.Now,
-		timeout:  settings.TryTimeout,
-		lease:    leaseOfTries * settings.TryTimeout,
-		grace:    settings.Grace,
-		poll:     settings.Poll,
+		outbox:    outbox,
+		poster:    newPoster(settings),
+		scheduler: newScheduler(limits{tries: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued}, settings.Schedule, settings.Now),
+		schedule:  settings.Schedule,
+		metrics:   newMetrics(),
+		wake:      make(chan struct{}, 1),
+		results:   make(chan Result, maxRecorded),
+		log:       settings.Log,
+		now:       settings.Now,
+		timeout:   settings.TryTimeout,
+		lease:     leaseTries * settings.TryTimeout,
+		grace:     settings.Grace,
+		poll:      settings.Poll,
 	}
 }
 
@@ -103,7 +103,7 @@ func orDefault[T int | time.Duration](value *T, otherwise T) {
 	}
 }
 
-// Wake tells that something was put into the outbox. It never blocks.
+// Wake makes the sender look for due deliveries. It never blocks.
 func (s *Sender) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -111,89 +111,86 @@ func (s *Sender) Wake() {
 	}
 }
 
-// Post posts a delivery that is not in the outbox, once: a test event.
+// Post posts a delivery once, without the outbox: for test events.
 func (s *Sender) Post(ctx context.Context, delivery Delivery) Try {
 	try, _ := s.poster.post(ctx, delivery)
 	return try
 }
 
-// Run sends until ctx ends. Then it begins no try, waits for those that run,
-// at most for the grace, and returns when all have ended. What it had to cut
-// off, or had not begun, goes back into the outbox uncounted. Errors of the
-// database are waited out, never returned. It is to be called once.
+// Run sends until ctx is done. Then it starts no more tries, waits up to the
+// grace period for those in flight, and returns deliveries that were not tried
+// to the outbox, uncounted. Database errors are retried. Run must be called only
+// once.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.poster.close()
-	trying, cutOff := context.WithCancel(context.WithoutCancel(ctx))
-	defer cutOff()
+	tryCtx, cancelTries := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelTries()
 	recorded := make(chan struct{})
 	go func() {
 		defer close(recorded)
-		s.recordAll(trying)
+		s.recordAll(tryCtx)
 	}()
 
-	s.claimAll(ctx, trying)
+	s.claimAll(ctx, tryCtx)
 
-	stop := time.AfterFunc(s.grace, cutOff)
+	stop := time.AfterFunc(s.grace, cancelTries)
 	defer stop.Stop()
-	if err := s.release(ctx, s.places.drain()); err != nil {
-		s.log.Error("webhooks not released", "error", err)
-	}
+	s.release(ctx, s.scheduler.drain())
 	s.tries.Wait()
 	close(s.results)
 	<-recorded
 }
 
-// claimAll claims and begins until ctx ends.
-func (s *Sender) claimAll(ctx, trying context.Context) {
+// claimAll claims deliveries and starts their tries until ctx is done.
+func (s *Sender) claimAll(ctx, tryCtx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
-		s.begin(trying, s.places.sweep())
-		sleep, err := s.round(ctx, trying)
+		s.start(tryCtx, s.scheduler.sweep())
+		sleep, err := s.claim(ctx, tryCtx)
 		switch {
 		case err == nil:
 			failures = 0
 		case ctx.Err() == nil:
 			failures++
-			sleep = growing(failures)
+			sleep = databaseDelay(failures)
 			s.log.Error("webhook outbox unavailable", "error", err, "retry_in", sleep)
 		}
-		if s.places.mustSweep() {
+		if running, slow := s.scheduler.running(); running > slow {
 			sleep = min(sleep, sweepInterval)
 		}
-		// A wake-up does not cut the wait for the database short, nor the least
-		// time between two claims.
-		s.sleep(ctx, claimInterval, false)
-		s.sleep(ctx, sleep-claimInterval, failures == 0)
+		// A wake-up shortens neither the minimum interval nor the delay after a
+		// database error.
+		s.sleep(ctx, minClaimInterval, false)
+		s.sleep(ctx, sleep-minClaimInterval, failures == 0)
 	}
 }
 
-// round claims what there is room for, begins it, and returns how long to
-// sleep.
-func (s *Sender) round(ctx, trying context.Context) (time.Duration, error) {
-	wanted := s.places.wanted()
-	if wanted == 0 || s.unrecorded.Load() > maxUnrecorded {
-		return s.poll, nil // an emptying queue wakes, and so does the recorder
+// claim makes one claim, starts its tries, and returns how long to sleep.
+func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err error) {
+	limit := s.scheduler.claimable()
+	if limit == 0 || s.unrecorded.Load() > maxUnrecorded {
+		return s.poll, nil // the end of a try and the recording of results wake the sender
 	}
 	now := s.now()
-	batch, more, err := s.outbox.ClaimDeliveries(ctx, Claim{
-		Now: now, Lease: s.lease, Limit: wanted, Admit: s.places.admission,
+	claimed, more, err := s.outbox.ClaimDeliveries(ctx, Claim{
+		Now: now, Lease: s.lease, Limit: limit, Admit: s.scheduler.admission,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("claim deliveries: %w", err)
 	}
-	s.begin(trying, s.places.add(batch))
+	s.start(tryCtx, s.scheduler.add(claimed))
 	if more {
-		if len(batch) < wanted/crowdedShare {
-			return crowdedInterval, nil
+		if len(claimed) < limit/deferringShare {
+			return deferringInterval, nil
 		}
 		return 0, nil
 	}
 
-	// What is due already and was not claimed waits for a receiver that is busy
-	// or for an earlier delivery: the end of a try wakes.
+	// Deliveries that are due and were not claimed wait for a busy endpoint or an
+	// earlier delivery: the end of a try wakes the sender.
 	next, ok, err := s.outbox.NextDelivery(ctx, now)
 	if err != nil {
-		return 0, fmt.Errorf("look for the next delivery: %w", err)
+		return 0, fmt.Errorf("find the next delivery: %w", err)
 	}
 	if !ok {
 		return s.poll, nil
@@ -201,78 +198,69 @@ func (s *Sender) round(ctx, trying context.Context) (time.Duration, error) {
 	return min(s.poll, next.Sub(s.now())), nil
 }
 
-// begin starts tries that have their places.
-func (s *Sender) begin(trying context.Context, flights []*flight) {
-	for _, one := range flights {
-		s.tries.Go(func() { s.fly(trying, one) })
+// start runs tries, each in a goroutine.
+func (s *Sender) start(ctx context.Context, tries []*inFlight) {
+	for _, f := range tries {
+		s.tries.Go(func() { s.run(ctx, f) })
 	}
 }
 
-// fly makes a try, and then whatever can begin in its place.
-func (s *Sender) fly(ctx context.Context, current *flight) {
-	for current != nil {
-		end := s.try(ctx, current)
-		if len(end.dropped) > 0 {
-			s.releaseLogged(ctx, end.dropped)
+// run makes a try, and then those that can start in its place.
+func (s *Sender) run(ctx context.Context, f *inFlight) {
+	for f != nil {
+		end := s.try(ctx, f)
+		s.release(ctx, end.dropped)
+		f = nil
+		if len(end.start) > 0 {
+			f = end.start[0]
+			s.start(ctx, end.start[1:])
 		}
-		current = nil
-		if len(end.begin) > 0 {
-			current = end.begin[0]
-			s.begin(ctx, end.begin[1:])
-		}
-		if end.low {
+		if end.claim {
 			s.Wake()
 		}
 	}
 }
 
-// try makes one try and hands over what came of it.
-func (s *Sender) try(ctx context.Context, f *flight) landing {
+// try makes one try and queues its result for recording. A delivery whose lease
+// may end before the try does, or whose try is canceled, is released.
+func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 	if ctx.Err() != nil || f.LeasedTo.Sub(s.now()) < s.timeout {
-		s.releaseLogged(ctx, []Delivery{f.Delivery}) // its lease may end before the try does
-		return s.places.finish(f, lesson{})
+		s.release(ctx, []Delivery{f.Delivery})
+		return s.scheduler.finish(f, outcome{})
 	}
-	try, answer := s.poster.post(ctx, f.Delivery)
-	if ctx.Err() != nil && answer.status == 0 {
-		s.releaseLogged(ctx, []Delivery{f.Delivery})
-		return s.places.finish(f, lesson{})
+	try, response := s.poster.post(ctx, f.Delivery)
+	if ctx.Err() != nil && response.status == 0 {
+		s.release(ctx, []Delivery{f.Delivery})
+		return s.scheduler.finish(f, outcome{})
 	}
-	verdict := s.schedule.decide(answer, f.Failures+1, s.now(), rand.Float64())
+	verdict := s.schedule.decide(response, f.Failures+1, s.now(), rand.Float64())
 	s.metrics.count(try, verdict)
-	end := s.places.finish(f, lessonOf(try, answer))
+	end := s.scheduler.finish(f, outcomeOf(try, response))
 	s.unrecorded.Add(1)
-	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.note, Resume: end.resume}
+	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume}
 	return end
 }
 
-// release gives claimed deliveries back, even when ctx has ended.
-func (s *Sender) release(ctx context.Context, deliveries []Delivery) error {
+// release returns claimed deliveries to the outbox, even when ctx is done. An
+// error is only logged: the deliveries are due again when their leases end.
+func (s *Sender) release(ctx context.Context, deliveries []Delivery) {
 	if len(deliveries) == 0 {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := s.outbox.ReleaseDeliveries(ctx, deliveries); err != nil {
-		return fmt.Errorf("release deliveries: %w", err)
-	}
-	return nil
-}
-
-// releaseLogged releases, with nobody to tell of an error: what is not released
-// is due again when its lease ends.
-func (s *Sender) releaseLogged(ctx context.Context, deliveries []Delivery) {
-	if err := s.release(ctx, deliveries); err != nil {
 		s.log.Error("webhooks not released", "deliveries", len(deliveries), "error", err)
 	}
 	s.Wake()
 }
 
-// sleep waits for the time to pass, for ctx to end and, if asked, for a Wake.
+// sleep waits for the duration, until ctx is done or, if wakeable, for a Wake.
 func (s *Sender) sleep(ctx context.Context, duration time.Duration, wakeable bool) {
 	if duration <= 0 {
 		return
 	}
-	var wake <-chan struct{} // never ready
+	var wake <-chan struct{} // nil: never ready
 	if wakeable {
 		wake = s.wake
 	}
@@ -285,7 +273,7 @@ func (s *Sender) sleep(ctx context.Context, duration time.Duration, wakeable boo
 	}
 }
 
-// growing returns the wait after that many database errors in a row.
-func growing(failures int) time.Duration {
-	return min(databaseDelayed, databaseDelay<<min(failures-1, 10))
+// databaseDelay returns the delay after so many consecutive database errors.
+func databaseDelay(failures int) time.Duration {
+	return min(maxDatabaseDelay, minDatabaseDelay<<min(failures-1, 10))
 }

@@ -109,7 +109,7 @@ func TestWhatFollowsFromAnAnswer(t *testing.T) {
 			},
 			outcome: webhook.Retry, status: 307, error: "redirects are not followed",
 		},
-		{name: "no answer", answer: hang, timeout: time.Second, outcome: webhook.Retry, error: "no answer within 1s"},
+		{name: "no answer", answer: hang, timeout: time.Second, outcome: webhook.Retry, error: "no response within 1s"},
 		{
 			name: "an answer that stops half-way",
 			answer: func(w http.ResponseWriter, r *http.Request, _ message) {
@@ -151,7 +151,7 @@ func TestWhatFollowsFromAnAnswer(t *testing.T) {
 		{name: "a refused network", answer: ok, refuse: true, outcome: webhook.Retry, error: "STANDIN_WEBHOOK_ALLOW_CIDRS"},
 		{name: "a number for a host", url: "http://2130706433/?token=t0ken", outcome: webhook.Retry, error: "is refused"},
 		{name: "another scheme", url: "ftp://a.example/?token=t0ken", outcome: webhook.GaveUp, error: "neither http nor https"},
-		{name: "no host", url: "https:///hook", outcome: webhook.GaveUp, error: "names no host"},
+		{name: "no host", url: "https:///hook", outcome: webhook.GaveUp, error: "has no host"},
 		{name: "no address", url: "https://a.example:port/?token=t0ken", outcome: webhook.GaveUp, error: "invalid port"},
 	}
 	for _, test := range tests {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The headers of a delivery. Header names are not case-sensitive.
+// The headers of a delivery.
 const (
 	SignatureHeader         = "x-service-signature"
 	VersionHeader           = "x-service-webhook-version"
@@ -23,51 +23,51 @@ const (
 )
 
 const (
-	secretPrefix      = "whsec_"
-	servicePrefix     = "sha256="
-	standardPrefix    = "v1,"
-	timestampLeniency = 5 * time.Minute // what the Standard Webhooks libraries allow
+	secretPrefix       = "whsec_"
+	servicePrefix      = "sha256="
+	standardPrefix     = "v1,"
+	timestampTolerance = 5 * time.Minute // as in the Standard Webhooks libraries
 )
 
-// ErrSignature says that a request was not signed with the secret it should
-// have been signed with, or too long ago.
+// ErrSignature reports that a request was not signed with the expected secret,
+// or was signed too long ago.
 var ErrSignature = errors.New("webhook signature does not verify")
 
-// Secret is a consumer's webhook secret, exactly as it was shown to the
-// consumer. It hides itself from logs.
+// Secret is a webhook secret of a consumer, exactly as it was shown to the
+// consumer. Formatting a Secret does not print it.
 type Secret struct {
 	Value     string
-	ExpiresAt time.Time // zero for the current one; of a rotated one, when it stops signing
+	ExpiresAt time.Time // of a rotated secret: when it stops signing; zero for the current one
 }
 
-// NewSecret returns a fresh secret in the form of Standard Webhooks: whsec_
-// and 32 random bytes in base64.
+// NewSecret returns a new secret in the form of Standard Webhooks: whsec_ and
+// 32 random bytes in base64.
 func NewSecret() string {
 	var key [32]byte
-	_, _ = rand.Read(key[:]) // never fails: the program ends instead
+	_, _ = rand.Read(key[:]) // never returns an error
 	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
 func (Secret) String() string   { return "[secret]" }
 func (Secret) GoString() string { return "[secret]" }
 
-// Sign sets the signature headers of a body that is sent at the given time.
+// Sign sets the signature headers for a body sent at the given time.
 //
 // x-service-signature is sha256=<hex HMAC-SHA256(secret as shown, body)>. The
-// Standard Webhooks headers sign "<id>.<timestamp>.<body>"; their key is the
-// decoded part of whsec_<base64>, and the secret's own bytes where the secret
-// has another form.
+// Standard Webhooks headers sign "<id>.<timestamp>.<body>" with the decoded
+// part of whsec_<base64>, or with the secret's own bytes if it has another
+// form.
 //
-// While a rotated secret still counts, each secret signs. webhook-signature
-// then lists the signatures with a space between, as Standard Webhooks says.
-// x-service-signature is sent once for each, the current secret's first: a
-// receiver that takes the first header of a name and compares it whole goes on
-// working with the current secret, and one that takes all, or whose framework
-// joins them with a comma, finds either. Putting both into one header would
-// break the former; sending the current one only would break every receiver
-// that still holds the old secret.
+// Each secret that has not expired signs. webhook-signature lists the
+// signatures, separated by spaces, as Standard Webhooks specifies.
+// x-service-signature is sent once per secret, the current one first: a
+// receiver that compares the first header keeps working with the current
+// secret, and a receiver that reads all headers, or whose framework joins them
+// with commas, finds either. One header with both signatures would break the
+// first kind of receiver. Sending only the current one would break receivers
+// that still have the old secret.
 //
-// It is an error if no secret counts at that time.
+// It returns an error if every secret has expired.
 func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time, body []byte) error {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	header.Del(SignatureHeader)
@@ -88,12 +88,12 @@ func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time,
 	return nil
 }
 
-// Verify checks both signatures of a delivery against the receiver's secret,
-// in constant time, and that it was sent within five minutes of now. Its error
-// is ErrSignature.
+// Verify checks both signatures of a delivery against a secret, in constant
+// time, and that it was sent within five minutes of now. It returns
+// ErrSignature otherwise.
 func Verify(header http.Header, body []byte, secret string, now time.Time) error {
 	seconds, err := strconv.ParseInt(header.Get(StandardTimestampHeader), 10, 64)
-	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > timestampLeniency {
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > timestampTolerance {
 		return ErrSignature
 	}
 	var service []string
@@ -134,7 +134,7 @@ func standardSignature(secret, deliveryID, timestamp string, body []byte) string
 	return standardPrefix + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// standardKey returns the key a secret stands for in Standard Webhooks.
+// standardKey returns the Standard Webhooks key of a secret.
 func standardKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, secretPrefix); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {

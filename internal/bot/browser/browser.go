@@ -1,8 +1,7 @@
-// Package browser starts a real Chromium and drives its pages: it opens them,
-// evaluates scripts in them, and sends real mouse and key events. It owns the
-// browser's process tree and profile directory, and tells when either the
-// browser or one of its pages is gone. It must know nothing about meetings or
-// recordings.
+// Package browser starts Chromium and controls its pages: it opens pages,
+// evaluates scripts in them, and sends mouse and key events. It owns the
+// browser's process tree and profile directory, and reports when the browser or
+// one of its pages is gone. It does not depend on meetings or recordings.
 package browser
 
 import (
@@ -11,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -25,54 +25,54 @@ const (
 	defaultWidth  = 1280
 	defaultHeight = 720
 
-	// endTimeout bounds the killing of the process tree. Killed processes
-	// leave within milliseconds unless the kernel holds them in I/O.
-	endTimeout = 10 * time.Second
+	// killTimeout limits how long killing the process tree may take. Killed
+	// processes exit within milliseconds unless they wait for I/O.
+	killTimeout = 10 * time.Second
 
-	// exitTimeout is how long a broken control pipe waits for the exit status
-	// that explains it, which a busy machine delivers seconds later.
-	exitTimeout = 5 * time.Second
+	// exitStatusTimeout is how long to wait for the exit status after the
+	// control pipe broke. On a busy machine it arrives seconds later.
+	exitStatusTimeout = 5 * time.Second
 )
 
-// Options say how to start a browser.
+// Options configures a browser.
 type Options struct {
-	// Executable is the browser to start, as Find returns it.
+	// Executable is the path of the browser, as Find returns it. The default is
+	// the result of Find("").
 	Executable string
-	// ProfileDir is the directory of this browser alone. It must be absent or
-	// empty, is made with mode 0700, and is removed by Close. When it is
-	// empty, a temporary directory is made.
+	// ProfileDir is the profile directory, used by this browser only. It must be
+	// absent or empty, is created with mode 0700, and is removed by Close. The
+	// default is a temporary directory.
 	ProfileDir string
 	// Width and Height are the size of a page in pixels, 1280x720 by default.
 	Width, Height int
-	// LoopbackPeers lets WebRTC connect over the loopback interface. It is for
-	// meeting replicas on this machine only.
+	// LoopbackPeers allows WebRTC connections over the loopback interface. Use
+	// it only for meeting replicas on this machine.
 	LoopbackPeers bool
-	// Proxy is the host and port through which all of the browser's TCP
-	// connections go, with loopback no exception, as package egress runs it.
-	// Without one the browser reaches whatever this machine reaches.
+	// Proxy is the host and port of the HTTP proxy for all TCP connections of
+	// the browser, including those to loopback addresses (see package egress).
+	// Without a proxy, the browser can connect to everything this machine can.
 	Proxy string
-	// MediaThroughProxy keeps WebRTC from UDP, which passes no proxy: media then
-	// comes over TCP, where a platform offers that, and is the worse for it on
-	// a bad line. It is for networks in which a bot must reach nothing by UDP.
+	// MediaThroughProxy disables UDP for WebRTC, because UDP bypasses the proxy.
+	// Media then uses TCP where the platform supports it, at lower quality on a
+	// lossy connection.
 	MediaThroughProxy bool
-	// NoSandbox runs Chromium without its own sandbox, for a system that
-	// allows none. As root there is none anyway.
+	// NoSandbox runs Chromium without its own sandbox, for systems that provide
+	// none.
 	NoSandbox bool
-	// SeedProfile is an operator's own user data folder of Chromium, with a
-	// visitor signed in. What that takes is copied into the fresh profile.
+	// SeedProfile is an operator's Chromium user data directory with a signed-in
+	// user. The files that keep a user signed in are copied to the new profile.
 	SeedProfile string
-	// CaptureTitle is the tab title for which Chromium answers a tab capture
-	// request by itself. An unguessable one is made when it is empty.
+	// CaptureTitle is the title of the tab that Chromium captures without asking
+	// a user. The default is a random title.
 	CaptureTitle string
-	// Log receives what the browser connection complains about; nothing is
-	// logged when it is nil.
+	// Log receives errors of the browser connection. The default discards them.
 	Log *slog.Logger
 
-	temporaryDir string // the browser's own folder for temporary files
-	asRoot       bool   // this process is root
+	temporaryDir string // for the browser's temporary files
+	runsAsRoot   bool
 }
 
-// withDefaults fills in what was left out.
+// withDefaults returns the options with defaults for empty fields.
 func (o Options) withDefaults() (Options, error) {
 	if o.Executable == "" {
 		executable, err := Find("")
@@ -90,36 +90,36 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.asRoot = asRoot()
+	o.runsAsRoot = os.Geteuid() == 0
 	return o, nil
 }
 
-// Browser is one running Chromium with a profile of its own.
+// Browser is a running Chromium with its own profile.
 type Browser struct {
 	options Options
 	process int
 	session cdp.Session
 
-	// newTab makes the chromedp context of one more tab. chromedp keeps a
-	// browser and its tabs alive by contexts that descend from each other, so
-	// one has to be kept for the browser's life; it carries nothing else.
+	// newTab returns the chromedp context of a new tab. chromedp ties the life of
+	// a browser and its tabs to a tree of contexts, so the root context lives as
+	// long as the browser.
 	newTab func(...chromedp.ContextOption) (context.Context, context.CancelFunc)
 
-	firstTab sync.Mutex
-	initial  target.ID // the tab Chromium opened by itself, until a page takes it
+	initialMu  sync.Mutex
+	initialTab target.ID // the tab Chromium opened at start, until a Page uses it
 
-	end     context.CancelCauseFunc // makes the supervisor end the process tree
-	done    chan struct{}
-	cause   error // how the browser ended; valid once done is closed
-	treeErr error // why its processes could not all be ended; likewise
+	shutDown context.CancelCauseFunc // makes supervise kill the process tree
+	done     chan struct{}
+	cause    error // why the browser ended; valid once done is closed
+	killErr  error // why not all processes could be killed; valid once done is closed
 
 	closeOnce sync.Once
 	closeErr  error
 }
 
-// Launch starts a browser and waits until it answers. ctx bounds the launch
-// only: the browser runs until Close, until it dies, or until the bot's own
-// process dies.
+// Launch starts a browser and waits until it responds. ctx applies to the launch
+// only. The browser runs until Close, until it crashes, or until this process
+// exits.
 func Launch(ctx context.Context, options Options) (*Browser, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -129,49 +129,49 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 		return nil, err
 	}
 	if options.SeedProfile != "" {
-		if err := seed(options.SeedProfile, options.ProfileDir); err != nil {
-			return nil, errors.Join(err, wipeProfile(options.ProfileDir))
+		if err := copySeedProfile(options.SeedProfile, options.ProfileDir); err != nil {
+			return nil, errors.Join(err, removeProfile(options.ProfileDir))
 		}
 	}
 	warnUnsandboxed(options)
 	browser, err := start(ctx, options)
 	if err != nil {
-		err = explainLaunch(err)
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", options.Executable, err), wipeProfile(options.ProfileDir))
+		err = asSandboxError(err)
+		return nil, errors.Join(fmt.Errorf("start %s: %w", options.Executable, err), removeProfile(options.ProfileDir))
 	}
 	return browser, nil
 }
 
-// start runs the process and connects to it.
+// start starts the process and connects to it.
 func start(ctx context.Context, options Options) (*Browser, error) {
-	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
-	stopBounding := context.AfterFunc(ctx, func() { endLife(ctx.Err()) })
+	lifetime, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
+	stopLaunchBound := context.AfterFunc(ctx, func() { shutDown(ctx.Err()) })
 
 	var command *exec.Cmd
 	allocator := append(allocatorOptions(options), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
 		command = c
-		ownProcessTree(c)
+		isolateProcessTree(c)
 	}))
-	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(life, allocator...)
-	root, releaseRoot := chromedp.NewContext(allocatorContext, loggingTo(options.Log)...)
+	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
+	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
 	abandon := func(err error) (*Browser, error) {
-		endLife(err)
+		shutDown(err)
 		releaseRoot()
 		releaseAllocator()
 		group := 0
 		if command != nil && command.Process != nil {
 			group = command.Process.Pid
 		}
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 		defer cancel()
-		return nil, errors.Join(err, endProcessTree(bounded, group, options.ProfileDir))
+		return nil, errors.Join(err, killProcessTree(killCtx, group, options.ProfileDir))
 	}
 
 	targets, err := chromedp.Targets(root)
 	if err == nil {
-		err = isolate(life, chromedp.FromContext(root).Browser, options)
+		err = applyIsolation(lifetime, chromedp.FromContext(root).Browser, options)
 	}
-	if !stopBounding() {
+	if !stopLaunchBound() {
 		return abandon(ctx.Err())
 	}
 	if err != nil {
@@ -186,27 +186,27 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		newTab: func(tab ...chromedp.ContextOption) (context.Context, context.CancelFunc) {
 			return chromedp.NewContext(root, tab...)
 		},
-		initial: firstPage(targets),
-		end:     endLife,
-		done:    make(chan struct{}),
+		initialTab: firstPage(targets),
+		shutDown:   shutDown,
+		done:       make(chan struct{}),
 	}
-	go browser.supervise(life, root, connection.LostConnection, command, func() {
+	go browser.supervise(lifetime, root, connection.LostConnection, command, func() {
 		releaseRoot()
 		releaseAllocator()
 	})
 	return browser, nil
 }
 
-// loggingTo hands chromedp's complaints to the log. They are noise in a healthy
-// session, so they are kept to the debug level.
-func loggingTo(log *slog.Logger) []chromedp.ContextOption {
-	complain := func(format string, arguments ...any) {
+// logOptions sends chromedp's messages to the log. They also occur in healthy
+// sessions, so they are logged at debug level.
+func logOptions(log *slog.Logger) []chromedp.ContextOption {
+	logf := func(format string, arguments ...any) {
 		log.Debug("browser connection", "detail", fmt.Sprintf(format, arguments...))
 	}
-	return []chromedp.ContextOption{chromedp.WithLogf(complain), chromedp.WithErrorf(complain)}
+	return []chromedp.ContextOption{chromedp.WithLogf(logf), chromedp.WithErrorf(logf)}
 }
 
-// firstPage returns the tab that Chromium opened at its start, if there is one.
+// firstPage returns the tab that Chromium opened at start, or "".
 func firstPage(targets []*target.Info) target.ID {
 	for _, info := range targets {
 		if info.Type == "page" {
@@ -216,14 +216,14 @@ func firstPage(targets []*target.Info) target.ID {
 	return ""
 }
 
-// supervise waits until the browser is to end or has ended, ends what is left
-// of its process tree, and announces it.
-func (b *Browser) supervise(life, root context.Context, pipeBroken <-chan struct{}, command *exec.Cmd, release func()) {
+// supervise waits until the browser ends or has to end, kills what is left of
+// its process tree, and closes b.done.
+func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan struct{}, command *exec.Cmd, release func()) {
 	exited := make(chan struct{})
 	waiting, stopWaiting := context.WithCancel(context.WithoutCancel(root))
 	var waiter sync.WaitGroup
 	waiter.Go(func() {
-		// The error can only be that of the context, at the very end.
+		// The only possible error is the cancellation at the end.
 		if chromedp.WaitClosed(waiting) == nil {
 			close(exited)
 		}
@@ -235,35 +235,36 @@ func (b *Browser) supervise(life, root context.Context, pipeBroken <-chan struct
 		close(b.done)
 	}()
 
-	cause := errors.New("its control pipe broke")
+	cause := errors.New("the control pipe broke")
 	select {
-	case <-life.Done():
-		cause = context.Cause(life)
+	case <-lifetime.Done():
+		cause = context.Cause(lifetime)
 	case <-exited:
 		cause = errors.New(command.ProcessState.String())
 	case <-pipeBroken:
 		select {
 		case <-exited:
 			cause = errors.New(command.ProcessState.String())
-		case <-life.Done():
-			cause = context.Cause(life)
-		case <-time.After(exitTimeout):
+		case <-lifetime.Done():
+			cause = context.Cause(lifetime)
+		case <-time.After(exitStatusTimeout):
 		}
 	}
 
-	bounded, cancel := context.WithTimeout(context.Background(), endTimeout)
+	killCtx, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
-	b.treeErr = endProcessTree(bounded, b.process, b.options.ProfileDir)
-	b.end(cause)
+	b.killErr = killProcessTree(killCtx, b.process, b.options.ProfileDir)
+	b.shutDown(cause)
 	release()
 	b.cause = cause
 }
 
-// Done is closed when the browser is gone: it was closed, crashed or killed, or
-// its control pipe broke. No process of it is left then.
+// Done returns a channel that is closed when the browser is gone: it was closed,
+// crashed or was killed, or its control pipe broke. None of its processes is
+// left then.
 func (b *Browser) Done() <-chan struct{} { return b.done }
 
-// Err tells how the browser ended, as a *GoneError. It is nil before Done is
+// Err returns why the browser ended, as a *GoneError. It is nil before Done is
 // closed.
 func (b *Browser) Err() error {
 	select {
@@ -277,13 +278,13 @@ func (b *Browser) Err() error {
 // PID returns the process id of Chromium's main process.
 func (b *Browser) PID() int { return b.process }
 
-// CaptureTitle returns the tab title for which Chromium answers a tab capture
-// request by itself.
+// CaptureTitle returns the title of the tab that Chromium captures without
+// asking a user.
 func (b *Browser) CaptureTitle() string { return b.options.CaptureTitle }
 
-// GrantMicrophoneAndCamera lets pages of the origin (scheme, host and port) use
-// the microphone, which is silent, and the camera, which shows Chromium's test
-// picture. It does not answer tab capture requests.
+// GrantMicrophoneAndCamera allows pages of the origin (scheme, host and port) to
+// use the microphone, which is silent, and the camera, which shows Chromium's
+// test picture. It does not apply to tab capture.
 func (b *Browser) GrantMicrophoneAndCamera(ctx context.Context, origin string) error {
 	for _, name := range []string{"microphone", "camera"} {
 		_, err := cdp.Call(ctx, b.session, protocol.SetPermission, protocol.SetPermissionParams{
@@ -292,14 +293,14 @@ func (b *Browser) GrantMicrophoneAndCamera(ctx context.Context, origin string) e
 			Origin:     origin,
 		})
 		if err != nil {
-			return fmt.Errorf("granting the %s: %w", name, b.explain(ctx, err))
+			return fmt.Errorf("grant the %s: %w", name, b.explain(ctx, err))
 		}
 	}
 	return nil
 }
 
-// explain turns an error of the browser connection into one of this package's
-// types. An error of the caller's own context stays as it is.
+// explain converts an error of the browser connection to one of this package's
+// types. It does not change errors of the caller's own context.
 func (b *Browser) explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -307,21 +308,21 @@ func (b *Browser) explain(ctx context.Context, err error) error {
 	if gone := b.Err(); gone != nil {
 		return gone
 	}
-	// chromedp reports a broken pipe as a cancellation, a moment before the
-	// supervisor has found out how the process ended.
+	// chromedp reports a broken pipe as a cancellation, shortly before supervise
+	// learns how the process ended.
 	if errors.Is(err, context.Canceled) {
 		return &GoneError{Cause: err}
 	}
 	return err
 }
 
-// Close ends the browser and every process it started, waits for their end, and
-// removes the profile directory. Calling it again returns the same result.
+// Close ends the browser and every process it started, waits for them, and
+// removes the profile directory. Later calls return the same result.
 func (b *Browser) Close() error {
 	b.closeOnce.Do(func() {
-		b.end(ErrClosed)
+		b.shutDown(ErrClosed)
 		<-b.done
-		b.closeErr = errors.Join(b.treeErr, wipeProfile(b.options.ProfileDir))
+		b.closeErr = errors.Join(b.killErr, removeProfile(b.options.ProfileDir))
 	})
 	return b.closeErr
 }

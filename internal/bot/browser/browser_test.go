@@ -17,11 +17,11 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// testTimeout bounds everything a test asks of the browser.
+// testTimeout limits all browser calls of a test.
 const testTimeout = 60 * time.Second
 
-// executable finds the browser. Without one a test fails in CI and is skipped
-// elsewhere.
+// executable returns the path of the browser. Without one, the test fails in CI and
+// is skipped elsewhere.
 func executable(t *testing.T) string {
 	t.Helper()
 	path, err := browser.Find("")
@@ -35,7 +35,7 @@ func executable(t *testing.T) string {
 	return ""
 }
 
-// launch starts a browser that is closed with the test.
+// launch starts a browser that is closed when the test ends.
 func launch(t *testing.T) (context.Context, *browser.Browser, string) {
 	t.Helper()
 	path := executable(t)
@@ -44,17 +44,17 @@ func launch(t *testing.T) (context.Context, *browser.Browser, string) {
 	profile := filepath.Join(t.TempDir(), "profile")
 	b, err := browser.Launch(ctx, browser.Options{Executable: path, ProfileDir: profile, LoopbackPeers: true})
 	if err != nil {
-		t.Fatalf("launching: %v", err)
+		t.Fatalf("launch: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			t.Errorf("closing the browser: %v", err)
+			t.Errorf("close the browser: %v", err)
 		}
 	})
 	return ctx, b, profile
 }
 
-// openPage opens a page on a document of the test.
+// openPage opens a page with the document.
 func openPage(t *testing.T, ctx context.Context, b *browser.Browser, document string) (*browser.Page, string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,30 +64,30 @@ func openPage(t *testing.T, ctx context.Context, b *browser.Browser, document st
 	t.Cleanup(server.Close)
 	p, err := b.NewPage(ctx)
 	if err != nil {
-		t.Fatalf("opening a page: %v", err)
+		t.Fatalf("open a page: %v", err)
 	}
 	t.Cleanup(p.Close)
 	if err := p.Navigate(ctx, server.URL+"/"); err != nil {
-		t.Fatalf("navigating: %v", err)
+		t.Fatalf("navigate: %v", err)
 	}
 	return p, server.URL
 }
 
-// eventually waits until the condition holds.
+// eventually waits until the condition is true.
 func eventually(t *testing.T, ctx context.Context, what string, condition func() bool) {
 	t.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
 	for !condition() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("never happened: %s", what)
-		case <-again.C:
+			t.Fatalf("timeout: %s", what)
+		case <-ticker.C:
 		}
 	}
 }
 
-// processesIn counts the processes whose command line names the directory.
+// processesIn counts the processes with the directory in their command line.
 func processesIn(t *testing.T, directory string) int {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -104,7 +104,7 @@ func processesIn(t *testing.T, directory string) int {
 	return count
 }
 
-func TestPageIsDriven(t *testing.T) {
+func TestPage(t *testing.T) {
 	t.Parallel()
 	ctx, b, profile := launch(t)
 	p, address := openPage(t, ctx, b, `<title>First</title>
@@ -129,7 +129,7 @@ func TestPageIsDriven(t *testing.T) {
 			t.Errorf("languages = %q, want en-US in the page and in Accept-Language", languages)
 		}
 	})
-	t.Run("click takes the first visible match", func(t *testing.T) {
+	t.Run("click on the first visible match", func(t *testing.T) {
 		if err := p.Click(ctx, ".go"); err != nil {
 			t.Fatal(err)
 		}
@@ -203,9 +203,9 @@ func TestPageIsDriven(t *testing.T) {
 		}
 	})
 	t.Run("screenshot", func(t *testing.T) {
-		picture, err := p.Screenshot(ctx)
-		if err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
-			t.Errorf("screenshot = %d bytes, %v", len(picture), err)
+		image, err := p.Screenshot(ctx)
+		if err != nil || !strings.HasPrefix(string(image), "\x89PNG") {
+			t.Errorf("screenshot = %d bytes, %v", len(image), err)
 		}
 	})
 	t.Run("address and title", func(t *testing.T) {
@@ -234,15 +234,15 @@ func TestPageIsDriven(t *testing.T) {
 			t.Errorf("Eval = %v, want the deadline", err)
 		}
 	})
-	t.Run("close leaves nothing", func(t *testing.T) {
+	t.Run("close removes processes and profile", func(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if left := processesIn(t, profile); left != 0 {
-			t.Errorf("%d processes are left", left)
+			t.Errorf("%d processes left", left)
 		}
 		if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the profile is still there: %v", err)
+			t.Errorf("the profile still exists: %v", err)
 		}
 		var gone *browser.GoneError
 		if err := p.Eval(ctx, "1", nil); !errors.As(err, &gone) || !errors.Is(err, browser.ErrClosed) {
@@ -251,7 +251,7 @@ func TestPageIsDriven(t *testing.T) {
 	})
 }
 
-// A page goes on in a minimized window, whose size can be set all the same.
+// A page in a minimized window stays visible, and the window can be resized.
 func TestMinimizedWindow(t *testing.T) {
 	t.Parallel()
 	ctx, b, _ := launch(t)
@@ -262,25 +262,25 @@ func TestMinimizedWindow(t *testing.T) {
 		}
 		var state string
 		if err := page.Eval(ctx, "new Promise(resolve => setTimeout(() => resolve(document.visibilityState), 500))", &state); err != nil || state != "visible" {
-			t.Errorf("minimized %v: the page is %s (%v)", minimized, state, err)
+			t.Errorf("minimized %v: visibilityState %s (%v)", minimized, state, err)
 		}
 	}
 	if err := page.SetContentSize(ctx, 700, 500); err != nil {
 		t.Fatalf("resize a minimized window: %v", err)
 	}
 	const resized = `new Promise(resolve => {
-		const look = () => innerWidth === 700 && innerHeight === 500 && resolve(true);
-		addEventListener("resize", look);
-		look();
+		const check = () => innerWidth === 700 && innerHeight === 500 && resolve(true);
+		addEventListener("resize", check);
+		check();
 		setTimeout(() => resolve(false), 20000);
 	})`
-	var fits bool
-	if err := page.Eval(ctx, resized, &fits); err != nil || !fits {
-		t.Errorf("the page has not the size that it was given (%v)", err)
+	var resizedOK bool
+	if err := page.Eval(ctx, resized, &resizedOK); err != nil || !resizedOK {
+		t.Errorf("the page does not have the new size (%v)", err)
 	}
 }
 
-func TestKilledBrowserIsNoticed(t *testing.T) {
+func TestKilledBrowser(t *testing.T) {
 	t.Parallel()
 	ctx, b, profile := launch(t)
 	p, _ := openPage(t, ctx, b, "<title>x</title>")
@@ -302,14 +302,14 @@ func TestKilledBrowserIsNoticed(t *testing.T) {
 			t.Errorf("pending Eval = %v, want a GoneError", err)
 		}
 	case <-ctx.Done():
-		t.Fatal("a pending call hangs on a dead browser")
+		t.Fatal("a pending call does not return after the browser was killed")
 	}
 	<-b.Done()
 	if took := time.Since(killed); took > 20*time.Second {
 		t.Errorf("Done closed %v after the kill", took)
 	}
 	if left := processesIn(t, profile); left != 0 {
-		t.Errorf("%d processes are left", left)
+		t.Errorf("%d processes left", left)
 	}
 	if err := b.Err(); !errors.As(err, &gone) || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("Err = %v, want the signal", err)
@@ -319,7 +319,7 @@ func TestKilledBrowserIsNoticed(t *testing.T) {
 	}
 }
 
-func TestCrashedPageIsNoticed(t *testing.T) {
+func TestCrashedPage(t *testing.T) {
 	t.Parallel()
 	ctx, b, _ := launch(t)
 	p, _ := openPage(t, ctx, b, "<title>x</title>")
@@ -330,16 +330,16 @@ func TestCrashedPageIsNoticed(t *testing.T) {
 	select {
 	case <-p.Crashed():
 	case <-ctx.Done():
-		t.Fatal("the crash is not noticed")
+		t.Fatal("Crashed was not closed")
 	}
 	if err := <-waiting; err == nil {
-		t.Error("navigating into the crash reports success")
+		t.Error("Navigate to chrome://crash returned no error")
 	}
 	if err := p.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageCrashed) {
 		t.Errorf("Eval = %v, want ErrPageCrashed", err)
 	}
 	if err := other.Eval(ctx, "1", nil); err != nil {
-		t.Errorf("the other page suffers: %v", err)
+		t.Errorf("Eval on another page: %v", err)
 	}
 	other.Close()
 	if err := other.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageClosed) {
@@ -347,7 +347,7 @@ func TestCrashedPageIsNoticed(t *testing.T) {
 	}
 }
 
-func TestPagesDoNotSeeTheBotsEnvironment(t *testing.T) {
+func TestBrowserDoesNotInheritEnvironment(t *testing.T) {
 	const name = "STANDIN_TEST_TOKEN"
 	t.Setenv(name, "secret")
 	_, b, _ := launch(t)
@@ -363,7 +363,7 @@ func TestPagesDoNotSeeTheBotsEnvironment(t *testing.T) {
 	}
 }
 
-func TestLaunchRefusesAUsedProfile(t *testing.T) {
+func TestLaunchRejectsNonEmptyProfile(t *testing.T) {
 	t.Parallel()
 	profile := t.TempDir()
 	if err := os.WriteFile(filepath.Join(profile, "Cookies"), nil, 0o600); err != nil {
@@ -372,14 +372,14 @@ func TestLaunchRefusesAUsedProfile(t *testing.T) {
 	b, err := browser.Launch(t.Context(), browser.Options{Executable: executable(t), ProfileDir: profile})
 	if err == nil {
 		_ = b.Close()
-		t.Fatal("Launch took a profile that is in use")
+		t.Fatal("Launch accepted a non-empty profile")
 	}
 	if _, err := os.Stat(filepath.Join(profile, "Cookies")); err != nil {
-		t.Errorf("Launch touched the profile it refused: %v", err)
+		t.Errorf("Launch changed the rejected profile: %v", err)
 	}
 }
 
-func TestLaunchTellsWhyItFailed(t *testing.T) {
+func TestLaunchErrorIncludesOutput(t *testing.T) {
 	t.Parallel()
 	broken := filepath.Join(t.TempDir(), "broken-browser")
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no display at all >&2\nexit 1\n"), 0o700); err != nil {
@@ -388,28 +388,29 @@ func TestLaunchTellsWhyItFailed(t *testing.T) {
 	profile := filepath.Join(t.TempDir(), "profile")
 	_, err := browser.Launch(t.Context(), browser.Options{Executable: broken, ProfileDir: profile})
 	if err == nil || !strings.Contains(err.Error(), "no display at all") {
-		t.Errorf("Launch = %v, want what the browser printed", err)
+		t.Errorf("Launch = %v, want the browser's output", err)
 	}
 	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a failed launch leaves its profile behind: %v", err)
+		t.Errorf("the profile exists after a failed launch: %v", err)
 	}
 }
 
-// botProfileVariable makes the test binary play a bot that is killed.
+// botProfileVariable makes the test binary run botProcess.
 const botProfileVariable = "STANDIN_TEST_BOT_PROFILE"
 
 func TestMain(m *testing.M) {
 	if profile := os.Getenv(botProfileVariable); profile != "" {
-		os.Exit(playBot(profile))
+		os.Exit(botProcess(profile))
 	}
 	if profile := os.Getenv(sandboxRoleVariable); profile != "" {
-		os.Exit(playSandboxed(profile))
+		os.Exit(sandboxProcess(profile))
 	}
 	os.Exit(m.Run())
 }
 
-// playBot launches a browser with two pages, says so, and waits to be killed.
-func playBot(profile string) int {
+// botProcess launches a browser with two pages, prints "ready", and waits to be
+// killed.
+func botProcess(profile string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	b, err := browser.Launch(ctx, browser.Options{ProfileDir: profile})
@@ -428,7 +429,7 @@ func playBot(profile string) int {
 	return 1
 }
 
-func TestBrowserDiesWithTheBot(t *testing.T) {
+func TestBrowserExitsWhenBotIsKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("this test finds processes in /proc, which only Linux has")
@@ -452,15 +453,15 @@ func TestBrowserDiesWithTheBot(t *testing.T) {
 	}
 	answer := make([]byte, 256)
 	length, err := output.Read(answer)
-	if said := string(answer[:length]); err != nil || !strings.HasPrefix(said, "ready") {
-		t.Fatalf("the bot said %q, %v", said, err)
+	if printed := string(answer[:length]); err != nil || !strings.HasPrefix(printed, "ready") {
+		t.Fatalf("the bot printed %q, %v", printed, err)
 	}
 	if processesIn(t, profile) < 2 {
-		t.Fatal("the bot's browser has no processes to look for")
+		t.Fatal("the bot's browser has no processes")
 	}
 	if err := bot.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = bot.Wait() // reports the kill
-	eventually(t, ctx, "the killed bot's browser ends", func() bool { return processesIn(t, profile) == 0 })
+	eventually(t, ctx, "the browser exits", func() bool { return processesIn(t, profile) == 0 })
 }

@@ -15,77 +15,78 @@ import (
 )
 
 const (
-	largestCookieFile = 4 << 20
-	mostCookies       = 5000
+	maxCookieFileBytes = 4 << 20
+	maxCookies         = 5000
 
-	// largestCookie is what browsers allow for name and value together.
-	largestCookie = 4096
+	// maxCookieBytes is the limit of browsers for name and value together.
+	maxCookieBytes = 4096
 )
 
-// FilePermissionError says that a file or folder with a visitor's credentials can
-// be read by other users of the machine.
+// FilePermissionError reports that other users of the machine can read a file or
+// directory with a user's credentials.
 type FilePermissionError struct {
 	Path   string
 	Folder bool
 	Mode   os.FileMode
 }
 
-// Error tells how to mend it.
+// Error includes the command that fixes the permissions.
 func (e *FilePermissionError) Error() string {
 	mode := "600"
 	if e.Folder {
 		mode = "700"
 	}
-	return fmt.Sprintf("%s is open to other users of this machine (mode %04o), and who reads it is signed in: run `chmod %s %s`",
+	return fmt.Sprintf("other users of this machine can read %s (mode %04o), which contains sign-in credentials: run `chmod %s %s`",
 		e.Path, e.Mode.Perm(), mode, e.Path)
 }
 
-// keptPrivate returns an *FilePermissionError for what others can read.
-func keptPrivate(path string, info os.FileInfo) error {
+// checkPrivate returns a *FilePermissionError if others can read the file.
+func checkPrivate(path string, info os.FileInfo) error {
 	if info.Mode().Perm()&0o077 != 0 {
 		return &FilePermissionError{Path: path, Folder: info.IsDir(), Mode: info.Mode()}
 	}
 	return nil
 }
 
-// CookieFileError says what is wrong in a file of cookies. No value is in it.
+// CookieFileError reports what is wrong in a cookie file. It contains no cookie
+// value.
 type CookieFileError struct {
-	Path   string
-	Place  string // "line 3" or "cookie 3"; empty for the file as a whole
-	Detail string
+	Path     string
+	Location string // "line 3" or "cookie 3"; empty for the whole file
+	Detail   string
 }
 
-// Error names the place.
+// Error includes the path and the location.
 func (e *CookieFileError) Error() string {
-	text := "reading cookies from " + e.Path
-	if e.Place != "" {
-		text += ", " + e.Place
+	text := "read cookies from " + e.Path
+	if e.Location != "" {
+		text += ", " + e.Location
 	}
 	return text + ": " + e.Detail
 }
 
-// LoadCookies reads the cookies of a signed-in visitor: the JSON that browser
-// extensions and automation tools export, or Netscape's cookies.txt. The file
-// must be closed to other users. Cookies that have expired are left out.
+// LoadCookies reads the cookies of a signed-in user from a file: the JSON that
+// browser extensions and automation tools export, or a Netscape cookies.txt.
+// Other users must not be able to read the file. Expired cookies are skipped.
 func LoadCookies(path string) ([]Cookie, error) {
 	content, err := readPrivateFile(path)
 	if err != nil {
 		return nil, err
 	}
-	read := netscapeCookies
+	parse := parseNetscapeCookies
 	if start := bytes.TrimSpace(content); len(start) > 0 && (start[0] == '[' || start[0] == '{') {
-		read = jsonCookies
+		parse = parseJSONCookies
 	}
-	cookies, err := read(content)
-	var wrong *CookieFileError
-	if errors.As(err, &wrong) {
-		wrong.Path = path
+	cookies, err := parse(content)
+	var fileErr *CookieFileError
+	if errors.As(err, &fileErr) {
+		fileErr.Path = path
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(cookies) > mostCookies {
-		return nil, &CookieFileError{Path: path, Detail: fmt.Sprintf("it holds more than %d", mostCookies)}
+	if len(cookies) > maxCookies {
+		return nil, &CookieFileError{Path: path, Detail: fmt.Sprintf("it contains more than %d cookies", maxCookies)}
 	}
 	now := time.Now()
 	fresh := cookies[:0]
@@ -95,40 +96,40 @@ func LoadCookies(path string) ([]Cookie, error) {
 		}
 	}
 	if len(fresh) == 0 {
-		return nil, &CookieFileError{Path: path, Detail: "it holds no cookie that has not expired"}
+		return nil, &CookieFileError{Path: path, Detail: "it contains no cookie that has not expired"}
 	}
 	return fresh, nil
 }
 
-// readPrivateFile reads a file of bounded size that others cannot read.
+// readPrivateFile reads a file of limited size that others cannot read.
 func readPrivateFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening cookies: %w", err)
+		return nil, fmt.Errorf("open cookies: %w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("opening cookies: %w", err)
+		return nil, fmt.Errorf("open cookies: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &CookieFileError{Path: path, Detail: "it is no file"}
+		return nil, &CookieFileError{Path: path, Detail: "it is not a regular file"}
 	}
-	if err := keptPrivate(path, info); err != nil {
+	if err := checkPrivate(path, info); err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(file, largestCookieFile+1))
+	content, err := io.ReadAll(io.LimitReader(file, maxCookieFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading cookies: %w", err)
+		return nil, fmt.Errorf("read cookies: %w", err)
 	}
-	if len(content) > largestCookieFile {
-		return nil, &CookieFileError{Path: path, Detail: fmt.Sprintf("it is larger than %d bytes", largestCookieFile)}
+	if len(content) > maxCookieFileBytes {
+		return nil, &CookieFileError{Path: path, Detail: fmt.Sprintf("it is larger than %d bytes", maxCookieFileBytes)}
 	}
 	return content, nil
 }
 
-// exportedCookie is a cookie as extensions ("expirationDate", "hostOnly") and
-// automation tools ("expires") write it.
+// exportedCookie is a cookie as browser extensions ("expirationDate",
+// "hostOnly") and automation tools ("expires") export it.
 type exportedCookie struct {
 	Name           string   `json:"name"`
 	Value          string   `json:"value"`
@@ -142,8 +143,9 @@ type exportedCookie struct {
 	SameSite       *string  `json:"sameSite"`
 }
 
-// jsonCookies reads an array of cookies, or an object with one named "cookies".
-func jsonCookies(content []byte) ([]Cookie, error) {
+// parseJSONCookies parses an array of cookies, or an object with the array in the
+// field "cookies".
+func parseJSONCookies(content []byte) ([]Cookie, error) {
 	var exported []exportedCookie
 	var wrapped struct {
 		Cookies []exportedCookie `json:"cookies"`
@@ -154,21 +156,21 @@ func jsonCookies(content []byte) ([]Cookie, error) {
 		exported = wrapped.Cookies
 	}
 	if err != nil {
-		// The decoder's own words may quote what it stumbled over.
-		return nil, &CookieFileError{Detail: "it is no JSON of cookies: an array of objects with name, value, domain and path"}
+		// The decoder's error may quote a cookie.
+		return nil, &CookieFileError{Detail: "it is not an array of objects with name, value, domain and path"}
 	}
-	cookies := make([]Cookie, 0, min(len(exported), mostCookies))
-	for number, one := range exported {
-		cookie, err := one.cookie()
+	cookies := make([]Cookie, 0, min(len(exported), maxCookies))
+	for number, entry := range exported {
+		cookie, err := entry.cookie()
 		if err != nil {
-			return nil, &CookieFileError{Place: fmt.Sprintf("cookie %d", number+1), Detail: err.Error()}
+			return nil, &CookieFileError{Location: fmt.Sprintf("cookie %d", number+1), Detail: err.Error()}
 		}
 		cookies = append(cookies, cookie)
 	}
 	return cookies, nil
 }
 
-// cookie turns the export into a cookie.
+// cookie converts the exported form.
 func (e exportedCookie) cookie() (Cookie, error) {
 	cookie := Cookie{
 		Name: e.Name, value: e.Value, Domain: e.Domain, HostOnly: !strings.HasPrefix(e.Domain, "."),
@@ -178,18 +180,18 @@ func (e exportedCookie) cookie() (Cookie, error) {
 		cookie.HostOnly = *e.HostOnly
 	}
 	for _, seconds := range []*float64{e.ExpirationDate, e.Expires} {
-		if seconds != nil && *seconds > 0 && *seconds < math.MaxInt32*100 { // -1: a session's
+		if seconds != nil && *seconds > 0 && *seconds < math.MaxInt32*100 { // -1 means a session cookie
 			cookie.Expires = time.UnixMilli(int64(*seconds * 1000))
 		}
 	}
 	if e.SameSite != nil {
-		cookie.SameSite = sameSite(*e.SameSite)
+		cookie.SameSite = normalizeSameSite(*e.SameSite)
 	}
-	return cookie.checked()
+	return cookie.validate()
 }
 
-// sameSite folds the ways in which exports spell it.
-func sameSite(exported string) string {
+// normalizeSameSite returns the canonical form of the exported value.
+func normalizeSameSite(exported string) string {
 	switch strings.ToLower(exported) {
 	case "strict":
 		return "Strict"
@@ -201,43 +203,43 @@ func sameSite(exported string) string {
 	return ""
 }
 
-// checked completes a cookie and refuses what can be none.
-func (c Cookie) checked() (Cookie, error) {
+// validate returns the normalized cookie, or an error if it is invalid.
+func (c Cookie) validate() (Cookie, error) {
 	c.Domain = strings.ToLower(strings.TrimPrefix(c.Domain, "."))
 	if c.Path == "" {
 		c.Path = "/"
 	}
 	switch {
 	case c.Domain == "" || strings.ContainsAny(c.Domain, "/:@ \t"):
-		return Cookie{}, errors.New("it has no host as its domain")
+		return Cookie{}, errors.New("its domain is not a host")
 	case c.Path[0] != '/':
 		return Cookie{}, errors.New("its path does not begin with /")
 	case c.Name == "" && c.value == "":
 		return Cookie{}, errors.New("it is empty")
-	case len(c.Name)+len(c.value) > largestCookie:
-		return Cookie{}, fmt.Errorf("it is longer than %d bytes", largestCookie)
+	case len(c.Name)+len(c.value) > maxCookieBytes:
+		return Cookie{}, fmt.Errorf("it is longer than %d bytes", maxCookieBytes)
 	case strings.ContainsFunc(c.Name+c.value+c.Path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return Cookie{}, errors.New("it holds control characters")
+		return Cookie{}, errors.New("it contains control characters")
 	}
 	return c, nil
 }
 
-// httpOnlyMark begins lines of cookies.txt whose cookie scripts cannot see.
-const httpOnlyMark = "#HttpOnly_"
+// httpOnlyPrefix starts the lines of HttpOnly cookies in cookies.txt.
+const httpOnlyPrefix = "#HttpOnly_"
 
-// netscapeCookies reads cookies.txt: seven fields with tabs between them.
-func netscapeCookies(content []byte) ([]Cookie, error) {
+// parseNetscapeCookies parses cookies.txt: lines of seven tab-separated fields.
+func parseNetscapeCookies(content []byte) ([]Cookie, error) {
 	var cookies []Cookie
 	lines := bufio.NewScanner(bytes.NewReader(content))
-	lines.Buffer(nil, largestCookieFile)
+	lines.Buffer(nil, maxCookieFileBytes)
 	for number := 1; lines.Scan(); number++ {
-		line, httpOnly := strings.CutPrefix(strings.TrimSuffix(lines.Text(), "\r"), httpOnlyMark)
+		line, httpOnly := strings.CutPrefix(strings.TrimSuffix(lines.Text(), "\r"), httpOnlyPrefix)
 		if strings.TrimSpace(line) == "" || line[0] == '#' {
 			continue
 		}
-		cookie, err := netscapeCookie(line)
+		cookie, err := parseNetscapeCookie(line)
 		if err != nil {
-			return nil, &CookieFileError{Place: fmt.Sprintf("line %d", number), Detail: err.Error()}
+			return nil, &CookieFileError{Location: fmt.Sprintf("line %d", number), Detail: err.Error()}
 		}
 		cookie.HTTPOnly = httpOnly
 		cookies = append(cookies, cookie)
@@ -245,12 +247,12 @@ func netscapeCookies(content []byte) ([]Cookie, error) {
 	return cookies, lines.Err()
 }
 
-// netscapeCookie reads one line of cookies.txt.
-func netscapeCookie(line string) (Cookie, error) {
+// parseNetscapeCookie parses one line of cookies.txt.
+func parseNetscapeCookie(line string) (Cookie, error) {
 	const fieldCount = 7
 	fields := strings.Split(line, "\t")
 	if len(fields) != fieldCount {
-		return Cookie{}, fmt.Errorf("it has %d fields with tabs between them, not %d", len(fields), fieldCount)
+		return Cookie{}, fmt.Errorf("it has %d tab-separated fields, not %d", len(fields), fieldCount)
 	}
 	cookie := Cookie{
 		Domain: fields[0], HostOnly: !strings.EqualFold(fields[1], "TRUE"), Path: fields[2],
@@ -258,10 +260,10 @@ func netscapeCookie(line string) (Cookie, error) {
 	}
 	seconds, err := strconv.ParseInt(fields[4], 10, 64)
 	if err != nil {
-		return Cookie{}, errors.New("its fifth field is no time in seconds")
+		return Cookie{}, errors.New("its fifth field is not a time in seconds")
 	}
 	if seconds > 0 {
 		cookie.Expires = time.Unix(seconds, 0)
 	}
-	return cookie.checked()
+	return cookie.validate()
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/chromedp/cdproto/storage"
 )
 
-// Cookie is one cookie of a signed-in visitor. Its value, which is as good as a
-// password, shows in no text made of it.
+// Cookie is a cookie of a signed-in user. Its value is a credential: no text
+// representation of a Cookie contains it.
 type Cookie struct {
 	Name string
 	// Domain is the host, without a leading dot.
 	Domain string
-	// HostOnly keeps the cookie from the hosts below the domain.
+	// HostOnly excludes subdomains of the domain.
 	HostOnly bool
 	Path     string
-	// Expires is zero for a cookie that lasts as long as the browser.
+	// Expires is zero for a session cookie.
 	Expires          time.Time
 	Secure, HTTPOnly bool
 	// SameSite is Strict, Lax, None, or empty for the browser's default.
@@ -33,16 +33,16 @@ type Cookie struct {
 	value string
 }
 
-// String names the cookie.
+// String returns the name and the domain.
 func (c Cookie) String() string { return c.Name + " of " + c.Domain }
 
-// GoString names the cookie.
+// GoString returns the name and the domain.
 func (c Cookie) GoString() string { return c.String() }
 
-// LogValue names the cookie.
+// LogValue returns the name and the domain.
 func (c Cookie) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// param is the cookie as the browser wants it.
+// param returns the cookie in the form of the DevTools protocol.
 func (c Cookie) param() *network.CookieParam {
 	param := &network.CookieParam{
 		Name: c.Name, Value: c.value, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HTTPOnly,
@@ -55,7 +55,8 @@ func (c Cookie) param() *network.CookieParam {
 		param.Domain = "." + c.Domain
 		return param
 	}
-	// Only an address makes a cookie of one host; a domain covers all below it.
+	// A cookie is host-only if it is set by URL; with a domain it applies to
+	// subdomains too.
 	address := url.URL{Scheme: "http", Host: c.Domain, Path: c.Path}
 	if c.Secure {
 		address.Scheme = "https"
@@ -64,37 +65,37 @@ func (c Cookie) param() *network.CookieParam {
 	return param
 }
 
-// RefusedCookiesError says which cookies the browser did not take. All others
-// are set.
+// RefusedCookiesError lists the cookies that the browser refused. All others are
+// set.
 type RefusedCookiesError struct {
 	Cookies []Cookie
 }
 
-// Error names a few of them.
+// Error names up to five of them.
 func (e *RefusedCookiesError) Error() string {
-	const named = 5
-	names := make([]string, 0, named)
-	for _, cookie := range e.Cookies[:min(len(e.Cookies), named)] {
+	const maxNamed = 5
+	names := make([]string, 0, maxNamed)
+	for _, cookie := range e.Cookies[:min(len(e.Cookies), maxNamed)] {
 		names = append(names, cookie.String())
 	}
-	return fmt.Sprintf("the browser refuses %d cookies, among them %s", len(e.Cookies), strings.Join(names, ", "))
+	return fmt.Sprintf("the browser refused %d cookies, including %s", len(e.Cookies), strings.Join(names, ", "))
 }
 
-// SetCookies gives the browser the cookies of a signed-in visitor. An export of
-// a whole browser can hold some that another version does not take: those are
-// named in a *RefusedCookiesError, and the rest is set.
+// SetCookies sets the cookies of a signed-in user. An export of a whole browser
+// can contain cookies that another version refuses: these are returned in a
+// *RefusedCookiesError, and the others are set.
 func (b *Browser) SetCookies(ctx context.Context, cookies []Cookie) error {
 	var refused []Cookie
 	for _, cookie := range cookies {
 		_, err := cdp.Call(ctx, b.session, storage.SetCookies, storage.SetCookiesParams{
 			Cookies: []*network.CookieParam{cookie.param()},
 		})
-		var notTaken *cdproto.Error
+		var protocolErr *cdproto.Error
 		switch {
-		case errors.As(err, &notTaken): // what it says may repeat the cookie
+		case errors.As(err, &protocolErr): // its text may contain the cookie
 			refused = append(refused, cookie)
 		case err != nil:
-			return fmt.Errorf("setting cookies: %w", b.explain(ctx, err))
+			return fmt.Errorf("set cookies: %w", b.explain(ctx, err))
 		}
 	}
 	if len(refused) > 0 {

@@ -19,7 +19,7 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// cookieFile writes a file that only its owner can read.
+// cookieFile writes a file with mode 0600.
 func cookieFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cookies")
@@ -29,7 +29,7 @@ func cookieFile(t *testing.T, content string) string {
 	return path
 }
 
-func TestCookieFilesAreRead(t *testing.T) {
+func TestLoadCookies(t *testing.T) {
 	t.Parallel()
 	expires := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 	tests := map[string]string{
@@ -69,19 +69,19 @@ func TestCookieFilesAreRead(t *testing.T) {
 			slog.New(slog.NewJSONHandler(&logged, nil)).Info("cookies", "first", first, "all", cookies)
 			for _, text := range []string{fmt.Sprint(cookies), fmt.Sprintf("%+v %#v %v", cookies, cookies, &cookies[0]), string(encoded), logged.String()} {
 				if strings.Contains(text, "hush") {
-					t.Errorf("the value shows in %s", text)
+					t.Errorf("the value is in %s", text)
 				}
 			}
 		})
 	}
 }
 
-// fields writes a cookie out for a failing test.
+// fields formats a cookie for a failure message.
 func fields(c browser.Cookie) string {
 	return fmt.Sprint(c.Name, " ", c.Domain, " ", c.HostOnly, " ", c.Path, " ", c.Expires, " ", c.Secure, " ", c.HTTPOnly, " ", c.SameSite)
 }
 
-func TestUnusableCookieFilesAreRefused(t *testing.T) {
+func TestLoadCookiesErrors(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("a.test\tTRUE\t/\tTRUE\t0\tn\thush\n", 5001)
 	tests := map[string]struct{ content, want string }{
@@ -90,8 +90,8 @@ func TestUnusableCookieFilesAreRefused(t *testing.T) {
 		"no cookies":         {"hush", "line 1"},
 		"two fields":         {"# ok\nhush\thush\n", "line 2"},
 		"no time":            {"a.test\tTRUE\t/\tTRUE\thush\tn\thush\n", "line 1"},
-		"broken JSON":        {`[{"name": "n", "value": hush}]`, "no JSON of cookies"},
-		"wrong types":        {`[{"name": "n", "value": {"hush": 1}}]`, "no JSON of cookies"},
+		"broken JSON":        {`[{"name": "n", "value": hush}]`, "not an array of objects"},
+		"wrong types":        {`[{"name": "n", "value": {"hush": 1}}]`, "not an array of objects"},
 		"no domain":          {`[{"name": "n", "value": "hush", "path": "/"}]`, "cookie 1"},
 		"an address":         {`[{"name": "n", "value": "hush", "domain": "https://a.test"}]`, "cookie 1"},
 		"relative path":      {`[{"name": "n", "value": "hush", "domain": "a.test", "path": "hush"}]`, "cookie 1"},
@@ -105,21 +105,21 @@ func TestUnusableCookieFilesAreRefused(t *testing.T) {
 			t.Parallel()
 			path := cookieFile(t, test.content)
 			cookies, err := browser.LoadCookies(path)
-			var wrong *browser.CookieFileError
-			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("LoadCookies = %d cookies, %v; want a CookieFileError that names the file and %q", len(cookies), err, test.want)
+			var fileErr *browser.CookieFileError
+			if !errors.As(err, &fileErr) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("LoadCookies = %d cookies, %v; want a CookieFileError with the path and %q", len(cookies), err, test.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "hush") {
-				t.Errorf("a value shows in %v", err)
+				t.Errorf("a value is in %v", err)
 			}
 		})
 	}
 	if _, err := browser.LoadCookies(filepath.Join(t.TempDir(), "nowhere")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("missing file: %v", err)
 	}
 }
 
-func TestCookieFilesOpenToOthersAreRefused(t *testing.T) {
+func TestLoadCookiesChecksPermissions(t *testing.T) {
 	t.Parallel()
 	path := cookieFile(t, "a.test\tTRUE\t/\tTRUE\t0\tn\thush\n")
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o622: true} {
@@ -132,13 +132,13 @@ func TestCookieFilesOpenToOthersAreRefused(t *testing.T) {
 			t.Errorf("mode %o: %v", mode, err)
 		}
 		if refused && !strings.Contains(err.Error(), "chmod 600 "+path) {
-			t.Errorf("mode %o: %v does not tell how to mend it", mode, err)
+			t.Errorf("mode %o: %v does not include the command", mode, err)
 		}
 	}
 }
 
-// signInWall is a page for visitors who are signed in.
-func signInWall(t *testing.T) *httptest.Server {
+// signInSite is a page that requires a session cookie, and /sign-in sets it.
+func signInSite(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/sign-in" {
@@ -155,7 +155,7 @@ func signInWall(t *testing.T) *httptest.Server {
 	return server
 }
 
-// titleAt opens an address and returns the page's title.
+// titleAt opens an address and returns the title.
 func titleAt(t *testing.T, ctx context.Context, b *browser.Browser, address string) string {
 	t.Helper()
 	p := openAt(t, ctx, b, address)
@@ -166,14 +166,14 @@ func titleAt(t *testing.T, ctx context.Context, b *browser.Browser, address stri
 	return title
 }
 
-func TestCookiesOpenWhatDemandsThem(t *testing.T) {
+func TestSetCookies(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	wall := signInWall(t)
+	site := signInSite(t)
 	b := launchWith(t, ctx, browser.Options{})
-	if title := titleAt(t, ctx, b, wall.URL); title != "Sign in" {
-		t.Fatalf("without cookies the page is called %q", title)
+	if title := titleAt(t, ctx, b, site.URL); title != "Sign in" {
+		t.Fatalf("title without cookies: %q", title)
 	}
 	cookies, err := browser.LoadCookies(cookieFile(t, `[
 		{"name": "__Host-x", "value": "hush", "domain": "a.test", "path": "/", "secure": false},
@@ -184,12 +184,12 @@ func TestCookiesOpenWhatDemandsThem(t *testing.T) {
 	}
 	var refused *browser.RefusedCookiesError
 	if err := b.SetCookies(ctx, cookies); !errors.As(err, &refused) || len(refused.Cookies) != 1 || refused.Cookies[0].Name != "__Host-x" {
-		t.Errorf("SetCookies = %v, want the one that no browser takes refused", err)
+		t.Errorf("SetCookies = %v, want the invalid cookie refused", err)
 	} else if strings.Contains(err.Error(), "hush") {
-		t.Errorf("a value shows in %v", err)
+		t.Errorf("a value is in %v", err)
 	}
-	if title := titleAt(t, ctx, b, wall.URL); title != "Welcome" {
-		t.Errorf("with cookies the page is called %q", title)
+	if title := titleAt(t, ctx, b, site.URL); title != "Welcome" {
+		t.Errorf("title with cookies: %q", title)
 	}
 	if err := b.SetCookies(ctx, slices.Clip(cookies[1:])); err != nil {
 		t.Errorf("SetCookies again = %v", err)

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// GoneError is the error of every call on a browser whose process has ended or
-// whose control pipe is broken.
+// GoneError is returned by every call on a browser that has exited or whose
+// control pipe is broken.
 type GoneError struct {
-	// Cause tells how the browser ended, as far as it is known.
+	// Cause is why the browser ended, or nil if that is unknown.
 	Cause error
 }
 
-// Error tells how the browser ended.
+// Error includes the cause.
 func (e *GoneError) Error() string {
 	if e.Cause == nil {
 		return "the browser is gone"
@@ -20,74 +20,70 @@ func (e *GoneError) Error() string {
 	return "the browser is gone: " + e.Cause.Error()
 }
 
-// Unwrap returns how the browser ended.
+// Unwrap returns the cause.
 func (e *GoneError) Unwrap() error { return e.Cause }
 
 var (
-	// ErrClosed is the cause in a GoneError when the browser was ended by Close.
-	ErrClosed = errors.New("closed by its owner")
+	// ErrClosed is the cause in a GoneError after Close.
+	ErrClosed = errors.New("closed by Close")
 
-	// ErrPageCrashed is the error of every call on a page whose renderer
-	// process has crashed.
+	// ErrPageCrashed is returned by every call on a page whose renderer process
+	// has crashed.
 	ErrPageCrashed = errors.New("the page has crashed")
 
-	// ErrPageClosed is the error of every call on a closed page.
+	// ErrPageClosed is returned by every call on a closed page.
 	ErrPageClosed = errors.New("the page is closed")
 )
 
-// NavigationError says that a page did not load. The address is left out of
-// the text because meeting addresses carry passcodes.
+// NavigationError reports that a page did not load. It does not contain the
+// address, because meeting addresses contain passcodes.
 type NavigationError struct {
-	// Reason is Chromium's name of the failure, such as
-	// net::ERR_NAME_NOT_RESOLVED.
+	// Reason is Chromium's error code, for example net::ERR_NAME_NOT_RESOLVED.
 	Reason string
 }
 
-// Error tells why the page did not load.
+// Error includes the reason.
 func (e *NavigationError) Error() string { return "the page did not load: " + e.Reason }
 
-// ScriptError is an exception thrown, or a rejection returned, by an evaluated
-// script.
+// ScriptError is an exception or a promise rejection of an evaluated script.
 type ScriptError struct {
-	// Description is the exception as the page describes it, with its stack
-	// where there is one.
+	// Description is the text of the exception, with its stack if it has one.
 	Description string
 }
 
-// Error repeats the exception.
+// Error includes the description.
 func (e *ScriptError) Error() string { return "script failed: " + e.Description }
 
-// InterruptedError says that the browser gave a command no result: in an
-// evaluation this happens when the page navigates away under the script. It is
-// no evidence about the page.
+// InterruptedError reports that a command had no result. An evaluation is
+// interrupted when the page navigates; the error says nothing about the page.
 type InterruptedError struct {
 	Cause error
 }
 
-// Error tells what the browser answered instead of a result.
+// Error includes the cause.
 func (e *InterruptedError) Error() string {
-	return "the page gave no result: " + e.Cause.Error()
+	return "the page returned no result: " + e.Cause.Error()
 }
 
-// Unwrap returns the browser's own answer.
+// Unwrap returns the browser's error.
 func (e *InterruptedError) Unwrap() error { return e.Cause }
 
-// ElementError says that an element to act on is not on the page, or is there
-// but cannot be seen.
+// ElementError reports that an element is not on the page, is not visible, or is
+// covered by another one.
 type ElementError struct {
-	// Locator is the selector or expression that was looked for.
+	// Locator is the selector or expression of the element.
 	Locator string
-	// Hidden tells that matches exist, all of them invisible.
+	// Hidden means that all matching elements are invisible.
 	Hidden bool
-	// Covered tells that something else lay there when it was to be clicked,
-	// which was left alone.
+	// Covered means that another element was at that place when the mouse button
+	// went down. That element received no event.
 	Covered bool
 }
 
-// Error names the element.
+// Error includes the locator.
 func (e *ElementError) Error() string {
 	if e.Covered {
-		return fmt.Sprintf("something else lies over element %s", e.Locator)
+		return fmt.Sprintf("another element covers element %s", e.Locator)
 	}
 	if e.Hidden {
 		return fmt.Sprintf("element %s is not visible", e.Locator)

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// NotFoundError says that no usable browser was found. Its text is meant for
-// the operator: it names what was looked for and what to install.
+// NotFoundError reports that no usable browser was found. Its text is for the
+// operator.
 type NotFoundError struct {
-	// Configured is the executable that the operator asked for, empty when
-	// the usual names were tried.
+	// Configured is the configured executable, or empty if the usual names were
+	// tried.
 	Configured string
-	// Tried lists what was looked for, in order.
+	// Tried lists the candidates, in order.
 	Tried []string
 }
 
-// Error tells what is missing and how to mend it on this kind of system.
+// Error lists the candidates and what to install on this operating system.
 func (e *NotFoundError) Error() string {
 	var text strings.Builder
 	if e.Configured != "" {
@@ -30,9 +30,9 @@ func (e *NotFoundError) Error() string {
 	return text.String()
 }
 
-// installAdvice returns what to install on the named operating system.
-func installAdvice(system string) string {
-	switch system {
+// installAdvice returns how to install a browser on an operating system (GOOS).
+func installAdvice(goos string) string {
+	switch goos {
 	case "linux":
 		return "install it: on Debian with `apt-get install chromium`; on Ubuntu with `apt-get install chromium-browser` " +
 			"(a snap) or Google Chrome's own .deb package; on Fedora with `dnf install chromium`; " +

@@ -10,26 +10,26 @@ import (
 	"standin/internal/bot/browser"
 )
 
-func TestFindSaysWhatToInstall(t *testing.T) {
+func TestFindErrorIncludesInstallAdvice(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, configured := range []string{"", "my-chromium", "/nowhere/chromium"} {
 		path, err := browser.Find(configured)
-		var missing *browser.NotFoundError
-		if !errors.As(err, &missing) {
+		var notFound *browser.NotFoundError
+		if !errors.As(err, &notFound) {
 			t.Fatalf("Find(%q) = %q, %v; want a NotFoundError", configured, path, err)
 		}
-		if missing.Configured != configured || len(missing.Tried) == 0 {
-			t.Errorf("Find(%q) reports %+v", configured, missing)
+		if notFound.Configured != configured || len(notFound.Tried) == 0 {
+			t.Errorf("Find(%q) reports %+v", configured, notFound)
 		}
 		for _, part := range []string{"install", configured} {
 			if !strings.Contains(err.Error(), part) {
-				t.Errorf("Find(%q) says %q, want it to name %q", configured, err, part)
+				t.Errorf("Find(%q) = %q, want it to include %q", configured, err, part)
 			}
 		}
 	}
 }
 
-func TestFindTakesTheUsualNamesAndTheConfiguredOne(t *testing.T) {
+func TestFind(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)
 	for _, name := range []string{"google-chrome", "mine"} {

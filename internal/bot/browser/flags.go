@@ -8,12 +8,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// silenceFile is the file in the profile directory that plays as microphone.
+// silenceFile is the file in the profile directory that Chromium plays as the
+// microphone.
 const silenceFile = "silence.wav"
 
-// allocatorOptions turns the options into Chromium's command line and
-// environment. chromedp itself adds --remote-debugging-pipe. --mute-audio is left
-// out because it silences captured tabs too.
+// allocatorOptions returns Chromium's command line and environment. chromedp adds
+// --remote-debugging-pipe. --mute-audio is not set because it also mutes captured
+// tabs.
 func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 	allocator := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(options.Executable),
@@ -22,8 +23,8 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("headless", "new"),
 		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("accept-lang", "en-US,en"),
-		// Bars such as the one that announces a capture take their height from
-		// the page.
+		// Infobars, for example the one about a tab capture, make the page
+		// smaller.
 		chromedp.Flag("disable-infobars", true),
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
@@ -31,8 +32,8 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("use-fake-device-for-media-stream", true),
 		chromedp.Flag("use-file-for-fake-audio-capture", filepath.Join(options.ProfileDir, silenceFile)),
 
-		// The recorder's window and the meeting's window cover each other:
-		// neither may be slowed down for being out of sight.
+		// The windows of the recorder and of the meeting cover each other.
+		// Neither may be throttled as a background window.
 		chromedp.Flag("disable-background-timer-throttling", true),
 		chromedp.Flag("disable-backgrounding-occluded-windows", true),
 		chromedp.Flag("disable-renderer-backgrounding", true),
@@ -56,9 +57,8 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 	return append(allocator, environment(options)...)
 }
 
-// environment gives Chromium only what it needs: the bot's own environment
-// holds its ingest token (contract, "Bot channel"), which no page's process
-// may read.
+// environment returns the environment variables that Chromium needs. It does not
+// inherit the bot's environment, which can contain secrets.
 func environment(options Options) []chromedp.ExecAllocatorOption {
 	variables := []string{
 		"HOME=" + options.ProfileDir,
@@ -66,14 +66,14 @@ func environment(options Options) []chromedp.ExecAllocatorOption {
 		"LANG=en_US.UTF-8",
 		"LANGUAGE=en_US",
 	}
-	passedOn := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
+	inherited := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
 	if options.Proxy == "" {
-		passedOn = append(passedOn,
+		inherited = append(inherited,
 			"http_proxy", "https_proxy", "all_proxy", "no_proxy",
 			"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 		)
 	}
-	for _, name := range passedOn {
+	for _, name := range inherited {
 		if value, set := os.LookupEnv(name); set {
 			variables = append(variables, fmt.Sprintf("%s=%s", name, value))
 		}

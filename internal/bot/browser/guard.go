@@ -12,57 +12,56 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// blankPage is the one address that needs nobody's leave.
+// blankPage is the only address that is always allowed.
 const blankPage = "about:blank"
 
-// NavigationBlockedError says that a page was not let to an address. Only the
-// host is kept: addresses carry passcodes.
+// NavigationBlockedError reports that the navigation guard did not allow an
+// address. It contains only scheme and host, because addresses contain passcodes.
 type NavigationBlockedError struct {
 	Scheme, Host string
 }
 
-// Error names the host.
+// Error includes scheme and host.
 func (e *NavigationBlockedError) Error() string {
-	return fmt.Sprintf("the page may not open %s://%s", e.Scheme, e.Host)
+	return fmt.Sprintf("the page is not allowed to open %s://%s", e.Scheme, e.Host)
 }
 
-// guard decides where a page may go.
+// guard decides which addresses a page may open.
 type guard struct {
 	mutex sync.Mutex
-	allow func(address string) bool // nil: everywhere
+	allow func(address string) bool // nil allows all
 	last  *NavigationBlockedError
 }
 
-// check returns a *NavigationBlockedError, and remembers it, when the page may
-// not open the address.
+// check returns and records a *NavigationBlockedError if the page is not allowed
+// to open the address.
 func (g *guard) check(address string) error {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	if g.allow == nil || address == blankPage || g.allow(address) {
 		return nil
 	}
-	refusal := &NavigationBlockedError{Scheme: "unreadable"}
+	blocked := &NavigationBlockedError{Scheme: "invalid"}
 	if parsed, err := url.Parse(address); err == nil {
-		refusal.Scheme, refusal.Host = parsed.Scheme, strings.ToLower(parsed.Host)
+		blocked.Scheme, blocked.Host = parsed.Scheme, strings.ToLower(parsed.Host)
 	}
-	g.last = refusal
-	return refusal
+	g.last = blocked
+	return blocked
 }
 
-// refusal returns the last refusal, if there was one.
-func (g *guard) refusal() *NavigationBlockedError {
+// lastBlocked returns the last error of check, or nil.
+func (g *guard) lastBlocked() *NavigationBlockedError {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	return g.last
 }
 
-// GuardNavigation asks allow, from now on, for each address that the page itself
-// is about to open, by whatever means: Navigate, a link, a form, a script, a
-// frame in it, a redirect. It is asked before anything is sent. A page that may
-// not go there stays where it is, so that a meeting does not end with an advert
-// that wanted the whole window. Frames in the page, and what pages load, are
-// not asked for: that is the proxy's business. allow is called from another
-// goroutine and must not call the page. GuardNavigation is called once.
+// GuardNavigation calls allow for each address that the page is about to open,
+// whether by Navigate, a link, a form, a script, a frame or a redirect, before
+// any request is sent. If allow returns false, the page stays where it is.
+// Documents of frames and other resources are not checked: the proxy controls
+// them. allow is called from another goroutine and must not call the page.
+// GuardNavigation must be called at most once.
 func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) bool) error {
 	listening, stopListening := context.WithCancel(context.WithoutCancel(ctx))
 	requests := cdp.Events(listening, p.session, fetch.RequestPaused)
@@ -76,22 +75,22 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 	})
 	if err != nil {
 		abandonEvents(requests, stopListening)
-		return fmt.Errorf("guarding the page's navigation: %w", err)
+		return fmt.Errorf("guard the page's navigation: %w", err)
 	}
 	p.guard.mutex.Lock()
 	p.guard.allow = allow
 	p.guard.mutex.Unlock()
-	p.attendant.Go(func() {
+	p.background.Go(func() {
 		select {
 		case <-p.closed:
 		case <-p.browser.done:
 		}
 		stopListening()
 	})
-	p.attendant.Go(func() {
+	p.background.Go(func() {
 		for request, err := range requests {
 			if err != nil {
-				break // what is asked from now on waits for ever, and is not sent
+				break // later requests stay paused and are never sent
 			}
 			p.decide(listening, request)
 		}
@@ -99,12 +98,12 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 	return nil
 }
 
-// decide lets one request for a document go, or not.
+// decide continues or fails a paused request for a document.
 func (p *Page) decide(ctx context.Context, request fetch.EventRequestPaused) {
-	ofPage := request.FrameID == cdp.FrameID(p.session.TargetID)
+	isMainFrame := request.FrameID == cdp.FrameID(p.session.TargetID)
 	err := p.call(ctx, func(ctx context.Context) error {
-		if ofPage && p.guard.check(request.Request.URL) != nil {
-			// Of all reasons this one leaves the page as it is.
+		if isMainFrame && p.guard.check(request.Request.URL) != nil {
+			// With this reason, the current document stays.
 			_, err := cdp.Call(ctx, p.session, fetch.FailRequest, fetch.FailRequestParams{
 				RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted,
 			})
@@ -114,6 +113,6 @@ func (p *Page) decide(ctx context.Context, request fetch.EventRequestPaused) {
 		return err
 	})
 	if err != nil {
-		p.browser.options.Log.Debug("a request for a document was given up meanwhile", "error", err)
+		p.browser.options.Log.Debug("paused request is gone", "error", err)
 	}
 }

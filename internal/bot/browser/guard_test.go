@@ -15,16 +15,16 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// elsewhere is a site that a meeting page may load from, and may not go to.
-type elsewhere struct {
+// otherSite is a site that a meeting page may load in frames, but not navigate to.
+type otherSite struct {
 	*httptest.Server
-	documents atomic.Int64 // opened as pages
+	documents atomic.Int64 // opened in the main frame
 	frames    atomic.Int64
 }
 
-func serveElsewhere(t *testing.T) *elsewhere {
+func startOtherSite(t *testing.T) *otherSite {
 	t.Helper()
-	e := &elsewhere{}
+	e := &otherSite{}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
@@ -65,11 +65,11 @@ func (b *blockedAddresses) last() string {
 	return b.addresses[len(b.addresses)-1]
 }
 
-func TestPageGoesOnlyWhereItIsAllowed(t *testing.T) {
+func TestGuardNavigation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
 	defer cancel()
-	meeting, other := meetingPage(t), serveElsewhere(t)
+	meeting, other := meetingPage(t), startOtherSite(t)
 	b := launchWith(t, ctx, browser.Options{})
 	p, err := b.NewPage(ctx)
 	if err != nil {
@@ -84,21 +84,21 @@ func TestPageGoesOnlyWhereItIsAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	forbiddenPlaces := []string{
+	blockedTargets := []string{
 		other.URL + "/direct", meeting.URL + "/redirect?to=" + url.QueryEscape(other.URL+"/redirected?pwd=secret"),
 		"file:///etc/passwd", "chrome://version", "view-source:" + meeting.URL,
 	}
-	for _, address := range forbiddenPlaces {
-		var refused *browser.NavigationBlockedError
-		if err := p.Navigate(ctx, address); !errors.As(err, &refused) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("Navigate(%s) = %v, want a NavigationBlockedError without secrets", address, err)
+	for _, address := range blockedTargets {
+		var blockedErr *browser.NavigationBlockedError
+		if err := p.Navigate(ctx, address); !errors.As(err, &blockedErr) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Navigate(%s) = %v, want a NavigationBlockedError without the passcode", address, err)
 		}
 	}
 	if err := p.Navigate(ctx, meeting.URL+"/"); err != nil {
-		t.Fatalf("the meeting itself does not open: %v", err)
+		t.Fatalf("Navigate to the meeting: %v", err)
 	}
 	if err := p.Navigate(ctx, meeting.URL+"/redirect?to=/home"); err != nil {
-		t.Errorf("a redirect within the meeting does not work: %v", err)
+		t.Errorf("Navigate to a redirect within the meeting: %v", err)
 	}
 	if err := p.Eval(ctx, "stayed = true; undefined", nil); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestPageGoesOnlyWhereItIsAllowed(t *testing.T) {
 		document.body.appendChild(Object.assign(document.createElement("iframe"), {src: %q, onload: resolve}));
 	}).then(() => undefined)`, strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+"/frame")
 	if err := p.Eval(ctx, frame, nil); err != nil || other.frames.Load() != 1 {
-		t.Errorf("%d frames were loaded, %v; want the one of the other site", other.frames.Load(), err)
+		t.Errorf("%d frames were loaded, %v; want one of the other site", other.frames.Load(), err)
 	}
 	ways := map[string]string{
 		"script":      `location = %q`,
@@ -126,24 +126,24 @@ func TestPageGoesOnlyWhereItIsAllowed(t *testing.T) {
 			if err := p.EvalWithGesture(ctx, fmt.Sprintf(script, address)+"; undefined", nil); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, ctx, "the navigation is refused", func() bool { return blocked.count() > before })
+			eventually(t, ctx, "the navigation is blocked", func() bool { return blocked.count() > before })
 			if last := blocked.last(); last != address {
 				t.Errorf("the last blocked address is %s, want %s", last, address)
 			}
 			var stayed bool
 			if err := p.Eval(ctx, "window.stayed === true", &stayed); err != nil || !stayed {
-				t.Errorf("the page did not stay where it was: %v, %v", stayed, err)
+				t.Errorf("the page did not stay: %v, %v", stayed, err)
 			}
 		})
 	}
 	if opened := other.documents.Load(); opened > 0 {
-		t.Errorf("the other site was asked for %d documents", opened)
+		t.Errorf("the other site received %d requests for documents", opened)
 	}
-	// Its own ways are open to the page as before.
+	// Navigation within the meeting still works.
 	if err := p.Eval(ctx, "location = '/next'; undefined", nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, ctx, "the page goes on by itself", func() bool {
+	eventually(t, ctx, "the page navigates to /next", func() bool {
 		address, err := p.URL(ctx)
 		return err == nil && address == meeting.URL+"/next"
 	})

@@ -17,13 +17,13 @@ const (
 	KeyTab    = kb.Tab
 )
 
-// aimScript returns the centre of the first visible one of the elements, in
-// coordinates of the page, after scrolling it into view. Elements in frames of
-// the same origin count from the frame's corner, so the corners are added up.
+// aimScript scrolls the first visible element into view and returns its center in
+// page coordinates. The coordinates of an element in a same-origin frame are
+// relative to the frame, so the script adds the positions of the frames.
 //
-// Until releaseScript, a press that would land on anything else is taken away
-// before the page sees it: a dialog may come, or go, between the aim and the
-// press, and the button that lies there then was not meant.
+// Until releaseScript runs, mouse events on any other element are canceled before
+// the page gets them: a dialog may open or close between aiming and clicking, and
+// the button that is then at that place must not be clicked.
 const aimScript = `(found => {
 	const isElement = node => node && node.nodeType === 1;
 	const elements = (isElement(found) ? [found] : Array.from(found || [])).filter(isElement);
@@ -46,21 +46,21 @@ const aimScript = `(found => {
 		views.push(frame.ownerDocument.defaultView);
 	}
 
-	const meant = event => {
-		if (event.view !== views[0]) return false; // over the frame, not in it
+	const hits = event => {
+		if (event.view !== views[0]) return false; // on top of the frame, not in it
 		const target = event.composedPath()[0];
 		return event.composedPath().includes(element) || target.contains(element) || Array.from(element.labels || []).some(label => label.contains(target));
 	};
 	const kinds = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 	const aim = {hit: false, missed: false};
-	const watch = event => {
+	const filter = event => {
 		if (!event.isTrusted || aim.hit) return;
-		if (!aim.missed && meant(event)) { aim.hit = true; return; }
+		if (!aim.missed && hits(event)) { aim.hit = true; return; }
 		aim.missed = true;
 		event.preventDefault();
 		event.stopImmediatePropagation();
 	};
-	const each = act => views.forEach(view => kinds.forEach(kind => view[act](kind, watch, {capture: true})));
+	const each = act => views.forEach(view => kinds.forEach(kind => view[act](kind, filter, {capture: true})));
 	aim.release = () => each("removeEventListener");
 	const name = Symbol.for("standin.aim");
 	if (window[name]) window[name].release();
@@ -69,32 +69,31 @@ const aimScript = `(found => {
 	return {state: "visible", x, y};
 })`
 
-// releaseScript takes the watch of aimScript away and tells whether the press
-// would have landed elsewhere.
+// releaseScript removes the event filter of aimScript and returns whether the
+// click missed the element.
 const releaseScript = `(() => {
 	const name = Symbol.for("standin.aim"), aim = window[name];
-	if (!aim) return false; // another document by now: the press did it
+	if (!aim) return false; // the click loaded another document
 	aim.release();
 	delete window[name];
 	return aim.missed;
 })()`
 
-// Click clicks the middle of the first visible element that matches the CSS
-// selector, with real mouse events. It does not wait for the element: when none
-// can be clicked, or something else lies there when the button goes down, it
-// returns an *ElementError.
+// Click clicks the center of the first visible element that matches the CSS
+// selector, with mouse events. It does not wait for the element: if no element is
+// visible, or another one covers it, Click returns an *ElementError.
 func (p *Page) Click(ctx context.Context, selector string) error {
 	return p.click(ctx, selectorExpression(selector), selector)
 }
 
-// ClickElement is Click for the element, or the first visible one of the
-// elements, that a JavaScript expression yields. The expression may reach into
-// frames of the page's own origin.
+// ClickElement is like Click for the first visible element of the value of a
+// JavaScript expression: an element or a list. The expression may use same-origin
+// frames.
 func (p *Page) ClickElement(ctx context.Context, expression string) error {
 	return p.click(ctx, expression, expression)
 }
 
-// click aims at an element and presses; name stands for it in errors.
+// click clicks an element. name is its locator in errors.
 func (p *Page) click(ctx context.Context, expression, name string) error {
 	x, y, err := p.aim(ctx, expression, name)
 	if err != nil {
@@ -103,7 +102,7 @@ func (p *Page) click(ctx context.Context, expression, name string) error {
 	if err := p.ClickAt(ctx, x, y); err != nil {
 		return err
 	}
-	// Without an answer the press was sent, and the page it was sent to is gone.
+	// An error means that the click was sent and the document is gone.
 	missed := false
 	if err := p.Eval(ctx, releaseScript, &missed); err == nil && missed {
 		return &ElementError{Locator: name, Covered: true}
@@ -111,8 +110,8 @@ func (p *Page) click(ctx context.Context, expression, name string) error {
 	return nil
 }
 
-// ClickAt moves the mouse to a place on the page, in CSS pixels from its upper
-// left corner, and clicks the left button there.
+// ClickAt moves the mouse to a position on the page, in CSS pixels from the top
+// left corner, and clicks the left button.
 func (p *Page) ClickAt(ctx context.Context, x, y float64) error {
 	if err := p.MoveMouse(ctx, x, y); err != nil {
 		return err
@@ -131,19 +130,19 @@ func (p *Page) ClickAt(ctx context.Context, x, y float64) error {
 	return nil
 }
 
-// MoveMouse moves the mouse to a place on the page.
+// MoveMouse moves the mouse to a position on the page.
 func (p *Page) MoveMouse(ctx context.Context, x, y float64) error {
 	return p.mouse(ctx, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y})
 }
 
-// Type clicks the first visible field that matches the CSS selector, selects
-// what it holds, and types the text over it with real key events.
+// Type clicks the first visible field that matches the CSS selector and replaces
+// its content with the text, using key events.
 func (p *Page) Type(ctx context.Context, selector, text string) error {
 	return p.TypeInto(ctx, selectorExpression(selector), selector, text)
 }
 
-// PasteInto is TypeInto at once, as text that is pasted: for texts that are too
-// long for key after key.
+// PasteInto is like TypeInto but inserts the whole text in one step. Use it for
+// long texts.
 func (p *Page) PasteInto(ctx context.Context, expression, name, text string) error {
 	if err := p.TypeInto(ctx, expression, name, ""); err != nil {
 		return err
@@ -154,8 +153,8 @@ func (p *Page) PasteInto(ctx context.Context, expression, name, text string) err
 	})
 }
 
-// TypeInto is Type for the field that a JavaScript expression yields; name
-// stands for it in errors.
+// TypeInto is like Type for the field that a JavaScript expression returns. name is
+// the locator in errors.
 func (p *Page) TypeInto(ctx context.Context, expression, name, text string) error {
 	if err := p.click(ctx, expression, name); err != nil {
 		return err
@@ -169,8 +168,8 @@ func (p *Page) TypeInto(ctx context.Context, expression, name, text string) erro
 	return p.Press(ctx, text)
 }
 
-// Press sends the keys, one after the other, to whatever has the focus. Beside
-// characters it takes the Key constants.
+// Press sends the keys to the focused element, one after the other. Keys are
+// characters and the Key constants.
 func (p *Page) Press(ctx context.Context, keys string) error {
 	for _, key := range keys {
 		for _, event := range kb.Encode(key) {
@@ -182,8 +181,8 @@ func (p *Page) Press(ctx context.Context, keys string) error {
 	return nil
 }
 
-// selectAll presses Ctrl+A. The editing command is named because a browser
-// without a window system has no key bindings of its own.
+// selectAll presses Ctrl+A. It names the editing command because a browser
+// without a window system has no key bindings.
 func (p *Page) selectAll(ctx context.Context) error {
 	press := input.DispatchKeyEventParams{
 		Type: input.DispatchKeyEventTypeRawKeyDown, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 'A',
@@ -196,26 +195,27 @@ func (p *Page) selectAll(ctx context.Context) error {
 	return p.key(ctx, press)
 }
 
-// aim returns where to click an element, and has the page keep a press that
-// would land on another one.
+// aim returns the position at which to click an element and installs the event
+// filter of aimScript.
 func (p *Page) aim(ctx context.Context, expression, name string) (x, y float64, err error) {
-	var place struct {
+	var target struct {
 		State string  `json:"state"`
 		X     float64 `json:"x"`
 		Y     float64 `json:"y"`
 	}
-	if err := p.Eval(ctx, aimScript+"("+expression+")", &place); err != nil {
-		return 0, 0, fmt.Errorf("looking for element %s: %w", name, err)
+	if err := p.Eval(ctx, aimScript+"("+expression+")", &target); err != nil {
+		return 0, 0, fmt.Errorf("locate element %s: %w", name, err)
 	}
-	if place.State != "visible" {
-		return 0, 0, &ElementError{Locator: name, Hidden: place.State == "hidden"}
+	if target.State != "visible" {
+		return 0, 0, &ElementError{Locator: name, Hidden: target.State == "hidden"}
 	}
-	return place.X, place.Y, nil
+	return target.X, target.Y, nil
 }
 
-// selectorExpression returns the script that finds the selector's matches.
+// selectorExpression returns the expression for the elements that match a
+// selector.
 func selectorExpression(selector string) string {
-	// A string always encodes, and JSON strings are JavaScript strings.
+	// Encoding a string cannot fail, and JSON strings are JavaScript strings.
 	quoted, _ := json.Marshal(selector)
 	return "document.querySelectorAll(" + string(quoted) + ")"
 }

@@ -7,14 +7,13 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// A dialog that comes when the mouse is on its way must not take the press that
-// was meant for what lay there before.
-func TestAPressThatWouldMissIsKeptBack(t *testing.T) {
+// A dialog that opens while the mouse moves must not receive the click.
+func TestClickDoesNotHitCoveringElement(t *testing.T) {
 	t.Parallel()
 	ctx, b, _ := launch(t)
 	p, _ := openPage(t, ctx, b, `
 		<style>button, iframe, .over { position: fixed; left: 200px; width: 300px; height: 80px; border: 0 } label { display: block }</style>
-		<button id=meant style="top: 100px" onclick="clicks.push('meant')">Got it</button>
+		<button id=target style="top: 100px" onclick="clicks.push('target')">Got it</button>
 		<iframe id=frame style="top: 300px" srcdoc="<button onclick='parent.clicks.push(&quot;framed&quot;)' style='width: 300px; height: 80px'>in</button>"></iframe>
 		<button id=parted style="top: 500px" onclick="clicks.push('parted')"><span>a part</span></button>
 		<label style="position: fixed; top: 620px; left: 200px"><input id=box type=checkbox onclick="clicks.push('box')">its label</label>
@@ -34,13 +33,13 @@ func TestAPressThatWouldMissIsKeptBack(t *testing.T) {
 	for _, test := range []struct {
 		name, first, element, want string
 	}{
-		{"nothing came between", "0", `document.querySelector("#meant")`, "meant"},
-		{"a part of the element", "0", `document.querySelector("#parted")`, "parted"},
-		{"a box with its label", "0", `document.querySelector("#box")`, "box"},
+		{"not covered", "0", `document.querySelector("#target")`, "target"},
+		{"child of the element", "0", `document.querySelector("#parted")`, "parted"},
+		{"checkbox with label", "0", `document.querySelector("#box")`, "box"},
 		{"in a frame", "0", inFrame, "framed"},
-		{"another button came", "coverOnMove(100, document)", `document.querySelector("#meant")`, ""},
-		{"it went away again", uncover, `document.querySelector("#meant")`, "meant"},
-		{"another button came over the frame", `coverOnMove(300, document.querySelector("#frame").contentDocument)`, inFrame, ""},
+		{"covered by a button", "coverOnMove(100, document)", `document.querySelector("#target")`, ""},
+		{"uncovered", uncover, `document.querySelector("#target")`, "target"},
+		{"frame covered by a button", `coverOnMove(300, document.querySelector("#frame").contentDocument)`, inFrame, ""},
 	} {
 		var clicks []string
 		if err := p.Eval(ctx, "clicks.length = 0; "+test.first+"; 0", nil); err != nil {
@@ -59,7 +58,7 @@ func TestAPressThatWouldMissIsKeptBack(t *testing.T) {
 		}
 	}
 
-	// What people press afterwards is theirs.
+	// Later clicks are not filtered.
 	if err := p.Eval(ctx, uncover, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +66,7 @@ func TestAPressThatWouldMissIsKeptBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var clicks []string
-	if err := p.Eval(ctx, "clicks", &clicks); err != nil || len(clicks) != 1 || clicks[0] != "meant" {
-		t.Errorf("a press afterwards: clicks %q, %v", clicks, err)
+	if err := p.Eval(ctx, "clicks", &clicks); err != nil || len(clicks) != 1 || clicks[0] != "target" {
+		t.Errorf("a later click: clicks %q, %v", clicks, err)
 	}
 }

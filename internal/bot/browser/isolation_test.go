@@ -22,18 +22,17 @@ import (
 	"standin/internal/bot/egress"
 )
 
-// tryTimeout bounds a page that tries: its attempts wait for answers that do not
-// come.
-const tryTimeout = 4 * time.Minute
+// connectTimeout limits a run of connectScript, whose attempts wait for timeouts.
+const connectTimeout = 4 * time.Minute
 
-// tryScript makes a page try to reach targets in every way a page has.
+// connectScript attempts to connect to targets in every way a page has.
 //
-//go:embed testdata/try.js
-var tryScript string
+//go:embed testdata/connect.js
+var connectScript string
 
-// forbidden is a place of this machine that no meeting page may reach. It
-// listens on both loopback addresses, for TCP and UDP.
-type forbidden struct {
+// forbiddenServer is a server that no meeting page may access. It listens on both
+// loopback addresses, with TCP and UDP.
+type forbiddenServer struct {
 	port    string // of TCP
 	udpPort string
 
@@ -41,17 +40,17 @@ type forbidden struct {
 	reached map[string]bool
 }
 
-// forbid opens such a place.
-func forbid(t *testing.T) *forbidden {
+// startForbiddenServer starts a forbiddenServer.
+func startForbiddenServer(t *testing.T) *forbiddenServer {
 	t.Helper()
-	f := &forbidden{reached: make(map[string]bool)}
+	f := &forbiddenServer{reached: make(map[string]bool)}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.note("http " + strings.Trim(r.URL.Path, "/"))
+		f.record("http " + strings.Trim(r.URL.Path, "/"))
 		w.Header().Set("Content-Type", "text/html")
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			f.note("tcp")
+			f.record("tcp")
 		}
 	}
 	server.Start()
@@ -67,47 +66,47 @@ func forbid(t *testing.T) *forbidden {
 		t.Fatal(err)
 	}
 	_, f.udpPort, _ = net.SplitHostPort(socket.LocalAddr().String())
-	f.hear(t, socket)
+	f.receive(t, socket)
 	if second, err := net.ListenPacket("udp", "[::1]:"+f.udpPort); err == nil {
-		f.hear(t, second)
+		f.receive(t, second)
 	}
 	return f
 }
 
-// hear notes each datagram.
-func (f *forbidden) hear(t *testing.T, socket net.PacketConn) {
-	heard := make(chan struct{})
+// receive records datagrams.
+func (f *forbiddenServer) receive(t *testing.T, socket net.PacketConn) {
+	stopped := make(chan struct{})
 	go func() {
-		defer close(heard)
+		defer close(stopped)
 		for {
 			if _, _, err := socket.ReadFrom(make([]byte, 2000)); err != nil {
 				return
 			}
-			f.note("udp")
+			f.record("udp")
 		}
 	}()
-	t.Cleanup(func() { socket.Close(); <-heard })
+	t.Cleanup(func() { socket.Close(); <-stopped })
 }
 
-func (f *forbidden) note(what string) {
+func (f *forbiddenServer) record(what string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.reached[what] = true
 }
 
-// seen lists what reached the place.
-func (f *forbidden) seen() []string {
+// received returns the kinds of requests that arrived.
+func (f *forbiddenServer) received() []string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	var seen []string
+	var received []string
 	for what := range f.reached {
-		seen = append(seen, what)
+		received = append(received, what)
 	}
-	slices.Sort(seen)
-	return seen
+	slices.Sort(received)
+	return received
 }
 
-// meetingPage serves a page that may be opened, and redirects of it.
+// meetingPage serves a page, redirects and a download.
 func meetingPage(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +126,7 @@ func meetingPage(t *testing.T) *httptest.Server {
 	return server
 }
 
-// startProxy starts the browser's proxy, with one site allowed.
+// startProxy starts a proxy that allows one site.
 func startProxy(t *testing.T, ctx context.Context, allowed *httptest.Server) *egress.Proxy {
 	t.Helper()
 	proxy, err := egress.Start(ctx, egress.Settings{Allowed: []string{allowed.Listener.Addr().String()}})
@@ -136,14 +135,13 @@ func startProxy(t *testing.T, ctx context.Context, allowed *httptest.Server) *eg
 	}
 	t.Cleanup(func() {
 		if err := proxy.Close(); err != nil {
-			t.Errorf("closing the proxy: %v", err)
+			t.Errorf("close the proxy: %v", err)
 		}
 	})
 	return proxy
 }
 
-// launchWith starts a browser with a profile of its own that is closed with the
-// test.
+// launchWith starts a browser with the options, which is closed when the test ends.
 func launchWith(t *testing.T, ctx context.Context, options browser.Options) *browser.Browser {
 	t.Helper()
 	options.Executable = executable(t)
@@ -152,11 +150,11 @@ func launchWith(t *testing.T, ctx context.Context, options browser.Options) *bro
 	}
 	b, err := browser.Launch(ctx, options)
 	if err != nil {
-		t.Fatalf("launching: %v", err)
+		t.Fatalf("launch: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			t.Errorf("closing the browser: %v", err)
+			t.Errorf("close the browser: %v", err)
 		}
 	})
 	return b
@@ -167,46 +165,45 @@ func openAt(t *testing.T, ctx context.Context, b *browser.Browser, address strin
 	t.Helper()
 	p, err := b.NewPage(ctx)
 	if err != nil {
-		t.Fatalf("opening a page: %v", err)
+		t.Fatalf("open a page: %v", err)
 	}
 	t.Cleanup(p.Close)
 	if err := p.Navigate(ctx, address); err != nil {
-		t.Fatalf("navigating: %v", err)
+		t.Fatalf("navigate: %v", err)
 	}
 	return p
 }
 
-// try makes the page try everything on the hosts, and returns what answered. It
-// holds microphone and camera meanwhile, as in a meeting: WebRTC then uses each
-// of the machine's networks by itself.
-func (f *forbidden) try(t *testing.T, ctx context.Context, p *browser.Page, hosts []string) []string {
+// connect runs connectScript in the page and returns the attempts that succeeded.
+// The page uses microphone and camera, as in a meeting, because WebRTC then uses
+// all network interfaces.
+func (f *forbiddenServer) connect(t *testing.T, ctx context.Context, p *browser.Page, hosts []string) []string {
 	t.Helper()
 	settings, err := json.Marshal(map[string]any{"hosts": hosts, "port": f.port, "udpPort": f.udpPort})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.Eval(ctx, "navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(stream => { held = stream; })", nil)
+	err = p.Eval(ctx, "navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(stream => { devices = stream; })", nil)
 	if err != nil {
-		t.Fatalf("the page gets no microphone: %v", err)
+		t.Fatalf("getUserMedia: %v", err)
 	}
 	var answered []string
-	if err := p.EvalWithGesture(ctx, fmt.Sprintf("(%s)(%s)", strings.TrimSpace(tryScript), settings), &answered); err != nil {
-		t.Fatalf("the page cannot try: %v", err)
+	if err := p.EvalWithGesture(ctx, fmt.Sprintf("(%s)(%s)", strings.TrimSpace(connectScript), settings), &answered); err != nil {
+		t.Fatalf("connectScript: %v", err)
 	}
 	return answered
 }
 
-// TestPageThatTries is a meeting page, allowed itself, that wants to reach this
-// machine, its network and its cloud. Hosts that stand for no address at all mean
-// this machine too, and are tried where UDP is off: Chromium's check of WebRTC
-// leaves them out (isolation.go).
-func TestPageThatTries(t *testing.T) {
+// A meeting page attempts to connect to this machine, its network and cloud metadata
+// services. The unspecified addresses, which mean this machine too, are tested
+// without UDP, because Chromium's check for WebRTC excludes them (isolation.go).
+func TestPageCannotReachLocalNetwork(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		throughProxy bool
 		hosts        []string
 	}{
-		"by any name or number": {false, []string{
+		"all spellings": {false, []string{
 			"127.0.0.1", "localhost", "sub.localhost", "[::1]", "2130706433", "0x7f000001", "017700000001", "127.1",
 			"[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "192.168.0.1", "[fd00:ec2::254]",
 		}},
@@ -215,69 +212,67 @@ func TestPageThatTries(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), tryTimeout)
+			ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 			defer cancel()
-			meeting, place := meetingPage(t), forbid(t)
+			meeting, server := meetingPage(t), startForbiddenServer(t)
 			proxy := startProxy(t, ctx, meeting)
 			b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), MediaThroughProxy: test.throughProxy})
 			if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
 				t.Fatal(err)
 			}
 			p := openAt(t, ctx, b, meeting.URL+"/")
-			if answered := place.try(t, ctx, p, test.hosts); len(answered) > 0 {
-				t.Errorf("answers came to %v", answered)
+			if answered := server.connect(t, ctx, p, test.hosts); len(answered) > 0 {
+				t.Errorf("successful attempts: %v", answered)
 			}
 			for _, host := range []string{"127.0.0.1", "localhost", "[::1]"} {
-				address := "http://" + host + ":" + place.port + "/navigation"
+				address := "http://" + host + ":" + server.port + "/navigation"
 				if err := p.Navigate(ctx, meeting.URL+"/redirect?to="+url.QueryEscape(address)); err == nil {
-					t.Errorf("a redirect to %s opens", address)
+					t.Errorf("a redirect to %s was followed", address)
 				}
 			}
-			if seen := place.seen(); len(seen) > 0 {
-				t.Errorf("the forbidden place was reached by %v", seen)
+			if received := server.received(); len(received) > 0 {
+				t.Errorf("the forbidden server received %v", received)
 			}
 			var targets []string
 			for _, refusal := range proxy.Refused() {
 				targets = append(targets, refusal.Target)
 			}
 			for _, host := range test.hosts {
-				target := net.JoinHostPort(strings.Trim(host, "[]"), place.port)
-				// Other spellings reach the proxy as what they stand for.
+				target := net.JoinHostPort(strings.Trim(host, "[]"), server.port)
+				// Other spellings are normalized before they reach the proxy.
 				if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil && !addr.Is4In6() && !slices.Contains(targets, target) {
-					t.Errorf("nothing tried %s: the proxy refused only %v", target, targets)
+					t.Errorf("no attempt for %s: the proxy refused only %v", target, targets)
 				}
 			}
 		})
 	}
 }
 
-// TestPageThatTriesReachesThingsWithoutWalls holds the attempts of
-// TestPageThatTries against a browser without its proxy: they are real ones.
-func TestPageThatTriesReachesThingsWithoutWalls(t *testing.T) {
+// Without the proxy, the attempts of TestPageCannotReachLocalNetwork succeed.
+func TestPageReachesLocalNetworkWithoutProxy(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), tryTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 	defer cancel()
-	meeting, place := meetingPage(t), forbid(t)
+	meeting, server := meetingPage(t), startForbiddenServer(t)
 	b := launchWith(t, ctx, browser.Options{})
 	if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
 		t.Fatal(err)
 	}
 	p := openAt(t, ctx, b, meeting.URL+"/")
-	place.try(t, ctx, p, []string{"127.0.0.1"})
-	seen := place.seen()
+	server.connect(t, ctx, p, []string{"127.0.0.1"})
+	received := server.received()
 	for _, way := range []string{
 		"http fetch", "http image", "http websocket", "http frame", "http eventsource", "http beacon", "http form",
 		"http script", "http worker", "http redirected", "http prefetch", "tcp", "udp",
 	} {
-		if !slices.Contains(seen, way) {
-			t.Errorf("%s reaches nothing even without walls: only %v", way, seen)
+		if !slices.Contains(received, way) {
+			t.Errorf("no request by %s without the proxy: only %v", way, received)
 		}
 	}
 }
 
-// TestLoopbackPeersKeepTheirMedia is for replicas: their page's media comes over
-// the loopback interface, proxy or not.
-func TestLoopbackPeersKeepTheirMedia(t *testing.T) {
+// With LoopbackPeers, WebRTC works over the loopback interface despite the proxy.
+func TestLoopbackPeers(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
@@ -299,11 +294,11 @@ func TestLoopbackPeersKeepTheirMedia(t *testing.T) {
 		return open;
 	})()`, &state)
 	if err != nil || state != "open" {
-		t.Errorf("the peers' channel is %q, %v", state, err)
+		t.Errorf("data channel: %q, %v", state, err)
 	}
 }
 
-func TestPagesKeepNoWindowsAndLoadNoPrograms(t *testing.T) {
+func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
@@ -315,7 +310,7 @@ func TestPagesKeepNoWindowsAndLoadNoPrograms(t *testing.T) {
 		var opened bool
 		err := p.EvalWithGesture(ctx, fmt.Sprintf("opened = open(%q, '_blank'); opened !== null", address), &opened)
 		if err != nil || !opened {
-			t.Fatalf("there is no window to be closed: %v", err)
+			t.Fatalf("open a window: %v", err)
 		}
 		eventually(t, ctx, "the window is closed", func() bool {
 			var closed bool
@@ -333,9 +328,9 @@ func TestPagesKeepNoWindowsAndLoadNoPrograms(t *testing.T) {
 	}
 	var title string
 	if err := p.Eval(ctx, "fetch('/download').then(() => document.title)", &title); err != nil || title != "Meeting" {
-		t.Errorf("afterwards the page is called %q, %v", title, err)
+		t.Errorf("title %q, %v", title, err)
 	}
 	if files, err := filepath.Glob(filepath.Join(profile, "*", "client*")); err != nil || len(files) > 0 {
-		t.Errorf("a page left %v on the disk, %v", files, err)
+		t.Errorf("downloaded files: %v, %v", files, err)
 	}
 }

@@ -12,8 +12,8 @@ const (
 	wavFormatPCM          = 1
 )
 
-// silentWAV returns one second of 16-bit mono silence as a WAV file. Chromium
-// loops it as the microphone that meeting pages insist on.
+// silentWAV returns one second of 16-bit mono silence as a WAV file. Chromium plays
+// it in a loop as the microphone, which meeting pages require.
 func silentWAV() []byte {
 	const dataBytes = silenceSampleRate * silenceSeconds * silenceBytesPerSample
 	header := struct {
@@ -45,7 +45,7 @@ func silentWAV() []byte {
 		DataBytes:     dataBytes,
 	}
 	var file bytes.Buffer
-	// Writing fixed-size values to a bytes.Buffer cannot fail.
+	// Writing a fixed-size value to a bytes.Buffer cannot fail.
 	_ = binary.Write(&file, binary.LittleEndian, header)
 	file.Write(make([]byte, dataBytes))
 	return file.Bytes()

@@ -23,24 +23,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Page is one tab in a window of its own. Its methods may be called from
-// several goroutines.
+// Page is a tab in its own window. Its methods are safe for concurrent use.
 type Page struct {
 	browser *Browser
 	session *chromedp.Target
 	release context.CancelFunc // closes the tab and waits for it
 
-	crashed   chan struct{}
-	crashOnce sync.Once
-	closed    chan struct{}
-	closeOnce sync.Once
-	dialogs   chan struct{}
-	guard     guard
-	attendant sync.WaitGroup
+	crashed    chan struct{}
+	crashOnce  sync.Once
+	closed     chan struct{}
+	closeOnce  sync.Once
+	dialogs    chan struct{}
+	guard      guard
+	background sync.WaitGroup
 }
 
-// NewPage opens a blank page in a window of its own. ctx bounds the opening
-// only.
+// NewPage opens a blank page in its own window. ctx applies to opening only.
 func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 	if gone := b.Err(); gone != nil {
 		return nil, gone
@@ -59,27 +57,28 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 	}
 	if err := p.attach(ctx, tab); err != nil {
 		release()
-		return nil, fmt.Errorf("opening a page: %w", b.explain(ctx, err))
+		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
 	}
-	p.attendant.Go(p.answerDialogs)
+	p.background.Go(p.answerDialogs)
 	return p, nil
 }
 
-// takeInitialTab hands out the tab that Chromium opened by itself, once.
+// takeInitialTab returns the tab that Chromium opened at start, on the first call
+// only.
 func (b *Browser) takeInitialTab() target.ID {
-	b.firstTab.Lock()
-	defer b.firstTab.Unlock()
-	initial := b.initial
-	b.initial = ""
+	b.initialMu.Lock()
+	defer b.initialMu.Unlock()
+	initial := b.initialTab
+	b.initialTab = ""
 	return initial
 }
 
-// attach connects to the tab and sets it up.
+// attach connects to the tab and configures it.
 func (p *Page) attach(ctx, tab context.Context) error {
-	// chromedp binds the tab's life to the context of its first action, so
-	// that action cannot run under ctx itself.
+	// chromedp ties the tab to the context of its first action, so ctx cannot be
+	// used for it.
 	attached := make(chan error, 1)
-	go func() { attached <- chromedp.Listen(tab, p.notice) }()
+	go func() { attached <- chromedp.Listen(tab, p.handleEvent) }()
 	select {
 	case err := <-attached:
 		if err != nil {
@@ -92,29 +91,28 @@ func (p *Page) attach(ctx, tab context.Context) error {
 	}
 	p.session = chromedp.FromContext(tab).Target
 
-	// chromedp switches on every domain that its own selectors need. This
-	// package asks the page by script instead, and a meeting page's DOM,
-	// console and network events would only cost time on both sides.
+	// chromedp enables the domains that its selectors need. This package uses
+	// scripts instead, and the events of these domains are costly.
 	for _, method := range []string{
 		dom.Disable.Method, css.Disable.Method, network.Disable.Method, log.Disable.Method, runtime.Disable.Method,
 	} {
 		if err := p.session.Call(ctx, method, cdp.Empty{}, nil); err != nil {
-			return fmt.Errorf("calling %s: %w", method, err)
+			return fmt.Errorf("call %s: %w", method, err)
 		}
 	}
-	// Only one window can have the focus, and pages pause or refuse input
-	// without it.
+	// Only one window can have the focus, and without it pages pause or ignore
+	// input.
 	_, err := cdp.Call(ctx, p.session, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	if err != nil {
 		return err
 	}
-	// --window-size is the size of the window with its bars.
+	// --window-size includes the bars of the window.
 	return p.SetContentSize(ctx, p.browser.options.Width, p.browser.options.Height)
 }
 
-// notice handles the page's events. chromedp calls it from its reading loop, so
-// it must not block.
-func (p *Page) notice(event any) {
+// handleEvent handles an event of the page. chromedp calls it from its read loop,
+// so it must not block.
+func (p *Page) handleEvent(event any) {
 	switch event.(type) {
 	case *inspector.EventTargetCrashed:
 		p.crashOnce.Do(func() { close(p.crashed) })
@@ -126,8 +124,8 @@ func (p *Page) notice(event any) {
 	}
 }
 
-// answerDialogs accepts the page's alert, confirm and beforeunload boxes: while
-// one is open, the page answers nothing else.
+// answerDialogs accepts the page's alert, confirm and beforeunload dialogs. The
+// page does not respond while a dialog is open.
 func (p *Page) answerDialogs() {
 	for {
 		select {
@@ -142,14 +140,14 @@ func (p *Page) answerDialogs() {
 			return err
 		})
 		if err != nil {
-			p.browser.options.Log.Debug("dialog not answered", "error", err)
+			p.browser.options.Log.Debug("cannot answer a dialog", "error", err)
 		}
 	}
 }
 
-// call runs one exchange with the page and ends it at once when the page or the
-// browser goes away.
-func (p *Page) call(ctx context.Context, exchange func(context.Context) error) error {
+// call runs do, which sends commands to the page, and cancels it when the page or
+// the browser is gone.
+func (p *Page) call(ctx context.Context, do func(context.Context) error) error {
 	select {
 	case <-p.closed:
 		return ErrPageClosed
@@ -159,7 +157,7 @@ func (p *Page) call(ctx context.Context, exchange func(context.Context) error) e
 		return p.browser.Err()
 	default:
 	}
-	bounded, cancel := context.WithCancelCause(ctx)
+	callCtx, cancel := context.WithCancelCause(ctx)
 	finished := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
@@ -173,10 +171,10 @@ func (p *Page) call(ctx context.Context, exchange func(context.Context) error) e
 			cancel(p.browser.Err())
 		}
 	})
-	err := exchange(bounded)
+	err := do(callCtx)
 	close(finished)
 	watcher.Wait()
-	cause := context.Cause(bounded)
+	cause := context.Cause(callCtx)
 	cancel(nil)
 
 	if err == nil || ctx.Err() != nil {
@@ -185,26 +183,26 @@ func (p *Page) call(ctx context.Context, exchange func(context.Context) error) e
 	if cause != nil {
 		return cause
 	}
-	var refused *cdproto.Error
+	var protocolErr *cdproto.Error
 	switch {
 	case errors.Is(err, chromedp.ErrTargetDetached):
 		return ErrPageClosed
-	case errors.As(err, &refused):
+	case errors.As(err, &protocolErr):
 		return &InterruptedError{Cause: err}
 	default:
 		return p.browser.explain(ctx, err)
 	}
 }
 
-// Navigate loads the address and returns when the new document is parsed,
-// whatever redirects led to it. It does not wait for pictures and the like. A
-// page that cannot be loaded gives a *NavigationError, one that the guard does
-// not allow a *NavigationBlockedError; an HTTP error status is a loaded page.
+// Navigate loads the address, follows redirects, and returns when the new document
+// is parsed. It does not wait for images and other resources. It returns a
+// *NavigationError if the page cannot be loaded and a *NavigationBlockedError if
+// the guard does not allow the address. An HTTP error status is not an error.
 func (p *Page) Navigate(ctx context.Context, address string) error {
 	if err := p.guard.check(address); err != nil {
 		return err
 	}
-	refusedBefore := p.guard.refusal()
+	blockedBefore := p.guard.lastBlocked()
 	return p.call(ctx, func(ctx context.Context) error {
 		before, err := cdp.Call(ctx, p.session, page.GetFrameTree, cdp.Empty{})
 		if err != nil {
@@ -219,8 +217,8 @@ func (p *Page) Navigate(ctx context.Context, address string) error {
 		onlyFragment := err == nil && result.LoaderID == ""
 		if err != nil || result.ErrorText != "" || onlyFragment {
 			abandonEvents(lifecycle, stopListening)
-			if refused := p.guard.refusal(); refused != refusedBefore {
-				return refused
+			if blocked := p.guard.lastBlocked(); blocked != blockedBefore {
+				return blocked
 			}
 			if result.ErrorText != "" {
 				return &NavigationError{Reason: result.ErrorText}
@@ -235,12 +233,12 @@ func (p *Page) Navigate(ctx context.Context, address string) error {
 				return nil
 			}
 		}
-		return context.Canceled // the connection ended; call finds out why
+		return context.Canceled // the connection ended; call returns the reason
 	})
 }
 
-// abandonEvents gives up a subscription, which chromedp frees only when its
-// events are read.
+// abandonEvents ends a subscription. chromedp releases a subscription only when
+// its events are read.
 func abandonEvents[E any](events iter.Seq2[E, error], stop context.CancelFunc) {
 	stop()
 	for range events {
@@ -248,8 +246,8 @@ func abandonEvents[E any](events iter.Seq2[E, error], stop context.CancelFunc) {
 	}
 }
 
-// EvalOnNewDocument runs a script in each document that the page loads from now on,
-// before the document's own scripts, in frames too.
+// EvalOnNewDocument evaluates a script in each document that the page and its
+// frames load from now on, before the document's own scripts.
 func (p *Page) EvalOnNewDocument(ctx context.Context, script string) error {
 	return p.call(ctx, func(ctx context.Context) error {
 		_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
@@ -266,20 +264,20 @@ func (p *Page) Reload(ctx context.Context) error {
 	return p.Navigate(ctx, address)
 }
 
-// Eval evaluates a JavaScript expression in the page, waits for the promise it
-// may return, and decodes its JSON value into out, which may be nil. An
-// undefined value leaves out as it is.
+// Eval evaluates a JavaScript expression in the page, awaits a promise, and
+// decodes the JSON value into out, which may be nil. An undefined value does not
+// change out.
 func (p *Page) Eval(ctx context.Context, expression string, out any) error {
 	return p.evaluate(ctx, expression, false, out)
 }
 
-// EvalWithGesture is Eval, and the page takes the script for the consequence of
-// a user's click.
+// EvalWithGesture is like Eval, as if the user had clicked: the script has user
+// activation.
 func (p *Page) EvalWithGesture(ctx context.Context, expression string, out any) error {
 	return p.evaluate(ctx, expression, true, out)
 }
 
-// evaluate runs a script in the page's main frame.
+// evaluate evaluates an expression in the main frame.
 func (p *Page) evaluate(ctx context.Context, expression string, gesture bool, out any) error {
 	yes := true
 	return p.call(ctx, func(ctx context.Context) error {
@@ -303,7 +301,7 @@ func (p *Page) evaluate(ctx context.Context, expression string, gesture bool, ou
 			return nil
 		}
 		if err := json.Unmarshal(answer.Result.Value, out); err != nil {
-			return fmt.Errorf("decoding the script's value: %w", err)
+			return fmt.Errorf("decode the script's value: %w", err)
 		}
 		return nil
 	})
@@ -318,7 +316,7 @@ func (p *Page) URL(ctx context.Context) (string, error) {
 	return info.URL, nil
 }
 
-// Title returns the page's title as the browser knows it.
+// Title returns the page's title.
 func (p *Page) Title(ctx context.Context) (string, error) {
 	info, err := p.info(ctx)
 	if err != nil {
@@ -327,7 +325,7 @@ func (p *Page) Title(ctx context.Context) (string, error) {
 	return info.Title, nil
 }
 
-// info asks the browser, not the page, so it answers for a busy page too.
+// info queries the browser, not the page, so it also works if the page is busy.
 func (p *Page) info(ctx context.Context) (info target.Info, err error) {
 	err = p.call(ctx, func(ctx context.Context) error {
 		answer, err := cdp.Call(ctx, p.browser.session, target.GetTargetInfo, target.GetTargetInfoParams{TargetID: p.session.TargetID})
@@ -340,8 +338,8 @@ func (p *Page) info(ctx context.Context) (info target.Info, err error) {
 	return info, err
 }
 
-// SetContentSize resizes the window so that the page itself is of that size,
-// whatever bars the browser shows around it. A minimized window is shown again.
+// SetContentSize resizes the window so that the page has this size, without the
+// bars of the window. It restores a minimized window.
 func (p *Page) SetContentSize(ctx context.Context, width, height int) error {
 	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
 		if err := p.setWindowState(ctx, window, protocol.WindowStateNormal); err != nil {
@@ -354,9 +352,9 @@ func (p *Page) SetContentSize(ctx context.Context, width, height int) error {
 	})
 }
 
-// SetMinimized minimizes the page's window, or shows it again. In a minimized
-// window a page is drawn for whoever captures it, and for nobody else; it goes on
-// and takes itself for visible all the same.
+// SetMinimized minimizes or restores the page's window. A minimized page keeps
+// running and is visible to its scripts, but it is rendered only while it is
+// captured.
 func (p *Page) SetMinimized(ctx context.Context, minimized bool) error {
 	state := protocol.WindowStateNormal
 	if minimized {
@@ -367,7 +365,7 @@ func (p *Page) SetMinimized(ctx context.Context, minimized bool) error {
 	})
 }
 
-// inWindow does something to the window that shows the page.
+// inWindow calls do with the page's window.
 func (p *Page) inWindow(ctx context.Context, do func(context.Context, protocol.WindowID) error) error {
 	return p.call(ctx, func(ctx context.Context) error {
 		window, err := cdp.Call(ctx, p.browser.session, protocol.GetWindowForTarget,
@@ -386,28 +384,28 @@ func (p *Page) setWindowState(ctx context.Context, window protocol.WindowID, sta
 	return err
 }
 
-// Screenshot returns what the page shows now, as PNG.
+// Screenshot returns a PNG image of the page.
 func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
-	var picture []byte
+	var image []byte
 	err := p.call(ctx, func(ctx context.Context) error {
 		answer, err := cdp.Call(ctx, p.session, page.CaptureScreenshot, page.CaptureScreenshotParams{
 			Format: page.CaptureScreenshotFormatPng,
 		})
-		picture = answer.Data
+		image = answer.Data
 		return err
 	})
-	return picture, err
+	return image, err
 }
 
-// Crashed is closed when the page's renderer process has crashed. The page is
-// of no use then but to be closed.
+// Crashed returns a channel that is closed when the renderer process has crashed.
+// Then the page can only be closed.
 func (p *Page) Crashed() <-chan struct{} { return p.crashed }
 
-// Close closes the page without asking it. Calling it again does nothing.
+// Close closes the page without beforeunload handlers. Later calls do nothing.
 func (p *Page) Close() {
 	p.closeOnce.Do(func() {
 		close(p.closed)
-		p.attendant.Wait()
+		p.background.Wait()
 		p.release()
 	})
 }

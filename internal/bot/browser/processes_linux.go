@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// ownProcessTree makes the browser the leader of a new process group, so that
-// signals to the bot's group do not reach it, and asks the kernel to kill it
-// when the bot dies. chromedp starts and waits for it on one locked thread,
-// which is what the parent-death signal is bound to.
-func ownProcessTree(command *exec.Cmd) {
+// isolateProcessTree makes the browser the leader of a new process group, so that
+// it does not receive signals to the bot's group, and makes the kernel kill it
+// when the bot dies. The parent-death signal depends on the thread that started
+// the process; chromedp locks that thread until the browser exits.
+func isolateProcessTree(command *exec.Cmd) {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = new(syscall.SysProcAttr)
 	}
@@ -25,36 +25,34 @@ func ownProcessTree(command *exec.Cmd) {
 	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// endProcessTree kills every process of the group and every process that works
-// in the profile directory, until none is left or ctx ends. Group 0 stands for
-// no group. Both marks are needed: Chromium's crash handler leaves the group,
-// and its zygote's children do not all name the profile.
-func endProcessTree(ctx context.Context, group int, profileDir string) error {
-	const pause = 10 * time.Millisecond
-	again := time.NewTicker(pause)
-	defer again.Stop()
+// killProcessTree kills the processes of the group and the processes that use the
+// profile directory, until none is left or ctx ends. Group 0 means no group. Both
+// criteria are needed: Chromium's crash handler leaves the group, and not all
+// children of its zygote have the profile in their command line.
+func killProcessTree(ctx context.Context, group int, profileDir string) error {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for {
 		left, err := treeMembers(group, profileDir)
 		if err != nil {
-			return fmt.Errorf("listing the browser's processes: %w", err)
+			return fmt.Errorf("list the browser's processes: %w", err)
 		}
 		if len(left) == 0 {
 			return nil
 		}
 		for _, process := range left {
-			// A process that ended by itself in the meantime is what is wanted.
 			_ = syscall.Kill(process, syscall.SIGKILL)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("ending the browser's processes %v: %w", left, ctx.Err())
-		case <-again.C:
+			return fmt.Errorf("kill the browser's processes %v: %w", left, ctx.Err())
+		case <-ticker.C:
 		}
 	}
 }
 
-// treeMembers returns the living processes of the group, and those whose
-// command line names the profile directory.
+// treeMembers returns the running processes of the group and those with the
+// profile directory in their command line.
 func treeMembers(group int, profileDir string) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -67,26 +65,26 @@ func treeMembers(group int, profileDir string) ([]int, error) {
 		if err != nil || process == self {
 			continue
 		}
-		state, itsGroup, ok := processState(process)
+		state, processGroup, ok := processState(process)
 		if !ok || state == 'Z' || state == 'X' {
 			continue
 		}
-		if (group != 0 && itsGroup == group) || namesDirectory(process, profileDir) {
+		if (group != 0 && processGroup == group) || usesDirectory(process, profileDir) {
 			members = append(members, process)
 		}
 	}
 	return members, nil
 }
 
-// processState returns the state letter and the process group of a process. It
-// is false for a process that has ended.
+// processState returns the state letter and the group of a process; ok is false if
+// the process has ended.
 func processState(process int) (state byte, group int, ok bool) {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "stat"))
 	if err != nil {
 		return 0, 0, false
 	}
-	// The second field, the name in parentheses, may itself hold spaces and
-	// parentheses: proc(5). State, parent and group follow the last one.
+	// The second field is the name in parentheses, which may contain spaces and
+	// parentheses (proc(5)). State, parent and group follow it.
 	nameEnd := bytes.LastIndexByte(line, ')')
 	if nameEnd < 0 {
 		return 0, 0, false
@@ -102,10 +100,9 @@ func processState(process int) (state byte, group int, ok bool) {
 	return fields[0][0], group, true
 }
 
-// namesDirectory reports whether an option of the process names the profile
-// directory or a place in it, as --user-data-dir and the crash handler's
-// --database do.
-func namesDirectory(process int, directory string) bool {
+// usesDirectory reports whether an option of the process is the directory or a
+// path in it, for example --user-data-dir or the crash handler's --database.
+func usesDirectory(process int, directory string) bool {
 	commandLine, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "cmdline"))
 	if err != nil {
 		return false

@@ -10,14 +10,13 @@ import (
 	"os/exec"
 )
 
-// ownProcessTree leaves the command as it is: process groups and the
-// parent-death signal are used on Linux only. Elsewhere Chromium ends itself
-// when its control pipe closes.
-func ownProcessTree(*exec.Cmd) {}
+// isolateProcessTree does nothing: process groups and the parent-death signal are
+// used on Linux only. Chromium exits when its control pipe closes.
+func isolateProcessTree(*exec.Cmd) {}
 
-// endProcessTree kills the browser's main process, at whose end Chromium's
-// other processes end themselves.
-func endProcessTree(_ context.Context, group int, _ string) error {
+// killProcessTree kills the browser's main process. Chromium's other processes
+// then exit.
+func killProcessTree(_ context.Context, group int, _ string) error {
 	if group == 0 {
 		return nil
 	}
@@ -26,7 +25,7 @@ func endProcessTree(_ context.Context, group int, _ string) error {
 		return nil
 	}
 	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("killing the browser: %w", err)
+		return fmt.Errorf("kill the browser: %w", err)
 	}
 	return nil
 }

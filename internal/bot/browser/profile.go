@@ -9,46 +9,46 @@ import (
 )
 
 const (
-	// temporaryPrefix starts the name of every directory made here outside of
-	// the profile.
+	// temporaryPrefix is the prefix of directory names outside of the profile.
 	temporaryPrefix = "standin-browser-"
 
-	// temporaryLink is the link in a profile to its directory for temporary
-	// files, so that whoever finds the profile finds both.
+	// temporaryLink is a symbolic link in the profile to the directory for
+	// temporary files.
 	temporaryLink = "tmp"
 
-	// longestTemporaryRoot keeps the socket that Chromium makes among its
-	// temporary files within the 107 bytes that Unix sockets allow: the
-	// names below it take about 70.
-	longestTemporaryRoot = 36
+	// maxTemporaryRootLen keeps the path of Chromium's socket in its temporary
+	// directory below the limit of 107 bytes for Unix sockets. The part below the
+	// root has about 70.
+	maxTemporaryRootLen = 36
 )
 
-// makeProfile makes the profile directory, the directory for the browser's
-// temporary files and the silent microphone. It returns the absolute paths of
-// the directories. An empty dir stands for a temporary one.
+// makeProfile creates the profile directory, the directory for temporary files
+// and the microphone's audio file. It returns the absolute paths of the
+// directories. If dir is empty, the profile is a temporary directory.
 func makeProfile(dir string) (profile, temporary string, err error) {
 	if profile, err = emptyDirectory(dir); err != nil {
-		return "", "", fmt.Errorf("making a browser profile: %w", err)
+		return "", "", fmt.Errorf("create a browser profile: %w", err)
 	}
-	// Temporary files lie outside of the profile only for the length of the
-	// socket's path.
+	// Temporary files are outside of the profile because the socket's path is
+	// limited.
 	root := os.TempDir()
-	if len(root) > longestTemporaryRoot {
+	if len(root) > maxTemporaryRootLen {
 		root = "/tmp"
 	}
 	if temporary, err = os.MkdirTemp(root, temporaryPrefix); err != nil {
-		return "", "", fmt.Errorf("making a directory for the browser's temporary files: %w", err)
+		return "", "", fmt.Errorf("create a directory for the browser's temporary files: %w", err)
 	}
 	if err := os.Symlink(temporary, filepath.Join(profile, temporaryLink)); err != nil {
-		return "", "", errors.Join(fmt.Errorf("noting the browser's temporary directory: %w", err), os.Remove(temporary))
+		return "", "", errors.Join(fmt.Errorf("link the browser's temporary directory: %w", err), os.Remove(temporary))
 	}
 	if err := os.WriteFile(filepath.Join(profile, silenceFile), silentWAV(), 0o600); err != nil {
-		return "", "", errors.Join(fmt.Errorf("writing the silent microphone: %w", err), wipeProfile(profile))
+		return "", "", errors.Join(fmt.Errorf("write the microphone's audio file: %w", err), removeProfile(profile))
 	}
 	return profile, temporary, nil
 }
 
-// emptyDirectory makes the directory and refuses one that holds anything.
+// emptyDirectory creates the directory. It returns an error if the directory is
+// not empty.
 func emptyDirectory(dir string) (string, error) {
 	if dir == "" {
 		return os.MkdirTemp("", temporaryPrefix)
@@ -70,16 +70,16 @@ func emptyDirectory(dir string) (string, error) {
 	return dir, nil
 }
 
-// wipeProfile removes a profile and its temporary files.
-func wipeProfile(profile string) error {
+// removeProfile removes a profile and its temporary files.
+func removeProfile(profile string) error {
 	temporary, err := os.Readlink(filepath.Join(profile, temporaryLink))
 	if err == nil && strings.HasPrefix(filepath.Base(temporary), temporaryPrefix) {
 		if err := os.RemoveAll(temporary); err != nil {
-			return fmt.Errorf("removing the browser's temporary files: %w", err)
+			return fmt.Errorf("remove the browser's temporary files: %w", err)
 		}
 	}
 	if err := os.RemoveAll(profile); err != nil {
-		return fmt.Errorf("removing the browser profile: %w", err)
+		return fmt.Errorf("remove the browser profile: %w", err)
 	}
 	return nil
 }

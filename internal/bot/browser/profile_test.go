@@ -9,8 +9,8 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// temporaryOf returns the folder for temporary files that belongs to a profile.
-func temporaryOf(t *testing.T, profile string) string {
+// temporaryDir returns the directory for temporary files of a profile.
+func temporaryDir(t *testing.T, profile string) string {
 	t.Helper()
 	temporary, err := os.Readlink(filepath.Join(profile, "tmp"))
 	if err != nil {
@@ -19,51 +19,51 @@ func temporaryOf(t *testing.T, profile string) string {
 	return temporary
 }
 
-// gone fails the test for a folder that is still there.
-func gone(t *testing.T, folder string) {
+// requireRemoved fails the test if the directory exists.
+func requireRemoved(t *testing.T, folder string) {
 	t.Helper()
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there: %v", folder, err)
+		t.Errorf("%s still exists: %v", folder, err)
 	}
 }
 
-func TestCrashedBrowsersProfileIsWiped(t *testing.T) {
+func TestCloseRemovesProfileAfterCrash(t *testing.T) {
 	t.Parallel()
 	ctx, b, profile := launch(t)
 	openPage(t, ctx, b, "<title>x</title>")
-	temporary := temporaryOf(t, profile)
+	temporary := temporaryDir(t, profile)
 	process, err := os.FindProcess(b.PID())
 	if err = errors.Join(err, process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	<-b.Done()
 	if err := b.Close(); err != nil {
-		t.Errorf("closing a browser that crashed: %v", err)
+		t.Errorf("close a crashed browser: %v", err)
 	}
-	gone(t, profile)
-	gone(t, temporary)
+	requireRemoved(t, profile)
+	requireRemoved(t, temporary)
 }
 
-func TestEachBrowserStartsAfresh(t *testing.T) {
+func TestProfileIsNotReused(t *testing.T) {
 	t.Parallel()
-	wall := signInWall(t)
+	site := signInSite(t)
 	profile := filepath.Join(t.TempDir(), "profile")
-	for _, visit := range []string{"first", "second"} {
+	for _, round := range []string{"first", "second"} {
 		b := launchWith(t, t.Context(), browser.Options{ProfileDir: profile})
-		temporary := temporaryOf(t, profile)
-		if title := titleAt(t, t.Context(), b, wall.URL); title != "Sign in" {
-			t.Errorf("at the %s visit the page is called %q", visit, title)
+		temporary := temporaryDir(t, profile)
+		if title := titleAt(t, t.Context(), b, site.URL); title != "Sign in" {
+			t.Errorf("%s browser: title %q", round, title)
 		}
-		if title := titleAt(t, t.Context(), b, wall.URL+"/sign-in"); title != "Sign in" {
-			t.Errorf("signing in at the %s visit brings %q", visit, title)
+		if title := titleAt(t, t.Context(), b, site.URL+"/sign-in"); title != "Sign in" {
+			t.Errorf("%s browser: title after sign-in response %q", round, title)
 		}
-		if title := titleAt(t, t.Context(), b, wall.URL); title != "Welcome" {
-			t.Errorf("signed in at the %s visit, the page is called %q", visit, title)
+		if title := titleAt(t, t.Context(), b, site.URL); title != "Welcome" {
+			t.Errorf("%s browser: title after sign-in %q", round, title)
 		}
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		gone(t, profile)
-		gone(t, temporary)
+		requireRemoved(t, profile)
+		requireRemoved(t, temporary)
 	}
 }

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"os"
 	"strings"
 )
 
@@ -9,57 +8,53 @@ import (
 // sandbox.
 const NoSandboxSetting = "STANDIN_NO_SANDBOX"
 
-// SandboxError says that Chromium did not start because the system lets it have
-// no sandbox. Its text is meant for the operator.
+// SandboxError reports that Chromium did not start because the system provides no
+// sandbox. Its text is for the operator.
 type SandboxError struct {
 	Cause error
 }
 
-// Error tells how to mend it.
+// Error lists the ways to fix it.
 func (e *SandboxError) Error() string {
-	return "Chromium finds no usable sandbox on this system; to mend it, allow unprivileged user namespaces " +
+	return "Chromium finds no usable sandbox on this system; to fix this, allow unprivileged user namespaces " +
 		"(Debian: `sysctl kernel.unprivileged_userns_clone=1`; Ubuntu: an AppArmor profile for Chromium, or " +
 		"`sysctl kernel.apparmor_restrict_unprivileged_userns=0`; Docker: a seccomp profile that allows clone and unshare), " +
-		"or install the setuid helper (Debian: `apt-get install chromium-sandbox`); where the bot's own container " +
-		"is wall enough, set " + NoSandboxSetting + "=true"
+		"or install the setuid helper (Debian: `apt-get install chromium-sandbox`); if the bot's own container " +
+		"isolates it enough, set " + NoSandboxSetting + "=true"
 }
 
-// Unwrap returns what Chromium printed.
+// Unwrap returns the error with Chromium's output.
 func (e *SandboxError) Unwrap() error { return e.Cause }
 
-// sandboxComplaints are what Chromium prints before it gives up. It has no
-// other way to tell.
-func sandboxComplaints() []string {
+// sandboxMessages returns the messages that Chromium prints if it has no sandbox.
+func sandboxMessages() []string {
 	return []string{"No usable sandbox", "The SUID sandbox helper binary", "Failed to move to new namespace"}
 }
 
-// explainLaunch turns the failure of a launch into a *SandboxError when it is
-// one.
-func explainLaunch(err error) error {
-	for _, complaint := range sandboxComplaints() {
-		if strings.Contains(err.Error(), complaint) {
+// asSandboxError wraps a launch error in a *SandboxError if a missing sandbox is
+// the cause.
+func asSandboxError(err error) error {
+	for _, message := range sandboxMessages() {
+		if strings.Contains(err.Error(), message) {
 			return &SandboxError{Cause: err}
 		}
 	}
 	return err
 }
 
-// sandboxed decides whether Chromium runs in its own sandbox: always, but as
-// root, where it has none, and where the operator says so.
+// sandboxed reports whether Chromium runs in its own sandbox. Chromium has none if
+// it runs as root.
 func sandboxed(options Options) bool {
-	return !options.asRoot && !options.NoSandbox
+	return !options.runsAsRoot && !options.NoSandbox
 }
 
-// warnUnsandboxed tells the operator what is missing.
+// warnUnsandboxed logs a warning if Chromium runs without its sandbox.
 func warnUnsandboxed(options Options) {
 	switch {
 	case sandboxed(options):
-	case options.asRoot:
-		options.Log.Warn("Chromium runs without its own sandbox, which it cannot have as root: run bots as another user")
+	case options.runsAsRoot:
+		options.Log.Warn("Chromium runs without its own sandbox, because it has none as root: run bots as another user")
 	default:
 		options.Log.Warn("Chromium runs without its own sandbox", "setting", NoSandboxSetting)
 	}
 }
-
-// asRoot reports whether this process is root.
-func asRoot() bool { return os.Geteuid() == 0 }

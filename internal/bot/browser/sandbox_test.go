@@ -19,22 +19,21 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// sandboxRoleVariable makes the test binary launch a browser with this profile
-// and tell what its page's process is confined to.
+// sandboxRoleVariable makes the test binary run sandboxProcess with this profile.
 const sandboxRoleVariable = "STANDIN_TEST_SANDBOX_PROFILE"
 
-// What that process says.
+// Output of sandboxProcess.
 const (
-	noSandbox   = "no sandbox"
-	confinement = "seccomp %d namespaces %d"
+	noSandbox     = "no sandbox"
+	sandboxFormat = "seccomp %d namespaces %d"
 )
 
-// nobody is a user who owns nothing.
+// nobody is the ID of an unprivileged user.
 const nobody = 65534
 
-// rendererConfinement returns the seccomp mode of the process of a page, and how
-// many process namespaces it is in (proc(5), /proc/pid/status).
-func rendererConfinement(profile string) (seccomp, namespaces int, err error) {
+// rendererSandbox returns the seccomp mode of a renderer process and its number of
+// nested process namespaces (proc(5), /proc/pid/status).
+func rendererSandbox(profile string) (seccomp, namespaces int, err error) {
 	commandLines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return 0, 0, err
@@ -59,11 +58,11 @@ func rendererConfinement(profile string) (seccomp, namespaces int, err error) {
 		}
 		return seccomp, namespaces, nil
 	}
-	return 0, 0, errors.New("there is no process of a page")
+	return 0, 0, errors.New("no renderer process")
 }
 
-// playSandboxed launches a browser and reports.
-func playSandboxed(profile string) int {
+// sandboxProcess launches a browser and prints the sandbox of its renderer.
+func sandboxProcess(profile string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	b, err := browser.Launch(ctx, browser.Options{ProfileDir: profile, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
@@ -85,21 +84,19 @@ func playSandboxed(profile string) int {
 		fmt.Println(err)
 		return 1
 	}
-	seccomp, namespaces, err := rendererConfinement(profile)
+	seccomp, namespaces, err := rendererSandbox(profile)
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Printf(confinement+"\n", seccomp, namespaces)
+	fmt.Printf(sandboxFormat+"\n", seccomp, namespaces)
 	return 0
 }
 
-// asNobody runs the role in a process of another user, for whom Chromium has a
-// sandbox where the system allows one.
-func asNobody(t *testing.T) string {
+// runAsNobody runs sandboxProcess as an unprivileged user and returns its output.
+func runAsNobody(t *testing.T) string {
 	t.Helper()
-	// The folders that tests are given, and the test's own binary, are closed to
-	// other users.
+	// Other users have no access to t.TempDir and to the test binary.
 	folder, err := os.MkdirTemp("", "standin-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -121,19 +118,19 @@ func asNobody(t *testing.T) string {
 		}
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
-	var complaints bytes.Buffer
-	command.Stderr = &complaints
-	said, err := command.Output()
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err := command.Output()
 	if err != nil {
-		t.Fatalf("%v: %s%s", err, said, complaints.Bytes())
+		t.Fatalf("%v: %s%s", err, output, stderr.Bytes())
 	}
-	if strings.Contains(complaints.String(), "without its own sandbox") {
-		t.Errorf("a browser of another user warns: %s", complaints.Bytes())
+	if strings.Contains(stderr.String(), "without its own sandbox") {
+		t.Errorf("unexpected warning: %s", stderr.Bytes())
 	}
-	return strings.TrimSpace(string(said))
+	return strings.TrimSpace(string(output))
 }
 
-// copyExecutable copies the test's own binary to where everybody can run it.
+// copyExecutable copies the test binary.
 func copyExecutable(to string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -152,41 +149,41 @@ func copyExecutable(to string) error {
 	return errors.Join(err, target.Close())
 }
 
-// A page's process is in a process namespace of its own and under a filter of
-// system calls, unless the browser runs as root.
-func TestPagesRunInASandbox(t *testing.T) {
+// A renderer has its own process namespace and a system call filter, unless the
+// browser runs as root.
+func TestRendererSandbox(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("this test reads /proc, which only Linux has")
 	}
 	executable(t)
-	said := asNobody(t)
-	if said == noSandbox {
-		t.Log("this system lets Chromium have no sandbox, and Launch says so")
+	output := runAsNobody(t)
+	if output == noSandbox {
+		t.Log("this system provides no sandbox, and Launch returned a SandboxError")
 		return
 	}
 	var seccomp, namespaces int
-	if _, err := fmt.Sscanf(said, confinement, &seccomp, &namespaces); err != nil || seccomp != 2 || namespaces < 2 {
-		t.Errorf("an unprivileged user's page: %s; want seccomp mode 2 in a process namespace of its own", said)
+	if _, err := fmt.Sscanf(output, sandboxFormat, &seccomp, &namespaces); err != nil || seccomp != 2 || namespaces < 2 {
+		t.Errorf("renderer of an unprivileged user: %s; want seccomp mode 2 in its own process namespace", output)
 	}
 }
 
-func TestRootAndOperatorsRunWithoutASandbox(t *testing.T) {
+func TestNoSandbox(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("this test reads /proc, which only Linux has")
 	}
-	var told bytes.Buffer
+	var log bytes.Buffer
 	profile := filepath.Join(t.TempDir(), "profile")
 	b, err := browser.Launch(t.Context(), browser.Options{
-		Executable: executable(t), ProfileDir: profile, NoSandbox: true, Log: slog.New(slog.NewTextHandler(&told, nil)),
+		Executable: executable(t), ProfileDir: profile, NoSandbox: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if strings.Count(told.String(), "without its own sandbox") != 1 {
-		t.Errorf("the operator is told %q, want one warning", told.String())
+	if strings.Count(log.String(), "without its own sandbox") != 1 {
+		t.Errorf("log %q, want one warning", log.String())
 	}
 	page, err := b.NewPage(t.Context())
 	if err == nil {
@@ -195,7 +192,7 @@ func TestRootAndOperatorsRunWithoutASandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if seccomp, namespaces, err := rendererConfinement(profile); err != nil || seccomp != 0 || namespaces != 1 {
+	if seccomp, namespaces, err := rendererSandbox(profile); err != nil || seccomp != 0 || namespaces != 1 {
 		t.Errorf("seccomp %d in %d namespaces, %v; want no sandbox", seccomp, namespaces, err)
 	}
 }

@@ -11,140 +11,139 @@ import (
 )
 
 const (
-	largestSeed     = 512 << 20
-	mostSeededFiles = 20_000
+	maxSeedBytes = 512 << 20
+	maxSeedFiles = 20_000
 
-	// seedProfile is the one profile of a user data folder that is used.
+	// seedProfile is the profile of the user data directory that is copied.
 	seedProfile = "Default"
 )
 
-// seededPlaces are what makes a visitor signed in: cookies, and what pages
-// store themselves. Everything else in a profile, such as passwords, history,
-// extensions, settings and caches, stays where it is.
-func seededPlaces() []string {
+// seedPaths returns the parts of a profile that keep a user signed in: cookies and
+// the storage of pages. Passwords, history, extensions, settings and caches are
+// not copied.
+func seedPaths() []string {
 	return []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB"}
 }
 
-// SeedError says why a profile cannot be used to start from. Its text is meant
-// for the operator.
+// SeedError reports why a profile cannot be copied. Its text is for the operator.
 type SeedError struct {
 	Path   string
 	Detail string
 }
 
-// Error tells how to mend it.
+// Error includes the path and the detail.
 func (e *SeedError) Error() string {
 	return "the browser profile " + e.Path + " cannot be used: " + e.Detail
 }
 
-// seeding is the copying of an operator's profile, within its bounds.
-type seeding struct {
+// seedCopy copies a profile, up to a number of files and bytes.
+type seedCopy struct {
 	source string
 	bytes  int64
 	files  int
 }
 
-// seed copies what makes a visitor signed in from an operator's user data folder
-// into a fresh profile. The operator's own is only read.
-func seed(source, profile string) error {
+// copySeedProfile copies the files that keep a user signed in from an operator's
+// user data directory to a new profile.
+func copySeedProfile(source, profile string) error {
 	info, err := os.Stat(source)
 	if err != nil {
-		return &SeedError{Path: source, Detail: "it is not there: " + reason(err)}
+		return &SeedError{Path: source, Detail: "it does not exist or cannot be read: " + reason(err)}
 	}
 	if !info.IsDir() {
-		return &SeedError{Path: source, Detail: "it is no folder"}
+		return &SeedError{Path: source, Detail: "it is not a directory"}
 	}
-	if err := keptPrivate(source, info); err != nil {
+	if err := checkPrivate(source, info); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(source, "SingletonLock")); err == nil {
 		return &SeedError{Path: source, Detail: "a browser is using it; close that browser, or remove SingletonLock if none is running"}
 	}
-	s := &seeding{source: source}
+	s := &seedCopy{source: source}
 	found := false
-	for _, place := range seededPlaces() {
-		from := filepath.Join(source, seedProfile, place)
+	for _, name := range seedPaths() {
+		from := filepath.Join(source, seedProfile, name)
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		found = true
-		if err := s.copyTree(from, filepath.Join(profile, seedProfile, place)); err != nil {
+		if err := s.copyTree(from, filepath.Join(profile, seedProfile, name)); err != nil {
 			return err
 		}
 	}
 	if !found {
-		return &SeedError{Path: source, Detail: "it is no user data folder of Chromium: there is nothing in " + seedProfile +
-			"; make one with `chromium --password-store=basic --user-data-dir=" + source + "` and sign in there"}
+		return &SeedError{Path: source, Detail: "it is not a user data directory of Chromium: there is nothing in " + seedProfile +
+			"; create one with `chromium --password-store=basic --user-data-dir=" + source + "` and sign in there"}
 	}
 	return nil
 }
 
-// copyTree copies a file or a folder with all that is in it.
-func (s *seeding) copyTree(from, to string) error {
+// copyTree copies a file or a directory.
+func (s *seedCopy) copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return fmt.Errorf("reading the browser profile %s: %w", s.source, err)
+			return fmt.Errorf("read the browser profile %s: %w", s.source, err)
 		}
 		relative, err := filepath.Rel(from, path)
 		if err != nil {
-			return fmt.Errorf("reading the browser profile %s: %w", s.source, err)
+			return fmt.Errorf("read the browser profile %s: %w", s.source, err)
 		}
 		return s.copyEntry(path, filepath.Join(to, relative), entry)
 	})
 }
 
-// copyEntry copies one folder or file.
-func (s *seeding) copyEntry(from, to string, entry fs.DirEntry) error {
+// copyEntry copies one file, or creates one directory.
+func (s *seedCopy) copyEntry(from, to string, entry fs.DirEntry) error {
 	switch {
 	case entry.IsDir():
 		if err := os.MkdirAll(to, 0o700); err != nil {
-			return fmt.Errorf("seeding the browser profile: %w", err)
+			return fmt.Errorf("copy the browser profile: %w", err)
 		}
 		return nil
 	case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
-		return nil // of the browser that had it open
+		return nil // a lock of the browser that used the profile
 	case !entry.Type().IsRegular():
-		return &SeedError{Path: s.source, Detail: entry.Name() + " in it is a link or no plain file"}
+		return &SeedError{Path: s.source, Detail: entry.Name() + " in it is not a regular file"}
 	}
 	info, err := entry.Info()
 	if err != nil {
-		return fmt.Errorf("reading the browser profile: %w", err)
+		return fmt.Errorf("read the browser profile: %w", err)
 	}
-	if s.files++; s.files > mostSeededFiles {
-		return &SeedError{Path: s.source, Detail: fmt.Sprintf("it has more than %d files", mostSeededFiles)}
+	if s.files++; s.files > maxSeedFiles {
+		return &SeedError{Path: s.source, Detail: fmt.Sprintf("it has more than %d files", maxSeedFiles)}
 	}
-	if s.bytes += info.Size(); s.bytes > largestSeed {
-		return &SeedError{Path: s.source, Detail: fmt.Sprintf("it is larger than %d MiB", largestSeed>>20)}
+	if s.bytes += info.Size(); s.bytes > maxSeedBytes {
+		return &SeedError{Path: s.source, Detail: fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20)}
 	}
 	return copyFile(from, to, info.Size())
 }
 
-// copyFile copies a file up to the size that was counted.
+// copyFile copies at most size bytes of a file.
 func copyFile(from, to string, size int64) error {
 	source, err := os.Open(from)
 	if err != nil {
-		return fmt.Errorf("reading the browser profile: %w", err)
+		return fmt.Errorf("read the browser profile: %w", err)
 	}
 	defer source.Close()
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("seeding the browser profile: %w", err)
+		return fmt.Errorf("copy the browser profile: %w", err)
 	}
 	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("seeding the browser profile: %w", err)
+		return fmt.Errorf("copy the browser profile: %w", err)
 	}
 	_, err = io.Copy(target, io.LimitReader(source, size))
 	if err = errors.Join(err, target.Close()); err != nil {
-		return fmt.Errorf("seeding the browser profile: %w", err)
+		return fmt.Errorf("copy the browser profile: %w", err)
 	}
 	return nil
 }
 
-// reason is the operating system's part of an error about a file.
+// reason returns a file error without its path.
 func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
 	}
 	return err.Error()
 }

@@ -12,9 +12,8 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// operatorsProfile is a user data folder in which an operator has signed in,
-// with a browser that was closed in order.
-func operatorsProfile(t *testing.T, ctx context.Context, address string) string {
+// signedInProfile returns a user data directory with a session cookie.
+func signedInProfile(t *testing.T, ctx context.Context, address string) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "operators")
 	arguments := []string{"--headless=new", "--password-store=basic", "--user-data-dir=" + folder, "--no-first-run", "--dump-dom", address}
@@ -23,8 +22,8 @@ func operatorsProfile(t *testing.T, ctx context.Context, address string) string 
 	}
 	command := exec.CommandContext(ctx, executable(t), arguments...)
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
-	if said, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("the operator's own browser: %v\n%s", err, said)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("run the browser: %v\n%s", err, output)
 	}
 	if err := os.Chmod(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -32,30 +31,30 @@ func operatorsProfile(t *testing.T, ctx context.Context, address string) string 
 	return folder
 }
 
-func TestSeededProfileIsSignedIn(t *testing.T) {
+func TestSeedProfileIsSignedIn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
 	defer cancel()
-	wall := signInWall(t)
-	seed := operatorsProfile(t, ctx, wall.URL+"/sign-in")
+	site := signInSite(t)
+	seed := signedInProfile(t, ctx, site.URL+"/sign-in")
 	profile := filepath.Join(t.TempDir(), "profile")
 	before := listing(t, seed)
 	b := launchWith(t, ctx, browser.Options{SeedProfile: seed, ProfileDir: profile})
-	if title := titleAt(t, ctx, b, wall.URL); title != "Welcome" {
-		t.Errorf("with the operator's profile the page is called %q", title)
+	if title := titleAt(t, ctx, b, site.URL); title != "Welcome" {
+		t.Errorf("title with the profile: %q", title)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the copy is still there: %v", err)
+		t.Errorf("the copy still exists: %v", err)
 	}
 	if after := listing(t, seed); after != before {
-		t.Errorf("the operator's own profile changed from\n%s\nto\n%s", before, after)
+		t.Errorf("the source profile changed from\n%s\nto\n%s", before, after)
 	}
 }
 
-// listing lists a folder with sizes and times.
+// listing returns the files of a directory with modes and times.
 func listing(t *testing.T, folder string) string {
 	t.Helper()
 	var list strings.Builder
@@ -75,7 +74,7 @@ func listing(t *testing.T, folder string) string {
 	return list.String()
 }
 
-func TestUnusableSeedsAreRefused(t *testing.T) {
+func TestLaunchRejectsInvalidSeedProfile(t *testing.T) {
 	t.Parallel()
 	cookies := filepath.Join("Default", "Cookies")
 	tests := map[string]struct {
@@ -84,7 +83,7 @@ func TestUnusableSeedsAreRefused(t *testing.T) {
 	}{
 		"nothing there":  {func(seed string) error { return os.Remove(seed) }, "no such file"},
 		"empty":          {func(string) error { return nil }, "--password-store=basic"},
-		"a file":         {func(seed string) error { return errors.Join(os.Remove(seed), os.WriteFile(seed, nil, 0o600)) }, "no folder"},
+		"a file":         {func(seed string) error { return errors.Join(os.Remove(seed), os.WriteFile(seed, nil, 0o600)) }, "not a directory"},
 		"open to others": {func(seed string) error { return os.Chmod(seed, 0o750) }, "chmod 700"},
 		"in use": {func(seed string) error {
 			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.WriteFile(filepath.Join(seed, cookies), nil, 0o600),
@@ -92,10 +91,10 @@ func TestUnusableSeedsAreRefused(t *testing.T) {
 		}, "close that browser"},
 		"a link for a file": {func(seed string) error {
 			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.Symlink("/etc/passwd", filepath.Join(seed, cookies)))
-		}, "Cookies in it is a link"},
+		}, "Cookies in it is not a regular file"},
 		"a link for a folder": {func(seed string) error {
 			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.Symlink("/etc", filepath.Join(seed, "Default", "IndexedDB")))
-		}, "IndexedDB in it is a link"},
+		}, "IndexedDB in it is not a regular file"},
 		"too large": {func(seed string) error {
 			return errors.Join(os.Mkdir(filepath.Join(seed, "Default"), 0o700), os.WriteFile(filepath.Join(seed, cookies), nil, 0o600),
 				os.Truncate(filepath.Join(seed, cookies), 513<<20))
@@ -111,20 +110,20 @@ func TestUnusableSeedsAreRefused(t *testing.T) {
 			b, err := browser.Launch(t.Context(), browser.Options{Executable: executable(t), ProfileDir: profile, SeedProfile: seed})
 			if err == nil {
 				_ = b.Close()
-				t.Fatal("Launch took it")
+				t.Fatal("Launch returned no error")
 			}
 			if !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), seed) {
-				t.Errorf("Launch = %v, want it to name the folder and %q", err, test.want)
+				t.Errorf("Launch = %v, want it to include the path and %q", err, test.want)
 			}
 			if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the fresh profile is still there: %v", err)
+				t.Errorf("the new profile still exists: %v", err)
 			}
 		})
 	}
 }
 
-// What an operator has beside cookies and the pages' own storage stays there.
-func TestOnlyWhatSignsInIsCopied(t *testing.T) {
+// Only cookies and page storage are copied.
+func TestSeedProfileCopiesOnlyStorage(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
@@ -139,7 +138,7 @@ func TestOnlyWhatSignsInIsCopied(t *testing.T) {
 	}
 	for name := range content {
 		path := filepath.Join(seed, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("operator's"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("content"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,11 +148,11 @@ func TestOnlyWhatSignsInIsCopied(t *testing.T) {
 	launchWith(t, ctx, browser.Options{SeedProfile: seed, ProfileDir: profile})
 	for name, wanted := range content {
 		got, err := os.ReadFile(filepath.Join(profile, filepath.FromSlash(name)))
-		if copied := err == nil && string(got) == "operator's"; copied != wanted {
+		if copied := err == nil && string(got) == "content"; copied != wanted {
 			t.Errorf("%s: copied is %v, want %v", name, copied, wanted)
 		}
 		if info, err := os.Stat(filepath.Join(profile, filepath.FromSlash(name))); wanted && (err != nil || info.Mode().Perm() != 0o600) {
-			t.Errorf("%s: the copy is not closed to others: %v, %v", name, info, err)
+			t.Errorf("%s: mode of the copy: %v, %v", name, info, err)
 		}
 	}
 }

@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	// maxAddressLength bounds what is taken for an address, in bytes.
+	// maxAddressLength limits the length of an address, in bytes.
 	maxAddressLength = 8192
-	// maxEncodings is how many times links were seen to be percent-encoded
-	// (platforms, "URL forms").
+	// maxEncodings is how often a link may be percent-encoded; three times was
+	// seen in the wild.
 	maxEncodings = 3
-	// maxWrappings bounds redirectors inside redirectors.
+	// maxWrappings limits redirectors inside redirectors.
 	maxWrappings = 4
 )
 
-// AddressError says that a text is not the address of one meeting. Its text
-// never repeats the address, which may carry a passcode.
+// AddressError reports that a text is not the address of one meeting. Its message
+// never repeats the address, which may hold a passcode.
 type AddressError struct {
 	Reason string
 }
 
-// Error tells what is wrong.
+// Error returns the reason.
 func (e *AddressError) Error() string { return "not a meeting address: " + e.Reason }
 
-// errTwoAddresses refuses to choose between meetings.
-func errTwoAddresses() error { return &AddressError{Reason: "it holds more than one address"} }
+// twoAddressesError is the error for a text with more than one address.
+func twoAddressesError() error { return &AddressError{Reason: "it holds more than one address"} }
 
-// unwrap returns the one address that a text holds, taken out of redirectors
-// and of repeated percent-encoding.
-func unwrap(text string) (*url.URL, error) {
+// unwrapURL returns the one URL in a text, without redirectors and repeated
+// percent-encoding.
+func unwrapURL(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "<"), ">"))
 	if len(text) > maxAddressLength {
 		return nil, &AddressError{Reason: "it is too long"}
 	}
 	for range maxWrappings {
-		address, err := parse(text)
+		address, err := parseURL(text)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func unwrap(text string) (*url.URL, error) {
 		if len(parameters) == 0 {
 			return address, nil
 		}
-		text = first(address.Query(), parameters...)
+		text = firstValue(address.Query(), parameters...)
 		if text == "" {
 			return nil, &AddressError{Reason: "the redirector in it names no target"}
 		}
@@ -54,9 +54,9 @@ func unwrap(text string) (*url.URL, error) {
 	return nil, &AddressError{Reason: "it is wrapped in too many redirectors"}
 }
 
-// parse reads a text as one absolute http or https address, after taking off as
-// many percent-encodings as hide its scheme.
-func parse(text string) (*url.URL, error) {
+// parseURL parses one absolute http or https URL, after removing the
+// percent-encodings that hide its scheme.
+func parseURL(text string) (*url.URL, error) {
 	for range maxEncodings {
 		if hasWebScheme(text) {
 			break
@@ -68,7 +68,7 @@ func parse(text string) (*url.URL, error) {
 		text = decoded
 	}
 	if strings.ContainsAny(text, " \t\r\n<>\"") {
-		return nil, errTwoAddresses()
+		return nil, twoAddressesError()
 	}
 	address, err := url.Parse(text)
 	if err != nil {
@@ -77,63 +77,63 @@ func parse(text string) (*url.URL, error) {
 	if !hasWebScheme(text) || address.Hostname() == "" {
 		return nil, &AddressError{Reason: "it is not an http or https address with a host"}
 	}
-	if !plainHost(address.Hostname()) {
+	if !asciiHost(address.Hostname()) {
 		return nil, &AddressError{Reason: "its host is not written in plain letters"}
 	}
-	if holdsAddress(address.Path) {
-		return nil, errTwoAddresses()
+	if containsURL(address.Path) {
+		return nil, twoAddressesError()
 	}
 	return address, nil
 }
 
-// plainHost reports whether a host is written so that everybody reads it alike:
-// in ASCII, without percent-encoding.
-func plainHost(host string) bool {
+// asciiHost reports whether a host is an IP address or plain ASCII without
+// percent-encoding, so that every parser reads it alike.
+func asciiHost(host string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 	return net.ParseIP(host) != nil || strings.Trim(host, plain) == "" && strings.Trim(host, ".") != ""
 }
 
-// hasWebScheme reports whether a text begins as a web address does.
+// hasWebScheme reports whether a text starts with http:// or https://.
 func hasWebScheme(text string) bool {
 	scheme, _, found := strings.Cut(text, "://")
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// holdsAddress reports whether a web address begins anywhere in a text.
-func holdsAddress(text string) bool {
+// containsURL reports whether a text contains http:// or https://.
+func containsURL(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "http://") || strings.Contains(text, "https://")
 }
 
-// redirectorParameters recognises what calendars and mail programs put around
-// links, and returns the parameters that may hold the target: google.com/url,
-// and the scanners of Outlook and of Teams itself.
+// redirectorParameters returns the query parameters that may hold the target of
+// a redirector that calendars and mail programs put around links: google.com/url
+// and the scanners of Outlook and of Teams. It returns none for other URLs.
 func redirectorParameters(address *url.URL) []string {
 	host := hostOf(address)
 	switch {
 	case strings.TrimPrefix(host, "www.") == "google.com" && address.Path == "/url":
 		return []string{"q", "url"}
-	case below(host, "safelinks.protection.outlook.com"), below(host, "safelinks.protection.office365.us"),
+	case inDomain(host, "safelinks.protection.outlook.com"), inDomain(host, "safelinks.protection.office365.us"),
 		host == "statics.teams.cdn.office.net" && strings.Contains(strings.ToLower(address.Path), "safelinks"):
 		return []string{"url"}
 	}
 	return nil
 }
 
-// hostOf is the host of an address as browsers know it, without its port.
+// hostOf returns the normalized host of a URL, without its port.
 func hostOf(address *url.URL) string {
 	return strings.TrimSuffix(strings.ToLower(address.Hostname()), ".")
 }
 
-// below reports whether host is one of the domains or stands below it.
-func below(host string, domains ...string) bool {
+// inDomain reports whether host is one of the domains or a subdomain of one.
+func inDomain(host string, domains ...string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
 		return host == domain || strings.HasSuffix(host, "."+domain)
 	})
 }
 
-// first returns the first value that one of the parameters has.
-func first(query url.Values, parameters ...string) string {
+// firstValue returns the first value of any of the parameters that is not empty.
+func firstValue(query url.Values, parameters ...string) string {
 	for _, parameter := range parameters {
 		for _, value := range query[parameter] {
 			if value != "" {
@@ -144,16 +144,15 @@ func first(query url.Values, parameters ...string) string {
 	return ""
 }
 
-// finish writes an address out, without the credentials that would stand
-// before its host.
-func finish(address *url.URL, passcode string) (Address, error) {
+// newAddress returns the Address of a URL, without the URL's user and password.
+func newAddress(address *url.URL, passcode string) (Address, error) {
 	address.User = nil
 	text := address.String()
 	switch {
 	case len(text) > maxAddressLength:
 		return Address{}, &AddressError{Reason: "it is too long"}
-	case holdsAddress(passcode):
-		return Address{}, errTwoAddresses()
+	case containsURL(passcode):
+		return Address{}, twoAddressesError()
 	}
 	return Address{URL: text, Passcode: passcode}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"standin/internal/job"
 )
 
-// addressCase is a text, and what to open for it; an empty address means that
-// the text is refused.
+// addressCase is a text and the address to open for it. An empty address means
+// that the text is rejected.
 type addressCase struct{ given, want, passcode string }
 
 func testAddresses(t *testing.T, platform job.Platform, cases map[string]addressCase) {
@@ -132,9 +132,9 @@ func FuzzMeetAddress(f *testing.F)  { fuzzAddress(f, job.Meet) }
 func FuzzTeamsAddress(f *testing.F) { fuzzAddress(f, job.Teams) }
 func FuzzZoomAddress(f *testing.F)  { fuzzAddress(f, job.ZoomWeb) }
 
-// fuzzAddress holds that whatever a text is, its address is refused or a web
-// address, on a host that stands in the text or is the platform's own, and that
-// an address is its own address.
+// fuzzAddress checks that any text is either rejected or yields a web address on
+// a host that the text contains or that is the platform's own, and that resolving
+// the result again does not change it.
 func fuzzAddress(f *testing.F, platform job.Platform) {
 	for _, seed := range []string{
 		"https://meet.google.com/abc-defg-hij>", "https://www.google.com/url?q=https%253A%252F%252Fmeet.google.com%252Fabc-defg-hij",
@@ -152,19 +152,19 @@ func fuzzAddress(f *testing.F, platform job.Platform) {
 		if err != nil {
 			var refused *AddressError
 			if !errors.As(err, &refused) {
-				t.Fatalf("Address(%q): %v is no AddressError", given, err)
+				t.Fatalf("Address(%q): %v is not an AddressError", given, err)
 			}
 			return
 		}
 		address, err := url.Parse(got.URL)
 		if err != nil || address.Hostname() == "" || address.Scheme != "http" && address.Scheme != "https" || address.User != nil {
-			t.Fatalf("Address(%q) = %q, which is no web address", given, got.URL)
+			t.Fatalf("Address(%q) = %q, which is not a web address", given, got.URL)
 		}
 		if platform == job.Meet && address.Query().Get("hl") != "en" {
 			t.Errorf("Address(%q) = %q, which is not in English", given, got.URL)
 		}
 		if host := hostOf(address); host != zoomClientHost && !strings.Contains(decoded(given), host) {
-			t.Errorf("Address(%q) = %q, whose host the text does not hold", given, got.URL)
+			t.Errorf("Address(%q) = %q, whose host the text does not contain", given, got.URL)
 		}
 		if again, err := adapter.Address(got.URL); err != nil || again != got {
 			t.Errorf("Address(%q) = %+v, and of that %+v, %v", given, got, again, err)
@@ -172,7 +172,7 @@ func fuzzAddress(f *testing.F, platform job.Platform) {
 	})
 }
 
-// decoded is a text beside its percent-decodings, in small letters.
+// decoded returns a text and its percent-decodings, in lower case.
 func decoded(text string) string {
 	all := strings.ToLower(text)
 	for range maxEncodings * maxWrappings {

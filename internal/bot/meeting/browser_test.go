@@ -14,17 +14,17 @@ import (
 	"standin/internal/job"
 )
 
-// browserTestTime bounds everything one test asks of the browser.
-const browserTestTime = 5 * time.Minute
+// browserTestTimeout limits the browser's work in one test.
+const browserTestTimeout = 5 * time.Minute
 
 // launchBrowser starts a browser that is closed with the test. Without one a
 // test fails in CI and is skipped elsewhere.
 func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	t.Helper()
-	return launchBrowserFor(t, browserTestTime)
+	return launchBrowserFor(t, browserTestTimeout)
 }
 
-// launchBrowserFor is launchBrowser for a test that takes its time.
+// launchBrowserFor is launchBrowser with another timeout.
 func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *browser.Browser) {
 	t.Helper()
 	executable, err := browser.Find("")
@@ -52,7 +52,7 @@ func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *brows
 	return ctx, running
 }
 
-// siteOf returns a platform's adapter with the profile that is shipped.
+// siteOf returns a platform's adapter with the built-in profile.
 func siteOf(t testing.TB, platform job.Platform) *site {
 	t.Helper()
 	profiles, err := Embedded()
@@ -66,7 +66,7 @@ func siteOf(t testing.TB, platform job.Platform) *site {
 	return adapter.(*site)
 }
 
-// openDocument opens a page on a document of the test's own.
+// openDocument opens a page with a document.
 func openDocument(t testing.TB, ctx context.Context, running *browser.Browser, document string) *browser.Page {
 	t.Helper()
 	page := openPage(t, ctx, running)
@@ -74,7 +74,7 @@ func openDocument(t testing.TB, ctx context.Context, running *browser.Browser, d
 	return page
 }
 
-// showDocument loads a document of the test's own, with all its frames.
+// showDocument loads a document with all its frames.
 func showDocument(t testing.TB, ctx context.Context, page *browser.Page, document string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,8 +107,7 @@ func openPage(t testing.TB, ctx context.Context, running *browser.Browser) *brow
 	return page
 }
 
-// await observes the page, tidying it as a bot does, until it shows what is
-// wanted.
+// await observes and tidies the page like a bot until a condition holds.
 func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what string, wanted func(Observation) bool) Observation {
 	t.Helper()
 	again := time.NewTicker(150 * time.Millisecond)
@@ -126,13 +125,13 @@ func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what s
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("never seen: %s; the page shows %+v", what, observation)
+			t.Fatalf("timeout waiting for %s; the page shows %+v", what, observation)
 		case <-again.C:
 		}
 	}
 }
 
-// on makes the condition that the page shows a screen.
+// on returns the condition that the page shows a screen.
 func on(screen Screen) func(Observation) bool {
 	return func(observation Observation) bool { return observation.Screen == screen }
 }

@@ -1,25 +1,99 @@
 package meeting
 
 import (
+	"context"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 )
 
-// chat returns the messages that a snapshot shows. A message without an id of
-// its own is known by what it says, and by how many before it say the same.
-func (p *Profile) chat(snapshot Snapshot, ownName string) []ChatMessage {
-	var messages []ChatMessage
-	repeated := make(map[ChatEntry]int)
-	for _, line := range snapshot.Chat {
-		message := ChatMessage{ID: line.ID, Author: line.Author, Text: line.Text}
-		message.Own = line.Own || slices.ContainsFunc(p.Chat.OwnNames, func(name string) bool { return strings.EqualFold(name, line.Author) }) ||
-			sameName(line.Author, ownName)
-		if message.ID == "" {
-			repeated[line]++
-			message.ID = fmt.Sprintf("%d:%s:%s", repeated[line], line.Author, line.Text)
-		}
-		messages = append(messages, message)
+// chatAcceptTimeout is how long the page may take to accept a chat message.
+const chatAcceptTimeout = 5 * time.Second
+
+// SendChat implements Adapter. Line breaks become spaces, because the Enter key
+// sends. A chat panel that was closed is closed again, so that it is not in the
+// recording.
+func (s *site) SendChat(ctx context.Context, page Page, text string) error {
+	opened, err := s.writeChat(ctx, page, text)
+	if err == nil && opened {
+		err = s.closeChat(ctx, page)
 	}
-	return messages
+	return err
+}
+
+// writeChat sends a text to everyone and leaves the chat panel open. opened
+// reports whether it was closed before.
+func (s *site) writeChat(ctx context.Context, page Page, text string) (opened bool, err error) {
+	parts := SplitText(SingleLine(text), s.profile.Limits.Chat)
+	if len(parts) == 0 {
+		return false, nil
+	}
+	opened, err = s.openChat(ctx, page)
+	if err != nil {
+		return opened, err
+	}
+	for _, part := range parts {
+		if err := s.sendPart(ctx, page, part); err != nil {
+			return opened, fmt.Errorf("send a chat message: %w", err)
+		}
+	}
+	return opened, nil
+}
+
+// openChat waits until the chat's input accepts text. opened reports whether the
+// panel was closed before.
+func (s *site) openChat(ctx context.Context, page Page) (opened bool, err error) {
+	opened, err = s.toggleChat(ctx, page, func(snapshot Snapshot) bool { return snapshot.clickable(chatInput) })
+	if err != nil {
+		return opened, fmt.Errorf("open the chat: %w", err)
+	}
+	return opened, nil
+}
+
+// closeChat closes the chat panel.
+func (s *site) closeChat(ctx context.Context, page Page) error {
+	if _, err := s.toggleChat(ctx, page, func(snapshot Snapshot) bool { return !snapshot.Visible(chatInput) }); err != nil {
+		return fmt.Errorf("close the chat: %w", err)
+	}
+	return nil
+}
+
+// toggleChat presses the chat button until the panel is in the wanted state.
+func (s *site) toggleChat(ctx context.Context, page Page, done func(Snapshot) bool) (pressed bool, err error) {
+	var pressedAt time.Time
+	err = s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
+		switch {
+		case done(snapshot):
+			return true, nil
+		case time.Since(pressedAt) < pressTimeout:
+			return false, nil
+		case snapshot.clickable(chatButton):
+			pressedAt, pressed = time.Now(), true
+			return false, s.click(ctx, page, chatButton)
+		default:
+			return false, s.uncover(ctx, page, snapshot)
+		}
+	})
+	return pressed, err
+}
+
+// sendPart sends one message and waits until the page accepts it and empties
+// the input.
+func (s *site) sendPart(ctx context.Context, page Page, part string) error {
+	if err := page.PasteInto(ctx, s.probe.element(chatInput), chatInput, part); err != nil {
+		return err
+	}
+	if err := s.pressEnter(ctx, page); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, chatAcceptTimeout)
+	defer cancel()
+	err := s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+		// The Enter key may leave its line break behind.
+		return snapshot.Visible(chatInput) && strings.TrimSpace(snapshot.Elements[chatInput].Value) == "", nil
+	})
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("the page did not accept the message within %s", chatAcceptTimeout)
+	}
+	return err
 }

@@ -10,21 +10,21 @@ import (
 	"standin/internal/replica"
 )
 
-// pinRows holds that a participant is given the large picture, once.
+// pinRows checks that a participant is pinned once.
 func pinRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s scene) {
-		held, page := s.inside(t, replica.Settings{})
+	return []row{{"", func(t *testing.T, s env) {
+		meeting, page := s.inside(t, replica.Settings{})
 		observation := s.await(t, page, "the others", func(o Observation) bool { return len(o.Participants) == 2 && len(o.Notices) == 0 })
 		place := slices.IndexFunc(observation.Participants, func(one Participant) bool { return one.Name == "Ben Okafor" })
 		if err := s.site.Pin(s.ctx, page, observation.Participants[place]); err != nil {
 			s.report(t, page)
 			t.Fatalf("pinning: %v", err)
 		}
-		event, err := held.Wait(s.ctx, replica.EventPinned)
+		event, err := meeting.Wait(s.ctx, replica.EventPinned)
 		if err != nil || event.Text != "Ben Okafor" {
 			t.Errorf("pinned %q, %v", event.Text, err)
 		}
-		if pinned := countEvents(held, replica.EventPinned); pinned != 1 {
+		if pinned := countEvents(meeting, replica.EventPinned); pinned != 1 {
 			t.Errorf("%d participants were pinned", pinned)
 		}
 		var absent *ParticipantNotFoundError
@@ -34,32 +34,32 @@ func pinRows(replica.Platform) []row {
 	}}}
 }
 
-// permissionRows asks the host, and sees the answer.
-func permissionRows(stand replica.Platform) (rows []row) {
-	if stand == replica.Zoom {
+// permissionRows asks the host and checks that the answer is observed.
+func permissionRows(replicaPlatform replica.Platform) (rows []row) {
+	if replicaPlatform == replica.Zoom {
 		for _, granted := range []bool{true, false} {
-			rows = append(rows, row{map[bool]string{true: "granted", false: "refused"}[granted], func(t *testing.T, s scene) { askByPage(t, s, granted) }})
+			rows = append(rows, row{map[bool]string{true: "granted", false: "refused"}[granted], func(t *testing.T, s env) { askByPage(t, s, granted) }})
 		}
 		return rows
 	}
 	return []row{{"in the chat", askByChat}}
 }
 
-func askByPage(t *testing.T, s scene, granted bool) {
-	held, page := s.inside(t, replica.Settings{})
+func askByPage(t *testing.T, s env, granted bool) {
+	meeting, page := s.inside(t, replica.Settings{})
 	asking, err := s.site.AskPermission(s.ctx, page, "Standin")
 	if err != nil || asking != AskByPage {
 		s.report(t, page)
 		t.Fatalf("asking: %q, %v", asking, err)
 	}
-	if _, err := held.Wait(s.ctx, replica.EventPermissionAsked); err != nil {
+	if _, err := meeting.Wait(s.ctx, replica.EventPermissionAsked); err != nil {
 		t.Fatal(err)
 	}
 	observation := s.await(t, page, "the meeting", on(InMeeting))
 	if observation.Permission != NoAnswer {
 		t.Errorf("before the host answered the answer is %q", observation.Permission)
 	}
-	held.AnswerPermission(granted)
+	meeting.AnswerPermission(granted)
 	want := Refused
 	if granted {
 		want = Granted
@@ -69,13 +69,13 @@ func askByPage(t *testing.T, s scene, granted bool) {
 		t.Errorf("the answer is %q on screen %s, want %q", observation.Permission, observation.Screen, want)
 	}
 	if err := s.site.ClosePermissionRequest(s.ctx, page); err != nil {
-		t.Errorf("putting the request away: %v", err)
+		t.Errorf("closing the request: %v", err)
 	}
 	s.await(t, page, "no notice of the answer", func(o Observation) bool { return o.Permission == NoAnswer })
 }
 
-func askByChat(t *testing.T, s scene) {
-	held, page := s.inside(t, replica.Settings{})
+func askByChat(t *testing.T, s env) {
+	meeting, page := s.inside(t, replica.Settings{})
 	asking, err := s.site.AskPermission(s.ctx, page, "Standin")
 	if err != nil || asking != AskByChat {
 		s.report(t, page)
@@ -85,7 +85,7 @@ func askByChat(t *testing.T, s scene) {
 	if question := observation.Chat[0]; !question.Own || !strings.Contains(question.Text, "Standin") || !strings.Contains(question.Text, `"yes"`) {
 		t.Errorf("the question reads %+v", question)
 	}
-	if err := held.Say("Ada Quill", "Yes"); err != nil {
+	if err := meeting.Say("Ada Quill", "Yes"); err != nil {
 		t.Fatal(err)
 	}
 	observation = s.await(t, page, "the answer", func(o Observation) bool { return len(o.Chat) > 1 })
@@ -93,26 +93,26 @@ func askByChat(t *testing.T, s scene) {
 		t.Errorf("the answer reads %+v", answer)
 	}
 	if err := s.site.ClosePermissionRequest(s.ctx, page); err != nil {
-		t.Fatalf("putting the chat away: %v", err)
+		t.Fatalf("closing the chat: %v", err)
 	}
 	s.await(t, page, "no chat", func(o Observation) bool { return len(o.Chat) == 0 })
 }
 
-// framedRows goes through a meeting whose client is in a frame of the page.
-func framedRows(stand replica.Platform) []row {
-	if stand != replica.Zoom {
+// framedRows visits a meeting whose client is in a frame of the page.
+func framedRows(replicaPlatform replica.Platform) []row {
+	if replicaPlatform != replica.Zoom {
 		return nil
 	}
-	return []row{{"in a frame", func(t *testing.T, s scene) {
-		held, page := s.joined(t, replica.Settings{Framed: true, Passcode: "k3Yq7a", CookieBanner: true, DeviceDialog: true})
+	return []row{{"in a frame", func(t *testing.T, s env) {
+		meeting, page := s.joined(t, replica.Settings{Framed: true, Passcode: "k3Yq7a", CookieBanner: true, DeviceDialog: true})
 		s.await(t, page, "the lobby", on(Lobby))
-		held.Admit()
+		meeting.Admit()
 		observation := s.await(t, page, "the others", func(o Observation) bool { return o.Screen == InMeeting && len(o.Notices) == 0 && o.Others == 2 })
 		wantPeople(t, observation, 2, "Ada Quill", "Ben Okafor")
 		if err := s.site.SendChat(s.ctx, page, "Hello from a frame"); err != nil {
 			t.Fatalf("sending: %v", err)
 		}
-		if messages := held.Messages(); len(messages) != 1 || messages[0].Text != "Hello from a frame" {
+		if messages := meeting.Messages(); len(messages) != 1 || messages[0].Text != "Hello from a frame" {
 			t.Errorf("messages = %+v", messages)
 		}
 		if err := s.site.Pin(s.ctx, page, observation.Participants[0]); err != nil {
@@ -125,18 +125,17 @@ func framedRows(stand replica.Platform) []row {
 		if err := s.site.Leave(s.ctx, page); err != nil {
 			t.Fatalf("leaving: %v", err)
 		}
-		if _, err := held.Wait(s.ctx, replica.EventKind(replica.StateLeft)); err != nil {
+		if _, err := meeting.Wait(s.ctx, replica.EventKind(replica.StateLeft)); err != nil {
 			t.Error(err)
 		}
 	}}}
 }
 
-// TestAskingWithoutRequest holds that a host whose page offers no request is
-// asked in the chat.
-func TestAskingWithoutRequest(t *testing.T) {
+// TestRequestSteps runs the steps of the page's request, snapshot by snapshot.
+func TestRequestSteps(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(100, 0)
-	var way asking
+	var progress requestSteps
 	shows := func(elements ...string) Snapshot {
 		snapshot := Snapshot{Elements: map[string]VisibleElement{}}
 		for _, element := range elements {
@@ -150,7 +149,7 @@ func TestAskingWithoutRequest(t *testing.T) {
 		answered bool
 		want     step
 	}{
-		{0, shows(), false, step{kind: stepWake}},
+		{0, shows(), false, step{kind: stepReveal}},
 		{0, shows(moreButton), false, step{kind: stepPress, element: moreButton}},
 		{0, shows(moreButton), false, step{kind: stepWait}},
 		{0, shows(moreButton, recordButton), false, step{kind: stepPress, element: recordButton}},
@@ -161,11 +160,11 @@ func TestAskingWithoutRequest(t *testing.T) {
 		{0, shows(moreButton), false, step{kind: stepDone}},
 	} {
 		now = now.Add(moment.after)
-		if got := way.next(moment.snapshot, moment.answered, now); got != moment.want {
+		if got := progress.next(moment.snapshot, moment.answered, now); got != moment.want {
 			t.Fatalf("at moment %d the step is %+v, want %+v", i, got, moment.want)
 		}
 	}
-	if got := new(asking).next(shows(moreButton), true, now); got.kind != stepDone {
+	if got := new(requestSteps).next(shows(moreButton), true, now); got.kind != stepDone {
 		t.Errorf("when the answer is there already the step is %+v", got)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"standin/internal/job"
 )
 
-// TestDocuments shows documents of the tests' own to the adapters, all in one
-// browser.
+// TestDocuments runs the tests that load their own documents, in one browser.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
@@ -32,7 +31,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// testProbeReadsTitles holds that Zoom's page of errors is known by its title.
+// testProbeReadsTitles checks that Zoom's error page is recognized by its title.
 func testProbeReadsTitles(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, `<script>document.title = "Error - Zoom"</script>`)
 	observation, err := siteOf(t, job.ZoomWeb).Observe(ctx, page)
@@ -41,8 +40,8 @@ func testProbeReadsTitles(t *testing.T, ctx context.Context, running *browser.Br
 	}
 }
 
-// testProbeInFrames holds that elements in frames are found, known as covered
-// when something of the page lies over the frame, and clicked where they are.
+// testProbeInFrames checks that elements in frames are found, reported as covered
+// when an element of the page lies over the frame, and clicked.
 func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Browser) {
 	site := siteOf(t, job.ZoomWeb)
 	button := `<body style="margin:0"><button class="preview-join-button" style="margin:120px 0 0 90px" onclick="parent.document.title='pressed'">Join</button>`
@@ -50,20 +49,20 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 		`<div id=cover style="position:fixed;inset:0;background:#fff"></div>`)
 	snapshot := func() Snapshot {
 		t.Helper()
-		seen, err := site.probe.look(ctx, page)
+		seen, err := site.probe.snapshot(ctx, page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return seen
 	}
 	if !snapshot().Visible(joinButton) || !snapshot().Elements[joinButton].Covered {
-		t.Error("the button in the inner frame is not found, or what lies over the frame does not cover it")
+		t.Error("the button in the inner frame is not found, or is not reported as covered")
 	}
 	if err := page.Eval(ctx, `document.getElementById("cover").remove()`, nil); err != nil {
 		t.Fatal(err)
 	}
 	if snapshot().Elements[joinButton].Covered {
-		t.Error("nothing lies over the button, and yet it is covered")
+		t.Error("the button is reported as covered, but nothing lies over it")
 	}
 	if err := page.ClickElement(ctx, site.probe.element(joinButton)); err != nil {
 		t.Fatal(err)
@@ -75,14 +74,14 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 	}
 }
 
-// testProbeNamesABadSelector holds that a mistake that only a browser can find
-// is told with the selector.
+// testProbeNamesABadSelector checks that the error for a selector that only a
+// browser can reject names it.
 func testProbeNamesABadSelector(t *testing.T, ctx context.Context, running *browser.Browser) {
-	profile, err := parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
+	profile, err := parseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
 	if err == nil {
 		t.Fatalf("the profile is valid: %+v", profile)
 	}
-	profile, err = parseProfile("mended.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
+	profile, err = parseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,23 +89,22 @@ func testProbeNamesABadSelector(t *testing.T, ctx context.Context, running *brow
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = probe.look(ctx, openDocument(t, ctx, running, ""))
+	_, err = probe.snapshot(ctx, openDocument(t, ctx, running, ""))
 	var script *browser.ScriptError
 	if !errors.As(err, &script) || !strings.Contains(err.Error(), "button:no-such") {
 		t.Errorf("error = %v; want a ScriptError that names the selector", err)
 	}
 }
 
-// testInspect holds that an inspection tells of each element how it was found,
-// in a stable order.
+// testInspect checks the result for each element and the order of the results.
 func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
-	page := openDocument(t, ctx, running, `<div class=meeting-app>`+zoomTile+zoomBar+`<input id=inputname value="not to be told"><button id=moreButton style="display:none">More</button></div>`)
+	page := openDocument(t, ctx, running, `<div class=meeting-app>`+zoomTile+zoomBar+`<input id=inputname value="secret value"><button id=moreButton style="display:none">More</button></div>`)
 	inspection, err := Inspect(ctx, page, siteOf(t, job.ZoomWeb).profile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if inspection.Platform != job.ZoomWeb || inspection.Version != 1 || inspection.Date == "" || inspection.Screen == Unknown || inspection.Evidence == "" {
-		t.Errorf("the inspection says %+v", inspection)
+		t.Errorf("the inspection is %+v", inspection)
 	}
 	states := make(map[string]InspectedElement)
 	last := ""
@@ -128,15 +126,15 @@ func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
 			t.Errorf("inspected %+v, want %+v", states[name], want)
 		}
 	}
-	if text := fmt.Sprintf("%+v", inspection); strings.Contains(text, "not to be told") {
-		t.Errorf("the inspection tells what a field holds: %s", text)
+	if text := fmt.Sprintf("%+v", inspection); strings.Contains(text, "secret value") {
+		t.Errorf("the inspection contains the value of a field: %s", text)
 	}
 }
 
-// testUnknownPage holds that a page that never becomes a meeting ends with what
-// it showed, and can be read by people.
+// testUnknownPage checks the error for a page that never becomes a meeting, and
+// the page's visible text.
 func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser) {
-	for platform := range stands() {
+	for platform := range replicaPlatforms() {
 		page := openDocument(t, ctx, running, `<main><h1>Under construction</h1><p style="display:none">nothing</p></main>
 			<iframe srcdoc="<p>More to read</p>"></iframe>`)
 		site := siteOf(t, platform)
@@ -154,7 +152,7 @@ func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser
 	}
 }
 
-// testVisibleTextIsBounded holds that a long page does not fill the disk.
+// testVisibleTextIsBounded checks the limit of the visible text.
 func testVisibleTextIsBounded(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, "<p>"+strings.Repeat("grüezi ", MaxVisibleText)+"</p>")
 	text, err := VisibleText(ctx, page)
@@ -163,7 +161,7 @@ func testVisibleTextIsBounded(t *testing.T, ctx context.Context, running *browse
 	}
 }
 
-// testPageGone holds that a lost page is told at once, not waited for.
+// testPageGone checks that a closed page is reported at once.
 func testPageGone(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, "")
 	page.Close()

@@ -1,15 +1,17 @@
 package meeting
 
-// The elements of profiles that a site presses, types into or reads. A profile
-// may hold others besides, for the signs of its screens.
+import "slices"
+
+// The elements of profiles that an adapter presses, types into or reads. A
+// profile may define others, for the rules of its screens.
 const (
-	// On the way in.
-	launchApp      = "launchApp"  // tries the platform's program first
-	useBrowser     = "useBrowser" // goes on without the program
+	// Before the meeting.
+	launchApp      = "launchApp"  // tries to start the platform's program
+	useBrowser     = "useBrowser" // continues in the browser
 	nameInput      = "nameInput"
 	passcodeInput  = "passcodeInput"
-	passcodeSubmit = "passcodeSubmit" // where the passcode has a step of its own
-	computerAudio  = "computerAudio"  // not chosen yet, and without it the meeting is silent
+	passcodeSubmit = "passcodeSubmit" // where the passcode is a separate step
+	computerAudio  = "computerAudio"  // not chosen yet; without it the meeting is silent
 	joinButton     = "joinButton"
 	joinInDialog   = "joinInDialog"
 	captcha        = "captcha"
@@ -20,7 +22,7 @@ const (
 	cameraOn      = "cameraOn"
 	cameraOff     = "cameraOff"
 
-	// What stands in the way.
+	// Dialogs and notices.
 	dialog         = "dialog"
 	answerCookies  = "answerCookies"
 	withoutDevices = "continueWithoutDevices"
@@ -41,8 +43,8 @@ const (
 	closePermission   = "closePermission"
 )
 
-// commonElements must stand in every profile.
-func commonElements() []string {
+// requiredElements are the elements that every profile defines.
+func requiredElements() []string {
 	return []string{
 		nameInput, joinButton, microphoneOn, microphoneOff, cameraOn, cameraOff,
 		dialog, answerCookies, withoutDevices, acceptNotice, dismissTip,
@@ -50,16 +52,35 @@ func commonElements() []string {
 	}
 }
 
-// usableElements are all that a site can use; those of no platform's concern
-// are simply never seen.
+// usableElements are all elements that an adapter can use.
 func usableElements() []string {
-	return append(commonElements(),
+	return append(requiredElements(),
 		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinInDialog, captcha, pinItem,
 		moreButton, recordButton, requestPermission, closePermission)
 }
 
-// dismissals are the buttons of dialogs and notices that stand in the way, in
-// the order in which they are answered.
+// dismissals are the buttons of dialogs and notices that block the page, in the
+// order in which they are pressed.
 func dismissals() []string {
 	return []string{answerCookies, withoutDevices, acceptNotice, joinInDialog, dismissTip}
+}
+
+// pendingActions lists the elements that should be pressed after joining was
+// requested.
+func pendingActions(snapshot Snapshot, screen Screen) []string {
+	wanted := dismissals()
+	switch screen {
+	case PreJoin:
+		// Only for the button that came back. A page that starts over asks for
+		// the name and needs another Join.
+		if field, visible := snapshot.Elements[nameInput]; !visible || field.Value != "" {
+			wanted = append(wanted, joinButton)
+		}
+	case HostAbsent, Lobby:
+		wanted = append(wanted, microphoneOn, cameraOn)
+	case InMeeting:
+		wanted = slices.DeleteFunc(wanted, func(element string) bool { return element == joinInDialog })
+		wanted = append(wanted, computerAudio, microphoneOn, cameraOn)
+	}
+	return slices.DeleteFunc(wanted, func(element string) bool { return !snapshot.clickable(element) })
 }

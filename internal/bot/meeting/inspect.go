@@ -8,8 +8,8 @@ import (
 	"standin/internal/job"
 )
 
-// Inspection is what a page shows in the eyes of a profile: whoever mends the
-// profile sees which elements and texts it still finds.
+// Inspection reports which elements and texts of a profile a page shows. It
+// helps to adapt the profile to a changed page.
 type Inspection struct {
 	Platform job.Platform
 	Version  int // of the profile
@@ -20,73 +20,78 @@ type Inspection struct {
 	Evidence string
 
 	Elements []InspectedElement // by name
-	Texts    []InspectedText    // by place
+	Texts    []InspectedText    // by path
 
 	Participants []Participant
-	Others       int // -1: the page does not tell
+	Others       int // -1: the page does not show it
 	Recorded     bool
 	Permission   Permission
 	Chat         []ChatMessage
 }
 
-// InspectedElement is what became of one of the profile's elements.
+// InspectedElement is the result for one element of the profile.
 type InspectedElement struct {
 	Name      string
 	State     ElementState
-	Candidate int    // which candidate found it, counted from 0; -1 when none did
-	Selector  string // that candidate's
-	Text      string // its label or text, shortened; never what a field holds
+	Candidate int    // index of the candidate that found it; -1 for none
+	Selector  string // of that candidate
+	Text      string // its label or text, shortened; never the value of a field
 	Disabled  bool
 	Covered   bool
 }
 
-// ElementState says whether an element was found.
+// ElementState is whether an element was found.
 type ElementState string
 
 // The states of elements.
 const (
 	ElementVisible ElementState = "visible"
-	ElementHidden  ElementState = "hidden" // on the page, and out of sight
+	ElementHidden  ElementState = "hidden" // on the page, but not visible
 	ElementMissing ElementState = "missing"
 )
 
-// InspectedText is one of the texts by which screens are recognised.
+// InspectedText is one of the texts that screens are recognized by.
 type InspectedText struct {
-	Place string // in the profile
+	Path  string // in the profile
 	Found string // empty when the page does not show it
 }
 
-// Inspect looks at a page with the eyes of a profile.
+// Inspect reads a page with a profile.
 func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, error) {
 	probe, err := newProbe(profile)
 	if err != nil {
 		return Inspection{}, err
 	}
-	snapshot, err := probe.look(ctx, page)
+	snapshot, err := probe.snapshot(ctx, page)
 	if err != nil {
 		return Inspection{}, err
 	}
 	inspection := Inspection{
 		Platform: profile.Platform, Version: profile.Version, Date: profile.Date, Source: profile.source,
-		Recorded: profile.recorded(snapshot), Permission: profile.permission(snapshot), Chat: profile.chat(snapshot, ""),
+		Recorded: profile.recorded(snapshot), Permission: profile.permission(snapshot), Chat: profile.chatMessages(snapshot, ""),
 	}
 	inspection.Screen, inspection.Evidence = profile.Classify(snapshot)
-	inspection.Participants, inspection.Others = profile.people(snapshot, "")
+	inspection.Participants, inspection.Others = profile.participants(snapshot, "")
 	for _, name := range slices.Sorted(maps.Keys(profile.Elements)) {
-		inspection.Elements = append(inspection.Elements, inspect(snapshot, name, profile.Elements[name]))
+		inspection.Elements = append(inspection.Elements, inspectElement(snapshot, name, profile.Elements[name]))
 	}
-	for _, place := range profile.textPlaces() {
-		inspection.Texts = append(inspection.Texts, InspectedText{Place: place, Found: snapshot.Texts[place]})
+	var keys []string
+	for _, condition := range profile.textConditions() {
+		keys = append(keys, condition.key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		inspection.Texts = append(inspection.Texts, InspectedText{Path: key, Found: snapshot.Texts[key]})
 	}
 	return inspection, nil
 }
 
-// inspect tells what became of one element.
-func inspect(snapshot Snapshot, name string, element Element) InspectedElement {
+// inspectElement returns the result for one element.
+func inspectElement(snapshot Snapshot, name string, element Element) InspectedElement {
 	inspected := InspectedElement{Name: name, State: ElementMissing, Candidate: -1}
-	if seen, visible := snapshot.Elements[name]; visible {
-		inspected.State, inspected.Candidate = ElementVisible, seen.Candidate
-		inspected.Text, inspected.Disabled, inspected.Covered = seen.Text, seen.Disabled, seen.Covered
+	if found, visible := snapshot.Elements[name]; visible {
+		inspected.State, inspected.Candidate = ElementVisible, found.Candidate
+		inspected.Text, inspected.Disabled, inspected.Covered = found.Text, found.Disabled, found.Covered
 	} else if candidate, hidden := snapshot.Hidden[name]; hidden {
 		inspected.State, inspected.Candidate = ElementHidden, candidate
 	}
@@ -94,18 +99,4 @@ func inspect(snapshot Snapshot, name string, element Element) InspectedElement {
 		inspected.Selector = element[inspected.Candidate].CSS
 	}
 	return inspected
-}
-
-// textPlaces lists where the profile's texts stand, in a stable order.
-func (p *Profile) textPlaces() []string {
-	var places []string
-	for _, signs := range p.signs() {
-		for _, sign := range signs {
-			for _, text := range sign.Text {
-				places = append(places, text.key())
-			}
-		}
-	}
-	slices.Sort(places)
-	return places
 }

@@ -6,43 +6,43 @@ import (
 	"time"
 )
 
-// goneTime is how long the controls of a meeting must be gone before a page
-// that says nothing counts as left.
+// goneTime is how long the call's controls must be gone before an unknown page
+// counts as left.
 const goneTime = 500 * time.Millisecond
 
-// Leave is described at Adapter. Without the confirmation a ghost of the bot
-// would stay in the meeting for a while (platforms, "Zoom web client").
+// Leave implements Adapter. It also presses the confirmation, without which the
+// bot's tile would stay in the meeting for a while.
 func (s *site) Leave(ctx context.Context, page Page) error {
-	var way leaving
-	err := s.repeat(ctx, page, func(snapshot Snapshot) (bool, error) {
+	var progress leaveSteps
+	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		screen, _ := s.profile.Classify(snapshot)
-		switch next := way.next(snapshot, screen, time.Now()); next.kind {
+		switch next := progress.next(snapshot, screen, time.Now()); next.kind {
 		case stepDone:
 			return true, nil
 		case stepPress:
-			return false, page.ClickElement(ctx, s.probe.element(next.element))
-		case stepWake:
+			return false, s.click(ctx, page, next.element)
+		case stepReveal:
 			return false, s.uncover(ctx, page, snapshot)
 		default:
 			return false, nil
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("leaving the meeting: %w", err)
+		return fmt.Errorf("leave the meeting: %w", err)
 	}
 	return nil
 }
 
-// leaving is the way out of a meeting or its lobby.
-type leaving struct {
+// leaveSteps is the state of the way out of a meeting or its lobby.
+type leaveSteps struct {
 	pressedAt time.Time // the button that leaves, or its confirmation
-	goneAt    time.Time // since when neither is on the page any more
+	goneAt    time.Time // neither has been on the page since
 }
 
-// next decides what to do about a snapshot. A page that says that the bot is
-// out is best; not every platform's page does, and then it counts that what
-// was pressed is gone for good, also from under hidden toolbars.
-func (l *leaving) next(snapshot Snapshot, screen Screen, now time.Time) step {
+// next returns the step for a snapshot. The bot is out when the page says so.
+// Not every platform's page does; then the bot is out when the buttons are gone
+// from the page, and not merely hidden with the toolbar.
+func (l *leaveSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
 	if screen.Terminal() || screen == PreJoin {
 		return step{kind: stepDone}
 	}
@@ -51,7 +51,7 @@ func (l *leaving) next(snapshot Snapshot, screen Screen, now time.Time) step {
 			continue
 		}
 		l.goneAt = time.Time{}
-		if element == leaveButton && now.Sub(l.pressedAt) < pressedTime {
+		if element == leaveButton && now.Sub(l.pressedAt) < pressTimeout {
 			return step{kind: stepWait}
 		}
 		l.pressedAt = now
@@ -59,11 +59,11 @@ func (l *leaving) next(snapshot Snapshot, screen Screen, now time.Time) step {
 	}
 	switch {
 	case l.pressedAt.IsZero():
-		return step{kind: stepWake}
-	case snapshot.there(leaveButton) || snapshot.there(confirmLeave) || screen != Unknown:
+		return step{kind: stepReveal}
+	case snapshot.present(leaveButton) || snapshot.present(confirmLeave) || screen != Unknown:
 		l.goneAt = time.Time{}
-		if now.Sub(l.pressedAt) >= pressedTime {
-			return step{kind: stepWake}
+		if now.Sub(l.pressedAt) >= pressTimeout {
+			return step{kind: stepReveal}
 		}
 	case l.goneAt.IsZero():
 		l.goneAt = now

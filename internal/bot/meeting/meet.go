@@ -7,17 +7,17 @@ import (
 	"standin/internal/job"
 )
 
-// meetHost is where Google Meet's meetings are.
+// meetHost is the host of Google Meet.
 const meetHost = "meet.google.com"
 
-// meet is Google Meet (platforms, "Meet").
+// meet returns the platform Google Meet.
 func meet() platform {
-	return platform{name: job.Meet, elements: []string{joinInDialog, captcha}, address: meetAddress}
+	return platform{name: job.Meet, elements: []string{joinInDialog, captcha}, resolve: resolveMeet}
 }
 
-// meetAddress asks for the page in English, because texts are recognised in
-// English (platforms, "Rules that cost others dearly").
-func meetAddress(address *url.URL) (Address, error) {
+// resolveMeet requests the page in English, because the profile's texts are
+// English.
+func resolveMeet(address *url.URL) (Address, error) {
 	if hostOf(address) == meetHost {
 		if strings.Trim(address.Path, "/") == "" {
 			return Address{}, &AddressError{Reason: "it holds no meeting code"}
@@ -28,5 +28,5 @@ func meetAddress(address *url.URL) (Address, error) {
 	query := address.Query()
 	query.Set("hl", "en")
 	address.RawQuery = query.Encode()
-	return finish(address, "")
+	return newAddress(address, "")
 }

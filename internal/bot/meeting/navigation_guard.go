@@ -1,10 +1,10 @@
 package meeting
 
-// NavigationGuardScript returns JavaScript for every document that a meeting's page loads,
-// to be run before the document's own scripts. It keeps the document from
-// starting the platform's program: launchers try to, with and without a click,
-// and the browser then asks in a box of its own whether to, over a page that
-// takes neither mouse nor keys any more.
+// NavigationGuardScript returns JavaScript that must run before the scripts of
+// every document that a meeting page loads. It prevents the document from
+// starting the platform's program. Launchers try to, with and without a click,
+// and Chromium then shows a dialog of its own under which the page accepts
+// neither mouse nor keys.
 func NavigationGuardScript() string { return navigationGuardScript }
 
 const navigationGuardScript = `if (window.navigation && !window.navigation.standinGuarded) {

@@ -8,113 +8,104 @@ import (
 	"time"
 )
 
-// What a participant's tile or row may offer; see Roster.
+// The controls that a participant's tile or row may show; see Roster.
 const (
-	offerPin    = "pin"
-	offerPinned = "pinned"
-	offerMenu   = "menu"
+	controlPin    = "pin"
+	controlPinned = "pinned"
+	controlMenu   = "menu"
 )
 
-// ParticipantNotFoundError says that the page shows no such participant.
-type ParticipantNotFoundError struct {
-	Participant Participant
-}
-
-// Error tells who is absent.
-func (e *ParticipantNotFoundError) Error() string {
-	return fmt.Sprintf("the page shows no participant %q (%s)", e.Participant.Name, e.Participant.ID)
-}
-
 const (
-	// absentTime is how long a participant may be out of sight before a pin is
-	// given up.
-	absentTime = 5 * time.Second
-	// pinTakenTime is how long the page may take to show that a pin took.
-	pinTakenTime = 4 * time.Second
+	// absentTimeout is how long a participant may be missing from the page before
+	// a pin fails.
+	absentTimeout = 5 * time.Second
+	// pinTimeout is how long the page may take to show that a participant is
+	// pinned.
+	pinTimeout = 4 * time.Second
 )
 
-// Pin is described at Adapter.
+// Pin implements Adapter.
 func (s *site) Pin(ctx context.Context, page Page, participant Participant) error {
-	way := pinning{since: time.Now()}
-	err := s.repeat(ctx, page, func(snapshot Snapshot) (bool, error) {
-		person, found := s.profile.find(snapshot, participant)
-		next := way.next(snapshot, person, found, time.Now())
+	progress := pinSteps{startedAt: time.Now()}
+	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
+		entry, found := findEntry(snapshot, participant)
+		next := progress.next(snapshot, entry, found, time.Now())
 		switch next.kind {
 		case stepDone:
 			return true, nil
-		case stepStop:
+		case stepFail:
 			if found {
-				return false, errors.New("the page does not show that the pin took")
+				return false, errors.New("the page does not show the participant as pinned")
 			}
 			return false, &ParticipantNotFoundError{Participant: participant}
 		case stepPress:
 			if next.element == pinItem {
-				return false, page.ClickElement(ctx, s.probe.element(pinItem))
+				return false, s.click(ctx, page, pinItem)
 			}
-			return false, page.ClickElement(ctx, s.probe.offer(person, next.element))
-		case stepWake:
-			// The buttons of a tile come when the mouse is on it.
-			return false, page.MoveMouse(ctx, person.X, person.Y)
+			return false, page.ClickElement(ctx, s.probe.control(entry, next.element))
+		case stepReveal:
+			// A tile shows its buttons while the mouse is over it.
+			return false, page.MoveMouse(ctx, entry.X, entry.Y)
 		default:
 			return false, nil
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("pinning a participant: %w", err)
+		return fmt.Errorf("pin a participant: %w", err)
 	}
 	return nil
 }
 
-// pinning is the way to a pinned participant.
-type pinning struct {
-	since     time.Time
+// pinSteps is the state of the way to a pinned participant.
+type pinSteps struct {
+	startedAt time.Time
 	pressedAt time.Time
-	pinned    bool // what pins was pressed
+	pinned    bool // the control that pins was pressed
 }
 
-// next decides what to do about a snapshot. What was pressed shows that it took
-// by turning into its opposite, or by going away.
-func (p *pinning) next(snapshot Snapshot, person RosterEntry, found bool, now time.Time) step {
-	offers := func(offer string) bool { return slices.Contains(person.Offers, offer) }
-	pressed := now.Sub(p.pressedAt)
+// next returns the step for a snapshot. A control that was pressed has worked
+// when it turns into its opposite or disappears.
+func (p *pinSteps) next(snapshot Snapshot, entry RosterEntry, found bool, now time.Time) step {
+	shows := func(control string) bool { return slices.Contains(entry.Controls, control) }
+	sincePress := now.Sub(p.pressedAt)
 	switch {
-	case found && offers(offerPinned):
+	case found && shows(controlPinned):
 		return step{kind: stepDone}
-	case !found && now.Sub(p.since) < absentTime:
+	case !found && now.Sub(p.startedAt) < absentTimeout:
 		return step{kind: stepWait}
 	case !found:
-		return step{kind: stepStop}
-	case pressed < pressedTime:
+		return step{kind: stepFail}
+	case sincePress < pressTimeout:
 		return step{kind: stepWait}
-	case p.pinned && !offers(offerPin) && !snapshot.Visible(pinItem):
+	case p.pinned && !shows(controlPin) && !snapshot.Visible(pinItem):
 		return step{kind: stepDone}
-	case p.pinned && pressed < pinTakenTime: // pressed again, it would be undone
+	case p.pinned && sincePress < pinTimeout: // another press would unpin
 		return step{kind: stepWait}
 	case p.pinned:
-		return step{kind: stepStop}
+		return step{kind: stepFail}
 	case snapshot.clickable(pinItem):
 		p.pressedAt, p.pinned = now, true
 		return step{kind: stepPress, element: pinItem}
-	case offers(offerPin):
+	case shows(controlPin):
 		p.pressedAt, p.pinned = now, true
-		return step{kind: stepPress, element: offerPin}
-	case offers(offerMenu):
+		return step{kind: stepPress, element: controlPin}
+	case shows(controlMenu):
 		p.pressedAt = now
-		return step{kind: stepPress, element: offerMenu}
+		return step{kind: stepPress, element: controlMenu}
 	}
-	return step{kind: stepWake}
+	return step{kind: stepReveal}
 }
 
-// find returns the tile or row of a participant: the one that offers something,
-// before one that does not.
-func (p *Profile) find(snapshot Snapshot, participant Participant) (person RosterEntry, found bool) {
+// findEntry returns the tile or row of a participant, preferring one that shows
+// controls.
+func findEntry(snapshot Snapshot, participant Participant) (entry RosterEntry, found bool) {
 	for _, candidate := range slices.Concat(snapshot.Tiles, snapshot.Rows) {
-		if p.identity(candidate) != participant.ID {
+		if candidate.identity() != participant.ID {
 			continue
 		}
-		if !found || len(person.Offers) == 0 {
-			person, found = candidate, true
+		if !found || len(entry.Controls) == 0 {
+			entry, found = candidate, true
 		}
 	}
-	return person, found
+	return entry, found
 }

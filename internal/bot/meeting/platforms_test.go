@@ -10,13 +10,13 @@ import (
 	"standin/internal/replica"
 )
 
-// seenTime is how soon a change of the page must be seen, on a machine that
-// runs other tests at the same time.
-const seenTime = 5 * time.Second
+// reactionTimeout is how soon a change of the page must be observed, on a machine
+// that runs other tests at the same time.
+const reactionTimeout = 5 * time.Second
 
-// obstacles are what a platform's page puts in a bot's way.
-func obstacles(stand replica.Platform) replica.Settings {
-	switch stand {
+// obstacles returns settings with every dialog and notice of a platform.
+func obstacles(replicaPlatform replica.Platform) replica.Settings {
+	switch replicaPlatform {
 	case replica.Teams:
 		return replica.Settings{Passcode: "k3Yq7a", DevicesBeforeJoin: true, DevicesAfterJoin: true,
 			Notices: []replica.Notice{replica.NoticeRecorded, replica.NoticeTranscribed}}
@@ -29,13 +29,13 @@ func obstacles(stand replica.Platform) replica.Settings {
 	}
 }
 
-// usualRows is the usual life of a bot in a meeting, with
-// everything that a page puts in its way.
+// usualRows visits a meeting from joining to leaving, with every dialog and
+// notice of the platform.
 func usualRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s scene) {
+	return []row{{"", func(t *testing.T, s env) {
 		long := "Zoë's notetaker \U0001F469\u200D\U0001F4BB " + strings.Repeat("very ", 20) + "long"
-		settings := obstacles(s.stand)
-		held, page, address := s.visit(t, settings)
+		settings := obstacles(s.replicaPlatform)
+		meeting, page, address := s.visit(t, settings)
 		if address.Passcode != settings.Passcode {
 			t.Errorf("the address carries the passcode %q, want %q", address.Passcode, settings.Passcode)
 		}
@@ -44,32 +44,32 @@ func usualRows(replica.Platform) []row {
 			t.Fatalf("joining: %v", err)
 		}
 		s.await(t, page, "the lobby", on(Lobby))
-		guest := held.Guests()[0]
-		if want := cut(long, s.site.profile.Limits.Name); seen(guest.Name) != seen(want) {
+		guest := meeting.Guests()[0]
+		if want := Truncate(long, s.site.profile.Limits.Name); withoutFormatting(guest.Name) != withoutFormatting(want) {
 			t.Errorf("the guest is called %q, want %q", guest.Name, want)
 		}
 		if guest.Microphone || guest.Camera {
 			t.Errorf("in the lobby the guest's microphone is %t and its camera %t", guest.Microphone, guest.Camera)
 		}
 
-		held.Admit()
+		meeting.Admit()
 		s.await(t, page, "the meeting", on(InMeeting))
 		recorded := false
 		observation := s.await(t, page, "nothing in the way any more", func(o Observation) bool {
 			recorded = recorded || o.Recorded
-			return o.Screen == InMeeting && len(o.Notices) == 0 && o.Dialog == "" && countEvents(held, replica.EventNoticeAccepted) == len(settings.Notices)
+			return o.Screen == InMeeting && len(o.Notices) == 0 && o.Dialog == "" && countEvents(meeting, replica.EventNoticeAccepted) == len(settings.Notices)
 		})
 		if !recorded {
 			t.Error("the platform's notice that it records was not observed")
 		}
 		wantPeople(t, observation, 2, "Ada Quill", "Ben Okafor")
-		s.wantPlayed(t, page)
+		s.wantTrackOwner(t, page)
 
-		if err := held.Join(replica.Participant{Name: "Cy Lind"}); err != nil {
+		if err := meeting.Join(replica.Participant{Name: "Cy Lind"}); err != nil {
 			t.Fatal(err)
 		}
 		wantPeople(t, s.await(t, page, "a third", func(o Observation) bool { return o.Others == 3 }), 3, "Ada Quill", "Ben Okafor", "Cy Lind")
-		if err := held.Leave(""); err != nil {
+		if err := meeting.Leave(""); err != nil {
 			t.Fatal(err)
 		}
 		wantPeople(t, s.await(t, page, "nobody else", func(o Observation) bool { return o.Others == 0 }), 0)
@@ -80,7 +80,7 @@ func usualRows(replica.Platform) []row {
 			t.Fatalf("leaving: %v", err)
 		}
 		t.Logf("leaving took %s", time.Since(began).Round(time.Millisecond))
-		if state := held.Guests()[0].State; state != replica.StateLeft {
+		if state := meeting.Guests()[0].State; state != replica.StateLeft {
 			t.Errorf("the guest's state is %q, want %q", state, replica.StateLeft)
 		}
 		if err := s.site.Leave(s.ctx, page); err != nil {
@@ -89,11 +89,11 @@ func usualRows(replica.Platform) []row {
 	}}}
 }
 
-// outcomeRows moves a guest who has asked to join, and holds which screen each
-// move is seen as.
-func outcomeRows(stand replica.Platform) (rows []row) {
+// outcomeRows changes the state of a guest who requested to join, and checks the
+// screen that is observed.
+func outcomeRows(replicaPlatform replica.Platform) (rows []row) {
 	blocked := CannotConnect
-	if stand == replica.Meet {
+	if replicaPlatform == replica.Meet {
 		blocked = BotWall
 	}
 	for _, c := range []struct {
@@ -113,23 +113,23 @@ func outcomeRows(stand replica.Platform) (rows []row) {
 		{"ended", replica.Settings{NoLobby: true}, InMeeting, func(m *replica.Meeting) int { return m.End() }, Ended},
 		{"connection lost", replica.Settings{NoLobby: true}, InMeeting, func(m *replica.Meeting) int { return m.Disconnect() }, Reconnecting},
 	} {
-		rows = append(rows, row{c.name, func(t *testing.T, s scene) {
-			held, page := s.joined(t, c.settings)
+		rows = append(rows, row{c.name, func(t *testing.T, s env) {
+			meeting, page := s.joined(t, c.settings)
 			s.await(t, page, string(c.from), on(c.from))
 			began := time.Now()
-			if moved := c.move(held); moved != 1 {
-				t.Fatalf("the move moved %d guests", moved)
+			if moved := c.move(meeting); moved != 1 {
+				t.Fatalf("%d guests changed state", moved)
 			}
 			observation := s.await(t, page, "another screen", func(o Observation) bool { return o.Screen != c.from && o.Screen != Unknown })
 			if observation.Screen != c.want {
 				s.report(t, page)
 				t.Errorf("screen = %s by %s, want %s", observation.Screen, observation.Evidence, c.want)
 			}
-			if took := time.Since(began); took > seenTime {
-				t.Errorf("the move was seen after %s, later than %s", took, seenTime)
+			if took := time.Since(began); took > reactionTimeout {
+				t.Errorf("the change was observed after %s, later than %s", took, reactionTimeout)
 			}
 			if c.want == Reconnecting {
-				held.Reconnect()
+				meeting.Reconnect()
 				s.await(t, page, "the meeting again", on(InMeeting))
 			}
 		}})
@@ -137,16 +137,16 @@ func outcomeRows(stand replica.Platform) (rows []row) {
 	return rows
 }
 
-// wallRows holds that a join that cannot succeed says why.
-func wallRows(stand replica.Platform) (rows []row) {
+// wallRows checks that a join that cannot succeed fails with the reason.
+func wallRows(replicaPlatform replica.Platform) (rows []row) {
 	blocked := CannotConnect
-	if stand == replica.Meet {
+	if replicaPlatform == replica.Meet {
 		blocked = BotWall
 	}
 	for wall, want := range map[replica.Refusal]Screen{
 		replica.RefusalNotFound: NotFound, replica.RefusalSignIn: SignInWall, replica.RefusalCaptcha: BotWall, replica.RefusalBlocked: blocked,
 	} {
-		rows = append(rows, row{string(wall), func(t *testing.T, s scene) {
+		rows = append(rows, row{string(wall), func(t *testing.T, s env) {
 			_, page, _ := s.visit(t, replica.Settings{Refusal: wall})
 			err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"})
 			var stopped *ScreenError
@@ -159,14 +159,14 @@ func wallRows(stand replica.Platform) (rows []row) {
 	return rows
 }
 
-// launcherRows holds that a launcher is passed in the browser, also on a page
-// that nobody has kept from starting programs.
-func launcherRows(stand replica.Platform) []row {
-	if stand == replica.Meet {
+// launcherRows checks that a launcher is passed in the browser, also on a page
+// without the navigation guard.
+func launcherRows(replicaPlatform replica.Platform) []row {
+	if replicaPlatform == replica.Meet {
 		return nil // it has no launcher
 	}
-	return []row{{"", func(t *testing.T, s scene) {
-		held, err := s.server.Open(replica.Settings{Platform: s.stand, CookieBanner: s.stand == replica.Zoom})
+	return []row{{"", func(t *testing.T, s env) {
+		meeting, err := s.server.Open(replica.Settings{Platform: s.replicaPlatform, CookieBanner: s.replicaPlatform == replica.Zoom})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func launcherRows(stand replica.Platform) []row {
 			t.Fatal(err)
 		}
 		t.Cleanup(page.Close)
-		if err := page.Navigate(s.ctx, held.URL()); err != nil {
+		if err := page.Navigate(s.ctx, meeting.URL()); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"}); err != nil {
@@ -186,10 +186,10 @@ func launcherRows(stand replica.Platform) []row {
 	}}}
 }
 
-// passcodeRows holds that a passcode is typed where it is asked for, and that
-// one that is unknown or wrong is no meeting found.
-func passcodeRows(stand replica.Platform) (rows []row) {
-	if stand == replica.Meet {
+// passcodeRows checks that a passcode is typed where the page asks for it, and
+// that an unknown or wrong passcode means that the meeting was not found.
+func passcodeRows(replicaPlatform replica.Platform) (rows []row) {
+	if replicaPlatform == replica.Meet {
 		return nil // it has no passcodes
 	}
 	for name, c := range map[string]struct{ inAddress, typed, evidence string }{
@@ -199,13 +199,13 @@ func passcodeRows(stand replica.Platform) (rows []row) {
 		"right in address": {inAddress: "k3Yq7a"},
 		"typed":            {typed: " k3Yq7a\n"},
 	} {
-		rows = append(rows, row{name, func(t *testing.T, s scene) {
-			held, err := s.server.Open(replica.Settings{Platform: s.stand, Passcode: "k3Yq7a"})
+		rows = append(rows, row{name, func(t *testing.T, s env) {
+			meeting, err := s.server.Open(replica.Settings{Platform: s.replicaPlatform, Passcode: "k3Yq7a"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			parameter := map[replica.Platform]string{replica.Teams: "p", replica.Zoom: "pwd"}[s.stand]
-			address, _, _ := strings.Cut(held.URL(), "?")
+			parameter := map[replica.Platform]string{replica.Teams: "p", replica.Zoom: "pwd"}[s.replicaPlatform]
+			address, _, _ := strings.Cut(meeting.URL(), "?")
 			if c.inAddress != "" {
 				address += "?" + parameter + "=" + c.inAddress
 			}
@@ -215,28 +215,28 @@ func passcodeRows(stand replica.Platform) (rows []row) {
 				s.await(t, page, "the lobby", on(Lobby))
 				return
 			}
-			if err == nil { // the page told only after the join button was pressed
+			if err == nil { // the page shows it only after the join button was pressed
 				observation := s.await(t, page, "the end", func(o Observation) bool { return o.Screen.Terminal() })
 				err = &ScreenError{Observation: observation}
 			}
 			var stopped *ScreenError
 			if !errors.As(err, &stopped) || c.evidence == "" || stopped.Observation.Screen != NotFound || !strings.Contains(stopped.Observation.Evidence, c.evidence) {
 				s.report(t, page)
-				t.Errorf("joining: %v; want no meeting found, by %q", err, c.evidence)
+				t.Errorf("joining: %v; want NotFound with evidence %q", err, c.evidence)
 			}
 		}})
 	}
 	return rows
 }
 
-// chatRows holds that what people write is no evidence, with the chat
-// closed, as bubbles, and open; and that an open chat is read.
+// chatRows checks that messages are no evidence for a screen, as bubbles and in
+// the open chat, and that the open chat is read.
 func chatRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s scene) {
-		held, page := s.inside(t, replica.Settings{})
-		phrases := endings()
+	return []row{{"", func(t *testing.T, s env) {
+		meeting, page := s.inside(t, replica.Settings{})
+		phrases := terminalPhrases()
 		for _, text := range phrases {
-			if err := held.Say("Ada Quill", text); err != nil {
+			if err := meeting.Say("Ada Quill", text); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -275,9 +275,9 @@ func chatRows(replica.Platform) []row {
 	}}}
 }
 
-// endings are phrases by which pages say that a visit is over, or is not yet a
-// meeting.
-func endings() []string {
+// terminalPhrases returns texts that pages show when a visit is over or has not
+// started. Participants write them in the chat.
+func terminalPhrases() []string {
 	return []string{
 		"You've been removed from the meeting", "You've been removed from this meeting", "You have been removed",
 		"The call ended", "Meeting ended", "Call ended", "Your host ended the meeting for everyone", "This meeting has been ended by host",
@@ -290,17 +290,17 @@ func endings() []string {
 	}
 }
 
-// sendRows sends from a meeting whose toolbar has hidden itself.
+// sendRows sends from a meeting with a hidden toolbar.
 func sendRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s scene) {
-		held, page := s.inside(t, replica.Settings{NoTips: true})
+	return []row{{"", func(t *testing.T, s env) {
+		meeting, page := s.inside(t, replica.Settings{NoTips: true})
 		hidden := func(Observation) bool {
-			snapshot, err := s.site.probe.look(s.ctx, page)
-			return err == nil && snapshot.there(leaveButton) && !snapshot.Visible(leaveButton)
+			snapshot, err := s.site.probe.snapshot(s.ctx, page)
+			return err == nil && snapshot.present(leaveButton) && !snapshot.Visible(leaveButton)
 		}
 		s.await(t, page, "the toolbar hides itself", hidden)
 
-		const limit = 40 // fewer than the platforms', because each is a key to press
+		const limit = 40 // shorter than the platforms' limits, to keep the test fast
 		s.site.profile.Limits.Chat = limit
 		long := strings.TrimSpace(strings.Repeat("word ", limit/5+8))
 		for _, text := range []string{"Recording \U0001F534 för\nall", long} {
@@ -309,16 +309,16 @@ func sendRows(replica.Platform) []row {
 				t.Fatalf("sending %.20q: %v", text, err)
 			}
 		}
-		want := append([]string{"Recording \U0001F534 för all"}, split(long, limit)...)
-		s.until(t, page, "the messages at the replica", func() bool { return len(held.Messages()) >= len(want) })
+		want := append([]string{"Recording \U0001F534 för all"}, SplitText(long, limit)...)
+		s.until(t, page, "the messages at the replica", func() bool { return len(meeting.Messages()) >= len(want) })
 		var got []string
-		for _, message := range held.Messages() {
+		for _, message := range meeting.Messages() {
 			got = append(got, message.Text)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("messages = %.80q, want %.80q", got, want)
 		}
-		if snapshot, err := s.site.probe.look(s.ctx, page); err != nil || snapshot.Visible(chatInput) {
+		if snapshot, err := s.site.probe.snapshot(s.ctx, page); err != nil || snapshot.Visible(chatInput) {
 			t.Errorf("the chat stays open (%v)", err)
 		}
 
@@ -329,8 +329,8 @@ func sendRows(replica.Platform) []row {
 	}}}
 }
 
-// leavingRows holds that a bot that gives up waiting, or that notices keep from
-// the buttons, leaves no ghost.
+// leavingRows checks that a bot that stops waiting, or whose buttons are covered
+// by notices, leaves no tile behind.
 func leavingRows(replica.Platform) (rows []row) {
 	for name, c := range map[string]struct {
 		settings replica.Settings
@@ -341,17 +341,17 @@ func leavingRows(replica.Platform) (rows []row) {
 		"under notices":     {replica.Settings{NoLobby: true, Notices: []replica.Notice{replica.NoticeRecorded, replica.NoticeTranscribed}}, replica.StateAdmitted},
 		"without questions": {replica.Settings{NoLobby: true, LeaveAtOnce: true}, replica.StateAdmitted},
 	} {
-		rows = append(rows, row{name, func(t *testing.T, s scene) {
-			held, page := s.joined(t, c.settings)
-			if _, err := held.Wait(s.ctx, replica.EventKind(c.from)); err != nil {
+		rows = append(rows, row{name, func(t *testing.T, s env) {
+			meeting, page := s.joined(t, c.settings)
+			if _, err := meeting.Wait(s.ctx, replica.EventKind(c.from)); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.site.Leave(s.ctx, page); err != nil {
 				s.report(t, page)
 				t.Fatalf("leaving: %v", err)
 			}
-			if _, err := held.Wait(s.ctx, replica.EventKind(replica.StateLeft)); err != nil {
-				t.Errorf("the guest's state is %q: %v", held.Guests()[0].State, err)
+			if _, err := meeting.Wait(s.ctx, replica.EventKind(replica.StateLeft)); err != nil {
+				t.Errorf("the guest's state is %q: %v", meeting.Guests()[0].State, err)
 			}
 		}})
 	}

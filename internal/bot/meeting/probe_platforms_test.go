@@ -23,13 +23,13 @@ const (
 	zoomModal = `<div role=dialog class=zm-modal><div class="zm-modal-body-title">%s</div><div>%s</div><button>OK</button></div>`
 )
 
-// framed puts a document into a frame of the page's own origin.
+// framed returns a document with another in a same-origin frame.
 func framed(document string) string {
 	return `<main><iframe id=webclient style="width:1000px;height:600px" srcdoc="` + html.EscapeString(document) + `"></iframe></main>`
 }
 
-// testProbeOnPlatforms shows pages of Teams and Zoom to the probe: what each
-// page is, and that what only looks like it is something else.
+// testProbeOnPlatforms classifies documents of Teams and Zoom, and documents that
+// only resemble them.
 func testProbeOnPlatforms(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openPage(t, ctx, running)
 	said := func(text string) string { return fmt.Sprintf(teamsEnd, text) }

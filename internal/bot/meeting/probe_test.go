@@ -20,8 +20,8 @@ const (
 	adaTile = `<div data-participant-id="ada"><span class=notranslate>Ada Quill</span><button aria-label="Pin Ada Quill to your main screen">pin</button></div>`
 )
 
-// testProbe shows pages to the probe in a real browser: what each page is, and
-// that what only looks or sounds like it is something else.
+// testProbe classifies documents of Meet in a real browser, and documents that
+// only resemble them.
 func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 	adapter := siteOf(t, job.Meet)
 	page := openPage(t, ctx, running)
@@ -112,7 +112,7 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 	}
 }
 
-// BenchmarkProbe looks at a meeting of fifty people with a long open chat.
+// BenchmarkProbe observes a meeting of fifty people with a long open chat.
 func BenchmarkProbe(b *testing.B) {
 	ctx, running := launchBrowser(b)
 	adapter := siteOf(b, job.Meet)

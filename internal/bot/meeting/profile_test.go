@@ -10,7 +10,7 @@ import (
 	"standin/internal/job"
 )
 
-// small is a profile that is valid and holds little.
+// small is a minimal valid profile.
 const small = `
 platform: meet
 version: 3
@@ -25,28 +25,28 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ replace, with, want string }{
 		"unknown field":       {"version: 3", "version: 3\nversoin: 4", "versoin"},
-		"unknown platform":    {"platform: meet", "platform: jitsi", `platform: "jitsi" is no platform`},
+		"unknown platform":    {"platform: meet", "platform: jitsi", `platform: "jitsi" is not a platform`},
 		"no version":          {"version: 3", "version: 0", "version: must be 1 or more"},
 		"no date":             {"date: 2026-12-01", "date: soon", "date: must be a date"},
 		"no limit":            {"name: 60", "name: 0", "limits.name: must be 1 or more"},
 		"no candidate":        {"[{css: button}]", "[]", "elements.join: has no candidate"},
 		"empty selector":      {"css: button", "css: ' '", "elements.join[0].css: the CSS selector is empty"},
 		"open bracket":        {"css: button", `css: 'button[aria-label="a"'`, "elements.join[0].css"},
-		"empty text":          {"css: button", "css: button, text: {equals: ['...']}", "elements.join[0].text: holds an empty text"},
-		"no text":             {"css: button", "css: button, text: {}", "elements.join[0].text: names no text"},
+		"empty text":          {"css: button", "css: button, text: {equals: ['...']}", "elements.join[0].text: has an empty text"},
+		"no text":             {"css: button", "css: button, text: {}", "elements.join[0].text: has no text"},
 		"mistake within":      {"css: button", "css: button, within: {css: ''}", "elements.join[0].within.css"},
 		"whole page":          {"[h1]", "[h1, body]", `regions.headings[1]: "body" is the whole page`},
-		"unknown screen":      {"preJoin:", "prejoin:", "screens.prejoin: is no screen"},
-		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: names no host, title, text or element"},
+		"unknown screen":      {"preJoin:", "prejoin:", "screens.prejoin: is not a screen"},
+		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: has no host, title, text or element"},
 		"unknown element":     {"elements: [join]}", "elements: [jion]}", `screens.preJoin[0]: element "jion" is not defined`},
 		"unknown unless":      {"elements: [join]}", "elements: [join], unless: [x]}", `element "x" is not defined`},
 		"too many":            {"elements: [join]}", "elements: [join], atLeast: 2}", "screens.preJoin[0]: atLeast is 2 of 1"},
 		"unknown region":      {"elements: [join]}", "text: [{in: [main], equals: [a]}]}", `screens.preJoin[0].text[0]: region "main" is not defined`},
-		"no region":           {"elements: [join]}", "text: [{equals: [a]}]}", "screens.preJoin[0].text[0]: names no region"},
+		"no region":           {"elements: [join]}", "text: [{equals: [a]}]}", "screens.preJoin[0].text[0]: has no region"},
 		"bad pattern":         {"limits:", "roster: {name: [{css: a, pattern: '('}]}\nlimits:", "roster.name[0].pattern"},
 		"pattern, no group":   {"limits:", "roster: {name: [{css: a, pattern: 'x'}]}\nlimits:", "has no group"},
 		"two documents":       {"version: 3", "version: 3\n---\nversion: 4", "more than one document"},
-		"no YAML":             {"platform: meet", "\tplatform", "profile mended.yaml"},
+		"no YAML":             {"platform: meet", "\tplatform", "profile custom.yaml"},
 		"larger than allowed": {"version: 3", "version: 3 #" + strings.Repeat("x", maxProfileBytes), "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 			if text == small {
 				t.Fatalf("the test changes nothing: %q", c.replace)
 			}
-			_, err := parseProfile("mended.yaml", []byte(text))
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "profile mended.yaml: ") {
+			_, err := parseProfile("custom.yaml", []byte(text))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "profile custom.yaml: ") {
 				t.Errorf("error = %v; want it to name the file and %q", err, c.want)
 			}
 		})
@@ -66,7 +66,7 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 func TestProfileAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("version: 3", "version: 0", "css: button", "css: ''").Replace(small)
-	_, err := parseProfile("mended.yaml", []byte(text))
+	_, err := parseProfile("custom.yaml", []byte(text))
 	if err == nil || !strings.Contains(err.Error(), "version") || !strings.Contains(err.Error(), "elements.join[0].css") {
 		t.Errorf("error = %v; want both mistakes", err)
 	}
@@ -74,12 +74,12 @@ func TestProfileAllMistakesAtOnce(t *testing.T) {
 
 func TestProfileMustFitTheAdapter(t *testing.T) {
 	t.Parallel()
-	profile, err := parseProfile("mended.yaml", []byte(strings.Replace(small, "{join: ", "{slip: [{css: a}], join: ", 1)))
+	profile, err := parseProfile("custom.yaml", []byte(strings.Replace(small, "{join: ", "{slip: [{css: a}], join: ", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = New(job.Meet, Profiles{job.Meet: profile})
-	for _, want := range []string{"profile mended.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "elements.slip: neither the adapter of meet nor a sign uses it"} {
+	for _, want := range []string{"profile custom.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "elements.slip: neither the adapter of meet nor a rule uses it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v; want %q in it", err, want)
 		}
@@ -93,7 +93,7 @@ func TestLoadReplacesByPlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	if shipped[job.Meet] == nil || shipped[job.Meet].Version == 3 {
-		t.Fatalf("the shipped Meet profile is %+v", shipped[job.Meet])
+		t.Fatalf("the built-in Meet profile is %+v", shipped[job.Meet])
 	}
 	folder := t.TempDir()
 	write(t, folder, "notes.txt", "not a profile")
@@ -106,7 +106,7 @@ func TestLoadReplacesByPlatform(t *testing.T) {
 		t.Fatalf("loading a folder with a Meet profile = %+v, %v", replaced[job.Meet], err)
 	}
 	write(t, folder, "other.yml", small)
-	if _, err := Load(folder); err == nil || !strings.Contains(err.Error(), "has a profile already") {
+	if _, err := Load(folder); err == nil || !strings.Contains(err.Error(), "already has a profile") {
 		t.Errorf("loading two Meet profiles: %v", err)
 	}
 	if _, err := Load(filepath.Join(folder, "absent")); !errors.Is(err, os.ErrNotExist) {

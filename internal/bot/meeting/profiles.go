@@ -1,63 +1,67 @@
 package meeting
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"standin/internal/job"
 )
 
-// embedded holds the profiles that Standin ships.
+// embedded holds the built-in profiles.
 //
 //go:embed profiles/*.yaml
 var embedded embed.FS
 
-// Profiles holds one profile for each platform.
+// Profiles holds one profile per platform.
 type Profiles map[job.Platform]*Profile
 
-// Embedded returns the profiles that Standin ships.
-func Embedded() (Profiles, error) {
-	files, err := fs.Sub(embedded, "profiles")
-	if err != nil {
-		return nil, fmt.Errorf("opening the embedded profiles: %w", err)
-	}
-	return readProfiles(files, "embedded/")
-}
-
-// Load returns the embedded profiles, replaced platform by platform by the
-// files *.yaml and *.yml in the operator's folder. An empty folder name means
-// that there is none.
+// Load returns the built-in profiles, each replaced by the operator's profile of
+// the same platform, if the folder holds one in a *.yaml or *.yml file. An empty
+// folder name means that there is none.
 func Load(folder string) (Profiles, error) {
 	profiles, err := Embedded()
 	if err != nil || folder == "" {
 		return profiles, err
 	}
-	replacing, err := readProfiles(os.DirFS(folder), folder+string(os.PathSeparator))
+	own, err := readProfiles(os.DirFS(folder), folder+string(os.PathSeparator))
 	if err != nil {
 		return nil, err
 	}
-	if entries, err := os.ReadDir(folder); len(replacing) == 0 && (err != nil || !slices.ContainsFunc(entries, fs.DirEntry.IsDir)) {
-		// A folder below it may hold what others replace.
+	// A folder without profiles is a mistake, unless it holds another folder:
+	// package notetaker reads one.
+	if entries, err := os.ReadDir(folder); len(own) == 0 && (err != nil || !slices.ContainsFunc(entries, fs.DirEntry.IsDir)) {
 		return nil, fmt.Errorf("the profiles folder %s holds no *.yaml file", folder)
 	}
-	for platform, profile := range replacing {
-		profiles[platform] = profile
-	}
+	maps.Copy(profiles, own)
 	return profiles, nil
 }
 
-// readProfiles reads every profile in the top of a file system. The prefix
-// stands before file names in errors. All that is wrong is in the error.
+// Embedded returns the built-in profiles.
+func Embedded() (Profiles, error) {
+	files, err := fs.Sub(embedded, "profiles")
+	if err != nil {
+		return nil, fmt.Errorf("open the embedded profiles: %w", err)
+	}
+	return readProfiles(files, "embedded/")
+}
+
+// readProfiles reads every profile in the top folder of a file system. prefix
+// precedes file names in errors. The error lists the mistakes of all files.
 func readProfiles(files fs.FS, prefix string) (Profiles, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
-		return nil, fmt.Errorf("reading the profiles folder: %w", err)
+		return nil, fmt.Errorf("read the profiles folder: %w", err)
 	}
 	profiles := make(Profiles)
 	var issues []error
@@ -70,8 +74,8 @@ func readProfiles(files fs.FS, prefix string) (Profiles, error) {
 			issues = append(issues, err)
 			continue
 		}
-		if other, twice := profiles[profile.Platform]; twice {
-			issues = append(issues, fmt.Errorf("profile %s: platform %q has a profile already, %s",
+		if other, exists := profiles[profile.Platform]; exists {
+			issues = append(issues, fmt.Errorf("profile %s: platform %q already has a profile, %s",
 				profile.source, profile.Platform, other.source))
 		}
 		profiles[profile.Platform] = profile
@@ -82,16 +86,46 @@ func readProfiles(files fs.FS, prefix string) (Profiles, error) {
 	return profiles, nil
 }
 
-// readProfile reads one file, no more of it than a profile may hold.
+// readProfile reads one file, up to the size limit of a profile.
 func readProfile(files fs.FS, name, prefix string) (_ *Profile, err error) {
 	file, err := files.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading a profile: %w", err)
+		return nil, fmt.Errorf("read a profile: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	data, err := io.ReadAll(io.LimitReader(file, maxProfileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading profile %s: %w", prefix+name, err)
+		return nil, fmt.Errorf("read profile %s: %w", prefix+name, err)
 	}
 	return parseProfile(prefix+name, data)
+}
+
+// maxProfileBytes limits the size of a profile file.
+const maxProfileBytes = 256 << 10
+
+// parseProfile reads and checks a profile. source names the file in errors.
+func parseProfile(source string, data []byte) (*Profile, error) {
+	if len(data) > maxProfileBytes {
+		return nil, fmt.Errorf("profile %s: larger than %d bytes", source, maxProfileBytes)
+	}
+	profile := &Profile{source: source}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(profile); err != nil {
+		return nil, fmt.Errorf("profile %s: %w", source, err)
+	}
+	if err := decoder.Decode(new(Profile)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("profile %s: more than one document", source)
+	}
+	for path, rules := range profile.rules() {
+		for i := range rules {
+			for j := range rules[i].Text {
+				rules[i].Text[j].key = fmt.Sprintf("%s[%d].text[%d]", path, i, j)
+			}
+		}
+	}
+	if issues := checkProfile(profile); len(issues) > 0 {
+		return nil, fmt.Errorf("profile %s: %s", source, strings.Join(issues, "; "))
+	}
+	return profile, nil
 }

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// observeInterval is how often a bot looks at its page.
+	// observeInterval is how often a bot observes its page.
 	observeInterval = 250 * time.Millisecond
-	// drawnTime is how long a page may go on showing what was before.
-	drawnTime = 10 * time.Second
-	// storyTime bounds one story.
-	storyTime = 90 * time.Second
+	// staleTime is how long a page may still show the previous state.
+	staleTime = 10 * time.Second
+	// scenarioTimeout limits one scenario.
+	scenarioTimeout = 90 * time.Second
 )
 
-// TestRandomMeetings visits meetings that are drawn by chance, and holds that
-// no look at any of their pages is ever taken for what it is not. How many
-// there are says STANDIN_TEST_MEETINGS, which ones STANDIN_TEST_SEED.
+// TestRandomMeetings visits random meetings and checks that no observation of
+// their pages is ever wrong. STANDIN_TEST_MEETINGS sets the number of meetings and
+// STANDIN_TEST_SEED the seed.
 func TestRandomMeetings(t *testing.T) {
 	t.Parallel()
 	meetings := number(t, "STANDIN_TEST_MEETINGS", 18)
 	seed := number(t, "STANDIN_TEST_SEED", rand.Uint64N(1_000_000)+1)
-	t.Logf("to see these meetings again: STANDIN_TEST_SEED=%d STANDIN_TEST_MEETINGS=%d", seed, meetings)
-	ctx, running := launchBrowserFor(t, browserTestTime+time.Duration(meetings)*storyTime/pagesAtOnce)
+	t.Logf("to repeat these meetings: STANDIN_TEST_SEED=%d STANDIN_TEST_MEETINGS=%d", seed, meetings)
+	ctx, running := launchBrowserFor(t, browserTestTimeout+time.Duration(meetings)*scenarioTimeout/pagesAtOnce)
 	var delays latencies
 	places := make(chan struct{}, pagesAtOnce)
 	var visits sync.WaitGroup
@@ -43,12 +43,12 @@ func TestRandomMeetings(t *testing.T) {
 		places <- struct{}{}
 		visits.Go(func() {
 			defer func() { <-places }()
-			told := draw(seed, n+1)
+			drawn := draw(seed, n+1)
 			t.Run(fmt.Sprint(n+1), func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(ctx, storyTime)
+				ctx, cancel := context.WithTimeout(ctx, scenarioTimeout)
 				defer cancel()
-				visit := &storyVisit{scene: newScene(t, ctx, running, told.platform), story: told, delays: &delays}
-				visit.tell(t)
+				visit := &scenarioVisit{env: newEnv(t, ctx, running, drawn.platform), scenario: drawn, delays: &delays}
+				visit.run(t)
 			})
 		})
 	}
@@ -71,32 +71,32 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 	return value
 }
 
-// storyVisit is a bot's visit in a story.
-type storyVisit struct {
-	scene
-	story  story
-	delays *latencies
-	held   *replica.Meeting
-	page   *browser.Page
+// scenarioVisit is a bot's visit in a scenario.
+type scenarioVisit struct {
+	env
+	scenario scenario
+	delays   *latencies
+	meeting  *replica.Meeting
+	page     *browser.Page
 }
 
-// tell visits the story's meeting.
-func (v *storyVisit) tell(t *testing.T) {
+// run visits the scenario's meeting.
+func (v *scenarioVisit) run(t *testing.T) {
 	var address Address
-	v.held, v.page, address = v.visit(t, v.story.settings)
+	v.meeting, v.page, address = v.visit(t, v.scenario.settings)
 	defer v.page.Close()
 	defer func() {
 		if t.Failed() {
-			t.Logf("%s: %+v", v.story, v.story.settings)
+			t.Logf("%s: %+v", v.scenario, v.scenario.settings)
 			v.report(t, v.page)
-			for _, event := range v.held.Events() {
+			for _, event := range v.meeting.Events() {
 				t.Logf("  %s %s %s", event.At.Format("05.000"), event.Kind, event.Text)
 			}
 		}
 	}()
-	err := v.site.Join(v.ctx, v.page, JoinOptions{Name: v.story.botName, Passcode: address.Passcode})
+	err := v.site.Join(v.ctx, v.page, JoinOptions{Name: v.scenario.botName, Passcode: address.Passcode})
 	walls := map[outcome]Screen{notFoundOutcome: NotFound, signInOutcome: SignInWall, captchaOutcome: BotWall}
-	if wall, walled := walls[v.story.outcome]; walled {
+	if wall, walled := walls[v.scenario.outcome]; walled {
 		var stopped *ScreenError
 		if !errors.As(err, &stopped) || stopped.Observation.Screen != wall {
 			t.Errorf("joining: %v; want %s", err, wall)
@@ -107,57 +107,57 @@ func (v *storyVisit) tell(t *testing.T) {
 		t.Errorf("joining: %v", err)
 		return
 	}
-	if v.story.settings.HostAbsent {
-		v.see(t, HostAbsent)
-		if v.story.outcome == absentOutcome {
+	if v.scenario.settings.HostAbsent {
+		v.waitFor(t, HostAbsent)
+		if v.scenario.outcome == absentOutcome {
 			v.leave(t)
 			return
 		}
-		v.held.HostArrives()
+		v.meeting.HostArrives()
 	}
-	if !v.story.settings.NoLobby {
-		v.see(t, Lobby)
-		if v.fate(t, true) {
+	if !v.scenario.settings.NoLobby {
+		v.waitFor(t, Lobby)
+		if v.applyOutcome(t, true) {
 			return
 		}
-		v.held.Admit()
+		v.meeting.Admit()
 	}
-	v.see(t, InMeeting)
-	v.talk(t)
-	v.fate(t, false)
+	v.waitFor(t, InMeeting)
+	v.chat(t)
+	v.applyOutcome(t, false)
 }
 
-// fate brings the story's outcome about, in the lobby or in the meeting, and
+// applyOutcome causes the scenario's outcome, in the lobby or in the meeting, and
 // reports whether the visit is over.
-func (v *storyVisit) fate(t *testing.T, lobby bool) (over bool) {
+func (v *scenarioVisit) applyOutcome(t *testing.T, lobby bool) (over bool) {
 	blocked := CannotConnect
-	if v.stand == replica.Meet {
+	if v.replicaPlatform == replica.Meet {
 		blocked = BotWall
 	}
-	early := lobby && v.story.inLobby
-	switch o := v.story.outcome; {
+	early := lobby && v.scenario.inLobby
+	switch o := v.scenario.outcome; {
 	case lobby && o == deniedOutcome:
-		v.held.Deny()
-		v.see(t, Denied)
+		v.meeting.Deny()
+		v.waitFor(t, Denied)
 	case lobby && o == timeoutOutcome:
-		v.held.LobbyTimeout()
-		v.see(t, LobbyTimedOut)
+		v.meeting.LobbyTimeout()
+		v.waitFor(t, LobbyTimedOut)
 	case o == endedOutcome && lobby == early:
-		v.held.End()
-		v.see(t, Ended)
+		v.meeting.End()
+		v.waitFor(t, Ended)
 	case o == blockedOutcome && lobby == early:
-		v.held.Block()
-		v.see(t, blocked)
+		v.meeting.Block()
+		v.waitFor(t, blocked)
 	case lobby:
 		return false
 	case o == removedOutcome:
-		v.held.Remove()
-		v.see(t, Removed)
+		v.meeting.Remove()
+		v.waitFor(t, Removed)
 	case o == offlineOutcome:
-		v.held.Disconnect()
-		v.see(t, Reconnecting)
-		v.held.Reconnect()
-		v.see(t, InMeeting)
+		v.meeting.Disconnect()
+		v.waitFor(t, Reconnecting)
+		v.meeting.Reconnect()
+		v.waitFor(t, InMeeting)
 		v.leave(t)
 	default:
 		v.leave(t)
@@ -165,59 +165,59 @@ func (v *storyVisit) fate(t *testing.T, lobby bool) (over bool) {
 	return true
 }
 
-// talk has the participants write what pages say, while the bot looks on.
-func (v *storyVisit) talk(t *testing.T) {
-	if v.story.openChat {
+// chat has the participants write texts of pages, while the bot observes.
+func (v *scenarioVisit) chat(t *testing.T) {
+	if v.scenario.openChat {
 		if _, err := v.site.openChat(v.ctx, v.page); err != nil {
 			t.Errorf("opening the chat: %v", err)
 			return
 		}
 	}
-	for _, text := range v.story.chatter {
-		if err := v.held.Say(v.story.settings.Participants[0].Name, text); err != nil {
+	for _, text := range v.scenario.chatter {
+		if err := v.meeting.Say(v.scenario.settings.Participants[0].Name, text); err != nil {
 			t.Error(err)
 		}
 	}
 	distinct := v.distinct()
-	others := len(v.story.settings.Participants)
-	if v.stand == replica.Teams {
-		others = distinct // its page tells no number
+	others := len(v.scenario.settings.Participants)
+	if v.replicaPlatform == replica.Teams {
+		others = distinct // its page shows no number
 	}
 	v.watch(t, "everyone", func(o Observation) bool {
 		return o.Screen == InMeeting && o.Others == others && len(o.Participants) == distinct && len(o.Notices) == 0 &&
-			(!v.story.openChat || len(o.Chat) == len(v.story.chatter))
+			(!v.scenario.openChat || len(o.Chat) == len(v.scenario.chatter))
 	})
 	looks := 0
-	v.watch(t, "some more looks", func(Observation) bool { looks++; return looks > 6 })
+	v.watch(t, "more observations", func(Observation) bool { looks++; return looks > 6 })
 }
 
-// distinct is how many participants the page tells apart: those of one name are
-// one where it gives them no ids.
-func (v *storyVisit) distinct() int {
-	if v.stand == replica.Meet {
-		return len(v.story.settings.Participants)
+// distinct returns the number of participants that the page tells apart: without
+// ids, participants with equal names count once.
+func (v *scenarioVisit) distinct() int {
+	if v.replicaPlatform == replica.Meet {
+		return len(v.scenario.settings.Participants)
 	}
 	names := make(map[string]bool)
-	for _, participant := range v.story.settings.Participants {
+	for _, participant := range v.scenario.settings.Participants {
 		names[participant.Name] = true
 	}
 	return len(names)
 }
 
-// leave leaves, and holds that no ghost stays.
-func (v *storyVisit) leave(t *testing.T) {
+// leave leaves and checks that no tile stays.
+func (v *scenarioVisit) leave(t *testing.T) {
 	if err := v.site.Leave(v.ctx, v.page); err != nil {
 		t.Errorf("leaving: %v", err)
 		return
 	}
-	if state := v.held.Guests()[0].State; state != replica.StateLeft {
+	if state := v.meeting.Guests()[0].State; state != replica.StateLeft {
 		t.Errorf("after leaving the guest's state is %s", state)
 	}
 }
 
-// see watches until the page is seen as a screen, and notes how long that took
-// from the event at the replica.
-func (v *storyVisit) see(t *testing.T, screen Screen) {
+// waitFor waits until a screen is observed, and records how long that took from
+// the event at the replica.
+func (v *scenarioVisit) waitFor(t *testing.T, screen Screen) {
 	t.Helper()
 	observation := v.watch(t, string(screen), on(screen))
 	if observation.Screen != screen {
@@ -226,15 +226,15 @@ func (v *storyVisit) see(t *testing.T, screen Screen) {
 	if kind, measured := map[Screen]replica.EventKind{
 		Lobby: replica.EventKind(replica.StateLobby), InMeeting: replica.EventKind(replica.StateAdmitted), Removed: replica.EventKind(replica.StateRemoved),
 	}[screen]; measured {
-		if at, happened := v.first(kind); happened && !slices.ContainsFunc(v.held.Events(), func(e replica.Event) bool { return e.Kind == replica.EventReconnected }) {
+		if at, happened := v.first(kind); happened && !slices.ContainsFunc(v.meeting.Events(), func(e replica.Event) bool { return e.Kind == replica.EventReconnected }) {
 			v.delays.add(screen, time.Since(at))
 		}
 	}
 }
 
-// first returns when something first happened.
-func (v *storyVisit) first(kind replica.EventKind) (time.Time, bool) {
-	for _, event := range v.held.Events() {
+// first returns the time of the first event of a kind.
+func (v *scenarioVisit) first(kind replica.EventKind) (time.Time, bool) {
+	for _, event := range v.meeting.Events() {
 		if event.Kind == kind {
 			return event.At, true
 		}
@@ -242,9 +242,9 @@ func (v *storyVisit) first(kind replica.EventKind) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// watch observes and tidies the page like a bot until something is seen, and
-// checks every look.
-func (v *storyVisit) watch(t *testing.T, what string, wanted func(Observation) bool) Observation {
+// watch observes and tidies the page like a bot until a condition holds, and
+// checks every observation.
+func (v *scenarioVisit) watch(t *testing.T, what string, wanted func(Observation) bool) Observation {
 	t.Helper()
 	again := time.NewTicker(observeInterval)
 	defer again.Stop()
@@ -254,11 +254,11 @@ func (v *storyVisit) watch(t *testing.T, what string, wanted func(Observation) b
 		observation, err := v.site.Observe(v.ctx, v.page)
 		switch {
 		case err != nil && v.ctx.Err() != nil:
-			t.Errorf("never seen: %s; the page showed %s by %s, with %d others, %d participants, notices %v", what,
+			t.Errorf("timeout waiting for %s; the page showed %s by %s, with %d others, %d participants, notices %v", what,
 				last.Screen, last.Evidence, last.Others, len(last.Participants), last.Notices)
 			return Observation{}
-		case err != nil && !passing(err):
-			t.Errorf("looking for %s: %v", what, err)
+		case err != nil && !Transient(err):
+			t.Errorf("waiting for %s: %v", what, err)
 			return Observation{}
 		case err == nil:
 			last = observation
@@ -267,7 +267,7 @@ func (v *storyVisit) watch(t *testing.T, what string, wanted func(Observation) b
 				return observation
 			}
 			if err := v.site.Tidy(v.ctx, v.page, observation); err != nil && v.ctx.Err() == nil {
-				t.Errorf("tidying while looking for %s: %v", what, err)
+				t.Errorf("tidying while waiting for %s: %v", what, err)
 			}
 		}
 		select {
@@ -277,9 +277,9 @@ func (v *storyVisit) watch(t *testing.T, what string, wanted func(Observation) b
 	}
 }
 
-// check holds one look against what had happened at the replica by then, or was
-// so a moment before and may still have been on the page.
-func (v *storyVisit) check(t *testing.T, seen Observation, began time.Time) {
+// check compares an observation with the states of the guest until then, and up to
+// staleTime before, which the page may still show.
+func (v *scenarioVisit) check(t *testing.T, seen Observation, began time.Time) {
 	t.Helper()
 	if seen.Screen == Unknown {
 		return
@@ -287,30 +287,30 @@ func (v *storyVisit) check(t *testing.T, seen Observation, began time.Time) {
 	since := replica.StatePreJoin
 	var possible []replica.State
 	offline := false
-	for _, event := range v.held.Events() {
+	for _, event := range v.meeting.Events() {
 		switch state := replica.State(event.Kind); {
 		case event.Kind == replica.EventDisconnected:
 			offline = true
-		case shows(v.stand, state) == "":
-		case event.At.Before(began.Add(-drawnTime)):
+		case shows(v.replicaPlatform, state) == "":
+		case event.At.Before(began.Add(-staleTime)):
 			since = state
 		default:
 			possible = append(possible, state)
 		}
 	}
 	for _, state := range append(possible, since) {
-		if shows(v.stand, state) == seen.Screen {
+		if shows(v.replicaPlatform, state) == seen.Screen {
 			return
 		}
 	}
 	if offline && seen.Screen == Reconnecting {
 		return
 	}
-	t.Errorf("%s: the page is seen as %s by %s; the guest was %s, %v", v.story, seen.Screen, seen.Evidence, since, possible)
+	t.Errorf("%s: the page was classified as %s by %s; the guest was %s, %v", v.scenario, seen.Screen, seen.Evidence, since, possible)
 }
 
-// shows is the screen on which a guest's state is drawn.
-func shows(stand replica.Platform, state replica.State) Screen {
+// shows returns the screen of a guest's state.
+func shows(replicaPlatform replica.Platform, state replica.State) Screen {
 	switch state {
 	case replica.StatePreJoin:
 		return PreJoin
@@ -329,7 +329,7 @@ func shows(stand replica.Platform, state replica.State) Screen {
 	case replica.StateEnded, replica.StateLeft:
 		return Ended
 	case replica.StateBlocked:
-		if stand == replica.Meet {
+		if replicaPlatform == replica.Meet {
 			return BotWall
 		}
 		return CannotConnect
@@ -337,7 +337,7 @@ func shows(stand replica.Platform, state replica.State) Screen {
 	return ""
 }
 
-// latencies gathers how long it took until events were seen.
+// latencies records how long it took until events were observed.
 type latencies struct {
 	mu    sync.Mutex
 	taken map[Screen][]time.Duration
@@ -352,12 +352,12 @@ func (l *latencies) add(screen Screen, taken time.Duration) {
 	l.taken[screen] = append(l.taken[screen], taken)
 }
 
-// log tells the median and the longest of each.
+// log logs the median and the maximum per screen.
 func (l *latencies) log(t *testing.T) {
 	var lines []string
 	for screen, taken := range l.taken {
 		slices.Sort(taken)
-		lines = append(lines, fmt.Sprintf("%s was seen after %s in the median of %d, %s at most", screen,
+		lines = append(lines, fmt.Sprintf("%s was observed after %s (median of %d), at most %s", screen,
 			taken[len(taken)/2].Round(time.Millisecond), len(taken), taken[len(taken)-1].Round(time.Millisecond)))
 	}
 	slices.Sort(lines)

@@ -13,26 +13,26 @@ import (
 	"standin/internal/replica"
 )
 
-// stands lists the platforms with their replicas.
-func stands() map[job.Platform]replica.Platform {
+// replicaPlatforms returns the replica of each platform.
+func replicaPlatforms() map[job.Platform]replica.Platform {
 	return map[job.Platform]replica.Platform{job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom}
 }
 
-// pagesAtOnce is how many pages a test has open at the same time. They mostly
-// wait, so there may be more of them than processors.
+// pagesAtOnce is how many pages a test opens at the same time. They mostly wait,
+// so there may be more of them than processors.
 const pagesAtOnce = 8
 
-// rowTime bounds one visit.
-const rowTime = 2 * time.Minute
+// rowTimeout limits one visit.
+const rowTimeout = 2 * time.Minute
 
-// row is one visit of a platform's replica, with an adapter of its own.
+// row is one visit of a platform's replica, with its own adapter.
 type row struct {
 	name string
-	test func(t *testing.T, s scene)
+	test func(t *testing.T, s env)
 }
 
 // TestPlatforms visits the replicas of all platforms, several at once in one
-// browser. Its rows are named after the platform and the table they stand in.
+// browser. Its rows are named after the platform and the table they replicaPlatform in.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
@@ -46,15 +46,15 @@ func TestPlatforms(t *testing.T) {
 		{"usual", usualRows}, {"outcome", outcomeRows}, {"wall", wallRows}, {"passcode", passcodeRows}, {"chat", chatRows},
 		{"launcher", launcherRows}, {"send", sendRows}, {"pin", pinRows}, {"permission", permissionRows}, {"leaving", leavingRows}, {"framed", framedRows},
 	} {
-		for platform, stand := range stands() {
-			for _, row := range table.rows(stand) {
+		for platform, replicaPlatform := range replicaPlatforms() {
+			for _, row := range table.rows(replicaPlatform) {
 				places <- struct{}{}
 				visits.Go(func() {
 					defer func() { <-places }()
 					t.Run(path.Join(string(platform), table.name, row.name), func(t *testing.T) {
-						ctx, cancel := context.WithTimeout(ctx, rowTime)
+						ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 						defer cancel()
-						row.test(t, newScene(t, ctx, running, platform))
+						row.test(t, newEnv(t, ctx, running, platform))
 					})
 				})
 			}
@@ -62,19 +62,19 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// scene is one platform's replica and an adapter for one visit.
-type scene struct {
-	ctx     context.Context
-	browser *browser.Browser
-	server  *replica.Server
-	site    *site
-	stand   replica.Platform
+// env is a platform's replica and an adapter for one visit.
+type env struct {
+	ctx             context.Context
+	browser         *browser.Browser
+	server          *replica.Server
+	site            *site
+	replicaPlatform replica.Platform
 }
 
-// newScene starts a replica, until the end of the test. Each visit has its own,
-// because a browser opens no more than six connections to one server, and each
-// page of the replica holds one of them.
-func newScene(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform) scene {
+// newEnv starts a replica until the end of the test. Each visit has its own,
+// because a browser opens at most six connections to one server, and each page of
+// the replica holds one.
+func newEnv(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform) env {
 	t.Helper()
 	server, err := replica.Start(ctx, replica.Options{})
 	if err != nil {
@@ -85,27 +85,26 @@ func newScene(t *testing.T, ctx context.Context, running *browser.Browser, platf
 			t.Errorf("closing the replica: %v", err)
 		}
 	})
-	return scene{ctx: ctx, browser: running, server: server, site: siteOf(t, platform), stand: stands()[platform]}
+	return env{ctx: ctx, browser: running, server: server, site: siteOf(t, platform), replicaPlatform: replicaPlatforms()[platform]}
 }
 
-// visit opens a meeting of the replica in a page of its own, and tells the
-// passcode that its address carries.
-func (s scene) visit(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page, Address) {
+// visit opens a meeting of the replica in a new page.
+func (s env) visit(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page, Address) {
 	t.Helper()
-	settings.Platform = s.stand
-	held, err := s.server.Open(settings)
+	settings.Platform = s.replicaPlatform
+	meeting, err := s.server.Open(settings)
 	if err != nil {
 		t.Fatalf("opening a meeting: %v", err)
 	}
-	address, err := s.site.Address(held.URL())
+	address, err := s.site.Address(meeting.URL())
 	if err != nil {
-		t.Fatalf("the replica's address %q: %v", held.URL(), err)
+		t.Fatalf("the replica's address %q: %v", meeting.URL(), err)
 	}
-	return held, s.open(t, address.URL), address
+	return meeting, s.open(t, address.URL), address
 }
 
 // open opens a page on an address.
-func (s scene) open(t *testing.T, address string) *browser.Page {
+func (s env) open(t *testing.T, address string) *browser.Page {
 	t.Helper()
 	page := openPage(t, s.ctx, s.browser)
 	if err := page.Navigate(s.ctx, address); err != nil {
@@ -114,35 +113,35 @@ func (s scene) open(t *testing.T, address string) *browser.Page {
 	return page
 }
 
-// joined visits a meeting, without its launcher, and asks to join it as Standin.
-func (s scene) joined(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page) {
+// joined visits a meeting without its launcher and requests to join as Standin.
+func (s env) joined(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page) {
 	t.Helper()
-	settings.NoLauncher = s.stand != replica.Meet // which has none
-	held, page, address := s.visit(t, settings)
+	settings.NoLauncher = s.replicaPlatform != replica.Meet // which has none
+	meeting, page, address := s.visit(t, settings)
 	if err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin", Passcode: address.Passcode}); err != nil {
 		s.report(t, page)
 		t.Fatalf("joining: %v", err)
 	}
-	return held, page
+	return meeting, page
 }
 
-// inside joins a meeting and waits until the bot sees itself in it.
-func (s scene) inside(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page) {
+// inside joins a meeting and waits until the meeting is observed.
+func (s env) inside(t *testing.T, settings replica.Settings) (*replica.Meeting, *browser.Page) {
 	t.Helper()
 	settings.NoLobby = true
-	held, page := s.joined(t, settings)
+	meeting, page := s.joined(t, settings)
 	s.await(t, page, "the meeting", on(InMeeting))
-	return held, page
+	return meeting, page
 }
 
-// await is await with the scene's adapter.
-func (s scene) await(t *testing.T, page *browser.Page, what string, wanted func(Observation) bool) Observation {
+// await calls await with the env's adapter.
+func (s env) await(t *testing.T, page *browser.Page, what string, wanted func(Observation) bool) Observation {
 	t.Helper()
 	return await(t, s.ctx, s.site, page, what, wanted)
 }
 
-// report logs what an adapter sees, for whoever mends a failing test.
-func (s scene) report(t *testing.T, page *browser.Page) {
+// report logs what the page shows.
+func (s env) report(t *testing.T, page *browser.Page) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 5*time.Second)
 	defer cancel()
@@ -161,18 +160,18 @@ func (s scene) report(t *testing.T, page *browser.Page) {
 	t.Logf("its text (%v):\n%s", err, text)
 	var loaded string
 	err = page.Eval(ctx, `[location.href, document.readyState, ...performance.getEntriesByType("resource").map(one => one.responseStatus + " " + one.name)].join("\n")`, &loaded)
-	t.Logf("what it loaded (%v):\n%s", err, loaded)
+	t.Logf("its requests (%v):\n%s", err, loaded)
 }
 
-// until observes and tidies the page until an event has happened.
-func (s scene) until(t *testing.T, page *browser.Page, what string, happened func() bool) {
+// until observes and tidies the page until a condition holds.
+func (s env) until(t *testing.T, page *browser.Page, what string, happened func() bool) {
 	t.Helper()
 	s.await(t, page, what, func(Observation) bool { return happened() })
 }
 
-func countEvents(held *replica.Meeting, kind replica.EventKind) int {
+func countEvents(meeting *replica.Meeting, kind replica.EventKind) int {
 	count := 0
-	for _, event := range held.Events() {
+	for _, event := range meeting.Events() {
 		if event.Kind == kind {
 			count++
 		}
@@ -180,7 +179,7 @@ func countEvents(held *replica.Meeting, kind replica.EventKind) int {
 	return count
 }
 
-// wantPeople holds who is seen, in any order.
+// wantPeople checks the participants, in any order.
 func wantPeople(t *testing.T, observation Observation, others int, names ...string) {
 	t.Helper()
 	var got []string
@@ -193,9 +192,9 @@ func wantPeople(t *testing.T, observation Observation, others int, names ...stri
 	}
 }
 
-// wantPlayed has a tile of the meeting play a track, and holds that the track is
-// known for that participant's.
-func (s scene) wantPlayed(t *testing.T, page *browser.Page) {
+// wantTrackOwner has a tile of the meeting play a track, and checks that the
+// track's owner is that participant.
+func (s env) wantTrackOwner(t *testing.T, page *browser.Page) {
 	t.Helper()
 	const play = `(() => {
 		const tiles = document.querySelectorAll('[data-participant-id], [data-cid="calling-participant-stream"], .gallery-video-container__video-frame');

@@ -7,7 +7,7 @@ import (
 	"standin/internal/job"
 )
 
-// shownAs is a person under one name.
+// shownAs returns a roster entry with one name.
 func shownAs(id, name string) RosterEntry {
 	person := RosterEntry{ID: id}
 	if name != "" {
@@ -16,14 +16,14 @@ func shownAs(id, name string) RosterEntry {
 	return person
 }
 
-// markedAs is a person whose name stands beside a mark for oneself.
+// markedAs returns a roster entry with the mark of the bot's own tile.
 func markedAs(id, name, mark string) RosterEntry {
 	person := shownAs(id, name)
-	person.Mark, person.Marked = &mark, name
+	person.Mark, person.MarkText = &mark, name
 	return person
 }
 
-func TestPeople(t *testing.T) {
+func TestParticipants(t *testing.T) {
 	t.Parallel()
 	speaking := shownAs("a", "Ada")
 	speaking.Speaking = true
@@ -32,7 +32,7 @@ func TestPeople(t *testing.T) {
 		want     []Participant
 		others   int
 	}{
-		"nothing is told": {Snapshot{}, nil, -1},
+		"no information": {Snapshot{}, nil, -1},
 		"alone": {
 			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin")}}, nil, 0,
 		},
@@ -87,7 +87,7 @@ func TestPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			people, others := siteOf(t, job.Meet).profile.people(c.snapshot, "")
+			people, others := siteOf(t, job.Meet).profile.participants(c.snapshot, "")
 			if !slices.Equal(people, c.want) || others != c.others {
 				t.Errorf("people = %+v, %d others; want %+v, %d", people, others, c.want, c.others)
 			}
@@ -95,9 +95,9 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// TestPeopleByOwnName holds that on pages that mark nobody the bot knows itself
-// by the name under which it joined, and that look-alikes are somebody else.
-func TestPeopleByOwnName(t *testing.T) {
+// TestParticipantsByOwnName checks that on pages without marks the bot's own tile
+// is identified by its name, and that similar names are other participants.
+func TestParticipantsByOwnName(t *testing.T) {
 	t.Parallel()
 	profile := siteOf(t, job.Teams).profile
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestPeopleByOwnName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			people, others := profile.people(c.snapshot, "Standin")
+			people, others := profile.participants(c.snapshot, "Standin")
 			if !slices.Equal(people, c.want) || others != c.others {
 				t.Errorf("people = %+v, %d others; want %+v, %d", people, others, c.want, c.others)
 			}
@@ -132,8 +132,8 @@ func TestPeopleByOwnName(t *testing.T) {
 	}
 }
 
-// TestPlayed: a track is somebody's only when that one's tile alone plays it.
-func TestPlayed(t *testing.T) {
+// TestTrackOwners checks that a track has an owner only when one tile plays it.
+func TestTrackOwners(t *testing.T) {
 	t.Parallel()
 	playing := func(person RosterEntry, tracks ...string) RosterEntry {
 		person.Tracks = tracks
@@ -164,7 +164,7 @@ func TestPlayed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := siteOf(t, c.platform).profile.played(Snapshot{Tiles: c.tiles}, ""); !slices.Equal(got, c.want) {
+			if got := siteOf(t, c.platform).profile.trackOwners(Snapshot{Tiles: c.tiles}, ""); !slices.Equal(got, c.want) {
 				t.Errorf("played: %+v, want %+v", got, c.want)
 			}
 		})

@@ -1,20 +1,14 @@
 package meeting
 
-import (
-	"fmt"
-	"slices"
-	"strings"
+import "standin/internal/job"
 
-	"standin/internal/job"
-)
-
-// Screen is what a meeting page shows, as far as a bot cares. Its values are
-// the keys of a profile's screens.
+// Screen is the kind of screen that a meeting page shows. Its values are the
+// keys of a profile's screens.
 type Screen string
 
 // The screens of all platforms.
 const (
-	Unknown       Screen = "unknown" // nothing was recognised: no evidence of anything
+	Unknown       Screen = "unknown" // not recognized: no evidence of anything
 	PreJoin       Screen = "preJoin" // asks for the name, or offers to join
 	HostAbsent    Screen = "hostAbsent"
 	Lobby         Screen = "lobby"
@@ -25,18 +19,16 @@ const (
 	LobbyTimedOut Screen = "lobbyTimedOut" // by the platform itself
 	NotFound      Screen = "notFound"
 	SignInWall    Screen = "signInWall"
-	BotWall       Screen = "botWall" // captcha, or the visitor is refused
+	BotWall       Screen = "botWall" // a captcha, or the visitor is refused
 	CannotConnect Screen = "cannotConnect"
-	Reconnecting  Screen = "reconnecting" // the page lost its connection and tries to get it back
+	Reconnecting  Screen = "reconnecting" // the page lost its connection and retries
 )
 
-// Screens lists every screen but Unknown in the order in which they are looked
-// for. Three rules stand in the order (platforms, "Rules that cost others
-// dearly"): the lobby comes before the meeting, because lobbies show the
-// meeting's controls too; a screen that says more comes before one whose signs
-// stand on other pages as well ("Return to home", "You can't join this video
-// call"); and a lost connection is told before what the page showed when it
-// was lost and still shows.
+// Screens lists every screen but Unknown in the order in which they are matched.
+// The order holds three rules. The lobby comes before the meeting, because
+// lobbies show the meeting's controls too. A specific screen comes before one
+// whose rules also match other pages ("You can't join this video call"). And a
+// lost connection comes before what the page showed when it was lost.
 func Screens() []Screen {
 	return []Screen{
 		Denied, Removed, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended,
@@ -44,8 +36,8 @@ func Screens() []Screen {
 	}
 }
 
-// Terminal reports whether the screen is an end: nothing but a new visit leads from
-// it into the meeting.
+// Terminal reports whether only a new visit leads from the screen into the
+// meeting.
 func (s Screen) Terminal() bool {
 	switch s {
 	case Removed, Denied, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended:
@@ -54,71 +46,10 @@ func (s Screen) Terminal() bool {
 	return false
 }
 
-// errorScheme is the scheme of the page that Chromium shows in place of one
-// that it could not load.
-const errorScheme = "chrome-error:"
-
-// Classify tells which screen a snapshot shows, and by what it was recognised.
-// It is Unknown unless a sign of the profile was seen.
-func (p *Profile) Classify(snapshot Snapshot) (Screen, string) {
-	if snapshot.Scheme == errorScheme {
-		return CannotConnect, "the browser's own error page"
-	}
-	for _, screen := range Screens() {
-		for _, sign := range p.Screens[screen] {
-			if evidence, ok := sign.shown(snapshot); ok {
-				return screen, evidence
-			}
-		}
-	}
-	return Unknown, ""
-}
-
-// shown reports whether all of a sign's conditions hold, and what was seen.
-func (s Rule) shown(snapshot Snapshot) (evidence string, ok bool) {
-	var seen []string
-	if len(s.Hosts) > 0 {
-		if !slices.Contains(s.Hosts, snapshot.Host) {
-			return "", false
-		}
-		seen = append(seen, "host "+snapshot.Host)
-	}
-	if len(s.Titles) > 0 {
-		title := strings.TrimSpace(snapshot.Title)
-		if !slices.ContainsFunc(s.Titles, func(wanted string) bool { return strings.EqualFold(wanted, title) }) {
-			return "", false
-		}
-		seen = append(seen, fmt.Sprintf("title %q", title))
-	}
-	for _, text := range s.Text {
-		found := snapshot.Texts[text.key()]
-		if found == "" {
-			return "", false
-		}
-		seen = append(seen, fmt.Sprintf("text %q", found))
-	}
-	if len(s.Elements) > 0 {
-		var visible []string
-		for _, name := range s.Elements {
-			if snapshot.Visible(name) {
-				visible = append(visible, name)
-			}
-		}
-		if len(visible) < max(s.AtLeast, 1) {
-			return "", false
-		}
-		seen = append(seen, "element "+strings.Join(visible, ", "))
-	}
-	if slices.ContainsFunc(s.Unless, snapshot.Visible) {
-		return "", false
-	}
-	return strings.Join(seen, "; "), true
-}
-
-// Failure tells how a job fails whose last screen this was, with nothing
-// recorded (platforms, "Failure codes from these"): for the screens that are an
-// end, the end itself; for the others, waiting there until time was up. It is
-// false for InMeeting, which is no failure.
+// Failure returns the failure of a job whose last screen this was and that
+// recorded nothing. For a screen that is not terminal it is the failure of a
+// bot that stayed there until its time was up. ok is false for InMeeting, which
+// is no failure.
 func (s Screen) Failure() (code job.FailureCode, detail string, ok bool) {
 	switch s {
 	case HostAbsent:
@@ -148,15 +79,6 @@ func (s Screen) Failure() (code job.FailureCode, detail string, ok bool) {
 	case InMeeting:
 		return "", "", false
 	default:
-		return job.InternalError, "The page was not recognised: it shows none of the screens that the profile describes.", true
+		return job.InternalError, "The page was not recognized: it shows none of the screens that the profile describes.", true
 	}
-}
-
-// Failure is Screen.Failure with what the screen was recognised by.
-func (o Observation) Failure() (code job.FailureCode, detail string, ok bool) {
-	code, detail, ok = o.Screen.Failure()
-	if ok && o.Evidence != "" {
-		detail += " Seen: " + o.Evidence + "."
-	}
-	return code, detail, ok
 }

@@ -8,7 +8,7 @@ import (
 	"standin/internal/job"
 )
 
-// Elements of Meet's profile that only its screens are recognised by.
+// Elements of Meet's profile that only its rules use.
 const (
 	tile             = "tile"
 	selfName         = "selfName"
@@ -18,8 +18,8 @@ const (
 	returnHome       = "returnHome"
 )
 
-// showing makes a snapshot with these elements and texts in sight. A text
-// stands for every condition of the profile that names it.
+// showing returns a snapshot with visible elements and texts. A text meets every
+// condition of the profile that names it.
 func showing(t *testing.T, profile *Profile, elements []string, texts ...string) Snapshot {
 	t.Helper()
 	snapshot := Snapshot{Scheme: "https:", Host: meetHost, Elements: map[string]VisibleElement{}, Texts: map[string]string{}}
@@ -35,7 +35,7 @@ func showing(t *testing.T, profile *Profile, elements []string, texts ...string)
 			for _, sign := range signs {
 				for _, condition := range sign.Text {
 					if slices.Contains(slices.Concat(condition.Equals, condition.StartsWith, condition.Contains), text) {
-						snapshot.Texts[condition.key()] = text
+						snapshot.Texts[condition.key] = text
 						known = true
 					}
 				}
@@ -118,7 +118,7 @@ func TestClassifyByAddress(t *testing.T) {
 	}
 }
 
-// TestFailure is the table of platforms.md, "Failure codes from these".
+// TestFailure checks the failure code of each screen; see docs/platforms.md.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	codes := map[Screen]job.FailureCode{
@@ -154,6 +154,6 @@ func TestFailure(t *testing.T) {
 	}
 	_, detail, _ := Observation{Screen: NotFound, Evidence: `text "Check your meeting code"`}.Failure()
 	if !strings.Contains(detail, "Check your meeting code") {
-		t.Errorf("the detail %q does not tell what was seen", detail)
+		t.Errorf("the detail %q does not contain the evidence", detail)
 	}
 }

@@ -9,42 +9,42 @@ import (
 	"standin/internal/job"
 )
 
-// teams is Microsoft Teams (platforms, "Teams").
+// teams returns the platform Microsoft Teams.
 func teams() platform {
 	return platform{
 		name:     job.Teams,
 		elements: []string{useBrowser, passcodeInput, computerAudio, captcha},
-		address:  teamsAddress,
+		resolve:  resolveTeams,
 	}
 }
 
-// teamsHosts are Microsoft's own, each with all hosts below it: the government
-// clouds stand below the last.
+// teamsHosts are the domains of Microsoft Teams. The government clouds are
+// subdomains of the last.
 func teamsHosts() []string {
 	return []string{"teams.microsoft.com", "teams.live.com", "teams.microsoft.us"}
 }
 
-// teamsAddress takes the meeting out of Teams' launcher page, whose parameter
-// names it as a path on the same host, and takes off what hides a path behind
-// repeated percent-encoding. The other forms are opened as they are.
-func teamsAddress(address *url.URL) (Address, error) {
-	own := below(hostOf(address), teamsHosts()...)
+// resolveTeams takes the meeting out of the URL of Teams' launcher page, whose
+// parameter holds it as a path on the same host, and removes repeated
+// percent-encoding from paths. Other forms are opened unchanged.
+func resolveTeams(address *url.URL) (Address, error) {
+	own := inDomain(hostOf(address), teamsHosts()...)
 	if own {
 		address.Scheme, address.Host = "https", hostOf(address)
 	}
 	for range maxWrappings {
-		path, launched := teamsLaunched(address)
-		if !launched {
+		path, isLauncher := launchedPath(address)
+		if !isLauncher {
 			break
 		}
-		if err := teamsMove(address, path); err != nil {
+		if err := replacePath(address, path); err != nil {
 			return Address{}, err
 		}
 	}
-	if _, launched := teamsLaunched(address); launched {
+	if _, isLauncher := launchedPath(address); isLauncher {
 		return Address{}, &AddressError{Reason: "it is wrapped in too many launchers"}
 	}
-	if err := teamsDecode(address); err != nil {
+	if err := decodePath(address); err != nil {
 		return Address{}, err
 	}
 	if own && strings.Trim(address.Path, "/") == "" && address.Fragment == "" {
@@ -54,12 +54,12 @@ func teamsAddress(address *url.URL) (Address, error) {
 	if err != nil {
 		return Address{}, err
 	}
-	return finish(address, passcode)
+	return newAddress(address, passcode)
 }
 
-// teamsLaunched returns the path of the meeting that a launcher page would
-// open: of /dl/launcher/launcher.html?url=/_#/…, and of the older /_#/….
-func teamsLaunched(address *url.URL) (path string, launched bool) {
+// launchedPath returns the path that a launcher page would open: of
+// /dl/launcher/launcher.html?url=/_#/…, and of the older /_#/….
+func launchedPath(address *url.URL) (path string, isLauncher bool) {
 	switch strings.ToLower(strings.TrimRight(address.Path, "/")) {
 	case "/dl/launcher/launcher.html":
 		return address.Query().Get("url"), true
@@ -69,9 +69,9 @@ func teamsLaunched(address *url.URL) (path string, launched bool) {
 	return "", false
 }
 
-// teamsMove replaces the path and the parameters of an address. Only a path of
-// the same host is taken: a launcher must not lead anywhere else.
-func teamsMove(address *url.URL, path string) error {
+// replacePath replaces the path and the query of a URL. Only a path on the same
+// host is accepted: a launcher must not lead anywhere else.
+func replacePath(address *url.URL, path string) error {
 	for range maxEncodings {
 		if strings.HasPrefix(path, "/") {
 			break
@@ -84,7 +84,7 @@ func teamsMove(address *url.URL, path string) error {
 	}
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "/_"), "#")
 	target, err := url.Parse(path)
-	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || target.Host != "" || holdsAddress(target.Path) {
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || target.Host != "" || containsURL(target.Path) {
 		return &AddressError{Reason: "the launcher in it names no meeting"}
 	}
 	address.Path, address.RawPath = target.Path, target.RawPath
@@ -92,10 +92,10 @@ func teamsMove(address *url.URL, path string) error {
 	return nil
 }
 
-// teamsDecode takes percent-encodings off a path such as
-// /l/meetup-join/19%253ameeting_…, in which the conversation's colon was
-// encoded again with each program that passed the link on.
-func teamsDecode(address *url.URL) error {
+// decodePath removes percent-encodings from a path such as
+// /l/meetup-join/19%253ameeting_…, in which each program that forwarded the link
+// encoded the conversation's colon again.
+func decodePath(address *url.URL) error {
 	for range maxEncodings {
 		decoded, err := url.PathUnescape(address.Path)
 		if err != nil || decoded == address.Path {
@@ -106,8 +106,8 @@ func teamsDecode(address *url.URL) error {
 	if decoded, err := url.PathUnescape(address.Path); err != nil || decoded != address.Path {
 		return &AddressError{Reason: "its path is encoded too often or wrongly"}
 	}
-	if holdsAddress(address.Path) {
-		return errTwoAddresses()
+	if containsURL(address.Path) {
+		return twoAddressesError()
 	}
 	query := address.Query()
 	if context := query.Get("context"); strings.HasPrefix(context, "%") {
@@ -125,26 +125,26 @@ func teamsDecode(address *url.URL) error {
 	return nil
 }
 
-// teamsPasscode finds the passcode that an address carries: as parameter p,
-// also behind the # of the web client, or among a light meeting's coordinates.
+// teamsPasscode returns the passcode in a URL: in parameter p, also behind the #
+// of the web client, or in a light meeting's coordinates.
 func teamsPasscode(address *url.URL) (string, error) {
 	query := address.Query()
-	if passcode := first(query, "p"); passcode != "" {
+	if passcode := firstValue(query, "p"); passcode != "" {
 		return passcode, nil
 	}
 	if coordinates := query.Get("coords"); coordinates != "" {
 		return coordinatesPasscode(coordinates)
 	}
 	if inner, err := url.Parse(address.Fragment); err == nil {
-		return first(inner.Query(), "p"), nil
+		return firstValue(inner.Query(), "p"), nil
 	}
 	return "", nil
 }
 
-// coordinatesPasscode reads a light meeting's coordinates, which are JSON in
+// coordinatesPasscode decodes a light meeting's coordinates, which are JSON in
 // any of the alphabets of base64.
 func coordinatesPasscode(coordinates string) (string, error) {
-	// In a query a plus sign stands for a space, and padding gets lost.
+	// In a query a plus sign means a space, and padding may be lost.
 	plain := strings.NewReplacer(" ", "+", "-", "+", "_", "/").Replace(strings.TrimRight(coordinates, "="))
 	decoded, err := base64.RawStdEncoding.DecodeString(plain)
 	var meeting struct {

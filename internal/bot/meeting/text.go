@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain makes a text fit for a one-line field: control characters, which a
+// SingleLine returns a text for a one-line field: control characters, which a
 // page would take for keys, and runs of white space become single spaces.
-func plain(text string) string {
+func SingleLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
 			return ' '
@@ -18,10 +18,9 @@ func plain(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// cut returns the longest beginning of a text that has at most limit
-// characters and ends between two characters as people see them. Pages count
-// UTF-16 units, so that is what is counted.
-func cut(text string, limit int) string {
+// Truncate returns the longest prefix of a text that has at most limit UTF-16
+// units, which pages count in, and does not split a visible character.
+func Truncate(text string, limit int) string {
 	kept, used := 0, 0
 	for kept < len(text) {
 		size, units := firstCluster(text[kept:])
@@ -33,13 +32,13 @@ func cut(text string, limit int) string {
 	return strings.TrimRightFunc(text[:kept], unicode.IsSpace)
 }
 
-// split cuts a text into parts of at most limit characters, between words
-// where there are any.
-func split(text string, limit int) []string {
+// SplitText splits a text into parts of at most limit UTF-16 units, between words
+// where possible.
+func SplitText(text string, limit int) []string {
 	var parts []string
 	for text != "" {
-		part := cut(text, limit)
-		if part == "" { // one character longer than the limit
+		part := Truncate(text, limit)
+		if part == "" { // one character that exceeds the limit
 			_, size := utf8.DecodeRuneInString(text)
 			part = text[:size]
 		}
@@ -53,14 +52,25 @@ func split(text string, limit int) []string {
 	return parts
 }
 
-// zeroWidthJoiner glues emoji into one, such as families and flags.
+// withoutFormatting removes the invisible formatting characters of a text.
+// Keyboards have no keys for them, so a field may have lost them.
+func withoutFormatting(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// zeroWidthJoiner joins several emoji into one, such as families and flags.
 const zeroWidthJoiner = '\u200D'
 
-// firstCluster returns the length of the first character as people see it, in
-// bytes and in UTF-16 units: a letter with its marks, an emoji with its
-// modifiers or joined to others, a pair of letters that makes a flag. It is the
-// part of Unicode's grapheme clusters (UAX #29) that occurs in names; Hangul
-// written in single letters is not kept together.
+// firstCluster returns the length of the first visible character, in bytes and in
+// UTF-16 units: a letter with its marks, an emoji with its modifiers or joined
+// to others, the two letters of a flag. It covers the part of Unicode's grapheme
+// clusters (UAX #29) that occurs in names; Hangul written in single letters is
+// not kept together.
 func firstCluster(text string) (size, units int) {
 	first, size := utf8.DecodeRuneInString(text)
 	units = utf16Length(first)
@@ -78,7 +88,7 @@ func firstCluster(text string) (size, units int) {
 	return size, units
 }
 
-// extends reports whether a rune belongs to the character before it.
+// extends reports whether a rune is part of the character before it.
 func extends(r rune) bool {
 	const firstSkinTone, lastSkinTone = 0x1F3FB, 0x1F3FF
 	return r == zeroWidthJoiner || unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc, unicode.Variation_Selector) ||
@@ -87,7 +97,7 @@ func extends(r rune) bool {
 
 func isRegionalIndicator(r rune) bool { return unicode.Is(unicode.Regional_Indicator, r) }
 
-// utf16Length is how many UTF-16 units a rune takes.
+// utf16Length returns the number of UTF-16 units of a rune.
 func utf16Length(r rune) int {
 	const lastOfBasicPlane = 0xFFFF
 	if r > lastOfBasicPlane {

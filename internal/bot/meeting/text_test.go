@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestCut(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	t.Parallel()
 	const (
 		family = "\U0001F469\u200D\U0001F469\u200D\U0001F467" // three people joined: 8 units
@@ -40,26 +40,26 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := cut(c.given, c.limit); got != c.want {
-				t.Errorf("cut(%+q, %d) = %+q, want %+q", c.given, c.limit, got, c.want)
+			if got := Truncate(c.given, c.limit); got != c.want {
+				t.Errorf("Truncate(%+q, %d) = %+q, want %+q", c.given, c.limit, got, c.want)
 			}
 		})
 	}
 }
 
-func FuzzCut(f *testing.F) {
+func FuzzTruncate(f *testing.F) {
 	f.Add("Ada \U0001F469\u200D\U0001F467 Quill", 7)
 	f.Add("e\u0301e\u0301", 3)
 	f.Fuzz(func(t *testing.T, given string, limit int) {
-		given = plain(given)
-		got := cut(given, limit)
+		given = SingleLine(given)
+		got := Truncate(given, limit)
 		if !strings.HasPrefix(given, got) || !utf8.ValidString(got) || len(got) > 0 && len(utf16.Encode([]rune(got))) > limit {
-			t.Errorf("cut(%+q, %d) = %+q", given, limit, got)
+			t.Errorf("Truncate(%+q, %d) = %+q", given, limit, got)
 		}
 	})
 }
 
-func TestPlain(t *testing.T) {
+func TestSingleLine(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		" a\r\nb\tc \u00a0 d ": "a b c d",
@@ -67,13 +67,13 @@ func TestPlain(t *testing.T) {
 		"a\xffb":               "a\uFFFDb",
 		"\n":                   "",
 	} {
-		if got := plain(given); got != want {
-			t.Errorf("plain(%q) = %q, want %q", given, got, want)
+		if got := SingleLine(given); got != want {
+			t.Errorf("SingleLine(%q) = %q, want %q", given, got, want)
 		}
 	}
 }
 
-func TestSplit(t *testing.T) {
+func TestSplitText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		given string
@@ -89,8 +89,8 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := split(c.given, c.limit); !slices.Equal(got, c.want) {
-				t.Errorf("split(%q, %d) = %q, want %q", c.given, c.limit, got, c.want)
+			if got := SplitText(c.given, c.limit); !slices.Equal(got, c.want) {
+				t.Errorf("SplitText(%q, %d) = %q, want %q", c.given, c.limit, got, c.want)
 			}
 		})
 	}

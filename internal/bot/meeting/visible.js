@@ -1,8 +1,8 @@
-// The text that people can read on a page, with that of its frames of the same
-// origin, up to a number of characters.
-most => {
+// Returns the visible text of a page and its same-origin frames, up to max
+// characters.
+max => {
 	const pieces = [];
-	let left = most, frames = 0;
+	let left = max, frames = 0;
 	const gather = inside => {
 		const text = inside.body ? inside.body.innerText.replace(/[ \t]+\n/g, "\n").replace(/\n{3,}/g, "\n\n").trim() : "";
 		if (text !== "" && left > 0) {

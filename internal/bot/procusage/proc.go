@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// tick is the unit in which Linux shows processor times to programs, USER_HZ:
-// a hundredth of a second on every architecture that Go supports.
+// tick is the unit of processor times in /proc (USER_HZ): 10 ms on every
+// architecture that Go supports.
 const tick = time.Second / 100
 
-// maxFile bounds what is read of a file about a process.
-const maxFile = 16 << 10
+// maxFileBytes limits the size of a file that is read.
+const maxFileBytes = 16 << 10
 
-// process is what is known of one.
+// process is the part of /proc/pid/stat that is needed.
 type process struct {
 	parent int
-	used   time.Duration // its processor time, and that of its children that ended
+	used   time.Duration // processor time, including that of waited-for children
 }
 
-// processes reads all processes that can be seen; false when none can.
+// processes returns all visible processes by ID; ok is false if there are none.
 func processes(proc fs.FS) (all map[int]process, ok bool) {
 	entries, err := fs.ReadDir(proc, ".")
 	if err != nil {
@@ -35,35 +35,35 @@ func processes(proc fs.FS) (all map[int]process, ok bool) {
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
-			continue // a file about the machine
+			continue // not a process
 		}
-		if one, ok := readProcess(proc, pid); ok {
-			all[pid] = one
+		if p, ok := readProcess(proc, pid); ok {
+			all[pid] = p
 		}
 	}
 	return all, len(all) > 0
 }
 
-// readProcess reads a process's line (proc(5), /proc/pid/stat); false for one
-// that has ended.
+// readProcess reads /proc/pid/stat (proc(5)). It returns false if the process has
+// ended.
 func readProcess(proc fs.FS, pid int) (process, bool) {
 	line := read(proc, pid, "stat")
-	// The second field, the name in parentheses, may itself hold spaces and
-	// parentheses. The state follows the last one.
+	// The second field is the name in parentheses, which may contain spaces and
+	// parentheses. The state follows it.
 	nameEnd := bytes.LastIndexByte(line, ')')
 	if nameEnd < 0 {
 		return process{}, false
 	}
 	fields := bytes.Fields(line[nameEnd+1:])
-	// A child's times become the parent's when that has waited for it: with
-	// them the sum over a family never counts a process twice, nor forgets one.
+	// When a parent waits for a child, the child's times are added to those of the
+	// parent's children. So the sum over a tree counts each process exactly once.
 	const parent, ownUser, endedSystem = 1, 11, 14
 	if len(fields) <= endedSystem {
 		return process{}, false
 	}
-	var one process
+	var p process
 	var err error
-	if one.parent, err = strconv.Atoi(string(fields[parent])); err != nil {
+	if p.parent, err = strconv.Atoi(string(fields[parent])); err != nil {
 		return process{}, false
 	}
 	for _, field := range fields[ownUser : endedSystem+1] {
@@ -71,33 +71,31 @@ func readProcess(proc fs.FS, pid int) (process, bool) {
 		if err != nil {
 			return process{}, false
 		}
-		one.used += time.Duration(ticks) * tick
+		p.used += time.Duration(ticks) * tick
 	}
-	return one, true
+	return p, true
 }
 
-// familyOf returns a process and all its descendants, as far as they are among
-// all.
-func familyOf(root int, all map[int]process) []int {
-	if _, there := all[root]; !there {
+// treeOf returns the IDs of a process and its descendants.
+func treeOf(root int, all map[int]process) []int {
+	if _, ok := all[root]; !ok {
 		return nil
 	}
 	children := make(map[int][]int)
-	for pid, one := range all {
+	for pid, p := range all {
 		if pid != root {
-			children[one.parent] = append(children[one.parent], pid)
+			children[p.parent] = append(children[p.parent], pid)
 		}
 	}
-	family := []int{root}
-	for next := 0; next < len(family); next++ {
-		family = append(family, children[family[next]]...)
+	tree := []int{root}
+	for next := 0; next < len(tree); next++ {
+		tree = append(tree, children[tree[next]]...)
 	}
-	return slices.Clip(family)
+	return slices.Clip(tree)
 }
 
-// memoryOf returns what a process takes of the memory: its proportional set
-// size. Where the kernel does not show that, as of a process that keeps others
-// of the same user out, what it has for itself alone.
+// memoryOf returns the proportional set size of a process, or its unshared memory if
+// the proportional set size cannot be read, for example of a non-dumpable process.
 func memoryOf(proc fs.FS, pid int) int64 {
 	for line := range strings.Lines(string(read(proc, pid, "smaps_rollup"))) {
 		value, found := strings.CutPrefix(line, "Pss:")
@@ -111,7 +109,7 @@ func memoryOf(proc fs.FS, pid int) int64 {
 	}
 	fields := strings.Fields(string(read(proc, pid, "statm"))) // in pages: size, resident, shared, …
 	if len(fields) < 3 {
-		return 0 // it has ended
+		return 0 // the process has ended
 	}
 	resident, residentErr := strconv.ParseInt(fields[1], 10, 64)
 	shared, sharedErr := strconv.ParseInt(fields[2], 10, 64)
@@ -121,15 +119,14 @@ func memoryOf(proc fs.FS, pid int) int64 {
 	return max(0, resident-shared) * int64(os.Getpagesize())
 }
 
-// read reads a file about a process; nothing when that has ended, or may not
-// be read.
+// read returns the content of a file of a process, or nil if it cannot be read.
 func read(proc fs.FS, pid int, name string) []byte {
 	file, err := proc.Open(path.Join(strconv.Itoa(pid), name))
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFile))
+	content, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	if err != nil {
 		return nil
 	}

@@ -1,8 +1,9 @@
-// Package procusage measures what a process and all its descendants take of
-// their machine: a bot and its browser. It reads Linux's /proc; elsewhere
-// nothing can be measured, and nothing is told.
+// Package procusage measures the processor time and memory of a process and its
+// descendants, for example a bot and its browser. It reads /proc, so it measures
+// nothing on systems other than Linux.
 //
-// It knows neither bots nor browsers, nor who is told.
+// It does not use gopsutil, which does not report the processor time of ended
+// children and reads more files per process.
 package procusage
 
 import (
@@ -13,40 +14,39 @@ import (
 	"time"
 )
 
-// Window is over what time processor time is averaged: long enough to even out
-// the moments in which a page is drawn, short enough for a bot's first minute.
+// Window is the interval over which processor time is averaged: long enough to
+// smooth rendering, short enough for the first minute of a bot.
 const Window = 15 * time.Second
 
-// Usage is what the processes take. What cannot be had is 0.
+// Usage is the resource usage of the processes. Unknown values are 0.
 type Usage struct {
-	Cores  float64 // processor time used over the last window, in processors
-	Memory int64   // bytes; what processes share is divided among them
+	Cores  float64 // mean number of processors in use since the previous reading
+	Memory int64   // bytes; shared memory is divided among its users
 }
 
-// Meter measures the processes below one. Its methods are for one goroutine.
+// Meter measures a process and its descendants. It is not safe for concurrent use.
 type Meter struct {
 	proc fs.FS
 	root int
 
-	used time.Duration // by all processes, when it was last read
-	at   time.Time     // when that was; zero before the first reading
+	used time.Duration // total at the last reading
+	at   time.Time     // of the last reading; zero before the first
 }
 
-// NewMeter returns a meter of a process and its descendants. A process that
-// left them for another parent, as Chromium's crash handler does, is not
-// counted.
+// NewMeter returns a meter for a process and its descendants. Descendants that were
+// adopted by another process, like Chromium's crash handler, are not counted.
 func NewMeter(root int) *Meter { return &Meter{proc: os.DirFS("/proc"), root: root} }
 
-// Watch tells the footprint after each window until ctx ends.
-func (m *Meter) Watch(ctx context.Context, window time.Duration, tell func(Usage)) {
+// Watch calls report with the usage of each window until ctx ends.
+func (m *Meter) Watch(ctx context.Context, window time.Duration, report func(Usage)) {
 	m.Read()
 	ticker := time.NewTicker(window)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			if taken, ok := m.Read(); ok {
-				tell(taken)
+			if usage, ok := m.Read(); ok {
+				report(usage)
 			}
 		case <-ctx.Done():
 			return
@@ -54,30 +54,30 @@ func (m *Meter) Watch(ctx context.Context, window time.Duration, tell func(Usage
 	}
 }
 
-// Read measures the processes; their processor time since the reading before.
-// The first reading, and one for which the processes cannot be seen, is false.
+// Read returns the usage since the previous reading. It returns false for the first
+// reading and if the processes cannot be read.
 func (m *Meter) Read() (Usage, bool) {
 	all, ok := processes(m.proc)
 	if !ok {
 		return Usage{}, false
 	}
-	family := familyOf(m.root, all)
-	if len(family) == 0 {
+	tree := treeOf(m.root, all)
+	if len(tree) == 0 {
 		return Usage{}, false
 	}
 	now, before, since := time.Now(), m.used, m.at
 	m.used, m.at = 0, now
-	var taken Usage
-	for _, pid := range family {
+	var usage Usage
+	for _, pid := range tree {
 		m.used += all[pid].used
-		taken.Memory += memoryOf(m.proc, pid)
+		usage.Memory += memoryOf(m.proc, pid)
 	}
 	if since.IsZero() || !now.After(since) {
 		return Usage{}, false
 	}
-	// A browser that was killed takes the times of its descendants with it, for
-	// nobody of this family waits for them.
+	// The total can decrease: the times of a killed browser's descendants are lost
+	// because no process of the tree waits for them.
 	spent := max(0, m.used-before)
-	taken.Cores = math.Round(spent.Seconds()/now.Sub(since).Seconds()*1000) / 1000
-	return taken, true
+	usage.Cores = math.Round(spent.Seconds()/now.Sub(since).Seconds()*1000) / 1000
+	return usage, true
 }

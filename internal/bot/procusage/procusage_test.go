@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// role has this program play a process of the tests' instead of running them.
-const role = "FOOTPRINT_ROLE"
+// role makes the test binary run as a process of the tests.
+const role = "PROCUSAGE_TEST_ROLE"
 
-// held is how much memory a busy process holds.
-const held = 64 << 20
+// allocated is the memory of a busy process.
+const allocated = 64 << 20
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
@@ -27,32 +27,32 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	case "busy":
-		beBusy()
+		runBusy()
 	}
 	os.Exit(m.Run())
 }
 
-// command is this program in a role.
-func command(as string) *exec.Cmd {
+// command returns a command that runs the test binary in a role.
+func command(name string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), role+"="+as, "GOMAXPROCS=2")
+	c.Env = append(os.Environ(), role+"="+name, "GOMAXPROCS=2")
 	return c
 }
 
-// beBusy uses a processor and holds memory until its input ends.
-func beBusy() {
-	memory := make([]byte, held)
+// runBusy uses a processor and memory until its input ends.
+func runBusy() {
+	memory := make([]byte, allocated)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	for i := 0; ; i = (i + 1) % held {
+	for i := 0; ; i = (i + 1) % allocated {
 		memory[i]++
 	}
 }
 
-// start starts a process whose child is busy; end ends both and returns what
-// the kernel says that they used.
+// start starts a process with a busy child. end ends both and returns the processor
+// time that the kernel reports.
 func start(t *testing.T) (pid int, end func() time.Duration) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -72,7 +72,7 @@ func start(t *testing.T) (pid int, end func() time.Duration) {
 			ended = true
 			input.Close()
 			if err := parent.Wait(); err != nil {
-				t.Errorf("the processes: %v", err)
+				t.Errorf("wait: %v", err)
 			}
 		}
 		return parent.ProcessState.UserTime() + parent.ProcessState.SystemTime()
@@ -81,82 +81,81 @@ func start(t *testing.T) (pid int, end func() time.Duration) {
 	return parent.Process.Pid, end
 }
 
-// TestMeter: what a child's child uses is counted, once, with what it holds.
+// The usage of a grandchild is counted once.
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	pid, end := start(t)
 	meter := NewMeter(pid)
 	if _, ok := meter.Read(); ok {
-		t.Fatal("there is a figure before there is a window")
+		t.Fatal("the first Read returned a usage")
 	}
 	first := meter.used
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for taken := (Usage{}); meter.used-first < time.Second || taken.Memory < held; {
+	for usage := (Usage{}); meter.used-first < time.Second || usage.Memory < allocated; {
 		var ok bool
 		before, since := meter.used, meter.at
-		if taken, ok = meter.Read(); !ok {
-			t.Fatal("the processes cannot be seen")
+		if usage, ok = meter.Read(); !ok {
+			t.Fatal("Read returned false")
 		}
-		used := taken.Cores * meter.at.Sub(since).Seconds()
+		used := usage.Cores * meter.at.Sub(since).Seconds()
 		if exact := (meter.used - before).Seconds(); used < exact-0.01 || used > exact+0.01 {
-			t.Fatalf("%.3f cores are %.3f s of processor time, and %.3f s were used", taken.Cores, used, exact)
+			t.Fatalf("%.3f cores are %.3f s of processor time, want %.3f s", usage.Cores, used, exact)
 		}
-		if taken.Memory > 4*held {
-			t.Fatalf("%d bytes are taken", taken.Memory)
+		if usage.Memory > 4*allocated {
+			t.Fatalf("memory = %d bytes", usage.Memory)
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("after a minute the processes have used %s, and take %d bytes", meter.used-first, taken.Memory)
+			t.Fatalf("after a minute: processor time %s, memory %d bytes", meter.used-first, usage.Memory)
 		}
 		runtime.Gosched()
 	}
 	measured := meter.used
 	if all := end(); measured > all+10*tick || measured < time.Second {
-		t.Errorf("%s were measured of %s", measured, all)
+		t.Errorf("measured %s of %s", measured, all)
 	}
-	if taken, ok := meter.Read(); ok {
-		t.Errorf("of processes that have ended: %+v", taken)
+	if usage, ok := meter.Read(); ok {
+		t.Errorf("usage of ended processes: %+v", usage)
 	}
 }
 
-// TestWatch tells each window's footprint until its end.
+// Watch reports the usage of each window until its context ends.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	pid, _ := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	told := make(chan Usage)
-	over := make(chan struct{})
+	reports := make(chan Usage)
+	done := make(chan struct{})
 	go func() {
-		defer close(over)
-		NewMeter(pid).Watch(ctx, 50*time.Millisecond, func(taken Usage) {
+		defer close(done)
+		NewMeter(pid).Watch(ctx, 50*time.Millisecond, func(usage Usage) {
 			select {
-			case told <- taken:
+			case reports <- usage:
 			case <-ctx.Done():
 			}
 		})
 	}()
-	for taken := (Usage{}); taken.Cores == 0 || taken.Memory < held; {
+	for usage := (Usage{}); usage.Cores == 0 || usage.Memory < allocated; {
 		select {
-		case taken = <-told:
+		case usage = <-reports:
 		case <-ctx.Done():
-			t.Fatalf("the last that was told: %+v", taken)
+			t.Fatalf("last report: %+v", usage)
 		}
 	}
 	cancel()
-	<-over
+	<-done
 }
 
-// TestFamily: who belongs to a process and what it takes, from files as Linux
-// writes them.
-func TestFamily(t *testing.T) {
+// Read counts a process tree in files as Linux writes them.
+func TestReadProcFiles(t *testing.T) {
 	t.Parallel()
 	const rollup = "5581-7ffd ---p 00000000 00:00 0    [rollup]\nRss:    4096 kB\nPss:    1024 kB\nPss_Anon:   512 kB\n"
 	proc := fstest.MapFS{
 		"10/stat":         {Data: []byte("10 (standin) S 1 10 10 0 -1 4194304 1 2 3 4 100 50 20 10 20 0 8 0 1 2 3")},
 		"10/smaps_rollup": {Data: []byte(rollup)},
 		"11/stat":         {Data: []byte("11 (a) name (b) 9) R 10 11 10 0 -1 4194304 1 2 3 4 300 0 0 0 20 0 8 0 1 2 3")},
-		"11/statm":        {Data: []byte("5000 300 100 1 0 900 0")}, // its rollup may not be read
+		"11/statm":        {Data: []byte("5000 300 100 1 0 900 0")}, // smaps_rollup cannot be read
 		"12/stat":         {Data: []byte("12 (renderer) S 11 11 10 0 -1 4194304 1 2 3 4 0 20 0 0 20 0 8 0 1 2 3")},
 		"12/smaps_rollup": {Data: []byte(rollup)},
 		"13/stat":         {Data: []byte("13 (stranger) S 1 13 13 0 -1 4194304 1 2 3 4 9000 0 0 0 20 0 8 0 1 2 3")},
@@ -166,23 +165,23 @@ func TestFamily(t *testing.T) {
 	meter := &Meter{proc: proc, root: 10}
 	meter.Read()
 	if want := 500 * tick; meter.used != want {
-		t.Errorf("they used %s, want %s", meter.used, want)
+		t.Errorf("used %s, want %s", meter.used, want)
 	}
 	proc["12/stat"] = &fstest.MapFile{Data: []byte("12 (renderer) Z 11 11 10 0 -1 4194304 1 2 3 4 0 220 0 0 20 0 8 0 1 2 3")}
-	taken, ok := meter.Read()
-	if want := int64(2<<20 + 200*os.Getpagesize()); !ok || taken.Memory != want || meter.used != 700*tick || taken.Cores <= 0 {
-		t.Errorf("they take %+v and used %s; want %d bytes", taken, meter.used, want)
+	usage, ok := meter.Read()
+	if want := int64(2<<20 + 200*os.Getpagesize()); !ok || usage.Memory != want || meter.used != 700*tick || usage.Cores <= 0 {
+		t.Errorf("usage %+v, used %s; want %d bytes", usage, meter.used, want)
 	}
-	delete(proc, "11/stat") // killed, and so its child's parent is another
+	delete(proc, "11/stat") // killed, so its child has another parent
 	proc["12/stat"] = &fstest.MapFile{Data: []byte("12 (renderer) S 1 11 10 0 -1 4194304 1 2 3 4 0 220 0 0 20 0 8 0 1 2 3")}
-	if taken, ok := meter.Read(); !ok || taken.Cores != 0 || taken.Memory != 1<<20 {
-		t.Errorf("after the browser was killed: %+v, %v", taken, ok)
+	if usage, ok := meter.Read(); !ok || usage.Cores != 0 || usage.Memory != 1<<20 {
+		t.Errorf("after a process was killed: %+v, %v", usage, ok)
 	}
 	delete(proc, "10/stat")
-	if taken, ok := meter.Read(); ok {
-		t.Errorf("of a process that is gone: %+v", taken)
+	if usage, ok := meter.Read(); ok {
+		t.Errorf("usage of a missing process: %+v", usage)
 	}
-	if taken, ok := (&Meter{proc: fstest.MapFS{}, root: 1}).Read(); ok {
-		t.Errorf("without /proc: %+v", taken)
+	if usage, ok := (&Meter{proc: fstest.MapFS{}, root: 1}).Read(); ok {
+		t.Errorf("without /proc: %+v", usage)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// TestAudioOnly records the sound without a picture, in time.
+// An audio-only recording has no video and is synchronized.
 func TestAudioOnly(t *testing.T) {
 	t.Parallel()
 	ctx, s := prepare(t, "")
@@ -24,7 +24,7 @@ func TestAudioOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	sink.await(t, ctx, r, 6*time.Second)
-	// When the page's clock stood at 0.
+	// The time at which the page's audio clock was 0.
 	var zero float64
 	if err := s.page.Eval(ctx, "performance.timeOrigin + performance.now() - sound.currentTime * 1000", &zero); err != nil {
 		t.Fatal(err)
@@ -49,11 +49,11 @@ func TestAudioOnly(t *testing.T) {
 		at := float64(r.StartedAt().UnixMicro())/1000 + beep - zero
 		off := at - math.Round(at/1000)*1000
 		t.Logf("a beep at %.0f ms is %+.0f ms from its second", beep, off)
-		if beep > 150 && math.Abs(off) > 150 { // within the first one the recording may begin
+		if beep > 150 && math.Abs(off) > 150 { // the recording may start within the first beep
 			t.Errorf("a beep at %.0f ms is %.0f ms from its second", beep, off)
 		}
 	}
 	if content := bytes.Join(chunks(sink), nil); len(content) == 0 {
-		t.Error("nothing was taken")
+		t.Error("no chunks")
 	}
 }

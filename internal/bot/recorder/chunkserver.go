@@ -16,55 +16,55 @@ import (
 )
 
 const (
-	// largestChunk bounds one chunk. Two seconds are about 300 KB; a tab that
-	// was held up for a minute delivers about 10 MB at once.
-	largestChunk = 64 << 20
+	// maxChunkBytes limits one chunk. Two seconds are about 300 KB; a tab that was
+	// blocked for a minute sends about 10 MB at once.
+	maxChunkBytes = 64 << 20
 
-	// largestReport bounds the small messages of the recorder tab.
-	largestReport = 4 << 10
+	// maxReportBytes limits the other messages of the recorder tab.
+	maxReportBytes = 4 << 10
 
-	// readTimeout bounds one request over the loopback interface.
+	// readTimeout limits one request over the loopback interface.
 	readTimeout = 30 * time.Second
 )
 
-// Stats tell how a recording is going.
+// Stats contains the statistics of a recording.
 type Stats struct {
-	// Chunks and Bytes were taken by the sink.
+	// Chunks and Bytes are the number and size of stored chunks.
 	Chunks int
 	Bytes  int64
-	// LastChunkAt is when the sink took the last chunk.
+	// LastChunkAt is when the last chunk was stored.
 	LastChunkAt time.Time
-	// Recorded is how much of the recording those chunks make up.
+	// Recorded is the duration of the stored chunks.
 	Recorded time.Duration
-	// LongestGap is the longest time between two chunks, pauses left out.
+	// LongestGap is the longest time between two chunks, without pauses.
 	LongestGap time.Duration
-	// LastSoundAt is when the page last made a sound; zero if never.
+	// LastSoundAt is when the page was last not silent; zero if never.
 	LastSoundAt time.Time
-	// LastReportAt is when the recorder tab last told of sound and silence.
+	// LastReportAt is when the recorder tab last sent a status report.
 	LastReportAt time.Time
-	// Level is the greatest loudness within the last second, as root mean
-	// square of samples between -1 and 1.
+	// Level is the maximum sound level of the last second, as the root mean square
+	// of samples between -1 and 1.
 	Level float64
-	// Queued is how many chunks wait in the browser.
+	// Queued is the number of chunks that wait in the browser.
 	Queued int
-	// Width and Height are the captured picture's size.
+	// Width and Height are the size of the captured video.
 	Width, Height int
 }
 
-// Reasons for an end that the recorder tab reports; others are failures of the
-// encoder.
+// Reasons of the recorder tab for the end of a recording. Any other reason is a
+// failure of the encoder.
 const (
 	reasonStopped      = "stopped"
 	reasonCaptureEnded = "capture_ended"
 )
 
-// endReport is the recorder tab's word that all is sent.
+// endReport is the recorder tab's last message, after the last chunk.
 type endReport struct {
 	Reason string `json:"reason"`
 	Detail string `json:"detail"`
 }
 
-// err turns the tab's reason into the recording's outcome.
+// err returns the error for the reason.
 func (e endReport) err() error {
 	switch e.Reason {
 	case reasonStopped:
@@ -76,57 +76,57 @@ func (e endReport) err() error {
 	}
 }
 
-// intake is the bot's listener for the recorder tab, and for nobody else: every
-// path starts with a secret, and requests of other origins are refused.
-type intake struct {
+// chunkServer is the HTTP server for the recorder tab. Every path starts with a
+// secret, and requests of other origins are rejected.
+type chunkServer struct {
 	sink     Sink
 	token    string
 	listener net.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
-	withdraw func() // see Settings.AllowAddress
+	revoke   func() // see Settings.AllowAddress
 	ended    chan endReport
 
-	appending sync.Mutex // one chunk at a time reaches the sink
-	closed    bool       // guarded by appending
+	appendMu sync.Mutex // serializes calls of the sink
+	closed   bool       // guarded by appendMu
 
-	mutex    sync.Mutex
-	current  Stats
-	running  bool
-	flowFrom time.Time // the last chunk, start or resumption
-	sinkErr  error     // why the sink refused the chunk that is due
-	spoken   bool      // the tab has said its last word
+	mu          sync.Mutex
+	current     Stats
+	running     bool
+	activeSince time.Time // the last chunk, start or resumption
+	sinkErr     error     // of the last Append of the next chunk
+	tabEnded    bool      // the endReport has arrived
 }
 
-// listen opens the intake on a free port of the loopback interface, and lets the
-// browser reach it.
-func listen(ctx context.Context, settings Settings, sink Sink) (*intake, error) {
+// startChunkServer starts the server on a free loopback port and allows the browser
+// to access it.
+func startChunkServer(ctx context.Context, settings Settings, sink Sink) (*chunkServer, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listening for the recorder tab: %w", err)
+		return nil, fmt.Errorf("listen for the recorder tab: %w", err)
 	}
-	i := &intake{sink: sink, token: rand.Text(), listener: listener, ended: make(chan endReport, 1)}
-	if i.withdraw, err = settings.AllowAddress(listener.Addr().String(), i.path()); err != nil {
-		return nil, errors.Join(fmt.Errorf("letting the browser reach the recorder's listener: %w", err), listener.Close())
+	s := &chunkServer{sink: sink, token: rand.Text(), listener: listener, ended: make(chan endReport, 1)}
+	if s.revoke, err = settings.AllowAddress(listener.Addr().String(), s.path()); err != nil {
+		return nil, errors.Join(fmt.Errorf("allow the browser to access the chunk server: %w", err), listener.Close())
 	}
-	i.server = &http.Server{Handler: i.routes(), ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout}
-	i.serving.Go(func() {
-		// It ends with ErrServerClosed, by close.
-		_ = i.server.Serve(listener)
+	s.server = &http.Server{Handler: s.routes(), ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout}
+	s.serving.Go(func() {
+		// It returns ErrServerClosed after close.
+		_ = s.server.Serve(listener)
 	})
-	return i, nil
+	return s, nil
 }
 
-// address is the recorder tab's page.
-func (i *intake) address() string { return i.origin() + i.path() }
+// address returns the URL of the recorder tab's page.
+func (s *chunkServer) address() string { return s.origin() + s.path() }
 
-// path begins with the secret that only the recorder tab knows.
-func (i *intake) path() string { return "/" + i.token + "/" }
+// path returns the path prefix, which contains the secret.
+func (s *chunkServer) path() string { return "/" + s.token + "/" }
 
-func (i *intake) origin() string { return "http://" + i.listener.Addr().String() }
+func (s *chunkServer) origin() string { return "http://" + s.listener.Addr().String() }
 
-// routes are what the recorder tab asks for.
-func (i *intake) routes() http.Handler {
+// routes returns the handler for all requests of the recorder tab.
+func (s *chunkServer) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{token}/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -138,24 +138,24 @@ func (i *intake) routes() http.Handler {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		_, _ = w.Write(recorderScript)
 	})
-	mux.HandleFunc("POST /{token}/chunks/{sequence}", i.takeChunk)
-	mux.HandleFunc("POST /{token}/pulse", i.takePulse)
-	mux.HandleFunc("POST /{token}/end", i.takeEnd)
-	return i.onlyRecorderTab(mux)
+	mux.HandleFunc("POST /{token}/chunks/{sequence}", s.handleChunk)
+	mux.HandleFunc("POST /{token}/status", s.handleStatus)
+	mux.HandleFunc("POST /{token}/end", s.handleEnd)
+	return s.onlyRecorderTab(mux)
 }
 
-// onlyRecorderTab refuses requests without the secret, and those that another
-// page, or a name that resolves to this machine, may have caused.
-func (i *intake) onlyRecorderTab(next http.Handler) http.Handler {
-	token := []byte(i.path())
+// onlyRecorderTab rejects requests without the secret, requests of other origins, and
+// requests with another Host header (DNS rebinding).
+func (s *chunkServer) onlyRecorderTab(next http.Handler) http.Handler {
+	token := []byte(s.path())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := []byte(r.URL.Path)
 		if len(path) < len(token) || subtle.ConstantTimeCompare(path[:len(token)], token) != 1 {
 			http.Error(w, "not found", http.StatusNotFound)
 			return
 		}
-		foreign := r.Method == http.MethodPost && r.Header.Get("Origin") != i.origin()
-		if r.Host != i.listener.Addr().String() || foreign {
+		crossOrigin := r.Method == http.MethodPost && r.Header.Get("Origin") != s.origin()
+		if r.Host != s.listener.Addr().String() || crossOrigin {
 			http.Error(w, "forbidden", http.StatusForbidden)
 			return
 		}
@@ -165,9 +165,9 @@ func (i *intake) onlyRecorderTab(next http.Handler) http.Handler {
 	})
 }
 
-// takeChunk hands the chunk that is due to the sink. A chunk that comes again,
-// because its acknowledgement was lost, is acknowledged again.
-func (i *intake) takeChunk(w http.ResponseWriter, r *http.Request) {
+// handleChunk stores the next chunk. A chunk that is sent again, because its
+// response was lost, is acknowledged again.
+func (s *chunkServer) handleChunk(w http.ResponseWriter, r *http.Request) {
 	sequence, err := strconv.Atoi(r.PathValue("sequence"))
 	if err != nil || sequence < 0 {
 		http.Error(w, "malformed sequence", http.StatusBadRequest)
@@ -178,148 +178,149 @@ func (i *intake) takeChunk(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "malformed offset", http.StatusBadRequest)
 		return
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestChunk))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxChunkBytes))
 	if err != nil {
 		http.Error(w, "unreadable chunk", http.StatusBadRequest)
 		return
 	}
-	i.appending.Lock()
-	defer i.appending.Unlock()
-	switch due := i.stats().Chunks; {
-	case i.closed:
-		http.Error(w, "the recording is over", http.StatusGone)
+	s.appendMu.Lock()
+	defer s.appendMu.Unlock()
+	switch next := s.stats().Chunks; {
+	case s.closed:
+		http.Error(w, "the recording has ended", http.StatusGone)
 		return
-	case sequence < due:
+	case sequence < next:
 		w.WriteHeader(http.StatusNoContent)
 		return
-	case sequence > due:
+	case sequence > next:
 		http.Error(w, "a chunk is missing before this one", http.StatusConflict)
 		return
 	}
 	chunk := Chunk{Sequence: sequence, Data: data, Captured: time.Now(), Offset: time.Duration(offset) * time.Millisecond}
 	size := int64(len(data))
-	if err := i.sink.Append(chunk); err != nil {
-		i.refused(err)
-		http.Error(w, "not taken", http.StatusServiceUnavailable)
+	if err := s.sink.Append(chunk); err != nil {
+		s.recordSinkError(err)
+		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
-	i.accepted(chunk.Captured, chunk.Offset, size)
+	s.recordChunk(chunk.Captured, chunk.Offset, size)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// accepted counts a chunk.
-func (i *intake) accepted(at time.Time, recorded time.Duration, size int64) {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	if i.running && !i.flowFrom.IsZero() {
-		i.current.LongestGap = max(i.current.LongestGap, at.Sub(i.flowFrom))
+// recordChunk updates the statistics after a chunk.
+func (s *chunkServer) recordChunk(at time.Time, recorded time.Duration, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running && !s.activeSince.IsZero() {
+		s.current.LongestGap = max(s.current.LongestGap, at.Sub(s.activeSince))
 	}
-	i.current.Chunks++
-	i.current.Bytes += size
-	i.current.LastChunkAt = at
-	i.current.Recorded = recorded
-	i.flowFrom = at
-	i.sinkErr = nil
+	s.current.Chunks++
+	s.current.Bytes += size
+	s.current.LastChunkAt = at
+	s.current.Recorded = recorded
+	s.activeSince = at
+	s.sinkErr = nil
 }
 
-// refused remembers why the sink did not take the chunk that is due.
-func (i *intake) refused(err error) {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	i.sinkErr = err
+// recordSinkError stores the error of the sink for a StallError.
+func (s *chunkServer) recordSinkError(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sinkErr = err
 }
 
-// takePulse notes the recorder tab's regular report.
-func (i *intake) takePulse(w http.ResponseWriter, r *http.Request) {
-	var pulse struct {
+// handleStatus updates the statistics from a status report, which the tab sends every
+// second.
+func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
+	var status struct {
 		SoundAgoMs    int64   `json:"soundAgoMs"` // -1: never
 		Level         float64 `json:"level"`
 		Queued        int     `json:"queued"`
 		Width, Height int
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, largestReport)).Decode(&pulse); err != nil {
-		http.Error(w, "malformed pulse", http.StatusBadRequest)
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReportBytes)).Decode(&status); err != nil {
+		http.Error(w, "malformed status", http.StatusBadRequest)
 		return
 	}
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	i.current.LastReportAt = time.Now()
-	if pulse.SoundAgoMs >= 0 {
-		i.current.LastSoundAt = i.current.LastReportAt.Add(-time.Duration(pulse.SoundAgoMs) * time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current.LastReportAt = time.Now()
+	if status.SoundAgoMs >= 0 {
+		s.current.LastSoundAt = s.current.LastReportAt.Add(-time.Duration(status.SoundAgoMs) * time.Millisecond)
 	}
-	i.current.Level = pulse.Level
-	if !i.spoken {
-		i.current.Queued = pulse.Queued
+	s.current.Level = status.Level
+	if !s.tabEnded {
+		s.current.Queued = status.Queued
 	}
-	i.current.Width, i.current.Height = pulse.Width, pulse.Height
+	s.current.Width, s.current.Height = status.Width, status.Height
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// takeEnd passes the tab's last word on. Only the first counts.
-func (i *intake) takeEnd(w http.ResponseWriter, r *http.Request) {
+// handleEnd publishes the endReport. Only the first one counts.
+func (s *chunkServer) handleEnd(w http.ResponseWriter, r *http.Request) {
 	var report endReport
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, largestReport)).Decode(&report); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReportBytes)).Decode(&report); err != nil {
 		http.Error(w, "malformed end", http.StatusBadRequest)
 		return
 	}
-	i.drained()
+	s.setTabEnded()
 	select {
-	case i.ended <- report:
+	case s.ended <- report:
 	default:
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// drained notes that nothing waits in the browser any more: the tab's last word
-// comes after the last chunk, whatever a pulse that was on its way says.
-func (i *intake) drained() {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	i.spoken, i.current.Queued = true, 0
+// setTabEnded records that no chunk waits in the browser any more. A status report
+// that arrives later does not change that.
+func (s *chunkServer) setTabEnded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tabEnded, s.current.Queued = true, 0
 }
 
-// pause stops the watch over the chunk flow.
-func (i *intake) pause() {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	i.running = false
+// pause stops the check for missing chunks.
+func (s *chunkServer) pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = false
 }
 
-// resume starts the watch over the chunk flow.
-func (i *intake) resume(now time.Time) {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	i.running, i.flowFrom = true, now
+// resume starts the check for missing chunks.
+func (s *chunkServer) resume(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running, s.activeSince = true, now
 }
 
-// stalled tells whether chunks should have come and did not.
-func (i *intake) stalled(now time.Time, limit time.Duration) error {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	if !i.running || now.Sub(i.flowFrom) <= limit {
+// checkStall returns a *StallError if no chunk arrived for longer than the limit.
+func (s *chunkServer) checkStall(now time.Time, limit time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.running || now.Sub(s.activeSince) <= limit {
 		return nil
 	}
-	return &StallError{Since: i.flowFrom, Cause: i.sinkErr}
+	return &StallError{Since: s.activeSince, Cause: s.sinkErr}
 }
 
-func (i *intake) stats() Stats {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	return i.current
+func (s *chunkServer) stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
 }
 
-// close ends the listener. When it returns the sink gets nothing more.
-func (i *intake) close() error {
-	defer i.withdraw()
+// close stops the server. The sink is not called after close returns.
+func (s *chunkServer) close() error {
+	defer s.revoke()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	err := i.server.Shutdown(ctx)
+	err := s.server.Shutdown(ctx)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("closing the recorder tab's listener: %w", err), i.server.Close())
+		err = errors.Join(fmt.Errorf("close the chunk server: %w", err), s.server.Close())
 	}
-	i.serving.Wait()
-	i.appending.Lock()
-	defer i.appending.Unlock()
-	i.closed = true
+	s.serving.Wait()
+	s.appendMu.Lock()
+	defer s.appendMu.Unlock()
+	s.closed = true
 	return err
 }

@@ -7,29 +7,29 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// connectedScript tells whether any call of the page or of its own frames has a
-// connection that stands. See receivers.js.
+// connectedScript returns whether a peer connection of the page or its same-origin
+// frames is connected. See receivers.js.
 const connectedScript = `(() => {
-	const stands = view => {
+	const connected = view => {
 		try {
-			for (const known of view[Symbol.for("standin.connections")] || []) {
-				const connection = known.deref();
+			for (const reference of view[Symbol.for("standin.connections")] || []) {
+				const connection = reference.deref();
 				if (connection && connection.connectionState === "connected") return true;
 			}
-			return Array.from({length: view.length}, (_, i) => view[i]).some(stands);
+			return Array.from({length: view.length}, (_, i) => view[i]).some(connected);
 		} catch (error) {
-			return false; // another site's frame
+			return false; // a cross-origin frame
 		}
 	};
-	return stands(window);
+	return connected(window);
 })()`
 
-// Connected reports whether a call is on in a page that was prepared. A page
-// that brings sound and picture in some other way has none.
+// Connected reports whether a prepared page has a connected peer connection. Pages
+// that transport audio and video in another way have none.
 func Connected(ctx context.Context, meeting *browser.Page) (bool, error) {
 	var connected bool
 	if err := meeting.Eval(ctx, connectedScript, &connected); err != nil {
-		return false, fmt.Errorf("looking for the page's connections: %w", err)
+		return false, fmt.Errorf("check the page's connections: %w", err)
 	}
 	return connected, nil
 }

@@ -2,49 +2,48 @@ package recorder
 
 import _ "embed"
 
-// recorderScript runs in the recorder tab.
+// recorderScript is the script of the recorder tab.
 //
 //go:embed recorder.js
 var recorderScript []byte
 
-// recorderPage is the recorder tab's document.
+// recorderPage is the document of the recorder tab.
 const recorderPage = `<!doctype html><meta charset="utf-8"><title>Recorder</title><script src="recorder.js"></script>`
 
-// recorderPolicy lets the recorder tab load its script and talk to the bot, and
-// nothing else.
+// recorderPolicy allows the recorder tab to load its script and to send requests to
+// the chunk server.
 const recorderPolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// holdTitleScript gives the page a title and keeps it, since meeting pages set
-// their titles at any time, by document.title or in the title element. It
-// remembers what the page wants to be called.
-const holdTitleScript = `(title => {
+// setTitleScript sets the page's title and keeps it, because meeting pages change
+// their titles at any time. It remembers the page's own title.
+const setTitleScript = `(title => {
 	const key = Symbol.for("standin.title");
 	const own = Object.getOwnPropertyDescriptor(Document.prototype, "title");
-	const held = {wanted: document.title};
-	const hold = () => {
+	const override = {pageTitle: document.title};
+	const apply = () => {
 		const current = own.get.call(document);
 		if (current === title) return;
-		held.wanted = current;
+		override.pageTitle = current;
 		own.set.call(document, title);
 	};
 	Object.defineProperty(document, "title", {
 		configurable: true, enumerable: true,
-		get: () => held.wanted, set: wanted => { held.wanted = String(wanted); },
+		get: () => override.pageTitle, set: value => { override.pageTitle = String(value); },
 	});
-	held.observer = new MutationObserver(hold);
-	held.observer.observe(document.head || document.documentElement, {subtree: true, childList: true, characterData: true});
+	override.observer = new MutationObserver(apply);
+	override.observer.observe(document.head || document.documentElement, {subtree: true, childList: true, characterData: true});
 	own.set.call(document, title);
-	window[key] = held;
+	window[key] = override;
 })`
 
-// releaseTitleScript puts back what the page wants to be called. A page that
-// has navigated meanwhile has nothing to put back.
-const releaseTitleScript = `(() => {
+// restoreTitleScript restores the page's own title. If the page has navigated, it
+// does nothing.
+const restoreTitleScript = `(() => {
 	const key = Symbol.for("standin.title");
-	const held = window[key];
-	if (!held) return;
-	held.observer.disconnect();
+	const override = window[key];
+	if (!override) return;
+	override.observer.disconnect();
 	delete window[key];
 	delete document.title;
-	document.title = held.wanted;
+	document.title = override.pageTitle;
 })()`

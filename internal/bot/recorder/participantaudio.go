@@ -13,356 +13,361 @@ import (
 )
 
 const (
-	// pullInterval is how often the page is asked for what voices said. With the
-	// script's timeslice it bounds what a killed browser takes of them.
-	pullInterval = 1500 * time.Millisecond
+	// pollInterval is how often the recorder fetches encoded audio from the page.
+	// Together with the script's timeslice it limits what a killed browser loses.
+	pollInterval = 1500 * time.Millisecond
 
-	// pullTimeout bounds one such exchange: a page that hangs must not hold up
-	// the recording.
-	pullTimeout = 3 * time.Second
+	// pollTimeout limits one fetch, so that a page that hangs does not delay the
+	// recording.
+	pollTimeout = 3 * time.Second
 
-	// mostTold bounds how many voices one answer of the page may tell of, and
-	// largestVoiceChunk a chunk of one: pages are not trusted.
-	mostTold          = 256
-	largestVoiceChunk = 4 << 20
-	longestID         = 200
+	// Limits of one report, because pages are not trusted.
+	maxReportedTracks = 256
+	maxTrackChunk     = 4 << 20
+	maxTrackIDLen     = 200
 )
 
-// ParticipantTrack is what one stream of the page's calls says by itself, from when it
-// begins to arrive until it ends, or the recording pauses.
+// ParticipantTrack is one audio track of the page's calls, recorded on its own from
+// its first packets until it ends or the recording pauses.
 type ParticipantTrack struct {
 	ID        string // unique among all recordings
-	TrackID   string // of the page's track
+	TrackID   string // of the page's MediaStreamTrack
 	StartedAt time.Time
 }
 
-// ParticipantTrackPart is a further part of a voice.
+// ParticipantTrackPart is the next part of a track.
 type ParticipantTrackPart struct {
 	ParticipantTrack
-	First  int      // place of the first chunk in the voice, from 0
-	Chunks [][]byte // one behind the other, from the first on, they are an MP4 file
-	Ended  bool     // nothing comes after it
-	// Cause tells why it ended before its time: something of its end is
-	// missing. It is empty for one that ended in order.
+	First  int      // index of the first chunk within the track
+	Chunks [][]byte // all chunks of a track, concatenated, are an MP4 file
+	Ended  bool     // this is the last part
+	// Cause is why the track ended early, so that its end is missing. It is empty
+	// if the track is complete.
 	Cause string
 }
 
-// ParticipantTrackSink takes what voices say, one call at a time. All parts of a call are
-// durable when it returns nil; until then they are offered again.
+// ParticipantTrackSink stores the parts of tracks. AppendTracks is not called
+// concurrently. When it returns nil, all parts are durable; otherwise they are
+// offered again.
 type ParticipantTrackSink interface {
 	AppendTracks([]ParticipantTrackPart) error
 }
 
 //go:embed participantaudio.js
-var voicesScript string
+var participantAudioScript string
 
-// pullScript passes an order to the page and to those of its frames that are of
-// its own origin.
-const pullScript = `(async order => {
-	const voices = [];
-	let passedOver = 0;
+// pullScript sends a request to the page and its same-origin frames and merges
+// their reports.
+const pullScript = `(async request => {
+	const tracks = [];
+	let skipped = 0;
 	const pull = async view => {
-		const here = view[Symbol.for("standin.voices")];
+		const here = view[Symbol.for("standin.participantAudio")];
 		if (here) {
-			const told = await here.pull(order);
-			voices.push(...told.voices);
-			passedOver += told.passedOver;
+			const report = await here.pull(request);
+			tracks.push(...report.tracks);
+			skipped += report.skipped;
 		}
 		for (let i = 0; i < view.length; i++) {
-			try { await pull(view[i]); } catch { /* another site's frame, or one that goes */ }
+			try { await pull(view[i]); } catch { /* a cross-origin frame, or one that was removed */ }
 		}
 	};
 	await pull(window);
-	return {voices, passedOver};
+	return {tracks, skipped};
 })`
 
-// order is what the page is told. ParticipantAudio belong to the epoch in which they
-// began; a pause begins another.
-type order struct {
-	On            bool           `json:"on"`
+// pullRequest is sent to the page. A track belongs to the epoch in which it
+// started. A pause starts a new epoch.
+type pullRequest struct {
+	Enabled       bool           `json:"enabled"`
 	Epoch         int            `json:"epoch"`
-	Most          int            `json:"most"`
+	MaxTracks     int            `json:"maxTracks"`
 	BitsPerSecond int            `json:"bitsPerSecond"`
-	Have          map[string]int `json:"have"`
+	Stored        map[string]int `json:"stored"` // number of stored chunks by track
 }
 
-// told is the page's answer.
-type told struct {
-	ParticipantAudio []toldVoice `json:"voices"`
-	PassedOver       int         `json:"passedOver"` // tracks for which there is no place
+// pullReport is the page's response.
+type pullReport struct {
+	Tracks  []reportedTrack `json:"tracks"`
+	Skipped int             `json:"skipped"` // tracks beyond the maximum
 }
 
-// toldVoice is a voice as the page tells of it.
-type toldVoice struct {
+// reportedTrack is a track in a pullReport.
+type reportedTrack struct {
 	ID          string   `json:"id"`
 	Track       string   `json:"track"`
 	Epoch       int      `json:"epoch"`
-	StartedAtMs float64  `json:"startedAtMs"` // by the machine's clock
-	AgoMs       float64  `json:"agoMs"`
+	StartedAtMs float64  `json:"startedAtMs"` // Unix time
+	AgoMs       float64  `json:"agoMs"`       // time since the start
 	First       int      `json:"first"`
 	Chunks      [][]byte `json:"chunks"`
 	Ended       bool     `json:"ended"`
 	Cause       string   `json:"cause"`
 }
 
-// voices records the voices of a page beside its picture and mixed sound, which
-// its failures never reach: they end in the log, and in what the sink is told of
-// voices that are not whole.
-type voices struct {
+// participantAudio records the audio tracks of a page individually, in addition to
+// the mixed recording. Its failures do not affect the mixed recording: they are
+// logged, and incomplete tracks end with a cause.
+type participantAudio struct {
 	page *browser.Page
 	sink ParticipantTrackSink
 	log  *slog.Logger
 
-	most, bitsPerSecond int
+	maxTracks, bitsPerSecond int
 
-	wishes  chan wish
+	changes chan enableChange
 	done    chan struct{}
-	working sync.WaitGroup
+	running sync.WaitGroup
 
-	// Of the loop alone.
-	on         bool
-	epoch      int
-	open       map[string]*openVoice
-	unanswered bool // the last order
-	failing    bool
-	passedOver int
+	// The following fields are used by run only.
+	enabled     bool
+	epoch       int
+	trackIndex  map[string]*openTrack // by ID
+	unreachable bool                  // the last pull failed
+	failing     bool
+	skipped     int
 }
 
-// openVoice is a voice that has not ended, or whose end the page does not know
-// to be taken.
-type openVoice struct {
+// openTrack is a track that has not ended, or whose end the page has not forgotten.
+type openTrack struct {
 	ParticipantTrack
-	next  int // the place of the chunk that is due
+	next  int // index of the next chunk
 	ended bool
 }
 
-// wish changes whether voices are recorded; answered is closed once that is so.
-type wish struct {
-	on       bool
-	answered chan struct{}
+// enableChange turns the recording of tracks on or off; applied is closed
+// afterwards.
+type enableChange struct {
+	enabled bool
+	applied chan struct{}
 }
 
-// hear begins to record the voices of a page; nil where none are wanted.
-func hear(page *browser.Page, settings Settings) *voices {
+// startParticipantAudio starts to record the tracks of a page. It returns nil if the
+// settings have no sink for them.
+func startParticipantAudio(page *browser.Page, settings Settings) *participantAudio {
 	if settings.ParticipantAudio == nil {
 		return nil
 	}
-	v := &voices{
+	a := &participantAudio{
 		page: page, sink: settings.ParticipantAudio, log: settings.Log,
-		most: settings.MaxParticipantTracks, bitsPerSecond: settings.ParticipantBitsPerSecond,
-		wishes: make(chan wish), done: make(chan struct{}),
-		on: true, open: make(map[string]*openVoice),
+		maxTracks: settings.MaxParticipantTracks, bitsPerSecond: settings.ParticipantBitsPerSecond,
+		changes: make(chan enableChange), done: make(chan struct{}),
+		enabled: true, trackIndex: make(map[string]*openTrack),
 	}
-	v.working.Go(v.run)
-	return v
+	a.running.Go(a.run)
+	return a
 }
 
-// set has voices recorded or not, and returns once what was said until then is
-// with the sink, or cannot be had. Nothing that is said while they are not
-// wanted ever reaches the sink.
-func (v *voices) set(ctx context.Context, on bool) {
-	if v == nil {
+// setEnabled turns the recording of tracks on or off. It returns when the audio
+// until then is stored or cannot be fetched. Audio of the time in which recording
+// is off never reaches the sink.
+func (a *participantAudio) setEnabled(ctx context.Context, enabled bool) {
+	if a == nil {
 		return
 	}
-	w := wish{on: on, answered: make(chan struct{})}
+	change := enableChange{enabled: enabled, applied: make(chan struct{})}
 	select {
-	case v.wishes <- w:
-	case <-v.done:
+	case a.changes <- change:
+	case <-a.done:
 		return
 	case <-ctx.Done():
 		return
 	}
 	select {
-	case <-w.answered:
+	case <-change.applied:
 	case <-ctx.Done():
 	}
 }
 
-// close ends the recording of voices and waits for it.
-func (v *voices) close() {
-	if v == nil {
+// close ends the recording of tracks and waits for it.
+func (a *participantAudio) close() {
+	if a == nil {
 		return
 	}
-	close(v.done)
-	v.working.Wait()
+	close(a.done)
+	a.running.Wait()
 }
 
-// run asks the page again and again, until it is closed.
-func (v *voices) run() {
-	again := time.NewTicker(pullInterval)
-	defer again.Stop()
-	v.pull()
+// run polls the page until close.
+func (a *participantAudio) run() {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	a.poll()
 	for {
 		select {
-		case <-again.C:
-			if v.on || len(v.open) > 0 {
-				v.pull()
+		case <-ticker.C:
+			if a.enabled || len(a.trackIndex) > 0 {
+				a.poll()
 			}
-		case w := <-v.wishes:
-			v.change(w.on)
-			close(w.answered)
-		case <-v.done:
-			v.change(false)
-			v.giveUp("the page was not reached any more")
+		case change := <-a.changes:
+			a.apply(change.enabled)
+			close(change.applied)
+		case <-a.done:
+			a.apply(false)
+			a.endTracks("the page could not be reached any more")
 			return
 		}
 	}
 }
 
-// change begins an epoch when voices are wanted again, and fetches the rest of
-// the present one when they are not. Where the page does not answer, the rest is
-// given up: it may go on to record what it must not, and nobody takes it.
-func (v *voices) change(on bool) {
-	if v.on == on {
+// apply starts a new epoch when recording is turned on, and fetches the rest of the
+// current one when it is turned off. If the page does not respond, the rest is
+// discarded: the page may continue to record, and its data is ignored.
+func (a *participantAudio) apply(enabled bool) {
+	if a.enabled == enabled {
 		return
 	}
-	v.on = on
-	if on {
-		v.newEpoch("the page was not reached when the recording paused")
+	a.enabled = enabled
+	if enabled {
+		a.nextEpoch("the page could not be reached when the recording paused")
 	}
-	v.pull()
-	if !on && v.unanswered {
-		v.newEpoch("the page did not answer when the recording paused or ended")
+	a.poll()
+	if !enabled && a.unreachable {
+		a.nextEpoch("the page did not respond when the recording paused or ended")
 	}
 }
 
-// newEpoch gives up what is left of the present epoch.
-func (v *voices) newEpoch(cause string) {
-	v.giveUp(cause)
-	v.epoch++
+// nextEpoch ends the tracks of the current epoch.
+func (a *participantAudio) nextEpoch(cause string) {
+	a.endTracks(cause)
+	a.epoch++
 }
 
-// pull exchanges an order for what voices said.
-func (v *voices) pull() {
-	answer, heard, err := v.ask()
-	v.unanswered = err != nil
+// poll fetches encoded audio from the page and stores it.
+func (a *participantAudio) poll() {
+	report, receivedAt, err := a.pull()
+	a.unreachable = err != nil
 	if err == nil {
-		err = v.hand(v.fresh(answer, heard))
+		err = a.store(a.newParts(report, receivedAt))
 	}
 	switch {
-	case err != nil && !v.failing:
-		v.log.Warn("participants' own sound cannot be had; the recording goes on without it", "error", err)
-	case err == nil && v.failing:
-		v.log.Info("participants' own sound can be had again")
+	case err != nil && !a.failing:
+		a.log.Warn("cannot record participants' audio; the recording continues without it", "error", err)
+	case err == nil && a.failing:
+		a.log.Info("recording participants' audio again")
 	}
-	v.failing = err != nil
+	a.failing = err != nil
 }
 
-// ask gives the page its order.
-func (v *voices) ask() (answer told, heard time.Time, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), pullTimeout)
+// pull sends a request to the page and returns its report.
+func (a *participantAudio) pull() (report pullReport, receivedAt time.Time, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
 	defer cancel()
-	have := make(map[string]int, len(v.open))
-	for id, voice := range v.open {
-		have[id] = voice.next
+	stored := make(map[string]int, len(a.trackIndex))
+	for id, track := range a.trackIndex {
+		stored[id] = track.next
 	}
-	request := order{On: v.on, Epoch: v.epoch, Most: v.most, BitsPerSecond: v.bitsPerSecond, Have: have}
-	if err := v.page.Eval(ctx, call(pullScript, request), &answer); err != nil {
-		return told{}, time.Time{}, err
+	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: a.bitsPerSecond, Stored: stored}
+	if err := a.page.Eval(ctx, call(pullScript, request), &report); err != nil {
+		return pullReport{}, time.Time{}, err
 	}
-	if err := answer.check(); err != nil {
-		return told{}, time.Time{}, err
+	if err := report.validate(); err != nil {
+		return pullReport{}, time.Time{}, err
 	}
-	if answer.PassedOver > v.passedOver {
-		v.log.Warn("more participants send sound than are recorded by themselves", "most", v.most, "passed_over", answer.PassedOver)
+	if report.Skipped > a.skipped {
+		a.log.Warn("more participants send audio than are recorded individually", "max", a.maxTracks, "skipped", report.Skipped)
 	}
-	v.passedOver = answer.PassedOver
-	return answer, time.Now(), nil
+	a.skipped = report.Skipped
+	return report, time.Now(), nil
 }
 
-// check refuses what no honest page tells.
-func (t told) check() error {
-	if len(t.ParticipantAudio) > mostTold {
-		return fmt.Errorf("the page tells of %d voices", len(t.ParticipantAudio))
+// validate returns an error for a report that the script cannot produce.
+func (r pullReport) validate() error {
+	if len(r.Tracks) > maxReportedTracks {
+		return fmt.Errorf("the page reports %d tracks", len(r.Tracks))
 	}
-	for _, one := range t.ParticipantAudio {
-		if one.ID == "" || len(one.ID) > longestID || len(one.Track) > longestID || one.First < 0 {
-			return errors.New("the page tells of a voice that cannot be")
+	for _, track := range r.Tracks {
+		if track.ID == "" || len(track.ID) > maxTrackIDLen || len(track.Track) > maxTrackIDLen || track.First < 0 {
+			return errors.New("the page reports an invalid track")
 		}
-		for _, chunk := range one.Chunks {
-			if len(chunk) == 0 || len(chunk) > largestVoiceChunk {
-				return fmt.Errorf("the page tells of a chunk of %d bytes", len(chunk))
+		for _, chunk := range track.Chunks {
+			if len(chunk) == 0 || len(chunk) > maxTrackChunk {
+				return fmt.Errorf("the page reports a chunk of %d bytes", len(chunk))
 			}
 		}
 	}
 	return nil
 }
 
-// fresh is what of an answer the sink does not have yet.
-func (v *voices) fresh(answer told, heard time.Time) []ParticipantTrackPart {
+// newParts returns the parts of a report that are not stored yet.
+func (a *participantAudio) newParts(report pullReport, receivedAt time.Time) []ParticipantTrackPart {
 	var parts []ParticipantTrackPart
 	present := make(map[string]bool)
-	for _, one := range answer.ParticipantAudio {
-		if one.Epoch != v.epoch {
-			continue // a pause has begun since: what belongs to it was fetched, or is given up
+	for _, reported := range report.Tracks {
+		if reported.Epoch != a.epoch {
+			continue // of an earlier epoch, which was fetched or discarded
 		}
-		present[one.ID] = true
-		known := v.open[one.ID]
+		present[reported.ID] = true
+		track := a.trackIndex[reported.ID]
 		switch {
-		case known == nil && len(one.Chunks) == 0 && one.Cause != "":
-			v.log.Warn("a participant's own sound cannot be recorded", "cause", one.Cause)
+		case track == nil && len(reported.Chunks) == 0 && reported.Cause != "":
+			a.log.Warn("cannot record a participant's audio", "cause", reported.Cause)
 			continue
-		case known == nil && (len(one.Chunks) == 0 || one.First > 0):
-			continue // nothing was said yet, or its end is known
-		case known == nil:
-			known = &openVoice{ParticipantTrack: one.begun(heard)}
-			v.open[one.ID] = known
-		case known.ended:
+		case track == nil && (len(reported.Chunks) == 0 || reported.First > 0):
+			continue // nothing is recorded yet, or the end is stored
+		case track == nil:
+			track = &openTrack{ParticipantTrack: reported.track(receivedAt)}
+			a.trackIndex[reported.ID] = track
+		case track.ended:
 			continue
 		}
-		part := ParticipantTrackPart{ParticipantTrack: known.ParticipantTrack, First: known.next, Ended: one.Ended, Cause: one.Cause}
-		if old := known.next - one.First; old >= 0 && old <= len(one.Chunks) {
-			part.Chunks = one.Chunks[old:]
+		part := ParticipantTrackPart{ParticipantTrack: track.ParticipantTrack, First: track.next, Ended: reported.Ended, Cause: reported.Cause}
+		if stored := track.next - reported.First; stored >= 0 && stored <= len(reported.Chunks) {
+			part.Chunks = reported.Chunks[stored:]
 		}
 		if len(part.Chunks) > 0 || part.Ended {
 			parts = append(parts, part)
 		}
 	}
-	for id, voice := range v.open {
+	for id, track := range a.trackIndex {
 		if present[id] {
 			continue
 		}
-		if voice.ended {
-			delete(v.open, id)
-		} else { // it went with its document
-			parts = append(parts, ParticipantTrackPart{ParticipantTrack: voice.ParticipantTrack, First: voice.next, Ended: true, Cause: "the page was left or loaded again"})
+		if track.ended {
+			delete(a.trackIndex, id)
+		} else { // its document is gone
+			parts = append(parts, track.endPart("the page was left or reloaded"))
 		}
 	}
 	return parts
 }
 
-// begun is a voice that was not known until the page told of it.
-func (t toldVoice) begun(heard time.Time) ParticipantTrack {
-	at := startedAt(time.UnixMicro(int64(t.StartedAtMs*1000)), heard.Add(-milliseconds(t.AgoMs)))
-	return ParticipantTrack{ID: t.ID, TrackID: t.Track, StartedAt: at}
+// track returns the track of a report.
+func (r reportedTrack) track(receivedAt time.Time) ParticipantTrack {
+	return ParticipantTrack{ID: r.ID, TrackID: r.Track, StartedAt: localTime(r.StartedAtMs, r.AgoMs, receivedAt)}
 }
 
-// hand gives parts to the sink and counts what it took.
-func (v *voices) hand(parts []ParticipantTrackPart) error {
+// endPart returns the last part of a track that ends early.
+func (t *openTrack) endPart(cause string) ParticipantTrackPart {
+	return ParticipantTrackPart{ParticipantTrack: t.ParticipantTrack, First: t.next, Ended: true, Cause: cause}
+}
+
+// store passes parts to the sink and updates the track index.
+func (a *participantAudio) store(parts []ParticipantTrackPart) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	if err := v.sink.AppendTracks(parts); err != nil {
-		return fmt.Errorf("keep what participants said: %w", err)
+	if err := a.sink.AppendTracks(parts); err != nil {
+		return fmt.Errorf("store participants' audio: %w", err)
 	}
 	for _, part := range parts {
-		voice := v.open[part.ID]
-		voice.next += len(part.Chunks)
-		voice.ended = part.Ended
+		track := a.trackIndex[part.ID]
+		track.next += len(part.Chunks)
+		track.ended = part.Ended
 	}
 	return nil
 }
 
-// giveUp ends the voices of which the rest cannot be had.
-func (v *voices) giveUp(cause string) {
+// endTracks ends all tracks, with the cause, and clears the index.
+func (a *participantAudio) endTracks(cause string) {
 	var parts []ParticipantTrackPart
-	for _, voice := range v.open {
-		if !voice.ended {
-			parts = append(parts, ParticipantTrackPart{ParticipantTrack: voice.ParticipantTrack, First: voice.next, Ended: true, Cause: cause})
+	for _, track := range a.trackIndex {
+		if !track.ended {
+			parts = append(parts, track.endPart(cause))
 		}
 	}
-	if err := v.hand(parts); err != nil {
-		v.log.Warn("it cannot be told that participants' own sound is not whole", "error", err)
+	if err := a.store(parts); err != nil {
+		a.log.Warn("cannot mark participants' audio as incomplete", "error", err)
 	}
-	clear(v.open)
+	clear(a.trackIndex)
 }

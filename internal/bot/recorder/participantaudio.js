@@ -1,186 +1,189 @@
-// What each stream of a page's calls says by itself: a voice. A voice is one
-// remote track's sound from when it begins to arrive until it ends, encoded here,
-// because no other tab can have it. The bot asks for what was encoded (pull), and
-// what it has not confirmed stays here, within bounds.
+// Records the audio of each participant. A recording is one remote audio track from
+// its first packets until it ends, encoded in the page that receives it, because no
+// other tab has access to it. The bot fetches encoded chunks with pull; chunks that
+// it has not stored yet are kept here, up to a limit.
 //
-// A track that is played goes on evenly, with silence, when nothing is said or
-// arrives, so that a moment's place in what was encoded is its distance from the
-// voice's beginning. (A graph of WebAudio in between was tried: on a busy machine
-// it drops sound.)
+// A track that is played continues with silence while nothing arrives, so the
+// position of a sample in the encoded file is its distance from the start of the
+// recording. (A WebAudio graph between track and encoder drops audio on a busy
+// machine.)
 (() => {
-  const key = Symbol.for("standin.voices");
+  const key = Symbol.for("standin.participantAudio");
   if (window[key]) return;
   const mimeType = "audio/mp4;codecs=opus";
-  const lookMs = 250;             // little more than receivers.js holds sound back
-  const lookShare = 20;           // looks take at most one part in so many of the page's time
-  const arrivalMs = 5_000;        // between looks at whether a voice's packets still arrive
+  const scanMs = 250;               // slightly more than the delay of receivers.js
+  const scanShare = 20;             // scanning uses at most 1/20 of the page's time
+  const arrivalCheckMs = 5_000;     // between checks that packets still arrive
   const timesliceMs = 500;
-  const restMs = 5_000;           // after a voice that failed
-  const tolerableStartMs = 30;    // within which the beginning is known
-  const startTries = 5;
-  const silentMs = 60_000;        // who sends nothing for so long has left, as far as can be told
-  const mostWaiting = 16 << 20;   // bytes that the bot has not confirmed
-  const mostAnswered = 4 << 20;   // bytes in one answer
+  const retryMs = 5_000;            // before a track that failed is recorded again
+  const maxStartMs = 30;            // a slower start is repeated
+  const maxStarts = 5;
+  const silentMs = 60_000;          // a track without packets for so long has ended
+  const maxPendingBytes = 16 << 20; // not stored by the bot yet
+  const maxReportBytes = 4 << 20;
 
-  const name = [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("");
-  const voices = new Map(); // id → voice
-  const resting = new WeakMap(); // track → until when it is left alone
-  let wanted = null;        // settings while voices are wanted
-  let timer = 0, count = 0, waiting = 0, passedOver = 0;
+  const prefix = [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("");
+  const recordings = new Map();   // by id
+  const retryAt = new WeakMap();  // by track
+  let wanted = null;              // the last request, or null while recording is off
+  let timer = 0, count = 0, pendingBytes = 0, skipped = 0;
 
-  // receivers are those whose tracks bring sound now or may again.
+  // receivers yields the receivers of live audio tracks.
   function* receivers() {
-    for (const known of window[Symbol.for("standin.connections")] || []) {
-      for (const receiver of known.deref()?.getReceivers() || []) {
+    for (const reference of window[Symbol.for("standin.connections")] || []) {
+      for (const receiver of reference.deref()?.getReceivers() || []) {
         const {track} = receiver;
         if (track.kind === "audio" && track.readyState === "live" && !track.muted) yield receiver;
       }
     }
   }
 
-  // arrives tells whether packets came within ten seconds. The page waits for
-  // another thread to tell, so it is asked no more often than need be.
-  const arrives = receiver => receiver.getSynchronizationSources().length > 0;
+  // hasPackets returns whether packets arrived within ten seconds. The call blocks on
+  // another thread, so it is made rarely.
+  const hasPackets = receiver => receiver.getSynchronizationSources().length > 0;
 
-  // watch looks, and again after a while.
-  function watch() {
-    const began = performance.now();
+  // scanLoop scans repeatedly.
+  function scanLoop() {
+    const startedAt = performance.now();
     try {
-      look(began);
+      scan(startedAt);
     } finally {
-      timer = setTimeout(watch, Math.max(lookMs, (performance.now() - began) * lookShare));
+      timer = setTimeout(scanLoop, Math.max(scanMs, (performance.now() - startedAt) * scanShare));
     }
   }
 
-  function look(now) {
+  // scan starts recordings of new tracks and ends those of tracks that are gone.
+  function scan(now) {
     const present = new Set();
-    const running = new Map([...voices.values()].filter(voice => !voice.over).map(voice => [voice.track, voice]));
-    passedOver = 0;
+    const running = new Map([...recordings.values()].filter(r => !r.over).map(r => [r.track, r]));
+    skipped = 0;
     for (const receiver of receivers()) {
-      const {track} = receiver, voice = running.get(track);
+      const {track} = receiver, recording = running.get(track);
       present.add(track);
-      if (voice && now - voice.lookedAt > arrivalMs) {
-        voice.lookedAt = now;
-        if (arrives(receiver)) voice.arrivedAt = now;
+      if (recording && now - recording.checkedAt > arrivalCheckMs) {
+        recording.checkedAt = now;
+        if (hasPackets(receiver)) recording.packetAt = now;
       }
-      if (voice || now < resting.get(track) || !arrives(receiver)) continue;
-      if (running.size >= wanted.most || waiting > mostWaiting / 2) passedOver++;
-      else running.set(track, begin(track, now));
+      if (recording || now < retryAt.get(track) || !hasPackets(receiver)) continue;
+      if (running.size >= wanted.maxTracks || pendingBytes > maxPendingBytes / 2) skipped++;
+      else running.set(track, record(track, now));
     }
-    for (const [track, voice] of running) {
-      if (!present.has(track) || now - voice.arrivedAt > silentMs) end(voice, "");
+    for (const [track, recording] of running) {
+      if (!present.has(track) || now - recording.packetAt > silentMs) end(recording, "");
     }
   }
 
-  function begin(track, now) {
-    const voice = {
-      id: `${name}-${count++}`, track, epoch: wanted.epoch, startedAt: 0, arrivedAt: now, lookedAt: now,
+  function record(track, now) {
+    const recording = {
+      id: `${prefix}-${count++}`, track, epoch: wanted.epoch, startedAt: 0, packetAt: now, checkedAt: now,
       first: 0, chunks: [], over: false, cause: "", stopped: null,
     };
-    voices.set(voice.id, voice);
+    recordings.set(recording.id, recording);
     try {
       const stream = new MediaStream([track]);
-      // Without an element that plays it, Chromium takes no sound from a track.
-      voice.player = Object.assign(new Audio(), {muted: true, srcObject: stream});
-      voice.player.play().catch(() => {});
-      start(voice, stream);
+      // Chromium decodes a track only while an element plays it.
+      recording.player = Object.assign(new Audio(), {muted: true, srcObject: stream});
+      recording.player.play().catch(() => {});
+      startEncoder(recording, stream);
     } catch (error) {
-      end(voice, String(error));
+      end(recording, String(error));
     }
-    return voice;
+    return recording;
   }
 
-  // start starts the encoder. Its first sample comes while it starts, so one that
-  // was held up is thrown away for another: nobody would know when it began.
-  function start(voice, stream) {
-    for (let tries = 1; ; tries++) {
-      const recorder = new MediaRecorder(stream, {mimeType, audioBitsPerSecond: wanted.bitsPerSecond});
-      voice.startedAt = performance.now();
-      recorder.start(timesliceMs);
-      if (performance.now() - voice.startedAt > tolerableStartMs && tries < startTries) {
-        recorder.stop();
+  // startEncoder starts the encoder. The first sample is taken during the start, so
+  // its time is unknown if the start was slow: then the encoder is started again.
+  function startEncoder(recording, stream) {
+    for (let starts = 1; ; starts++) {
+      const encoder = new MediaRecorder(stream, {mimeType, audioBitsPerSecond: wanted.bitsPerSecond});
+      recording.startedAt = performance.now();
+      encoder.start(timesliceMs);
+      if (performance.now() - recording.startedAt > maxStartMs && starts < maxStarts) {
+        encoder.stop();
         continue;
       }
-      voice.stopped = new Promise(resolve => { recorder.onstop = resolve; });
-      recorder.ondataavailable = event => keep(voice, event.data);
-      recorder.onerror = event => end(voice, String(event.error));
-      voice.recorder = recorder;
+      recording.stopped = new Promise(resolve => { encoder.onstop = resolve; });
+      encoder.ondataavailable = event => add(recording, event.data);
+      encoder.onerror = event => end(recording, String(event.error));
+      recording.encoder = encoder;
       return;
     }
   }
 
-  function keep(voice, data) {
+  function add(recording, data) {
     if (data.size === 0) return;
-    voice.chunks.push(data);
-    waiting += data.size;
-    if (waiting > mostWaiting) end(voice, "too much of it waited for the bot");
+    recording.chunks.push(data);
+    pendingBytes += data.size;
+    if (pendingBytes > maxPendingBytes) end(recording, "too much audio was not stored by the bot");
   }
 
-  // end lets a voice go; a cause tells that it was not its time.
-  function end(voice, cause) {
-    if (voice.over) return;
-    voice.over = true;
-    voice.cause = cause;
-    if (cause) resting.set(voice.track, performance.now() + restMs);
-    if (voice.recorder && voice.recorder.state !== "inactive") voice.recorder.stop();
-    if (voice.player) voice.player.srcObject = null;
-    voice.ended = Promise.resolve(voice.stopped).then(() => { voice.complete = true; });
+  // end ends a recording. A cause means that it ended early.
+  function end(recording, cause) {
+    if (recording.over) return;
+    recording.over = true;
+    recording.cause = cause;
+    if (cause) retryAt.set(recording.track, performance.now() + retryMs);
+    if (recording.encoder && recording.encoder.state !== "inactive") recording.encoder.stop();
+    if (recording.player) recording.player.srcObject = null;
+    recording.ended = Promise.resolve(recording.stopped).then(() => { recording.complete = true; });
   }
 
-  // forget drops what the bot has.
-  function forget(have) {
-    for (const voice of voices.values()) {
-      for (; voice.first < (have[voice.id] ?? 0) && voice.chunks.length > 0; voice.first++) {
-        waiting -= voice.chunks.shift().size;
+  // discard removes the chunks that the bot has stored.
+  function discard(stored) {
+    for (const recording of recordings.values()) {
+      for (; recording.first < (stored[recording.id] ?? 0) && recording.chunks.length > 0; recording.first++) {
+        pendingBytes -= recording.chunks.shift().size;
       }
-      if (voice.told && voice.chunks.length === 0) voices.delete(voice.id);
+      if (recording.endReported && recording.chunks.length === 0) recordings.delete(recording.id);
     }
   }
 
-  async function encoded(blob) {
+  async function base64(blob) {
     const bytes = new Uint8Array(await blob.arrayBuffer());
     let text = "";
     for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
     return btoa(text);
   }
 
-  async function answer() {
-    const all = [];
-    let room = mostAnswered;
-    for (const voice of voices.values()) {
-      const chunks = [], complete = voice.complete === true, waits = [...voice.chunks];
-      const told = {
-        id: voice.id, track: voice.track.id, epoch: voice.epoch, first: voice.first, chunks,
-        startedAtMs: performance.timeOrigin + voice.startedAt, agoMs: performance.now() - voice.startedAt,
+  async function report() {
+    const tracks = [];
+    let bytesLeft = maxReportBytes;
+    for (const recording of recordings.values()) {
+      const chunks = [], complete = recording.complete === true, pending = [...recording.chunks];
+      const track = {
+        id: recording.id, track: recording.track.id, epoch: recording.epoch, first: recording.first, chunks,
+        startedAtMs: performance.timeOrigin + recording.startedAt, agoMs: performance.now() - recording.startedAt,
       };
-      for (const chunk of waits) {
-        if ((room -= chunk.size) < 0) break;
-        chunks.push(await encoded(chunk));
+      for (const chunk of pending) {
+        if ((bytesLeft -= chunk.size) < 0) break;
+        chunks.push(await base64(chunk));
       }
-      told.ended = complete && chunks.length === waits.length;
-      told.cause = voice.cause;
-      voice.told = told.ended;
-      all.push(told);
+      track.ended = complete && chunks.length === pending.length;
+      track.cause = recording.cause;
+      recording.endReported = track.ended;
+      tracks.push(track);
     }
-    return {voices: all, passedOver};
+    return {tracks, skipped};
   }
 
-  // pull says what is wanted and what the bot has, and answers with what it has
-  // not. Voices of another epoch than the one that is wanted end; where none are
-  // wanted, the answer holds all that was said until now.
+  // pull applies a request and returns a report of everything that the bot has not
+  // stored. Recordings of another epoch end. If recording is turned off, the report
+  // contains all audio until now.
   window[key] = {
-    async pull(order) {
-      forget(order.have);
-      for (const voice of voices.values()) if (!order.on || voice.epoch !== order.epoch) end(voice, "");
-      wanted = order.on ? order : null;
+    async pull(request) {
+      discard(request.stored);
+      for (const recording of recordings.values()) {
+        if (!request.enabled || recording.epoch !== request.epoch) end(recording, "");
+      }
+      wanted = request.enabled ? request : null;
       if (!wanted) {
         clearTimeout(timer);
         timer = 0;
-        await Promise.all([...voices.values()].map(voice => voice.ended));
+        await Promise.all([...recordings.values()].map(recording => recording.ended));
       } else if (!timer) {
-        watch();
+        scanLoop();
       }
-      return answer();
+      return report();
     },
   };
 })();

@@ -16,16 +16,16 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// choirPath is where the server of prepare has choirPage.
-const choirPath = "/choir"
+// participantsPath is the path of participantsPage.
+const participantsPath = "/participants"
 
-// choirPage has two participants, one connection each, whose beeps of 1000 and
-// 1700 Hz begin together at each full second, and plays both. With ?framed it
+// participantsPage has two participants with one connection each, whose beeps of 1000
+// and 1700 Hz start together at each full second, and plays both. With ?framed it
 // does so in a frame.
-const choirPage = `<!doctype html><meta charset=utf-8><title>Choir</title>
+const participantsPage = `<!doctype html><meta charset=utf-8><title>Participants</title>
 <style>@keyframes move { to { margin-left: 200px } } div { width: 90px; height: 90px; background: #48c; animation: move 1s infinite alternate }</style>
 <div></div><script>
-if (location.search === "?framed") document.write('<iframe src="/choir" allow="autoplay"></iframe>');
+if (location.search === "?framed") document.write('<iframe src="/participants" allow="autoplay"></iframe>');
 else {
 	const sound = new AudioContext();
 	window.people = {};
@@ -63,17 +63,17 @@ else {
 }
 </script>`
 
-// voiceSink keeps what voices say, and fails when it is told to.
-type voiceSink struct {
+// trackSink stores tracks. It fails while failing is set.
+type trackSink struct {
 	mutex   sync.Mutex
-	voices  map[string]*heard
+	tracks  map[string]*storedTrack
 	order   []string
 	failing error
 	changed chan struct{}
 }
 
-// heard is a voice as the sink knows it.
-type heard struct {
+// storedTrack is a track in a trackSink.
+type storedTrack struct {
 	recorder.ParticipantTrack
 	content []byte
 	chunks  int
@@ -81,12 +81,12 @@ type heard struct {
 	cause   string
 }
 
-func newVoiceSink() *voiceSink {
-	return &voiceSink{voices: make(map[string]*heard), changed: make(chan struct{}, 1)}
+func newTrackSink() *trackSink {
+	return &trackSink{tracks: make(map[string]*storedTrack), changed: make(chan struct{}, 1)}
 }
 
 // AppendTracks implements recorder.ParticipantTrackSink.
-func (s *voiceSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
+func (s *trackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	select {
@@ -97,14 +97,14 @@ func (s *voiceSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 		return s.failing
 	}
 	for _, part := range parts {
-		known := s.voices[part.ID]
+		known := s.tracks[part.ID]
 		if known == nil {
-			known = &heard{ParticipantTrack: part.ParticipantTrack}
-			s.voices[part.ID] = known
+			known = &storedTrack{ParticipantTrack: part.ParticipantTrack}
+			s.tracks[part.ID] = known
 			s.order = append(s.order, part.ID)
 		}
 		if part.First != known.chunks || known.ended {
-			return errors.New("a chunk came out of its turn")
+			return errors.New("a chunk is out of order")
 		}
 		known.chunks += len(part.Chunks)
 		known.content = append(known.content, bytes.Join(part.Chunks, nil)...)
@@ -113,37 +113,37 @@ func (s *voiceSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 	return nil
 }
 
-// taken returns the voices so far, in the order of their beginning.
-func (s *voiceSink) taken() []heard {
+// taken returns the tracks in the order of their start.
+func (s *trackSink) taken() []storedTrack {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	var all []heard
+	var all []storedTrack
 	for _, id := range s.order {
-		all = append(all, *s.voices[id])
+		all = append(all, *s.tracks[id])
 	}
 	return all
 }
 
-// await waits until something holds of the voices.
-func (s *voiceSink) await(t *testing.T, ctx context.Context, what string, holds func([]heard) bool) []heard {
+// await waits until the condition is true for the tracks.
+func (s *trackSink) await(t *testing.T, ctx context.Context, what string, holds func([]storedTrack) bool) []storedTrack {
 	t.Helper()
 	for {
-		voices := s.taken()
-		if holds(voices) {
-			return voices
+		tracks := s.taken()
+		if holds(tracks) {
+			return tracks
 		}
 		select {
 		case <-s.changed:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timeout: %s", what)
 		}
 	}
 }
 
-// tones decodes a voice, and tells when its beeps of either pitch begin.
+// tones decodes a track and returns the start times of the beeps of each pitch.
 func tones(t *testing.T, ctx context.Context, content []byte) (ada, ben []float64) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "voice.mp4")
+	path := filepath.Join(t.TempDir(), "track.mp4")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -154,47 +154,47 @@ func tones(t *testing.T, ctx context.Context, content []byte) (ada, ben []float6
 	return onsets[0], onsets[1]
 }
 
-// TestVoices records each participant alone, on the clock of the main recording.
-func TestVoices(t *testing.T) {
+// Each participant is recorded individually, synchronized with the main recording.
+func TestParticipantAudio(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]string{"in the page": "", "in a frame": "?framed"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, s := prepare(t, "choir"+query)
-			voices := newVoiceSink()
-			r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: voices})
+			ctx, s := prepare(t, "participants"+query)
+			tracks := newTrackSink()
+			r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: tracks})
 			sink.await(t, ctx, r, 7*time.Second)
 			if err := r.Stop(ctx); err != nil {
 				t.Fatal(err)
 			}
-			all := voices.taken()
+			all := tracks.taken()
 			if len(all) != 2 {
-				t.Fatalf("%d voices", len(all))
+				t.Fatalf("%d tracks", len(all))
 			}
 			mixed, _ := tones(t, ctx, bytes.Join(chunks(sink), nil))
 			pitches := 0
-			for _, voice := range all {
-				if !voice.ended || voice.cause != "" {
-					t.Errorf("voice %s ended %v, because %q", voice.ID, voice.ended, voice.cause)
+			for _, track := range all {
+				if !track.ended || track.cause != "" {
+					t.Errorf("track %s ended %v, because %q", track.ID, track.ended, track.cause)
 				}
-				ada, ben := tones(t, ctx, voice.content)
-				t.Logf("voice of %d bytes in %d chunks: ada %.0f, ben %.0f; mixed %.0f; starts %v after", len(voice.content), voice.chunks, ada, ben, mixed, voice.StartedAt.Sub(r.StartedAt()))
+				ada, ben := tones(t, ctx, track.content)
+				t.Logf("track of %d bytes in %d chunks: ada %.0f, ben %.0f; mixed %.0f; starts %v after", len(track.content), track.chunks, ada, ben, mixed, track.StartedAt.Sub(r.StartedAt()))
 				if (len(ada) > 0) == (len(ben) > 0) || len(ada)+len(ben) < 4 {
-					t.Errorf("beeps of Ada at %.0f and of Ben at %.0f in one voice", ada, ben)
+					t.Errorf("beeps of Ada at %.0f and of Ben at %.0f in one track", ada, ben)
 				}
 				if len(ada) > 0 {
 					pitches++
 				}
-				checkOffsets(t, append(ada, ben...), mixed, voice.StartedAt.Sub(r.StartedAt()))
+				checkOffsets(t, append(ada, ben...), mixed, track.StartedAt.Sub(r.StartedAt()))
 			}
 			if pitches != 1 {
-				t.Errorf("%d voices are Ada's", pitches)
+				t.Errorf("%d tracks are Ada's", pitches)
 			}
 		})
 	}
 }
 
-// chunks are what a sink took, for a file.
+// chunks returns the data of the chunks of a sink.
 func chunks(sink *memorySink) [][]byte {
 	var all [][]byte
 	for _, chunk := range sink.taken() {
@@ -203,12 +203,12 @@ func chunks(sink *memorySink) [][]byte {
 	return all
 }
 
-// checkOffsets expects the beeps of a voice within 80 ms of those in the main
-// recording (issue): the median, because a busy machine delays one or the other.
-func checkOffsets(t *testing.T, voice, mixed []float64, start time.Duration) {
+// checkOffsets requires that the median distance between the beeps of a track and
+// those of the main recording is at most 80 ms.
+func checkOffsets(t *testing.T, track, mixed []float64, start time.Duration) {
 	t.Helper()
 	var distances []float64
-	for _, beep := range voice {
+	for _, beep := range track {
 		nearest := math.Inf(1)
 		for _, other := range mixed {
 			if off := beep + start.Seconds()*1000 - other; math.Abs(off) < math.Abs(nearest) {
@@ -218,8 +218,8 @@ func checkOffsets(t *testing.T, voice, mixed []float64, start time.Duration) {
 		distances = append(distances, nearest)
 	}
 	slices.Sort(distances)
-	t.Logf("the voice's beeps are from the main recording's: %.0f", distances)
+	t.Logf("distances to the beeps of the main recording: %.0f", distances)
 	if len(distances) > 0 && math.Abs(distances[len(distances)/2]) > 80 {
-		t.Errorf("a voice is %.0f ms from the main recording", distances[len(distances)/2])
+		t.Errorf("a track is %.0f ms from the main recording", distances[len(distances)/2])
 	}
 }

@@ -1,9 +1,8 @@
-// Package recorder records a page of a running browser, picture and sound or the
-// sound alone, into one fragmented MP4 stream that is playable up to its last chunk whatever
-// happens afterwards. A second tab, the recorder tab, captures the page's tab,
-// encodes it in the browser and posts the chunks to a listener of the bot on
-// the loopback interface. The package must know nothing about meetings, jobs or
-// where chunks go: it records a page and hands chunks to a Sink.
+// Package recorder records video and audio, or audio only, of a browser page as one
+// fragmented MP4 stream, which is playable up to its last complete chunk. A second
+// tab, the recorder tab, captures the tab of the page, encodes it in the browser,
+// and posts the chunks to an HTTP server of the bot on the loopback interface. The
+// package passes the chunks to a Sink. It does not depend on meetings or jobs.
 package recorder
 
 import (
@@ -19,91 +18,88 @@ import (
 )
 
 const (
-	// keyFrameInterval is how often a fragment becomes complete, and timeslice
-	// how often the encoder is asked for complete ones: their sum bounds what
-	// a killed browser takes with it.
+	// A fragment is complete at each key frame, and the encoder delivers complete
+	// fragments after each timeslice. The sum limits what a killed browser loses.
 	keyFrameInterval = time.Second
 	timeslice        = 500 * time.Millisecond
 
-	// captureTimeout bounds the tab capture. The browser picks the tab at once
-	// or, when no tab has the title, waits for a user for ever.
+	// captureTimeout limits the tab capture. The browser selects the tab at once,
+	// or waits for a user if no tab has the title.
 	captureTimeout = 10 * time.Second
 
-	// settleTime is how long the picture must have its size before recording
-	// starts: the bar was seen to begin to unfold up to 0.3 s after the
-	// capture.
-	settleTime = 350 * time.Millisecond
+	// stableSizeTime is how long the video must have its size before recording
+	// starts: an infobar appears up to 0.3 s after the capture.
+	stableSizeTime = 350 * time.Millisecond
 
-	// watchInterval is how often the chunk flow and the picture's size are
-	// looked at.
-	watchInterval = 500 * time.Millisecond
+	// checkInterval is how often missing chunks and the size of the video are
+	// checked.
+	checkInterval = 500 * time.Millisecond
 
-	// shutdownTimeout bounds the end of the listener. Its exchanges are short
-	// and their peer, the recorder tab, is closed by then.
+	// shutdownTimeout limits the shutdown of the chunk server. Its requests are
+	// short, and the recorder tab is closed by then.
 	shutdownTimeout = 5 * time.Second
 )
 
 //go:embed receivers.js
 var receiversScript string
 
-// Prepare makes the page to be recorded keep sound and picture of its calls
-// together. It has to be called before the page is opened.
+// Prepare installs the scripts that a recorded page needs. It must be called before
+// the page is loaded.
 func Prepare(ctx context.Context, meeting *browser.Page) error {
-	for _, script := range []string{receiversScript, voicesScript} {
+	for _, script := range []string{receiversScript, participantAudioScript} {
 		if err := meeting.EvalOnNewDocument(ctx, script); err != nil {
-			return fmt.Errorf("preparing the page for recording: %w", err)
+			return fmt.Errorf("prepare the page for recording: %w", err)
 		}
 	}
 	return nil
 }
 
-// Chunk is a piece of the recording. All chunks of one recording, one after the
-// other, are one MP4 file.
+// Chunk is a part of a recording. The chunks of a recording, concatenated, are one
+// MP4 file.
 type Chunk struct {
-	// Sequence counts from 0 without a gap.
+	// Sequence is the index of the chunk, from 0 without gaps.
 	Sequence int
-	// Data belongs to the receiver.
+	// Data is owned by the sink.
 	Data []byte
 	// Captured is when the chunk arrived from the browser.
 	Captured time.Time
-	// Offset is how much had been recorded, pauses left out, when the chunk
-	// left the encoder.
+	// Offset is the duration recorded so far, without pauses, when the chunk left
+	// the encoder.
 	Offset time.Duration
 }
 
-// Sink takes the chunks, in order and one at a time. A chunk is durable when
-// Append returns nil; until then the browser keeps it and offers it again, so a
-// failed Append must leave nothing of the chunk behind.
+// Sink stores chunks. Append is called in order and not concurrently. When it
+// returns nil, the chunk is durable. When it fails, it must leave nothing of the
+// chunk behind: the browser keeps the chunk and sends it again.
 type Sink interface {
 	Append(Chunk) error
 }
 
-// ErrCaptureEnded is the end of a recording whose page was closed or crashed.
-// All that was recorded has been handed to the sink.
+// ErrCaptureEnded means that the page was closed or crashed. All recorded chunks are
+// stored.
 var ErrCaptureEnded = errors.New("the recorded page is gone")
 
-// ErrStopTimeout is the end of a recording whose Stop ran out of time: what was
-// still in the browser is lost.
-var ErrStopTimeout = errors.New("the end of the recording was not waited for")
+// ErrStopTimeout means that the context of Stop ended first. Chunks that were still
+// in the browser are lost.
+var ErrStopTimeout = errors.New("the recording did not stop in time")
 
-// EncoderError is the end of a recording whose encoder failed. All that was
-// recorded has been handed to the sink.
+// EncoderError means that the encoder failed. All recorded chunks are stored.
 type EncoderError struct {
 	Detail string
 }
 
-// Error tells what the encoder reported.
+// Error includes the detail.
 func (e *EncoderError) Error() string { return "the browser's encoder failed: " + e.Detail }
 
-// StallError is the end of a recording that brought no chunk for too long.
+// StallError means that a recording produced no chunk for too long.
 type StallError struct {
-	// Since is when the last chunk was taken, or recording began or resumed.
+	// Since is when the last chunk was stored, or recording started or resumed.
 	Since time.Time
-	// Cause is the last failure of the sink, if that is what stopped the flow.
+	// Cause is the error of the sink, if the sink did not store the next chunk.
 	Cause error
 }
 
-// Error tells since when nothing came.
+// Error includes the time and the cause.
 func (e *StallError) Error() string {
 	text := "nothing was recorded since " + e.Since.UTC().Format(time.RFC3339)
 	if e.Cause != nil {
@@ -112,7 +108,7 @@ func (e *StallError) Error() string {
 	return text
 }
 
-// Unwrap returns the failure of the sink.
+// Unwrap returns the error of the sink.
 func (e *StallError) Unwrap() error { return e.Cause }
 
 // Recorder is a recording in progress.
@@ -120,25 +116,24 @@ type Recorder struct {
 	settings Settings
 	browser  *browser.Browser
 	meeting  *browser.Page
-	tab      *browser.Page
-	intake   *intake
-	voices   *voices // nil where none are wanted
+	tab      *browser.Page // the recorder tab
+	server   *chunkServer
+	tracks   *participantAudio // nil if participants' audio is not recorded
 
 	startedAt time.Time
 
-	abandoned   chan struct{} // Stop gave up waiting
+	abandoned   chan struct{} // closed when Stop times out
 	abandonOnce sync.Once
 	done        chan struct{}
 	err         error // valid once done is closed
 }
 
-// Start begins to record the meeting page and returns when the encoder runs. It
-// opens a page of its own in the same browser. ctx bounds the start only. While
-// the browser picks the tab, for well under a second, the page bears another
-// title.
+// Start starts to record the meeting page and returns when the encoder runs. It
+// opens another page in the same browser. ctx applies to the start only. While the
+// browser selects the tab, for less than a second, the page has another title.
 func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings, sink Sink) (*Recorder, error) {
 	settings = settings.withDefaults()
-	intake, err := listen(ctx, settings, sink)
+	server, err := startChunkServer(ctx, settings, sink)
 	if err != nil {
 		return nil, err
 	}
@@ -146,37 +141,37 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 		settings:  settings,
 		browser:   b,
 		meeting:   meeting,
-		intake:    intake,
+		server:    server,
 		abandoned: make(chan struct{}),
 		done:      make(chan struct{}),
 	}
 	if err := r.open(ctx); err != nil {
 		if r.tab != nil {
-			r.show()
+			r.restore()
 			r.tab.Close()
 		}
-		return nil, errors.Join(fmt.Errorf("starting to record: %w", err), intake.close())
+		return nil, errors.Join(fmt.Errorf("start recording: %w", err), server.close())
 	}
-	r.voices = hear(meeting, settings)
+	r.tracks = startParticipantAudio(meeting, settings)
 	go r.watch()
 	return r, nil
 }
 
-// open sets up the recorder tab and starts the encoder.
+// open opens the recorder tab and starts the encoder.
 func (r *Recorder) open(ctx context.Context) error {
 	if err := r.openTab(ctx); err != nil {
 		return err
 	}
 	if !r.settings.AudioOnly {
-		if err := r.fit(ctx); err != nil {
+		if err := r.resize(ctx); err != nil {
 			return err
 		}
 	}
 	var err error
-	if r.startedAt, err = r.encoder(ctx, "standin.record()"); err != nil {
-		return fmt.Errorf("starting the encoder: %w", err)
+	if r.startedAt, err = r.controlEncoder(ctx, "standin.record()"); err != nil {
+		return fmt.Errorf("start the encoder: %w", err)
 	}
-	r.intake.resume(time.Now())
+	r.server.resume(time.Now())
 	return nil
 }
 
@@ -185,46 +180,46 @@ func (r *Recorder) openTab(ctx context.Context) (err error) {
 	if r.tab, err = r.browser.NewPage(ctx); err != nil {
 		return err
 	}
-	if err := r.tab.Navigate(ctx, r.intake.address()); err != nil {
-		return fmt.Errorf("opening the recorder tab: %w", err)
+	if err := r.tab.Navigate(ctx, r.server.address()); err != nil {
+		return fmt.Errorf("open the recorder tab: %w", err)
 	}
 	return r.capture(ctx)
 }
 
-// startedAt tells when the encoder started by the clock of this process, which
-// goes on evenly however the machine's is set. The browser's word is exact, but
-// for a clock that was set since the tab was opened.
-func startedAt(told, heard time.Time) time.Time {
-	const believable = time.Second
-	if late := heard.Sub(told); late.Abs() < believable {
-		return heard.Add(-late)
+// localTime converts a time of the browser to a time of this process, which has a
+// monotonic clock. The browser reports the Unix time and how long ago it was. The
+// Unix time is more exact, but it is ignored if it differs by a second or more:
+// then the system clock was set after the tab was opened.
+func localTime(unixMs, agoMs float64, receivedAt time.Time) time.Time {
+	const maxDifference = time.Second
+	estimate := receivedAt.Add(-time.Duration(agoMs * float64(time.Millisecond)))
+	if difference := time.UnixMicro(int64(unixMs * 1000)).Sub(estimate); difference.Abs() < maxDifference {
+		return estimate.Add(difference)
 	}
-	return heard
+	return estimate
 }
 
-func milliseconds(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
-
-// capture makes the recorder tab capture the meeting tab, which the browser
-// finds by the title that the meeting tab bears for that moment.
+// capture makes the recorder tab capture the meeting tab, which the browser finds by
+// a temporary title.
 func (r *Recorder) capture(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
 	defer cancel()
 	title := r.browser.CaptureTitle()
-	if err := r.meeting.Eval(ctx, call(holdTitleScript, title), nil); err != nil {
-		return fmt.Errorf("marking the page to capture: %w", err)
+	if err := r.meeting.Eval(ctx, call(setTitleScript, title), nil); err != nil {
+		return fmt.Errorf("set the page's title: %w", err)
 	}
 	defer func() {
-		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), captureTimeout)
+		restoreCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), captureTimeout)
 		defer cancel()
-		if releaseErr := r.meeting.Eval(releasing, releaseTitleScript, nil); err == nil && releaseErr != nil {
-			err = fmt.Errorf("putting the page's title back: %w", releaseErr)
+		if restoreErr := r.meeting.Eval(restoreCtx, restoreTitleScript, nil); err == nil && restoreErr != nil {
+			err = fmt.Errorf("restore the page's title: %w", restoreErr)
 		}
 	}()
-	if err := awaitCondition(ctx, func() (bool, error) {
-		known, err := r.meeting.Title(ctx)
-		return known == title, err
+	if err := waitUntil(ctx, func() (bool, error) {
+		current, err := r.meeting.Title(ctx)
+		return current == title, err
 	}); err != nil {
-		return fmt.Errorf("marking the page to capture: %w", err)
+		return fmt.Errorf("set the page's title: %w", err)
 	}
 	err = r.tab.EvalWithGesture(ctx, call("standin.capture", map[string]any{
 		"width":              r.settings.Width,
@@ -239,103 +234,102 @@ func (r *Recorder) capture(ctx context.Context) (err error) {
 		"timesliceMs":        timeslice.Milliseconds(),
 	}), nil)
 	if err != nil {
-		return fmt.Errorf("capturing the page: %w", err)
+		return fmt.Errorf("capture the page: %w", err)
 	}
 	return nil
 }
 
-// fit makes sure that the page and the captured picture have the wanted size
-// before the encoder fixes it. A Chromium that shows a bar to announce the
-// capture does so a moment later and takes the bar's height from the page, so
-// the size has to hold for a while.
-func (r *Recorder) fit(ctx context.Context) error {
+// resize gives the page and the captured video their size before the encoder starts,
+// because an encoder cannot change it. Some Chromium versions show an infobar
+// shortly after the capture, which makes the page smaller, so the size must be
+// stable for a while.
+func (r *Recorder) resize(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
 	defer cancel()
-	var fitSince time.Time
-	err := awaitCondition(ctx, func() (bool, error) {
-		fits, err := r.fits(ctx)
+	var stableSince time.Time
+	err := waitUntil(ctx, func() (bool, error) {
+		ok, err := r.hasSize(ctx)
 		switch {
 		case err != nil:
 			return false, err
-		case !fits:
-			fitSince = time.Time{}
+		case !ok:
+			stableSince = time.Time{}
 			return false, r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height)
-		case fitSince.IsZero():
-			fitSince = time.Now()
+		case stableSince.IsZero():
+			stableSince = time.Now()
 		}
-		return time.Since(fitSince) >= settleTime, nil
+		return time.Since(stableSince) >= stableSizeTime, nil
 	})
 	if err != nil {
-		return fmt.Errorf("giving the page its size: %w", err)
+		return fmt.Errorf("resize the page: %w", err)
 	}
 	r.minimize(ctx, true)
 	return nil
 }
 
-// minimize keeps the captured page from being drawn for its window too, at which
-// nobody looks: that is a good part of what a recording costs, and no more than
-// that depends on it.
+// minimize minimizes or restores the page's window. A captured page in a minimized
+// window is rendered for the capture only, which saves much of the cost of a
+// recording. An error does not affect the recording.
 func (r *Recorder) minimize(ctx context.Context, minimized bool) {
 	if err := r.meeting.SetMinimized(ctx, minimized); err != nil && ctx.Err() == nil {
-		r.settings.Log.Debug("the page's window does not change", "minimized", minimized, "error", err)
+		r.settings.Log.Debug("cannot change the page's window", "minimized", minimized, "error", err)
 	}
 }
 
-// fits reports whether page and captured picture have the wanted size.
-func (r *Recorder) fits(ctx context.Context) (bool, error) {
-	var page, picture struct{ Width, Height int }
+// hasSize reports whether the page and the captured video have their size.
+func (r *Recorder) hasSize(ctx context.Context) (bool, error) {
+	var page, video struct{ Width, Height int }
 	if err := r.meeting.Eval(ctx, "({width: innerWidth, height: innerHeight})", &page); err != nil {
 		return false, err
 	}
-	if err := r.tab.Eval(ctx, "standin.size()", &picture); err != nil {
+	if err := r.tab.Eval(ctx, "standin.size()", &video); err != nil {
 		return false, err
 	}
-	return page.Width == r.settings.Width && page.Height == r.settings.Height && picture == page, nil
+	return page.Width == r.settings.Width && page.Height == r.settings.Height && video == page, nil
 }
 
-// StartedAt returns when the encoder started: the recording's time 0.
+// StartedAt returns when the encoder started: time 0 of the recording.
 func (r *Recorder) StartedAt() time.Time { return r.startedAt }
 
-// Pause suspends the recording. The time until Resume does not exist in the
-// recorded file. It returns when the encoder was suspended.
+// Pause pauses the recording and returns the time of the pause. The recorded file
+// does not contain the time until Resume.
 func (r *Recorder) Pause(ctx context.Context) (at time.Time, err error) {
-	r.intake.pause()
-	if at, err = r.encoder(ctx, "standin.suspend()"); err != nil {
-		r.intake.resume(time.Now())
-		return time.Time{}, fmt.Errorf("pausing the recording: %w", err)
+	r.server.pause()
+	if at, err = r.controlEncoder(ctx, "standin.pause()"); err != nil {
+		r.server.resume(time.Now())
+		return time.Time{}, fmt.Errorf("pause recording: %w", err)
 	}
-	r.voices.set(ctx, false)
+	r.tracks.setEnabled(ctx, false)
 	return at, nil
 }
 
-// Resume continues a paused recording. It returns when the encoder went on.
+// Resume resumes a paused recording and returns the time of the resumption.
 func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
-	if at, err = r.encoder(ctx, "standin.resume()"); err != nil {
-		return time.Time{}, fmt.Errorf("resuming the recording: %w", err)
+	if at, err = r.controlEncoder(ctx, "standin.resume()"); err != nil {
+		return time.Time{}, fmt.Errorf("resume recording: %w", err)
 	}
-	r.intake.resume(time.Now())
-	r.voices.set(ctx, true)
+	r.server.resume(time.Now())
+	r.tracks.setEnabled(ctx, true)
 	return at, nil
 }
 
-// encoder has the recorder tab do something to the encoder, and returns when it
-// did.
-func (r *Recorder) encoder(ctx context.Context, script string) (time.Time, error) {
+// controlEncoder starts, pauses or resumes the encoder and returns the time of that.
+func (r *Recorder) controlEncoder(ctx context.Context, script string) (time.Time, error) {
 	var done struct{ AtMs, AgoMs float64 }
 	if err := r.tab.Eval(ctx, script, &done); err != nil {
 		return time.Time{}, err
 	}
-	return startedAt(time.UnixMicro(int64(done.AtMs*1000)), time.Now().Add(-milliseconds(done.AgoMs))), nil
+	return localTime(done.AtMs, done.AgoMs, time.Now()), nil
 }
 
-// Stats returns how the recording is going.
-func (r *Recorder) Stats() Stats { return r.intake.stats() }
+// Stats returns the statistics of the recording.
+func (r *Recorder) Stats() Stats { return r.server.stats() }
 
-// Done is closed when the recording is over, for whatever reason, and every
-// chunk that could be had was handed to the sink.
+// Done returns a channel that is closed when the recording has ended, for any
+// reason, and all available chunks are stored.
 func (r *Recorder) Done() <-chan struct{} { return r.done }
 
-// Err tells why the recording is over: nil after Stop, else ErrCaptureEnded,
+// Err returns why the recording ended: nil after Stop, or ErrCaptureEnded,
 // ErrStopTimeout, a *StallError, an *EncoderError, or an error of package browser.
 // It is nil before Done is closed.
 func (r *Recorder) Err() error {
@@ -347,15 +341,14 @@ func (r *Recorder) Err() error {
 	}
 }
 
-// Stop ends the recording and returns when its last chunk was handed to the
-// sink. When ctx ends first, what is still in the browser is lost and the
-// context's error is returned. A recording that is already over returns how it
-// ended.
+// Stop ends the recording and returns when its last chunk is stored. If ctx ends
+// first, chunks that are still in the browser are lost and Stop returns the error of
+// ctx. If the recording has already ended, Stop returns Err.
 func (r *Recorder) Stop(ctx context.Context) error {
-	var hearing sync.WaitGroup
-	hearing.Go(func() { r.voices.set(ctx, false) })
-	defer hearing.Wait()
-	// The answer comes through the intake: the tab is closed once it is there.
+	var stopping sync.WaitGroup
+	stopping.Go(func() { r.tracks.setEnabled(ctx, false) })
+	defer stopping.Wait()
+	// The end is reported to the chunk server. Then the tab is closed.
 	if err := r.tab.Eval(ctx, stopScript(reasonStopped), nil); err != nil {
 		select {
 		case <-r.done:
@@ -369,108 +362,106 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		r.abandonOnce.Do(func() { close(r.abandoned) })
 		<-r.done
-		return fmt.Errorf("stopping the recording: %w", ctx.Err())
+		return fmt.Errorf("stop recording: %w", ctx.Err())
 	}
 }
 
-// watch waits for the end of the recording, cleans up and announces it.
+// watch waits for the end of the recording, cleans up and closes r.done.
 func (r *Recorder) watch() {
 	defer close(r.done)
-	r.err = r.untilEnd()
-	r.voices.close()
-	r.show()
+	r.err = r.waitForEnd()
+	r.tracks.close()
+	r.restore()
 	r.tab.Close()
-	if err := r.intake.close(); err != nil {
+	if err := r.server.close(); err != nil {
 		r.err = errors.Join(r.err, err)
 	}
 }
 
-// untilEnd returns why the recording is over.
-func (r *Recorder) untilEnd() error {
-	again := time.NewTicker(watchInterval)
-	defer again.Stop()
+// waitForEnd returns why the recording ended.
+func (r *Recorder) waitForEnd() error {
+	ticker := time.NewTicker(checkInterval)
+	defer ticker.Stop()
 	pageCrashed := r.meeting.Crashed()
 	for {
 		select {
-		case report := <-r.intake.ended:
+		case report := <-r.server.ended:
 			return report.err()
 		case <-r.browser.Done():
 			return r.browser.Err()
 		case <-r.tab.Crashed():
 			return fmt.Errorf("the recorder tab: %w", browser.ErrPageCrashed)
 		case <-pageCrashed:
-			// The browser goes on capturing a crashed tab. What is recorded
-			// is fetched, and the tab's word ends the recording.
+			// The browser continues to capture a crashed tab. The recorder tab
+			// sends the remaining chunks and ends the recording.
 			pageCrashed = nil
 			r.request(stopScript(reasonCaptureEnded))
 		case <-r.abandoned:
 			return ErrStopTimeout
-		case now := <-again.C:
-			if err := r.intake.stalled(now, r.settings.ChunkTimeout); err != nil {
+		case now := <-ticker.C:
+			if err := r.server.checkStall(now, r.settings.ChunkTimeout); err != nil {
 				return err
 			}
-			r.refit()
+			r.restoreSize()
 		}
 	}
 }
 
-// refit gives the page its size back when the browser's bars have changed it
-// again. Failing is no reason to end a recording: the next look tries again.
-func (r *Recorder) refit() {
-	stats := r.intake.stats()
+// restoreSize resizes the page again if an infobar has changed its size. It is
+// repeated at the next check if it fails.
+func (r *Recorder) restoreSize() {
+	stats := r.server.stats()
 	if stats.Width == 0 || (stats.Width == r.settings.Width && stats.Height == r.settings.Height) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
+	ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
 	defer cancel()
 	if r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height) == nil {
 		r.minimize(ctx, true)
 	}
 }
 
-// show gives a page that was minimized a window that is seen again, before it is no
-// longer captured.
-func (r *Recorder) show() {
+// restore restores the minimized window before the capture ends.
+func (r *Recorder) restore() {
 	if r.settings.AudioOnly {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
+	ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
 	defer cancel()
 	r.minimize(ctx, false)
 }
 
-// request runs a script in the recorder tab, whose effect shows elsewhere.
+// request runs a script in the recorder tab and ignores errors.
 func (r *Recorder) request(script string) {
-	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
+	ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
 	defer cancel()
 	_ = r.tab.Eval(ctx, script, nil)
 }
 
-// stopScript makes the recorder tab stop and report the reason once it has
-// handed everything over.
+// stopScript returns the script that stops the encoder. The recorder tab reports the
+// reason after the last chunk.
 func stopScript(reason string) string { return "void " + call("standin.stop", reason) }
 
 // call returns the script that calls a function with one JSON argument.
 func call(function string, argument any) string {
-	// Maps of numbers and strings always encode.
+	// Encoding numbers, strings and their maps cannot fail.
 	encoded, _ := json.Marshal(argument)
 	return function + "(" + string(encoded) + ")"
 }
 
-// awaitCondition looks until the condition holds, fails or ctx ends.
-func awaitCondition(ctx context.Context, condition func() (bool, error)) error {
-	const pause = 20 * time.Millisecond
-	again := time.NewTicker(pause)
-	defer again.Stop()
+// waitUntil polls the condition until it is true or fails, or ctx ends.
+func waitUntil(ctx context.Context, condition func() (bool, error)) error {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
 	for {
-		holds, err := condition()
-		if holds || err != nil {
+		ok, err := condition()
+		if ok || err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-again.C:
+		case <-ticker.C:
 		}
 	}
 }

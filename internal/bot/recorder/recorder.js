@@ -1,36 +1,35 @@
-// The recorder tab. It captures the meeting tab, encodes it, and posts what
-// comes out to the bot that served this page. Every address is relative to the
-// page's own, which holds the token.
+// The script of the recorder tab. It captures the meeting tab, encodes it, and posts
+// the chunks to the server of this page. All URLs are relative to the page's own,
+// which contains the token.
 "use strict";
 
 const standin = (() => {
-	const levelIntervalMs = 200; // 5 Hz is enough to tell silence
-	const levelSampleRate = 8000; // and so is less sound than is recorded
-	const pulseIntervalMs = 1000;
+	const levelIntervalMs = 200;
+	const levelSampleRate = 8000; // enough to detect silence
+	const statusIntervalMs = 1000;
 	const retryDelayMs = 250;
-	const leastStillMs = 500; // after which a picture is shown again
-	const waitingPictures = 4; // while this tab is held up
+	const minRepeatMs = 500; // before a frame is repeated
+	const maxBufferedFrames = 4; // while this tab is blocked
 
-	let stream, camera, recorder, settings; // no camera where no picture is taken
+	let stream, videoSource, recorder, settings; // videoSource is undefined without video
 	let queue = [], uploading = null, sequence = 0;
-	let recordedMs = 0, runningSince = null; // recorded time leaves pauses out
-	let loudest = 0, lastSound = null;
+	let recordedMs = 0, runningSince = null; // without pauses
+	let maxLevel = 0, lastSoundAt = null;
 	let timers = [];
 
-	const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
+	const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
 	const offset = () => Math.round(recordedMs + (runningSince === null ? 0 : performance.now() - runningSince));
 
-	// post repeats until the bot has taken the body: what is not acknowledged
-	// stays in this tab.
+	// post repeats the request until the server accepts it.
 	async function post(path, body) {
 		for (;;) {
 			try {
-				const answer = await fetch(path, {method: "POST", body, cache: "no-store"});
-				if (answer.ok) return;
+				const response = await fetch(path, {method: "POST", body, cache: "no-store"});
+				if (response.ok) return;
 			} catch (error) {
-				// The bot does not answer now; it may again in a moment.
+				// Retry.
 			}
-			await pause(retryDelayMs);
+			await sleep(retryDelayMs);
 		}
 	}
 
@@ -50,15 +49,15 @@ const standin = (() => {
 		uploading ??= upload();
 	}
 
-	async function drained() {
+	async function flushed() {
 		while (uploading) await uploading;
 	}
 
-	// watchLevel follows the loudness of the captured sound.
-	function watchLevel(track, threshold) {
+	// measureLevel measures the level of the captured sound.
+	function measureLevel(track, threshold) {
 		const context = new AudioContext({sampleRate: levelSampleRate, latencyHint: "playback"});
 		const analyser = context.createAnalyser();
-		analyser.fftSize = 2048; // a quarter of a second: no sound between two looks is missed
+		analyser.fftSize = 2048; // a quarter of a second: covers the interval
 		context.createMediaStreamSource(new MediaStream([track])).connect(analyser);
 		const samples = new Float32Array(analyser.fftSize);
 		timers.push(setInterval(() => {
@@ -66,126 +65,127 @@ const standin = (() => {
 			let sum = 0;
 			for (const sample of samples) sum += sample * sample;
 			const level = Math.sqrt(sum / samples.length);
-			loudest = Math.max(loudest, level);
-			if (level > threshold) lastSound = performance.now();
+			maxLevel = Math.max(maxLevel, level);
+			if (level > threshold) lastSoundAt = performance.now();
 		}, levelIntervalMs));
 	}
 
-	function pulse() {
+	function sendStatus() {
 		const video = size();
 		const body = JSON.stringify({
-			soundAgoMs: lastSound === null ? -1 : Math.round(performance.now() - lastSound),
-			level: loudest,
+			soundAgoMs: lastSoundAt === null ? -1 : Math.round(performance.now() - lastSoundAt),
+			level: maxLevel,
 			queued: queue.length,
 			width: video.width, height: video.height,
 		});
-		loudest = 0;
-		fetch("pulse", {method: "POST", body, cache: "no-store"}).catch(() => {});
+		maxLevel = 0;
+		fetch("status", {method: "POST", body, cache: "no-store"}).catch(() => {});
 	}
 
-	// capture asks for the meeting tab, which the browser picks by its title.
-	async function capture(wanted) {
-		settings = wanted;
+	// capture captures the meeting tab, which the browser selects by its title.
+	async function capture(options) {
+		settings = options;
 		stream = await navigator.mediaDevices.getDisplayMedia({
 			video: {
 				displaySurface: "browser", cursor: "never",
-				width: {ideal: wanted.width, max: wanted.width}, height: {ideal: wanted.height, max: wanted.height},
-				frameRate: {ideal: wanted.framesPerSecond, max: wanted.framesPerSecond},
+				width: {ideal: options.width, max: options.width}, height: {ideal: options.height, max: options.height},
+				frameRate: {ideal: options.framesPerSecond, max: options.framesPerSecond},
 			},
 			audio: {
 				echoCancellation: false, noiseSuppression: false, autoGainControl: false,
-				suppressLocalAudioPlayback: true, // where there are loudspeakers
+				suppressLocalAudioPlayback: true,
 			},
 			selfBrowserSurface: "exclude", surfaceSwitching: "exclude", systemAudio: "exclude",
 		});
 		const audio = stream.getAudioTracks()[0];
-		if (!audio) throw new Error("the captured tab gives no sound");
-		if (wanted.audioOnly) {
-			// A tab's sound cannot be asked for without its picture, only freed of it.
+		if (!audio) throw new Error("the captured tab has no audio");
+		if (options.audioOnly) {
+			// A tab cannot be captured without its video, so the video is removed.
 			for (const track of stream.getVideoTracks()) {
 				track.stop();
 				stream.removeTrack(track);
 			}
 		} else {
-			camera = filming(stream.getVideoTracks()[0]);
+			videoSource = cameraLike(stream.getVideoTracks()[0]);
 		}
-		watchLevel(audio, wanted.soundThreshold);
+		measureLevel(audio, options.soundThreshold);
 	}
 
-	// filming shows the pictures of a screen as if a camera took them: in a screen's
-	// own the encoder looks for what was moved, which doubles its work.
-	function filming(screen) {
+	// cameraLike copies the frames of a screen track to a camera track. For screen
+	// tracks the encoder searches for moved content, which doubles its cost.
+	function cameraLike(screen) {
 		const track = new MediaStreamTrackGenerator({kind: "video"});
-		const pictures = new MediaStreamTrackProcessor({track: screen, maxBufferSize: waitingPictures}).readable.getReader();
-		const shown = track.writable.getWriter();
-		const stillMs = Math.max(leastStillMs, 1500 / settings.framesPerSecond);
-		let last, stillTimer;
+		const frames = new MediaStreamTrackProcessor({track: screen, maxBufferSize: maxBufferedFrames}).readable.getReader();
+		const writer = track.writable.getWriter();
+		const repeatMs = Math.max(minRepeatMs, 1500 / settings.framesPerSecond);
+		let last, repeatTimer;
 
-		function show(picture) {
-			clearTimeout(stillTimer);
-			stillTimer = setTimeout(() => again().catch(() => {}), stillMs);
-			return shown.write(picture);
+		function write(frame) {
+			clearTimeout(repeatTimer);
+			repeatTimer = setTimeout(() => repeat().catch(() => {}), repeatMs);
+			return writer.write(frame);
 		}
 
-		// again shows the last picture once more: a page that stands still gives no
-		// others, and an encoder without any completes no fragment.
-		async function again() {
-			const picture = last, copy = await still();
-			if (picture === last) await show(copy);
+		// repeat writes the last frame again. A page that does not change has no new
+		// frames, and without frames the encoder completes no fragment.
+		async function repeat() {
+			const frame = last, copy = await copyLast();
+			if (frame === last) await write(copy);
 			else copy.close();
 		}
 
-		// still returns the last picture as one that is taken when it is shown.
-		async function still() {
+		// copyLast returns a copy of the last frame. Its timestamp 0 makes the encoder
+		// use the time at which it is written.
+		async function copyLast() {
 			const {format, visibleRect: {width, height}} = last;
 			const pixels = new ArrayBuffer(last.allocationSize());
 			const layout = await last.copyTo(pixels);
 			return new VideoFrame(pixels, {format, layout, codedWidth: width, codedHeight: height, timestamp: 0});
 		}
 
-		const first = new Promise((came, failed) => {
+		const first = new Promise((resolve, reject) => {
 			(async () => {
-				for (let next; !(next = await pictures.read()).done;) {
+				for (let next; !(next = await frames.read()).done;) {
 					last?.close();
 					last = next.value.clone();
-					came();
-					await show(next.value);
+					resolve();
+					await write(next.value);
 				}
-			})().catch(failed).finally(() => {
-				clearTimeout(stillTimer);
+			})().catch(reject).finally(() => {
+				clearTimeout(repeatTimer);
 				last?.close();
 				track.stop();
-				failed(new Error("the captured tab gives no picture"));
+				reject(new Error("the captured tab has no video"));
 			});
 		});
-		first.catch(() => {}); // whoever records is told
+		first.catch(() => {}); // firstFrame reports the error
 
-		// begun returns the picture to begin with. A page that stands still may have
-		// given its own too early: whoever begins to watch it has another one made.
-		async function begun() {
-			const watch = Object.assign(document.createElement("video"), {muted: true, srcObject: new MediaStream([screen])});
-			watch.play().catch(() => {});
-			await first.finally(() => { watch.srcObject = null; });
-			return still();
+		// firstFrame returns the frame to start with. The only frame of a page that does
+		// not change may be lost; playing the track in an element requests another one.
+		async function firstFrame() {
+			const video = Object.assign(document.createElement("video"), {muted: true, srcObject: new MediaStream([screen])});
+			video.play().catch(() => {});
+			await first.finally(() => { video.srcObject = null; });
+			return copyLast();
 		}
-		return {track, show, begun};
+		return {track, write, firstFrame};
 	}
 
-	// size is the captured picture's own; 0 where none is taken.
+	// size returns the size of the captured video, or 0 without video.
 	function size() {
 		const {width = 0, height = 0} = stream.getVideoTracks()[0]?.getSettings() ?? {};
 		return {width, height};
 	}
 
-	// record starts the encoder and returns when it runs. The encoder counts picture
-	// and sound each from its own first one: it is shown a picture at its start, so
-	// that no wait for the next stands between them for good.
+	// record starts the encoder and returns when it runs. The encoder counts time from
+	// the first frame and the first sample separately, so a frame is written at the
+	// start to keep video and audio synchronized.
 	async function record() {
-		recorder = new MediaRecorder(camera ? new MediaStream([camera.track, ...stream.getAudioTracks()]) : stream, {
+		recorder = new MediaRecorder(videoSource ? new MediaStream([videoSource.track, ...stream.getAudioTracks()]) : stream, {
 			mimeType: settings.mimeType,
-			videoBitsPerSecond: camera && settings.videoBitsPerSecond,
+			videoBitsPerSecond: videoSource && settings.videoBitsPerSecond,
 			audioBitsPerSecond: settings.audioBitsPerSecond,
-			videoKeyFrameIntervalDuration: camera && settings.keyFrameIntervalMs,
+			videoKeyFrameIntervalDuration: videoSource && settings.keyFrameIntervalMs,
 		});
 		const running = new Promise((resolve, reject) => {
 			recorder.onstart = resolve;
@@ -195,35 +195,35 @@ const standin = (() => {
 			};
 		});
 		recorder.ondataavailable = event => enqueue(event.data);
-		// The encoder stops by itself when the captured tab is gone.
+		// The encoder stops when the captured tab is gone.
 		recorder.onstop = () => end("capture_ended", "");
-		const picture = await camera?.begun();
+		const frame = await videoSource?.firstFrame();
 		const at = runningSince = performance.now();
 		recorder.start(settings.timesliceMs);
-		camera?.show(picture);
+		videoSource?.write(frame);
 		await running;
-		timers.push(setInterval(pulse, pulseIntervalMs));
-		return moment(at);
+		timers.push(setInterval(sendStatus, statusIntervalMs));
+		return timestamp(at);
 	}
 
-	// listen follows the loudness without recording anything.
-	function listen() {
+	// monitor measures the level without recording.
+	function monitor() {
 		stream.getAudioTracks()[0].onended = () => end("capture_ended", "");
-		timers.push(setInterval(pulse, pulseIntervalMs));
+		timers.push(setInterval(sendStatus, statusIntervalMs));
 	}
 
-	// end tells the bot, after the last chunk, why the recording is over.
+	// end reports, after the last chunk, why the recording ended.
 	async function end(reason, detail) {
 		timers.forEach(clearInterval);
 		timers = [];
-		await drained();
+		await flushed();
 		await post("end", JSON.stringify({reason, detail}));
 	}
 
-	const moment = at => ({atMs: performance.timeOrigin + at, agoMs: performance.now() - at});
+	const timestamp = at => ({atMs: performance.timeOrigin + at, agoMs: performance.now() - at});
 
-	// suspend and resume tell when it happened.
-	function suspend() {
+	// pause and resume return their time.
+	function pause() {
 		const at = performance.now();
 		if (recorder.state === "recording") {
 			recorder.requestData();
@@ -231,7 +231,7 @@ const standin = (() => {
 			recordedMs += at - runningSince;
 			runningSince = null;
 		}
-		return moment(at);
+		return timestamp(at);
 	}
 
 	function resume() {
@@ -240,10 +240,10 @@ const standin = (() => {
 			recorder.resume();
 			runningSince = at;
 		}
-		return moment(at);
+		return timestamp(at);
 	}
 
-	// stop ends the recording and returns when the bot has taken all of it.
+	// stop ends the recording and returns when all chunks are stored.
 	async function stop(reason) {
 		if (recorder && recorder.state !== "inactive") {
 			const stopped = new Promise(resolve => { recorder.onstop = resolve; });
@@ -254,5 +254,5 @@ const standin = (() => {
 		await end(reason, "");
 	}
 
-	return {capture, size, record, listen, suspend, resume, stop};
+	return {capture, size, record, monitor, pause, resume, stop};
 })();

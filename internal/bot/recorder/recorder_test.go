@@ -21,14 +21,13 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// testTimeout bounds everything a test asks of the browser.
+// testTimeout limits all browser calls of a test.
 const testTimeout = 90 * time.Second
 
-// clockPage flashes white in its upper left quarter for 250 ms and beeps at
-// 1 kHz for 100 ms, both at each full second of one clock, that of the sound.
-// The flash is long enough to be seen when a busy machine drops frames. The
-// rest of the page moves. With ?silent it makes no sound, with ?still it does
-// not change.
+// clockPage flashes white in its upper left quarter for 250 ms and beeps at 1 kHz
+// for 100 ms at each full second of its audio clock. The flash is long enough to be
+// recorded when a busy machine drops frames. The rest of the page moves. With
+// ?silent the page has no sound; with ?still it does not change.
 const clockPage = `<!doctype html><meta charset=utf-8><title>Clock</title>
 <style>html,body{margin:0;height:100%;background:#246;overflow:hidden} canvas{display:block}</style>
 <canvas id=picture></canvas>
@@ -68,11 +67,11 @@ function draw() {
 	if (!options.has("still")) requestAnimationFrame(draw);
 }
 draw();
-// Meeting pages rename themselves at any time.
+// Meeting pages change their titles at any time.
 setInterval(() => { document.title = "Clock " + new Date().toISOString(); }, 5);
 </script>`
 
-// memorySink keeps the chunks, and fails when it is told to.
+// memorySink stores chunks. It fails while failing is set.
 type memorySink struct {
 	mutex   sync.Mutex
 	chunks  []recorder.Chunk
@@ -97,21 +96,21 @@ func (s *memorySink) Append(chunk recorder.Chunk) error {
 	return nil
 }
 
-// fail makes the sink refuse chunks, or take them again for nil.
+// fail sets the error of Append; nil makes it succeed again.
 func (s *memorySink) fail(err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.failing = err
 }
 
-// taken returns the chunks so far.
+// taken returns the stored chunks.
 func (s *memorySink) taken() []recorder.Chunk {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]recorder.Chunk(nil), s.chunks...)
 }
 
-// await waits until the chunks make up that much of the recording.
+// await waits until the chunks contain this duration.
 func (s *memorySink) await(t *testing.T, ctx context.Context, r *recorder.Recorder, recorded time.Duration) {
 	t.Helper()
 	for {
@@ -123,18 +122,18 @@ func (s *memorySink) await(t *testing.T, ctx context.Context, r *recorder.Record
 		case <-r.Done():
 			t.Fatalf("the recording ended: %v", r.Err())
 		case <-ctx.Done():
-			t.Fatalf("no %v were recorded", recorded)
+			t.Fatalf("%v were not recorded in time", recorded)
 		}
 	}
 }
 
-// file writes the chunks, one after the other, to a file.
+// file writes the chunks to a file.
 func (s *memorySink) file(t *testing.T) string {
 	t.Helper()
 	var content bytes.Buffer
 	for index, chunk := range s.taken() {
 		if chunk.Sequence != index {
-			t.Errorf("chunk %d came in place of %d", chunk.Sequence, index)
+			t.Errorf("chunk %d at index %d", chunk.Sequence, index)
 		}
 		content.Write(chunk.Data)
 	}
@@ -145,23 +144,23 @@ func (s *memorySink) file(t *testing.T) string {
 	return path
 }
 
-// stage is a browser with a page to record.
-type stage struct {
+// fixture is a browser with a page to record.
+type fixture struct {
 	browser *browser.Browser
 	page    *browser.Page
 	address string
 }
 
-// prepare opens the clock page in a browser of its own. Without the tools a test
-// fails in CI and is skipped elsewhere.
-func prepare(t *testing.T, query string) (context.Context, stage) {
+// prepare opens the clock page in a new browser. Without the tools, the test fails
+// in CI and is skipped elsewhere.
+func prepare(t *testing.T, query string) (context.Context, fixture) {
 	t.Helper()
 	executable, err := browser.Find("")
 	if err = errors.Join(err, mediacheck.Available()); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("this test needs more: %v", err)
+			t.Fatalf("this test needs tools: %v", err)
 		}
-		t.Skipf("this test needs more: %v", err)
+		t.Skipf("this test needs tools: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
@@ -171,11 +170,11 @@ func prepare(t *testing.T, query string) (context.Context, stage) {
 			_, _ = io.WriteString(w, callPage)
 			return
 		}
-		if r.URL.Path == choirPath {
-			_, _ = io.WriteString(w, choirPage)
+		if r.URL.Path == participantsPath {
+			_, _ = io.WriteString(w, participantsPage)
 			return
 		}
-		// A meeting page's policy must not stand in the way.
+		// The recorder must work despite a strict policy.
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'")
 		_, _ = io.WriteString(w, clockPage)
 	}))
@@ -188,7 +187,7 @@ func prepare(t *testing.T, query string) (context.Context, stage) {
 	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			t.Errorf("closing the browser: %v", err)
+			t.Errorf("close the browser: %v", err)
 		}
 	})
 	page, err := b.NewPage(ctx)
@@ -201,11 +200,11 @@ func prepare(t *testing.T, query string) (context.Context, stage) {
 	if err := page.Navigate(ctx, server.URL+"/"+query); err != nil {
 		t.Fatal(err)
 	}
-	return ctx, stage{browser: b, page: page, address: server.URL}
+	return ctx, fixture{browser: b, page: page, address: server.URL}
 }
 
-// record starts to record the stage's page.
-func (s stage) record(t *testing.T, ctx context.Context, settings recorder.Settings) (*recorder.Recorder, *memorySink) {
+// record starts to record the page.
+func (s fixture) record(t *testing.T, ctx context.Context, settings recorder.Settings) (*recorder.Recorder, *memorySink) {
 	t.Helper()
 	sink := newMemorySink()
 	r, err := recorder.Start(ctx, s.browser, s.page, settings, sink)
@@ -215,7 +214,7 @@ func (s stage) record(t *testing.T, ctx context.Context, settings recorder.Setti
 	return r, sink
 }
 
-// decode decodes what the sink took.
+// decode decodes the chunks.
 func decode(t *testing.T, ctx context.Context, sink *memorySink) mediacheck.Report {
 	t.Helper()
 	report, err := mediacheck.Decode(ctx, sink.file(t))
@@ -226,19 +225,18 @@ func decode(t *testing.T, ctx context.Context, sink *memorySink) mediacheck.Repo
 		t.Errorf("recorded %dx%d %s and %s, want 1280x720 h264 and opus", report.Width, report.Height, report.VideoCodec, report.AudioCodec)
 	}
 	if report.BlackBorders {
-		t.Error("the picture has black bars: it was scaled from another shape")
+		t.Error("the video has black borders: it was scaled from another aspect ratio")
 	}
 	return report
 }
 
-// checkSeconds expects a beep in each second, without exception, and a flash
-// with it.
+// checkSeconds requires a beep and a flash in each second.
 func checkSeconds(t *testing.T, report mediacheck.Report) {
 	t.Helper()
 	for index := 1; index < len(report.BeepsMs); index++ {
 		least := 950.0
 		if index == 1 {
-			least = 850 // the recording may begin within a beep of 100 ms
+			least = 850 // the recording may start within a beep of 100 ms
 		}
 		if step := report.BeepsMs[index] - report.BeepsMs[index-1]; step < least || step > 1050 {
 			t.Errorf("%.0f ms lie between the beeps %d and %d, want a second; beeps at %.0f", step, index-1, index, report.BeepsMs)
@@ -255,12 +253,12 @@ func checkSeconds(t *testing.T, report mediacheck.Report) {
 	checkAlignment(t, pairs)
 }
 
-// mostApart is how far beeps and flashes may be from each other, in ms.
-const mostApart = 100
+// maxDifferenceMs is the maximum median difference between beeps and flashes.
+const maxDifferenceMs = 100
 
-// checkAlignment expects beeps and flashes to be close to each other, and returns
-// by how much beeps are later: the median, for a busy machine may draw one flash
-// late.
+// checkAlignment requires that beeps and flashes are synchronized. It returns the
+// median of how much beeps are later, because single flashes may be late on a busy
+// machine.
 func checkAlignment(t *testing.T, pairs []mediacheck.Pair) (median float64) {
 	t.Helper()
 	if len(pairs) == 0 {
@@ -273,33 +271,33 @@ func checkAlignment(t *testing.T, pairs []mediacheck.Pair) (median float64) {
 	}
 	slices.Sort(differences)
 	median = differences[len(differences)/2]
-	if math.Abs(median) > mostApart {
+	if math.Abs(median) > maxDifferenceMs {
 		t.Errorf("beeps are %.0f ms from their flashes: %.0f", median, differences)
 	}
 	return median
 }
 
-func TestRecordingIsWholeAndInTime(t *testing.T) {
+func TestRecordingIsCompleteAndSynchronized(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
+	ctx, f := prepare(t, "")
 	before := time.Now()
-	r, sink := stage.record(t, ctx, recorder.Settings{})
+	r, sink := f.record(t, ctx, recorder.Settings{})
 	if started := r.StartedAt(); started.Before(before) || started.After(time.Now()) {
 		t.Errorf("started at %v, asked at %v", started, before)
 	}
-	if title, err := stage.page.Title(ctx); err != nil || !strings.HasPrefix(title, "Clock") {
-		t.Errorf("the page's title is %q, %v; it was not put back", title, err)
+	if title, err := f.page.Title(ctx); err != nil || !strings.HasPrefix(title, "Clock") {
+		t.Errorf("the page's title is %q, %v; it was not restored", title, err)
 	}
 	sink.await(t, ctx, r, 9*time.Second)
 	if err := r.Stop(ctx); err != nil {
-		t.Fatalf("stopping: %v", err)
+		t.Fatalf("Stop: %v", err)
 	}
 	took := time.Since(r.StartedAt())
 	if err := r.Err(); err != nil {
 		t.Errorf("Err = %v", err)
 	}
 	if err := r.Stop(ctx); err != nil {
-		t.Errorf("stopping again: %v", err)
+		t.Errorf("Stop again: %v", err)
 	}
 	stats := r.Stats()
 	if chunks := sink.taken(); stats.Chunks != len(chunks) || stats.LastSoundAt.IsZero() || stats.Queued != 0 {
@@ -317,23 +315,23 @@ func TestRecordingIsWholeAndInTime(t *testing.T) {
 	}
 }
 
-func TestKilledBrowserLeavesAPlayableRecording(t *testing.T) {
+func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	r, sink := stage.record(t, ctx, recorder.Settings{})
+	ctx, f := prepare(t, "")
+	r, sink := f.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 4*time.Second)
 	killed := time.Now()
-	process, err := os.FindProcess(stage.browser.PID())
+	process, err := os.FindProcess(f.browser.PID())
 	if err = errors.Join(err, process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-r.Done():
 	case <-ctx.Done():
-		t.Fatal("the recording does not end with its browser")
+		t.Fatal("the recording did not end with the browser")
 	}
 	if took := time.Since(killed); took > 2*time.Second {
-		t.Errorf("the end was noticed after %v", took)
+		t.Errorf("Done was closed after %v", took)
 	}
 	var gone *browser.GoneError
 	if err := r.Err(); !errors.As(err, &gone) {
@@ -349,12 +347,12 @@ func TestKilledBrowserLeavesAPlayableRecording(t *testing.T) {
 	}
 }
 
-func TestRecordingOutlivesAReload(t *testing.T) {
+func TestRecordingContinuesAfterReload(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	r, sink := stage.record(t, ctx, recorder.Settings{})
+	ctx, f := prepare(t, "")
+	r, sink := f.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 2*time.Second)
-	if err := stage.page.Navigate(ctx, stage.address+"/?again"); err != nil {
+	if err := f.page.Navigate(ctx, f.address+"/?again"); err != nil {
 		t.Fatal(err)
 	}
 	reloaded := time.Since(r.StartedAt()).Seconds() * 1000
@@ -374,56 +372,55 @@ func TestRecordingOutlivesAReload(t *testing.T) {
 	}
 }
 
-// A page is to notice nothing of the window that is minimized for the time of
-// its recording.
+// The page stays visible and focused while its window is minimized for recording.
 func TestRecordedPageStaysVisible(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	const watched = `window.seen = []; document.addEventListener("visibilitychange", () => seen.push(document.visibilityState)); true`
-	if err := stage.page.Eval(ctx, watched, nil); err != nil {
+	ctx, f := prepare(t, "")
+	const watched = `window.changes = []; document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)); true`
+	if err := f.page.Eval(ctx, watched, nil); err != nil {
 		t.Fatal(err)
 	}
-	looks := func(when string) {
+	check := func(when string) {
 		t.Helper()
 		var page struct {
 			State         string
 			Focus         bool
-			Seen          []string
+			Changes       []string
 			Width, Height int
 		}
-		const look = `({state: document.visibilityState, focus: document.hasFocus(), seen, width: innerWidth, height: innerHeight})`
-		if err := stage.page.Eval(ctx, look, &page); err != nil {
+		const state = `({state: document.visibilityState, focus: document.hasFocus(), changes, width: innerWidth, height: innerHeight})`
+		if err := f.page.Eval(ctx, state, &page); err != nil {
 			t.Fatal(err)
 		}
-		if page.State != "visible" || !page.Focus || len(page.Seen) > 0 || page.Width != 1280 || page.Height != 720 {
-			t.Errorf("%s the page is %+v", when, page)
+		if page.State != "visible" || !page.Focus || len(page.Changes) > 0 || page.Width != 1280 || page.Height != 720 {
+			t.Errorf("%s: %+v", when, page)
 		}
 	}
-	r, sink := stage.record(t, ctx, recorder.Settings{})
+	r, sink := f.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, time.Second)
-	looks("while it is recorded")
-	if picture, err := stage.page.Screenshot(ctx); err != nil || len(picture) == 0 {
+	check("while recording")
+	if picture, err := f.page.Screenshot(ctx); err != nil || len(picture) == 0 {
 		t.Errorf("a screenshot of %d bytes: %v", len(picture), err)
 	}
 	if err := r.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	looks("after its recording")
+	check("after recording")
 }
 
-func TestPausesLeaveTheTimeOut(t *testing.T) {
+func TestPausesAreNotRecorded(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 3 * time.Second})
-	const stretch = 3 * time.Second // of recording, before each pause and after the last
+	ctx, f := prepare(t, "")
+	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 3 * time.Second})
+	const part = 3 * time.Second // of recording, before each pause and after the last
 	var pauses time.Duration
-	var ends []float64 // of the stretches, in ms of the recording
+	var ends []float64 // of the recorded parts, in ms of the recording
 	for number, pause := range []time.Duration{
 		4 * time.Second, // longer than the chunk timeout: a paused recording has not stalled
 		200 * time.Millisecond,
 		700 * time.Millisecond,
 	} {
-		sink.await(t, ctx, r, time.Duration(number+1)*stretch)
+		sink.await(t, ctx, r, time.Duration(number+1)*part)
 		paused, err := r.Pause(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -440,14 +437,14 @@ func TestPausesLeaveTheTimeOut(t *testing.T) {
 		ends = append(ends, (paused.Sub(r.StartedAt())-pauses).Seconds()*1000)
 		pauses += resumed.Sub(paused)
 	}
-	sink.await(t, ctx, r, time.Duration(len(ends)+1)*stretch)
+	sink.await(t, ctx, r, time.Duration(len(ends)+1)*part)
 	if err := r.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want := (time.Since(r.StartedAt()) - pauses).Seconds() * 1000
 	report := decode(t, ctx, sink)
 	if difference := report.VideoEndMs - want; difference > 1000 || difference < -1000 {
-		t.Errorf("the recording ends at %.0f ms, want %.0f: pauses of %v must not be in it", report.VideoEndMs, want, pauses)
+		t.Errorf("the recording ends at %.0f ms, want %.0f: without pauses of %v", report.VideoEndMs, want, pauses)
 	}
 	began := 0.0
 	var medians []float64
@@ -456,15 +453,15 @@ func TestPausesLeaveTheTimeOut(t *testing.T) {
 		medians = append(medians, checkAlignment(t, pairs))
 		began = end
 	}
-	if moved := slices.Max(medians) - slices.Min(medians); moved > mostApart {
+	if moved := slices.Max(medians) - slices.Min(medians); moved > maxDifferenceMs {
 		t.Errorf("pauses moved beeps against flashes by %.0f ms: %.0f", moved, medians)
 	}
 }
 
 func TestStillAndSilentPage(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "?still&silent")
-	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 10 * time.Second})
+	ctx, f := prepare(t, "?still&silent")
+	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 10 * time.Second})
 	sink.await(t, ctx, r, 8*time.Second)
 	if err := r.Stop(ctx); err != nil {
 		t.Fatal(err)
@@ -479,27 +476,27 @@ func TestStillAndSilentPage(t *testing.T) {
 		t.Errorf("the sound ends at %.0f ms of %.0f", report.AudioEndMs, took)
 	}
 	if len(report.FlashesMs)+len(report.BeepsMs) > 0 {
-		t.Errorf("flashes %v and beeps %v in nothing", report.FlashesMs, report.BeepsMs)
+		t.Errorf("flashes %v and beeps %v of a still and silent page", report.FlashesMs, report.BeepsMs)
 	}
 	t.Logf("%d frames, longest %.0f ms, longest gap between chunks %v", report.Frames, report.LongestFrameGapMs, stats.LongestGap)
 }
 
-func TestRefusedChunksAreOfferedAgain(t *testing.T) {
+func TestRejectedChunksAreSentAgain(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	r, sink := stage.record(t, ctx, recorder.Settings{})
+	ctx, f := prepare(t, "")
+	r, sink := f.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 2*time.Second)
 	sink.fail(errors.New("the disk is full"))
 	before := len(sink.taken())
-	for range 3 { // three refusals
+	for range 3 { // three failures
 		select {
 		case <-sink.changed:
 		case <-ctx.Done():
-			t.Fatal("no chunk was offered")
+			t.Fatal("Append was not called")
 		}
 	}
 	if len(sink.taken()) != before {
-		t.Fatal("a failing sink took a chunk")
+		t.Fatal("a failing sink stored a chunk")
 	}
 	sink.fail(nil)
 	sink.await(t, ctx, r, 6*time.Second)
@@ -509,40 +506,40 @@ func TestRefusedChunksAreOfferedAgain(t *testing.T) {
 	checkSeconds(t, decode(t, ctx, sink))
 }
 
-func TestRecordingEndsWhenNothingCanBeKept(t *testing.T) {
+func TestRecordingEndsWhenSinkKeepsFailing(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+	ctx, f := prepare(t, "")
+	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
 	sink.await(t, ctx, r, 2*time.Second)
 	full := errors.New("the disk is full")
 	sink.fail(full)
 	select {
 	case <-r.Done():
 	case <-ctx.Done():
-		t.Fatal("the recording goes on without keeping anything")
+		t.Fatal("the recording did not end")
 	}
 	var stall *recorder.StallError
 	if err := r.Err(); !errors.As(err, &stall) || !errors.Is(err, full) {
-		t.Errorf("Err = %v, want a StallError that names the sink's failure", err)
+		t.Errorf("Err = %v, want a StallError with the error of the sink", err)
 	}
 }
 
-func TestRecordingEndsWithItsPage(t *testing.T) {
+func TestRecordingEndsWhenPageIsGone(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(context.Context, stage){
-		"closed":  func(_ context.Context, s stage) { s.page.Close() },
-		"crashed": func(ctx context.Context, s stage) { _ = s.page.Navigate(ctx, "chrome://crash") },
+	for name, end := range map[string]func(context.Context, fixture){
+		"closed":  func(_ context.Context, s fixture) { s.page.Close() },
+		"crashed": func(ctx context.Context, s fixture) { _ = s.page.Navigate(ctx, "chrome://crash") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, stage := prepare(t, "")
-			r, sink := stage.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+			ctx, f := prepare(t, "")
+			r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
 			sink.await(t, ctx, r, 2*time.Second)
-			end(ctx, stage)
+			end(ctx, f)
 			select {
 			case <-r.Done():
 			case <-ctx.Done():
-				t.Fatal("the recording outlives its page")
+				t.Fatal("the recording did not end")
 			}
 			t.Logf("ended with: %v", r.Err())
 			if r.Err() == nil {
@@ -553,10 +550,10 @@ func TestRecordingEndsWithItsPage(t *testing.T) {
 	}
 }
 
-func TestStopIsBounded(t *testing.T) {
+func TestStopTimeout(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	r, sink := stage.record(t, ctx, recorder.Settings{})
+	ctx, f := prepare(t, "")
+	r, sink := f.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 2*time.Second)
 	sink.fail(errors.New("the disk is full"))
 	short, cancel := context.WithTimeout(ctx, time.Second)
@@ -574,15 +571,15 @@ func TestStopIsBounded(t *testing.T) {
 	}
 }
 
-func TestStartFailsOnADeadPage(t *testing.T) {
+func TestStartFailsOnClosedPage(t *testing.T) {
 	t.Parallel()
-	ctx, stage := prepare(t, "")
-	stage.page.Close()
-	_, err := recorder.Start(ctx, stage.browser, stage.page, recorder.Settings{}, newMemorySink())
+	ctx, f := prepare(t, "")
+	f.page.Close()
+	_, err := recorder.Start(ctx, f.browser, f.page, recorder.Settings{}, newMemorySink())
 	if !errors.Is(err, browser.ErrPageClosed) {
 		t.Errorf("Start = %v, want ErrPageClosed", err)
 	}
-	if _, err := stage.browser.NewPage(ctx); err != nil {
-		t.Errorf("a failed start spoils the browser: %v", err)
+	if _, err := f.browser.NewPage(ctx); err != nil {
+		t.Errorf("NewPage after a failed start: %v", err)
 	}
 }

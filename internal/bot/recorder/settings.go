@@ -6,41 +6,40 @@ import (
 	"time"
 )
 
-// Settings say how to record. Zero values take the defaults in brackets.
+// Settings configures a recording. Zero values mean the defaults in brackets.
 type Settings struct {
-	// AudioOnly records the sound alone: no picture is taken or encoded.
+	// AudioOnly records audio without video.
 	AudioOnly bool
-	// Width and Height are the picture's size in pixels [1280, 720]. The
+	// Width and Height are the size of the video in pixels [1280, 720]. The
 	// recorded page is resized to it.
 	Width, Height int
-	// FramesPerSecond is the most frames that are taken in a second [15]. A
-	// page that does not change gives fewer.
+	// FramesPerSecond is the maximum frame rate [15]. A page that does not change
+	// has fewer frames.
 	FramesPerSecond int
 	// VideoBitsPerSecond and AudioBitsPerSecond are the encoder's targets
 	// [1,200,000 and 64,000].
 	VideoBitsPerSecond, AudioBitsPerSecond int
-	// SoundThreshold is the loudness, as root mean square of samples between
-	// -1 and 1, above which the page counts as making sound [0.003, about
-	// -50 dBFS].
+	// SoundThreshold is the level above which the page is not silent, as the root
+	// mean square of samples between -1 and 1 [0.003, about -50 dBFS].
 	SoundThreshold float64
-	// ChunkTimeout is how long a running recording may bring no chunk before
+	// ChunkTimeout is how long a running recording may produce no chunk before
 	// it ends with a *StallError [15 s].
 	ChunkTimeout time.Duration
-	// ParticipantAudio takes what each stream of the page's calls says by itself [nobody
-	// does, and it is not recorded].
+	// ParticipantAudio stores the audio of each participant [nil: it is not
+	// recorded].
 	ParticipantAudio ParticipantTrackSink
-	// MaxParticipantTracks is how many are recorded at a time [16], and ParticipantBitsPerSecond
-	// the encoder's target for one [32,000].
+	// MaxParticipantTracks is how many participants are recorded at a time [16],
+	// and ParticipantBitsPerSecond the encoder's target for each [32,000].
 	MaxParticipantTracks, ParticipantBitsPerSecond int
-	// Log is told what goes wrong with voices, which ends nothing [discarded].
+	// Log receives errors that do not end the recording [discarded].
 	Log *slog.Logger
-	// AllowAddress lets the browser reach the recorder's own listener where something
-	// stands between them: a host and port, and only below a secret path. The
-	// function it returns takes that back [nothing is in the way].
-	AllowAddress func(hostPort, pathPrefix string) (withdraw func(), err error)
+	// AllowAddress allows the browser to access the recorder's chunk server, at a
+	// host and port and below a secret path, if the browser uses a proxy. revoke
+	// ends that [nil: the browser needs no permission].
+	AllowAddress func(hostPort, pathPrefix string) (revoke func(), err error)
 }
 
-// withDefaults fills in what was left out.
+// withDefaults returns the settings with defaults for zero values.
 func (s Settings) withDefaults() Settings {
 	if s.Width == 0 || s.Height == 0 {
 		s.Width, s.Height = 1280, 720
@@ -75,28 +74,28 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// soundType is Opus in MP4.
-const soundType = "audio/mp4;codecs=opus"
+// audioMimeType is Opus in MP4.
+const audioMimeType = "audio/mp4;codecs=opus"
 
-// mimeType is H.264 and Opus in MP4, or Opus alone: Chromium writes that
-// container as a fragment for each key frame, so what was written stays playable.
+// mimeType returns H.264 and Opus, or Opus only, in MP4. Chromium writes one MP4
+// fragment per key frame, so an incomplete file is playable.
 func (s Settings) mimeType() string {
 	if s.AudioOnly {
-		return soundType
+		return audioMimeType
 	}
 	return fmt.Sprintf("video/mp4;codecs=avc1.42E0%02X,opus", s.level())
 }
 
-// level is the lowest level of H.264 that holds the picture, as its codecs
-// parameter has it (ISO/IEC 14496-10, table A-1).
+// level returns the lowest H.264 level for the size and frame rate, as in the codecs
+// parameter (ISO/IEC 14496-10, table A-1).
 func (s Settings) level() int {
-	const block = 16
-	blocks := ((s.Width + block - 1) / block) * ((s.Height + block - 1) / block)
-	for _, known := range []struct{ level, blocks, blocksPerSecond int }{
+	const macroblock = 16
+	blocks := ((s.Width + macroblock - 1) / macroblock) * ((s.Height + macroblock - 1) / macroblock)
+	for _, limit := range []struct{ level, blocks, blocksPerSecond int }{
 		{0x1F, 3_600, 108_000}, {0x20, 5_120, 216_000}, {0x28, 8_192, 245_760},
 	} {
-		if blocks <= known.blocks && blocks*s.FramesPerSecond <= known.blocksPerSecond {
-			return known.level
+		if blocks <= limit.blocks && blocks*s.FramesPerSecond <= limit.blocksPerSecond {
+			return limit.level
 		}
 	}
 	return 0x2A

@@ -8,51 +8,51 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// SoundMonitor follows how loud a page is while nothing is recorded.
+// SoundMonitor measures the level of a page's sound without recording it.
 type SoundMonitor struct {
-	recorder *Recorder // whose encoder never runs
+	recorder *Recorder // without an encoder
 }
 
-// Listen begins to follow the sound of a page that was prepared. Like Start it
-// opens a page of its own in the same browser, and ctx bounds the start only.
+// MonitorSound starts to measure the sound of a prepared page. Like Start, it opens
+// another page in the same browser, and ctx applies to the start only.
 func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings) (*SoundMonitor, error) {
 	settings = settings.withDefaults()
-	intake, err := listen(ctx, settings, nothing{})
+	server, err := startChunkServer(ctx, settings, noChunks{})
 	if err != nil {
 		return nil, err
 	}
 	r := &Recorder{
-		settings: settings, browser: b, meeting: meeting, intake: intake,
+		settings: settings, browser: b, meeting: meeting, server: server,
 		abandoned: make(chan struct{}), done: make(chan struct{}),
 	}
 	err = r.openTab(ctx)
 	if err == nil {
-		err = r.tab.Eval(ctx, "standin.listen()", nil)
+		err = r.tab.Eval(ctx, "standin.monitor()", nil)
 	}
 	if err != nil {
 		if r.tab != nil {
 			r.tab.Close()
 		}
-		return nil, errors.Join(fmt.Errorf("starting to listen: %w", err), intake.close())
+		return nil, errors.Join(fmt.Errorf("monitor sound: %w", err), server.close())
 	}
 	go r.watch()
 	return &SoundMonitor{recorder: r}, nil
 }
 
-// Stats tell of the sound alone.
-func (l *SoundMonitor) Stats() Stats { return l.recorder.Stats() }
+// Stats returns the statistics of the sound.
+func (m *SoundMonitor) Stats() Stats { return m.recorder.Stats() }
 
-// Done is closed when nothing is heard any more.
-func (l *SoundMonitor) Done() <-chan struct{} { return l.recorder.Done() }
+// Done returns a channel that is closed when monitoring has ended.
+func (m *SoundMonitor) Done() <-chan struct{} { return m.recorder.Done() }
 
-// Close ends the listening.
-func (l *SoundMonitor) Close() {
-	l.recorder.abandonOnce.Do(func() { close(l.recorder.abandoned) })
-	<-l.recorder.done
+// Close ends monitoring and waits for the end.
+func (m *SoundMonitor) Close() {
+	m.recorder.abandonOnce.Do(func() { close(m.recorder.abandoned) })
+	<-m.recorder.done
 }
 
-// nothing takes no chunks: a listener makes none.
-type nothing struct{}
+// noChunks is the sink of a SoundMonitor, which produces no chunks.
+type noChunks struct{}
 
 // Append implements Sink.
-func (nothing) Append(Chunk) error { return errors.New("a listener records nothing") }
+func (noChunks) Append(Chunk) error { return errors.New("unexpected chunk of a sound monitor") }

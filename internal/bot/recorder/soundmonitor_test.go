@@ -9,11 +9,10 @@ import (
 	"standin/internal/bot/recorder"
 )
 
-// callPath is where the server of prepare has callPage.
+// callPath is the path of callPage.
 const callPath = "/call"
 
-// callPage calls itself over the loopback interface, in a frame of its own when
-// it is asked to.
+// callPage connects two peer connections, with ?framed in a frame.
 const callPage = `<!doctype html><meta charset=utf-8><title>Call</title><script>
 if (location.search === "?framed") document.write('<iframe src="/call"></iframe>');
 else (async () => {
@@ -29,8 +28,7 @@ else (async () => {
 })();
 </script>`
 
-// TestConnected follows a call until it is hung up, in the page and in a frame
-// of it.
+// Connected reports whether a call in the page or in a frame is connected.
 func TestConnected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ query, hangUp string }{
@@ -40,9 +38,9 @@ func TestConnected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, s := prepare(t, strings.TrimPrefix(callPath, "/")+test.query)
-			becomes := func(want bool) {
+			waitFor := func(want bool) {
 				t.Helper()
-				await(t, ctx, "the page's call to be on or off", func() bool {
+				await(t, ctx, "the state of the call", func() bool {
 					connected, err := recorder.Connected(ctx, s.page)
 					if err != nil {
 						t.Fatal(err)
@@ -50,50 +48,49 @@ func TestConnected(t *testing.T) {
 					return connected == want
 				})
 			}
-			becomes(true)
+			waitFor(true)
 			if err := s.page.Eval(ctx, test.hangUp, nil); err != nil {
 				t.Fatal(err)
 			}
-			becomes(false)
+			waitFor(false)
 		})
 	}
 }
 
-// TestListen hears the page's beeps without recording anything, and again after
-// an end.
-func TestListen(t *testing.T) {
+// A sound monitor detects sound without recording, repeatedly.
+func TestMonitorSound(t *testing.T) {
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	for range 2 {
-		listener, err := recorder.MonitorSound(ctx, s.browser, s.page, recorder.Settings{})
+		monitor, err := recorder.MonitorSound(ctx, s.browser, s.page, recorder.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		await(t, ctx, "a beep", func() bool { return listener.Stats().LastSoundAt.After(began) })
-		if stats := listener.Stats(); stats.Chunks != 0 || stats.LastReportAt.Before(began) {
-			t.Errorf("while listening: %+v", stats)
+		await(t, ctx, "a beep", func() bool { return monitor.Stats().LastSoundAt.After(began) })
+		if stats := monitor.Stats(); stats.Chunks != 0 || stats.LastReportAt.Before(began) {
+			t.Errorf("stats: %+v", stats)
 		}
-		listener.Close()
-		<-listener.Done()
+		monitor.Close()
+		<-monitor.Done()
 	}
 	r, sink := s.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, time.Second)
 	if err := r.Stop(ctx); err != nil {
-		t.Errorf("recording after it was listened to: %v", err)
+		t.Errorf("stop recording after monitoring: %v", err)
 	}
 }
 
-// await looks until the condition holds.
+// await polls until the condition is true.
 func await(t *testing.T, ctx context.Context, what string, holds func() bool) {
 	t.Helper()
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
 	for !holds() {
 		select {
-		case <-again.C:
+		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timeout: %s", what)
 		}
 	}
 }

@@ -10,47 +10,47 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/job"
 )
 
 const (
-	// lookInterval paces the looks at the page while something is awaited.
-	lookInterval = 100 * time.Millisecond
-	// chatInterval is how often the SDK takes a chat message.
+	// pollInterval is the time between reports while waiting for something.
+	pollInterval = 100 * time.Millisecond
+	// chatInterval is the shortest time between chat messages that the SDK
+	// accepts.
 	chatInterval = 1100 * time.Millisecond
-	// confirmTime is how long the SDK may take to go to the page after the
-	// meeting, once it has said that it left.
-	confirmTime = 1500 * time.Millisecond
+	// leftTimeout is how long the SDK may take to open the page after the
+	// meeting, once it has reported that it left.
+	leftTimeout = 1500 * time.Millisecond
 )
 
-// What Tidy acts on.
+// The notices that Tidy acts on.
 const (
-	noticeAudio   = "joinAudio"    // the SDK waits for a click before it plays the meeting's sound
+	noticeAudio   = "joinAudio"    // the SDK waits for a click before it plays sound
 	noticeUnmuted = "microphoneOn" // the bot can be heard
 )
 
-// audioButton is what has to be clicked for sound where the SDK does not join
-// the meeting's sound by itself: its interface has no call for that.
+// audioButton selects the button for sound. It has to be clicked when the SDK
+// does not join the meeting's audio on its own, which its interface cannot do.
 const audioButton = `document.querySelectorAll(".join-audio-by-voip__join-btn")`
 
-// Adapter is the meeting.Adapter of platform zoom-sdk. It owns the server of
-// its page, and is for one bot and one meeting at a time.
+// Adapter is the meeting.Adapter of platform zoom-sdk. It owns the server of its
+// page and serves one bot in one meeting at a time.
 type Adapter struct {
 	settings Settings
 	limits   meeting.Limits
-	web      meeting.Adapter // reads addresses
+	web      meeting.Adapter // resolves URLs
 	server   *server
 	now      func() time.Time
 
-	mutex sync.Mutex
-	there location // the meeting of the last Address
+	mutex  sync.Mutex
+	target location // the meeting of the last Address
 }
 
-// New starts serving the page. ctx bounds the start only; Close ends it. The
-// error is a *NotConfiguredError when the settings do not name a usable copy of
-// the SDK and the credentials of an app.
+// New starts the server of the page. ctx limits the start only; Close stops the
+// server. The error is a *NotConfiguredError when the settings do not name a
+// usable copy of the SDK and the credentials of an app.
 func New(ctx context.Context, settings Settings, log *slog.Logger) (*Adapter, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
@@ -61,92 +61,89 @@ func New(ctx context.Context, settings Settings, log *slog.Logger) (*Adapter, er
 	}
 	web, err := meeting.New(job.ZoomWeb, profiles)
 	if err != nil {
-		return nil, fmt.Errorf("make the adapter of Zoom's web client: %w", err)
+		return nil, fmt.Errorf("create the adapter of Zoom's web client: %w", err)
 	}
 	lib, err := openLibrary(settings.Dir)
 	if err != nil {
 		return nil, &NotConfiguredError{Cause: err}
 	}
 	a := &Adapter{settings: settings, limits: profiles[job.ZoomWeb].Limits, web: web, now: time.Now}
-	if a.server, err = serve(ctx, lib, a.ticket, a.service, log); err != nil {
+	service := func() string { return a.currentTarget().service }
+	if a.server, err = startServer(ctx, lib, a.ticket, service, log); err != nil {
 		return nil, errors.Join(err, lib.Close())
 	}
-	log.Info("Zoom's Meeting SDK is served", "version", lib.version)
+	log.Info("serving Zoom's Meeting SDK", "version", lib.version)
 	return a, nil
 }
 
-// Close stops serving the page.
+// Close stops the server of the page.
 func (a *Adapter) Close() error {
 	if err := a.server.close(); err != nil {
-		return fmt.Errorf("close the page of Zoom's Meeting SDK: %w", err)
+		return fmt.Errorf("close the server of Zoom's Meeting SDK: %w", err)
 	}
 	return nil
 }
 
-// Origin is the scheme, host and port that the bot's browser must be let load
-// from, beside Zoom's own hosts.
+// Origin returns the scheme, host and port that the bot's browser must be
+// allowed to load from, besides Zoom's own hosts.
 func (a *Adapter) Origin() string { return a.server.origin() }
 
-// Target returns the meeting's own address, whose host the operator may or may
-// not allow. The bot opens the page of Address in its place. The error is a
+// Target returns the meeting's own URL, whose host the operator may or may not
+// allow. The bot opens the page of Address instead. The error is a
 // *meeting.AddressError.
 func (a *Adapter) Target(meetingURL string) (string, error) {
-	there, err := locate(a.web, meetingURL)
-	return there.opened, err
+	target, err := locate(a.web, meetingURL)
+	return target.url, err
 }
 
-// Address returns the address of the bot's own page, which from now on joins
-// the meeting of the address that was given.
+// Address returns the URL of the bot's own page, which from now on joins the
+// meeting of the given URL.
 func (a *Adapter) Address(meetingURL string) (meeting.Address, error) {
-	there, err := locate(a.web, meetingURL)
+	target, err := locate(a.web, meetingURL)
 	if err != nil {
 		return meeting.Address{}, err
 	}
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.there = there
-	return meeting.Address{URL: a.server.address(), Passcode: there.passcode}, nil
+	a.target = target
+	return meeting.Address{URL: a.server.pageURL(), Passcode: target.passcode}, nil
 }
 
-// target is the meeting of the last Address.
-func (a *Adapter) target() location {
+// currentTarget returns the meeting of the last Address.
+func (a *Adapter) currentTarget() location {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	return a.there
+	return a.target
 }
 
-// service is Zoom's service that the meeting is on, when it is not the usual
-// one.
-func (a *Adapter) service() string { return a.target().service }
-
-// ticket makes what the page joins the meeting with.
+// ticket returns the data that the page joins the meeting with.
 func (a *Adapter) ticket() (ticket, error) {
-	there := a.target()
-	signature, err := Signature(a.settings, there.number, Attendee, a.now())
+	target := a.currentTarget()
+	signature, err := Signature(a.settings, target.number, Attendee, a.now())
 	if err != nil {
 		return ticket{}, fmt.Errorf("sign for the meeting: %w", err)
 	}
 	return ticket{
-		MeetingNumber: there.number, Passcode: there.passcode, Token: there.token, Signature: signature,
+		MeetingNumber: target.number, Passcode: target.passcode, Token: target.token, Signature: signature,
 	}, nil
 }
 
-// Join is described at meeting.Adapter. It waits until the SDK shows where it
-// got to, because it tells the reason of a failure only then. A refusal that
-// says nothing of the meeting is a *RefusedError.
+// Join implements meeting.Adapter. It waits until the SDK shows the lobby or the
+// meeting, because the SDK reports the reason of a failure only then. A refusal
+// that says nothing about the meeting is a *RefusedError.
 func (a *Adapter) Join(ctx context.Context, page meeting.Page, options meeting.JoinOptions) error {
-	name := beginning(plain(options.Name), a.limits.Name)
+	name := meeting.Truncate(meeting.SingleLine(options.Name), a.limits.Name)
 	if name == "" {
 		name = job.DefaultDisplayName
 	}
 	var last meeting.Observation
-	err := repeat(ctx, page, func(r report) (bool, error) {
+	err := poll(ctx, page, func(r report) (bool, error) {
 		last = r.observation()
 		switch {
 		case last.Screen.Terminal():
 			return false, &meeting.ScreenError{Observation: last}
-		case r.Trouble != nil && last.Screen == meeting.Unknown:
-			refused := RefusedError(*r.Trouble)
+		case r.Failure != nil && last.Screen == meeting.Unknown:
+			refused := RefusedError(*r.Failure)
 			return false, &refused
 		case last.Screen == meeting.PreJoin:
 			_, err := a.call(ctx, page, "join", name)
@@ -160,126 +157,114 @@ func (a *Adapter) Join(ctx context.Context, page meeting.Page, options meeting.J
 	return err
 }
 
-// Observe is described at meeting.Adapter.
+// Observe implements meeting.Adapter.
 func (a *Adapter) Observe(ctx context.Context, page meeting.Page) (meeting.Observation, error) {
-	r, err := look(ctx, page)
+	r, err := readReport(ctx, page)
 	if err != nil {
 		return meeting.Observation{}, err
 	}
 	return r.observation(), nil
 }
 
-// Tidy is described at meeting.Adapter: it lets the SDK play the meeting's
-// sound, and mutes the bot.
+// Tidy implements meeting.Adapter: it lets the SDK play the meeting's sound, and
+// mutes the bot.
 func (a *Adapter) Tidy(ctx context.Context, page meeting.Page, observation meeting.Observation) error {
 	switch {
 	case slices.Contains(observation.Notices, noticeAudio):
-		if err := page.ClickElement(ctx, audioButton); err != nil && !passing(err) {
-			return fmt.Errorf("joining the meeting's sound: %w", err)
+		if err := page.ClickElement(ctx, audioButton); err != nil && !meeting.Transient(err) {
+			return fmt.Errorf("join the meeting's audio: %w", err)
 		}
 	case slices.Contains(observation.Notices, noticeUnmuted):
-		if _, err := a.call(ctx, page, "mute"); err != nil && !passing(err) {
-			return fmt.Errorf("muting the bot: %w", err)
+		if _, err := a.call(ctx, page, "mute"); err != nil && !meeting.Transient(err) {
+			return fmt.Errorf("mute the bot: %w", err)
 		}
 	}
 	return nil
 }
 
-// Leave is described at meeting.Adapter. The SDK goes to the page after the
-// meeting when Zoom has confirmed; a bot that went before would leave a ghost.
+// Leave implements meeting.Adapter. The SDK opens the page after the meeting
+// when Zoom has confirmed the end. Without waiting for it, the bot's tile would
+// stay in the meeting.
 func (a *Adapter) Leave(ctx context.Context, page meeting.Page) error {
-	var asked time.Time
-	err := repeat(ctx, page, func(r report) (bool, error) {
+	var calledAt time.Time
+	err := poll(ctx, page, func(r report) (bool, error) {
 		screen, _ := r.classify()
 		switch {
-		case r.Left || screen.Terminal() && asked.IsZero():
+		case r.Left || screen.Terminal() && calledAt.IsZero():
 			return true, nil
-		case asked.IsZero():
-			asked = time.Now()
+		case calledAt.IsZero():
+			calledAt = time.Now()
 			_, err := a.call(ctx, page, "leave")
 			return false, err
 		}
-		return screen == meeting.Ended && time.Since(asked) > confirmTime, nil
+		return screen == meeting.Ended && time.Since(calledAt) > leftTimeout, nil
 	})
 	if err != nil {
-		return fmt.Errorf("leaving the meeting: %w", err)
+		return fmt.Errorf("leave the meeting: %w", err)
 	}
 	return nil
 }
 
-// SendChat is described at meeting.Adapter.
+// SendChat implements meeting.Adapter.
 func (a *Adapter) SendChat(ctx context.Context, page meeting.Page, text string) error {
-	for i, part := range parted(plain(text), a.limits.Chat) {
+	for i, part := range meeting.SplitText(meeting.SingleLine(text), a.limits.Chat) {
 		if i > 0 {
-			if err := pause(ctx, chatInterval); err != nil {
-				return fmt.Errorf("sending a chat message: %w", err)
+			if err := sleep(ctx, chatInterval); err != nil {
+				return fmt.Errorf("send a chat message: %w", err)
 			}
 		}
-		if err := a.order(ctx, page, "chat", part); err != nil {
-			return fmt.Errorf("sending a chat message: %w", err)
+		if err := a.mustCall(ctx, page, "chat", part); err != nil {
+			return fmt.Errorf("send a chat message: %w", err)
 		}
 	}
 	return nil
 }
 
-// Pin is described at meeting.Adapter.
+// Pin implements meeting.Adapter.
 func (a *Adapter) Pin(ctx context.Context, page meeting.Page, participant meeting.Participant) error {
-	r, err := look(ctx, page)
+	r, err := readReport(ctx, page)
 	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(r.People, func(p person) bool { return p.ID == participant.ID }) {
 		return &meeting.ParticipantNotFoundError{Participant: participant}
 	}
-	if err := a.order(ctx, page, "pin", participant.ID); err != nil {
-		return fmt.Errorf("pinning a participant: %w", err)
+	if err := a.mustCall(ctx, page, "pin", participant.ID); err != nil {
+		return fmt.Errorf("pin a participant: %w", err)
 	}
 	return nil
 }
 
-// AskPermission is described at meeting.Adapter. Where the SDK may not ask,
-// because the host's settings do not allow it, the host is asked in the chat.
+// AskPermission implements meeting.Adapter. When the host's settings do not
+// allow the SDK's request, it asks in the chat.
 func (a *Adapter) AskPermission(ctx context.Context, page meeting.Page, name string) (meeting.AskMethod, error) {
 	answer, err := a.call(ctx, page, "askPermission")
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("asking for permission to record: %w", err)
+		return "", fmt.Errorf("ask for permission to record: %w", err)
 	case answer.OK:
 		return meeting.AskByPage, nil
 	}
-	if name = plain(name); name == "" {
-		name = job.DefaultDisplayName
-	}
-	question := fmt.Sprintf(`This is %s. May I record this meeting? Host, please answer "yes" or "no" in this chat.`, name)
-	if err := a.SendChat(ctx, page, question); err != nil {
+	if err := a.SendChat(ctx, page, meeting.PermissionQuestion(name)); err != nil {
 		return "", errors.Join(&CallError{Call: "askPermission", Code: answer.Code, Text: answer.Text}, err)
 	}
 	return meeting.AskByChat, nil
 }
 
-// ClosePermissionRequest is described at meeting.Adapter: the SDK's request opens nothing.
+// ClosePermissionRequest implements meeting.Adapter. The SDK's request opens
+// nothing.
 func (a *Adapter) ClosePermissionRequest(context.Context, meeting.Page) error { return nil }
 
-// CallError says that the SDK did not do what it was asked for.
-type CallError struct {
-	Call string
-	Code int    // the SDK's own; 0 when it gave none
-	Text string // the SDK's own words
+// mustCall is call with an error when the SDK did not do what was asked.
+func (a *Adapter) mustCall(ctx context.Context, page meeting.Page, name string, arguments ...string) error {
+	got, err := a.call(ctx, page, name, arguments...)
+	if err == nil && !got.OK {
+		err = &CallError{Call: name, Code: got.Code, Text: got.Text}
+	}
+	return err
 }
 
-// Error repeats the SDK.
-func (e *CallError) Error() string {
-	return fmt.Sprintf("Zoom's Meeting SDK did not do %q (its error %d): %s", e.Call, e.Code, e.Text)
-}
-
-// answer is what became of a call.
-type answer struct {
-	OK   bool   `json:"ok"`
-	Code int    `json:"code"`
-	Text string `json:"text"`
-}
-
-// call makes one call of the page's handle.
+// call calls a method of the page's window.standinZoom.
 func (a *Adapter) call(ctx context.Context, page meeting.Page, name string, arguments ...string) (answer, error) {
 	encoded, err := json.Marshal(append([]string{}, arguments...))
 	if err != nil {
@@ -290,20 +275,30 @@ func (a *Adapter) call(ctx context.Context, page meeting.Page, name string, argu
 	return got, err
 }
 
-// order is call for those whose failure is an error.
-func (a *Adapter) order(ctx context.Context, page meeting.Page, name string, arguments ...string) error {
-	got, err := a.call(ctx, page, name, arguments...)
-	if err == nil && !got.OK {
-		err = &CallError{Call: name, Code: got.Code, Text: got.Text}
-	}
-	return err
+// answer is the result of a call.
+type answer struct {
+	OK   bool   `json:"ok"`
+	Code int    `json:"code"`
+	Text string `json:"text"`
 }
 
-// repeat looks at the page at once and then again and again until act is done,
-// fails, or ctx ends. Errors that pass are no failure.
-func repeat(ctx context.Context, page meeting.Page, act func(report) (done bool, err error)) error {
+// CallError reports that the SDK did not do what it was asked to.
+type CallError struct {
+	Call string
+	Code int    // the SDK's own; 0 when it gave none
+	Text string // the SDK's own message
+}
+
+// Error returns the SDK's message.
+func (e *CallError) Error() string {
+	return fmt.Sprintf("Zoom's Meeting SDK did not do %q (its error %d): %s", e.Call, e.Code, e.Text)
+}
+
+// poll reads reports until act is done or fails, or until ctx ends. Transient
+// errors do not end it.
+func poll(ctx context.Context, page meeting.Page, act func(report) (done bool, err error)) error {
 	for {
-		r, err := look(ctx, page)
+		r, err := readReport(ctx, page)
 		done := false
 		if err == nil {
 			done, err = act(r)
@@ -313,26 +308,18 @@ func repeat(ctx context.Context, page meeting.Page, act func(report) (done bool,
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !passing(err):
+		case err != nil && !meeting.Transient(err):
 			return err
 		}
-		if err := pause(ctx, lookInterval); err != nil {
+		if err := sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// passing reports whether an error comes from a page that changed under the
-// call, so that the next look may well succeed.
-func passing(err error) bool {
-	var interrupted *browser.InterruptedError
-	var element *browser.ElementError
-	return errors.As(err, &interrupted) || errors.As(err, &element)
-}
-
-// pause waits, or returns the context's error.
-func pause(ctx context.Context, length time.Duration) error {
-	timer := time.NewTimer(length)
+// sleep waits, or returns the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

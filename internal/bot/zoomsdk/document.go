@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// parts are what the page is made of, beside the SDK.
+// parts holds the page's own scripts and styles.
 //
 //go:embed page
 var parts embed.FS
 
-// pageParts returns the scripts and styles.
+// pageParts returns the page's own scripts and styles.
 func pageParts() fs.FS {
 	sub, err := fs.Sub(parts, "page")
 	if err != nil {
-		return parts // cannot be: the name is a valid path
+		return parts // unreachable: the name is a valid path
 	}
 	return sub
 }
 
-// documentText is the frame of both documents. What the script must know comes
-// in data attributes, so that no script stands in the document itself.
+// documentText is the template of the page. The scripts read their settings from
+// data attributes, so that the document needs no inline script.
 const documentText = `<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +39,7 @@ const documentText = `<!doctype html>
 </html>
 `
 
-// document is what fills the frame.
+// document is the data of the template.
 type document struct {
 	Title   string
 	Parts   string
@@ -50,20 +50,20 @@ type document struct {
 	Scripts []string
 }
 
-// write fills the frame.
-func (d document) write() (string, error) {
-	frame, err := template.New("document").Parse(documentText)
+// render executes the template.
+func (d document) render() (string, error) {
+	parsed, err := template.New("document").Parse(documentText)
 	if err != nil {
-		return "", fmt.Errorf("read the document's frame: %w", err)
+		return "", fmt.Errorf("parse the document's template: %w", err)
 	}
 	var text strings.Builder
-	if err := frame.Execute(&text, d); err != nil {
-		return "", fmt.Errorf("write the document: %w", err)
+	if err := parsed.Execute(&text, d); err != nil {
+		return "", fmt.Errorf("render the document: %w", err)
 	}
 	return text.String(), nil
 }
 
-// joinDocument is the page in which the SDK runs.
+// joinDocument returns the page in which the SDK runs.
 func joinDocument(lib *library, service string) (string, error) {
 	d := document{
 		Title: "Zoom Meeting SDK", Parts: partsPath, Version: lib.version,
@@ -75,16 +75,17 @@ func joinDocument(lib *library, service string) (string, error) {
 	for _, name := range []string{"events.js", "commands.js", "page.js"} {
 		d.Scripts = append(d.Scripts, path.Join(partsPath, name))
 	}
-	return d.write()
+	return d.render()
 }
 
-// leftDocument is the page after the meeting. It still tells what came before.
+// leftDocument returns the page after the meeting. It still reports what came
+// before.
 func leftDocument() string {
 	return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Left</title>` +
 		`<script src="` + partsPath + `left.js"></script>`
 }
 
-// zoomSources are Zoom's own hosts, as a policy lists them.
+// zoomSources returns Zoom's hosts in the form of a content security policy.
 func zoomSources(schemes ...string) string {
 	var sources []string
 	for _, scheme := range schemes {
@@ -95,12 +96,11 @@ func zoomSources(schemes ...string) string {
 	return strings.Join(sources, " ")
 }
 
-// setPolicy sets what an answer lets the browser do. Pages may load scripts
-// from the bot alone, and may talk to the bot and to Zoom. Texts are evaluated
-// by the SDK itself when it joins (seen in version 6.2.0), and WebAssembly
-// before. Pages are isolated from other origins, because the SDK has no shared
-// memory otherwise; of other origins' pictures the credentialless kind asks
-// nothing but that they come without cookies.
+// setPolicy sets the security headers of a response. Pages may load scripts only
+// from the bot, and may connect to the bot and to Zoom. The SDK needs
+// unsafe-eval to join (seen in version 6.2.0) and for WebAssembly. Pages are
+// isolated from other origins, because the SDK has no shared memory otherwise;
+// credentialless isolation loads images of other origins without cookies.
 func setPolicy(header http.Header) {
 	header.Set("Content-Security-Policy", strings.Join([]string{
 		"default-src 'none'",
@@ -118,6 +118,6 @@ func setPolicy(header http.Header) {
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Embedder-Policy", "credentialless")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Referrer-Policy", "origin") // the path is secret
+	header.Set("Referrer-Policy", "origin") // the path holds a secret
 	header.Set("X-Content-Type-Options", "nosniff")
 }

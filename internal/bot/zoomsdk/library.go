@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// scriptPrefix and scriptSuffix stand around the version in the name of the
-	// SDK's script. The package's other script, zoomus-websdk.umd.min.js, is for
-	// bundlers: loaded by a page it does not find React.
+	// scriptPrefix and scriptSuffix surround the version in the name of the SDK's
+	// script. The package's other script, zoomus-websdk.umd.min.js, is for
+	// bundlers; a page that loads it lacks React.
 	scriptPrefix = "zoom-meeting-"
 	scriptSuffix = ".min.js"
-	// embeddedMark is in the names of the SDK's other view, which is no whole
-	// page.
+	// embeddedMark is in the file names of the SDK's component view, which is not
+	// a whole page.
 	embeddedMark = "embedded"
 
-	// distDir holds all that the page loads.
+	// distDir holds everything that the page loads.
 	distDir = "dist"
-	// libraryDir is what the SDK calls its library.
+	// libraryDir is the SDK's library folder.
 	libraryDir = distDir + "/lib"
-	// mediaScript is the part of the library without which nothing is heard.
+	// mediaScript is the part of the library that plays sound.
 	mediaScript = libraryDir + "/av/js_media.min.js"
 )
 
-// vendorScripts are what the SDK's script needs, in the order of loading.
+// vendorScripts returns the scripts that the SDK's script needs, in the order of
+// loading.
 func vendorScripts() []string {
 	return []string{"react.min.js", "react-dom.min.js", "redux.min.js", "redux-thunk.min.js", "lodash.min.js"}
 }
 
-// library is the operator's copy of the SDK. Nothing outside of its folder can
-// be reached through it, links out of it included.
+// library is the operator's copy of the SDK. Files outside its folder cannot be
+// reached through it, not even by symbolic links.
 type library struct {
 	root    *os.Root
 	version string
 	scripts []string // paths in the folder, in the order of loading
 }
 
-// openLibrary finds the SDK's files in a folder: that of the npm package, which
-// holds dist.
+// openLibrary opens the folder of the SDK's npm package, which holds dist.
 func openLibrary(dir string) (*library, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -55,11 +55,11 @@ func openLibrary(dir string) (*library, error) {
 	return lib, nil
 }
 
-// find notes the scripts and makes sure that they can be read.
+// find lists the scripts and checks that they can be read.
 func (l *library) find() error {
 	entries, err := fs.ReadDir(l.root.FS(), distDir)
 	if err != nil {
-		return fmt.Errorf("look for the SDK's script: %w", err)
+		return fmt.Errorf("find the SDK's script: %w", err)
 	}
 	var scripts []string
 	for _, entry := range entries {
@@ -88,7 +88,7 @@ func (l *library) find() error {
 	return nil
 }
 
-// readable makes sure that a file can be read.
+// readable checks that a file can be read.
 func (l *library) readable(name string) error {
 	file, err := l.root.Open(name)
 	if err != nil {
@@ -100,10 +100,10 @@ func (l *library) readable(name string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no file", name)
+		return fmt.Errorf("%s is not a file", name)
 	}
 	return nil
 }
 
-// Close gives the folder up.
+// Close closes the folder.
 func (l *library) Close() error { return l.root.Close() }

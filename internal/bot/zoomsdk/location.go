@@ -3,34 +3,25 @@ package zoomsdk
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"standin/internal/bot/meeting"
 )
 
-// governmentDomain is that of Zoom for Government, which is a service of its
-// own.
+// governmentDomain is the domain of Zoom for Government, a separate service.
 const governmentDomain = "zoomgov.com"
 
-// location is what the SDK must know of a meeting to join it.
+// location is the data that the SDK needs to join a meeting.
 type location struct {
-	opened   string // the meeting's own address, which the bot does not open
+	url      string // the meeting's own URL, which the bot does not open
 	number   string
 	passcode string
 	token    string // of a registrant
-	service  string // Zoom's service, when it is not the usual one
+	service  string // host of Zoom's service; empty for the default one
 }
 
-// pathNumber finds the meeting's number in the path of a Zoom address
-// (platforms, "URL forms").
-func pathNumber() *regexp.Regexp {
-	return regexp.MustCompile(`^/(?:j|w|s|wc/join|wc)/(\d{9,12})(?:/(?:join|start)?)?/?$`)
-}
-
-// locate reads a meeting's address with the eyes of the web client's adapter,
-// which takes off what mail programs put around it. The error is a
-// *meeting.AddressError.
+// locate parses a meeting URL with the web client's adapter, which removes
+// redirectors. The error is a *meeting.AddressError.
 func locate(web meeting.Adapter, meetingURL string) (location, error) {
 	address, err := web.Address(meetingURL)
 	if err != nil {
@@ -38,22 +29,20 @@ func locate(web meeting.Adapter, meetingURL string) (location, error) {
 	}
 	parsed, err := url.Parse(address.URL)
 	if err != nil {
-		return location{}, &meeting.AddressError{Reason: "it cannot be parsed"} // the parser's own text repeats it
+		return location{}, &meeting.AddressError{Reason: "it cannot be parsed"} // the parser's own message repeats it
 	}
-	found := pathNumber().FindStringSubmatch(strings.ReplaceAll(parsed.Path, "-", ""))
-	if found == nil {
+	number := meeting.ZoomNumber(parsed.Path)
+	if number == "" {
 		return location{}, &meeting.AddressError{
 			Reason: "it holds no meeting number, and Zoom's Meeting SDK joins by number only",
 		}
 	}
-	there := location{
-		opened: address.URL, number: found[1], passcode: address.Passcode, token: parsed.Query().Get("tk"),
-	}
+	found := location{url: address.URL, number: number, passcode: address.Passcode, token: parsed.Query().Get("tk")}
 	if host := strings.ToLower(parsed.Hostname()); host == governmentDomain || strings.HasSuffix(host, "."+governmentDomain) {
-		there.service = "www." + governmentDomain
+		found.service = "www." + governmentDomain
 	}
-	return there, nil
+	return found, nil
 }
 
-// String names the meeting without its passcode.
+// String returns the meeting's number without its passcode.
 func (l location) String() string { return fmt.Sprintf("Zoom meeting %s", l.number) }

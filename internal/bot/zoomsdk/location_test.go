@@ -40,10 +40,10 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		if got.opened == "" {
+		if got.url == "" {
 			t.Errorf("%s: its own address is lost", address)
 		}
-		got.opened = ""
+		got.url = ""
 		if got != want {
 			t.Errorf("%s: got %#v, want %#v", address, got, want)
 		}

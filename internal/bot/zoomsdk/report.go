@@ -8,37 +8,37 @@ import (
 	"standin/internal/bot/meeting"
 )
 
-// graceTime is how long the SDK may be disconnected before that is called a
-// lost connection: why a meeting ended is told a moment after.
-const graceTime = 5 * time.Second
+// disconnectedTimeout is how long the SDK may be disconnected before the
+// connection counts as lost. The SDK reports the reason of an end a moment after
+// the disconnection.
+const disconnectedTimeout = 5 * time.Second
 
-// The states of the SDK's own list that matter here.
+// The SDK's connection states that matter here.
 const (
 	statusDisconnected = 3
 	statusReconnecting = 4
 )
 
-// The reasons of the SDK's own list for which it left a meeting. The others say
-// that the bot left.
+// The SDK's reasons for leaving a meeting. The others mean that the bot left.
 const (
-	endedByHost     = 1
-	movedElsewhere  = 5
-	removed         = 6
-	removedFromWait = 7
+	reasonEndedByHost      = 1
+	reasonMoved            = 5
+	reasonRemoved          = 6
+	reasonRemovedFromLobby = 7
 )
 
-// report is what the page tells at one moment.
+// report is the state of the page at one moment.
 type report struct {
-	Scheme string `json:"scheme"` // of a page that is not the bot's own
+	Scheme string `json:"scheme"` // set only on a page that is not the bot's own
 	Host   string `json:"host"`
 
 	Ready      bool     `json:"ready"`
-	Asked      bool     `json:"asked"`
-	Left       bool     `json:"left"` // the page after the meeting
+	Joining    bool     `json:"joining"` // join was called
+	Left       bool     `json:"left"`    // the page after the meeting
 	Status     int      `json:"status"`
 	Waiting    bool     `json:"waiting"`
 	HostAbsent bool     `json:"hostAbsent"`
-	Trouble    *trouble `json:"trouble"`
+	Failure    *failure `json:"failure"`
 	End        *struct {
 		Code int `json:"code"`
 	} `json:"end"`
@@ -53,35 +53,35 @@ type report struct {
 	Permission meeting.Permission `json:"permission"`
 	Recorded   bool               `json:"recorded"`
 	Chat       []message          `json:"chat"`
-	Shown      shown              `json:"shown"`
+	Shown      shownParts         `json:"shown"`
 }
 
-// trouble is a call of the SDK that failed for good.
-type trouble struct {
+// failure is a call of the SDK that failed permanently.
+type failure struct {
 	During string `json:"during"` // init, ticket or join
 	Code   int    `json:"code"`
 	Text   string `json:"text"`
 }
 
-// String is for people.
-func (t trouble) String() string {
+// String returns a text for people.
+func (f failure) String() string {
 	switch {
-	case t.Code == 0:
-		return fmt.Sprintf("the SDK's %s failed: %s", t.During, t.Text)
-	case t.Text == "":
-		return fmt.Sprintf("the SDK's %s failed with its error %d", t.During, t.Code)
+	case f.Code == 0:
+		return fmt.Sprintf("the SDK's %s failed: %s", f.During, f.Text)
+	case f.Text == "":
+		return fmt.Sprintf("the SDK's %s failed with its error %d", f.During, f.Code)
 	}
-	return fmt.Sprintf("the SDK's %s failed with its error %d: %s", t.During, t.Code, t.Text)
+	return fmt.Sprintf("the SDK's %s failed with its error %d: %s", f.During, f.Code, f.Text)
 }
 
-// person is somebody else in the meeting.
+// person is another participant of the meeting.
 type person struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Speaking bool   `json:"speaking"`
 }
 
-// message is one of the chat's.
+// message is a chat message.
 type message struct {
 	ID       string `json:"id"`
 	Author   string `json:"author"`
@@ -89,8 +89,8 @@ type message struct {
 	Text     string `json:"text"`
 }
 
-// shown is what stands on the page that the SDK's interface does not tell.
-type shown struct {
+// shownParts is what the page shows that the SDK's interface does not report.
+type shownParts struct {
 	EndDialog     bool   `json:"endDialog"`
 	RemovedDialog bool   `json:"removedDialog"`
 	SignIn        bool   `json:"signIn"`
@@ -100,31 +100,30 @@ type shown struct {
 	Heading       string `json:"heading"`
 }
 
-// lookScript yields a report, also on a page that is not the bot's own.
-const lookScript = `(async () => window.standinZoom ? window.standinZoom.look() : {scheme: location.protocol, host: location.host})()`
+// reportScript returns a report, also on a page that is not the bot's own.
+const reportScript = `(async () => window.standinZoom ? window.standinZoom.report() : {scheme: location.protocol, host: location.host})()`
 
-// look returns what the page tells.
-func look(ctx context.Context, page meeting.Page) (report, error) {
+// readReport returns the state of the page.
+func readReport(ctx context.Context, page meeting.Page) (report, error) {
 	var r report
-	if err := page.Eval(ctx, lookScript, &r); err != nil {
-		return report{}, fmt.Errorf("looking at the page of Zoom's Meeting SDK: %w", err)
+	if err := page.Eval(ctx, reportScript, &r); err != nil {
+		return report{}, fmt.Errorf("read the page of Zoom's Meeting SDK: %w", err)
 	}
 	return r, nil
 }
 
-// classify tells which screen a report means, and by what it is recognised. An
-// end comes before what the page told until then, and the waiting room before
-// the meeting.
+// classify returns the screen that a report means, and its evidence. An end comes
+// before the state that preceded it, and the waiting room before the meeting.
 func (r report) classify() (meeting.Screen, string) {
 	if r.Scheme != "" {
-		return r.elsewhere()
+		return r.foreignPage()
 	}
-	if screen, evidence := r.ending(); screen != meeting.Unknown {
+	if screen, evidence := r.ended(); screen != meeting.Unknown {
 		return screen, evidence
 	}
 	switch {
-	case r.Trouble != nil:
-		return troubleScreen(*r.Trouble), r.Trouble.String()
+	case r.Failure != nil:
+		return failureScreen(*r.Failure), r.Failure.String()
 	case r.Waiting:
 		return meeting.Lobby, "the SDK's event: in the waiting room"
 	case r.Status == statusReconnecting:
@@ -138,35 +137,35 @@ func (r report) classify() (meeting.Screen, string) {
 	case r.Shown.Captcha:
 		return meeting.BotWall, fmt.Sprintf("the SDK's captcha, %q", r.Shown.Heading)
 	case r.Shown.Form:
-		return meeting.BotWall, fmt.Sprintf("a form of the SDK that a person has to fill in, %q", r.Shown.Heading)
-	case r.Ready && !r.Asked:
+		return meeting.BotWall, fmt.Sprintf("a form of the SDK that requires a person, %q", r.Shown.Heading)
+	case r.Ready && !r.Joining:
 		return meeting.PreJoin, "the SDK has started"
 	}
 	return meeting.Unknown, ""
 }
 
-// elsewhere is for a page that is not the bot's own. The SDK goes to other
+// foreignPage classifies a page that is not the bot's own. The SDK opens other
 // pages, such as a survey, only after a meeting.
-func (r report) elsewhere() (meeting.Screen, string) {
+func (r report) foreignPage() (meeting.Screen, string) {
 	switch r.Scheme {
 	case "chrome-error:":
 		return meeting.CannotConnect, "the browser's own error page"
 	case "https:":
-		return meeting.Ended, "the SDK went to a page of " + r.Host
+		return meeting.Ended, "the SDK opened a page of " + r.Host
 	}
 	return meeting.Unknown, ""
 }
 
-// ending tells how the meeting ended for the bot, or Unknown while it did not.
-func (r report) ending() (meeting.Screen, string) {
+// ended returns the screen of a meeting that ended for the bot, or Unknown.
+func (r report) ended() (meeting.Screen, string) {
 	if r.End != nil {
 		evidence := fmt.Sprintf("the SDK's event: left for its reason %d", r.End.Code)
 		switch r.End.Code {
-		case removed:
+		case reasonRemoved:
 			return meeting.Removed, evidence
-		case removedFromWait:
+		case reasonRemovedFromLobby:
 			return meeting.Denied, evidence
-		case endedByHost, movedElsewhere:
+		case reasonEndedByHost, reasonMoved:
 			return meeting.Ended, evidence
 		}
 	}
@@ -175,21 +174,21 @@ func (r report) ending() (meeting.Screen, string) {
 		return meeting.Removed, fmt.Sprintf("the SDK's dialog %q", r.Shown.Heading)
 	case r.Shown.EndDialog:
 		return meeting.Ended, fmt.Sprintf("the SDK's dialog %q", r.Shown.Heading)
-	case r.Trouble != nil && !r.Left:
-		return meeting.Unknown, "" // it says more than the disconnection that comes with it
+	case r.Failure != nil && !r.Left:
+		return meeting.Unknown, "" // the failure is more specific than the disconnection that comes with it
 	case r.End != nil:
 		return meeting.Ended, fmt.Sprintf("the SDK's event: left for its reason %d", r.End.Code)
 	case r.Left:
 		return meeting.Ended, "the page after the meeting"
-	case r.Status != statusDisconnected || r.HostAbsent: // a join that comes too early ends in a disconnection
+	case r.Status != statusDisconnected || r.HostAbsent: // a join before the meeting starts ends in a disconnection
 		return meeting.Unknown, ""
-	case time.Duration(r.DisconnectedMs)*time.Millisecond < graceTime:
+	case time.Duration(r.DisconnectedMs)*time.Millisecond < disconnectedTimeout:
 		return meeting.Reconnecting, "the SDK's status: disconnected"
 	}
-	return meeting.CannotConnect, "the SDK's status: disconnected, and it gives no reason"
+	return meeting.CannotConnect, "the SDK's status: disconnected, without a reason"
 }
 
-// observation is what a report means.
+// observation interprets a report.
 func (r report) observation() meeting.Observation {
 	o := meeting.Observation{Others: -1, Permission: r.Permission, Recorded: r.Recorded, Dialog: r.Shown.Heading}
 	o.Screen, o.Evidence = r.classify()

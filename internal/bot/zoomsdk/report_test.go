@@ -16,12 +16,12 @@ var _ meeting.Adapter = (*Adapter)(nil)
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	for told, want := range map[string]meeting.Screen{
-		`{}`:                                  meeting.Unknown,
-		`{"ready": true}`:                     meeting.PreJoin,
-		`{"ready": true, "asked": true}`:      meeting.Unknown,
-		`{"asked": true, "status": 1}`:        meeting.Unknown,
-		`{"asked": true, "status": 2}`:        meeting.Unknown, // connected is not yet admitted
-		`{"asked": true, "hostAbsent": true}`: meeting.HostAbsent,
+		`{}`:                                    meeting.Unknown,
+		`{"ready": true}`:                       meeting.PreJoin,
+		`{"ready": true, "joining": true}`:      meeting.Unknown,
+		`{"joining": true, "status": 1}`:        meeting.Unknown,
+		`{"joining": true, "status": 2}`:        meeting.Unknown, // connected is not yet admitted
+		`{"joining": true, "hostAbsent": true}`: meeting.HostAbsent,
 		`{"hostAbsent": true, "status": 3, "disconnectedMs": 60000}`: meeting.HostAbsent,
 		`{"status": 2, "waiting": true}`:                             meeting.Lobby,
 		`{"status": 2, "inMeeting": true}`:                           meeting.InMeeting,
@@ -39,21 +39,21 @@ func TestClassify(t *testing.T) {
 		`{"status": 3, "shown": {"endDialog": true}}`:                                    meeting.Ended,
 		`{"status": 3, "shown": {"removedDialog": true}}`:                                meeting.Removed,
 		`{"left": true}`:                                                                 meeting.Ended,
-		`{"status": 3, "trouble": {"during": "join", "code": 3004}}`:                     meeting.NotFound,
-		`{"status": 3, "trouble": {"during": "join", "code": 3001}}`:                     meeting.NotFound,
-		`{"status": 3, "end": {"code": 0}, "trouble": {"during": "join", "code": 3100}}`: meeting.SignInWall,
-		`{"trouble": {"during": "join", "code": 3009}}`:                                  meeting.Removed,
-		`{"trouble": {"during": "join", "code": 4006}}`:                                  meeting.BotWall,
-		`{"trouble": {"during": "join", "code": 4011}}`:                                  meeting.BotWall,
-		`{"trouble": {"during": "join", "code": -3000}}`:                                 meeting.CannotConnect,
-		`{"trouble": {"during": "join", "code": 4004}}`:                                  meeting.Ended,
-		`{"trouble": {"during": "join", "code": 3712}}`:                                  meeting.Unknown,
-		`{"trouble": {"during": "join", "code": 1}}`:                                     meeting.Unknown,
-		`{"trouble": {"during": "init", "code": 3004}}`:                                  meeting.Unknown,
+		`{"status": 3, "failure": {"during": "join", "code": 3004}}`:                     meeting.NotFound,
+		`{"status": 3, "failure": {"during": "join", "code": 3001}}`:                     meeting.NotFound,
+		`{"status": 3, "end": {"code": 0}, "failure": {"during": "join", "code": 3100}}`: meeting.SignInWall,
+		`{"failure": {"during": "join", "code": 3009}}`:                                  meeting.Removed,
+		`{"failure": {"during": "join", "code": 4006}}`:                                  meeting.BotWall,
+		`{"failure": {"during": "join", "code": 4011}}`:                                  meeting.BotWall,
+		`{"failure": {"during": "join", "code": -3000}}`:                                 meeting.CannotConnect,
+		`{"failure": {"during": "join", "code": 4004}}`:                                  meeting.Ended,
+		`{"failure": {"during": "join", "code": 3712}}`:                                  meeting.Unknown,
+		`{"failure": {"during": "join", "code": 1}}`:                                     meeting.Unknown,
+		`{"failure": {"during": "init", "code": 3004}}`:                                  meeting.Unknown,
 
-		`{"asked": true, "shown": {"form": true, "signIn": true}}`:  meeting.SignInWall,
-		`{"asked": true, "shown": {"form": true, "captcha": true}}`: meeting.BotWall,
-		`{"asked": true, "shown": {"form": true}}`:                  meeting.BotWall,
+		`{"joining": true, "shown": {"form": true, "signIn": true}}`:  meeting.SignInWall,
+		`{"joining": true, "shown": {"form": true, "captcha": true}}`: meeting.BotWall,
+		`{"joining": true, "shown": {"form": true}}`:                  meeting.BotWall,
 
 		`{"scheme": "chrome-error:"}`:                meeting.CannotConnect,
 		`{"scheme": "https:", "host": "zoom.us"}`:    meeting.Ended,
@@ -93,7 +93,7 @@ func TestChatDecidesNothing(t *testing.T) {
 func TestRefusedErrorNamesTheSetting(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]string{
-		3712: SecretSetting, 3704: KeySetting, 3705: SecretSetting, 10000: DirSetting, 1: "did not get into the meeting",
+		3712: SecretSetting, 3704: KeySetting, 3705: SecretSetting, 10000: DirSetting, 1: "did not join the meeting",
 	} {
 		refused := &RefusedError{During: "join", Code: code, Text: "the SDK's words"}
 		if text := refused.Error(); !strings.Contains(text, want) || !strings.Contains(text, "the SDK's words") {
@@ -109,7 +109,7 @@ func TestEndingsHaveFailureCodes(t *testing.T) {
 		3004: job.MeetingNotFound, 3100: job.AuthFailure, 3634: job.AuthFailure, 3008: job.WaitingForHost, 403: job.NetworkLoss,
 		3009: job.RemovedFromMeeting, 4004: job.MeetingEnded,
 	} {
-		r := report{Trouble: &trouble{During: "join", Code: code, Text: "words"}}
+		r := report{Failure: &failure{During: "join", Code: code, Text: "words"}}
 		got, detail, ok := r.observation().Failure()
 		if !ok || got != want || !strings.Contains(detail, "words") {
 			t.Errorf("error %d fails with %s: %s", code, got, detail)

@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// readTimeout bounds one request over the loopback interface.
+	// readTimeout limits one request over the loopback interface.
 	readTimeout = 30 * time.Second
-	// largestRequest bounds what the page says, which is nothing.
-	largestRequest = 1 << 10
-	// closeTime is how long requests may take to end when the server closes.
-	closeTime = 5 * time.Second
+	// maxRequestBytes limits the body of a request, which is unused.
+	maxRequestBytes = 1 << 10
+	// shutdownTimeout is how long requests may take to end when the server closes.
+	shutdownTimeout = 5 * time.Second
 )
 
-// Paths of the server. The page's own is secret, because it gives out what a
-// meeting is joined with; the others hold nothing but files.
+// Paths of the server. The page's path holds a secret, because the page gets the
+// data that a meeting is joined with; the others hold only files.
 const (
-	joinPath  = "/join/" // and the secret
+	joinPath  = "/join/" // followed by the secret
 	filesPath = "/sdk/"  // the operator's files
-	partsPath = "/page/" // what the page is made of
-	leftPath  = "/left"  // where the SDK goes after the meeting
+	partsPath = "/page/" // the page's own scripts and styles
+	leftPath  = "/left"  // opened by the SDK after the meeting
 )
 
-// ticket is what the page joins a meeting with.
+// ticket is the data that the page joins a meeting with.
 type ticket struct {
 	MeetingNumber string `json:"meetingNumber"`
 	Passcode      string `json:"passcode"`
@@ -43,12 +43,11 @@ type ticket struct {
 	Signature     string `json:"signature"`
 }
 
-// server serves the page and the SDK's files to the bot's browser, and to
-// nobody else.
+// server serves the page and the SDK's files to the bot's browser only.
 type server struct {
 	library  *library
-	issue    func() (ticket, error) // makes a ticket for the meeting
-	service  func() string          // Zoom's service, when it is not the usual one
+	issue    func() (ticket, error) // returns a ticket for the meeting
+	service  func() string          // host of Zoom's service; empty for the default one
 	secret   string
 	listener net.Listener
 	http     *http.Server
@@ -56,11 +55,11 @@ type server struct {
 	log      *slog.Logger
 }
 
-// serve opens the server on a free port of the loopback interface.
-func serve(ctx context.Context, lib *library, issue func() (ticket, error), service func() string, log *slog.Logger) (*server, error) {
+// startServer starts the server on a free port of the loopback interface.
+func startServer(ctx context.Context, lib *library, issue func() (ticket, error), service func() string, log *slog.Logger) (*server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listen for the page of Zoom's Meeting SDK: %w", err)
+		return nil, fmt.Errorf("listen for Zoom's Meeting SDK: %w", err)
 	}
 	s := &server{library: lib, issue: issue, service: service, secret: rand.Text(), listener: listener, log: log}
 	s.http = &http.Server{
@@ -69,15 +68,15 @@ func serve(ctx context.Context, lib *library, issue func() (ticket, error), serv
 	}
 	s.serving.Go(func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the page of Zoom's Meeting SDK is no longer served", "error", err)
+			log.Error("the server of Zoom's Meeting SDK failed", "error", err)
 		}
 	})
 	return s, nil
 }
 
-// close ends the server and gives the SDK's folder up.
+// close stops the server and closes the SDK's folder.
 func (s *server) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	err := s.http.Shutdown(ctx)
 	if err != nil {
@@ -87,28 +86,28 @@ func (s *server) close() error {
 	return errors.Join(err, s.library.Close())
 }
 
-// origin is the scheme, host and port of all that is served.
+// origin returns the scheme, host and port of the server.
 func (s *server) origin() string { return "http://" + s.listener.Addr().String() }
 
-// address is the page's.
-func (s *server) address() string { return s.origin() + joinPath + s.secret + "/" }
+// pageURL returns the URL of the page.
+func (s *server) pageURL() string { return s.origin() + joinPath + s.secret + "/" }
 
-// routes are what the page asks for.
+// routes returns the handler of all requests.
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+joinPath+"{secret}/{$}", s.onlyBySecret(s.givePage))
-	mux.HandleFunc("POST "+joinPath+"{secret}/ticket", s.onlyBySecret(s.giveTicket))
-	mux.HandleFunc("GET "+leftPath, func(w http.ResponseWriter, _ *http.Request) { giveDocument(w, leftDocument()) })
-	mux.Handle("GET "+partsPath, http.StripPrefix(partsPath, onlyFiles(http.FileServerFS(pageParts()))))
-	if files, err := fs.Sub(s.library.root.FS(), distDir); err == nil { // fails for a name that is no path
-		mux.Handle("GET "+filesPath, http.StripPrefix(filesPath, onlyFiles(http.FileServerFS(files))))
+	mux.HandleFunc("GET "+joinPath+"{secret}/{$}", s.requireSecret(s.servePage))
+	mux.HandleFunc("POST "+joinPath+"{secret}/ticket", s.requireSecret(s.serveTicket))
+	mux.HandleFunc("GET "+leftPath, func(w http.ResponseWriter, _ *http.Request) { serveDocument(w, leftDocument()) })
+	mux.Handle("GET "+partsPath, http.StripPrefix(partsPath, filesOnly(http.FileServerFS(pageParts()))))
+	if files, err := fs.Sub(s.library.root.FS(), distDir); err == nil { // fails only for an invalid path
+		mux.Handle("GET "+filesPath, http.StripPrefix(filesPath, filesOnly(http.FileServerFS(files))))
 	}
-	return s.onlyBrowser(mux)
+	return s.secure(mux)
 }
 
-// onlyBrowser refuses requests that a page of another origin, or a name that
-// resolves to this machine, may have caused, and sets what every answer needs.
-func (s *server) onlyBrowser(next http.Handler) http.Handler {
+// secure rejects requests from pages of other origins and requests for another
+// host name that resolves to this machine, and sets the security headers.
+func (s *server) secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setPolicy(w.Header())
 		foreign := r.Method != http.MethodGet && r.Header.Get("Origin") != s.origin()
@@ -120,8 +119,8 @@ func (s *server) onlyBrowser(next http.Handler) http.Handler {
 	})
 }
 
-// onlyBySecret refuses paths that do not begin with the secret.
-func (s *server) onlyBySecret(next http.HandlerFunc) http.HandlerFunc {
+// requireSecret rejects paths without the secret.
+func (s *server) requireSecret(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.PathValue("secret")), []byte(s.secret)) != 1 {
 			http.NotFound(w, r)
@@ -132,8 +131,8 @@ func (s *server) onlyBySecret(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// onlyFiles keeps folders from being listed.
-func onlyFiles(next http.Handler) http.Handler {
+// filesOnly rejects requests for folders, which would be listed.
+func filesOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "" || strings.HasSuffix(r.URL.Path, "/") {
 			http.NotFound(w, r)
@@ -143,35 +142,35 @@ func onlyFiles(next http.Handler) http.Handler {
 	})
 }
 
-// givePage answers with the page.
-func (s *server) givePage(w http.ResponseWriter, _ *http.Request) {
+// servePage responds with the page.
+func (s *server) servePage(w http.ResponseWriter, _ *http.Request) {
 	document, err := joinDocument(s.library, s.service())
 	if err != nil {
-		s.log.Error("the page of Zoom's Meeting SDK cannot be made", "error", err)
+		s.log.Error("cannot render the page of Zoom's Meeting SDK", "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
-	giveDocument(w, document)
+	serveDocument(w, document)
 }
 
-// giveDocument answers with a document.
-func giveDocument(w http.ResponseWriter, document string) {
+// serveDocument responds with a document.
+func serveDocument(w http.ResponseWriter, document string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, document) // a browser that is gone needs none
+	_, _ = io.WriteString(w, document) // the browser may be gone
 }
 
-// giveTicket answers with what the meeting is joined with, signed anew.
-func (s *server) giveTicket(w http.ResponseWriter, r *http.Request) {
-	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, largestRequest)); err != nil {
+// serveTicket responds with a freshly signed ticket.
+func (s *server) serveTicket(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxRequestBytes)); err != nil {
 		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
 		return
 	}
-	made, err := s.issue()
+	issued, err := s.issue()
 	if err != nil {
-		s.log.Error("a meeting cannot be joined with Zoom's Meeting SDK", "error", err)
+		s.log.Error("cannot issue a ticket for Zoom's Meeting SDK", "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(made) // as in giveDocument
+	_ = json.NewEncoder(w).Encode(issued) // the browser may be gone
 }

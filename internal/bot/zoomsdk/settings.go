@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// The operator's settings, as environment variables: arguments are seen by
-// everybody on the machine.
+// The operator's settings are environment variables, because every user of the
+// machine can see command-line arguments.
 const (
 	DirSetting    = "STANDIN_ZOOM_SDK_DIR"
 	KeySetting    = "STANDIN_ZOOM_SDK_KEY"
 	SecretSetting = "STANDIN_ZOOM_SDK_SECRET"
 )
 
-// Settings are what the operator has from Zoom.
+// Settings are the operator's copy of the SDK and the credentials of an app.
 type Settings struct {
 	Dir    string // the SDK's files, as its npm package lays them out
 	Key    string // of the app: its SDK key or client id
-	Secret string // of the app; signs, and goes nowhere
+	Secret string // of the app; used only to sign
 }
 
-// Validate tells what is not set, as a *NotConfiguredError. It looks at no
-// file: a service that only launches bots need not have them.
+// Validate returns a *NotConfiguredError that lists the settings that are not
+// set. It checks no file: a service that only launches bots needs none.
 func (s Settings) Validate() error {
 	var missing []string
 	for _, setting := range []struct{ name, value string }{
@@ -38,34 +38,34 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// String tells where the files are, and neither key nor secret.
+// String returns the folder of the files, and neither key nor secret.
 func (s Settings) String() string { return fmt.Sprintf("Zoom's Meeting SDK in %q", s.Dir) }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (s Settings) GoString() string { return s.String() }
 
-// LogValue is String, for logs.
+// LogValue returns String, for logs.
 func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// NotConfiguredError says that the SDK cannot be run because of its settings.
-// Its text is meant for the operator and for the job's detail.
+// NotConfiguredError reports that the SDK cannot run because of its settings. Its
+// message is meant for the operator and for the job's detail.
 type NotConfiguredError struct {
 	Missing []string // the settings that are not set
-	Cause   error    // why the folder's files cannot be used, when all are set
+	Cause   error    // why the files cannot be used, when all are set
 }
 
 // Error names the settings.
 func (e *NotConfiguredError) Error() string {
-	const lack = "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service: "
+	const prefix = "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service: "
 	if len(e.Missing) > 0 {
 		verb := " is not set"
 		if len(e.Missing) > 1 {
 			verb = " are not set"
 		}
-		return lack + strings.Join(e.Missing, ", ") + verb
+		return prefix + strings.Join(e.Missing, ", ") + verb
 	}
-	return fmt.Sprintf("%sthe folder named by %s cannot be used: %v", lack, DirSetting, e.Cause)
+	return fmt.Sprintf("%sthe folder named by %s cannot be used: %v", prefix, DirSetting, e.Cause)
 }
 
-// Unwrap returns why the files cannot be used.
+// Unwrap returns the reason why the files cannot be used.
 func (e *NotConfiguredError) Unwrap() error { return e.Cause }

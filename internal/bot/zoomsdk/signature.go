@@ -11,28 +11,27 @@ import (
 	"time"
 )
 
-// Role is what a signature lets its bearer do in a meeting.
+// Role is the role in a meeting that a signature grants.
 type Role int
 
-// The roles that the SDK knows.
+// The roles of the SDK.
 const (
 	Attendee Role = 0
 	Host     Role = 1
 )
 
 const (
-	// signatureTime is how long a signature is good for. Zoom takes from half an
-	// hour to two days. It is used at joining, and a page that has to join anew
-	// asks for a new one.
-	signatureTime = time.Hour
+	// signatureLifetime is how long a signature is valid. Zoom accepts half an hour
+	// to two days. The page uses a signature once, to join.
+	signatureLifetime = time.Hour
 	// clockSkew is how far this machine's clock may be ahead of Zoom's.
 	clockSkew = 30 * time.Second
 )
 
 // claims are the payload of an SDK JWT.
 type claims struct {
-	AppKey        string `json:"appKey"` // what version 5 and later read
-	SDKKey        string `json:"sdkKey"` // what earlier ones read
+	AppKey        string `json:"appKey"` // read by version 5 and later
+	SDKKey        string `json:"sdkKey"` // read by earlier versions
 	MeetingNumber string `json:"mn"`
 	Role          Role   `json:"role"`
 	IssuedAt      int64  `json:"iat"` // seconds since 1970, as all times here
@@ -40,19 +39,19 @@ type claims struct {
 	TokenExpires  int64  `json:"tokenExp"`
 }
 
-// Signature makes the SDK JWT with which one meeting can be joined: the only
-// thing made of the secret that the page ever sees.
+// Signature returns the SDK JWT that joins one meeting. It is the only value
+// derived from the secret that the page gets.
 func Signature(settings Settings, meetingNumber string, role Role, now time.Time) (string, error) {
 	switch {
 	case settings.Key == "" || settings.Secret == "":
 		return "", settings.Validate()
-	case !numberPattern().MatchString(meetingNumber):
+	case !numberPattern.MatchString(meetingNumber):
 		return "", errors.New("a meeting's number has 9 to 12 digits")
 	case role != Attendee && role != Host:
-		return "", fmt.Errorf("the SDK knows no role %d", role)
+		return "", fmt.Errorf("the SDK has no role %d", role)
 	}
 	issued := now.Add(-clockSkew)
-	expires := now.Add(signatureTime).Unix()
+	expires := now.Add(signatureLifetime).Unix()
 	payload, err := json.Marshal(claims{
 		AppKey: settings.Key, SDKKey: settings.Key, MeetingNumber: meetingNumber, Role: role,
 		IssuedAt: issued.Unix(), ExpiresAt: expires, TokenExpires: expires,
@@ -67,5 +66,5 @@ func Signature(settings Settings, meetingNumber string, role Role, now time.Time
 	return signed + "." + encode(mac.Sum(nil)), nil
 }
 
-// numberPattern is the form of a meeting's number.
-func numberPattern() *regexp.Regexp { return regexp.MustCompile(`^\d{9,12}$`) }
+// numberPattern matches a meeting number.
+var numberPattern = regexp.MustCompile(`^\d{9,12}$`)

@@ -1,18 +1,18 @@
-// What the dashboard's pages cannot do by themselves. Each page works without
-// this, but for live news, the player's lanes and the reader's own time zone.
+// Scripts of the dashboard. Every page works without them, except for live
+// updates, the lanes of the player and local times.
 "use strict";
 
-// --- moments, in the reader's own time zone
-const longMoment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+// --- local times
+const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 function localize(root) {
-	for (const moment of root.querySelectorAll("time[datetime]:not([title])")) {
-		moment.title = moment.textContent;
-		moment.textContent = longMoment.format(new Date(moment.dateTime));
+	for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
+		time.title = time.textContent;
+		time.textContent = timeFormat.format(new Date(time.dateTime));
 	}
 }
 
-// --- copying
+// --- copy buttons
 function enableCopying(root) {
 	for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
 }
@@ -32,74 +32,72 @@ document.addEventListener("click", async event => {
 	setTimeout(() => { button.textContent = before; }, 2000);
 });
 
-// --- what cannot be undone is asked about
+// --- confirmation of actions that cannot be undone
 document.addEventListener("submit", event => {
-	const question = event.target.dataset.sure;
+	const question = event.target.dataset.confirm;
 	if (question && !confirm(question)) event.preventDefault();
 });
 
-// --- light and dark
+// --- light and dark colors
 function themeButton() {
 	const button = document.getElementById("theme");
 	const dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-	const label = () => { button.textContent = dark() ? "Light" : "Dark"; button.setAttribute("aria-label", dark() ? "Show light colours" : "Show dark colours"); };
+	const label = () => { button.textContent = dark() ? "Light" : "Dark"; button.setAttribute("aria-label", dark() ? "Use light colors" : "Use dark colors"); };
 	button.hidden = false;
 	label();
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
 	button.addEventListener("click", () => {
 		const next = dark() ? "light" : "dark";
 		document.documentElement.dataset.theme = next;
-		try { localStorage.setItem("standin-theme", next); } catch { /* it holds for this page */ }
+		try { localStorage.setItem("standin-theme", next); } catch { /* applies to this page only */ }
 		label();
 	});
 }
 
-// --- live parts
-// The server sends pieces of the page as it writes them itself. A piece takes
-// the place of the one before it; what its reader was at stays: focus, what is
-// unfolded, what was typed.
+// --- live updates
+// The server sends elements of the page as HTML. An element replaces the previous
+// one and keeps the focus, open details and text of form fields.
 function replacePart(id, html) {
 	const old = document.getElementById(id);
 	if (!old) return;
 	const holder = document.createElement("template");
 	holder.innerHTML = html;
-	const fresh = holder.content.firstElementChild;
-	if (!fresh) return;
-	const wanted = fresh.outerHTML;
-	if (shownParts.get(id) === wanted) return;
-	shownParts.set(id, wanted);
-	const keep = remember(old);
-	localize(fresh);
-	enableCopying(fresh);
-	old.replaceWith(fresh);
-	restore(fresh, keep);
-	startPlayers(fresh);
+	const updated = holder.content.firstElementChild;
+	if (!updated) return;
+	const source = updated.outerHTML;
+	if (shownParts.get(id) === source) return;
+	shownParts.set(id, source);
+	const state = saveState(old);
+	localize(updated);
+	enableCopying(updated);
+	old.replaceWith(updated);
+	restoreState(updated, state);
+	startPlayers(updated);
 }
 const shownParts = new Map();
 
-function remember(root) {
+function saveState(root) {
 	const fields = [...root.querySelectorAll("input:not([type=hidden]),textarea,select")].filter(field => field.name && field.id).map(field => [field.id, field.value]);
 	const open = [...root.querySelectorAll("details")].map(one => one.open);
 	const focused = root.contains(document.activeElement) ? [...root.querySelectorAll("a,button,input,textarea,select,summary")].indexOf(document.activeElement) : -1;
 	return { fields, open, focused, id: focused < 0 ? "" : document.activeElement.id };
 }
 
-function restore(root, keep) {
-	for (const [id, value] of keep.fields) {
+function restoreState(root, state) {
+	for (const [id, value] of state.fields) {
 		const field = root.querySelector("#" + CSS.escape(id));
 		if (field) field.value = value;
 	}
-	[...root.querySelectorAll("details")].forEach((one, place) => { if (keep.open[place]) one.open = true; });
-	if (keep.focused < 0) return;
-	const named = keep.id && root.querySelector("#" + CSS.escape(keep.id));
-	(named || root.querySelectorAll("a,button,input,textarea,select,summary")[keep.focused])?.focus({ preventScroll: true });
+	[...root.querySelectorAll("details")].forEach((details, i) => { if (state.open[i]) details.open = true; });
+	if (state.focused < 0) return;
+	const named = state.id && root.querySelector("#" + CSS.escape(state.id));
+	(named || root.querySelectorAll("a,button,input,textarea,select,summary")[state.focused])?.focus({ preventScroll: true });
 }
 
-// A browser has few connections for a host, so only a page that is looked at
-// holds one.
+// Browsers limit the connections per host, so only a visible page has one.
 function live(element) {
 	let source = null;
-	const listen = () => {
+	const connect = () => {
 		if (document.hidden) {
 			source?.close();
 			source = null;
@@ -114,10 +112,10 @@ function live(element) {
 		};
 	};
 	for (const part of element.querySelectorAll("[id]")) if (!shownParts.has(part.id)) shownParts.set(part.id, part.outerHTML);
-	document.addEventListener("visibilitychange", listen);
+	document.addEventListener("visibilitychange", connect);
 	addEventListener("pagehide", () => source?.close());
-	addEventListener("pageshow", event => { if (event.persisted) { source?.close(); source = null; listen(); } });
-	listen();
+	addEventListener("pageshow", event => { if (event.persisted) { source?.close(); source = null; connect(); } });
+	connect();
 }
 
 // --- the player
@@ -131,9 +129,9 @@ function startPlayer(box) {
 	const files = JSON.parse(box.dataset.list || "[]");
 	const total = Number(box.dataset.total);
 	let playing = 0;
-	const place = () => files[playing].start + media.currentTime * 1000;
+	const currentTime = () => files[playing].start + media.currentTime * 1000;
 
-	// seek goes to a place of the whole recording, in whichever file it lies.
+	// seek jumps to a position of the recording, in any of its files.
 	const seek = milliseconds => {
 		const wanted = Math.max(0, Math.min(total, milliseconds));
 		let file = files.findIndex(one => wanted >= one.start && wanted < one.start + one.length);
@@ -143,33 +141,33 @@ function startPlayer(box) {
 			media.currentTime = at;
 			return;
 		}
-		const goOn = !media.paused;
+		const wasPlaying = !media.paused;
 		playing = file;
 		media.src = files[file].address;
-		media.addEventListener("loadedmetadata", () => { media.currentTime = at; if (goOn) media.play(); }, { once: true });
+		media.addEventListener("loadedmetadata", () => { media.currentTime = at; if (wasPlaying) media.play(); }, { once: true });
 	};
 	media.addEventListener("ended", () => {
 		if (playing + 1 < files.length) { seek(files[playing + 1].start); media.play(); }
 	});
 
 	const heads = box.querySelectorAll(".now");
-	const told = box.querySelector("[data-position]");
+	const position = box.querySelector("[data-position]");
 	const text = milliseconds => {
 		const seconds = Math.floor(milliseconds / 1000), two = n => String(n).padStart(2, "0");
 		return (seconds >= 3600 ? Math.floor(seconds / 3600) + ":" + two(Math.floor(seconds / 60) % 60) : Math.floor(seconds / 60)) + ":" + two(seconds % 60);
 	};
 	const move = () => {
-		const at = place();
+		const at = currentTime();
 		for (const head of heads) { head.setAttribute("x1", at); head.setAttribute("x2", at); }
-		if (told) told.textContent = text(at) + " of " + text(total);
+		if (position) position.textContent = text(at) + " of " + text(total);
 	};
 	const follow = () => { move(); if (!media.paused) requestAnimationFrame(follow); };
 	for (const kind of ["timeupdate", "seeked", "loadedmetadata"]) media.addEventListener(kind, move);
 	media.addEventListener("play", follow);
 
 	const starts = [...new Set([...box.querySelectorAll("[data-next]")].flatMap(one => one.dataset.next.trim().split(/\s+/).filter(Boolean).map(Number)))].sort((a, b) => a - b);
-	const next = among => among.find(start => start > place() + 300) ?? among[0];
-	const before = among => among.findLast(start => start < place() - 1500) ?? 0;
+	const next = among => among.find(start => start > currentTime() + 300) ?? among[0];
+	const previous = among => among.findLast(start => start < currentTime() - 1500) ?? 0;
 
 	const scope = box.closest("section") || box;
 	scope.addEventListener("click", event => {
@@ -193,35 +191,35 @@ function startPlayer(box) {
 		if (event.target.closest("input,textarea,select,[contenteditable]")) return;
 		const onControl = event.target.closest("a,button,summary,video,audio");
 		const step = { ArrowLeft: -5000, ArrowRight: 5000 }[event.key];
-		if (step && event.target !== media) seek(place() + step);
+		if (step && event.target !== media) seek(currentTime() + step);
 		else if (event.key === " " && !onControl) media.paused ? media.play() : media.pause();
 		else if (event.key === "n" && starts.length) seek(next(starts));
-		else if (event.key === "p" && starts.length) seek(before(starts));
+		else if (event.key === "p" && starts.length) seek(previous(starts));
 		else return;
 		event.preventDefault();
 	});
 }
 
-// --- sending a bot
-function recognizer(field) {
-	const told = document.getElementById("recognized");
-	let waiting = 0, asked = 0;
-	const ask = async () => {
-		const text = field.value.trim(), number = ++asked;
-		if (!text) { told.textContent = ""; return; }
-		const answer = await fetch(field.dataset.recognize + "?text=" + encodeURIComponent(text)).then(one => one.ok ? one.json() : null).catch(() => null);
-		if (number !== asked || !answer) return;
-		told.textContent = answer.ok ? answer.name + (answer.address === text ? "" : " · " + answer.address) : "No meeting address yet: it begins with https://.";
-		told.classList.toggle("good", answer.ok);
+// --- the form that sends a bot
+function detectMeeting(field) {
+	const result = document.getElementById("detected");
+	let timer = 0, requests = 0;
+	const detect = async () => {
+		const text = field.value.trim(), number = ++requests;
+		if (!text) { result.textContent = ""; return; }
+		const answer = await fetch(field.dataset.detect + "?text=" + encodeURIComponent(text)).then(one => one.ok ? one.json() : null).catch(() => null);
+		if (number !== requests || !answer) return;
+		result.textContent = answer.ok ? answer.name + (answer.address === text ? "" : " · " + answer.address) : "No meeting link found. It starts with https://.";
+		result.classList.toggle("good", answer.ok);
 	};
-	field.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(ask, 200); });
-	if (field.value) ask();
+	field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(detect, 200); });
+	if (field.value) detect();
 }
 
-function momentField(field) {
+function localTimeField(field) {
 	const hidden = document.getElementById(field.dataset.moment);
 	const zone = field.closest("label").querySelector("[data-zone]");
-	if (zone) zone.textContent = "Empty: now. In your time, " + Intl.DateTimeFormat().resolvedOptions().timeZone + ".";
+	if (zone) zone.textContent = "Leave empty to join now. Your time zone: " + Intl.DateTimeFormat().resolvedOptions().timeZone + ".";
 	const now = new Date();
 	field.min = new Date(now.getTime() - now.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 	const write = () => { hidden.value = field.value ? new Date(field.value).toISOString() : ""; };
@@ -234,5 +232,5 @@ localize(document);
 enableCopying(document);
 startPlayers(document);
 for (const element of document.querySelectorAll("[data-live]")) live(element);
-for (const field of document.querySelectorAll("[data-recognize]")) recognizer(field);
-for (const field of document.querySelectorAll("[data-moment]")) momentField(field);
+for (const field of document.querySelectorAll("[data-detect]")) detectMeeting(field);
+for (const field of document.querySelectorAll("[data-moment]")) localTimeField(field);

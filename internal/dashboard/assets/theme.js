@@ -1,8 +1,8 @@
-// Sets the chosen colours before the page is painted. Without a choice the
-// browser's own counts.
+// Applies the chosen colors before the page is rendered. The default is the
+// setting of the browser.
 "use strict";
 (() => {
 	let chosen = null;
-	try { chosen = localStorage.getItem("standin-theme"); } catch { /* storage may be forbidden */ }
+	try { chosen = localStorage.getItem("standin-theme"); } catch { /* storage may be disabled */ }
 	if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
 })();

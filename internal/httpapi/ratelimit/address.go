@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Proxies are the networks whose word is taken for whom they forward; none by
-// default. Each of them must write X-Forwarded-For or Forwarded itself.
+// Proxies are the networks of trusted proxies. Each proxy must set X-Forwarded-For
+// or Forwarded itself.
 type Proxies []netip.Prefix
 
-// ParseProxies reads networks and addresses divided by commas, as in
+// ParseProxies parses networks and addresses separated by commas, for example
 // 10.0.0.0/8,192.0.2.7.
 func ParseProxies(text string) (Proxies, error) {
 	var proxies Proxies
@@ -23,31 +23,29 @@ func ParseProxies(text string) (Proxies, error) {
 		if err != nil {
 			address, err := netip.ParseAddr(item)
 			if err != nil {
-				return nil, fmt.Errorf("a trusted proxy is a network or an address, as in 10.0.0.0/8 or 192.0.2.7; got %q", item)
+				return nil, fmt.Errorf("a trusted proxy must be a network or an address, for example 10.0.0.0/8 or 192.0.2.7; got %q", item)
 			}
 			prefix = netip.PrefixFrom(plain(address), plain(address).BitLen())
 		}
 		if prefix.Addr().Is4In6() {
-			return nil, fmt.Errorf("write the trusted proxies' network %q as an IPv4 network", item)
+			return nil, fmt.Errorf("the trusted proxy %q must be written as an IPv4 network", item)
 		}
 		proxies = append(proxies, prefix.Masked())
 	}
 	return proxies, nil
 }
 
-// Address is the address of the client behind a request: the connection's,
-// unless that is a trusted proxy's. Then it is the last address of those
-// forwarded that no trusted proxy has: what stands before it was written by
-// the client, who may write anything. It is the zero Addr for a connection
-// without an address.
+// Address returns the address of the client of a request. It is the address of the
+// connection, or, behind trusted proxies, the last forwarded address that is not a
+// trusted proxy. Addresses before it may be forged by the client. It is the zero
+// Addr for a connection without an address.
 //
-// A header that the proxy does not write is passed on as the client sent it,
-// and nothing tells which of the two the proxy writes. So when there are both
-// and they disagree, neither is believed and the answer is the proxy's
-// address, whose bucket such clients share.
+// A proxy passes on a header that it does not set itself. If X-Forwarded-For and
+// Forwarded disagree, one of them may be forged, and Address returns the address
+// of the proxy.
 func (p Proxies) Address(r *http.Request) netip.Addr {
 	peer := peerAddress(r.RemoteAddr)
-	if !p.trust(peer) {
+	if !p.trusts(peer) {
 		return peer
 	}
 	listed, standard := r.Header.Values("X-Forwarded-For"), r.Header.Values("Forwarded")
@@ -64,11 +62,11 @@ func (p Proxies) Address(r *http.Request) netip.Addr {
 	return client
 }
 
-// client follows the hops back from the peer as far as trusted proxies tell of
-// them. A hop that is no address ends the way: it is the proxy's before it.
+// client returns the last hop that is not a trusted proxy. It stops at a hop that is
+// not an address.
 func (p Proxies) client(peer netip.Addr, hops []string) netip.Addr {
 	client := peer
-	for i := len(hops) - 1; i >= 0 && p.trust(client); i-- {
+	for i := len(hops) - 1; i >= 0 && p.trusts(client); i-- {
 		hop, ok := hopAddress(hops[i])
 		if !ok {
 			return client
@@ -78,7 +76,7 @@ func (p Proxies) client(peer netip.Addr, hops []string) netip.Addr {
 	return client
 }
 
-func (p Proxies) trust(address netip.Addr) bool {
+func (p Proxies) trusts(address netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(address) {
 			return true
@@ -87,18 +85,17 @@ func (p Proxies) trust(address netip.Addr) bool {
 	return false
 }
 
-// AddressKey is what clients are counted by: an IPv4 address, or an IPv6 /64,
-// which is the least that a network gives to one customer (RFC 6177), who can
-// use any address in it.
+// AddressKey returns the key of a client address: an IPv4 address, or an IPv6 /64,
+// because a customer gets at least a /64 and can use any address in it (RFC 6177).
 func AddressKey(address netip.Addr) string {
 	address = plain(address)
 	if !address.Is6() {
-		return address.String() // "invalid IP" for the zero Addr: all of those share a bucket
+		return address.String() // "invalid IP" for the zero Addr
 	}
 	return netip.PrefixFrom(address, 64).Masked().String()
 }
 
-// peerAddress reads an http.Request's RemoteAddr.
+// peerAddress parses the RemoteAddr of an http.Request.
 func peerAddress(remote string) netip.Addr {
 	port, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -107,7 +104,7 @@ func peerAddress(remote string) netip.Addr {
 	return plain(port.Addr())
 }
 
-// hopAddress reads an address that may have a port, as proxies write it.
+// hopAddress parses an address with or without a port.
 func hopAddress(hop string) (netip.Addr, bool) {
 	if address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(hop, "["), "]")); err == nil {
 		return plain(address), true
@@ -118,5 +115,5 @@ func hopAddress(hop string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plain is the one form of an address that can be written in several.
+// plain returns the canonical form of an address.
 func plain(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }

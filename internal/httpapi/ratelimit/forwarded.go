@@ -2,7 +2,7 @@ package ratelimit
 
 import "strings"
 
-// listedHops are the items of X-Forwarded-For, the nearest last.
+// listedHops returns the items of X-Forwarded-For, the nearest hop last.
 func listedHops(values []string) []string {
 	var hops []string
 	for _, value := range values {
@@ -13,10 +13,10 @@ func listedHops(values []string) []string {
 	return hops
 }
 
-// forwardedHops are the for parameters of the Forwarded header (RFC 7239,
-// section 4), the nearest last; "" for an element without one. There are none
-// when any value is malformed: a client might have left a quotation open so
-// that it takes in what the proxy adds.
+// forwardedHops returns the for parameters of the Forwarded header (RFC 7239,
+// section 4), the nearest hop last, and "" for an element without one. It returns
+// none when any value is malformed: an open quotation of the client could contain
+// the element of the proxy.
 func forwardedHops(values []string) []string {
 	var hops []string
 	for _, value := range values {
@@ -30,10 +30,10 @@ func forwardedHops(values []string) []string {
 	return hops
 }
 
-// forwardedParser reads one value of the Forwarded header from its start.
+// forwardedParser parses a value of the Forwarded header.
 type forwardedParser struct{ rest string }
 
-// elements reads forwarded-element *( "," forwarded-element ).
+// elements parses forwarded-element *( "," forwarded-element ).
 func (p *forwardedParser) elements() (hops []string, ok bool) {
 	for {
 		hop, ok := p.element()
@@ -44,13 +44,13 @@ func (p *forwardedParser) elements() (hops []string, ok bool) {
 		if p.rest == "" {
 			return hops, true
 		}
-		if !p.take(',') {
+		if !p.skip(',') {
 			return nil, false
 		}
 	}
 }
 
-// element reads [ pair ] *( ";" [ pair ] ) and returns the value of for.
+// element parses [ pair ] *( ";" [ pair ] ) and returns the value of for.
 func (p *forwardedParser) element() (hop string, ok bool) {
 	seen := false
 	for {
@@ -61,26 +61,26 @@ func (p *forwardedParser) element() (hop string, ok bool) {
 				return "", false
 			}
 			if strings.EqualFold(name, "for") {
-				if seen { // each parameter may occur once
+				if seen { // each parameter may occur only once
 					return "", false
 				}
 				hop, seen = value, true
 			}
 		}
 		p.skipSpace()
-		if !p.take(';') {
+		if !p.skip(';') {
 			return hop, true
 		}
 	}
 }
 
-// value reads "=" ( token / quoted-string ). Beyond the letter of the RFC, a
-// token may hold the colons and brackets of addresses left unquoted.
+// value parses "=" ( token / quoted-string ). Unlike the RFC, it accepts unquoted
+// addresses with colons and brackets.
 func (p *forwardedParser) value() (string, bool) {
-	if !p.take('=') {
+	if !p.skip('=') {
 		return "", false
 	}
-	if p.take('"') {
+	if p.skip('"') {
 		return p.quoted()
 	}
 	end := strings.IndexAny(p.rest, " \t,;\"=")
@@ -92,7 +92,7 @@ func (p *forwardedParser) value() (string, bool) {
 	return value, value != ""
 }
 
-// quoted reads what follows an opening quotation mark, to the closing one.
+// quoted parses a quoted-string after its opening quotation mark.
 func (p *forwardedParser) quoted() (string, bool) {
 	var text strings.Builder
 	for i := 0; i < len(p.rest); i++ {
@@ -112,7 +112,7 @@ func (p *forwardedParser) quoted() (string, bool) {
 	return "", false
 }
 
-// token reads the name of a parameter; "" when there is none.
+// token parses the name of a parameter. It returns "" when there is none.
 func (p *forwardedParser) token() string {
 	end := strings.IndexAny(p.rest, " \t,;=\"")
 	if end < 0 {
@@ -123,7 +123,7 @@ func (p *forwardedParser) token() string {
 	return name
 }
 
-func (p *forwardedParser) take(c byte) bool {
+func (p *forwardedParser) skip(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false
 	}

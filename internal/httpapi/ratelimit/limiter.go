@@ -1,10 +1,7 @@
-// Package ratelimit keeps one caller from taking what all share: a bucket of
-// tokens for each client address, or for each key, and the client's address
-// itself, which may stand behind proxies (contract, Errors and limits: 429).
+// Package ratelimit limits the rate of requests with a token bucket per key, and
+// determines the address of clients behind proxies.
 //
-// It decides who may go on and when, and must not know what is asked for or
-// how a refusal is answered. Buckets are kept in memory: each node of a
-// service counts for itself.
+// Buckets are in memory, so each node of a service has its own limits.
 package ratelimit
 
 import (
@@ -17,22 +14,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// DefaultMaxBuckets is how many buckets a Limiter keeps unless set otherwise.
+// DefaultMaxBuckets is the default of Settings.MaxBuckets.
 const DefaultMaxBuckets = 65536
 
-// maxKeyBytes is the longest key kept as it is: far longer than an address or
-// an identifier.
+// maxKeyBytes is the length from which keys are hashed. Addresses and ids are
+// shorter.
 const maxKeyBytes = 64
 
-// Settings are what a Limiter is made of.
+// Settings configure a Limiter.
 type Settings struct {
-	Rate       Rate // of each key by itself
+	Rate       Rate // of each key
 	MaxBuckets int  // DefaultMaxBuckets when 0
 	Now        func() time.Time
 }
 
-// Limiter gives each key a bucket of tokens. A nil Limiter allows everything.
-// Its methods may be called from any goroutine.
+// Limiter limits the rate of each key. A nil Limiter allows everything. It is safe
+// for concurrent use.
 type Limiter struct {
 	rate       Rate
 	maxBuckets int
@@ -43,14 +40,14 @@ type Limiter struct {
 	recent  *list.List               // the most recently used bucket first
 }
 
-// bucket is what is known of a key.
+// bucket is the state of a key.
 type bucket struct {
 	key    string
 	tokens *rate.Limiter
 	used   time.Time
 }
 
-// New returns a Limiter, or nil when the rate is off.
+// New returns a Limiter, nil when the rate is off.
 func New(settings Settings) *Limiter {
 	if settings.Rate.Off() {
 		return nil
@@ -67,8 +64,8 @@ func New(settings Settings) *Limiter {
 	}
 }
 
-// Allow takes a token from the key's bucket. When there is none it takes
-// nothing and tells how long it is until there is one.
+// Allow takes a token from the bucket of a key. When the bucket is empty, it returns
+// false and the time until the next token.
 func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
 	if l == nil {
 		return true, 0
@@ -76,7 +73,7 @@ func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	tokens := l.use(bounded(key), now)
+	tokens := l.bucketOf(hashLong(key), now)
 	if tokens.AllowN(now, 1) {
 		return true, 0
 	}
@@ -84,50 +81,49 @@ func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
 	return false, roundUp(time.Duration(missing * float64(l.rate.interval())))
 }
 
-// roundUp gives a wait in whole milliseconds that is never too short.
+// roundUp rounds a wait up to milliseconds.
 func roundUp(wait time.Duration) time.Duration {
 	return (wait + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// use returns the key's tokens and notes the use. It forgets buckets to make
-// room: those that are full again, which nobody can tell from new ones, and
-// beyond the limit the one least recently used. To be forgotten while it is
-// refused, a caller needs as many other addresses as there are buckets, each
-// of which has tokens of its own anyway.
-func (l *Limiter) use(key string, now time.Time) *rate.Limiter {
+// bucketOf returns the tokens of a key. It removes buckets that are full again,
+// which equal new ones, and the least recently used bucket when there are too
+// many. To reset its bucket that way, a caller needs as many other addresses as
+// there are buckets.
+func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
 	if element, ok := l.buckets[key]; ok {
 		l.recent.MoveToFront(element)
 		b := element.Value.(*bucket)
 		b.used = now
 		return b.tokens
 	}
-	l.forgetFull(now)
+	l.removeFull(now)
 	if l.recent.Len() >= l.maxBuckets {
-		l.forget(l.recent.Back())
+		l.remove(l.recent.Back())
 	}
 	b := &bucket{key: key, tokens: rate.NewLimiter(rate.Every(l.rate.interval()), l.rate.Requests), used: now}
 	l.buckets[key] = l.recent.PushFront(b)
 	return b.tokens
 }
 
-// forgetFull forgets up to two buckets that have had the time to fill: one
-// more than is added, so that memory is given back at the pace of new keys.
-func (l *Limiter) forgetFull(now time.Time) {
+// removeFull removes up to two buckets that are full again. Each call of bucketOf
+// adds at most one, so the number of buckets shrinks.
+func (l *Limiter) removeFull(now time.Time) {
 	for range 2 {
 		oldest := l.recent.Back()
 		if oldest == nil || now.Sub(oldest.Value.(*bucket).used) < l.rate.Per {
 			return
 		}
-		l.forget(oldest)
+		l.remove(oldest)
 	}
 }
 
-func (l *Limiter) forget(element *list.Element) {
+func (l *Limiter) remove(element *list.Element) {
 	l.recent.Remove(element)
 	delete(l.buckets, element.Value.(*bucket).key)
 }
 
-// Len is how many buckets are kept.
+// Len returns the number of buckets.
 func (l *Limiter) Len() int {
 	if l == nil {
 		return 0
@@ -137,8 +133,8 @@ func (l *Limiter) Len() int {
 	return l.recent.Len()
 }
 
-// bounded makes a key that is too long to keep a short one.
-func bounded(key string) string {
+// hashLong replaces a long key by its hash.
+func hashLong(key string) string {
 	if len(key) <= maxKeyBytes {
 		return key
 	}
@@ -146,7 +142,7 @@ func bounded(key string) string {
 	return string(sum[:])
 }
 
-// RetryAfterSeconds is a wait as the Retry-After header tells it (RFC 9110, section
+// RetryAfterSeconds returns a wait for the Retry-After header (RFC 9110, section
 // 10.2.3): whole seconds, rounded up, at least one.
 func RetryAfterSeconds(wait time.Duration) int {
 	return max(1, int(math.Ceil(wait.Seconds())))

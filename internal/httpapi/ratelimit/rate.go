@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Rate is how many requests are allowed per time. A bucket holds that many
-// tokens and fills evenly: after a pause all may come at once. The zero Rate is
-// off: it allows everything.
+// Rate is a number of requests per time. A bucket holds that many tokens and fills
+// evenly, so after a pause all of them may be used at once. The zero Rate allows
+// everything.
 type Rate struct {
 	Requests int
 	Per      time.Duration
 }
 
-// Bounds of a rate that is set by hand.
+// Bounds of a configured rate.
 const (
 	maxRequests = 1_000_000
 	maxPer      = 24 * time.Hour
@@ -24,10 +24,10 @@ const (
 // Off reports whether the rate allows everything.
 func (r Rate) Off() bool { return r.Requests == 0 }
 
-// interval is how long a token takes to come.
+// interval returns the time between two tokens.
 func (r Rate) interval() time.Duration { return r.Per / time.Duration(r.Requests) }
 
-// String is the rate as UnmarshalText reads it, 600/1m0s or off.
+// String returns the rate in the form of UnmarshalText: 600/1m0s or off.
 func (r Rate) String() string {
 	if r.Off() {
 		return "off"
@@ -35,9 +35,8 @@ func (r Rate) String() string {
 	return strconv.Itoa(r.Requests) + "/" + r.Per.String()
 }
 
-// UnmarshalText reads a rate as settings write it: a number of requests (1 to
-// 1000000), a slash and a time (1s to 24h), as in 600/1m; off or nothing
-// allows everything.
+// UnmarshalText parses a number of requests (1 to 1000000), a slash and a duration
+// (1s to 24h), for example 600/1m. An empty text and off allow everything.
 func (r *Rate) UnmarshalText(text []byte) error {
 	if len(text) == 0 || string(text) == "off" {
 		*r = Rate{}
@@ -46,11 +45,11 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	requests, per, _ := strings.Cut(string(text), "/")
 	n, err := strconv.Atoi(requests)
 	if err != nil || n < 1 || n > maxRequests {
-		return fmt.Errorf("a rate is off, or 1 to %d requests per time as in 600/1m; got %q", maxRequests, text)
+		return fmt.Errorf("a rate must be off, or 1 to %d requests per time, for example 600/1m; got %q", maxRequests, text)
 	}
 	d, err := time.ParseDuration(per)
 	if err != nil || d < time.Second || d > maxPer {
-		return fmt.Errorf("a rate's time is 1s to 24h as in 600/1m; got %q", text)
+		return fmt.Errorf("the time of a rate must be from 1s to 24h, for example 600/1m; got %q", text)
 	}
 	*r = Rate{Requests: n, Per: d}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"standin/api"
 )
 
-// content is what the template is filled with.
+// content is the data of the template.
 type content struct {
 	Title   string
 	Version string
@@ -28,23 +28,23 @@ type group struct {
 	Operations []operation
 }
 
-// operation is one operation, or one webhook.
+// operation is an operation or a webhook.
 type operation struct {
 	ID         string
 	Method     string // empty for a webhook
-	Path       string // or the webhook's event
+	Path       string // or the event of the webhook
 	Summary    string
 	About      template.HTML
-	Access     []access // one of these is needed
+	Access     []access // alternatives
 	Parameters []row
 	Body       *body
 	Answers    []answer
 	Successes  []example
 	Errors     []example
-	Call       string // how to call it with curl
+	Call       string // curl command
 }
 
-// body is what an operation takes.
+// body is a request body.
 type body struct {
 	About    template.HTML
 	Type     []word
@@ -52,7 +52,7 @@ type body struct {
 	Examples []example
 }
 
-// answer is one status of an operation.
+// answer is a response of an operation.
 type answer struct {
 	Status   string
 	Class    string // its first digit
@@ -62,18 +62,18 @@ type answer struct {
 	examples []example
 }
 
-// example is a body as it may come over the wire.
+// example is an example of a body.
 type example struct {
-	Status string // of an answer
-	Class  string // of an answer
+	Status string // of a response
+	Class  string // of a response
 	Name   string
 	Text   string
 }
 
-// everywhere is a header that every answer has; the introduction tells of it.
+// everywhere is a header of every response, which the introduction describes.
 const everywhere = "x-request-id"
 
-// read reads the description into what the page shows.
+// read converts the description to the data of the page.
 func read(description *api.Description) (*content, error) {
 	document, err := parse(description.JSON())
 	if err != nil {
@@ -323,7 +323,7 @@ func (r reader) call(one operation, parameters []*value) (string, error) {
 	return strings.Join(lines, " \\\n  "), nil
 }
 
-// flag is what tells curl the method.
+// flag returns the curl flag of a method.
 func flag(method string) string {
 	switch method {
 	case "GET":

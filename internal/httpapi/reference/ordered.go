@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// value is a JSON value with its fields in the order that its author chose. A
-// nil value is one that is not there; it has nothing of anything.
+// value is a JSON value that keeps the order of its fields. A nil value is absent
+// and has no fields, items or text.
 type value struct {
 	raw    json.RawMessage
 	fields []field
@@ -21,7 +21,7 @@ type field struct {
 	value *value
 }
 
-// parse reads a JSON text.
+// parse parses a JSON text.
 func parse(raw json.RawMessage) (*value, error) {
 	v := &value{raw: raw}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -39,7 +39,7 @@ func parse(raw json.RawMessage) (*value, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read the name of a field: %w", err)
 			}
-			name, _ = token.(string) // which it always is
+			name, _ = token.(string) // it is always a string
 		}
 		var inner json.RawMessage
 		if err := decoder.Decode(&inner); err != nil {
@@ -58,7 +58,7 @@ func parse(raw json.RawMessage) (*value, error) {
 	return v, nil
 }
 
-// all lists the fields of an object; none for anything else.
+// all returns the fields of an object.
 func (v *value) all() []field {
 	if v == nil {
 		return nil
@@ -66,7 +66,7 @@ func (v *value) all() []field {
 	return v.fields
 }
 
-// list lists the items of an array; none for anything else.
+// list returns the items of an array.
 func (v *value) list() []*value {
 	if v == nil {
 		return nil
@@ -74,7 +74,7 @@ func (v *value) list() []*value {
 	return v.items
 }
 
-// at follows names of fields; nil when there is no such field.
+// at returns the value at a path of fields, nil when there is none.
 func (v *value) at(names ...string) *value {
 	for _, name := range names {
 		var next *value
@@ -88,7 +88,7 @@ func (v *value) at(names ...string) *value {
 	return v
 }
 
-// text is the string that the value is; empty for anything else.
+// text returns a string, "" for other values.
 func (v *value) text() string {
 	var text string
 	if v == nil || json.Unmarshal(v.raw, &text) != nil {
@@ -97,7 +97,7 @@ func (v *value) text() string {
 	return text
 }
 
-// texts lists the strings of an array, or the one string that the value is.
+// texts returns the strings of an array, or a single string.
 func (v *value) texts() []string {
 	if text := v.text(); text != "" {
 		return []string{text}
@@ -112,8 +112,7 @@ func (v *value) texts() []string {
 // isTrue reports whether the value is the boolean true.
 func (v *value) isTrue() bool { return v != nil && string(v.raw) == "true" }
 
-// plain is the value as it is told within a sentence: a string without its
-// quotes, anything else as JSON.
+// plain returns a string without quotes, and any other value as JSON.
 func (v *value) plain() string {
 	if v == nil {
 		return ""
@@ -124,7 +123,7 @@ func (v *value) plain() string {
 	return string(v.raw)
 }
 
-// indented is the value as JSON over several lines.
+// indented returns the value as JSON over several lines.
 func (v *value) indented() (string, error) {
 	var out bytes.Buffer
 	if v == nil {
@@ -136,8 +135,8 @@ func (v *value) indented() (string, error) {
 	return out.String(), nil
 }
 
-// resolve follows a local reference from the document; a value that is no
-// reference is itself.
+// resolve returns the target of a local reference, or the value itself when it is
+// not a reference.
 func (v *value) resolve(document *value) (*value, error) {
 	ref := v.at("$ref").text()
 	if ref == "" {
@@ -146,7 +145,7 @@ func (v *value) resolve(document *value) (*value, error) {
 	path, local := strings.CutPrefix(ref, "#/")
 	target := document.at(strings.Split(path, "/")...)
 	if !local || target == nil {
-		return nil, fmt.Errorf("reference %s does not lead to a place in the description", ref)
+		return nil, fmt.Errorf("reference %s has no target in the description", ref)
 	}
 	return target, nil
 }

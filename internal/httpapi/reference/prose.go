@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// The descriptions are Markdown. Of it they use paragraphs, **bold** and
-// `code`, and so does this page.
+// Descriptions are Markdown of which only paragraphs, **bold** and `code` are
+// supported.
 var (
 	codeForm = regexp.MustCompile("`([^`]+)`")
 	boldForm = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// paragraphs is a description over several paragraphs.
+// paragraphs renders a description of several paragraphs.
 func paragraphs(text string) template.HTML {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -25,7 +25,7 @@ func paragraphs(text string) template.HTML {
 	return template.HTML(out.String()) // #nosec G203 -- escaped by inline
 }
 
-// inline is a description within a line.
+// inline renders a description of one paragraph.
 func inline(text string) template.HTML {
 	escaped := html.EscapeString(strings.TrimSpace(text))
 	escaped = codeForm.ReplaceAllString(escaped, "<code>$1</code>")

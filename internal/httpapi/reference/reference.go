@@ -1,9 +1,6 @@
-// Package reference writes the API description as a page for people: every
-// operation with its fields, statuses and examples, and every schema. The page
-// is one text without scripts, and needs nothing from elsewhere.
-//
-// It knows OpenAPI and HTML. It knows nothing of what the operations do: all
-// that is to be read stands in the description.
+// Package reference renders the API description as an HTML page: every operation
+// with its fields, statuses and examples, and every schema. The page has no
+// scripts and loads nothing.
 package reference
 
 import (
@@ -23,17 +20,16 @@ var pageHTML string
 //go:embed style.css
 var styleCSS string
 
-// Page is the reference, ready to be served.
+// Page is the rendered reference.
 type Page struct {
 	HTML []byte
 
-	// Policy is the Content-Security-Policy that the page needs: its own style
-	// and nothing else.
+	// Policy is the Content-Security-Policy of the page, which allows only its own
+	// style.
 	Policy string
 }
 
-// New writes the page. It fails when the description has something that the
-// page does not know how to show.
+// New renders the page. It fails when the description has an unsupported element.
 func New(description *api.Description) (*Page, error) {
 	layout, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -46,7 +42,7 @@ func New(description *api.Description) (*Page, error) {
 	content.Style = template.CSS(styleCSS) // #nosec G203 -- our own file
 	var page bytes.Buffer
 	if err := layout.Execute(&page, content); err != nil {
-		return nil, fmt.Errorf("fill the page: %w", err)
+		return nil, fmt.Errorf("render the page: %w", err)
 	}
 	sum := sha256.Sum256([]byte(styleCSS))
 	return &Page{

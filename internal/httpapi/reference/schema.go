@@ -9,7 +9,7 @@ import (
 
 // row is one field, parameter or header.
 type row struct {
-	Depth    int // of the object it is in; 0 is outermost
+	Depth    int // of nesting; 0 is the outermost object
 	Name     string
 	Where    string // of a parameter: path, query or header
 	Type     []word
@@ -20,13 +20,13 @@ type row struct {
 	Values   []string // that are allowed, when they are listed
 }
 
-// word is a part of a type's name; one with a schema leads there.
+// word is a part of the name of a type, with a link to its schema.
 type word struct {
 	Text   string
 	Schema string
 }
 
-// schema is a named schema with its fields.
+// schema is a named schema.
 type schema struct {
 	Name   string
 	About  template.HTML
@@ -36,19 +36,19 @@ type schema struct {
 	Rows   []row
 }
 
-// reader reads schemas of a document.
+// reader reads the schemas of a document.
 type reader struct {
 	document *value
-	manifest *value // the recording manifest's schema, a document of its own
+	manifest *value // the schema of the recording manifest, another document
 }
 
-// manifestName is what the manifest's schema is called on the page.
+// manifestName is the name of the manifest's schema on the page.
 const (
 	manifestName = "RecordingManifest"
 	manifestRef  = "manifest.schema.json"
 )
 
-// schemas reads all named schemas, the manifest's last.
+// schemas returns all named schemas, the manifest last.
 func (r reader) schemas() ([]schema, error) {
 	var all []schema
 	for _, f := range r.document.at("components", "schemas").all() {
@@ -78,9 +78,9 @@ func (r reader) schema(name string, of *value) (schema, error) {
 	return one, nil
 }
 
-// rows lists the fields of an object's schema, those of objects within it
-// below their own. References are followed as deep as told; beyond that, a
-// field's type leads to the schema.
+// rows returns the fields of an object, each followed by its nested fields.
+// References are followed to the given depth; below it, the type of a field links
+// to its schema.
 func (r reader) rows(of *value, depth, follow int) ([]row, error) {
 	of, err := of.resolve(r.document)
 	if err != nil {
@@ -111,8 +111,7 @@ func (r reader) rows(of *value, depth, follow int) ([]row, error) {
 	return merge(rows, own), nil
 }
 
-// within lists the fields of the object that a field is, or of the objects in
-// the array that it is.
+// within returns the fields of a nested object, or of the objects in an array.
 func (r reader) within(of *value, depth, follow int) ([]row, error) {
 	for _, inner := range []*value{of, of.at("items")} {
 		if inner.at("$ref") != nil && !strings.HasPrefix(inner.at("$ref").text(), "#/$defs/") {
@@ -129,8 +128,8 @@ func (r reader) within(of *value, depth, follow int) ([]row, error) {
 	return nil, nil
 }
 
-// merge puts rows behind others. One that is there already, with all below it,
-// is replaced in its place: allOf makes a field narrower.
+// merge appends rows to others. A row that exists already is replaced together with
+// its nested rows, because allOf can narrow a field.
 func merge(rows, more []row) []row {
 	for len(more) > 0 {
 		end := 1 + slices.IndexFunc(more[1:], func(below row) bool { return below.Depth <= more[0].Depth })
@@ -168,14 +167,14 @@ func (r reader) row(name string, of *value, depth int) row {
 	}
 }
 
-// words is the name of a type.
+// words returns the name of a type.
 func (r reader) words(of *value) []word {
 	if ref := of.at("$ref").text(); ref != "" {
 		if ref == manifestRef {
 			return []word{{manifestName, manifestName}}
 		}
 		name := ref[strings.LastIndexByte(ref, '/')+1:]
-		if strings.HasPrefix(ref, "#/$defs/") { // of the manifest: not shown by themselves
+		if strings.HasPrefix(ref, "#/$defs/") { // of the manifest, and not shown separately
 			target, err := of.resolve(r.document)
 			if err != nil {
 				return []word{{Text: name}}
@@ -201,7 +200,7 @@ func (r reader) words(of *value) []word {
 	case len(types) == 0 && of.at("allOf") != nil:
 		return []word{{Text: "object"}}
 	case len(types) == 0:
-		return nil // const and enum say it themselves
+		return nil // const and enum are shown as values
 	case slices.Contains(types, "array"):
 		return append([]word{{Text: "array of "}}, r.items(of)...)
 	}
@@ -219,7 +218,7 @@ func (r reader) items(of *value) []word {
 	return []word{{Text: "anything"}}
 }
 
-// facts lists what bounds a value, and what it is when it is omitted.
+// facts returns the bounds and the default of a value.
 func facts(of *value) []string {
 	var list []string
 	say := func(key, form string) {
@@ -251,7 +250,7 @@ func facts(of *value) []string {
 	return list
 }
 
-// values lists the values that a schema allows, when it lists them.
+// values returns the values of a const or an enum.
 func values(of *value) []string {
 	if only := of.at("const"); only != nil {
 		return []string{strings.TrimSpace(only.plain())}

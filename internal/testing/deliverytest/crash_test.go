@@ -201,12 +201,12 @@ func checkOrder(t *testing.T, s *store.Store, r *receiver, deliveries []webhook.
 			if earlier.Sequence >= later.Sequence || !at.Before(r.acknowledged[earlier.ID]) {
 				continue
 			}
-			tries, err := s.DeliveryTries(t.Context(), earlier.ID)
+			history, err := s.Delivery(t.Context(), earlier.JobID, earlier.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			failed := 0
-			for _, try := range tries {
+			for _, try := range history.Tries {
 				if try.StartedAt.Before(at) && (try.StatusCode < 200 || try.StatusCode > 299) {
 					failed++
 				}

@@ -1,7 +1,6 @@
-// Package mediacheck decodes a recording with ffmpeg and tells what is in it:
-// its streams, and when the picture flashed and the sound beeped. Tests use it
-// to judge a recording by what a viewer would see and hear. It must know
-// nothing about how recordings are made.
+// Package mediacheck decodes a recording with ffmpeg and reports its streams and the
+// times of flashes and beeps. Tests use it to check recordings by their decoded
+// content.
 package mediacheck
 
 import (
@@ -16,29 +15,30 @@ import (
 	"strings"
 )
 
-// Report is what a file holds. Times are milliseconds on the file's own clock.
+// Report describes the content of a file. Times are milliseconds from the file's
+// time 0.
 type Report struct {
-	// DurationMs is the duration that the container states, or, where it
-	// states none, the end of the last decoded frame or sample.
+	// DurationMs is the duration in the container or, if it has none, the end of
+	// the last decoded frame or sample.
 	DurationMs float64
-	// Width and Height are those of the picture in pixels.
+	// Width and Height are the size of the video in pixels.
 	Width, Height int
-	// VideoCodec and AudioCodec are ffmpeg's names, such as h264 and opus;
-	// empty when there is no such stream.
+	// VideoCodec and AudioCodec are ffmpeg's codec names, such as h264 and opus, or
+	// empty if there is no such stream.
 	VideoCodec, AudioCodec string
-	// Frames is how many pictures were decoded.
+	// Frames is the number of decoded frames.
 	Frames int
 	// VideoStartMs and VideoEndMs are the times of the first and last frame.
 	VideoStartMs, VideoEndMs float64
-	// LongestFrameGapMs is the longest time for which one frame stands, and
-	// LongestFrameAtMs where that frame begins.
+	// LongestFrameGapMs is the longest duration of a frame, and LongestFrameAtMs the
+	// time of that frame.
 	LongestFrameGapMs, LongestFrameAtMs float64
 	// AudioEndMs is the end of the last decoded sample.
 	AudioEndMs float64
 	// FlashesMs and BeepsMs are the onsets of flashes and beeps.
 	FlashesMs, BeepsMs []float64
-	// BlackBorders tells that the decoded picture has black bars along two
-	// opposite edges throughout, as a scaled picture of another shape has.
+	// BlackBorders means that two opposite edges are black in all frames, because
+	// the video was scaled from another aspect ratio.
 	BlackBorders bool
 }
 
@@ -47,15 +47,14 @@ type Pair struct {
 	FlashMs, BeepMs float64
 }
 
-// DifferenceMs is how much later the beep is than the flash.
+// DifferenceMs returns how much later the beep is than the flash.
 func (p Pair) DifferenceMs() float64 { return p.BeepMs - p.FlashMs }
 
-// pairingRangeMs is within which a beep belongs to a flash, both of which come
+// pairingRangeMs is the maximum distance between a flash and its beep. Both occur
 // once a second.
 const pairingRangeMs = 450
 
-// Pairs matches each flash with the nearest beep. A flash without a beep near
-// it is left out.
+// Pairs matches each flash with the nearest beep and omits flashes without one.
 func (r Report) Pairs() []Pair {
 	var pairs []Pair
 	for _, flash := range r.FlashesMs {
@@ -72,18 +71,17 @@ func (r Report) Pairs() []Pair {
 	return pairs
 }
 
-// MissingToolError says that ffmpeg or ffprobe is not installed.
+// MissingToolError reports that ffmpeg or ffprobe is not installed.
 type MissingToolError struct {
 	Tool string
 }
 
-// Error says what to install.
+// Error includes what to install.
 func (e *MissingToolError) Error() string {
 	return e.Tool + " is not installed; on Debian and Ubuntu: apt-get install ffmpeg"
 }
 
-// Available returns nil when ffmpeg and ffprobe are installed, else a
-// *MissingToolError.
+// Available returns a *MissingToolError if ffmpeg or ffprobe is not installed.
 func Available() error {
 	for _, tool := range []string{"ffmpeg", "ffprobe"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -93,22 +91,22 @@ func Available() error {
 	return nil
 }
 
-// DecodeError is a file that cannot be decoded without complaint.
+// DecodeError reports that a file cannot be decoded without errors.
 type DecodeError struct {
-	// Output is what the decoder printed.
+	// Output is the output of the decoder.
 	Output string
 	Cause  error
 }
 
-// Error tells what the decoder printed.
+// Error includes the output.
 func (e *DecodeError) Error() string {
-	return fmt.Sprintf("decoding: %v: %s", e.Cause, strings.TrimSpace(e.Output))
+	return fmt.Sprintf("decode: %v: %s", e.Cause, strings.TrimSpace(e.Output))
 }
 
-// Unwrap returns how the decoder ended.
+// Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Cause }
 
-// Decode reads and decodes the whole file.
+// Decode decodes the whole file.
 func Decode(ctx context.Context, file string) (Report, error) {
 	if err := Available(); err != nil {
 		return Report{}, err
@@ -119,20 +117,20 @@ func Decode(ctx context.Context, file string) (Report, error) {
 	}
 	var end float64
 	if report.VideoCodec != "" {
-		picture, err := decodePicture(ctx, file)
+		video, err := decodeVideo(ctx, file)
 		if err != nil {
 			return Report{}, err
 		}
-		picture.describe(&report)
+		video.describe(&report)
 		end = report.VideoEndMs
 	}
 	if report.AudioCodec != "" {
-		samples, err := decodeSound(ctx, file)
+		samples, err := decodeAudio(ctx, file)
 		if err != nil {
 			return Report{}, err
 		}
 		report.AudioEndMs = float64(len(samples)) * 1000 / sampleRate
-		report.BeepsMs = findBeeps(samples)
+		report.BeepsMs = findTones(samples, beepHz)
 		end = max(end, report.AudioEndMs)
 	}
 	if report.DurationMs == 0 {
@@ -141,7 +139,7 @@ func Decode(ctx context.Context, file string) (Report, error) {
 	return report, nil
 }
 
-// probe reads what the container states.
+// probe reads the metadata of the container.
 func probe(ctx context.Context, file string) (Report, error) {
 	output, err := run(ctx, "ffprobe", "-v", "error", "-show_streams", "-show_format", "-of", "json", "--", file)
 	if err != nil {
@@ -159,7 +157,7 @@ func probe(ctx context.Context, file string) (Report, error) {
 		} `json:"format"`
 	}
 	if err := json.Unmarshal(output, &found); err != nil {
-		return Report{}, fmt.Errorf("reading ffprobe's answer: %w", err)
+		return Report{}, fmt.Errorf("decode the output of ffprobe: %w", err)
 	}
 	var report Report
 	for _, stream := range found.Streams {
@@ -171,7 +169,7 @@ func probe(ctx context.Context, file string) (Report, error) {
 		}
 	}
 	if report.VideoCodec == "" && report.AudioCodec == "" {
-		return Report{}, errors.New("the file holds neither picture nor sound")
+		return Report{}, errors.New("the file has neither video nor audio")
 	}
 	if seconds, err := strconv.ParseFloat(found.Format.Duration, 64); err == nil {
 		report.DurationMs = seconds * 1000
@@ -179,18 +177,18 @@ func probe(ctx context.Context, file string) (Report, error) {
 	return report, nil
 }
 
-// run runs a decoder and returns its output. What it prints to standard error
-// counts as a failure: it is told to print errors only.
+// run runs a decoder, which prints only errors to standard error, and returns its
+// output. Output on standard error is a failure.
 func run(ctx context.Context, tool string, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, tool, arguments...)
-	var output, complaints bytes.Buffer
-	command.Stdout, command.Stderr = &output, &complaints
+	var output, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &output, &stderr
 	err := command.Run()
-	if err == nil && complaints.Len() > 0 {
-		err = errors.New(tool + " complained")
+	if err == nil && stderr.Len() > 0 {
+		err = errors.New(tool + " printed errors")
 	}
 	if err != nil {
-		return nil, &DecodeError{Output: complaints.String(), Cause: err}
+		return nil, &DecodeError{Output: stderr.String(), Cause: err}
 	}
 	return output.Bytes(), nil
 }

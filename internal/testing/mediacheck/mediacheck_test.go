@@ -11,20 +11,20 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// makeFile makes a media file with ffmpeg. Without the tools a test fails in CI and
-// is skipped elsewhere.
+// makeFile creates a media file with ffmpeg. Without the tools, the test fails in CI
+// and is skipped elsewhere.
 func makeFile(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
 	if err := mediacheck.Available(); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("this test needs more: %v", err)
+			t.Fatalf("this test needs tools: %v", err)
 		}
-		t.Skipf("this test needs more: %v", err)
+		t.Skipf("this test needs tools: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), name)
 	command := exec.CommandContext(t.Context(), "ffmpeg", append(append([]string{"-v", "error", "-nostdin"}, arguments...), path)...)
 	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("making %s: %v: %s", name, err, output)
+		t.Fatalf("create %s: %v: %s", name, err, output)
 	}
 	return path
 }
@@ -98,7 +98,7 @@ func TestDecodeFindsFlashesAndBeeps(t *testing.T) {
 	}
 }
 
-func TestDecodeSeesBlackBorders(t *testing.T) {
+func TestDecodeDetectsBlackBorders(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		filter string
@@ -123,9 +123,9 @@ func TestDecodeSeesBlackBorders(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsGapsInTheSound(t *testing.T) {
+func TestDecodeKeepsAudioGaps(t *testing.T) {
 	t.Parallel()
-	// The sound between 2 and 4 s is cut out, the rest keeps its times.
+	// The audio between 2 and 4 s is removed; the rest keeps its times.
 	file := makeFile(t, "file.mkv", "-f", "lavfi", "-i", beepAt("0.2", "0.3", ""),
 		"-af", "aselect='not(between(t,2,4))'", "-c:a", "flac")
 	report, err := mediacheck.Decode(t.Context(), file)
@@ -143,7 +143,7 @@ func TestDecodeKeepsGapsInTheSound(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesWhatIsBroken(t *testing.T) {
+func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
 	whole := makeFile(t, "whole.mp4", "-f", "lavfi", "-i", flashing, "-c:v", "mpeg4")
 	content, err := os.ReadFile(whole)
@@ -153,7 +153,7 @@ func TestDecodeRefusesWhatIsBroken(t *testing.T) {
 	for name, broken := range map[string][]byte{
 		"cut":   content[:len(content)/2],
 		"empty": nil,
-		"text":  []byte("this is no media file"),
+		"text":  []byte("this is not a media file"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,7 +170,7 @@ func TestDecodeRefusesWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestMissingToolIsNamed(t *testing.T) {
+func TestDecodeMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var missing *mediacheck.MissingToolError
 	if _, err := mediacheck.Decode(t.Context(), "any"); !errors.As(err, &missing) || missing.Tool != "ffmpeg" {

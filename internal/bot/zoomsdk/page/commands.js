@@ -1,18 +1,18 @@
-// What the bot asks of the SDK, each as a promise of {ok, code, text, result}.
+// The bot's calls of the SDK. Each returns a promise of {ok, code, text, result}.
 window.standinZoomCommands = (() => {
 	"use strict";
-	const {noted, note, fail} = window.standinZoomEvents;
-	const joinAgainTime = 15e3; // the SDK takes a join every ten seconds
-	const callTime = 5e3;
+	const {state, update, fail} = window.standinZoomEvents;
+	const rejoinInterval = 15e3; // the SDK accepts a join every ten seconds
+	const callTimeout = 5e3;
 
-	// What the SDK says when it need not or may not ask. It gives these outcomes
-	// no code, so that its words are all there is.
+	// The SDK's messages when permission was granted before, or when the host denies
+	// all requests. The SDK gives these outcomes no code.
 	const alreadyGranted = "you already have local record permission";
-	const deniesAll = "host deny all request";
+	const allDenied = "host deny all request";
 
-	// call makes one call and waits for one of its callbacks.
-	const call = (name, args, time = callTime) => new Promise(resolve => {
-		const timer = setTimeout(() => resolve({ok: false, code: 0, text: "the SDK did not answer"}), time);
+	// call calls a method of the SDK and waits for one of its callbacks.
+	const call = (name, args, timeout = callTimeout) => new Promise(resolve => {
+		const timer = setTimeout(() => resolve({ok: false, code: 0, text: "the SDK did not answer"}), timeout);
 		const settle = answer => { clearTimeout(timer); resolve(answer); };
 		try {
 			ZoomMtg[name]({
@@ -28,23 +28,23 @@ window.standinZoomCommands = (() => {
 		}
 	});
 
-	// people returns the others, and whether the bot itself is among those in the
-	// meeting. While the bot waits outside the SDK answers with a sentence.
+	// people returns the participants, the bot included, or null. While the bot
+	// waits outside, the SDK answers with a sentence instead of a list.
 	const people = async () => {
 		const answer = await call("getAttendeeslist", {}, 500);
 		const list = answer.ok && answer.result && answer.result.attendeesList;
 		return Array.isArray(list) ? list : null;
 	};
 
-	const ticketAddress = location.pathname + "ticket"; // the page's path is hidden later
+	const ticketURL = location.pathname + "ticket"; // the page's path is replaced later
 	const getTicket = async () => {
-		const answer = await fetch(ticketAddress, {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"});
-		if (!answer.ok) throw new Error("the bot gives no ticket: " + answer.status);
+		const answer = await fetch(ticketURL, {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"});
+		if (!answer.ok) throw new Error("the bot issued no ticket: " + answer.status);
 		return answer.json();
 	};
 
-	// attempt joins with a fresh ticket. A meeting that has not started is tried
-	// again, for this page tells nothing of its start.
+	// attempt joins with a fresh ticket. It retries while the meeting has not
+	// started, because the SDK does not report the start.
 	const attempt = async name => {
 		let ticket;
 		try {
@@ -57,11 +57,11 @@ window.standinZoomCommands = (() => {
 		ZoomMtg.join({
 			meetingNumber: ticket.meetingNumber, passWord: ticket.passcode, signature: ticket.signature, userName: name,
 			...(ticket.token && {tk: ticket.token}),
-			success: () => note({hostAbsent: false}),
+			success: () => update({hostAbsent: false}),
 			error: error => {
 				if (error && absent.includes(Number(error.errorCode))) {
-					note({hostAbsent: true, status: 0});
-					setTimeout(() => attempt(name), joinAgainTime);
+					update({hostAbsent: true, status: 0});
+					setTimeout(() => attempt(name), rejoinInterval);
 				} else {
 					fail("join", error);
 				}
@@ -72,15 +72,14 @@ window.standinZoomCommands = (() => {
 	return {
 		people,
 		join: async name => {
-			if (!noted.asked) {
-				note({asked: true});
+			if (!state.joining) {
+				update({joining: true});
 				attempt(name);
 			}
 			return {ok: true};
 		},
-		// Until the SDK has confirmed the end it stays on this page, and then goes
-		// to the one after the meeting. Before the meeting's server knows of the
-		// bot there is nothing to confirm.
+		// The SDK opens the page after the meeting when Zoom has confirmed the end.
+		// Before the bot has joined there is nothing to confirm.
 		leave: async () => {
 			const answer = await call("leaveMeeting", {confirm: false});
 			if (!answer.ok) location.replace(document.body.dataset.left);
@@ -96,10 +95,10 @@ window.standinZoomCommands = (() => {
 			return own ? call("mute", {userId: own.userId, mute: true}) : {ok: false, code: 0, text: "not in the meeting"};
 		},
 		askPermission: async () => {
-			note({permission: ""});
+			update({permission: ""});
 			const answer = await call("mediaCapturePermission", {operate: "request"});
-			if (answer.text === alreadyGranted) note({permission: "granted"});
-			else if (answer.text === deniesAll) note({permission: "refused"});
+			if (answer.text === alreadyGranted) update({permission: "granted"});
+			else if (answer.text === allDenied) update({permission: "refused"});
 			else return answer;
 			return {ok: true};
 		},

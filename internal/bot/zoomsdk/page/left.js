@@ -1,10 +1,10 @@
-// The page after the meeting: it tells what the page before it had noted.
+// The page after the meeting reports the state that the page before it stored.
 (() => {
 	"use strict";
-	const noted = JSON.parse(localStorage.getItem("standin.zoomsdk") || "{}");
+	const state = JSON.parse(localStorage.getItem("standin.zoomsdk") || "{}");
 	const done = async () => ({ok: true});
 	window.standinZoom = {
-		look: async () => ({...noted, left: true}),
+		report: async () => ({...state, left: true}),
 		join: done, leave: done,
 	};
 })();

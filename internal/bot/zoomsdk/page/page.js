@@ -1,19 +1,18 @@
-// Starts the SDK and gives the bot its handle: window.standinZoom.
+// Starts the SDK and defines the bot's interface to it: window.standinZoom.
 (() => {
 	"use strict";
 	const events = window.standinZoomEvents, commands = window.standinZoomCommands;
-	const {noted, note, fail, listen} = events;
+	const {state, update, fail, listen} = events;
 	const {library, left, service} = document.body.dataset;
 
-	// What stands on the page that the SDK's interface does not tell. The dialogs
-	// are known by their labels, which are in no language of the viewer's.
+	// What the page shows that the SDK's interface does not report. The dialogs have
+	// labels that do not depend on the viewer's language.
 	const visible = selector => [...document.querySelectorAll(selector)].find(element => {
 		const box = element.getBoundingClientRect();
 		return box.width > 0 && box.height > 0;
 	});
-	// Before a meeting the SDK shows its own forms in one place. That which waits
-	// for the meeting's start asks its visitor for nothing, nor do its pictures of
-	// progress.
+	// Before a meeting the SDK shows its forms in one element. The panel that waits
+	// for the meeting's start and progress indicators require no input.
 	const form = () => {
 		const found = visible(".root-inner");
 		return found && found.innerText.trim() && !found.querySelector(".waiting-pannel, .loading-layer") ? found : null;
@@ -32,9 +31,9 @@
 		heading: heading(),
 	});
 
-	// roster is what the SDK's list says, as far as it gives one.
+	// roster returns the SDK's list of participants, if it gives one.
 	const roster = async () => {
-		const list = noted.asked && noted.status !== 3 ? await commands.people() : null;
+		const list = state.joining && state.status !== 3 ? await commands.people() : null;
 		const own = list && list.find(person => person.self);
 		if (!own || own.isHold) return {inMeeting: false};
 		return {
@@ -42,7 +41,7 @@
 			ownID: String(own.userId),
 			unmuted: own.audio === "computer" && own.muted === false,
 			people: list.filter(person => !person.self && !person.isHold).map(person => ({
-				id: String(person.userId), name: String(person.userName || ""), speaking: events.speaks(String(person.userId)),
+				id: String(person.userId), name: String(person.userName || ""), speaking: events.isSpeaking(String(person.userId)),
 			})),
 		};
 	};
@@ -50,15 +49,15 @@
 	const {people, ...calls} = commands;
 	window.standinZoom = {
 		...calls,
-		look: async () => ({
-			...noted, ...await roster(), shown: shown(),
+		report: async () => ({
+			...state, ...await roster(), shown: shown(),
 			disconnectedMs: Math.round(events.disconnectedFor()), isolated: window.crossOriginIsolated,
 		}),
 	};
 
 	const start = () => {
 		if (typeof ZoomMtg !== "object" && typeof ZoomMtg !== "function") throw new Error("the SDK's script defines no ZoomMtg");
-		// The SDK tells Zoom the address of the page that it runs in.
+		// The SDK sends Zoom the URL of the page that it runs in.
 		history.replaceState(null, "", "/");
 		ZoomMtg.setZoomJSLib(location.origin + library, "/av");
 		ZoomMtg.preLoadWasm();
@@ -67,14 +66,14 @@
 			leaveUrl: location.origin + left,
 			...(service && {webEndpoint: service}),
 			// With these two the SDK joins at once, with sound, muted and without
-			// camera, and reports errors of joining instead of asking about them.
+			// camera, and reports errors of joining instead of showing a dialog.
 			disablePreview: true,
 			isShowJoiningErrorDialog: false,
 			enableWaitingRoomPreview: false,
-			leaveOnPageUnload: true, // a closed page leaves no ghost behind
-			meetingInfo: ["topic", "host"], // the passcode does not belong in the recording
+			leaveOnPageUnload: true, // so that a closed page leaves no tile behind
+			meetingInfo: ["topic", "host"], // keeps the passcode out of the recording
 			disableInvite: true, disableCallOut: true, screenShare: false, disablePictureInPicture: true,
-			success: () => { listen(); note({ready: true}); },
+			success: () => { listen(); update({ready: true}); },
 			error: error => fail("init", error),
 		});
 	};

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/recording"
+	"standin/internal/testing/mediacheck"
+)
+
+// notNil returns an empty object instead of nil.
+func notNil(object map[string]any) map[string]any {
+	if object == nil {
+		return map[string]any{}
+	}
+	return object
+}
+
+// recordingFile returns the only file of a manifest that is not participant audio.
+func recordingFile(t *testing.T, manifest recording.Manifest) recording.Media {
+	t.Helper()
+	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind == recording.ParticipantAudio })
+	if len(files) != 1 {
+		t.Fatalf("the manifest has %d files other than participant audio, want 1: %+v", len(files), manifest.Media)
+	}
+	return files[0]
+}
+
+// checkParticipantAudio checks that each of the two participants has the given
+// number of audio files, and that only Ada's contain beeps. The sync with the
+// recording is checked by the tests of package bot.
+func (h *harness) checkParticipantAudio(manifest recording.Manifest, times int) {
+	h.Helper()
+	names := map[string]string{}
+	for _, one := range manifest.Participants {
+		names[one.ID] = one.Name
+	}
+	files := map[string]int{}
+	for _, media := range manifest.Media {
+		if media.Kind != recording.ParticipantAudio {
+			continue
+		}
+		name := names[media.ParticipantID]
+		files[name]++
+		own, err := mediacheck.Decode(h.Context(), h.fetch(media))
+		if err != nil {
+			h.Fatalf("decode %s: %v", media.Name, err)
+		}
+		if beeps := len(own.BeepsMs); beeps > 0 != (name == "Ada Quill") || own.VideoCodec != "" || own.AudioCodec != "opus" {
+			h.Errorf("%s of %s: %+v", media.Name, name, own)
+		}
+	}
+	if len(files) != 2 || files["Ada Quill"] != times || files["Ben Okafor"] != times {
+		h.Errorf("files per participant: %v, want %d each", files, times)
+	}
+}
+
+// TestAudioOnly records a job without video and participant audio: the manifest
+// has one audio file.
+func TestAudioOnly(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	id := h.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
+	h.hooks.awaitStatus(t, job.RecordingStarted)
+	<-time.After(7 * time.Second) // of recording
+	h.meeting.End()
+	h.hooks.awaitStatus(t, job.Completed)
+	manifest := h.manifest(id)
+	if len(manifest.Media) != 1 || manifest.Partial {
+		t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
+	}
+	file := manifest.Media[0]
+	if file.Kind != recording.Audio || file.Name != "recording.m4a" || file.ContentType != "audio/mp4" || file.Codecs != "opus" || file.Width != 0 {
+		t.Errorf("media entry: %+v", file)
+	}
+	report, err := mediacheck.Decode(t.Context(), h.fetch(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.VideoCodec != "" || report.DurationMs < 6000 {
+		t.Errorf("decoded file: %+v", report)
+	}
+	seconds := int(report.DurationMs / 1000)
+	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkSpan
+		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
+	}
+	if code, out, stderr := command("recordings", "verify", id, "--data-dir", h.dir); code != 0 {
+		t.Errorf("verify: exit code %d, %s%s", code, out, stderr)
+	}
+}
+
+// TestSettingsReachTheBot: the flags of serve and a job's metadata configure the
+// bot's recorder.
+func TestSettingsReachTheBot(t *testing.T) {
+	t.Parallel()
+	served := serveCommand{}
+	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
+		"--participant-audio", "off", "--participant-audio-limit", "3", "--spool-limit", "100")
+	assignment := launch.Assignment{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}
+	content, err := launch.NewBotConfig(assignment, served.botSettings(served.logFlags), t.TempDir()).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := (&botCommand{Config: path}).config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := newBotSettings(config)
+	want := recorder.Settings{
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MaxParticipantTracks: 3,
+	}
+	if !reflect.DeepEqual(settings.Recorder, want) {
+		t.Errorf("the recorder's settings are %+v, want %+v", settings.Recorder, want)
+	}
+	if !settings.ParticipantAudio || settings.SpoolLimit != 100<<20 {
+		t.Errorf("participant audio is %v, the spool's limit %d", settings.ParticipantAudio, settings.SpoolLimit)
+	}
+}
+
+// TestSettingsOutOfBounds checks that serve rejects invalid settings.
+func TestSettingsOutOfBounds(t *testing.T) {
+	t.Parallel()
+	for _, arguments := range [][]string{
+		{"--picture-size", "1281x720"}, {"--picture-size", "160x90"}, {"--picture-size", "3840x2160"}, {"--picture-size", "large"},
+		{"--frame-rate", "60"}, {"--video-bitrate", "50k"}, {"--video-bitrate", "1G"}, {"--audio-bitrate", "1M"},
+		{"--participant-audio", "perhaps"}, {"--participant-audio-limit", "500"}, {"--recording-mode", "film"},
+	} {
+		parser, err := kong.New(&serveCommand{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(arguments); err == nil {
+			t.Errorf("%v was accepted", arguments)
+		}
+	}
+}
+
+// parse parses a command's flags and environment.
+func parse(t *testing.T, command any, arguments ...string) {
+	t.Helper()
+	parser, err := kong.New(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(arguments); err != nil {
+		t.Fatalf("%v: %v", arguments, err)
+	}
+}

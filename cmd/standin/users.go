@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"standin/internal/account"
+	"standin/internal/store"
+)
+
+type usersCommand struct {
+	List          usersListCommand          `cmd:"" help:"Print one line per dashboard user: e-mail, consumer, role, created, last sign-in."`
+	ResetPassword usersResetPasswordCommand `cmd:"" help:"Set a random password, end the user's sessions, and print the password, alone, on standard output."`
+	Promote       usersPromoteCommand       `cmd:"" help:"Make a user an operator."`
+	Remove        usersRemoveCommand        `cmd:"" help:"Remove a user. The only operator cannot be removed."`
+}
+
+// userFlags are the flags of commands for one user.
+type userFlags struct {
+	dataFlags
+	Email string `arg:"" help:"E-mail address of the user."`
+}
+
+// withRecovery runs fn with the database open. The service may be running.
+func (f dataFlags) withRecovery(ctx context.Context, fn func(*account.Recovery) error) error {
+	return f.withStore(ctx, func(s *store.Store) error { return fn(account.NewRecovery(s)) })
+}
+
+type usersListCommand struct {
+	dataFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// shownUser is the JSON form of a user.
+type shownUser struct {
+	Email        string `json:"email"`
+	Name         string `json:"name"`
+	Consumer     string `json:"consumer"`
+	Operator     bool   `json:"operator"`
+	CreatedAt    string `json:"createdAt"`
+	LastSignInAt string `json:"lastSignInAt"` // "-" for a user who never signed in
+}
+
+// Run prints the users.
+func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
+	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
+		users, err := recovery.List(ctx)
+		if err != nil {
+			return err
+		}
+		shown := make([]shownUser, len(users))
+		for i, u := range users {
+			shown[i] = shownUser{
+				Email: u.Email, Name: u.Name, Consumer: u.Consumer, Operator: u.Operator,
+				CreatedAt: formatUTC(u.CreatedAt), LastSignInAt: formatUTC(u.LastSignInAt),
+			}
+		}
+		if c.JSON {
+			return printJSON(to.out, shown)
+		}
+		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		for _, u := range shown {
+			role := "member"
+			if u.Operator {
+				role = "operator"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", oneLine(u.Email), oneLine(u.Consumer), role, u.CreatedAt, u.LastSignInAt)
+		}
+		return table.Flush()
+	})
+}
+
+type usersResetPasswordCommand struct{ userFlags }
+
+// Run resets the password.
+func (c *usersResetPasswordCommand) Run(ctx context.Context, to terminal) error {
+	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
+		password, err := recovery.ResetPassword(ctx, c.Email)
+		if err != nil {
+			return fmt.Errorf("user %q: %w", c.Email, err)
+		}
+		_, err = fmt.Fprintln(to.out, password)
+		return err
+	})
+}
+
+type usersPromoteCommand struct{ userFlags }
+
+// Run promotes the user.
+func (c *usersPromoteCommand) Run(ctx context.Context, to terminal) error {
+	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
+		if err := recovery.Promote(ctx, c.Email); err != nil {
+			return fmt.Errorf("user %q: %w", c.Email, err)
+		}
+		_, err := fmt.Fprintf(to.out, "%s is an operator\n", c.Email)
+		return err
+	})
+}
+
+type usersRemoveCommand struct{ userFlags }
+
+// Run removes the user.
+func (c *usersRemoveCommand) Run(ctx context.Context, to terminal) error {
+	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
+		if err := recovery.Remove(ctx, c.Email); err != nil {
+			return fmt.Errorf("user %q: %w", c.Email, err)
+		}
+		_, err := fmt.Fprintf(to.out, "removed %s\n", c.Email)
+		return err
+	})
+}

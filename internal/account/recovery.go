@@ -1,0 +1,65 @@
+package account
+
+import (
+	"context"
+	"encoding/base64"
+
+	"github.com/google/uuid"
+)
+
+// RecoveryStore is the database access of Recovery.
+type RecoveryStore interface {
+	UserStore
+	// AllUsers returns the users of all consumers, ordered by e-mail address.
+	AllUsers(ctx context.Context) ([]User, error)
+	SetOperator(ctx context.Context, id uuid.UUID, operator bool) error
+}
+
+// Recovery changes users on behalf of an administrator of the machine, who needs no
+// account. It is for users who are locked out.
+type Recovery struct {
+	store RecoveryStore
+	users *Users
+}
+
+// NewRecovery returns a Recovery.
+func NewRecovery(store RecoveryStore) *Recovery {
+	return &Recovery{store: store, users: NewUsers(UserSettings{Store: store})}
+}
+
+// List returns the users of all consumers, ordered by e-mail address.
+func (r *Recovery) List(ctx context.Context) ([]User, error) { return r.store.AllUsers(ctx) }
+
+// ResetPassword sets a random password, ends all sessions of the user, and returns
+// the password. It returns a *job.Error with NotFound for an unknown e-mail address.
+func (r *Recovery) ResetPassword(ctx context.Context, email string) (string, error) {
+	user, err := r.store.UserByEmail(ctx, plainEmail(email))
+	if err != nil {
+		return "", err
+	}
+	password := base64.RawURLEncoding.EncodeToString(randomBytes(18))
+	hash, err := r.users.newHash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	return password, r.store.SetPassword(ctx, user.ID, hash, "")
+}
+
+// Promote makes a user an operator.
+func (r *Recovery) Promote(ctx context.Context, email string) error {
+	user, err := r.store.UserByEmail(ctx, plainEmail(email))
+	if err != nil {
+		return err
+	}
+	return r.store.SetOperator(ctx, user.ID, true)
+}
+
+// Remove deletes a user with all sessions. It returns a *job.Error with InvalidState
+// for the only operator.
+func (r *Recovery) Remove(ctx context.Context, email string) error {
+	user, err := r.store.UserByEmail(ctx, plainEmail(email))
+	if err != nil {
+		return err
+	}
+	return r.store.RemoveUser(ctx, user.ConsumerID, user.ID)
+}

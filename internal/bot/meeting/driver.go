@@ -1,0 +1,114 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"standin/internal/bot/browser"
+)
+
+const (
+	// pollInterval is the time between snapshots while waiting for something.
+	pollInterval = 100 * time.Millisecond
+	// pressTimeout is how long a pressed element may take to disappear.
+	pressTimeout = time.Second
+)
+
+// driver takes snapshots of a page and acts on its elements.
+type driver struct {
+	probe probe
+}
+
+// poll takes snapshots until act is done or fails, or until ctx ends. Transient
+// errors do not end it.
+func (d driver) poll(ctx context.Context, page Page, act func(Snapshot) (done bool, err error)) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		snapshot, err := d.probe.snapshot(ctx, page)
+		done := false
+		if err == nil {
+			done, err = act(snapshot)
+		}
+		switch {
+		case done:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !Transient(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// press clicks an element and waits up to pressTimeout for it to disappear, so
+// that a toggle is not pressed twice. An element that stays is no error.
+func (d driver) press(ctx context.Context, page Page, element string) error {
+	if err := d.click(ctx, page, element); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, pressTimeout)
+	defer cancel()
+	err := d.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+		return !snapshot.Visible(element), nil
+	})
+	if ctx.Err() == nil && waiting.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// click clicks an element.
+func (d driver) click(ctx context.Context, page Page, element string) error {
+	return page.ClickElement(ctx, d.probe.element(element))
+}
+
+// pressEnter presses the Enter key in the focused element.
+func (d driver) pressEnter(ctx context.Context, page Page) error {
+	if err := page.Press(ctx, browser.KeyEnter); err != nil {
+		return fmt.Errorf("press Enter: %w", err)
+	}
+	return nil
+}
+
+// uncover makes a button reachable: it answers the dialog that covers the page,
+// or else shows hidden toolbars.
+func (d driver) uncover(ctx context.Context, page Page, snapshot Snapshot) error {
+	for _, element := range dismissals() {
+		if snapshot.clickable(element) {
+			return d.click(ctx, page, element)
+		}
+	}
+	return d.showToolbars(ctx, page, snapshot)
+}
+
+// showToolbars moves the mouse in the middle of the page, which shows hidden
+// toolbars.
+func (d driver) showToolbars(ctx context.Context, page Page, snapshot Snapshot) error {
+	const distance = 40 // pixels; enough to count as a movement
+	x, y := snapshot.Width/2, snapshot.Height/2
+	if x <= distance || y <= distance {
+		x, y = 640, 360
+	}
+	for _, x := range []float64{x - distance, x} {
+		if err := page.MoveMouse(ctx, x, y); err != nil {
+			return fmt.Errorf("move the mouse: %w", err)
+		}
+	}
+	return nil
+}
+
+// Transient reports whether an error comes from a page that changed during the
+// call, so that the next call may succeed.
+func Transient(err error) bool {
+	var interrupted *browser.InterruptedError
+	var element *browser.ElementError
+	return errors.As(err, &interrupted) || errors.As(err, &element)
+}

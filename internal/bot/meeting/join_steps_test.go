@@ -1,0 +1,175 @@
+package meeting
+
+import (
+	"testing"
+	"time"
+)
+
+// TestJoinSteps runs joins, snapshot by snapshot.
+func TestJoinSteps(t *testing.T) {
+	t.Parallel()
+	const name = "Standin"
+	type moment struct {
+		after  time.Duration
+		screen Screen
+		shows  map[string]VisibleElement
+		want   step
+	}
+	ready := func(changes map[string]VisibleElement) map[string]VisibleElement {
+		all := map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOff: {}}
+		for element, seen := range changes {
+			all[element] = seen
+		}
+		return all
+	}
+	wait := step{kind: stepWait}
+	for title, moments := range map[string][]moment{
+		"the usual way": {
+			{0, Unknown, nil, wait},
+			{0, PreJoin, map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {}}, step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOn: {}, cameraOn: {}}, step{kind: stepPress, element: microphoneOn}},
+			{0, PreJoin, map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOn: {}}, step{kind: stepPress, element: cameraOn}},
+			{0, PreJoin, ready(nil), wait},
+			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
+			{0, Unknown, nil, wait},
+			{arriveTime, Unknown, nil, step{kind: stepDone}},
+		},
+		"devices come on late": {
+			{0, PreJoin, ready(nil), wait},
+			{quietTime / 2, PreJoin, ready(map[string]VisibleElement{microphoneOn: {}, microphoneOff: {}}), step{kind: stepPress, element: microphoneOn}},
+		},
+		"signed in, without a name field": {
+			{0, PreJoin, map[string]VisibleElement{joinButton: {}}, wait},
+			{settleTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepPress, element: joinButton}},
+			{0, PreJoin, map[string]VisibleElement{joinButton: {}}, wait},
+			{pressAgainTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepPress, element: joinButton}},
+			{0, Lobby, nil, step{kind: stepDone}},
+		},
+		"dialogs come first": {
+			{0, PreJoin, ready(map[string]VisibleElement{withoutDevices: {}}), step{kind: stepPress, element: withoutDevices}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+		},
+		"a dialog that does not go is not pressed for ever": {
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: dismissTip}},
+			{0, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), wait},
+			{settleTime, PreJoin, ready(map[string]VisibleElement{dismissTip: {}}), step{kind: stepPress, element: joinButton}},
+		},
+		"never under another name": {
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{time.Minute, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), wait},
+		},
+		"a field with a limit of its own": {
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stand"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stand"}}), wait},
+			{quietTime, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stand"}}), step{kind: stepPress, element: joinButton}},
+		},
+		"something unknown lies over the button": {
+			{0, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), wait},
+			{settleTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), wait},
+			{coveredTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), step{kind: stepPress, element: joinButton}},
+		},
+		"a field without invisible characters": {
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stan\u200Ddin"}}), wait},
+			{quietTime, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stan\u200Ddin"}}), step{kind: stepPress, element: joinButton}},
+		},
+		"a launcher that first tries the program": {
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}}, step{kind: stepPress, element: launchApp}},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}}, wait},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}, useBrowser: {}}, step{kind: stepPress, element: useBrowser}},
+			{0, PreJoin, map[string]VisibleElement{launchApp: {}, useBrowser: {}}, wait},
+			{pressAgainTime, PreJoin, map[string]VisibleElement{launchApp: {}, useBrowser: {}}, step{kind: stepPress, element: useBrowser}},
+			{0, PreJoin, ready(map[string]VisibleElement{useBrowser: {}}), wait},
+			{quietTime, PreJoin, ready(map[string]VisibleElement{useBrowser: {}}), step{kind: stepPress, element: joinButton}},
+		},
+		"sound is chosen": {
+			{0, PreJoin, ready(map[string]VisibleElement{computerAudio: {}}), step{kind: stepPress, element: computerAudio}},
+			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
+		},
+		"a dialog after the join button": {
+			{0, PreJoin, ready(nil), wait},
+			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
+			{0, Unknown, map[string]VisibleElement{withoutDevices: {}}, step{kind: stepPress, element: withoutDevices}},
+			{0, Unknown, nil, wait},
+			{0, Lobby, nil, step{kind: stepDone}},
+		},
+		"the connection is lost meanwhile": {{0, Reconnecting, ready(nil), wait}},
+		"in the meeting already":           {{0, InMeeting, nil, step{kind: stepDone}}},
+		"the host is absent":               {{0, HostAbsent, nil, step{kind: stepDone}}},
+		"no way in":                        {{0, SignInWall, nil, step{kind: stepFail}}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			progress, now := newJoinSteps(name, ""), time.Unix(0, 0)
+			for i, moment := range moments {
+				now = now.Add(moment.after)
+				got := progress.next(Snapshot{Elements: moment.shows}, moment.screen, now)
+				if got != moment.want {
+					t.Fatalf("at moment %d the step is %+v, want %+v", i, got, moment.want)
+				}
+			}
+		})
+	}
+}
+
+// TestJoinStepsWithPasscode runs joins on pages that ask for a passcode.
+func TestJoinStepsWithPasscode(t *testing.T) {
+	t.Parallel()
+	const passcode = "k3Yq7a"
+	typed := step{kind: stepType, element: passcodeInput, text: passcode}
+	now := time.Unix(0, 0)
+
+	t.Run("beside the name", func(t *testing.T) {
+		t.Parallel()
+		progress := newJoinSteps("Standin", passcode)
+		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {Value: "Standin"}, joinButton: {Disabled: true}, passcodeInput: {}}}
+		if got := progress.next(field, PreJoin, now); got != typed {
+			t.Fatalf("the step is %+v, want %+v", got, typed)
+		}
+		field.Elements[passcodeInput] = VisibleElement{Value: passcode}
+		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
+			t.Errorf("with both fields filled in the step is %+v", got)
+		}
+	})
+	t.Run("as a step of its own", func(t *testing.T) {
+		t.Parallel()
+		progress := newJoinSteps("Standin", passcode)
+		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
+		if got := progress.next(field, PreJoin, now); got != typed {
+			t.Fatalf("the step is %+v, want %+v", got, typed)
+		}
+		field.Elements[passcodeInput] = VisibleElement{Value: passcode}
+		if got := progress.next(field, PreJoin, now); got.kind != stepEnter {
+			t.Fatalf("without a button the step is %+v", got)
+		}
+		field.Elements[passcodeSubmit] = VisibleElement{}
+		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
+			t.Fatalf("right after that the step is %+v", got)
+		}
+		if got := progress.next(field, PreJoin, now.Add(pressAgainTime)); got.element != passcodeSubmit {
+			t.Errorf("with a button the step is %+v", got)
+		}
+	})
+	t.Run("unknown", func(t *testing.T) {
+		t.Parallel()
+		progress := newJoinSteps("Standin", "")
+		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
+		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
+			t.Fatalf("at first the step is %+v", got)
+		}
+		if got := progress.next(field, PreJoin, now.Add(settleTime)); got.kind != stepFail || got.evidence == "" {
+			t.Errorf("the step is %+v, want an end with evidence", got)
+		}
+	})
+	t.Run("filled in by the page", func(t *testing.T) {
+		t.Parallel()
+		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, passcodeInput: {Value: "hidden"}}}
+		if got := newJoinSteps("Standin", "").next(field, PreJoin, now); got.element != nameInput {
+			t.Errorf("the step is %+v, want the name to be typed", got)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package meeting
+
+import "standin/internal/job"
+
+// Observation is what a page showed at one moment.
+type Observation struct {
+	Screen   Screen
+	Evidence string // what the screen was recognized by, for people
+
+	Participants []Participant // those that the page shows, without the bot
+	// TrackOwners lists the tracks that exactly one participant's tile plays.
+	// Pages that play all sound in one element have none.
+	TrackOwners []TrackOwner
+	// Others is the number of others in the meeting. It may exceed the number of
+	// Participants, because pages draw only some of them. It is -1 when the page
+	// does not show it.
+	Others int
+
+	Permission Permission    // as far as the page shows it
+	Recorded   bool          // the platform shows that the meeting is being recorded
+	Chat       []ChatMessage // while the chat is open, oldest first
+
+	Notices []string // elements of the profile that Tidy would act on
+	Dialog  string   // text of an open dialog, shortened
+}
+
+// Failure is Screen.Failure with the evidence of the observation.
+func (o Observation) Failure() (code job.FailureCode, detail string, ok bool) {
+	code, detail, ok = o.Screen.Failure()
+	if ok && o.Evidence != "" {
+		detail += " Seen: " + o.Evidence + "."
+	}
+	return code, detail, ok
+}
+
+// Participant is another participant of the meeting.
+type Participant struct {
+	ID       string // stable while the participant stays
+	Name     string // empty when the page does not show it
+	Speaking bool
+}
+
+// TrackOwner names the participant whose tile plays a track.
+type TrackOwner struct {
+	Track         string // its id on the page
+	ParticipantID string
+}
+
+// ChatMessage is a message in the page's chat.
+type ChatMessage struct {
+	ID     string // stable while the message stays
+	Author string // empty when the page does not show it
+	Text   string
+	Own    bool // the bot wrote it
+}
+
+// AskMethod is how the host was asked for permission to record.
+type AskMethod string
+
+// The ways to ask.
+const (
+	AskByPage AskMethod = "page" // the platform's own request
+	AskByChat AskMethod = "chat"
+)
+
+// Permission is the host's answer to the platform's own request.
+type Permission string
+
+// The answers that a page shows.
+const (
+	NoAnswer Permission = ""
+	Granted  Permission = "granted"
+	Refused  Permission = "refused"
+)

@@ -1,0 +1,92 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// probeScript is a JavaScript function; its comment describes it.
+//
+//go:embed probe.js
+var probeScript string
+
+// probe takes snapshots of a page with one profile.
+type probe struct {
+	call string // the script and its first argument, without the closing parenthesis
+}
+
+// probeCondition is a TextCondition as the script takes it.
+type probeCondition struct {
+	Key   string    `json:"key"`
+	In    []string  `json:"in"`
+	Match TextMatch `json:"match"`
+}
+
+// newProbe encodes the profile as an argument of the script.
+func newProbe(profile *Profile) (probe, error) {
+	conditions := []probeCondition{}
+	for _, condition := range profile.textConditions() {
+		conditions = append(conditions, probeCondition{Key: condition.key, In: condition.In, Match: condition.TextMatch})
+	}
+	slices.SortFunc(conditions, func(a, b probeCondition) int { return cmp.Compare(a.Key, b.Key) })
+	argument, err := json.Marshal(map[string]any{
+		"participantContent": notNil(profile.ParticipantContent),
+		"regions":            profile.Regions,
+		"elements":           profile.Elements,
+		"conditions":         conditions,
+		"roster": Roster{
+			Tiles: notNil(profile.Roster.Tiles), Rows: notNil(profile.Roster.Rows), ID: notNil(profile.Roster.ID),
+			Name: notNil(profile.Roster.Name), Self: notNil(profile.Roster.Self),
+			Speaking: notNil(profile.Roster.Speaking), Count: notNil(profile.Roster.Count),
+			Pin: notNil(profile.Roster.Pin), Pinned: notNil(profile.Roster.Pinned), Menu: notNil(profile.Roster.Menu),
+		},
+		"chat": Chat{
+			Messages: notNil(profile.Chat.Messages), ID: notNil(profile.Chat.ID), Author: notNil(profile.Chat.Author),
+			Text: notNil(profile.Chat.Text), Own: notNil(profile.Chat.Own),
+		},
+	})
+	if err != nil {
+		return probe{}, fmt.Errorf("encode profile %s: %w", profile.source, err)
+	}
+	return probe{call: "(" + probeScript + ")(" + string(argument)}, nil
+}
+
+// notNil returns an empty list for nil, which JSON would encode as null.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// snapshot returns what the page shows.
+func (p probe) snapshot(ctx context.Context, page Page) (Snapshot, error) {
+	var snapshot Snapshot
+	if err := page.Eval(ctx, p.call+")", &snapshot); err != nil {
+		return Snapshot{}, fmt.Errorf("read the page: %w", err)
+	}
+	return snapshot, nil
+}
+
+// element returns the expression that yields an element of the profile.
+func (p probe) element(name string) string { return p.find(name) }
+
+// control returns the expression that yields a control of a participant's tile
+// or row.
+func (p probe) control(entry RosterEntry, control string) string {
+	return p.find(struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Control string `json:"control"`
+	}{entry.ID, entry.name(), control})
+}
+
+// find returns the expression that yields what wanted describes to the script.
+func (p probe) find(wanted any) string {
+	encoded, _ := json.Marshal(wanted) // strings always encode
+	return p.call + "," + string(encoded) + ")"
+}

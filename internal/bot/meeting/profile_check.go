@@ -1,0 +1,209 @@
+package meeting
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"standin/internal/job"
+)
+
+// datePattern matches a calendar date.
+var datePattern = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+
+// checkProfile returns every mistake of a profile with its path.
+func checkProfile(p *Profile) []string {
+	c := &profileChecker{profile: p}
+	c.expect(slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, p.Platform),
+		"platform", "%q is not a platform", p.Platform)
+	c.expect(p.Version > 0, "version", "must be 1 or more")
+	c.expect(datePattern.MatchString(p.Date), "date", "must be a date such as 2026-11-20")
+	c.expect(p.Limits.Name > 0, "limits.name", "must be 1 or more")
+	c.expect(p.Limits.Chat > 0, "limits.chat", "must be 1 or more")
+	c.selectors("participantContent", p.ParticipantContent)
+	for name, selectors := range p.Regions {
+		path := "regions." + name
+		c.expect(len(selectors) > 0, path, "has no selector")
+		c.selectors(path, selectors)
+		for i, selector := range selectors {
+			c.expect(!selectsWholePage(selector), fmt.Sprintf("%s[%d]", path, i),
+				"%q is the whole page, which holds the chat: name headings or a main region", selector)
+		}
+	}
+	for name, candidates := range p.Elements {
+		c.expect(len(candidates) > 0, "elements."+name, "has no candidate")
+		c.candidates("elements."+name, candidates)
+	}
+	for screen, rules := range p.Screens {
+		path := fmt.Sprintf("screens.%s", screen)
+		c.expect(slices.Contains(Screens(), screen), path, "is not a screen; screens are %v", Screens())
+		c.expect(len(rules) > 0, path, "has no rule")
+	}
+	for answer := range p.Permission {
+		c.expect(answer == Granted || answer == Refused, fmt.Sprintf("permission.%s", answer), "is not an answer; answers are %s and %s", Granted, Refused)
+	}
+	for path, rules := range p.rules() {
+		for i, rule := range rules {
+			c.rule(fmt.Sprintf("%s[%d]", path, i), rule)
+		}
+	}
+	c.roster(p.Roster)
+	c.chat(p.Chat)
+	slices.Sort(c.issues)
+	return c.issues
+}
+
+// profileChecker collects the mistakes of a profile.
+type profileChecker struct {
+	profile *Profile
+	issues  []string
+}
+
+func (c *profileChecker) expect(ok bool, path, format string, args ...any) {
+	if !ok {
+		c.issues = append(c.issues, path+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *profileChecker) rule(path string, rule Rule) {
+	c.expect(len(rule.Hosts)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path, "has no host, title, text or element")
+	c.expect(rule.AtLeast >= 0 && rule.AtLeast <= len(rule.Elements), path,
+		"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
+	for i, condition := range rule.Text {
+		at := fmt.Sprintf("%s.text[%d]", path, i)
+		c.text(at, condition.TextMatch)
+		c.expect(len(condition.In) > 0, at, "has no region under in")
+		for _, region := range condition.In {
+			_, known := c.profile.Regions[region]
+			c.expect(known, at, "region %q is not defined", region)
+		}
+	}
+	for _, name := range slices.Concat(rule.Elements, rule.Unless) {
+		_, known := c.profile.Elements[name]
+		c.expect(known, path, "element %q is not defined", name)
+	}
+}
+
+func (c *profileChecker) roster(roster Roster) {
+	c.selectors("roster.tiles", roster.Tiles)
+	c.selectors("roster.rows", roster.Rows)
+	c.textSources("roster.name", roster.Name)
+	c.textSources("roster.self", roster.Self)
+	c.textSources("roster.count", roster.Count)
+	c.candidates("roster.speaking", roster.Speaking)
+	c.candidates("roster.pin", roster.Pin)
+	c.candidates("roster.pinned", roster.Pinned)
+	c.candidates("roster.menu", roster.Menu)
+}
+
+func (c *profileChecker) chat(chat Chat) {
+	c.selectors("chat.messages", chat.Messages)
+	c.textSources("chat.author", chat.Author)
+	c.textSources("chat.text", chat.Text)
+	c.candidates("chat.own", chat.Own)
+}
+
+func (c *profileChecker) candidates(list string, candidates []Candidate) {
+	for i, candidate := range candidates {
+		c.candidate(fmt.Sprintf("%s[%d]", list, i), candidate)
+	}
+}
+
+func (c *profileChecker) candidate(path string, candidate Candidate) {
+	c.selector(path+".css", candidate.CSS)
+	c.expect(candidate.MinWidth >= 0 && candidate.MinHeight >= 0, path, "minWidth and minHeight cannot be negative")
+	if candidate.Text != nil {
+		c.text(path+".text", *candidate.Text)
+	}
+	if candidate.Within != nil {
+		c.candidate(path+".within", *candidate.Within)
+	}
+}
+
+func (c *profileChecker) text(path string, match TextMatch) {
+	all := slices.Concat(match.Equals, match.StartsWith, match.Contains)
+	c.expect(len(all) > 0, path, "has no text under equals, startsWith or contains")
+	for _, text := range all {
+		c.expect(strings.Trim(text, " .…") != "", path, "has an empty text")
+	}
+}
+
+func (c *profileChecker) textSources(list string, sources []TextSource) {
+	for i, source := range sources {
+		path := fmt.Sprintf("%s[%d]", list, i)
+		c.selector(path+".css", source.CSS)
+		pattern, err := regexp.Compile(source.Pattern)
+		c.expect(err == nil, path+".pattern", "%q is not a regular expression", source.Pattern)
+		c.expect(source.Pattern == "" || err != nil || pattern.NumSubexp() > 0, path+".pattern",
+			"%q has no group in parentheses", source.Pattern)
+	}
+}
+
+func (c *profileChecker) selectors(list string, selectors []string) {
+	for i, selector := range selectors {
+		c.selector(fmt.Sprintf("%s[%d]", list, i), selector)
+	}
+}
+
+// selector finds the mistakes that need no browser. The browser reports the
+// others when the profile is used, and names the selector too.
+func (c *profileChecker) selector(path, selector string) {
+	c.expect(strings.TrimSpace(selector) != "", path, "the CSS selector is empty")
+	for _, pair := range []string{"[]", "()"} {
+		c.expect(strings.Count(selector, pair[:1]) == strings.Count(selector, pair[1:]), path,
+			"%q has an unmatched %s", selector, pair)
+	}
+	c.expect(strings.Count(selector, `"`)%2 == 0, path, "%q has an unmatched quotation mark", selector)
+}
+
+// selectsWholePage reports whether one alternative of a selector is the whole
+// page.
+func selectsWholePage(selector string) bool {
+	for alternative := range strings.SplitSeq(selector, ",") {
+		switch strings.ToLower(strings.TrimSpace(alternative)) {
+		case "*", "html", "body", ":root", "html body", "html > body", "body *", "body > *", "html *":
+			return true
+		}
+	}
+	return false
+}
+
+// requiredScreens are the screens without which a bot would not recognize the
+// outcome of its visit. A profile may omit the others when nothing is known of
+// them.
+func requiredScreens() []Screen {
+	return []Screen{PreJoin, Lobby, InMeeting, Removed, Ended, Denied, NotFound, SignInWall}
+}
+
+// checkForPlatform checks that a profile defines the needed elements and
+// screens, and no element that neither the adapter nor a rule uses, which would
+// be a typing mistake.
+func (p *Profile) checkForPlatform(needed, usable []string) error {
+	var issues []string
+	for _, name := range needed {
+		if _, ok := p.Elements[name]; !ok {
+			issues = append(issues, fmt.Sprintf("elements.%s: missing", name))
+		}
+	}
+	for _, rules := range p.rules() {
+		for _, rule := range rules {
+			usable = slices.Concat(usable, rule.Elements, rule.Unless)
+		}
+	}
+	for name := range p.Elements {
+		if !slices.Contains(usable, name) {
+			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))
+		}
+	}
+	for _, screen := range requiredScreens() {
+		if _, ok := p.Screens[screen]; !ok {
+			issues = append(issues, fmt.Sprintf("screens.%s: missing", screen))
+		}
+	}
+	if len(issues) == 0 {
+		return nil
+	}
+	slices.Sort(issues)
+	return fmt.Errorf("profile %s: %s", p.source, strings.Join(issues, "; "))
+}

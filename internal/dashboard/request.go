@@ -1,0 +1,217 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpapi/requestlog"
+	"standin/internal/job"
+)
+
+// Bounds of a request that is neither a stream nor media.
+const (
+	bodyTimeout     = 30 * time.Second
+	responseTimeout = time.Minute
+	maxBody         = 1 << 20
+)
+
+// policy lets pages load only the dashboard's own files and run no inline
+// scripts or styles. No site may frame a page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// pageRequest is a request for a page and the writer of its response.
+type pageRequest struct {
+	*requestlog.Record
+	d       *Dashboard
+	r       *http.Request
+	session account.Session // of a signed-in user
+	secret  string          // of the session; empty when nobody is signed in
+}
+
+// handler serves a page. A returned error becomes an error page. A handler that
+// has started its response returns nil.
+type handler func(req *pageRequest) error
+
+// userHandler serves a page for a signed-in user.
+type userHandler func(req *pageRequest, session account.Session) error
+
+// adapt turns a handler into an http.Handler that sets headers, deadlines and
+// bounds, and writes a line to the log.
+func (d *Dashboard) adapt(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := time.Now()
+		record, r := requestlog.Start(w, r)
+		req := &pageRequest{Record: record, d: d, r: r}
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "no-store")
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if d.base.Scheme == "https" {
+			header.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		// Writers without deadlines return an error, which is of no consequence.
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(started.Add(bodyTimeout))
+		_ = control.SetWriteDeadline(started.Add(responseTimeout))
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+
+		defer func() { record.Log(d.settings.Log, "page", r) }()
+		defer record.Recover(req.fail)
+		if err := d.origins.Check(r); err != nil {
+			req.fail(&pageError{http.StatusForbidden, "This request came from another site, so nothing was done."})
+			return
+		}
+		if err := handle(req); err != nil {
+			req.fail(err)
+		}
+	})
+}
+
+// fail responds with an error page.
+func (req *pageRequest) fail(err error) {
+	if !req.Fail(req.r, err) {
+		return
+	}
+	status, message := req.describe(err)
+	if status == http.StatusInternalServerError {
+		req.d.settings.Log.Error("page failed", "request_id", req.ID, "error", err)
+	}
+	_ = req.showStatus(status, "error", "Error", struct{ Status, Message string }{http.StatusText(status), message})
+}
+
+// pageError is an error whose message is shown to the user.
+type pageError struct {
+	status  int
+	message string
+}
+
+func (e *pageError) Error() string { return e.message }
+
+func notFound(message string) error { return &pageError{http.StatusNotFound, message} }
+
+// limitedError reports that a rate limit was exceeded.
+type limitedError struct{ wait time.Duration }
+
+func (e *limitedError) Error() string {
+	return fmt.Sprintf("Too many attempts. Try again in %s.", waitText(e.wait))
+}
+
+// waitText returns a duration for a sentence.
+func waitText(wait time.Duration) string {
+	seconds := ratelimit.RetryAfterSeconds(wait)
+	switch {
+	case seconds == 1:
+		return "a second"
+	case seconds < 120:
+		return strconv.Itoa(seconds) + " seconds"
+	}
+	return strconv.Itoa((seconds+59)/60) + " minutes"
+}
+
+// describe returns the status and the message of the response to an error.
+func (req *pageRequest) describe(err error) (int, string) {
+	if own := (*pageError)(nil); errors.As(err, &own) {
+		return own.status, own.message
+	}
+	if own := (*limitedError)(nil); errors.As(err, &own) {
+		req.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.wait)))
+		return http.StatusTooManyRequests, own.Error()
+	}
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return http.StatusRequestEntityTooLarge, "The form is too large."
+	}
+	if own := (*job.Error)(nil); errors.As(err, &own) {
+		switch own.Code {
+		case job.InvalidInput:
+			return http.StatusBadRequest, sentence(own.Message)
+		case job.NotFound:
+			return http.StatusNotFound, sentence(own.Message)
+		case job.InvalidState:
+			return http.StatusConflict, sentence(own.Message)
+		case job.Unauthorized:
+			return http.StatusUnauthorized, sentence(own.Message)
+		}
+	}
+	return http.StatusInternalServerError, "Something went wrong on our side. Quote " + req.ID + " when you report it."
+}
+
+// sentence capitalizes a message and ends it with a period.
+func sentence(message string) string {
+	if message == "" {
+		return message
+	}
+	message = strings.ToUpper(message[:1]) + message[1:]
+	if !strings.HasSuffix(message, ".") && !strings.HasSuffix(message, "?") {
+		message += "."
+	}
+	return message
+}
+
+// show responds with a page.
+func (req *pageRequest) show(page, title string, data any) error {
+	return req.showStatus(http.StatusOK, page, title, data)
+}
+
+// showStatus responds with a page and a status.
+func (req *pageRequest) showStatus(status int, page, title string, data any) error {
+	text, err := req.render(page, "layout", title, data)
+	if err != nil {
+		return err
+	}
+	req.Header().Set("Content-Type", "text/html; charset=utf-8")
+	req.WriteHeader(status)
+	_, _ = req.Write(text) // the client may be gone
+	return nil
+}
+
+// render executes a template of a page.
+func (req *pageRequest) render(page, name, title string, data any) ([]byte, error) {
+	view := view{
+		Title: title, Page: page, Data: data, Path: req.r.URL.Path, Notice: notices()[req.r.URL.Query().Get("note")],
+		SignedIn: req.secret != "", User: req.session.User,
+	}
+	if req.secret != "" {
+		view.Token = account.FormToken(req.secret)
+	}
+	var text bytes.Buffer
+	if err := req.d.pages[page].ExecuteTemplate(&text, name, view); err != nil {
+		return nil, fmt.Errorf("render page %s: %w", page, err)
+	}
+	return text.Bytes(), nil
+}
+
+// redirect sends the browser to another page with GET.
+func (req *pageRequest) redirect(path string) error {
+	req.Header().Set("Location", path)
+	req.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// notices are the confirmations that a page shows after an action. The URL holds
+// only their names, because anybody can write a URL.
+func notices() map[string]string {
+	return map[string]string{
+		"queued":            "The command is queued for the bot.",
+		"cancelled":         "The job is cancelled. A bot that is in the meeting leaves.",
+		"recording-deleted": "The recording is deleted.",
+		"redelivered":       "The webhook will be sent again.",
+		"replayed":          "A job with this external ID already exists. No second bot was sent.",
+		"key-revoked":       "The key is revoked and no longer accepted.",
+		"endpoint":          "The default endpoint is saved.",
+		"rotated":           "There is a new secret. The old one also signs webhooks for another 24 hours.",
+		"withdrawn":         "The invitation is withdrawn.",
+		"removed":           "The user is removed and signed out everywhere.",
+		"password":          "The password is changed. All other sessions are signed out.",
+		"signed-out":        "You are signed out.",
+	}
+}

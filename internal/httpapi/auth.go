@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpapi/requestlog"
+)
+
+// Keys authenticates API keys. A bearer that is not a valid key results in a
+// *job.Error with Unauthorized.
+type Keys interface {
+	Authenticate(ctx context.Context, bearer string) (account.Caller, error)
+}
+
+// Headers that carry a shared secret.
+const (
+	IntakeSecretHeader = "x-service-intake-secret"
+	AdminSecretHeader  = "x-service-admin-secret"
+)
+
+// consumerHandler serves an operation for the owner of an API key.
+type consumerHandler func(w http.ResponseWriter, r *http.Request, caller account.Caller) error
+
+// forConsumer authenticates the API key before anything else of the request is
+// read.
+func (a *API) forConsumer(handle consumerHandler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		token, ok := bearer(r)
+		if !ok {
+			return unauthorized()
+		}
+		caller, err := a.settings.Keys.Authenticate(r.Context(), token)
+		if err != nil {
+			return fmt.Errorf("authenticate: %w", err)
+		}
+		requestlog.Of(r).ConsumerID = caller.ConsumerID
+		if ok, wait := a.limits.keys.Allow(caller.KeyID.String()); !ok {
+			return rateLimited(wait)
+		}
+		return handle(w, r, caller)
+	}
+}
+
+// bearer returns the token of the Authorization header (RFC 6750, section 2.1;
+// RFC 9110, section 11.1: the scheme is case-insensitive).
+func bearer(r *http.Request) (string, bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// withSecret serves requests that carry the shared secret in a header. It
+// refuses every request when the secret is empty. Wrong secrets are rate
+// limited; the right one is always accepted.
+func (a *API) withSecret(header, secret string, handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if secret != "" && sameSecret(r.Header.Get(header), secret) {
+			return handle(w, r)
+		}
+		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header))
+	}
+}
+
+// refuseSecret returns the error for a wrong shared secret.
+func (a *API) refuseSecret(r *http.Request, challenge string) error {
+	if ok, wait := a.limits.guesses.Allow(a.addressKey(r)); !ok {
+		return rateLimited(wait)
+	}
+	return &failure{
+		status: http.StatusUnauthorized, code: "unauthorized",
+		message: unauthorizedMessage, challenge: challenge,
+	}
+}
+
+// sameSecret compares two secrets in constant time, whatever their lengths.
+func sameSecret(given, secret string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// Rates per client address. API keys, bot tokens and payment signatures have 256
+// bits and cannot be guessed, so failures with them are not limited.
+var (
+	initRate     = ratelimit.Rate{Requests: 60, Per: time.Minute}
+	pollRate     = ratelimit.Rate{Requests: 600, Per: time.Minute}
+	completeRate = ratelimit.Rate{Requests: 60, Per: time.Minute}
+	documentRate = ratelimit.Rate{Requests: 600, Per: time.Minute}
+	guessRate    = ratelimit.Rate{Requests: 60, Per: time.Minute} // of wrong shared secrets, which people choose
+)
+
+// limits are the rate limiters of an API.
+type limits struct {
+	keys, initLogin, pollLogin, completeLogin, documents, guesses *ratelimit.Limiter
+}
+
+func newLimits(keys ratelimit.Rate) limits {
+	limiter := func(rate ratelimit.Rate) *ratelimit.Limiter {
+		return ratelimit.New(ratelimit.Settings{Rate: rate, Now: time.Now})
+	}
+	return limits{
+		keys:          limiter(keys),
+		initLogin:     limiter(initRate),
+		pollLogin:     limiter(pollRate),
+		completeLogin: limiter(completeRate),
+		documents:     limiter(documentRate),
+		guesses:       limiter(guessRate),
+	}
+}
+
+// perAddress limits the rate of each client address.
+func (a *API) perAddress(limiter *ratelimit.Limiter, handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if ok, wait := limiter.Allow(a.addressKey(r)); !ok {
+			return rateLimited(wait)
+		}
+		return handle(w, r)
+	}
+}
+
+// addressKey returns the key by which the client of a request is counted.
+func (a *API) addressKey(r *http.Request) string {
+	return ratelimit.AddressKey(a.settings.Proxies.Address(r))
+}

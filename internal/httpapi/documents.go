@@ -1,0 +1,35 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+
+	"standin/internal/httpapi/requestlog"
+)
+
+// health responds as soon as the process is up.
+func (a *API) health(w http.ResponseWriter, r *http.Request) error {
+	requestlog.Of(r).Level = slog.LevelDebug
+	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	return nil
+}
+
+// reference serves the description as a page, which loads nothing and cannot be
+// framed.
+func (a *API) reference(w http.ResponseWriter, _ *http.Request) error {
+	header := w.Header()
+	header.Set("Content-Security-Policy", a.page.Policy)
+	header.Set("Referrer-Policy", "no-referrer")
+	a.write(w, http.StatusOK, "text/html; charset=utf-8", a.page.HTML)
+	return nil
+}
+
+func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
+	a.write(w, http.StatusOK, "application/json", a.settings.Description.JSON())
+	return nil
+}
+
+func (a *API) describeManifest(w http.ResponseWriter, _ *http.Request) error {
+	a.write(w, http.StatusOK, "application/schema+json", a.settings.Description.ManifestSchema())
+	return nil
+}

@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/httpapi/requestlog"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+)
+
+// maxBodyBytes bounds a JSON body.
+const maxBodyBytes = 1 << 20
+
+// readBody reads a body within its deadline, and then removes the deadline: if
+// it passed while the response is held, the client would seem to be gone.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBodyBytes {
+		return nil, tooLarge(maxBodyBytes)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	if len(body) > maxBodyBytes {
+		return nil, tooLarge(maxBodyBytes)
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // see ServeHTTP
+	return body, nil
+}
+
+// readRequest reads a body, checks it against the schema of an operation, and
+// decodes it into the struct that into points to.
+func (a *API) readRequest(w http.ResponseWriter, r *http.Request, operationID string, into any) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	value, issues := a.settings.Description.CheckRequest(operationID, body)
+	if len(issues) > 0 {
+		return invalid(issues)
+	}
+	return decode(value, into)
+}
+
+// readQuery checks the query against the parameters of an operation and decodes
+// it into the struct that into points to.
+func (a *API) readQuery(r *http.Request, operationID string, into any) error {
+	values, issues := a.settings.Description.CheckQuery(operationID, r.URL.Query())
+	if len(issues) > 0 {
+		return invalid(issues)
+	}
+	return decode(values, into)
+}
+
+func decode(value, into any) error {
+	if err := api.Decode(value, into); err != nil {
+		return fmt.Errorf("decode a checked request: %w", err)
+	}
+	return nil
+}
+
+// pageQuery selects a part of a list.
+type pageQuery struct {
+	Cursor string `json:"cursor"`
+	Limit  int    `json:"limit"`
+}
+
+func (q pageQuery) page() lifecycle.Page { return lifecycle.Page{Cursor: q.Cursor, Limit: q.Limit} }
+
+// jobID returns the id of the job in the path. A text that is not a UUID names
+// no job.
+func jobID(r *http.Request) (uuid.UUID, error) {
+	id, ok := parseID(r.PathValue("id"))
+	if !ok {
+		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "There is no such job."}
+	}
+	requestlog.Of(r).JobID = id
+	return id, nil
+}
+
+// parseID parses a UUID in its canonical form. uuid.Parse accepts others too.
+func parseID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && len(text) == len(uuid.Nil.String())
+}

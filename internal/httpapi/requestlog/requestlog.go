@@ -1,0 +1,165 @@
+// Package requestlog gives each HTTP request an id and one line in the log. The
+// API and the dashboard share it.
+//
+// A line never holds a token, a query, a form or a body. The route stands for
+// the path.
+package requestlog
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Header carries the id of the request in every response.
+const Header = "x-request-id"
+
+// statusClientClosed is logged when the client closed the connection before the
+// response.
+const statusClientClosed = 499
+
+// Record collects the log line of one request. It is also the writer of the
+// response.
+type Record struct {
+	http.ResponseWriter
+
+	ID         string
+	UserID     uuid.UUID // uuid.Nil unless a user signed in
+	ConsumerID uuid.UUID // uuid.Nil before authentication
+	JobID      uuid.UUID // uuid.Nil when the request names no job
+	Level      slog.Level
+	Err        error // why the request failed
+
+	started time.Time
+	status  int // 0 before the response starts
+	bytes   int64
+	stack   string
+}
+
+type recordKey struct{}
+
+// Start returns the Record of a request, and the request with the Record in its
+// context.
+func Start(w http.ResponseWriter, r *http.Request) (*Record, *http.Request) {
+	record := &Record{ResponseWriter: w, ID: "req_" + rand.Text(), started: time.Now()}
+	w.Header().Set(Header, record.ID)
+	return record, r.WithContext(context.WithValue(r.Context(), recordKey{}, record))
+}
+
+// Of returns the Record of a request that Start returned.
+func Of(r *http.Request) *Record {
+	record, ok := r.Context().Value(recordKey{}).(*Record)
+	if !ok {
+		panic("requestlog: the request did not pass Start")
+	}
+	return record
+}
+
+// Unwrap returns the writer of the connection, for http.ResponseController.
+func (rec *Record) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (rec *Record) WriteHeader(status int) {
+	if rec.status == 0 {
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (rec *Record) Write(data []byte) (int, error) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	n, err := rec.ResponseWriter.Write(data)
+	rec.bytes += int64(n)
+	return n, err
+}
+
+// Fail records why a request failed. It reports false when the client is gone,
+// so that no response is needed.
+func (rec *Record) Fail(r *http.Request, err error) bool {
+	rec.Err = err
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		rec.status = statusClientClosed
+		return false
+	}
+	return true
+}
+
+// Recover handles a panic of the handler as an internal error. It aborts a
+// response that has started. It must be deferred.
+func (rec *Record) Recover(respond func(error)) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		rec.Err = http.ErrAbortHandler
+		panic(http.ErrAbortHandler)
+	}
+	rec.stack = string(debug.Stack())
+	rec.Err = fmt.Errorf("panic: %v", cause)
+	if rec.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	respond(rec.Err)
+}
+
+// Log writes the line of the request. Responses with a status of 500 or more
+// are logged as errors.
+func (rec *Record) Log(log *slog.Logger, message string, r *http.Request) {
+	level := rec.Level
+	if rec.status >= http.StatusInternalServerError || rec.stack != "" {
+		level = slog.LevelError
+	}
+	attrs := []slog.Attr{
+		slog.String("method", knownMethod(r.Method)),
+		slog.String("route", route(r)),
+		slog.Int("status", rec.status),
+		slog.Duration("duration", time.Since(rec.started)),
+		slog.Int64("bytes", rec.bytes),
+		slog.String("request_id", rec.ID),
+	}
+	for _, named := range []struct {
+		key string
+		id  uuid.UUID
+	}{{"user_id", rec.UserID}, {"consumer_id", rec.ConsumerID}, {"job_id", rec.JobID}} {
+		if named.id != uuid.Nil {
+			attrs = append(attrs, slog.String(named.key, named.id.String()))
+		}
+	}
+	if rec.Err != nil {
+		attrs = append(attrs, slog.String("error", rec.Err.Error()))
+	}
+	if rec.stack != "" {
+		attrs = append(attrs, slog.String("stack", rec.stack))
+	}
+	log.LogAttrs(r.Context(), level, message, attrs...)
+}
+
+// route returns the pattern that matched the request, without its method.
+func route(r *http.Request) string {
+	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
+		return path
+	}
+	return r.Pattern
+}
+
+// knownMethod keeps methods that a client made up out of the log.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return method
+	}
+	return "other"
+}

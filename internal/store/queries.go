@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"standin/internal/job"
+)
+
+// Queries runs the statements of this package: in a transaction when passed to
+// the function of a Write, outside of transactions when embedded in a Store.
+type Queries struct {
+	conn      conn
+	forUpdate string // clause that locks the selected rows until the transaction ends
+	skip      string // like forUpdate, skipping rows that another transaction has locked
+}
+
+// conn is the common part of *sql.DB and *sql.Tx.
+type conn interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// uncancelledTx runs statements to their end even when the caller's context is
+// cancelled. Interrupting a statement makes SQLite roll back the whole
+// transaction, which several writes share, and makes pgx close the connection.
+// Statements are bounded by the context of the transaction instead.
+type uncancelledTx struct {
+	tx  *sql.Tx
+	ctx context.Context // lives as long as tx
+}
+
+func (c uncancelledTx) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	return c.tx.ExecContext(c.ctx, query, args...)
+}
+
+func (c uncancelledTx) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	return c.tx.QueryContext(c.ctx, query, args...)
+}
+
+func (c uncancelledTx) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
+	return c.tx.QueryRowContext(c.ctx, query, args...)
+}
+
+// scanner is a single row or the current row of many.
+type scanner interface{ Scan(...any) error }
+
+func (q *Queries) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return q.conn.QueryRowContext(ctx, query, args...)
+}
+
+// exec runs a statement and returns the number of affected rows.
+func (q *Queries) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := q.conn.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// forEach runs a query and calls scan for each row.
+func (q *Queries) forEach(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
+	rows, err := q.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // Err returns its error
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// list runs a query and returns its rows.
+func list[T any](ctx context.Context, q *Queries, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	var all []T
+	err := q.forEach(ctx, func(row scanner) error {
+		value, err := scan(row)
+		all = append(all, value)
+		return err
+	}, query, args...)
+	return all, err
+}
+
+// one scans the single row of a query for an entity. Without a row the error is
+// a *job.Error with NotFound.
+func one[T any](row *sql.Row, scan func(scanner) (T, error), entity string) (T, error) {
+	var none T
+	value, err := scan(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return none, notFound(entity)
+	}
+	if err != nil {
+		return none, fmt.Errorf("read %s: %w", entity, err)
+	}
+	return value, nil
+}
+
+// extraColumns scans columns that follow those of another scan function.
+type extraColumns struct {
+	row   scanner
+	extra []any
+}
+
+// Scan implements scanner.
+func (e extraColumns) Scan(columns ...any) error { return e.row.Scan(append(columns, e.extra...)...) }
+
+// scanColumn scans a row of a single column.
+func scanColumn[T any](row scanner) (value T, err error) {
+	err = row.Scan(&value)
+	return value, err
+}
+
+// change runs a statement for one row of an entity, in a transaction of its
+// own. Without such a row the error is a *job.Error with NotFound.
+func (s *Store) change(ctx context.Context, entity, query string, args ...any) error {
+	return s.Write(ctx, func(q *Queries) error {
+		n, err := q.exec(ctx, query, args...)
+		if err != nil {
+			return fmt.Errorf("change %s: %w", entity, err)
+		}
+		if n == 0 {
+			return notFound(entity)
+		}
+		return nil
+	})
+}
+
+func notFound(entity string) error {
+	return &job.Error{Code: job.NotFound, Message: "no such " + entity}
+}
+
+// batchSizes are the numbers of rows that one statement covers. They are few,
+// so that the databases can reuse prepared statements, and small, because
+// SQLite looks up each placeholder among all others of its statement.
+var batchSizes = [...]int{32, 8, 1}
+
+// batchSize returns how many of n rows the next statement covers.
+func batchSize(n int) int {
+	for _, size := range batchSizes {
+		if n >= size {
+			return size
+		}
+	}
+	return 0
+}
+
+// inBatches calls run for batches of ids. placeholders are the numbers of the
+// ids in the statement, after those of args; all holds args and ids.
+func inBatches(ids []string, args []any, run func(placeholders string, all []any) error) error {
+	for size := batchSize(len(ids)); size > 0; size = batchSize(len(ids)) {
+		all := append(make([]any, 0, len(args)+size), args...)
+		placeholders := make([]string, size)
+		for i, id := range ids[:size] {
+			all = append(all, id)
+			placeholders[i] = fmt.Sprintf("$%d", len(all))
+		}
+		if err := run(strings.Join(placeholders, ", "), all); err != nil {
+			return err
+		}
+		ids = ids[size:]
+	}
+	return nil
+}
+
+// update runs an update in batches of ids.
+func (q *Queries) update(ctx context.Context, ids []string, args []any, statement func(placeholders string) string) error {
+	return inBatches(ids, args, func(placeholders string, all []any) error {
+		_, err := q.exec(ctx, statement(placeholders), all...)
+		return err
+	})
+}

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+)
+
+// AllUsers implements account.RecoveryStore.
+func (q *Queries) AllUsers(ctx context.Context) ([]account.User, error) {
+	users, err := list(ctx, q, scanUser, selectUsers+`ORDER BY u.email`)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	return users, nil
+}
+
+// SetOperator implements account.RecoveryStore.
+func (s *Store) SetOperator(ctx context.Context, id uuid.UUID, operator bool) error {
+	return s.Write(ctx, func(q *Queries) error {
+		value := 0
+		if operator {
+			value = 1
+		}
+		if _, err := q.exec(ctx, `UPDATE users SET operator = $2 WHERE id = $1`, id, value); err != nil {
+			return fmt.Errorf("set the role of user %s: %w", id, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,150 @@
+package mediacheck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// Frames are scaled to this grid, which is enough to detect a flashing tile.
+	gridWidth  = 32
+	gridHeight = 18
+	gridCells  = gridWidth * gridHeight
+
+	// minContrast is the minimum difference, of 256 gray levels, between a flash and
+	// the median of a cell.
+	minContrast = 40
+
+	// Cells with at least this share of the maximum contrast are part of the flashing
+	// area.
+	flashingShare = 0.7
+
+	// A flash starts above onLevel and ends below offLevel, where 0 is the median and
+	// 1 the maximum.
+	onLevel  = 0.5
+	offLevel = 0.3
+
+	// A cell below blackLevel is black. Video black is 16 of 255.
+	blackLevel = 20
+)
+
+// video is a decoded video: the time of each frame and its gray cells, row by row.
+type video struct {
+	timesMs []float64
+	cells   []byte // gridCells for each frame
+}
+
+// decodeVideo decodes all frames and their timestamps.
+func decodeVideo(ctx context.Context, file string) (video, error) {
+	// Times and cells are decoded separately, so that standard error contains only
+	// errors. -vsync 0 neither drops nor duplicates frames.
+	times, err := run(ctx, "ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=best_effort_timestamp_time",
+		"-of", "csv=print_section=0", "--", file)
+	if err != nil {
+		return video{}, err
+	}
+	cells, err := run(ctx, "ffmpeg", "-v", "error", "-nostdin", "-i", file, "-map", "0:v:0", "-vsync", "0",
+		"-vf", fmt.Sprintf("scale=%d:%d:flags=area,format=gray,setpts=N/TB", gridWidth, gridHeight), "-f", "rawvideo", "-")
+	if err != nil {
+		return video{}, err
+	}
+	decoded := video{cells: cells}
+	for line := range strings.Lines(string(times)) {
+		text := strings.Trim(line, ", \r\n")
+		if text == "" {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return video{}, fmt.Errorf("parse the time of a frame: %w", err)
+		}
+		decoded.timesMs = append(decoded.timesMs, seconds*1000)
+	}
+	if len(decoded.timesMs)*gridCells != len(cells) {
+		return video{}, fmt.Errorf("%d frames have times but %d were decoded", len(decoded.timesMs), len(cells)/gridCells)
+	}
+	return decoded, nil
+}
+
+// describe sets the video fields of the report.
+func (v video) describe(report *Report) {
+	report.Frames = len(v.timesMs)
+	if report.Frames == 0 {
+		return
+	}
+	report.VideoStartMs, report.VideoEndMs = v.timesMs[0], v.timesMs[report.Frames-1]
+	for frame := 1; frame < report.Frames; frame++ {
+		if gap := v.timesMs[frame] - v.timesMs[frame-1]; gap > report.LongestFrameGapMs {
+			report.LongestFrameGapMs, report.LongestFrameAtMs = gap, v.timesMs[frame-1]
+		}
+	}
+	report.FlashesMs = v.flashes()
+	report.BlackBorders = v.borders()
+}
+
+// cell returns the gray level of a cell in all frames.
+func (v video) cell(cell int) []byte {
+	levels := make([]byte, len(v.timesMs))
+	for frame := range levels {
+		levels[frame] = v.cells[frame*gridCells+cell]
+	}
+	return levels
+}
+
+// flashes returns the time of the first bright frame of each flash. The flashing
+// area, which may be one tile of the page, consists of the cells that differ most
+// from their median.
+func (v video) flashes() []float64 {
+	contrast := make([]float64, gridCells)
+	median := make([]float64, gridCells)
+	maxContrast := 0.0
+	for cell := range gridCells {
+		levels := v.cell(cell)
+		slices.Sort(levels)
+		median[cell] = float64(levels[len(levels)/2])
+		// The brightest percent is ignored.
+		contrast[cell] = float64(levels[(len(levels)-1)*99/100]) - median[cell]
+		maxContrast = max(maxContrast, contrast[cell])
+	}
+	if maxContrast < minContrast {
+		return nil
+	}
+	var onsets []float64
+	flashing := false
+	for frame, time := range v.timesMs {
+		level, cells := 0.0, 0
+		for cell := range gridCells {
+			if contrast[cell] >= flashingShare*maxContrast {
+				level += (float64(v.cells[frame*gridCells+cell]) - median[cell]) / contrast[cell]
+				cells++
+			}
+		}
+		level /= float64(cells)
+		switch {
+		case !flashing && level > onLevel:
+			flashing = true
+			onsets = append(onsets, time)
+		case flashing && level < offLevel:
+			flashing = false
+		}
+	}
+	return onsets
+}
+
+// borders reports whether two opposite edges are black in every frame.
+func (v video) borders() bool {
+	black := func(cell int) bool { return slices.Max(v.cell(cell)) < blackLevel }
+	top, bottom, left, right := true, true, true, true
+	for column := range gridWidth {
+		top = top && black(column)
+		bottom = bottom && black((gridHeight-1)*gridWidth+column)
+	}
+	for row := range gridHeight {
+		left = left && black(row*gridWidth)
+		right = right && black(row*gridWidth+gridWidth-1)
+	}
+	return (top && bottom) || (left && right)
+}

@@ -1,0 +1,44 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"standin/internal/store"
+	"standin/internal/webhook"
+)
+
+// Deliveries returns a job's deliveries with their data, ordered by event and
+// URL.
+func Deliveries(ctx context.Context, s *store.Store, jobID uuid.UUID) ([]webhook.Delivery, error) {
+	records, _, err := s.ListDeliveries(ctx, jobID, webhook.DeliveryCursor{}, 10_000)
+	if err != nil {
+		return nil, err
+	}
+	deliveries := make([]webhook.Delivery, len(records))
+	for i, r := range records {
+		payload, err := s.DeliveryPayload(ctx, jobID, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		var body struct {
+			Data json.RawMessage `json:"data"`
+		}
+		if err := json.Unmarshal(payload, &body); err != nil {
+			return nil, fmt.Errorf("decode delivery %s: %w", r.ID, err)
+		}
+		deliveries[i] = webhook.Delivery{
+			ID: r.ID, JobID: r.JobID, URL: r.URL, Event: r.Event, Sequence: r.Sequence, EmittedAt: r.EmittedAt,
+			Data: body.Data, Version: r.Version, Attempt: r.Attempt,
+		}
+	}
+	slices.SortFunc(deliveries, func(a, b webhook.Delivery) int {
+		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.URL, b.URL))
+	})
+	return deliveries, nil
+}

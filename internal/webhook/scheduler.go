@@ -1,0 +1,314 @@
+package webhook
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// limits bound the deliveries in memory.
+type limits struct {
+	tries   int // in flight
+	perHost int // in flight to one host, and as many again that are slow
+	queued  int // claimed and not started
+}
+
+// share returns so many eighths of all tries.
+func (l limits) share(eighths int) int { return max(1, l.tries*eighths/8) }
+
+const (
+	storeInterval = time.Minute // between two writes that only store an endpoint's success
+	maxEndpoints  = 20_000      // are remembered when nothing of them is in memory
+)
+
+// scheduler queues claimed deliveries and starts their tries, within limits for
+// each endpoint, host and consumer and for all of them.
+//
+// Tries that are slow, or whose endpoint has not responded fast before, share a
+// bounded pool, so that endpoints that hang leave room for those that respond.
+type scheduler struct {
+	limits   limits
+	schedule Schedule
+	now      func() time.Time
+
+	mu        sync.Mutex
+	endpoints map[string]*endpoint
+	hosts     map[string]*usage
+	consumers map[uuid.UUID]*usage
+	inFlight  map[*inFlight]struct{}
+	ready     []*usage    // hosts with ready endpoints, in turn
+	admitted  []*endpoint // by the claim in progress
+	all       usage
+	pooled    int // tries in flight that count in the pool
+}
+
+// inFlight is a running try.
+type inFlight struct {
+	Delivery
+	endpoint  *endpoint
+	startedAt time.Time
+	slow      bool
+	pooled    bool
+}
+
+func newScheduler(limits limits, schedule Schedule, now func() time.Time) *scheduler {
+	return &scheduler{
+		limits:    limits,
+		schedule:  schedule,
+		now:       now,
+		endpoints: make(map[string]*endpoint),
+		hosts:     make(map[string]*usage),
+		consumers: make(map[uuid.UUID]*usage),
+		inFlight:  make(map[*inFlight]struct{}),
+	}
+}
+
+// running returns how many tries are in flight, and how many of them are slow.
+func (s *scheduler) running() (all, slow int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.running(), s.all.slow
+}
+
+// claimable returns how many deliveries to claim now.
+func (s *scheduler) claimable() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hasRoom() {
+		return 0
+	}
+	return s.limits.queued - s.all.waiting()
+}
+
+func (s *scheduler) hasRoom() bool { return s.all.waiting() <= s.limits.queued/2 }
+
+// admission starts a claim and returns the function that decides about its
+// deliveries. It voids the admissions of a claim that were not added.
+func (s *scheduler) admission() AdmitFunc {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.admitted {
+		e.admitted--
+		s.hold(e, -1)
+	}
+	s.admitted = nil
+	return func(d Delivery) (bool, time.Duration) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		e, now := s.endpoint(d), s.now()
+		if !s.admits(e, now) {
+			return false, e.deferral(s.limits, now)
+		}
+		e.admitted++
+		s.hold(e, 1)
+		s.admitted = append(s.admitted, e)
+		return true, 0
+	}
+}
+
+// admits reports whether one more delivery of the endpoint may be in memory.
+func (s *scheduler) admits(e *endpoint, now time.Time) bool {
+	l, host, capacity := s.limits, e.host, e.capacity(s.limits)
+	pooled := s.pooled + s.all.waiting()
+	switch {
+	case e.dead() && e.probeAt.After(now), e.held() >= capacity, e.consumer.held >= l.share(4)+l.queued/2:
+		return false
+	case e.health == fast:
+		return host.held < max(capacity, 4*l.perHost)
+	case e.health == untried && host.responding(now):
+		return host.held-host.slow < 4*l.perHost && pooled < l.share(6)
+	case e.consumer.slow >= l.share(2):
+		return false
+	case e.health == untried && host.slow == 0:
+		return host.held == 0 && pooled < l.share(6) // the first try to a host runs alone until it is slow
+	case e.health == untried:
+		return host.slow < l.perHost && host.held-host.slow < l.perHost && pooled < l.share(5)
+	}
+	return host.slow < l.perHost && pooled < l.share(4)
+}
+
+// endpoint returns the state of the delivery's endpoint.
+func (s *scheduler) endpoint(d Delivery) *endpoint {
+	key := EndpointKey(d.ConsumerID, d.URL)
+	if e := s.endpoints[key]; e != nil {
+		return e
+	}
+	if len(s.endpoints) >= maxEndpoints {
+		maps.DeleteFunc(s.endpoints, func(_ string, e *endpoint) bool { return e.held() == 0 })
+		maps.DeleteFunc(s.hosts, func(_ string, u *usage) bool { return u.held == 0 })
+		maps.DeleteFunc(s.consumers, func(_ uuid.UUID, u *usage) bool { return u.held == 0 })
+	}
+	e := &endpoint{host: usageOf(s.hosts, HostOf(d.URL)), consumer: usageOf(s.consumers, d.ConsumerID)}
+	s.endpoints[key] = e
+	return e
+}
+
+func usageOf[K comparable](all map[K]*usage, key K) *usage {
+	if all[key] == nil {
+		all[key] = &usage{}
+	}
+	return all[key]
+}
+
+// hold counts deliveries of an endpoint that get into memory, or leave it.
+func (s *scheduler) hold(e *endpoint, n int) {
+	e.host.held += n
+	e.consumer.held += n
+	s.all.held += n
+}
+
+// add queues the deliveries of the claim in progress and returns what to start.
+func (s *scheduler) add(claimed []Delivery) []*inFlight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admitted = nil
+	for _, d := range claimed {
+		e := s.endpoint(d)
+		e.admitted--
+		e.queue = append(e.queue, d)
+		s.list(e)
+	}
+	return s.startReady()
+}
+
+// list gives an endpoint that may start a try, and its host, their turns.
+func (s *scheduler) list(e *endpoint) {
+	if !e.ready && len(e.queue) > 0 && e.running < e.limit(s.limits.perHost) {
+		e.ready = true
+		e.host.ready = append(e.host.ready, e)
+	}
+	if host := e.host; !host.listed && len(host.ready) > 0 {
+		host.listed = true
+		s.ready = append(s.ready, host)
+	}
+}
+
+// startReady starts what the limits allow. Hosts take turns, and so do the
+// endpoints of a host. A host at its limit is listed again when one of its tries
+// ends or becomes slow.
+func (s *scheduler) startReady() (started []*inFlight) {
+	for len(s.ready) > 0 && s.all.running() < s.limits.tries {
+		host := s.ready[0]
+		s.ready, host.listed = s.ready[1:], false
+		for len(host.ready) > 0 && !host.listed && host.fast < s.limits.perHost {
+			e := host.ready[0]
+			host.ready, e.ready = host.ready[1:], false
+			if e.running < e.limit(s.limits.perHost) {
+				started = append(started, s.start(e))
+			}
+			s.list(e)
+		}
+	}
+	return started
+}
+
+func (s *scheduler) start(e *endpoint) *inFlight {
+	f := &inFlight{Delivery: e.queue[0], endpoint: e, startedAt: s.now()}
+	s.inFlight[f] = struct{}{}
+	e.queue = e.queue[1:]
+	e.running++
+	for _, u := range s.usages(e) {
+		u.fast++
+	}
+	if e.health != fast {
+		s.pool(f)
+	}
+	return f
+}
+
+func (s *scheduler) usages(e *endpoint) [3]*usage { return [3]*usage{e.host, e.consumer, &s.all} }
+
+func (s *scheduler) pool(f *inFlight) {
+	if !f.pooled {
+		f.pooled = true
+		s.pooled++
+	}
+}
+
+// sweep counts tries as slow that have lasted for slowAfter, and returns what to
+// start in their place.
+func (s *scheduler) sweep() []*inFlight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for f := range s.inFlight {
+		if f.slow || now.Sub(f.startedAt) < slowAfter {
+			continue
+		}
+		e := f.endpoint
+		for _, u := range s.usages(e) {
+			u.fast--
+			u.slow++
+		}
+		f.slow = true
+		s.pool(f)
+		switch e.health {
+		case untried:
+			e.health = unresponsive
+		case fast:
+			e.health = slow
+		}
+		s.list(e)
+	}
+	return s.startReady()
+}
+
+// completion is what follows from the end of a try.
+type completion struct {
+	start          []*inFlight
+	dropped        []Delivery // queued beyond what the endpoint can take now; to be released
+	updateEndpoint bool       // the success is to be stored with the endpoint
+	resume         bool       // deferred deliveries of the endpoint are due
+	claim          bool       // there is room for more deliveries
+}
+
+// finish ends a try.
+func (s *scheduler) finish(f *inFlight, o outcome) (c completion) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, now := f.endpoint, s.now()
+	delete(s.inFlight, f)
+	e.running--
+	s.hold(e, -1)
+	for _, u := range s.usages(e) {
+		if f.slow {
+			u.slow--
+		} else {
+			u.fast--
+		}
+	}
+	if f.pooled {
+		s.pooled--
+	}
+	if c.updateEndpoint = o.acknowledged && (e.failures > 0 || now.Sub(e.storedAt) >= storeInterval); c.updateEndpoint {
+		e.storedAt = now
+	}
+	c.resume = e.update(o, s.schedule, now)
+	c.dropped = s.truncate(e, max(0, e.capacity(s.limits)-e.running))
+	s.list(e)
+	c.start, c.claim = s.startReady(), s.hasRoom()
+	return c
+}
+
+// truncate removes all but the first n queued deliveries of an endpoint.
+func (s *scheduler) truncate(e *endpoint, n int) (removed []Delivery) {
+	if len(e.queue) > n {
+		removed = slices.Clone(e.queue[n:])
+		e.queue = e.queue[:n]
+		s.hold(e, -len(removed))
+	}
+	return removed
+}
+
+// drain empties the queues.
+func (s *scheduler) drain() (queued []Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.endpoints {
+		queued = append(queued, s.truncate(e, 0)...)
+	}
+	return queued
+}
