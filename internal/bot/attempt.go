@@ -122,7 +122,7 @@ func (a *attempt) mayRejoin(now, started time.Time) (pause time.Duration, ok boo
 	if a.policy.firstAdmitted.IsZero() && now.Sub(started) > maxRetryBeforeAdmission {
 		return 0, false
 	}
-	others, ok := a.rejoins.take(now)
+	others, ok := a.rejoins.allow(now)
 	return a.settings.Timeouts.pauseBefore(others), ok
 }
 

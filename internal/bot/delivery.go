@@ -129,10 +129,10 @@ func (d *delivery) packTracks(ctx context.Context, packed *recording.Packed, fol
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("create a folder for participant audio: %w", err)
 	}
-	tracks := ingest.Report{AudioTracks: d.report.audioTracks()}
-	voices, err := recording.FindTracks(d.spool.Bundles(), work, d.attempt, tracks, d.log)
+	reported := ingest.Report{AudioTracks: d.report.audioTracks()}
+	tracks, err := recording.FindTracks(d.spool.Bundles(), work, d.attempt, reported, d.log)
 	if err == nil {
-		err = recording.PackTracks(ctx, packed, voices, folder, d.log)
+		err = recording.PackTracks(ctx, packed, tracks, folder, d.log)
 	}
 	return errors.Join(err, os.RemoveAll(work))
 }

@@ -52,7 +52,7 @@ func TestEarlyLaunch(t *testing.T) {
 	launched := time.Now()
 	joinAt := launched.Add(8 * time.Second).Truncate(time.Millisecond) // the precision of events
 	s := scenario{
-		name: "early", meeting: withWall(replica.RefusalNotFound), code: job.MeetingNotFound,
+		name: "early", meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound,
 		configure: func(s *Settings) { s.JoinAt = joinAt },
 		check: func(h *harness) {
 			joined := h.event(job.BotJoined)

@@ -12,9 +12,9 @@ type limit struct {
 	times  []time.Time
 }
 
-// take counts an event at now. It returns how many events precede it in the
+// allow counts an event at now. It returns how many events precede it in the
 // window, and false if the limit is reached.
-func (l *limit) take(now time.Time) (before int, ok bool) {
+func (l *limit) allow(now time.Time) (before int, ok bool) {
 	l.times = slices.DeleteFunc(l.times, func(at time.Time) bool { return now.Sub(at) > l.window })
 	before = len(l.times)
 	if before >= l.max {

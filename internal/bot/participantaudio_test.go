@@ -104,8 +104,8 @@ func (h *harness) awaitTrack(name string, n int) {
 	h.Helper()
 	const enough = 4 // segments, two seconds
 	h.awaitReport("audio of "+name, func(r recording.FinalReport) bool {
-		voices := tracksOf(r, name)
-		return len(voices) >= n && h.segments(voices[len(voices)-1].Number) >= enough
+		tracks := tracksOf(r, name)
+		return len(tracks) >= n && h.segments(tracks[len(tracks)-1].Number) >= enough
 	})
 }
 
@@ -154,10 +154,10 @@ func checkTracks(h *harness, recorded string, n int) {
 	if len(adas) != n || len(tracksOf(h.report, ben)) != min(n, 2) {
 		h.Errorf("tracks: %+v of %+v", h.report.AudioTracks, h.report.People)
 	}
-	for _, voice := range h.report.AudioTracks {
-		at := slices.IndexFunc(h.report.PackedTracks, func(p recording.PackedTrack) bool { return p.Number == voice.Number })
-		if at < 0 || !voice.Complete {
-			h.Errorf("track %+v is incomplete, or not packed", voice)
+	for _, track := range h.report.AudioTracks {
+		at := slices.IndexFunc(h.report.PackedTracks, func(p recording.PackedTrack) bool { return p.Number == track.Number })
+		if at < 0 || !track.Complete {
+			h.Errorf("track %+v is incomplete, or not packed", track)
 			continue
 		}
 		name := h.report.PackedTracks[at].File
@@ -165,18 +165,18 @@ func checkTracks(h *harness, recorded string, n int) {
 		if file.Kind != recording.ParticipantAudio || file.ContentType != "audio/mp4" || file.Codecs != "opus" {
 			h.Errorf("file of a track: %+v", file)
 		}
-		end := voice.StartedAt.Add(time.Duration(file.DurationMs) * time.Millisecond)
+		end := track.StartedAt.Add(time.Duration(file.DurationMs) * time.Millisecond)
 		const slack = 700 * time.Millisecond // a command takes time
-		if voice.StartedAt.Before(pause.From) && end.After(pause.From.Add(slack)) {
-			h.Errorf("%s, from %s to %s, continues in the pause from %s", name, voice.StartedAt, end, pause.From)
+		if track.StartedAt.Before(pause.From) && end.After(pause.From.Add(slack)) {
+			h.Errorf("%s, from %s to %s, continues in the pause from %s", name, track.StartedAt, end, pause.From)
 		}
 		beeps := h.beeps(name)
-		hers := slices.ContainsFunc(adas, func(v ingest.AudioTrack) bool { return v.Number == voice.Number })
+		hers := slices.ContainsFunc(adas, func(v ingest.AudioTrack) bool { return v.Number == track.Number })
 		if hers != (len(beeps) > 0) {
 			h.Errorf("%s: Ada's %v, beeps at %.0f", name, hers, beeps)
 		}
 		if hers {
-			h.checkBeeps(name, voice.StartedAt, beeps, reference)
+			h.checkBeeps(name, track.StartedAt, beeps, reference)
 		}
 	}
 }
@@ -229,15 +229,15 @@ func milliseconds(n float64) time.Duration {
 func TestTrackOwner(t *testing.T) {
 	t.Parallel()
 	r := newTestReport(t)
-	say := func(id, track string, chunks int, end bool, cause string) {
+	say := func(id, pageTrack string, chunks int, end bool, cause string) {
 		t.Helper()
-		voice := recorder.ParticipantTrack{ID: id, TrackID: track, StartedAt: start}
-		number, ok := r.trackNumber(voice)
+		track := recorder.ParticipantTrack{ID: id, TrackID: pageTrack, StartedAt: start}
+		number, ok := r.trackNumber(track)
 		if !ok {
 			t.Fatal("all numbers are used")
 		}
 		first := r.audioTracks()[number].Segments
-		r.addTrackParts([]recorder.ParticipantTrackPart{{ParticipantTrack: voice, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause}})
+		r.addTrackParts([]recorder.ParticipantTrackPart{{ParticipantTrack: track, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause}})
 	}
 	seen := func(track, who string) { r.updatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: who}}) }
 	seen("1", "nobody yet")

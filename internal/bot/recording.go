@@ -141,7 +141,7 @@ func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitRe
 		return nil
 	}
 	r.log.Warn("recorder failed", "error", err)
-	if _, ok := r.starts.take(time.Now()); ok && r.recordedAnything {
+	if _, ok := r.starts.allow(time.Now()); ok && r.recordedAnything {
 		r.start(ctx)
 		return nil
 	}

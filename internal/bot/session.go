@@ -225,7 +225,7 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 	if wasAdmitted {
 		s.interrupted = exitResult{reason: reason, detail: detail}
 	}
-	others, ok := s.rejoins.take(time.Now())
+	others, ok := s.rejoins.allow(time.Now())
 	if !ok {
 		return disconnected(fmt.Sprintf("%s This happened %d times within %s.", detail, others, rejoinWindow))
 	}

@@ -13,8 +13,8 @@ func TestLimit(t *testing.T) {
 		before int
 		ok     bool
 	}{{0, 0, true}, {10, 1, true}, {20, 2, false}, {60, 2, false}, {61, 1, true}, {62, 2, false}, {200, 0, true}} {
-		if before, ok := l.take(after(step.at)); before != step.before || ok != step.ok {
-			t.Errorf("step %d: take() = %d, %v; want %d, %v", i, before, ok, step.before, step.ok)
+		if before, ok := l.allow(after(step.at)); before != step.before || ok != step.ok {
+			t.Errorf("step %d: allow() = %d, %v; want %d, %v", i, before, ok, step.before, step.ok)
 		}
 	}
 }

@@ -77,8 +77,8 @@ func platformsOf(s scenario, number int) []job.Platform {
 // fullMatrix reports whether all scenarios run on all platforms, with full-size video.
 func fullMatrix() bool { return os.Getenv("STANDIN_TEST_MATRIX") == "full" }
 
-// withWall returns a meeting behind a wall.
-func withWall(refusal replica.Refusal) replica.Settings { return replica.Settings{Refusal: refusal} }
+// withRefusal returns a meeting that refuses visitors.
+func withRefusal(refusal replica.Refusal) replica.Settings { return replica.Settings{Refusal: refusal} }
 
 // entryDelay sets how many seconds the bot waits to be admitted.
 func entryDelay(seconds int) func(*Settings) {
@@ -159,16 +159,16 @@ func failureScenarios() []scenario {
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.Deny() },
 			code:   job.HostDeniedAdmission,
 		},
-		{name: "not found", meeting: withWall(replica.RefusalNotFound), code: job.MeetingNotFound},
-		{name: "sign-in wall", meeting: withWall(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall"},
-		{name: "captcha", meeting: withWall(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall"},
+		{name: "not found", meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
+		{name: "sign-in wall", meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall"},
+		{name: "captcha", meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall"},
 		{
 			name: "bot wall", only: onMeet(),
-			meeting: withWall(replica.RefusalBlocked), code: job.AuthFailure, detail: "Bot wall",
+			meeting: withRefusal(replica.RefusalBlocked), code: job.AuthFailure, detail: "Bot wall",
 		},
 		{
 			name: "cannot connect", only: []job.Platform{job.Teams, job.ZoomWeb},
-			meeting: withWall(replica.RefusalBlocked), code: job.NetworkLoss, detail: "cannot connect",
+			meeting: withRefusal(replica.RefusalBlocked), code: job.NetworkLoss, detail: "cannot connect",
 		},
 		{
 			name: "wrong passcode", only: []job.Platform{job.Teams, job.ZoomWeb}, meeting: replica.Settings{Passcode: "right1"},

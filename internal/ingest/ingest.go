@@ -1,6 +1,5 @@
-// Package ingest holds the messages between a bot and the service, as they
-// stand on the wire, and the token that a bot shows. Both sides import it; it
-// knows neither of them, and neither HTTP nor a database.
+// Package ingest defines the messages between a bot and the service, and the
+// token of a bot. The operations are in api/openapi.yaml.
 package ingest
 
 import (
@@ -10,30 +9,27 @@ import (
 	"standin/internal/job"
 )
 
-// Paths of the ingest surface below the service's base URL.
+// Paths of the ingest operations below the service's base URL.
 const (
 	EventPath     = "/api/v1/ingest"
 	HeartbeatPath = "/api/v1/ingest/heartbeat"
 	MediaPath     = "/api/v1/ingest/media" // + /{jobId}/{attempt}/{name}
 )
 
-// Headers of a media upload. The body is refused unless it agrees with them.
-const (
-	// ChecksumHeader carries the hex SHA-256 of the body.
-	ChecksumHeader = "x-content-sha256"
-)
+// ChecksumHeader is the header of a media upload with the hex SHA-256 of the body.
+const ChecksumHeader = "x-content-sha256"
 
-// Event is one thing that happened to a bot (specification, IngestEvent).
+// Event is a lifecycle event of a bot.
 type Event struct {
 	Kind      job.Trigger     `json:"kind"`
 	JobID     string          `json:"jobId"`
 	Attempt   int             `json:"attempt"`
 	EmittedAt time.Time       `json:"emittedAt"`
-	Data      json.RawMessage `json:"data,omitempty"` // an object: EventData and whatever else
+	Data      json.RawMessage `json:"data,omitempty"` // an object: EventData and other keys
 }
 
-// EventData holds the keys of an event's data that the service reads
-// (contract, State machine). Others are kept and ignored.
+// EventData holds the keys of an event's data that the service reads. Other keys
+// are stored and ignored.
 type EventData struct {
 	FailureCode     string `json:"failureCode,omitempty"`
 	FailureDetail   string `json:"failureDetail,omitempty"`
@@ -46,9 +42,8 @@ type EventData struct {
 	EndReason       string `json:"endReason,omitempty"`
 }
 
-// ReadEventData reads the keys that the service knows, each by itself: a key of
-// the wrong type is ignored like an unknown one, for data is free-form
-// (specification, IngestEvent).
+// ParseEventData decodes the keys of EventData. Data is free-form, so a key of the
+// wrong type is ignored like an unknown one.
 func ParseEventData(raw json.RawMessage) EventData {
 	var keys map[string]json.RawMessage
 	var data EventData
@@ -59,22 +54,22 @@ func ParseEventData(raw json.RawMessage) EventData {
 		"failureCode": &data.FailureCode, "failureDetail": &data.FailureDetail, "outcome": &data.Outcome, "detail": &data.Detail,
 		"detectedBotName": &data.DetectedBotName, "manifestUri": &data.ManifestURI, "endReason": &data.EndReason,
 	} {
-		readKey(keys[key], into)
+		parseKey(keys[key], into)
 	}
-	readKey(keys["granted"], &data.Granted)
-	readKey(keys["leftMeeting"], &data.LeftMeeting)
+	parseKey(keys["granted"], &data.Granted)
+	parseKey(keys["leftMeeting"], &data.LeftMeeting)
 	return data
 }
 
-// readKey reads a value that may be missing; one of another type is left alone.
-func readKey[T any](raw json.RawMessage, into *T) {
+// parseKey decodes a value into into, unless it is missing or of another type.
+func parseKey[T any](raw json.RawMessage, into *T) {
 	var value T
 	if json.Unmarshal(raw, &value) == nil {
 		*into = value
 	}
 }
 
-// EventAnswer is the service's answer to an event.
+// EventResponse is the response to an event.
 type EventResponse struct {
 	OK       bool       `json:"ok"`
 	Applied  bool       `json:"applied"`
@@ -83,7 +78,7 @@ type EventResponse struct {
 	Commands []Command  `json:"commands"`
 }
 
-// Heartbeat says that a bot lives and which commands it has taken.
+// Heartbeat reports that a bot is running and which commands it acknowledges.
 type Heartbeat struct {
 	JobID   string   `json:"jobId"`
 	Attempt int      `json:"attempt"`
@@ -91,41 +86,40 @@ type Heartbeat struct {
 	Stats   *Stats   `json:"stats,omitempty"`
 }
 
-// Stats is what a bot tells of itself with a heartbeat.
+// Stats is the statistics of a bot in a heartbeat.
 type Stats struct {
-	BytesRecorded  int64 `json:"bytesRecorded"`           // media bytes written to the spool
-	BytesUploaded  int64 `json:"bytesUploaded"`           // of these, acknowledged by the service
-	FinalBytes     int64 `json:"bytesToHandIn,omitempty"` // in the finished files, once they are being handed in
+	BytesRecorded  int64 `json:"bytesRecorded"`           // bytes of media in the spool
+	BytesUploaded  int64 `json:"bytesUploaded"`           // of these, uploaded
+	FinalBytes     int64 `json:"bytesToHandIn,omitempty"` // size of the final files, once they are being delivered
 	FinalBytesSent int64 `json:"bytesHandedIn,omitempty"` // of these, sent
 	EventsWaiting  int   `json:"eventsWaiting"`           // events not yet acknowledged
-	RecordedMillis int64 `json:"recordedMillis"`          // length of the recording so far
+	RecordedMillis int64 `json:"recordedMillis"`          // length of the recording
 
-	// What the bot and its browser take of their machine; 0 where that cannot
-	// be had.
-	CoresUsed   float64 `json:"coresUsed,omitempty"`   // over the last seconds, in processors
-	MemoryBytes int64   `json:"memoryBytes,omitempty"` // what processes share is divided among them
+	// Usage of the machine by the bot and its browser; 0 if unknown.
+	CoresUsed   float64 `json:"coresUsed,omitempty"`   // processors over the last seconds
+	MemoryBytes int64   `json:"memoryBytes,omitempty"` // shared memory is divided among its processes
 }
 
-// HeartbeatAnswer carries the commands that wait for the bot.
+// HeartbeatResponse is the response to a heartbeat.
 type HeartbeatResponse struct {
 	OK          bool       `json:"ok"`
 	Status      job.Status `json:"status"`
 	Commands    []Command  `json:"commands"`
-	NextSeconds int        `json:"nextSeconds"` // when the service wants to hear again
+	NextSeconds int        `json:"nextSeconds"` // until the next heartbeat
 }
 
-// Command is something a bot is told to do. It is sent with every answer
-// until the bot acknowledges it.
+// Command is a command to a bot. Every response carries it until the bot
+// acknowledges it.
 type Command struct {
 	ID   string          `json:"id"`
 	Kind CommandKind     `json:"kind"`
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-// CommandKind is a verb of the specification.
+// CommandKind is the kind of a command.
 type CommandKind string
 
-// The verbs of the specification.
+// The kinds of commands.
 const (
 	RequestRecordingPermission CommandKind = "request_recording_permission"
 	PauseRecording             CommandKind = "pause_recording"

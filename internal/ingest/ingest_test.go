@@ -17,8 +17,6 @@ import (
 
 const jobID = "0193a1b2-0000-7000-8000-000000000001"
 
-// TestToken is the specification's, to the letter: hex HMAC-SHA256 over
-// <jobId>:<attempt>.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	key := []byte("signing key")
@@ -29,15 +27,15 @@ func TestToken(t *testing.T) {
 		t.Fatalf("got %s, want %s", token, want)
 	}
 	if !ingest.ValidToken(key, jobID, 12, token) {
-		t.Error("its own token is refused")
+		t.Error("the token is not valid")
 	}
 	for name, valid := range map[string]bool{
 		"another attempt": ingest.ValidToken(key, jobID, 1, token),
 		"another job":     ingest.ValidToken(key, strings.Replace(jobID, "1", "2", 1), 12, token),
 		"another key":     ingest.ValidToken([]byte("another"), jobID, 12, token),
-		"nothing":         ingest.ValidToken(key, jobID, 12, ""),
+		"empty":           ingest.ValidToken(key, jobID, 12, ""),
 		"cut short":       ingest.ValidToken(key, jobID, 12, token[:63]),
-		"and more":        ingest.ValidToken(key, jobID, 12, token+"0"),
+		"extended":        ingest.ValidToken(key, jobID, 12, token+"0"),
 	} {
 		if valid {
 			t.Errorf("%s: accepted", name)
@@ -45,9 +43,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestReadEventData: keys of another type count as unknown, and take none of
-// the others with them.
-func TestReadEventData(t *testing.T) {
+// TestParseEventData: keys of another type are ignored, and do not affect others.
+func TestParseEventData(t *testing.T) {
 	t.Parallel()
 	yes := true
 	tests := map[string]struct {
@@ -60,7 +57,7 @@ func TestReadEventData(t *testing.T) {
 		"null":                 {`{"granted":null,"detail":null}`, ingest.EventData{}},
 		"other capitals":       {`{"FailureCode":"a"}`, ingest.EventData{}},
 		"no object":            {`["failureCode"]`, ingest.EventData{}},
-		"nothing":              {``, ingest.EventData{}},
+		"empty":                {``, ingest.EventData{}},
 		"no JSON":              {`{"failureCode":`, ingest.EventData{}},
 	}
 	for name, test := range tests {
@@ -70,30 +67,29 @@ func TestReadEventData(t *testing.T) {
 	}
 }
 
-// TestSegmentNames can be read back, sort in the order of recording, and may be
-// uploaded.
+// TestSegmentNames: names can be parsed, sort in the order of recording, and are
+// valid for uploads.
 func TestSegmentNames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		stretch, sequence := rapid.IntRange(0, 999).Draw(t, "stretch"), rapid.IntRange(0, 999_999).Draw(t, "sequence")
+		part, sequence := rapid.IntRange(0, 999).Draw(t, "part"), rapid.IntRange(0, 999_999).Draw(t, "sequence")
 		other, otherSequence := rapid.IntRange(0, 999).Draw(t, "other"), rapid.IntRange(0, 999_999).Draw(t, "other sequence")
-		name := ingest.SegmentName(stretch, sequence)
-		if s, n, ok := ingest.ParseSegmentName(name); !ok || s != stretch || n != sequence || !ingest.ValidMediaName(name) {
-			t.Fatalf("%s is read as %d, %d (%v)", name, s, n, ok)
+		name := ingest.SegmentName(part, sequence)
+		if s, n, ok := ingest.ParseSegmentName(name); !ok || s != part || n != sequence || !ingest.ValidMediaName(name) {
+			t.Fatalf("%s is parsed as %d, %d (%v)", name, s, n, ok)
 		}
-		earlier := stretch < other || stretch == other && sequence < otherSequence
+		earlier := part < other || part == other && sequence < otherSequence
 		if (name < ingest.SegmentName(other, otherSequence)) != earlier {
-			t.Fatalf("%s sorts wrongly against %s", name, ingest.SegmentName(other, otherSequence))
+			t.Fatalf("%s and %s sort in the wrong order", name, ingest.SegmentName(other, otherSequence))
 		}
 	})
 	for _, name := range []string{"", "recording-0-0.mp4s", "recording-000-000000.mp4", "xrecording-000-000000.mp4s", "recording-000-000000.mp4s\n", "recording-000-00000a.mp4s"} {
 		if _, _, ok := ingest.ParseSegmentName(name); ok {
-			t.Errorf("%q is taken for a segment", name)
+			t.Errorf("%q is parsed as a segment", name)
 		}
 	}
 }
 
-// TestValidMediaName: plain file names alone.
 func TestValidMediaName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
@@ -107,8 +103,8 @@ func TestValidMediaName(t *testing.T) {
 	}
 }
 
-// TestReportOnTheWire: what did not happen is left out, and comes back as that.
-func TestReportOnTheWire(t *testing.T) {
+// TestReportJSON: unset times are omitted.
+func TestReportJSON(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	report := ingest.Report{Attempt: 1, JoinedAt: at, Parts: []ingest.RecordingPart{{StartedAt: at, Segments: 3}}}
@@ -122,6 +118,6 @@ func TestReportOnTheWire(t *testing.T) {
 	}
 	var back ingest.Report
 	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, report) {
-		t.Errorf("it comes back as %+v (%v)", back, err)
+		t.Errorf("decoded as %+v (%v)", back, err)
 	}
 }

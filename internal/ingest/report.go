@@ -2,18 +2,16 @@ package ingest
 
 import "time"
 
-// ReportName is the media name under which a bot uploads its report. It is
-// uploaded while the meeting goes on, each time whole, so that the last one
-// serves when the bot is lost.
+// ReportName is the name of a bot's report. It is uploaded repeatedly during the
+// meeting, so that the service has the latest version if the bot is lost.
 const ReportName = "report.json"
 
-// Report is what a bot saw of a meeting: all that the manifest needs and only
-// the bot knows.
+// Report is a bot's part of the manifest.
 type Report struct {
 	Attempt     int             `json:"attempt"`
 	BotVersion  string          `json:"botVersion"`
-	JoinedAt    time.Time       `json:"joinedAt,omitzero"`   // join was clicked
-	AdmittedAt  time.Time       `json:"admittedAt,omitzero"` // seen inside the meeting
+	JoinedAt    time.Time       `json:"joinedAt,omitzero"`   // the join button was pressed
+	AdmittedAt  time.Time       `json:"admittedAt,omitzero"` // the bot was in the meeting
 	LeftAt      time.Time       `json:"leftAt,omitzero"`
 	EndReason   string          `json:"endReason,omitempty"` // host_ended, removed, alone, …
 	EndDetail   string          `json:"endDetail,omitempty"`
@@ -24,25 +22,25 @@ type Report struct {
 	AudioTracks []AudioTrack    `json:"voices,omitempty"`
 }
 
-// Stretch is a run of media recorded without interruption: its segments, put
-// one behind the other, are one fragmented MP4 file.
+// RecordingPart is a part of the recording without interruption. Its segments,
+// concatenated, are one fragmented MP4 file.
 type RecordingPart struct {
 	Number    int       `json:"number"` // 0, 1, …, within the attempt
 	StartedAt time.Time `json:"startedAt"`
-	EndedAt   time.Time `json:"endedAt,omitzero"` // unset while it goes on
-	Segments  int       `json:"segments"`         // how many were recorded so far
-	Complete  bool      `json:"complete"`         // ended in order: nothing of its end is missing
+	EndedAt   time.Time `json:"endedAt,omitzero"` // unset while it is being recorded
+	Segments  int       `json:"segments"`         // recorded so far
+	Complete  bool      `json:"complete"`         // nothing is missing at its end
 	EndedBy   string    `json:"endedBy,omitempty"`
 }
 
-// Gap is a time in which the meeting was on and nothing was kept.
+// Gap is a time during the meeting that was not recorded.
 type Gap struct {
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
 	Reason string    `json:"reason"`
 }
 
-// Person was seen in the roster.
+// Person is a participant.
 type Person struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`
@@ -50,21 +48,20 @@ type Person struct {
 	LeftAt   time.Time `json:"leftAt,omitzero"`
 }
 
-// Speech is a time in which a person spoke.
+// Speech is a time during which a person spoke.
 type Speech struct {
 	PersonID string    `json:"personId"`
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
 }
 
-// Voice is what one stream of the call said by itself, recorded without
-// interruption: its segments, put one behind the other, are one fragmented MP4
-// file.
+// AudioTrack is one participant's audio, recorded separately and without
+// interruption. Its segments, concatenated, are one fragmented MP4 file.
 type AudioTrack struct {
 	Number    int       `json:"number"` // 0, 1, …, within the attempt
 	StartedAt time.Time `json:"startedAt"`
-	Segments  int       `json:"segments"`           // how many were recorded so far
-	Complete  bool      `json:"complete"`           // ended in order: nothing of its end is missing
-	EndedBy   string    `json:"endedBy,omitempty"`  // why it did not
-	PersonID  string    `json:"personId,omitempty"` // whose it is, where the page showed that beyond doubt
+	Segments  int       `json:"segments"`           // recorded so far
+	Complete  bool      `json:"complete"`           // nothing is missing at its end
+	EndedBy   string    `json:"endedBy,omitempty"`  // why it is not complete
+	PersonID  string    `json:"personId,omitempty"` // its participant, if known for certain
 }

@@ -287,7 +287,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	s.Lock()
 	defer s.Unlock()
 	if strings.Contains(b.log.String(), token) || strings.Contains(strings.Join(s.Requests, "\n"), token) {
-		t.Error("the token stands in the log or in a URL")
+		t.Error("the token is in the log or in a URL")
 	}
 }
 

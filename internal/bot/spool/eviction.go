@@ -63,7 +63,7 @@ func (s *Spool) HasSpace(wanted int64) bool {
 
 // tryWrite writes that many bytes to the disk and removes them.
 func (s *Spool) tryWrite(wanted int64) error {
-	file, err := os.CreateTemp(s.ScratchDir(), "room-*")
+	file, err := os.CreateTemp(s.ScratchDir(), "space-*")
 	if err != nil {
 		return err
 	}

@@ -15,16 +15,16 @@ import (
 	"standin/internal/job"
 )
 
-// handler lets Disturb go first and refuses whoever does not show the token.
+// handler calls Intercept first, and then checks the token.
 func (s *Service) handler() http.Handler {
 	routes := s.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var disturb func(http.ResponseWriter, *http.Request) bool
+		var intercept func(http.ResponseWriter, *http.Request) bool
 		s.Set(func() {
 			s.Requests = append(s.Requests, r.Method+" "+r.URL.RequestURI())
-			disturb = s.Intercept
+			intercept = s.Intercept
 		})
-		if disturb != nil && disturb(w, r) {
+		if intercept != nil && intercept(w, r) {
 			return
 		}
 		if r.Header.Get("Authorization") != "Bearer "+s.token {
@@ -35,7 +35,7 @@ func (s *Service) handler() http.Handler {
 	})
 }
 
-// Handler is the surface itself, for a Disturb that loses its answers.
+// Handler returns the ingest operations without Intercept and authentication.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+ingest.EventPath, s.event)
@@ -50,31 +50,31 @@ func (s *Service) event(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	}
-	answer := ingest.EventResponse{OK: true}
+	response := ingest.EventResponse{OK: true}
 	s.Set(func() {
-		repeated := slices.ContainsFunc(s.Events, func(e ingest.Event) bool {
+		duplicate := slices.ContainsFunc(s.Events, func(e ingest.Event) bool {
 			return e.Kind == event.Kind && e.EmittedAt.Equal(event.EmittedAt)
 		})
 		switch {
-		case repeated:
+		case duplicate:
 			s.Duplicates++
-			answer.Reason = job.Duplicate
+			response.Reason = job.Duplicate
 		case s.Stale:
-			answer.Reason = job.StaleAttempt
+			response.Reason = job.StaleAttempt
 		case s.Status.Terminal():
-			answer.Reason = job.Terminal
+			response.Reason = job.Terminal
 		default:
-			answer.Applied = true
+			response.Applied = true
 			s.Events, s.ReceivedAt = append(s.Events, event), append(s.ReceivedAt, time.Now())
 		}
-		answer.Status, answer.Commands = s.Status, slices.Clone(s.Commands)
+		response.Status, response.Commands = s.Status, slices.Clone(s.Commands)
 	})
-	WriteJSON(w, answer)
+	WriteJSON(w, response)
 }
 
 func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
-	var beat ingest.Heartbeat
-	if err := json.NewDecoder(r.Body).Decode(&beat); err != nil || beat.JobID != s.jobID || beat.Stats == nil {
+	var heartbeat ingest.Heartbeat
+	if err := json.NewDecoder(r.Body).Decode(&heartbeat); err != nil || heartbeat.JobID != s.jobID || heartbeat.Stats == nil {
 		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	}
@@ -82,28 +82,29 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 		s.HeartbeatsInFlight++
 		s.HeartbeatsOverlapped = s.HeartbeatsOverlapped || s.HeartbeatsInFlight > 1
 		s.Heartbeats++
-		s.Stats = *beat.Stats
-		s.Acked = append(s.Acked, beat.Acked...)
-		s.Commands = slices.DeleteFunc(s.Commands, func(c ingest.Command) bool { return slices.Contains(beat.Acked, c.ID) })
+		s.Stats = *heartbeat.Stats
+		s.Acked = append(s.Acked, heartbeat.Acked...)
+		s.Commands = slices.DeleteFunc(s.Commands, func(c ingest.Command) bool { return slices.Contains(heartbeat.Acked, c.ID) })
 	})
 	defer s.Set(func() { s.HeartbeatsInFlight-- })
 	wait, _ := strconv.Atoi(r.URL.Query().Get("wait"))
-	s.holdAnswer(r.Context(), time.Duration(wait)*time.Second)
-	var answer ingest.HeartbeatResponse
+	s.hold(r.Context(), time.Duration(wait)*time.Second)
+	var response ingest.HeartbeatResponse
 	s.Set(func() {
-		answer = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
+		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
 	})
-	WriteJSON(w, answer)
+	WriteJSON(w, response)
 }
 
-func (s *Service) holdAnswer(ctx context.Context, wait time.Duration) {
+// hold waits until the response to a heartbeat should be sent.
+func (s *Service) hold(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		s.Lock()
-		enough, changed := !s.HoldHeartbeats || len(s.Commands) > 0 || s.Status.Terminal(), s.changed
+		ready, changed := !s.HoldHeartbeats || len(s.Commands) > 0 || s.Status.Terminal(), s.changed
 		s.Unlock()
-		if enough {
+		if ready {
 			return
 		}
 		select {
@@ -148,8 +149,8 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Reply answers as the service does.
-func WriteJSON(w http.ResponseWriter, answer any) {
+// WriteJSON sends a response like the service.
+func WriteJSON(w http.ResponseWriter, response any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // to a bot that may be gone
+	_ = json.NewEncoder(w).Encode(response) // the bot may be gone
 }

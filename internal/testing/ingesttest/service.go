@@ -1,10 +1,9 @@
-// Package ingesttest is the service as a bot sees it, for tests of bots: the
-// ingest surface over real HTTP, with the protocol's rules and without anything
-// behind it. It keeps what it was told, also when it is killed and started
-// again.
+// Package ingesttest is a fake service for tests of bots: the ingest operations
+// over real HTTP, without a database. It keeps its state when it is stopped and
+// started again.
 //
-// The exported fields are guarded by the embedded lock: tests read them in Await
-// or under it, and change them in Set.
+// The embedded mutex guards the exported fields. Tests read them in Await or under
+// the mutex, and change them in Set.
 package ingesttest
 
 import (
@@ -23,8 +22,7 @@ import (
 	"standin/internal/job"
 )
 
-// Service is the ingest surface for one attempt of one job (contract, Bot
-// channel).
+// Service is the fake service for one attempt of a job.
 type Service struct {
 	t       testing.TB
 	jobID   string
@@ -37,29 +35,29 @@ type Service struct {
 
 	sync.Mutex
 
-	// Disturb may answer a request in the service's place.
+	// Intercept may respond to a request instead of the service.
 	Intercept  func(w http.ResponseWriter, r *http.Request) (done bool)
 	Requests   []string // method and path of each
 	Status     job.Status
-	Stale      bool           // a newer attempt has taken over
+	Stale      bool           // a newer attempt has replaced this one
 	Events     []ingest.Event // applied, in order
-	ReceivedAt []time.Time    // when each of them came
-	Duplicates int            // duplicates seen
+	ReceivedAt []time.Time    // when each of them was received
+	Duplicates int            // duplicate events received
 	Media      map[string]string
-	Uploads    map[string]int // 2xx answers, by name
+	Uploads    map[string]int // successful uploads, by name
 	Commands   []ingest.Command
 	Acked      []string
 	Heartbeats int
-	// Beating is how many heartbeats are in flight; Overlapped, that there ever
-	// were two.
+	// HeartbeatsInFlight is the current number; HeartbeatsOverlapped is true if
+	// there were ever two.
 	HeartbeatsInFlight   int
 	HeartbeatsOverlapped bool
-	HoldHeartbeats       bool // heartbeats that ask for it
+	HoldHeartbeats       bool // hold heartbeats that ask for it
 	NextSeconds          int
 	Stats                ingest.Stats
 }
 
-// New is a service that does not listen: its Handler answers.
+// New returns a service that does not listen; use its Handler.
 func New(t testing.TB, jobID string, attempt int, token string) *Service {
 	return &Service{
 		t: t, jobID: jobID, attempt: attempt, token: token,
@@ -68,7 +66,7 @@ func New(t testing.TB, jobID string, attempt int, token string) *Service {
 	}
 }
 
-// Start serves until the test ends.
+// Start returns a service that listens until the test ends.
 func Start(t testing.TB, jobID string, attempt int, token string) *Service {
 	t.Helper()
 	s := New(t, jobID, attempt, token)
@@ -77,7 +75,7 @@ func Start(t testing.TB, jobID string, attempt int, token string) *Service {
 	return s
 }
 
-// Restart listens again on the port that the first start was given.
+// Restart listens again on the port of the first start.
 func (s *Service) Restart() {
 	s.t.Helper()
 	address := s.address
@@ -93,18 +91,18 @@ func (s *Service) Restart() {
 	s.server.Start()
 }
 
-// Kill drops every connection, finished or not.
+// Kill stops the service and closes every connection.
 func (s *Service) Kill() {
 	s.server.Listener.Close()
 	s.server.CloseClientConnections()
-	_ = s.server.Config.Close() // it was not shut down in order
+	_ = s.server.Config.Close() // it was not shut down gracefully
 	s.server.Close()
 }
 
-// URL is the service's base URL.
+// URL returns the service's base URL.
 func (s *Service) URL() string { return "http://" + s.address }
 
-// Set changes the service.
+// Set changes the fields of the service.
 func (s *Service) Set(change func()) {
 	s.Lock()
 	defer s.Unlock()
@@ -113,14 +111,13 @@ func (s *Service) Set(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// patience is how long Await waits.
-const patience = 4 * time.Minute
+// awaitTimeout is how long Await waits.
+const awaitTimeout = 4 * time.Minute
 
-// Await waits until the condition holds, and fails the test when it does not
-// come to hold.
+// Await waits until the condition holds, or fails the test.
 func (s *Service) Await(what string, condition func() bool) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(awaitTimeout)
 	defer deadline.Stop()
 	for {
 		s.Lock()
@@ -132,19 +129,19 @@ func (s *Service) Await(what string, condition func() bool) {
 		select {
 		case <-changed:
 		case <-deadline.C:
-			s.t.Fatalf("waited in vain: %s", what)
+			s.t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }
 
-// Heard returns the events so far.
+// ReceivedEvents returns the events so far.
 func (s *Service) ReceivedEvents() []ingest.Event {
 	s.Lock()
 	defer s.Unlock()
 	return slices.Clone(s.Events)
 }
 
-// Uploaded returns an uploaded file; false when there is none of that name.
+// Uploaded returns an uploaded file; ok is false if there is none.
 func (s *Service) Uploaded(name string) (data string, ok bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -152,7 +149,7 @@ func (s *Service) Uploaded(name string) (data string, ok bool) {
 	return data, ok
 }
 
-// Kinds lists the kinds of the events so far. It is for use in Await and Set.
+// EventKinds returns the kinds of the events so far, for use in Await and Set.
 func (s *Service) EventKinds() []job.Trigger {
 	var kinds []job.Trigger
 	for _, event := range s.Events {
@@ -161,7 +158,7 @@ func (s *Service) EventKinds() []job.Trigger {
 	return kinds
 }
 
-// Order queues a command; args may be nil.
+// QueueCommand queues a command; args may be nil.
 func (s *Service) QueueCommand(id string, kind ingest.CommandKind, args any) {
 	s.t.Helper()
 	var encoded json.RawMessage
@@ -174,19 +171,19 @@ func (s *Service) QueueCommand(id string, kind ingest.CommandKind, args any) {
 	s.Set(func() { s.Commands = append(s.Commands, ingest.Command{ID: id, Kind: kind, Args: encoded}) })
 }
 
-// Asked counts the requests whose method and path hold a text. It is for use in
-// Await and Set.
-func (s *Service) RequestCount(what string) int {
+// RequestCount returns the number of requests whose method and path contain a
+// text, for use in Await and Set.
+func (s *Service) RequestCount(text string) int {
 	count := 0
 	for _, request := range s.Requests {
-		if strings.Contains(request, what) {
+		if strings.Contains(request, text) {
 			count++
 		}
 	}
 	return count
 }
 
-// Refuse answers as the service does when it says no.
+// WriteError sends an error response like the service.
 func WriteError(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
