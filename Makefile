@@ -14,6 +14,9 @@ SEED ?=
 # Number of jobs of make scale.
 JOBS ?= 1000000
 
+# Number of inputs per operation and phase of make schemathesis.
+EXAMPLES ?= 100
+
 .PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -92,6 +95,11 @@ screenshots: ## Take screenshots of the dashboard for docs/dashboard
 .PHONY: webhooks-crash
 webhooks-crash: ## Kill the webhook sender at random while it sends 50,000 events
 	STANDIN_TEST_EVENTS=50000 go test -count=1 -timeout 2h -v -run TestNothingIsLostInCrashes ./internal/testing/deliverytest
+
+.PHONY: schemathesis
+schemathesis: ## Test a running service against its API description (EXAMPLES=100)
+	@scripts/setup.sh schemathesis
+	scripts/schemathesis.sh $(EXAMPLES)
 
 .PHONY: check
 check: ## What CI runs: formatting, vet, lint, tests, short fuzzing

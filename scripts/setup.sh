@@ -46,6 +46,12 @@ has_browser || {
 	missing="$missing chromium fonts-dejavu-core" # without a font, names are drawn as boxes
 }
 need ffmpeg ffmpeg "packs recordings"
+if [ "${1:-run}" = schemathesis ]; then
+	python3 -c 'import ensurepip' 2>/dev/null || {
+		echo "setup: Python's venv is missing (for schemathesis)"
+		missing="$missing python3-venv"
+	}
+fi
 if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"
 	need zsh zsh "for the tests of completions"
