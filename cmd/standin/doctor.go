@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/doctor"
 	"standin/internal/job"
+	"standin/internal/service"
 )
 
 type doctorCommand struct {
@@ -48,10 +49,11 @@ func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
+	engines.Launcher, engines.BotServiceURL = c.Launcher, c.BotServiceURL
 	report := doctor.Run(ctx, doctor.Settings{
-		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL,
+		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, Profiles: c.Profiles,
-		Launcher: c.Launcher, BotServiceURL: c.BotServiceURL, Docker: engines.Docker, Kubernetes: engines.Kubernetes,
+		Launcher: c.Launcher, LauncherError: engines.CheckLauncher(), Docker: engines.Docker, Kubernetes: engines.Kubernetes.Resolve,
 	})
 	write := report.WriteText
 	if c.JSON {

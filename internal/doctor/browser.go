@@ -14,76 +14,75 @@ import (
 	"standin/internal/bot/browser"
 )
 
-// recorded is what bots record in (package recorder). Builds of Chromium
-// without H.264 cannot.
-const recorded = "video/mp4;codecs=avc1.42E01F,opus"
+// recordingType is the format of recordings; see package recorder. Builds of
+// Chromium without H.264 do not support it.
+const recordingType = "video/mp4;codecs=avc1.42E01F,opus"
 
-// checkBrowser finds the browser that bots start, starts it, and asks it
-// whether it can record.
+// checkBrowser finds and starts the browser that bots use, and checks that it can
+// record.
 func checkBrowser(ctx context.Context, settings Settings) Check {
-	const name = verdict("browser")
-	if settings.elsewhere() {
-		return name.ok("not looked for: with the launcher %s bots run in containers, which bring their own", settings.Launcher)
+	const name = checkName("browser")
+	if settings.runsContainers() {
+		return name.ok("not checked: with the launcher %s bots run in containers with their own browser", settings.Launcher)
 	}
-	ctx, cancel := context.WithTimeout(ctx, browserTime)
+	ctx, cancel := context.WithTimeout(ctx, browserTimeout)
 	defer cancel()
 	executable, err := browser.Find(settings.Browser)
 	if err != nil {
 		return name.fail("not found", err.Error())
 	}
-	is := fmt.Sprintf("%s (%s)", browserVersion(ctx, executable), executable)
+	description := fmt.Sprintf("%s (%s)", browserVersion(ctx, executable), executable)
 	running, err := browser.Launch(ctx, browser.Options{Executable: executable})
 	if err != nil {
-		return name.fail(is+" does not start: "+err.Error(), startAdvice(executable))
+		return name.fail(description+" does not start: "+err.Error(), startAdvice(executable))
 	}
-	canRecord, err := asksBrowser(ctx, running)
+	canRecord, err := supportsRecording(ctx, running)
 	sandboxed, where := sandbox(os.DirFS("/"), running.PID())
 	if err := errors.Join(err, running.Close()); err != nil {
-		return name.fail(is+" starts and does not work: "+err.Error(), startAdvice(executable))
+		return name.fail(description+" starts but does not work: "+err.Error(), startAdvice(executable))
 	}
 	switch {
 	case !canRecord:
-		return name.fail(is+" starts, but cannot record "+recorded,
+		return name.fail(description+" starts, but cannot record "+recordingType,
 			"install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
 	case !sandboxed:
-		return name.warn(is+" starts; its sandbox is off: "+where,
-			"run Standin as an ordinary user on a system that lets it make user namespaces; "+namespaceAdvice(os.DirFS("/")))
+		return name.warn(description+" starts; its sandbox is off: "+where,
+			"run Standin as an ordinary user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
 	}
-	return name.ok("%s starts; its sandbox is on: %s", is, where)
+	return name.ok("%s starts; its sandbox is on: %s", description, where)
 }
 
-// asksBrowser opens a page and asks it whether it can record: it takes the encoder,
-// and a track of the page's own making, which is in no standard.
-func asksBrowser(ctx context.Context, running *browser.Browser) (canRecord bool, err error) {
+// supportsRecording opens a page and reports whether it can record: that takes the
+// encoder and MediaStreamTrackGenerator, which is not in any standard.
+func supportsRecording(ctx context.Context, running *browser.Browser) (canRecord bool, err error) {
 	page, err := running.NewPage(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer page.Close()
-	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recorded)+`) && "MediaStreamTrackGenerator" in window`, &canRecord)
+	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recordingType)+`) && "MediaStreamTrackGenerator" in window`, &canRecord)
 	return canRecord, err
 }
 
-// versionPattern is the product and version in what browsers print.
+// versionPattern matches the product and version in a browser's output.
 var versionPattern = regexp.MustCompile(`[A-Z][A-Za-z ]+ \d+(\.\d+)+`)
 
-// browserVersion asks the executable for its version.
+// browserVersion returns the executable's product and version.
 func browserVersion(ctx context.Context, executable string) string {
 	out, err := exec.CommandContext(ctx, executable, "--version").Output()
 	if version := versionPattern.FindString(string(out)); err == nil && version != "" {
 		return version
 	}
-	return "a browser that does not tell its version"
+	return "a browser of unknown version"
 }
 
-// startAdvice says how to find out why a browser does not start.
+// startAdvice returns how to find out why a browser does not start.
 func startAdvice(executable string) string {
-	return "see what it says by itself: " + executable + " --headless=new --dump-dom about:blank; " + namespaceAdvice(os.DirFS("/"))
+	return "check its own output: " + executable + " --headless=new --dump-dom about:blank; " + namespaceAdvice(os.DirFS("/"))
 }
 
-// namespaceAdvice says which setting keeps ordinary users from making the user
-// namespaces that Chromium's sandbox is built of. root is the machine's file
-// tree.
+// namespaceAdvice returns which kernel setting denies ordinary users the user
+// namespaces that Chromium's sandbox needs. root is the machine's file tree.
 func namespaceAdvice(root fs.FS) string {
 	for setting, forbidden := range map[string]string{
 		"kernel.unprivileged_userns_clone":             "0",
@@ -98,39 +97,40 @@ func namespaceAdvice(root fs.FS) string {
 	return "this system's settings do not forbid it; in a container its seccomp profile may"
 }
 
-// sandbox tells whether a running browser's pages are locked in, and by what
-// that is known.
-func sandbox(root fs.FS, browserProcess int) (on bool, where string) {
+// sandbox reports whether a running browser's pages are sandboxed, and the reason
+// for the answer.
+func sandbox(root fs.FS, browserProcess int) (on bool, reason string) {
 	line := commandLine(root, strconv.Itoa(browserProcess))
 	switch {
 	case len(line) == 0:
-		return false, "the process cannot be looked at on this system"
+		return false, "the process cannot be inspected on this system"
 	case strings.Contains(strings.Join(line, " "), "--no-sandbox") && os.Geteuid() == 0:
-		return false, "this process is root, as whom Chromium has none"
+		return false, "this process runs as root, where Chromium has none"
 	case strings.Contains(strings.Join(line, " "), "--no-sandbox"):
-		return false, "it was started without"
+		return false, "it was started without it"
 	}
 	renderers := 0
 	entries, _ := fs.Glob(root, "proc/[0-9]*") // the pattern is valid
 	for _, entry := range entries {
 		process := strings.TrimPrefix(entry, "proc/")
-		if !renders(root, process) || !descends(root, process, browserProcess) {
+		if !isRenderer(root, process) || !isDescendant(root, process, browserProcess) {
 			continue
 		}
 		renderers++
 		if statusOf(root, process)["Seccomp"] != "2" {
-			return false, "a page's process has no filter for system calls"
+			return false, "a page's process has no system call filter"
 		}
 	}
 	if renderers == 0 {
 		return false, "no process of a page was found"
 	}
-	return true, "system calls of pages' processes are filtered"
+	return true, "the system calls of pages' processes are filtered"
 }
 
-func renders(root fs.FS, process string) bool {
+// isRenderer reports whether a process runs pages.
+func isRenderer(root fs.FS, process string) bool {
 	for _, argument := range commandLine(root, process) {
-		// A process that has given its title to ps has one argument.
+		// A process that set its title has a single argument.
 		if argument == "--type=renderer" || strings.Contains(argument, " --type=renderer ") {
 			return true
 		}
@@ -138,11 +138,10 @@ func renders(root fs.FS, process string) bool {
 	return false
 }
 
-// descends reports whether a process was started by another, or by one that
-// it started.
-func descends(root fs.FS, process string, ancestor int) bool {
-	const mostGenerations = 20
-	for range mostGenerations {
+// isDescendant reports whether a process is a descendant of another.
+func isDescendant(root fs.FS, process string, ancestor int) bool {
+	const maxGenerations = 20
+	for range maxGenerations {
 		process = statusOf(root, process)["PPid"]
 		if process == strconv.Itoa(ancestor) {
 			return true
@@ -154,15 +153,16 @@ func descends(root fs.FS, process string, ancestor int) bool {
 	return false
 }
 
+// commandLine returns the arguments of a process, or nil.
 func commandLine(root fs.FS, process string) []string {
 	text, err := fs.ReadFile(root, "proc/"+process+"/cmdline")
 	if err != nil || len(text) == 0 {
-		return nil // it has ended, or there is no such thing here
+		return nil // it has ended, or there is no /proc
 	}
 	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 }
 
-// statusOf reads a process's status (proc(5)).
+// statusOf returns the fields of /proc/<process>/status; see proc(5).
 func statusOf(root fs.FS, process string) map[string]string {
 	text, err := fs.ReadFile(root, "proc/"+process+"/status")
 	if err != nil {

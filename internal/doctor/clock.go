@@ -10,93 +10,93 @@ import (
 )
 
 const (
-	// noticeableSkew is a difference of clocks that is worth a word.
+	// noticeableSkew is a difference of clocks that causes a warning.
 	noticeableSkew = 2 * time.Second
-	// harmfulSkew is one with which signatures of requests and webhooks come
-	// near their tolerance of five minutes, and jobs start at the wrong time.
+	// harmfulSkew is a difference that delays jobs and approaches the tolerance of
+	// five minutes of signed requests and webhooks.
 	harmfulSkew = time.Minute
-	// clockTest is how long the wall clock is held against the monotonic one.
-	clockTest = 100 * time.Millisecond
-	// tolerableDrift is by how much they may differ then: a clock that is
-	// being corrected is slewed by far less.
-	tolerableDrift = 20 * time.Millisecond
+	// driftInterval is how long the wall clock is compared with the monotonic one.
+	driftInterval = 100 * time.Millisecond
+	// maxDrift is how much they may differ then. NTP slews a clock by far less.
+	maxDrift = 20 * time.Millisecond
 )
 
-// reading is how far another clock is ahead of this machine's.
-type reading struct {
-	of     string
-	ahead  time.Duration
-	within time.Duration // how exact that is
+// clockReading is the difference between another clock and this machine's.
+type clockReading struct {
+	source    string
+	ahead     time.Duration
+	tolerance time.Duration
 }
 
-// compared makes a reading of what a server said, asked between two moments.
-// The server tells time in whole steps.
-func compared(of string, before, after, theirs time.Time, step time.Duration) reading {
+// newClockReading returns the reading of a server's time that was requested
+// before and received after. step is the resolution of the server's time.
+func newClockReading(source string, before, after, theirs time.Time, step time.Duration) clockReading {
 	trip := after.Sub(before)
-	return reading{of: of, ahead: theirs.Add(step / 2).Sub(before.Add(trip / 2)).Round(time.Millisecond), within: (trip + step) / 2}
+	return clockReading{source: source, ahead: theirs.Add(step / 2).Sub(before.Add(trip / 2)).Round(time.Millisecond), tolerance: (trip + step) / 2}
 }
 
-// skew is by how much the clocks certainly differ.
-func (r reading) skew() time.Duration { return max(r.ahead.Abs()-r.within, 0) }
+// skew returns the smallest possible difference of the clocks.
+func (r clockReading) skew() time.Duration { return max(r.ahead.Abs()-r.tolerance, 0) }
 
-func (r reading) String() string {
-	how := "ahead of"
+// String returns the difference for people.
+func (r clockReading) String() string {
+	direction := "ahead of"
 	if r.ahead < 0 {
-		how = "behind"
+		direction = "behind"
 	}
-	return fmt.Sprintf("%s's is %v %s this one, give or take %v", r.of, r.ahead.Abs(), how, r.within.Round(time.Millisecond))
+	return fmt.Sprintf("%s's is %v %s this one, ± %v", r.source, r.ahead.Abs(), direction, r.tolerance.Round(time.Millisecond))
 }
 
-// checkClock looks at this machine's clock and zones.
-func checkClock(ctx context.Context, others []reading) Check {
-	const name = verdict("clock")
-	const mend = "keep the clock by NTP (timedatectl set-ntp true, or chrony)"
+// checkClock checks this machine's clock and time zones.
+func checkClock(ctx context.Context, others []clockReading) Check {
+	const name = checkName("clock")
+	const fix = "keep the clock by NTP (timedatectl set-ntp true, or chrony)"
 	zone := "Europe/Berlin" // any that has summer time
 	if _, err := time.LoadLocation(zone); err != nil {
-		return name.fail("the zone "+zone+" is not known: "+err.Error(), "install the time zone database (tzdata)")
+		return name.fail("the time zone "+zone+" is unknown: "+err.Error(), "install the time zone database (tzdata)")
 	}
 	now := time.Now().UTC()
 	list, err := notetaker.Embedded()
 	if err != nil {
-		return name.fail("cannot tell how old this program is: "+err.Error(), "get the program anew: it is damaged")
+		return name.fail("cannot read the age of this program: "+err.Error(), "reinstall the program: it is damaged")
 	}
-	if made, err := time.Parse(time.DateOnly, list.Date); err != nil || now.Before(made) {
-		return name.fail(fmt.Sprintf("it shows %s, which is before this program was made (%s)", now.Format(time.RFC3339), list.Date), mend)
+	if built, err := time.Parse(time.DateOnly, list.Date); err != nil || now.Before(built) {
+		return name.fail(fmt.Sprintf("it shows %s, which is before this program was built (%s)", now.Format(time.RFC3339), list.Date), fix)
 	}
-	if drift := drift(ctx); drift > tolerableDrift {
-		return name.warn(fmt.Sprintf("it was moved by %v within %v", drift, clockTest), mend)
+	if drift := drift(ctx); drift > maxDrift {
+		return name.warn(fmt.Sprintf("it was adjusted by %v within %v", drift, driftInterval), fix)
 	}
-	found := now.Format(time.RFC3339) + "; zones are known; "
+	found := now.Format(time.RFC3339) + "; time zones are known; "
 	if len(others) == 0 {
-		return name.ok("%s", found+"not compared with another clock, since neither PostgreSQL nor an object store is there to ask")
+		return name.ok("%s", found+"not compared with another clock: neither PostgreSQL nor an object store is configured")
 	}
-	var told []string
+	var texts []string
 	var worst time.Duration
 	for _, other := range others {
-		told = append(told, other.String())
+		texts = append(texts, other.String())
 		worst = max(worst, other.skew())
 	}
-	found += strings.Join(told, "; ")
+	found += strings.Join(texts, "; ")
 	switch {
 	case worst > harmfulSkew:
-		return name.fail(found, mend+", here and there")
+		return name.fail(found, fix+", on both machines")
 	case worst > noticeableSkew:
-		return name.warn(found, mend+", here and there")
+		return name.warn(found, fix+", on both machines")
 	}
 	return name.ok("%s", found)
 }
 
-// drift tells how much more or less than the monotonic clock the wall clock
-// went on for a moment.
+// drift returns how much the wall clock and the monotonic clock differ over
+// driftInterval.
 func drift(ctx context.Context) time.Duration {
-	began := time.Now()
-	wait := time.NewTimer(clockTest)
+	start := time.Now()
+	wait := time.NewTimer(driftInterval)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
 	case <-ctx.Done():
 	}
-	ended := time.Now()
-	wall := ended.Round(0).Sub(began.Round(0)) // without the monotonic reading
-	return (wall - ended.Sub(began)).Abs()
+	end := time.Now()
+	wall := end.Round(0).Sub(start.Round(0)) // without the monotonic reading
+	return (wall - end.Sub(start)).Abs()
 }

@@ -18,46 +18,44 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver named sqlite
 
-	"standin/internal/service"
 	"standin/internal/store"
 )
 
-// checkDatabase opens the database without changing it and compares its
-// schema with the one of this program.
-func checkDatabase(ctx context.Context, settings Settings) (Check, []reading) {
-	const name = verdict("database")
-	ctx, cancel := context.WithTimeout(ctx, serverTime)
+// checkDatabase opens the database read-only and compares its schema with this
+// program's.
+func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReading) {
+	const name = checkName("database")
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	if service.Shared(settings.DatabaseURL) {
+	if strings.HasPrefix(settings.DatabaseURL, "postgres://") || strings.HasPrefix(settings.DatabaseURL, "postgresql://") {
 		return checkPostgres(ctx, name, settings.DatabaseURL)
 	}
 	if strings.Contains(settings.DatabaseURL, "://") {
-		return name.fail("STANDIN_DATABASE_URL is no PostgreSQL address", "give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
+		return name.fail("STANDIN_DATABASE_URL is not a PostgreSQL address", "give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
 	}
-	path := service.DatabaseAddress(settings.DatabaseURL, settings.DataDir)
+	path := settings.DatabaseURL
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return name.ok("SQLite %s is not there yet; standin serve makes it", path), nil
+		return name.ok("SQLite %s does not exist yet; standin serve creates it", path), nil
 	}
 	db, err := openReadOnly(path)
 	if err != nil {
-		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "see that the file is a SQLite database that this user may read"), nil
+		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "make sure that the file is a SQLite database that this user may read"), nil
 	}
 	defer db.Close() // only read
 	var version string
 	if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
-		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "see that the file is a SQLite database that this user may read"), nil
+		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "make sure that the file is a SQLite database that this user may read"), nil
 	}
-	return judgeSchema(ctx, name, db, fmt.Sprintf("SQLite %s, %s", version, path)), nil
+	return checkSchema(ctx, name, db, fmt.Sprintf("SQLite %s, %s", version, path)), nil
 }
 
-// errUnread says that a database was left by a process that was killed and
-// cannot be read without recovering it, which changes files.
-var errUnread = errors.New("it has a write-ahead log without an index, left by a process that was killed")
+// errNeedsRecovery reports that a process that was killed left a database that
+// cannot be read without recovery, which would change files.
+var errNeedsRecovery = errors.New("it has a write-ahead log without an index, which a killed process left behind")
 
-// openReadOnly opens a SQLite file so that nothing beside it is made. SQLite
-// makes the files of a write-ahead log for readers too, unless they are there
-// already, or the file is said to be immutable, which it is while nobody has
-// it open.
+// openReadOnly opens a SQLite file without creating other files. SQLite creates
+// the files of a write-ahead log for readers too, unless they exist or the file
+// is declared immutable, which holds while no process has it open.
 func openReadOnly(path string) (*sql.DB, error) {
 	query := "mode=ro&_pragma=busy_timeout(5000)"
 	_, logged := os.Stat(path + "-wal")
@@ -66,7 +64,7 @@ func openReadOnly(path string) (*sql.DB, error) {
 	case logged != nil:
 		query += "&immutable=1"
 	case indexed != nil:
-		return nil, errUnread
+		return nil, errNeedsRecovery
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -76,7 +74,7 @@ func openReadOnly(path string) (*sql.DB, error) {
 }
 
 // checkPostgres connects to PostgreSQL with sessions that cannot write.
-func checkPostgres(ctx context.Context, name verdict, address string) (Check, []reading) {
+func checkPostgres(ctx context.Context, name checkName, address string) (Check, []clockReading) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return name.fail("the PostgreSQL address cannot be read", "give it the form postgres://user@host:5432/database"), nil
@@ -89,41 +87,41 @@ func checkPostgres(ctx context.Context, name verdict, address string) (Check, []
 	var version string
 	if err := db.QueryRowContext(ctx, `SHOW server_version`).Scan(&version); err != nil {
 		return name.fail(fmt.Sprintf("PostgreSQL, %s: %v", where, err),
-			"see that the server runs, that it is reachable from here, and that user, password and database are right"), nil
+			"make sure that the server runs, that this machine reaches it, and that user, password and database are right"), nil
 	}
-	check := judgeSchema(ctx, name, db, fmt.Sprintf("PostgreSQL %s, %s", version, where))
+	check := checkSchema(ctx, name, db, fmt.Sprintf("PostgreSQL %s, %s", version, where))
 	var theirs time.Time
 	asked := time.Now()
 	if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
-		return check, nil // nothing to compare with; the check above tells of a server that does not answer
+		return check, nil // nothing to compare with; the check already covers a server that does not answer
 	}
-	return check, []reading{compared("PostgreSQL", asked, time.Now(), theirs, 0)}
+	return check, []clockReading{newClockReading("PostgreSQL", asked, time.Now(), theirs, 0)}
 }
 
-// judgeSchema compares a database's schema with the one of this program.
-func judgeSchema(ctx context.Context, name verdict, db *sql.DB, is string) Check {
+// checkSchema compares a database's schema with this program's.
+func checkSchema(ctx context.Context, name checkName, db *sql.DB, description string) Check {
 	have, err := schemaOf(ctx, db)
 	if err != nil {
-		return name.fail(fmt.Sprintf("%s: %v", is, err), "see that this is Standin's database, and that this user may read it")
+		return name.fail(fmt.Sprintf("%s: %v", description, err), "make sure that this is Standin's database, and that this user may read it")
 	}
 	want, err := ownSchema(ctx)
 	if err != nil {
-		return name.fail(fmt.Sprintf("%s: cannot tell the schema of this program: %v", is, err), "see that the folder for temporary files can be written")
+		return name.fail(fmt.Sprintf("%s: cannot determine the schema of this program: %v", description, err), "make the folder for temporary files writable")
 	}
 	switch {
 	case have == 0:
-		return name.ok("%s; empty: standin serve makes schema %d", is, want)
+		return name.ok("%s; empty: standin serve creates schema %d", description, want)
 	case have < want:
-		return name.warn(fmt.Sprintf("%s; schema %d, this program has %d", is, have, want),
-			"start standin serve of this version: it brings the schema up to date")
+		return name.warn(fmt.Sprintf("%s; schema %d, this program has %d", description, have, want),
+			"start standin serve of this version: it updates the schema")
 	case have > want:
-		return name.fail(fmt.Sprintf("%s; schema %d is newer than this program's, %d", is, have, want),
-			"use the version of Standin that made it, or a newer one")
+		return name.fail(fmt.Sprintf("%s; schema %d is newer than this program's, %d", description, have, want),
+			"use the version of Standin that created it, or a newer one")
 	}
-	return name.ok("%s; schema %d, up to date", is, have)
+	return name.ok("%s; schema %d, up to date", description, have)
 }
 
-// schemaOf reads which migration was the last, 0 when none has run.
+// schemaOf returns the last migration that ran, 0 for none.
 func schemaOf(ctx context.Context, db *sql.DB) (version int64, err error) {
 	var tables int
 	query := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
@@ -137,7 +135,7 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int64, err error) {
 	return version, err
 }
 
-// ownSchema tells the schema that this program makes, by making one in a
+// ownSchema returns the schema of this program, by creating a database in a
 // temporary folder.
 func ownSchema(ctx context.Context) (version int64, err error) {
 	folder, err := os.MkdirTemp("", "standin-doctor-")
@@ -146,11 +144,11 @@ func ownSchema(ctx context.Context) (version int64, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "empty.db")
-	made, err := store.Open(ctx, path)
+	created, err := store.Open(ctx, path)
 	if err != nil {
 		return 0, err
 	}
-	if err := made.Close(); err != nil {
+	if err := created.Close(); err != nil {
 		return 0, err
 	}
 	db, err := openReadOnly(path)

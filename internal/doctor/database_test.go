@@ -10,8 +10,8 @@ import (
 	"standin/internal/store"
 )
 
-// made makes a database at an address and leaves it closed.
-func made(t *testing.T, address string) {
+// createDatabase creates a database and closes it.
+func createDatabase(t *testing.T, address string) {
 	t.Helper()
 	s, err := store.Open(limited(t), address)
 	if err != nil {
@@ -52,12 +52,12 @@ func TestSQLite(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			path := filepath.Join(folder, "standin.db")
-			made(t, path)
+			createDatabase(t, path)
 			if test.statement != "" {
 				change(t, "sqlite", path, test.statement)
 			}
 			untouched(t, folder)
-			check, clocks := checkDatabase(limited(t), Settings{DataDir: folder})
+			check, clocks := checkDatabase(limited(t), Settings{DatabaseURL: path})
 			expect(t, check, test.state, test.found, "SQLite 3.", path)
 			if len(clocks) != 0 {
 				t.Errorf("SQLite has a clock: %v", clocks)
@@ -66,8 +66,8 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-// TestSQLiteInUse: what was written a moment ago is seen, and the files beside
-// the database stay as they are.
+// TestSQLiteInUse checks that recent writes are read, and that the files beside
+// the database do not change.
 func TestSQLiteInUse(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -81,7 +81,7 @@ func TestSQLiteInUse(t *testing.T) {
 		t.Fatalf("the open database has no write-ahead log: %v", err)
 	}
 	before := tree(t, folder)
-	check, _ := checkDatabase(limited(t), Settings{DataDir: folder})
+	check, _ := checkDatabase(limited(t), Settings{DatabaseURL: path})
 	expect(t, check, OK, "up to date")
 	if after := tree(t, folder); strings.Join(before, " ") != strings.Join(after, " ") {
 		t.Errorf("the folder held %q and now holds %q", before, after)
@@ -99,10 +99,10 @@ func TestSQLiteThatCannotBeRead(t *testing.T) {
 		}
 	}
 	write(path, strings.Repeat("this is no database ", 100))
-	check, _ := checkDatabase(limited(t), Settings{DataDir: folder})
+	check, _ := checkDatabase(limited(t), Settings{DatabaseURL: path})
 	expect(t, check, Fail, path)
 	write(path+"-wal", "left behind")
-	check, _ = checkDatabase(limited(t), Settings{DataDir: folder})
+	check, _ = checkDatabase(limited(t), Settings{DatabaseURL: path})
 	expect(t, check, Fail, "write-ahead log", "killed")
 }
 
@@ -113,12 +113,12 @@ func TestPostgres(t *testing.T) {
 	check, clocks := checkDatabase(limited(t), settings)
 	expect(t, check, OK, "PostgreSQL ", "empty", `as "postgres"`)
 	if len(clocks) != 1 || clocks[0].skew() > harmfulSkew {
-		t.Errorf("the clock of this very machine is %v", clocks)
+		t.Errorf("the clock of the same machine is %v", clocks)
 	}
 	check, _ = checkDatabase(limited(t), settings)
-	expect(t, check, OK, "empty") // the first look migrated nothing
+	expect(t, check, OK, "empty") // the first check migrated nothing
 
-	made(t, address)
+	createDatabase(t, address)
 	check, _ = checkDatabase(limited(t), settings)
 	expect(t, check, OK, "up to date")
 	change(t, "pgx", address, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, true)`)
@@ -126,7 +126,7 @@ func TestPostgres(t *testing.T) {
 	expect(t, check, Fail, "schema 999 is newer")
 }
 
-// TestPasswordsStaySecret: no address is repeated with what is secret in it.
+// TestPasswordsStaySecret checks that no report contains a password.
 func TestPasswordsStaySecret(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
@@ -137,19 +137,19 @@ func TestPasswordsStaySecret(t *testing.T) {
 		check, _ := checkDatabase(limited(t), Settings{DataDir: t.TempDir(), DatabaseURL: address})
 		expect(t, check, Fail)
 		if strings.Contains(check.Found+check.Fix, "hunter2") {
-			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Fix)
+			t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
 		}
 	}
 	for _, address := range []string{"s3://key:hunter2@bucket", "file://me:hunter2@host/folder", "s3://key:hunter2@b%"} {
 		check, _ := checkStorage(limited(t), Settings{DataDir: t.TempDir(), StorageURL: address})
 		expect(t, check, Fail)
 		if strings.Contains(check.Found+check.Fix, "hunter2") {
-			t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Fix)
+			t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
 		}
 	}
 	check := checkBaseURL(Settings{BaseURL: "https://me:hunter2@example.com", Listen: "127.0.0.1:8080"})
 	expect(t, check, Fail)
 	if strings.Contains(check.Found+check.Fix, "hunter2") {
-		t.Errorf("the password is shown: %s; mend: %s", check.Found, check.Fix)
+		t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
 	}
 }

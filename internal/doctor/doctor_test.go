@@ -10,18 +10,18 @@ import (
 	"standin/internal/service"
 )
 
-// TestExamine looks at this machine, before and after a service has run with
-// the same settings, and changes nothing.
-func TestExamine(t *testing.T) {
+// TestRun checks this machine, before, while and after a service runs with the
+// same settings. The checks change nothing.
+func TestRun(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	above := t.TempDir()
-	settings := Settings{DataDir: filepath.Join(above, "data"), Listen: "127.0.0.1:8080"}
+	settings := Settings{DataDir: filepath.Join(above, "data"), Listen: "127.0.0.1:8080", DatabaseURL: filepath.Join(above, "data", "standin.db")}
 	untouched(t, above)
-	examineInOrder(t, settings)
+	wantNoFailure(t, settings)
 
 	served := t.TempDir()
-	settings.DataDir = filepath.Join(served, "data")
+	settings.DataDir, settings.DatabaseURL = filepath.Join(served, "data"), filepath.Join(served, "data", "standin.db")
 	running, err := service.Start(limited(t), service.Settings{
 		Listen: "127.0.0.1:0", DataDir: settings.DataDir, Executable: "/nowhere/standin",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -30,24 +30,24 @@ func TestExamine(t *testing.T) {
 		t.Fatal(err)
 	}
 	// While it runs, the database has a write-ahead log.
-	examineInOrder(t, settings)
+	wantNoFailure(t, settings)
 	if err := running.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The folder of recordings is where the service made it, so it is probed.
+	// The service created the recordings folder that the check uses.
 	if _, err := os.Stat(filepath.Join(settings.DataDir, recordingsFolder)); err != nil {
 		t.Error(err)
 	}
 	untouched(t, served)
-	examineInOrder(t, settings)
+	wantNoFailure(t, settings)
 }
 
-// examineInOrder examines and wants nothing to fail.
-func examineInOrder(t *testing.T, settings Settings) {
+// wantNoFailure runs all checks and fails the test when one of them fails.
+func wantNoFailure(t *testing.T, settings Settings) {
 	t.Helper()
 	report := Run(limited(t), settings)
 	if report.Failed() {
-		t.Errorf("something failed: %+v", report.Checks)
+		t.Errorf("a check failed: %+v", report.Checks)
 	}
 	names := make(map[string]bool)
 	for _, check := range report.Checks {
@@ -59,6 +59,6 @@ func examineInOrder(t *testing.T, settings Settings) {
 		}
 	}
 	if len(names) != len(report.Checks) {
-		t.Errorf("of %d checks, %d have a name of their own", len(report.Checks), len(names))
+		t.Errorf("%d checks have %d different names", len(report.Checks), len(names))
 	}
 }

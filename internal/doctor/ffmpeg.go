@@ -14,34 +14,34 @@ import (
 	"standin/internal/recording"
 )
 
-// sample is a second of what bots record: H.264 and Opus in a fragmented MP4.
+// sample is one second of a bot's recording: H.264 and Opus in a fragmented MP4.
 //
 //go:embed sample.mp4
 var sample []byte
 
-// checkFFmpeg finds ffmpeg and ffprobe, and packs a second of recording with
-// them in the very way in which every recording is packed.
+// checkFFmpeg finds ffmpeg and ffprobe, and packs a second of recording with them
+// as every recording is packed.
 func checkFFmpeg(ctx context.Context) Check {
-	const name = verdict("ffmpeg")
-	ctx, cancel := context.WithTimeout(ctx, toolTime)
+	const name = checkName("ffmpeg")
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	tools, err := recording.FindTools()
 	if err != nil {
 		return name.fail("not found", err.Error())
 	}
-	is := fmt.Sprintf("%s (%s)", ffmpegVersion(ctx, tools.FFmpeg), tools.FFmpeg)
+	description := fmt.Sprintf("%s (%s)", ffmpegVersion(ctx, tools.FFmpeg), tools.FFmpeg)
 	if err := packSample(ctx); err != nil {
-		return name.fail(is+" cannot finish a recording: "+err.Error(),
-			"install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg), and see that the folder for temporary files can be written")
+		return name.fail(description+" cannot finish a recording: "+err.Error(),
+			"install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg), and make sure that the folder for temporary files is writable")
 	}
 	if missing := missingEncoders(ctx, tools.FFmpeg); len(missing) > 0 {
-		return name.warn(fmt.Sprintf("%s finishes recordings, but has no %s", is, strings.Join(missing, " and no ")),
+		return name.warn(fmt.Sprintf("%s finishes recordings, but has no %s", description, strings.Join(missing, " and no ")),
 			"standin demo needs it for its meeting; install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg)")
 	}
-	return name.ok("%s finishes recordings and encodes for standin demo", is)
+	return name.ok("%s finishes recordings and encodes for standin demo", description)
 }
 
-// packSample packs the sample and looks whether all of it is there.
+// packSample packs the sample and checks that all of it is there.
 func packSample(ctx context.Context) (err error) {
 	folder, err := os.MkdirTemp("", "standin-doctor-")
 	if err != nil {
@@ -56,26 +56,26 @@ func packSample(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	const enough = 900 * time.Millisecond // of a second
+	const minLength = 900 * time.Millisecond // of a second
 	left := packed.Parts[0]
-	if packed.Partial() || left.Length < enough || !strings.Contains(packed.Files[0].Codecs, "avc1") || !strings.Contains(packed.Files[0].Codecs, "opus") {
+	if packed.Partial() || left.Length < minLength || !strings.Contains(packed.Files[0].Codecs, "avc1") || !strings.Contains(packed.Files[0].Codecs, "opus") {
 		return fmt.Errorf("of a second of recording there is %v left, %s", left.Length, packed.Files[0].Codecs)
 	}
 	return nil
 }
 
-// ffmpegVersion asks ffmpeg for its version.
+// ffmpegVersion returns ffmpeg's version.
 func ffmpegVersion(ctx context.Context, executable string) string {
 	out, err := exec.CommandContext(ctx, executable, "-version").Output()
 	words := strings.Fields(string(out))
 	if err != nil || len(words) < 3 || words[1] != "version" {
-		return "an ffmpeg that does not tell its version"
+		return "an ffmpeg of unknown version"
 	}
 	return "ffmpeg " + words[2]
 }
 
-// missingEncoders encodes a tenth of a second with each encoder of the
-// replica's and returns those that do not.
+// missingEncoders encodes a tenth of a second with each of the replica's encoders
+// and returns those that fail.
 func missingEncoders(ctx context.Context, executable string) []string {
 	var missing []string
 	for _, encoder := range []struct{ name, source, kind string }{

@@ -7,27 +7,25 @@ import (
 
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
-	"standin/internal/service"
 )
 
-// elsewhere reports whether bots run in containers, which bring their own
+// runsContainers reports whether bots run in containers, which have their own
 // browser.
-func (s Settings) elsewhere() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
+func (s Settings) runsContainers() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
 
-// checkLauncher asks the engine that starts the bots whether it can.
+// checkLauncher checks that the engine can start bots.
 func checkLauncher(ctx context.Context, settings Settings) Check {
-	const name = verdict("launcher")
-	ctx, cancel := context.WithTimeout(ctx, serverTime)
+	const name = checkName("launcher")
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	served := service.Settings{Launcher: settings.Launcher, BotServiceURL: settings.BotServiceURL, Docker: settings.Docker}
-	if err := served.CheckLauncher(); err != nil {
-		return name.fail(err.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
+	if settings.LauncherError != nil {
+		return name.fail(settings.LauncherError.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
 	}
 	switch settings.Launcher {
 	case "", "process":
 		return name.ok("process: bots run on this machine, with its browser")
 	case "manual":
-		return name.ok("manual: nothing is launched, the operator runs standin bot")
+		return name.ok("manual: the operator runs standin bot")
 	case "docker":
 		return checkDocker(ctx, name, settings.Docker)
 	case "kubernetes":
@@ -36,46 +34,45 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	return name.fail(fmt.Sprintf("there is no launcher %q", settings.Launcher), "set STANDIN_LAUNCHER to process, docker, kubernetes or manual")
 }
 
-// checkDocker asks the engine for its version and for the bots' image.
-func checkDocker(ctx context.Context, name verdict, settings docker.Settings) Check {
+// checkDocker requests the engine's version and the bots' image.
+func checkDocker(ctx context.Context, name checkName, settings docker.Settings) Check {
 	found, err := docker.Check(ctx, settings)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("docker: "+err.Error(), "set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and the rest as docs/launchers.md says")
+		return name.fail("docker: "+err.Error(), "set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and the other settings as in docs/launchers.md")
 	case err != nil:
 		return name.fail(fmt.Sprintf("docker at %s: %v", found.Where, err),
-			"see that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST leads to it, and that this user may use it: "+
-				"its socket belongs to root and mostly to the group docker")
+			"make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
+				"its socket belongs to root and usually to the group docker")
 	case found.HasImage:
 		return name.ok("docker at %s: %s, with the image %s", found.Where, found.Engine, settings.Image)
 	}
-	is := fmt.Sprintf("docker at %s: %s does not have the image %s", found.Where, found.Engine, settings.Image)
-	get := fmt.Sprintf("docker pull %s, or build it: docker build -t %s -f deploy/Dockerfile .", settings.Image, settings.Image)
+	missing := fmt.Sprintf("docker at %s: %s does not have the image %s", found.Where, found.Engine, settings.Image)
+	fix := fmt.Sprintf("docker pull %s, or build it: docker build -t %s -f deploy/Dockerfile .", settings.Image, settings.Image)
 	if settings.Pull == docker.PullNever {
-		return name.fail(is+", and STANDIN_DOCKER_PULL is never", get)
+		return name.fail(missing+", and STANDIN_DOCKER_PULL is never", fix)
 	}
-	return name.warn(is+" yet: it is pulled when the service starts, which fails where no registry has it", get)
+	return name.warn(missing+" yet: it is pulled when the service starts, which fails if no registry has it", fix)
 }
 
-// checkKubernetes asks the cluster for its version and for the service's
-// rights.
-func checkKubernetes(ctx context.Context, name verdict, settings service.KubernetesSettings) Check {
-	from, err := settings.Resolve()
+// checkKubernetes requests the cluster's version and the service's permissions.
+func checkKubernetes(ctx context.Context, name checkName, resolve func() (kubernetes.Settings, error)) Check {
+	settings, err := resolve()
 	if err != nil {
-		return name.fail("kubernetes: "+err.Error(), "see that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG names a file that leads to the cluster, unless the service runs in it, "+
-			"and STANDIN_KUBERNETES_POD_TEMPLATE, where it is set, a PodTemplateSpec")
+		return name.fail("kubernetes: "+err.Error(), "make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
+			"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec")
 	}
-	found, err := kubernetes.Check(ctx, from)
-	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, from.Namespace)
+	found, err := kubernetes.Check(ctx, settings)
+	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, settings.Namespace)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("kubernetes: "+err.Error(), "set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and the rest as docs/launchers.md says")
+		return name.fail("kubernetes: "+err.Error(), "set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and the other settings as in docs/launchers.md")
 	case err != nil:
 		return name.fail(in+": "+err.Error(),
-			"see that the API server runs, that it is reachable from here, and that the token or certificate of the service account is the cluster's")
+			"make sure that the API server runs, that this machine reaches it, and that the token or certificate is one of the cluster's")
 	case len(found.Missing) > 0:
 		return name.fail(fmt.Sprintf("%s: the service may not %s there", in, strings.Join(found.Missing, ", ")),
-			"kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set STANDIN_KUBERNETES_NAMESPACE to where it has its rights")
+			"kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions")
 	}
-	return name.ok("%s: %s, with all rights that bots need; nodes pull the image %s", in, found.Version, from.Image)
+	return name.ok("%s: %s, with all permissions that bots need; nodes pull the image %s", in, found.Version, settings.Image)
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,12 +20,9 @@ import (
 	"standin/internal/service"
 )
 
-const (
-	image     = "localhost/standin:1"
-	botsReach = "http://standin:8080"
-)
+const image = "localhost/standin:1"
 
-// engineWith is a Docker engine that has an image, and answers what a check asks.
+// engineWith starts a Docker engine with an image.
 func engineWith(t *testing.T, has string) (host string) {
 	t.Helper()
 	routes := http.NewServeMux()
@@ -53,14 +51,14 @@ func TestDockerLauncher(t *testing.T) {
 		state  State
 		texts  []string
 	}{
-		"in order":           {func(*Settings) {}, OK, []string{host, "25.0.5 (API 1.44), with the image " + image}},
+		"working":            {func(*Settings) {}, OK, []string{host, "25.0.5 (API 1.44), with the image " + image}},
 		"image to be pulled": {func(s *Settings) { s.Docker.Image = "localhost/other:1" }, Warn, []string{"does not have the image localhost/other:1 yet", "docker pull localhost/other:1"}},
 		"image missing":      {func(s *Settings) { s.Docker.Image, s.Docker.Pull = "localhost/other:1", docker.PullNever }, Fail, []string{"STANDIN_DOCKER_PULL is never", "deploy/Dockerfile"}},
 		"no image named":     {func(s *Settings) { s.Docker.Image = "" }, Fail, []string{"set STANDIN_DOCKER_IMAGE"}},
 		"engine away":        {func(s *Settings) { s.Docker.Host = "tcp://127.0.0.1:1" }, Fail, []string{"tcp://127.0.0.1:1", "does not answer", "STANDIN_DOCKER_HOST"}},
-		"no service URL":     {func(s *Settings) { s.BotServiceURL = "" }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"}},
+		"no service URL":     {func(s *Settings) { s.LauncherError = errors.New("STANDIN_BOT_SERVICE_URL must be set") }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"}},
 	} {
-		settings := Settings{Launcher: "docker", BotServiceURL: botsReach, Docker: docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}}
+		settings := Settings{Launcher: "docker", Docker: docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}}
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,8 +67,8 @@ func TestDockerLauncher(t *testing.T) {
 	}
 }
 
-// clusterRefusing is a Kubernetes API server whose user lacks a right; it
-// returns the file that leads there.
+// clusterRefusing starts a Kubernetes API server whose user lacks a permission, and
+// returns its kubeconfig file.
 func clusterRefusing(t *testing.T, verb, resource string) (kubeconfig string) {
 	t.Helper()
 	routes := http.NewServeMux()
@@ -89,7 +87,7 @@ func clusterRefusing(t *testing.T, verb, resource string) (kubeconfig string) {
 	return kubeconfigFor(t, server.URL)
 }
 
-// kubeconfigFor writes the file that leads to a cluster.
+// kubeconfigFor writes the kubeconfig file of a cluster.
 func kubeconfigFor(t *testing.T, address string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -112,7 +110,7 @@ func TestKubernetesLauncher(t *testing.T) {
 		state  State
 		texts  []string
 	}{
-		"in order":       {func(*service.KubernetesSettings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
+		"working":        {func(*service.KubernetesSettings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
 		"no right":       {func(s *service.KubernetesSettings) { s.Kubeconfig = refusing }, Fail, []string{"may not create jobs there", "deploy/kubernetes/rbac.yaml"}},
 		"elsewhere":      {func(s *service.KubernetesSettings) { s.Namespace = "other" }, Fail, []string{`namespace "other"`, "create secrets", "STANDIN_KUBERNETES_NAMESPACE"}},
 		"cluster away":   {func(s *service.KubernetesSettings) { s.Kubeconfig = away }, Fail, []string{"http://127.0.0.1:1", "Kubernetes does not answer", "API server"}},
@@ -124,13 +122,13 @@ func TestKubernetesLauncher(t *testing.T) {
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, checkLauncher(limited(t), Settings{Launcher: "kubernetes", BotServiceURL: botsReach, Kubernetes: settings}), test.state, test.texts...)
+			expect(t, checkLauncher(limited(t), Settings{Launcher: "kubernetes", Kubernetes: settings.Resolve}), test.state, test.texts...)
 		})
 	}
 }
 
-// TestOtherLaunchers need no engine; and bots in containers need no browser
-// here.
+// TestOtherLaunchers checks the launchers without an engine, and that bots in
+// containers need no browser on this machine.
 func TestOtherLaunchers(t *testing.T) {
 	t.Parallel()
 	expect(t, checkLauncher(limited(t), Settings{}), OK, "process")

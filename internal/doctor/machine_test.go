@@ -30,28 +30,28 @@ func TestDataFolder(t *testing.T) {
 	untouched(t, folder)
 
 	check := func(dir string) Check { return checkDataDir(Settings{DataDir: dir}) }
-	expect(t, check(filepath.Join(folder, "a", "b")), OK, "not there yet")
-	expect(t, check(private), OK, "by its owner alone")
+	expect(t, check(filepath.Join(folder, "a", "b")), OK, "does not exist yet")
+	expect(t, check(private), OK, "by its owner only")
 	expect(t, check(open), Warn, "0755", "chmod 700 "+open)
-	expect(t, check(file), Fail, "no folder")
+	expect(t, check(file), Fail, "not a folder")
 	expect(t, check(filepath.Join(file, "below")), Fail)
 	if os.Geteuid() == 0 {
-		return // whom no mode keeps out
+		return // no mode restricts root
 	}
-	expect(t, check(sealed), Fail, "cannot be written", "chown")
-	expect(t, check(filepath.Join(sealed, "below")), Fail, "cannot be made")
+	expect(t, check(sealed), Fail, "not writable", "chown")
+	expect(t, check(filepath.Join(sealed, "below")), Fail, "cannot be created")
 }
 
 func TestDiskAndMemory(t *testing.T) {
 	t.Parallel()
 	for free, state := range map[float64]State{0.9: Fail, 1: Warn, 9.9: Warn, 10: OK} {
-		check := judgeDisk(&host.Disk{FreeGB: free, UsedPct: 50}, "make room")
+		check := evaluateDisk(&host.Disk{FreeGB: free, UsedPct: 50}, "free some space")
 		expect(t, check, state, "GB free", "50 % used")
 	}
-	expect(t, judgeDisk(nil, "make room"), Warn, "cannot be read")
+	expect(t, evaluateDisk(nil, "free some space"), Warn, "cannot be read")
 	for free, state := range map[float64]State{500: Fail, 512: Warn, 1500: Warn, 1536: OK} {
-		check := judgeMemory(&host.RAM{TotalMB: 8000, Used: 8000 - free})
+		check := evaluateMemory(&host.RAM{TotalMB: 8000, Used: 8000 - free})
 		expect(t, check, state, "of 8000 MB")
 	}
-	expect(t, judgeMemory(nil), Warn, "cannot be read")
+	expect(t, evaluateMemory(nil), Warn, "cannot be read")
 }

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-// limited returns a context that a test that hangs does not outlive.
+// limited returns a context with a timeout.
 func limited(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -44,7 +44,7 @@ func needTools(t *testing.T) {
 	}
 }
 
-// expect holds a check against its state and texts that must be in it.
+// expect checks the state of a check and texts that it must contain.
 func expect(t *testing.T, check Check, state State, texts ...string) {
 	t.Helper()
 	if check.State != state {
@@ -52,15 +52,15 @@ func expect(t *testing.T, check Check, state State, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(check.Found+"\n"+check.Fix, text) {
-			t.Errorf("%s does not tell of %q: %s; mend: %s", check.Name, text, check.Found, check.Fix)
+			t.Errorf("%s does not contain %q: %s; fix: %s", check.Name, text, check.Found, check.Fix)
 		}
 	}
 	if check.Found == "" || (check.Fix == "") != (check.State == OK) {
-		t.Errorf("%s found %q and says how to mend it: %q", check.Name, check.Found, check.Fix)
+		t.Errorf("%s found %q and has the fix %q", check.Name, check.Found, check.Fix)
 	}
 }
 
-// untouched fails the test unless a folder holds the same in the end as now.
+// untouched fails the test if the folder's content has changed at its end.
 func untouched(t *testing.T, folder string) {
 	t.Helper()
 	before := tree(t, folder)

@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	// openTime bounds the start of the browser and the loading of the page.
-	openTime = 60 * time.Second
-	// lookEvery is as often as a bot looks.
-	lookEvery = 250 * time.Millisecond
-	lookTime  = 5 * time.Second
+	// openTimeout limits the start of the browser and the loading of the page.
+	openTimeout = 60 * time.Second
+	// pollInterval is the same as a bot's.
+	pollInterval = 250 * time.Millisecond
+	readTimeout  = 5 * time.Second
 )
 
-// PageSettings say which page to open, and how to look at it.
+// PageSettings are the settings of InspectPage.
 type PageSettings struct {
 	Platform     job.Platform
-	URL          string // as a job would have it; it may hold a passcode
+	URL          string // as in a job; it may contain a passcode
 	AllowedHosts []string
-	Profiles     string // folder; empty: the embedded ones
+	Profiles     string // folder; empty: the embedded profiles
 	Browser      string // empty: found on PATH
 	NoSandbox    bool
 	Wait         time.Duration
-	Screenshot   string // file to write the page's picture to; empty: none
-	// LoopbackPeers lets the page's media connect over loopback: for replicas.
+	Screenshot   string // file for a screenshot; empty: none
+	// LoopbackPeers lets the page's media connect over loopback, for replicas.
 	LoopbackPeers bool
 }
 
-// Page is what a page shows in the eyes of a profile.
+// Page is what a page shows of a profile.
 type Page struct {
 	Platform job.Platform `json:"platform"`
 	Profile  string       `json:"profile"` // its file
@@ -48,36 +48,36 @@ type Page struct {
 	Date     string       `json:"date"`
 
 	Title    string         `json:"title"`
-	Address  string         `json:"address"` // without what may be secret
+	Address  string         `json:"address"` // without query and fragment, which may be secret
 	Screen   meeting.Screen `json:"screen"`
 	Evidence string         `json:"evidence"`
 
 	Elements []Element `json:"elements"`
 	Texts    []Text    `json:"texts"`
 	People   []string  `json:"people"`
-	Others   int       `json:"others"` // -1: the page does not tell
+	Others   int       `json:"others"` // -1: the page does not show it
 }
 
-// Element is what became of one of the profile's elements.
+// Element is the result for one element of the profile.
 type Element struct {
 	Name      string               `json:"name"`
 	State     meeting.ElementState `json:"state"`
-	Candidate int                  `json:"candidate"` // counted from 1; 0 when none found it
+	Candidate int                  `json:"candidate"` // counted from 1; 0 for none
 	Selector  string               `json:"selector,omitempty"`
 	Text      string               `json:"text,omitempty"`
 	Disabled  bool                 `json:"disabled,omitempty"`
 	Covered   bool                 `json:"covered,omitempty"`
 }
 
-// Text is a text that screens are recognized by and that the page shows.
+// Text is a text of the profile that the page shows.
 type Text struct {
 	Path  string `json:"path"` // in the profile
 	Found string `json:"found"`
 }
 
-// InspectPage opens the page as a bot would, waits until a screen is
-// recognized, and tells what of the profile it found. A page that shows no
-// screen of the profile is no error.
+// InspectPage opens the page like a bot, waits until a screen is recognized, and
+// reports which elements of the profile it found. An unrecognized page is no
+// error.
 func InspectPage(ctx context.Context, settings PageSettings) (page Page, err error) {
 	profiles, err := meeting.Load(settings.Profiles)
 	if err != nil {
@@ -93,16 +93,16 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	}
 	if err := hostpolicy.Check(address.URL, settings.AllowedHosts); err != nil {
 		_, host, _ := strings.Cut(hostpolicy.Origin(address.URL), "://")
-		return Page{}, fmt.Errorf("%w; --allow-host %s opens it here all the same", err, host)
+		return Page{}, fmt.Errorf("%w; --allow-host %s opens it anyway", err, host)
 	}
-	opening, cancel := context.WithTimeout(ctx, openTime)
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	way, err := egress.Start(opening, egress.Settings{Allowed: egress.AllowedTargets(settings.AllowedHosts)})
+	proxy, err := egress.Start(opening, egress.Settings{Allowed: egress.AllowedTargets(settings.AllowedHosts)})
 	if err != nil {
 		return Page{}, err
 	}
-	defer func() { err = errors.Join(err, way.Close()) }()
-	running, err := browser.Launch(opening, browserOptions(settings, way))
+	defer func() { err = errors.Join(err, proxy.Close()) }()
+	running, err := browser.Launch(opening, browserOptions(settings, proxy))
 	if err != nil {
 		return Page{}, err
 	}
@@ -115,20 +115,20 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	if err != nil {
 		return Page{}, err
 	}
-	if err := takePicture(ctx, opened, settings.Screenshot); err != nil {
+	if err := writeScreenshot(ctx, opened, settings.Screenshot); err != nil {
 		return Page{}, err
 	}
 	return describe(ctx, opened, inspection)
 }
 
-// browserOptions are those of a bot.
-func browserOptions(settings PageSettings, way *egress.Proxy) browser.Options {
+// browserOptions returns the options of a bot's browser.
+func browserOptions(settings PageSettings, proxy *egress.Proxy) browser.Options {
 	return browser.Options{
-		Executable: settings.Browser, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: way.Address(),
+		Executable: settings.Browser, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
 	}
 }
 
-// open opens the address in a page that is set up as a bot's is.
+// open opens the address in a page with the setup of a bot's page.
 func open(ctx context.Context, running *browser.Browser, address string) (*browser.Page, error) {
 	if err := running.GrantMicrophoneAndCamera(ctx, hostpolicy.Origin(address)); err != nil {
 		return nil, err
@@ -146,35 +146,35 @@ func open(ctx context.Context, running *browser.Browser, address string) (*brows
 	return page, page.Navigate(ctx, address)
 }
 
-// watch looks at the page until it shows a screen and the elements have come
-// to rest, or until time is up.
+// watch inspects the page until a screen is recognized and the elements no longer
+// change, or until the time is up.
 func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wait time.Duration) (meeting.Inspection, error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
-	again := time.NewTicker(lookEvery)
-	defer again.Stop()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
 	var last meeting.Inspection
-	seen := false
+	inspected := false
 	for {
-		looking, cancel := context.WithTimeout(ctx, lookTime)
-		now, err := meeting.Inspect(looking, page, profile)
+		inspectCtx, cancel := context.WithTimeout(ctx, readTimeout)
+		now, err := meeting.Inspect(inspectCtx, page, profile)
 		cancel()
 		var interrupted *browser.InterruptedError
 		switch {
 		case errors.As(err, &interrupted):
-			seen = false // the page went on to another document
+			inspected = false // the page navigated
 		case err != nil:
 			return meeting.Inspection{}, err
-		case seen && now.Screen != meeting.Unknown && slices.Equal(now.Elements, last.Elements):
+		case inspected && now.Screen != meeting.Unknown && slices.Equal(now.Elements, last.Elements):
 			return now, nil
 		default:
-			last, seen = now, true
+			last, inspected = now, true
 		}
 		select {
-		case <-again.C:
+		case <-ticker.C:
 		case <-deadline.C:
-			if !seen {
-				return meeting.Inspection{}, fmt.Errorf("the page could not be looked at within %v: %w", wait, err)
+			if !inspected {
+				return meeting.Inspection{}, fmt.Errorf("the page could not be read within %v: %w", wait, err)
 			}
 			return last, nil
 		case <-ctx.Done():
@@ -183,26 +183,26 @@ func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wa
 	}
 }
 
-// takePicture writes what the page shows to a file, if one is named.
-func takePicture(ctx context.Context, page *browser.Page, file string) error {
+// writeScreenshot writes a screenshot to a file, if one is named.
+func writeScreenshot(ctx context.Context, page *browser.Page, file string) error {
 	if file == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	picture, err := page.Screenshot(ctx)
+	screenshot, err := page.Screenshot(ctx)
 	if err != nil {
-		return fmt.Errorf("take a picture of the page: %w", err)
+		return fmt.Errorf("take a screenshot: %w", err)
 	}
-	if err := os.WriteFile(file, picture, 0o600); err != nil {
-		return fmt.Errorf("keep the picture of the page: %w", err)
+	if err := os.WriteFile(file, screenshot, 0o600); err != nil {
+		return fmt.Errorf("write the screenshot: %w", err)
 	}
 	return nil
 }
 
-// describe puts an inspection into the words of a report.
+// describe returns the report of an inspection.
 func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspection) (Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	title, err := page.Title(ctx)
 	if err != nil {
@@ -234,7 +234,8 @@ func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspec
 	return described, nil
 }
 
-// withoutSecrets takes off an address what may hold a passcode.
+// withoutSecrets returns a URL without user, query and fragment, which may hold a
+// passcode.
 func withoutSecrets(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"standin/internal/replica"
 )
 
-// openReplica opens a meeting on a replica of the test's own.
+// openReplica opens a meeting on a new replica.
 func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
 	t.Helper()
 	needTools(t)
@@ -40,35 +40,35 @@ func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
 	return opened
 }
 
-// lookAt are the settings to look at a replica's meeting with.
-func lookAt(opened *replica.Meeting) PageSettings {
+// pageSettings returns the settings to inspect a replica's meeting.
+func pageSettings(opened *replica.Meeting) PageSettings {
 	return PageSettings{
 		Platform: job.Meet, URL: opened.URL(), AllowedHosts: []string{hostOfURL(opened.URL())},
 		LoopbackPeers: true, Wait: 30 * time.Second,
 	}
 }
 
-// hostOfURL is the host and port of an address.
+// hostOfURL returns the host and port of a URL.
 func hostOfURL(address string) string {
 	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
 	return host
 }
 
-// element returns what became of an element of the page.
+// element returns the result for an element.
 func (p Page) element(t *testing.T, name string) Element {
 	t.Helper()
 	place := slices.IndexFunc(p.Elements, func(element Element) bool { return element.Name == name })
 	if place < 0 {
-		t.Fatalf("nothing is told of the element %s", name)
+		t.Fatalf("the report has no element %s", name)
 	}
 	return p.Elements[place]
 }
 
-// TestPageBeforeJoining: the profile's elements are found on the page, and
-// those of the meeting are not.
+// TestPageBeforeJoining checks that the elements of the pre-join screen are found
+// and those of the meeting are not.
 func TestPageBeforeJoining(t *testing.T) {
 	t.Parallel()
-	settings := lookAt(openReplica(t, replica.Settings{}))
+	settings := pageSettings(openReplica(t, replica.Settings{}))
 	settings.Screenshot = filepath.Join(t.TempDir(), "page.png")
 	page, err := InspectPage(limited(t), settings)
 	if err != nil {
@@ -96,21 +96,21 @@ func TestPageBeforeJoining(t *testing.T) {
 		}
 	}
 	if strings.ContainsAny(page.Address, "?#") {
-		t.Errorf("the address is shown with what may be secret: %s", page.Address)
+		t.Errorf("the address contains its query or fragment: %s", page.Address)
 	}
-	picture, err := os.ReadFile(settings.Screenshot)
+	screenshot, err := os.ReadFile(settings.Screenshot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width != 1280 || size.Height != 720 {
-		t.Errorf("the picture is %dx%d, %v", size.Width, size.Height, err)
+	if size, err := png.DecodeConfig(bytes.NewReader(screenshot)); err != nil || size.Width != 1280 || size.Height != 720 {
+		t.Errorf("the screenshot is %dx%d, %v", size.Width, size.Height, err)
 	}
 }
 
-// TestPageWithAWrongSelector: who mends a profile sees what it misses.
+// TestPageWithAWrongSelector checks that a report shows wrong selectors.
 func TestPageWithAWrongSelector(t *testing.T) {
 	t.Parallel()
-	settings := lookAt(openReplica(t, replica.Settings{}))
+	settings := pageSettings(openReplica(t, replica.Settings{}))
 	settings.Profiles = profilesWith(t, func(text string) string {
 		wrong := strings.NewReplacer(
 			`'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`,
@@ -133,10 +133,10 @@ func TestPageWithAWrongSelector(t *testing.T) {
 	}
 }
 
-// TestPageThatIsNotRecognized: that is told after the wait, and is no error.
+// TestPageThatIsNotRecognized checks that an unrecognized page is no error.
 func TestPageThatIsNotRecognized(t *testing.T) {
 	t.Parallel()
-	settings := lookAt(openReplica(t, replica.Settings{PageDelay: time.Hour}))
+	settings := pageSettings(openReplica(t, replica.Settings{PageDelay: time.Hour}))
 	settings.Wait = 2 * time.Second
 	page, err := InspectPage(limited(t), settings)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestPageThatIsNotRecognized(t *testing.T) {
 	}
 }
 
-// TestPageThatMayNotBeOpened: no browser is started for it.
+// TestPageThatMayNotBeOpened checks that no browser is started for other hosts.
 func TestPageThatMayNotBeOpened(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -39,13 +39,13 @@ func writeJSON(w io.Writer, value any) error {
 // Recognized reports whether the page shows a screen of the profile.
 func (p Page) Recognized() bool { return p.Screen != meeting.Unknown }
 
-// WriteText writes the report for people: a line for each check, and one below
-// it that says how to mend what is not in order.
+// WriteText writes the report for people: a line per check, and below it how to
+// fix a problem.
 func (r Report) WriteText(w io.Writer) error {
 	const nameWidth = 12
-	paint := painter(w)
+	format := stateFormat(w)
 	for _, check := range r.Checks {
-		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", paint(check.State), nameWidth, check.Name, oneLine(check.Found)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", format(check.State), nameWidth, check.Name, oneLine(check.Found)); err != nil {
 			return err
 		}
 		if check.Fix == "" {
@@ -58,9 +58,9 @@ func (r Report) WriteText(w io.Writer) error {
 	return nil
 }
 
-// painter returns how states are written: in colour on a terminal, unless its
-// user wants none (no-color.org).
-func painter(w io.Writer) func(State) string {
+// stateFormat returns how states are written: in color on a terminal, unless
+// NO_COLOR is set (https://no-color.org).
+func stateFormat(w io.Writer) func(State) string {
 	plain := func(state State) string { return fmt.Sprintf("%-4s", state) }
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
@@ -71,8 +71,8 @@ func painter(w io.Writer) func(State) string {
 	}
 	return func(state State) string {
 		const green, yellow, red = 32, 33, 31
-		colour := map[State]int{OK: green, Warn: yellow, Fail: red}[state]
-		return fmt.Sprintf("\x1b[%dm%-4s\x1b[0m", colour, state)
+		color := map[State]int{OK: green, Warn: yellow, Fail: red}[state]
+		return fmt.Sprintf("\x1b[%dm%-4s\x1b[0m", color, state)
 	}
 }
 
@@ -95,15 +95,15 @@ func (p Page) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	for _, element := range p.Elements {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, element.how())
+		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, element.details())
 	}
 	return table.Flush()
 }
 
-// people names those who were seen.
+// people returns the number and names of the participants.
 func (p Page) people() string {
 	if p.Others < 0 {
-		return "the page does not tell"
+		return "the page does not show it"
 	}
 	names := make([]string, 0, len(p.People))
 	for _, name := range p.People {
@@ -112,28 +112,28 @@ func (p Page) people() string {
 	return strings.TrimSuffix(fmt.Sprintf("%d beside the bot: %s", p.Others, strings.Join(names, ", ")), ": ")
 }
 
-// how tells by what an element was found, and what it says.
-func (e Element) how() string {
+// details returns how an element was found, and its text.
+func (e Element) details() string {
 	if e.State == meeting.ElementMissing {
 		return "-"
 	}
-	how := fmt.Sprintf("candidate %d, %s", e.Candidate, oneLine(e.Selector))
+	details := fmt.Sprintf("candidate %d, %s", e.Candidate, oneLine(e.Selector))
 	if e.Text != "" {
-		how += ": " + quoted(e.Text)
+		details += ": " + quoted(e.Text)
 	}
 	if e.Disabled {
-		how += ", disabled"
+		details += ", disabled"
 	}
 	if e.Covered {
-		how += ", something lies over it"
+		details += ", something lies over it"
 	}
-	return how
+	return details
 }
 
-// quoted writes a text of the page's so that no terminal obeys it.
+// quoted quotes a text of the page, so that a terminal does not interpret it.
 func quoted(text string) string { return strconv.Quote(text) }
 
-// oneLine puts a text on one line, without what a terminal would obey.
+// oneLine returns a text on one line, without control characters.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

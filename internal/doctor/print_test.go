@@ -33,8 +33,8 @@ func TestReportForPeople(t *testing.T) {
 	}
 }
 
-// TestNoColourInFiles: what is not a terminal gets none.
-func TestNoColourInFiles(t *testing.T) {
+// TestNoColorInFiles checks that only terminals get color.
+func TestNoColorInFiles(t *testing.T) {
 	t.Parallel()
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestReportForPrograms(t *testing.T) {
 	}
 }
 
-// TestPageForPeople: what a page says is shown so that no terminal obeys it.
+// TestPageForPeople checks the format and that texts of the page are quoted.
 func TestPageForPeople(t *testing.T) {
 	t.Parallel()
 	page := Page{
@@ -98,7 +98,7 @@ missing  nameInput    -
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
 	}
 	page.Others = -1
-	if page.people() != "the page does not tell" {
+	if page.people() != "the page does not show it" {
 		t.Errorf("people: %s", page.people())
 	}
 }

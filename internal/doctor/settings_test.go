@@ -14,7 +14,7 @@ func TestBaseURL(t *testing.T) {
 	for _, test := range []struct {
 		base, listen string
 		state        State
-		tells        string
+		want         string
 	}{
 		{"", local, OK, "http://127.0.0.1:8080"},
 		{"", "localhost:0", OK, "this machine"},
@@ -25,19 +25,19 @@ func TestBaseURL(t *testing.T) {
 		{"http://127.0.0.1:8080", local, OK, "127.0.0.1"},
 		{"http://localhost:8080", everywhere, Warn, "own machine"},
 		{"http://standin.example.com", everywhere, Warn, "not encrypted"},
-		{"standin.example.com", everywhere, Fail, "no http or https"},
-		{"ftp://standin.example.com", everywhere, Fail, "no http or https"},
-		{"https://", everywhere, Fail, "no http or https"},
+		{"standin.example.com", everywhere, Fail, "not an http or https"},
+		{"ftp://standin.example.com", everywhere, Fail, "not an http or https"},
+		{"https://", everywhere, Fail, "not an http or https"},
 		{"https://example.com/?a=b", everywhere, Fail, "query"},
 	} {
 		check := checkBaseURL(Settings{BaseURL: test.base, Listen: test.listen})
-		expect(t, check, test.state, test.tells)
+		expect(t, check, test.state, test.want)
 	}
 }
 
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	expect(t, checkProfiles(Settings{}), OK, "meet version ", "notetakers version ", "the embedded ones")
+	expect(t, checkProfiles(Settings{}), OK, "meet version ", "notetakers version ", "(embedded)")
 
 	own := profilesWith(t, func(text string) string { return text })
 	expect(t, checkProfiles(Settings{Profiles: own}), OK, own)

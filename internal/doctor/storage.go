@@ -19,14 +19,14 @@ import (
 	"standin/internal/recording"
 )
 
-// recordingsFolder is where the service keeps recordings in its data folder
-// when it is told no other place (package service).
+// recordingsFolder is the folder of recordings in the data folder when the
+// service has no storage address.
 const recordingsFolder = "recordings"
 
-// checkStorage writes, reads and deletes an object where recordings are kept.
-func checkStorage(ctx context.Context, settings Settings) (Check, []reading) {
-	const name = verdict("storage")
-	ctx, cancel := context.WithTimeout(ctx, serverTime)
+// checkStorage writes, reads and deletes an object in the recordings' storage.
+func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading) {
+	const name = checkName("storage")
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	address := settings.StorageURL
 	if address == "" {
@@ -38,11 +38,11 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []reading) {
 	}
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return name.fail("the storage address is no URL", "give it the form file:///absolute/folder or s3://bucket"), nil
+		return name.fail("the storage address is not a URL", "give it the form file:///absolute/folder or s3://bucket"), nil
 	}
 	if parsed.Scheme == fileblob.Scheme {
 		if parsed.User != nil || parsed.Host != "" && parsed.Host != "localhost" || parsed.RawQuery != "" {
-			return name.fail("the storage address names more than a folder", "give it the form file:///absolute/folder"), nil
+			return name.fail("the storage address contains more than a folder", "give it the form file:///absolute/folder"), nil
 		}
 		return checkFolderStorage(ctx, name, address, filepath.FromSlash(parsed.Path)), nil
 	}
@@ -51,20 +51,20 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []reading) {
 	if err != nil {
 		return name.fail(where+": "+err.Error(), "give it the form file:///absolute/folder or s3://bucket?region=…"), nil
 	}
-	defer bucket.Close() // everything was written already
+	defer bucket.Close() // everything is already written
 	written, finished, stored, err := probeBucket(ctx, bucket, "jobs/")
 	if err != nil {
 		return name.fail(where+": "+err.Error(),
-			"see that the bucket exists, that its endpoint and region are right, that it is reachable from here, "+
+			"make sure that the bucket exists, that its endpoint and region are right, that this machine reaches it, "+
 				"that the clock is right, and that the credentials may put, get and delete objects under jobs/"), nil
 	}
-	// Object stores tell whole seconds.
+	// Object stores report whole seconds.
 	return name.ok("%s: an object was written, read and deleted", where),
-		[]reading{compared(where, written, finished, stored, time.Second)}
+		[]clockReading{newClockReading(where, written, finished, stored, time.Second)}
 }
 
-// openBucket opens the address as the service does, which refuses credentials
-// in it, and then for objects of any name.
+// openBucket opens the address as the service does, which rejects credentials in
+// it, and then without the service's restrictions on object names.
 func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
 	checked, err := recording.OpenStorage(ctx, address)
 	if err != nil {
@@ -76,19 +76,19 @@ func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
 	return blob.OpenBucket(ctx, address)
 }
 
-// checkFolderStorage is checkStorage for a folder, which it does not make.
-func checkFolderStorage(ctx context.Context, name verdict, address, folder string) Check {
+// checkFolderStorage is checkStorage for a folder, which it does not create.
+func checkFolderStorage(ctx context.Context, name checkName, address, folder string) Check {
 	info, err := os.Stat(folder)
 	if errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(folder) {
-		if err := writable(existing(folder)); err != nil {
-			return name.fail(fmt.Sprintf("the folder %s is not there, and cannot be made: %v", folder, err), makeFolder(folder))
+		if err := writable(existingParent(folder)); err != nil {
+			return name.fail(fmt.Sprintf("the folder %s does not exist and cannot be created: %v", folder, err), createFolderFix(folder))
 		}
-		return name.ok("the folder %s is not there yet; standin serve makes it", folder)
+		return name.ok("the folder %s does not exist yet; standin serve creates it", folder)
 	}
 	if err == nil && !info.IsDir() {
-		return name.fail(folder+" is no folder", "name another place, or move the file away")
+		return name.fail(folder+" is not a folder", "choose another folder, or move the file away")
 	}
-	checked, err := recording.OpenStorage(ctx, address) // the folder is there: nothing is made
+	checked, err := recording.OpenStorage(ctx, address) // the folder exists: nothing is created
 	if err == nil {
 		err = checked.Close()
 	}
@@ -99,18 +99,19 @@ func checkFolderStorage(ctx context.Context, name verdict, address, folder strin
 	if err != nil {
 		return name.fail(err.Error(), "let this user read and write the folder")
 	}
-	defer bucket.Close()                        // everything was written already
-	_, _, _, err = probeBucket(ctx, bucket, "") // in no folder, which would stay
+	defer bucket.Close()                        // everything is already written
+	_, _, _, err = probeBucket(ctx, bucket, "") // without a folder, which would stay
 	if err != nil {
-		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err), "let this user read and write the folder, and see that its disk has room")
+		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err), "let this user read and write the folder, and make sure that its disk has free space")
 	}
 	return name.ok("the folder %s: an object was written, read and deleted", folder)
 }
 
-// probeBucket writes, reads and deletes an object below a prefix, and tells
-// when it was written by this machine's clock and by the store's.
+// probeBucket writes, reads and deletes an object with a prefix. It returns the
+// time before and after the write by this machine's clock, and the time of the
+// object by the store's.
 func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (written, finished, stored time.Time, err error) {
-	content := []byte("standin doctor was here: " + rand.Text())
+	content := []byte("standin doctor: " + rand.Text())
 	key := prefix + "standin-doctor-" + strings.ToLower(rand.Text())
 	written = time.Now()
 	if err := bucket.WriteAll(ctx, key, content, nil); err != nil {
@@ -119,7 +120,7 @@ func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (writt
 	finished = time.Now()
 	read, readErr := bucket.ReadAll(ctx, key)
 	if readErr == nil && !bytes.Equal(read, content) {
-		readErr = errors.New("it holds something else than was written")
+		readErr = errors.New("its content differs from what was written")
 	}
 	attributes, attributesErr := bucket.Attributes(ctx, key)
 	if attributesErr == nil {
@@ -127,11 +128,11 @@ func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (writt
 	}
 	deleteErr := bucket.Delete(ctx, key)
 	for _, step := range []struct {
-		what string
-		err  error
-	}{{"read the object that was written", readErr}, {"ask for the object that was written", attributesErr}, {"delete " + key, deleteErr}} {
+		action string
+		err    error
+	}{{"read the object that was written", readErr}, {"get the attributes of the object that was written", attributesErr}, {"delete " + key, deleteErr}} {
 		if step.err != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", step.what, step.err))
+			err = errors.Join(err, fmt.Errorf("%s: %w", step.action, step.err))
 		}
 	}
 	return written, finished, stored, err

@@ -28,43 +28,43 @@ func TestFolderStorage(t *testing.T) {
 	for _, test := range []struct {
 		settings Settings
 		state    State
-		tells    string
+		want     string
 	}{
 		{Settings{DataDir: folder}, OK, "written, read and deleted"},
 		{Settings{StorageURL: "file://" + folder}, OK, "written, read and deleted"},
-		{Settings{StorageURL: "file://" + folder + "/later/on"}, OK, "not there yet"},
-		{Settings{StorageURL: "file://" + file}, Fail, "no folder"},
+		{Settings{StorageURL: "file://" + folder + "/later/on"}, OK, "does not exist yet"},
+		{Settings{StorageURL: "file://" + file}, Fail, "not a folder"},
 		{Settings{StorageURL: "file://" + file + "/below"}, Fail, "file"},
-		{Settings{StorageURL: "file://elsewhere" + folder}, Fail, "names more than a folder"},
+		{Settings{StorageURL: "file://elsewhere" + folder}, Fail, "contains more than a folder"},
 		{Settings{StorageURL: "file:relative"}, Fail, "file:///absolute/folder"},
 		{Settings{StorageURL: "ftp://host/folder"}, Fail, "s3://bucket"},
-		{Settings{StorageURL: "%"}, Fail, "no URL"},
+		{Settings{StorageURL: "%"}, Fail, "not a URL"},
 	} {
 		check, clocks := checkStorage(limited(t), test.settings)
-		expect(t, check, test.state, test.tells)
+		expect(t, check, test.state, test.want)
 		if len(clocks) != 0 {
 			t.Errorf("a folder has a clock: %v", clocks)
 		}
 	}
 }
 
-// TestObjectStorage speaks S3's protocol with a store of the test's own, since
-// none can be had here.
+// TestObjectStorage uses an object store that implements the needed part of S3's
+// protocol.
 func TestObjectStorage(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
 	for name, test := range map[string]struct {
 		store *objectStore
 		state State
-		tells string
+		want  string
 		clock State
 	}{
-		"in order":       {&objectStore{}, OK, "written, read and deleted", OK},
-		"no writing":     {&objectStore{refused: http.MethodPut}, Fail, "write an object", OK},
-		"no reading":     {&objectStore{refused: http.MethodGet}, Fail, "read the object", OK},
-		"no deleting":    {&objectStore{refused: http.MethodDelete}, Fail, "delete jobs/standin-doctor-", OK},
-		"another clock":  {&objectStore{ahead: 10 * time.Minute}, OK, "written, read and deleted", Fail},
-		"changes things": {&objectStore{garbles: true}, Fail, "something else than was written", OK},
+		"working":     {&objectStore{}, OK, "written, read and deleted", OK},
+		"no writing":  {&objectStore{refused: http.MethodPut}, Fail, "write an object", OK},
+		"no reading":  {&objectStore{refused: http.MethodGet}, Fail, "read the object", OK},
+		"no deleting": {&objectStore{refused: http.MethodDelete}, Fail, "delete jobs/standin-doctor-", OK},
+		"wrong clock": {&objectStore{ahead: 10 * time.Minute}, OK, "written, read and deleted", Fail},
+		"corrupts":    {&objectStore{garbles: true}, Fail, "differs from what was written", OK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := test.store
@@ -73,7 +73,7 @@ func TestObjectStorage(t *testing.T) {
 			check, clocks := checkStorage(limited(t), Settings{
 				StorageURL: "s3://recordings?region=eu-central-1&use_path_style=true&endpoint=" + server.URL,
 			})
-			expect(t, check, test.state, "s3://recordings", test.tells)
+			expect(t, check, test.state, "s3://recordings", test.want)
 			expect(t, checkClock(limited(t), clocks), test.clock)
 			if test.state == OK && (len(store.objects) != 0 || store.written != 1) {
 				t.Errorf("%d objects were written, %d are left", store.written, len(store.objects))
@@ -85,8 +85,8 @@ func TestObjectStorage(t *testing.T) {
 	}
 }
 
-// objectStore is a bucket that speaks as much of S3's protocol as it takes to
-// put, get, ask for and delete an object.
+// objectStore is a bucket that implements PUT, GET, HEAD and DELETE of S3's
+// protocol.
 type objectStore struct {
 	refused string // method
 	ahead   time.Duration
@@ -128,8 +128,8 @@ func (s *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bodyOf reads a body that may be sent in signed chunks, each behind a line
-// with its length in hex.
+// bodyOf reads a body that may be sent in signed chunks, each after a line with
+// its length in hex.
 func bodyOf(r *http.Request) []byte {
 	if !strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked") {
 		body, _ := io.ReadAll(r.Body)

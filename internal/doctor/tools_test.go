@@ -35,8 +35,8 @@ func TestBrowserThatDoesNotStart(t *testing.T) {
 	expect(t, checkBrowser(limited(t), Settings{Browser: broken}), Fail, "Chromium 1.2.3", "does not start", "--dump-dom")
 }
 
-// TestSandboxIsSeen: a running browser's sandbox is told from its processes.
-func TestSandboxIsSeen(t *testing.T) {
+// TestSandboxByProcesses checks that the sandbox is detected from the processes.
+func TestSandboxByProcesses(t *testing.T) {
 	t.Parallel()
 	process := func(parent, arguments, seccomp string) (line, status *fstest.MapFile) {
 		return &fstest.MapFile{Data: []byte(arguments)},
@@ -66,7 +66,7 @@ func TestSandboxIsSeen(t *testing.T) {
 	}
 }
 
-// TestSandboxOfARealBrowser: the one that this machine can have is seen.
+// TestSandboxOfARealBrowser checks that a real browser's renderers are found.
 func TestSandboxOfARealBrowser(t *testing.T) {
 	t.Parallel()
 	needTools(t)
@@ -87,12 +87,12 @@ func TestSandboxOfARealBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if process := filepath.Base(entry); renders(os.DirFS("/"), process) && descends(os.DirFS("/"), process, running.PID()) {
+		if process := filepath.Base(entry); isRenderer(os.DirFS("/"), process) && isDescendant(os.DirFS("/"), process, running.PID()) {
 			renderers++
 		}
 	}
 	if renderers == 0 {
-		t.Error("no process of a page is found below the browser's")
+		t.Error("no renderer is found among the browser's descendants")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestFFmpegAsItIs(t *testing.T) {
 	expect(t, checkFFmpeg(limited(t)), OK, "ffmpeg ", "finishes recordings")
 }
 
-// TestFFmpegMissingOrBroken changes PATH, so it does not run beside others.
+// TestFFmpegMissingOrBroken changes PATH, so it does not run in parallel.
 func TestFFmpegMissingOrBroken(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)
@@ -130,5 +130,5 @@ func TestFFmpegMissingOrBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	expect(t, checkFFmpeg(limited(t)), Fail, "does not tell its version", "cannot finish a recording")
+	expect(t, checkFFmpeg(limited(t)), Fail, "of unknown version", "cannot finish a recording")
 }

@@ -1,6 +1,5 @@
-// Package hostpolicy says where a bot may go: to the platforms' own hosts, and to
-// those that its operator has allowed. It decides about addresses and opens
-// none.
+// Package hostpolicy decides which hosts a bot may open: the platforms' own, and
+// those that the operator allows. It opens no connection.
 package hostpolicy
 
 import (
@@ -15,8 +14,32 @@ import (
 // AllowedHostsSetting is the operator's setting that adds meeting hosts.
 const AllowedHostsSetting = "STANDIN_ALLOWED_MEETING_HOSTS"
 
-// platformHosts are the platforms' own: each with all hosts below it
-// (platforms, URL forms).
+// Check returns an error, with a message for people, when the bot may not open
+// an address. The address must be the one that the browser will open, without
+// redirectors around it. An entry of allowed is a host, which includes its
+// subdomains, or a host and port, which match exactly.
+func Check(address string, allowed []string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
+		return errors.New("the meeting address cannot be parsed")
+	}
+	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
+	for _, entry := range append(platformHosts(), allowed...) {
+		if matches(strings.ToLower(strings.TrimSpace(entry)), host, portOf(parsed)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the host %s does not belong to a meeting platform; an operator who trusts it adds it to %s", host, AllowedHostsSetting)
+}
+
+// NavigationAllowed reports whether a meeting page may navigate to an address: an
+// allowed host, or a platform's sign-in page, so that the page can be recognized
+// as a sign-in wall.
+func NavigationAllowed(address string, allowed []string) bool {
+	return Check(address, slices.Concat(signInHosts(), allowed)) == nil
+}
+
+// platformHosts returns the platforms' domains, which include their subdomains.
 func platformHosts() []string {
 	return []string{
 		"meet.google.com",
@@ -25,34 +48,21 @@ func platformHosts() []string {
 	}
 }
 
-// Check returns an error, for people, when the bot may not open the
-// address, which is the very one that the browser would be given: redirectors
-// around it are gone. An entry is a host, and allows those below it; with a
-// port it allows that very host and port.
-func Check(address string, added []string) error {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
-		return errors.New("the meeting address cannot be read")
-	}
-	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
-	for _, entry := range append(platformHosts(), added...) {
-		if admits(strings.ToLower(strings.TrimSpace(entry)), host, portOf(parsed)) {
-			return nil
-		}
-	}
-	return fmt.Errorf("the host %s is no meeting platform's own; an operator who trusts it adds it to %s", host, AllowedHostsSetting)
+// signInHosts returns the hosts of the platforms' sign-in pages.
+func signInHosts() []string {
+	return []string{"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com"}
 }
 
-// admits reports whether an entry of allowed hosts covers a host and port.
-func admits(entry, host, port string) bool {
+// matches reports whether an entry of allowed hosts covers a host and port.
+func matches(entry, host, port string) bool {
 	if name, entryPort, err := net.SplitHostPort(entry); err == nil {
 		return name == host && entryPort == port
 	}
-	entry = strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address as it stands in a URL
+	entry = strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address in URL form
 	return entry != "" && (host == entry || strings.HasSuffix(host, "."+entry))
 }
 
-// portOf is the port that an address leads to.
+// portOf returns the port of a URL, or the default port of its scheme.
 func portOf(address *url.URL) string {
 	switch {
 	case address.Port() != "":
@@ -63,7 +73,7 @@ func portOf(address *url.URL) string {
 	return "443"
 }
 
-// Origin returns scheme, host and port of an address.
+// Origin returns the scheme, host and port of an address.
 func Origin(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -72,18 +82,8 @@ func Origin(address string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// wallHosts are where a platform sends a visitor whom it wants to sign in.
-func wallHosts() []string {
-	return []string{"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com"}
-}
-
-// NavigationAllowed reports whether a meeting's page may go to an address: to a venue,
-// and to a platform's sign-in page, so that the wall is seen for what it is.
-func NavigationAllowed(address string, added []string) bool {
-	return Check(address, slices.Concat(wallHosts(), added)) == nil
-}
-
-// HostPort returns the host and port that an address leads to.
+// HostPort returns the host and port of an address, with the default port of its
+// scheme when it has none.
 func HostPort(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

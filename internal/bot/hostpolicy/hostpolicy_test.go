@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCheck: the bot opens the platforms' own hosts, those that the operator
-// added, and no other, however it is dressed up.
+// TestCheck checks that only the platforms' hosts and those that the operator
+// allows are accepted, also when a URL tries to hide its host.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	added := []string{"Meet.Example", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
@@ -69,11 +69,12 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	if err := Check("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), AllowedHostsSetting) {
-		t.Errorf("the setting is not named: %v", err)
+		t.Errorf("the error does not name the setting: %v", err)
 	}
 }
 
-// TestNavigationAllowed: a page may go to a sign-in page, which no bot is sent to.
+// TestNavigationAllowed checks that a page may navigate to a sign-in page, which
+// a job may not open.
 func TestNavigationAllowed(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
@@ -87,10 +88,10 @@ func TestNavigationAllowed(t *testing.T) {
 		"chrome://settings":                      false,
 	} {
 		if got := NavigationAllowed(address, []string{"127.0.0.1:4000"}); got != want {
-			t.Errorf("%s: passable is %v", address, got)
+			t.Errorf("%s: navigation allowed is %v", address, got)
 		}
 	}
 	if Check("https://accounts.google.com/signin", nil) == nil {
-		t.Error("a bot may be sent to a sign-in page")
+		t.Error("a job may open a sign-in page")
 	}
 }

@@ -8,28 +8,26 @@ import (
 )
 
 const (
-	// maxBytes bounds how much of a name is looked at. Platforms allow 64
-	// characters at the most, of at most 4 bytes each, and some names come
-	// with marks and joiners between them.
+	// maxBytes limits how much of a name is read. Platforms allow at most 64
+	// characters of at most 4 bytes, and names may have marks and joiners between
+	// them.
 	maxBytes = 1024
 
-	// pause is the word that stands for brackets, commas and the like, over
-	// which no pattern reaches unless it has the pause too.
-	pause = "|"
+	// separator is the word for brackets, commas and similar signs. Patterns match
+	// across one only if they contain it.
+	separator = "|"
 
-	// possessive is the word of "Anna's" behind Anna.
+	// possessive is the word for the 's in "Anna's".
 	possessive = "'s"
 )
 
-// folding makes letters that look alike the same (platforms, "Names in rosters
-// use look-alike letters").
+// folding replaces letters that look alike by the same letter.
 type folding struct {
-	latin map[rune]rune // look-alike → the letter or digit that it looks like
+	latin map[rune]rune // similar letter → Latin letter or digit
 }
 
-// words cuts a name into the words that people see in it, in folded letters.
-// A dot inside a word begins the next one, so that the domain Read.ai is
-// something else than the words Read AI.
+// words splits a name into words of folded letters. A dot inside a word starts
+// the next one, so that the domain Read.ai differs from the words Read AI.
 func (f folding) words(name string) []string {
 	letters := f.letters(name)
 	var words []string
@@ -66,37 +64,37 @@ func (f folding) words(name string) []string {
 			flush()
 		default:
 			flush()
-			if len(words) > 0 && words[len(words)-1] != pause {
-				words = append(words, pause)
+			if len(words) > 0 && words[len(words)-1] != separator {
+				words = append(words, separator)
 			}
 		}
 	}
 	flush()
-	if len(words) > 0 && words[len(words)-1] == pause {
+	if len(words) > 0 && words[len(words)-1] == separator {
 		words = words[:len(words)-1]
 	}
 	return words
 }
 
-// letters returns the beginning of a name in small letters, each as the Latin
-// letter that it looks like, without marks and without what cannot be seen.
+// letters returns the first maxBytes of a name in lower case, each letter as the
+// Latin letter that it resembles, without marks and invisible characters.
 func (f folding) letters(name string) []rune {
 	if len(name) > maxBytes {
 		name = name[:maxBytes]
 	}
-	// Twice: some look-alikes decompose into letters that look like nothing,
-	// others only into look-alikes.
-	var seen strings.Builder
+	// Letters are replaced before and after decomposition: some decompose into
+	// letters outside the table, others only into similar letters.
+	var visible strings.Builder
 	for _, r := range strings.ToValidUTF8(name, " ") {
 		switch {
 		case isApostrophe(r):
-			seen.WriteByte('\'') // some would decompose to a space
-		case !invisible(r):
-			seen.WriteRune(f.latinOf(enclosed(r)))
+			visible.WriteByte('\'') // some decompose into a space
+		case !isInvisible(r):
+			visible.WriteRune(f.latinOf(enclosed(r)))
 		}
 	}
 	var letters []rune
-	for _, r := range norm.NFKD.String(seen.String()) {
+	for _, r := range norm.NFKD.String(visible.String()) {
 		if !unicode.In(r, unicode.Mn, unicode.Me) {
 			letters = append(letters, unicode.ToLower(f.latinOf(r)))
 		}
@@ -104,9 +102,10 @@ func (f folding) letters(name string) []rune {
 	return letters
 }
 
+// latinOf returns the Latin letter that a letter resembles, or the letter itself.
 func (f folding) latinOf(r rune) rune {
 	if r < unicode.MaxLatin1 && r != 'ø' && r != 'Ø' {
-		return r // most names are spared the table
+		return r // most letters need no lookup
 	}
 	if latin, ok := f.latin[r]; ok {
 		return latin
@@ -114,8 +113,8 @@ func (f folding) latinOf(r rune) rune {
 	return r
 }
 
-// writeFolded writes a small letter as the one that stands for all that look
-// like it within ASCII itself.
+// writeFolded writes a lower-case letter, with similar ASCII letters and digits
+// replaced by one of them.
 func writeFolded(word *strings.Builder, letter rune) {
 	switch letter {
 	case 'i', '1':
@@ -129,9 +128,9 @@ func writeFolded(word *strings.Builder, letter rune) {
 	}
 }
 
-// invisible reports whether a character takes no room in a name, or is a sign
-// that belongs to a brand and not to its letters.
-func invisible(r rune) bool {
+// isInvisible reports whether a character is invisible, or is a trademark sign,
+// which does not count as part of a name.
+func isInvisible(r rune) bool {
 	switch r {
 	case '\u115F', '\u1160', '\u3164', '\uFFA0': // Hangul fillers
 		return true
@@ -141,8 +140,9 @@ func invisible(r rune) bool {
 	return r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me)
 }
 
-// enclosed returns the letter inside a circle, square or brackets for which
-// Unicode knows no decomposition, or one with the brackets.
+// enclosed returns the letter inside a circle, square or brackets that has no
+// decomposition in Unicode, or one that includes the brackets. It returns other
+// characters unchanged.
 func enclosed(r rune) rune {
 	for _, first := range []rune{
 		'\u249C',     // (a)
@@ -162,6 +162,6 @@ func isWordLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(
 
 func isApostrophe(r rune) bool { return strings.ContainsRune("'’‘ʼʹ′`‛´＇", r) }
 
-// isJoiner reports whether a sign, directly between two letters, joins them to
-// one name, as in tl;dv.
+// isJoiner reports whether a sign between two letters only separates words of one
+// name, as in tl;dv.
 func isJoiner(r rune) bool { return strings.ContainsRune("_;+~·", r) || unicode.Is(unicode.Pd, r) }

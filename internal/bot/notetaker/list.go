@@ -16,32 +16,32 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// embedded is the list that Standin ships.
+// embedded is the built-in list.
 //
 //go:embed notetakers.yaml
 var embedded []byte
 
-// File is where an operator's list lies in the folder of STANDIN_PROFILES. It
-// has a folder of its own there, because every *.yaml file beside it is read
-// as the profile of a page.
+// File is the path of an operator's list in the folder of STANDIN_PROFILES. It is
+// in a subfolder because package meeting reads every *.yaml file in the folder
+// itself as a page profile.
 const File = "notetakers/notetakers.yaml"
 
 const (
-	// maxFileBytes bounds a data file.
+	// maxFileBytes limits the size of a data file.
 	maxFileBytes = 256 << 10
-	// maxPatterns bounds what every name in a meeting is compared with.
+	// maxPatterns limits the patterns that every name is compared with.
 	maxPatterns = 2000
-	// fewestLetters is how long a pattern must be: a shorter one would be
-	// found in names of people.
-	fewestLetters = 3
+	// minLetters is the minimum length of a pattern: a shorter one would match
+	// people's names.
+	minLetters = 3
 )
 
-// Embedded returns the list that Standin ships.
+// Embedded returns the built-in list.
 func Embedded() (*List, error) { return parse("embedded/notetakers.yaml", embedded) }
 
-// Load returns the operator's list, which replaces the embedded one, when the
-// folder of STANDIN_PROFILES holds a File, and the embedded one otherwise. An
-// empty folder name means that there is none.
+// Load returns the operator's list, if the folder of STANDIN_PROFILES holds a
+// File, and the built-in list otherwise. An empty folder name means that there is
+// none.
 func Load(profilesFolder string) (*List, error) {
 	if profilesFolder == "" {
 		return Embedded()
@@ -52,18 +52,18 @@ func Load(profilesFolder string) (*List, error) {
 		return Embedded()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the list of notetakers: %w", err)
+		return nil, fmt.Errorf("read the list of notetakers: %w", err)
 	}
 	defer file.Close() // read only
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the list of notetakers %s: %w", path, err)
+		return nil, fmt.Errorf("read the list of notetakers %s: %w", path, err)
 	}
 	return parse(path, data)
 }
 
-// document is the data file; how to write one stands at the head of
-// notetakers.yaml.
+// document is the data file. The comment at the top of notetakers.yaml explains
+// its format.
 type document struct {
 	Version    int      `yaml:"version"`
 	Date       string   `yaml:"date"`
@@ -79,11 +79,11 @@ type entry struct {
 	Whole    []string `yaml:"whole"`
 }
 
-// datePattern is a calendar date.
+// datePattern matches a calendar date.
 var datePattern = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// parse reads and checks a data file. The source names it in errors, which
-// tell of everything that is wrong.
+// parse reads and checks a data file. source names it in errors. The error lists
+// all mistakes.
 func parse(source string, data []byte) (*List, error) {
 	if len(data) > maxFileBytes {
 		return nil, fmt.Errorf("list of notetakers %s: larger than %d bytes", source, maxFileBytes)
@@ -95,7 +95,7 @@ func parse(source string, data []byte) (*List, error) {
 		return nil, fmt.Errorf("list of notetakers %s: %w", source, err)
 	}
 	if err := decoder.Decode(new(document)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("list of notetakers %s: holds more than one document", source)
+		return nil, fmt.Errorf("list of notetakers %s: more than one document", source)
 	}
 	b := &builder{list: &List{Version: read.Version, Date: read.Date, fold: newFolding()}}
 	b.build(read)
@@ -105,7 +105,7 @@ func parse(source string, data []byte) (*List, error) {
 	return b.list, nil
 }
 
-// builder makes a list of a document and gathers what is wrong with it.
+// builder converts a document to a list and collects its mistakes.
 type builder struct {
 	list     *List
 	patterns int
@@ -124,28 +124,28 @@ func (b *builder) build(read document) {
 	b.expect(len(read.Notetakers) > 0, "notetakers", "must name at least one")
 	for i, mark := range read.Marks {
 		words := b.list.fold.words(mark)
-		b.expect(len(words) > 0, fmt.Sprintf("marks[%d]", i), "%q holds no letter", mark)
+		b.expect(len(words) > 0, fmt.Sprintf("marks[%d]", i), "%q has no letter", mark)
 		b.list.marks = append(b.list.marks, words)
 	}
 	var names []string
 	for i, one := range read.Notetakers {
 		place := fmt.Sprintf("notetakers[%d]", i)
 		b.expect(strings.TrimSpace(one.Name) != "", place, "has no name")
-		b.expect(!slices.Contains(names, one.Name), place, "%q is there twice", one.Name)
+		b.expect(!slices.Contains(names, one.Name), place, "%q is a duplicate", one.Name)
 		names = append(names, one.Name)
 		b.expect(len(one.Anywhere)+len(one.First)+len(one.Whole) > 0, place,
 			"%q has no pattern under anywhere, first or whole", one.Name)
-		b.list.notetaker = append(b.list.notetaker, notetaker{
+		b.list.notetakers = append(b.list.notetakers, notetaker{
 			name:     one.Name,
 			anywhere: b.fold(place+".anywhere", one.Anywhere),
 			first:    b.fold(place+".first", one.First),
 			whole:    b.fold(place+".whole", one.Whole),
 		})
 	}
-	b.expect(b.patterns <= maxPatterns, "notetakers", "hold %d patterns; at most %d are taken", b.patterns, maxPatterns)
+	b.expect(b.patterns <= maxPatterns, "notetakers", "have %d patterns; the maximum is %d", b.patterns, maxPatterns)
 }
 
-// fold folds patterns as names are folded.
+// fold splits and folds patterns like names.
 func (b *builder) fold(place string, patterns []string) [][]string {
 	folded := make([][]string, 0, len(patterns))
 	for i, pattern := range patterns {
@@ -158,7 +158,7 @@ func (b *builder) fold(place string, patterns []string) [][]string {
 			}
 			return -1
 		}, strings.Join(words, ""))
-		b.expect(len(letters) >= fewestLetters, at, "%q has fewer than %d letters", pattern, fewestLetters)
+		b.expect(len(letters) >= minLetters, at, "%q has fewer than %d letters", pattern, minLetters)
 		folded = append(folded, words)
 	}
 	b.patterns += len(patterns)

@@ -9,13 +9,13 @@ import (
 	"standin/internal/bot/meeting"
 )
 
-// TestEmbedded: the shipped list says when it was made and folds every pattern
-// to something that is found in its own spelling.
+// TestEmbedded checks that the built-in list has a date and that every pattern
+// matches its own spelling.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
-	list := shipped(t)
-	if list.Version < 1 || list.Date == "" || len(list.notetaker) < 30 {
-		t.Errorf("version %d of %q with %d notetakers", list.Version, list.Date, len(list.notetaker))
+	list := builtIn(t)
+	if list.Version < 1 || list.Date == "" || len(list.notetakers) < 30 {
+		t.Errorf("version %d of %q with %d notetakers", list.Version, list.Date, len(list.notetakers))
 	}
 }
 
@@ -27,7 +27,7 @@ func TestLoadReplacesTheList(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := list.Match("Otter.ai"); !ok {
-		t.Error("a folder without a list does not leave the embedded one")
+		t.Error("a folder without a list does not use the built-in one")
 	}
 	write(t, folder, "version: 2\ndate: 2027-01-01\nnotetakers: [{name: Quill, first: [Quill Bot]}]\n")
 	if list, err = Load(folder); err != nil {
@@ -37,12 +37,12 @@ func TestLoadReplacesTheList(t *testing.T) {
 		t.Errorf("the operator's list is not used: %q, version %d of %s", known, list.Version, list.Date)
 	}
 	if _, ok := list.Match("Otter.ai"); ok {
-		t.Error("the embedded list still counts")
+		t.Error("the built-in list is still used")
 	}
 }
 
-// TestListBesideProfiles: the list and the pages' profiles are replaced from
-// the same folder and do not take each other for theirs.
+// TestListBesideProfiles checks that the list and page profiles can be in the same
+// folder.
 func TestListBesideProfiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -62,7 +62,7 @@ func TestListBesideProfiles(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesMistakes(t *testing.T) {
+func TestLoadRejectsMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"version: 0\ndate: 2026-11-21\nnotetakers: [{name: A, first: [Aaa]}]":                                      "version: must be 1",
@@ -72,11 +72,11 @@ func TestLoadRefusesMistakes(t *testing.T) {
 		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A}]":                                                    "has no pattern",
 		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A, first: [.;Ä]}]":                                      "fewer than 3 letters",
 		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A, frist: [Aaa]}]":                                      "frist",
-		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A, first: [Aaa]}, {name: A, whole: [Aaa]}]":             "is there twice",
-		"version: 1\ndate: 2026-11-21\nmarks: ['()']\nnotetakers: [{name: A, first: [Aaa]}]":                       "holds no letter",
+		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A, first: [Aaa]}, {name: A, whole: [Aaa]}]":             "is a duplicate",
+		"version: 1\ndate: 2026-11-21\nmarks: ['()']\nnotetakers: [{name: A, first: [Aaa]}]":                       "has no letter",
 		"version: 1\n---\nversion: 1":                                                                              "more than one document",
 		strings.Repeat("# a\n", 64<<10+1):                                                                          "larger than",
-		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A, first: [" + strings.Repeat("Aaa, ", 2001) + "Aaa]}]": "at most 2000",
+		"version: 1\ndate: 2026-11-21\nnotetakers: [{name: A, first: [" + strings.Repeat("Aaa, ", 2001) + "Aaa]}]": "the maximum is 2000",
 	} {
 		folder := t.TempDir()
 		write(t, folder, text)

@@ -1,11 +1,10 @@
 package notetaker
 
-// newFolding returns the folding of look-alike letters. What looks like what
-// is taken from Unicode's confusables (UTS #39), as far as it is a letter or
-// digit; small capitals, letters with a stroke and small Greek and Cyrillic
-// letters of a Latin capital's shape are added. Full-width, mathematical,
-// circled and accented forms are missing: they decompose into what stands
-// here.
+// newFolding returns the folding of similar letters. The table holds the letters
+// and digits of Unicode's confusables (UTS #39), plus small capitals, letters
+// with a stroke, and lower-case Greek and Cyrillic letters that resemble a Latin
+// capital. Full-width, mathematical, circled and accented forms are not in the
+// table, because they decompose into letters that are.
 func newFolding() folding {
 	f := folding{latin: make(map[rune]rune)}
 	for latin, others := range map[rune]string{

@@ -1,13 +1,9 @@
-// Package notetaker finds competing notetakers among the names that a meeting
-// shows of its participants (specification, AutoLeaveConfig: onBotDetected;
-// event bot.competing_bot_detected).
+// Package notetaker recognizes competing notetakers by the names of a meeting's
+// participants.
 //
-// Who counts stands in a data file, notetakers.yaml, that an operator can
-// replace. Names are compared as people see them: letters that look alike are
-// the same letter, and words count whole, so that nobody is taken for a
-// program because of what he is called.
-//
-// The package knows nothing of pages, rosters or what follows from a match.
+// The known names are in a data file, notetakers.yaml, that an operator can
+// replace. Letters that look alike count as the same letter. Words are compared
+// whole, so that people's names do not match.
 package notetaker
 
 import (
@@ -15,108 +11,106 @@ import (
 	"strings"
 )
 
-// List is the notetakers that are known. It does not change; its methods may
-// be called from any goroutine.
+// List holds the known notetakers. It is immutable and safe for concurrent use.
 type List struct {
 	Version int
 	Date    string // of the data file: year-month-day
 
-	fold      folding
-	marks     [][]string // what platforms put behind a name, folded
-	notetaker []notetaker
-	own       []string // the bot's own name, folded; see Without
+	fold       folding
+	marks      [][]string // suffixes that platforms add to a name, folded
+	notetakers []notetaker
+	own        []string // the bot's own name, folded; see Without
 }
 
-// notetaker is a known one, with its patterns in folded words.
+// notetaker is a known notetaker with its patterns in folded words.
 type notetaker struct {
 	name                   string
 	anywhere, first, whole [][]string
 }
 
-// Match tells which known notetaker a display name is that of, if any.
+// Match returns the name of the known notetaker that a display name belongs to.
 func (l *List) Match(displayName string) (known string, ok bool) {
 	words := l.fold.words(displayName)
 	bare := l.withoutMark(words)
 	if len(words) == 0 || l.isOwn(bare) {
 		return "", false
 	}
-	for _, candidate := range l.notetaker {
-		if candidate.shows(words, bare) {
+	for _, candidate := range l.notetakers {
+		if candidate.matches(words, bare) {
 			return candidate.name, true
 		}
 	}
 	return "", false
 }
 
-// Without returns the list for a bot of that display name, which never counts:
-// its tile may be seen twice, or not be recognised as its own (platforms,
-// "Rules that cost others dearly").
+// Without returns a list that never matches the bot's own display name. A page may
+// show the bot's tile twice, or not mark it as the bot's own.
 func (l *List) Without(ownName string) *List {
-	narrowed := *l
-	narrowed.own = l.fold.words(ownName)
-	return &narrowed
+	copied := *l
+	copied.own = l.fold.words(ownName)
+	return &copied
 }
 
-// shortestCut is how many letters a name must show to count as the beginning
-// of a longer one: platforms cut names at 50 characters and more.
-const shortestCut = 32
+// minTruncated is the number of letters from which a prefix of the bot's name
+// counts as its truncated name. Platforms truncate names at 50 characters or more.
+const minTruncated = 32
 
-// isOwn reports whether the words are the bot's own name, or what a platform
-// that cuts names left of it.
+// isOwn reports whether the words are the bot's own name, which the platform may
+// have truncated.
 func (l *List) isOwn(words []string) bool {
 	if len(l.own) == 0 {
 		return false
 	}
 	shown, own := strings.Join(words, ""), strings.Join(l.own, "")
-	return shown == own || len(shown) >= shortestCut && strings.HasPrefix(own, shown)
+	return shown == own || len(shown) >= minTruncated && strings.HasPrefix(own, shown)
 }
 
-// withoutMark takes off what a platform puts behind a name, such as (Guest).
+// withoutMark removes a suffix that a platform adds to a name, such as (Guest).
 func (l *List) withoutMark(words []string) []string {
 	for _, mark := range l.marks {
 		rest := len(words) - len(mark) - 1
-		if rest > 0 && words[rest] == pause && slices.Equal(words[rest+1:], mark) {
+		if rest > 0 && words[rest] == separator && slices.Equal(words[rest+1:], mark) {
 			return words[:rest]
 		}
 	}
 	return words
 }
 
-// shows reports whether one of the notetaker's patterns is in the words. bare
+// matches reports whether one of the notetaker's patterns matches the words. bare
 // are the words without a platform's mark.
-func (n notetaker) shows(words, bare []string) bool {
+func (n notetaker) matches(words, bare []string) bool {
 	for start := range words {
-		opening := start == 0 || words[start-1] == possessive
-		if begins(words[start:], n.anywhere) || opening && begins(words[start:], n.first) {
+		atStart := start == 0 || words[start-1] == possessive
+		if startsWithAny(words[start:], n.anywhere) || atStart && startsWithAny(words[start:], n.first) {
 			return true
 		}
-		if opening && start < len(bare) && fills(bare[start:], n.whole) {
+		if atStart && start < len(bare) && equalsAny(bare[start:], n.whole) {
 			return true
 		}
 	}
 	return false
 }
 
-// begins reports whether the words begin with one of the patterns.
-func begins(words []string, patterns [][]string) bool {
+// startsWithAny reports whether the words start with one of the patterns.
+func startsWithAny(words []string, patterns [][]string) bool {
 	return slices.ContainsFunc(patterns, func(pattern []string) bool {
-		_, ok := after(words, pattern)
+		_, ok := cutPattern(words, pattern)
 		return ok
 	})
 }
 
-// fills reports whether the words are one of the patterns and nothing more.
-func fills(words []string, patterns [][]string) bool {
+// equalsAny reports whether the words equal one of the patterns.
+func equalsAny(words []string, patterns [][]string) bool {
 	return slices.ContainsFunc(patterns, func(pattern []string) bool {
-		rest, ok := after(words, pattern)
+		rest, ok := cutPattern(words, pattern)
 		return ok && len(rest) == 0
 	})
 }
 
-// after returns the words behind a pattern that they begin with. Words that
-// the pattern has apart may stand in one (OtterPilot is Otter Pilot), but not
-// the other way round: Rea Dai is not Read AI.
-func after(words, pattern []string) (rest []string, ok bool) {
+// cutPattern returns the words after a pattern that they start with. One word may
+// match several words of the pattern (OtterPilot is Otter Pilot), but not the
+// other way round: Rea Dai is not Read AI.
+func cutPattern(words, pattern []string) (rest []string, ok bool) {
 	for len(pattern) > 0 {
 		if len(words) == 0 {
 			return nil, false

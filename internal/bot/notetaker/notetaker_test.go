@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// shipped is the list that Standin ships.
-func shipped(t testing.TB) *List {
+// builtIn returns the built-in list.
+func builtIn(t testing.TB) *List {
 	t.Helper()
 	list, err := Embedded()
 	if err != nil {
@@ -17,7 +17,7 @@ func shipped(t testing.TB) *List {
 
 func TestMatchFindsNotetakers(t *testing.T) {
 	t.Parallel()
-	list := shipped(t)
+	list := builtIn(t)
 	for name, want := range map[string]string{
 		"Otter.ai":                            "Otter.ai",
 		"OtterPilot":                          "Otter.ai",
@@ -59,14 +59,14 @@ func TestMatchFindsNotetakers(t *testing.T) {
 		strings.Repeat("x ", 100) + "tldv.io": "tl;dv",
 	} {
 		if known, ok := list.Match(name); known != want || ok != (want != "") {
-			t.Errorf("%q is taken for %q, want %q", name, known, want)
+			t.Errorf("%q matches %q, want %q", name, known, want)
 		}
 	}
 }
 
 func TestMatchFoldsLookAlikes(t *testing.T) {
 	t.Parallel()
-	list := shipped(t)
+	list := builtIn(t)
 	for name, want := range map[string]string{
 		"Оttеr.аі":                               "Otter.ai", // Cyrillic О, е, а, і
 		"ΟΤΤΕR ΡΙLΟΤ":                            "Otter.ai", // Greek
@@ -89,15 +89,15 @@ func TestMatchFoldsLookAlikes(t *testing.T) {
 		"read。ai":                                "Read.ai",
 	} {
 		if known, ok := list.Match(name); known != want || !ok {
-			t.Errorf("%q (%+q) is taken for %q, want %q", name, name, known, want)
+			t.Errorf("%q (%+q) matches %q, want %q", name, name, known, want)
 		}
 	}
 }
 
-// TestMatchLeavesPeopleAlone: a false alarm costs a recording.
+// TestMatchLeavesPeopleAlone checks names of people that resemble notetakers.
 func TestMatchLeavesPeopleAlone(t *testing.T) {
 	t.Parallel()
-	list := shipped(t)
+	list := builtIn(t)
 	for _, name := range []string{
 		"", " ", "|", "🤖", "'s", "...",
 		"Otto Otter", "Otter", "Mia Otter (Guest)", "Otterson", "Anna Otter, AI Lab", "Otto Otter – AI",
@@ -105,16 +105,16 @@ func TestMatchLeavesPeopleAlone(t *testing.T) {
 		"Anna Read", "Anna Read (AI)", "Anna Read | AI", "Anna Read AI Lab", "Rea Dai", "Read", "Al Read",
 		"Wei Gong", "Gong Li", "Wei Gong Assistant Professor", "Wei Gong, Recorder",
 		"Grainne", "Gráinne O'Grain", "Grain", "Chorus Line", "Fathom", "Ann Fathom",
-		"Fred Fireflies", // two words that a person may call himself; the product writes Fireflies.ai
+		"Fred Fireflies", // may be a person; the product uses Fireflies.ai
 		"Sam (Fireflies.ai)", "Sam from Otter.ai", "Sam - Avoma", "Sam | tl;dv",
 		"Notetakers Anonymous fan", "Notetakers", "Anna (Notetaker)", "Anna S. (Notetaker)", "Notetaker - Anna", "Anna, note taker",
 		"Nyota Uhura", "Sybil", "Sybill Vane", "Kaia", "Attendee", "Attendee 12", "Lindy", "Wingman",
-		"Standin", "Standin demo", // two that saw each other would both leave
+		"Standin", "Standin demo", // two bots would both leave
 		"Zoom AI Companion", "Copilot", "Gemini",
 		"Отто", "Анна Чтец", "山田太郎", "أنا", "O'Brien", "Krispin Jones", "Avomaria", "Vexana",
 	} {
 		if known, ok := list.Match(name); ok || known != "" {
-			t.Errorf("%q is taken for %q", name, known)
+			t.Errorf("%q matches %q", name, known)
 		}
 	}
 }
@@ -129,22 +129,22 @@ func TestWithoutNeverCountsTheBotItself(t *testing.T) {
 		{"Acme AI Notetaker", "Acme AI Notetaker", false},
 		{"Acme AI Notetaker", "acme ai notetaker (You)", false},
 		{"Acme AI Notetaker", "Anna's AI Notetaker", true},
-		{long, long[:50], false}, // as a platform cuts it
+		{long, long[:50], false}, // truncated by a platform
 		{"Notetaker of Acme", "Notetaker", true},
 		{"", "Notetaker", true},
 		{"Standin", "Otter.ai", true},
 	} {
-		list := shipped(t).Without(test.own)
+		list := builtIn(t).Without(test.own)
 		if known, ok := list.Match(test.seen); ok != test.counts {
-			t.Errorf("a bot called %q takes %q for %q", test.own, test.seen, known)
+			t.Errorf("with the own name %q, %q matches %q", test.own, test.seen, known)
 		}
 	}
 }
 
-// BenchmarkMatch compares the names of a meeting of 300, as a bot does four
-// times a second.
+// BenchmarkMatch matches the names of 300 participants, which a bot does four
+// times per second.
 func BenchmarkMatch(b *testing.B) {
-	list := shipped(b).Without("Standin")
+	list := builtIn(b).Without("Standin")
 	names := make([]string, 300)
 	for i := range names {
 		names[i] = [...]string{"Anna Berg", "Jörg Müller-Lüdenscheidt (Guest)", "Анна Каренина", "Otto Otter"}[i%4]

@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDisguisesMatch: whatever mixture of look-alike letters, case and
-// characters that cannot be seen a known name is written in, it is found.
+// TestDisguisesMatch checks that a known name matches in any mixture of similar
+// letters, case and invisible characters.
 func TestDisguisesMatch(t *testing.T) {
 	t.Parallel()
-	list := shipped(t)
+	list := builtIn(t)
 	disguises := make(map[rune][]rune) // by small letter
 	for other, latin := range list.fold.latin {
 		disguises[latin] = append(disguises[latin], other)
@@ -27,12 +27,12 @@ func TestDisguisesMatch(t *testing.T) {
 	disguises['i'] = append(disguises['i'], 'l', '1', 'L')
 	disguises['o'] = append(disguises['o'], '0')
 	for _, others := range disguises {
-		slices.Sort(others) // what rapid draws must not depend on the map's order
+		slices.Sort(others) // rapid's draws must not depend on the order of the map
 	}
-	unseen := []rune{'\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', '\u00ad', '\u202e', '\u2066', '\u0301', '\u034f', '\ufe0f', '\u3164'}
+	invisible := []rune{'\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', '\u00ad', '\u202e', '\u2066', '\u0301', '\u034f', '\ufe0f', '\u3164'}
 
 	rapid.Check(t, func(t *rapid.T) {
-		known := rapid.SampledFrom(list.notetaker).Draw(t, "notetaker")
+		known := rapid.SampledFrom(list.notetakers).Draw(t, "notetaker")
 		pattern := rapid.SampledFrom(slices.Concat(known.anywhere, known.first, known.whole)).Draw(t, "pattern")
 		plain := strings.ReplaceAll(spelled(pattern), "rn", "m")
 		var name strings.Builder
@@ -41,17 +41,17 @@ func TestDisguisesMatch(t *testing.T) {
 				letter = rapid.SampledFrom(others).Draw(t, "letter")
 			}
 			name.WriteRune(letter)
-			for range rapid.IntRange(0, 2).Draw(t, "unseen") {
-				name.WriteRune(rapid.SampledFrom(unseen).Draw(t, "unseen character"))
+			for range rapid.IntRange(0, 2).Draw(t, "invisible count") {
+				name.WriteRune(rapid.SampledFrom(invisible).Draw(t, "invisible character"))
 			}
 		}
 		if _, ok := list.Match(name.String()); !ok {
-			t.Fatalf("%q (%+q), which is %q of %s, is not found", name.String(), name.String(), plain, known.name)
+			t.Fatalf("%q (%+q), which is %q of %s, does not match", name.String(), name.String(), plain, known.name)
 		}
 	})
 }
 
-// spelled writes a folded pattern as a name.
+// spelled returns a folded pattern as a name.
 func spelled(pattern []string) string {
 	var name strings.Builder
 	for i, word := range pattern {
@@ -63,8 +63,8 @@ func spelled(pattern []string) string {
 	return name.String()
 }
 
-// FuzzMatch: no name breaks the matching, and none makes it work for long: the
-// words that are compared stay within a bound.
+// FuzzMatch checks that no name breaks matching, and that the number of compared
+// words is limited.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []string{
 		"Otter.ai", "Anna's Notetaker (Guest)", "𝓞𝓽𝓽𝓮𝓻", "\xff\xfe.\xff", "''s's' s", strings.Repeat("\ufdfa", 400),
@@ -72,7 +72,7 @@ func FuzzMatch(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	list := shipped(f)
+	list := builtIn(f)
 	own := list.Without("Acme Notetaker")
 	f.Fuzz(func(t *testing.T, name string) {
 		known, ok := list.Match(name)
@@ -89,12 +89,12 @@ func FuzzMatch(f *testing.F) {
 			if word == "" || !utf8.ValidString(word) || strings.ContainsFunc(word, unicode.IsSpace) {
 				t.Fatalf("%q gives the word %q", name, word)
 			}
-			if word == pause && (i == 0 || i == len(words)-1 || words[i-1] == pause) {
+			if word == separator && (i == 0 || i == len(words)-1 || words[i-1] == separator) {
 				t.Fatalf("%q gives the words %q", name, words)
 			}
 		}
-		const mostGrowth = 20 // of any character's decomposition
-		if length > maxBytes*mostGrowth {
+		const maxGrowth = 20 // by any character's decomposition
+		if length > maxBytes*maxGrowth {
 			t.Fatalf("a name of %d bytes gives words of %d", len(name), length)
 		}
 	})
