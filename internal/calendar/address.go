@@ -9,29 +9,22 @@ import (
 )
 
 const (
-	// maxAddressLength bounds what is taken for a meeting's address, in bytes.
-	maxAddressLength = 8192
-	// maxAddresses bounds how many addresses of one text are looked at.
-	maxAddresses = 200
-	// maxWrappings bounds redirectors inside redirectors.
-	maxWrappings = 4
-	// maxEncodings is how often links were seen to be percent-encoded
-	// (platforms, "URL forms").
-	maxEncodings = 3
+	maxAddressLength = 8192 // bytes of a meeting URL
+	maxAddresses     = 200  // of one text that are examined
+	maxWrappings     = 4    // nested redirectors
+	maxEncodings     = 3    // repeated percent-encodings
 )
 
-// The paths at which a platform has meetings (platforms, "URL forms"). Others,
-// such as Zoom's /u/ with telephone numbers and Teams' meetingOptions, are no
-// meetings.
+// The paths of meetings. Others are not meetings, such as Zoom's /u/ with
+// telephone numbers and Teams' meetingOptions.
 var (
 	meetPath  = regexp.MustCompile(`^/[a-z]{3}-[a-z]{4}-[a-z]{3}/?$`)
 	teamsPath = regexp.MustCompile(`^/(l/meetup-join/.|light-meetings/launch|dl/launcher/launcher\.html|meet/\d)`)
 	zoomPath  = regexp.MustCompile(`^/(j|w|wc|my)/.`)
 )
 
-// FindMeeting returns the first meeting's address in a text, taken out of the
-// redirectors that calendars and mail put around links, and its platform;
-// false when there is none.
+// FindMeeting returns the first meeting URL in a text, without the redirectors
+// that calendars and mail put around links, and its platform.
 func FindMeeting(text string) (address string, platform job.Platform, found bool) {
 	for range 1 + maxEncodings {
 		if address, platform, found = findMeeting(text); found {
@@ -60,11 +53,10 @@ func findMeeting(text string) (address string, platform job.Platform, found bool
 	return "", "", false
 }
 
-// addressEnd are the characters that end an address in running text.
+// addressEnd contains the characters that end a URL in running text.
 const addressEnd = " \t\r\n\v\f<>\"'`\\|^{}\u00a0\u2028\u2029"
 
-// nextAddress returns the first http or https address of a text and what
-// follows it; more is false when there is none.
+// nextAddress returns the first http or https URL of a text and the rest.
 func nextAddress(text string) (address, rest string, more bool) {
 	for offset := 0; ; {
 		at := strings.Index(text[offset:], "://")
@@ -91,14 +83,14 @@ func nextAddress(text string) (address, rest string, more bool) {
 	}
 }
 
-// maxTrimmed bounds how many layers of a sentence end an address.
+// maxTrimmed limits the rounds of trimEnd.
 const maxTrimmed = 16
 
-// trimEnd cuts off what belongs to the sentence around an address.
+// trimEnd removes the punctuation of the sentence around a URL.
 func trimEnd(address string) string {
 	for range maxTrimmed {
 		trimmed := strings.TrimRight(address, ".,;:!*_")
-		// A bracket that was not opened inside the address closes one around it.
+		// A bracket that was not opened inside the URL closes one around it.
 		for _, pair := range []string{"()", "[]"} {
 			if strings.HasSuffix(trimmed, pair[1:]) && strings.Count(trimmed, pair[:1]) < strings.Count(trimmed, pair[1:]) {
 				trimmed = trimmed[:len(trimmed)-1]
@@ -112,14 +104,14 @@ func trimEnd(address string) string {
 	return address
 }
 
-// meetingAddress returns the meeting that an address leads to.
+// meetingAddress returns the meeting URL that a URL leads to.
 func meetingAddress(address string) (string, job.Platform, bool) {
 	for range maxWrappings {
 		if len(address) > maxAddressLength {
 			return "", "", false
 		}
-		parsed, err := url.Parse(address)
-		if err != nil || parsed.Hostname() == "" || !validMeetingURL(address) {
+		parsed, ok := parseMeetingURL(address)
+		if !ok {
 			return "", "", false
 		}
 		if inner, wrapped := unwrap(parsed); wrapped {
@@ -132,8 +124,8 @@ func meetingAddress(address string) (string, job.Platform, bool) {
 	return "", "", false
 }
 
-// unwrap returns where a redirector leads: Google's, which its calendar puts
-// around links, and Microsoft's Safe Links, which its mail does.
+// unwrap returns the target of a redirector: Google's, used by its calendar,
+// or Microsoft's Safe Links, used by its mail.
 func unwrap(address *url.URL) (string, bool) {
 	host := strings.ToLower(address.Hostname())
 	query := address.Query()
@@ -149,7 +141,7 @@ func unwrap(address *url.URL) (string, bool) {
 	return "", false
 }
 
-// withScheme takes off as many percent-encodings as hide an address's scheme.
+// withScheme removes percent-encodings until the scheme is visible.
 func withScheme(address string) string {
 	for range maxEncodings {
 		decoded, err := url.PathUnescape(address)
@@ -161,7 +153,8 @@ func withScheme(address string) string {
 	return address
 }
 
-// isMeeting reports whether an address has the form of a platform's meetings.
+// isMeeting reports whether a URL has the form of a meeting URL of the
+// platform.
 func isMeeting(address *url.URL, platform job.Platform) bool {
 	host := strings.ToLower(address.Hostname())
 	path := plainPath(address.Path)
@@ -178,7 +171,7 @@ func isMeeting(address *url.URL, platform job.Platform) bool {
 	return false
 }
 
-// plainPath is a path in lower case and free of repeated percent-encoding.
+// plainPath returns a path in lower case without repeated percent-encodings.
 func plainPath(path string) string {
 	for range maxEncodings {
 		decoded, err := url.PathUnescape(path)

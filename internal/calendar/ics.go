@@ -9,36 +9,36 @@ import (
 	"standin/internal/job"
 )
 
-// maxEvents bounds the events of one calendar text.
+// maxEvents limits the events of a calendar file.
 const maxEvents = 200
 
-// Calendar is what a calendar text says of meetings.
+// Calendar is the content of a calendar file.
 type Calendar struct {
-	Method string // REQUEST, CANCEL, …, upper case; empty when it names none
+	Method string // REQUEST, CANCEL, … in upper case; may be empty
 	Events []Event
 }
 
 // Event is one VEVENT (RFC 5545, section 3.6.1).
 type Event struct {
 	UID          string
-	RecurrenceID string // of a change to one occurrence of a series, as it stands; else empty
-	Sequence     int    // of two texts on the same event the higher one is newer
-	Recurring    bool   // it stands for a series, of which Start is the first
+	RecurrenceID string // identifies the changed occurrence of a series, as written; else empty
+	Sequence     int    // revision of the event; higher is newer
+	Recurring    bool   // a series, whose first occurrence is at Start
 	Cancelled    bool   // by the calendar's method or the event's status
 
 	Summary   string
 	Organizer string    // mail address; empty when there is none
 	Start     time.Time // UTC; zero only in a cancellation without one
 	AllDay    bool      // Start is a date's first moment
-	Floating  bool      // Start names no zone: it was read in the calendar's X-WR-TIMEZONE, else in UTC
+	Floating  bool      // Start has no zone; X-WR-TIMEZONE or else UTC was assumed
 
-	MeetingURL string // empty when no meeting of a known platform was found
+	MeetingURL string // empty if no meeting of a known platform was found
 	Platform   job.Platform
 }
 
-// ParseICS reads a calendar text (RFC 5545) of at most MaxICS bytes. It is an
-// *ICSError when the text is no whole calendar, or when an event's start cannot
-// be told for certain: a bot that comes at the wrong time is worse than none.
+// ParseICS parses a calendar file (RFC 5545) of at most MaxICS bytes. It
+// returns an *ICSError if the file is malformed or the start of an event is
+// uncertain: a bot at the wrong time is worse than none.
 func ParseICS(text []byte) (Calendar, error) {
 	components, err := parseComponents(string(text))
 	if err != nil {
@@ -61,10 +61,10 @@ func ParseICS(text []byte) (Calendar, error) {
 		found.Events = append(found.Events, events...)
 	}
 	if calendars == 0 {
-		return Calendar{}, &ICSError{Reason: "it holds no VCALENDAR"}
+		return Calendar{}, &ICSError{Reason: "no VCALENDAR"}
 	}
 	if len(found.Events) > maxEvents {
-		return Calendar{}, &ICSError{Reason: "it holds more than " + strconv.Itoa(maxEvents) + " events"}
+		return Calendar{}, &ICSError{Reason: "more than " + strconv.Itoa(maxEvents) + " events"}
 	}
 	return found, nil
 }
@@ -105,17 +105,17 @@ func readEvent(c *component, zones *zones, cancelled bool) (event Event, err err
 	switch {
 	case start != nil:
 		event.Start, event.AllDay, event.Floating, err = zones.moment(start)
-		if err == nil && event.Start.IsZero() { // the first moment of year 1, which stands for none
-			err = &ICSError{Line: start.line, Reason: "DTSTART is no time of a meeting"}
+		if err == nil && event.Start.IsZero() { // the start of year 1
+			err = &ICSError{Line: start.line, Reason: "DTSTART is not the time of a meeting"}
 		}
 	case !event.Cancelled:
-		err = &ICSError{Line: c.line, Reason: "an event has no DTSTART"}
+		err = &ICSError{Line: c.line, Reason: "event without DTSTART"}
 	}
 	return event, err
 }
 
-// Invite is what the event asks for. A change to one occurrence of a series is
-// known by an icalUid of its own, so that it does not move the series.
+// Invite returns the invite of the event. A changed occurrence of a series has
+// its own ICalUID, so that it does not move the series.
 func (e Event) Invite() Invite {
 	uid := e.UID
 	if uid != "" && e.RecurrenceID != "" {
@@ -127,9 +127,8 @@ func (e Event) Invite() Invite {
 	}
 }
 
-// organizer returns the mail address of an ORGANIZER: its mailto value, or the
-// EMAIL parameter of programs that put something else there (RFC 7986, section
-// 6.2).
+// organizer returns the mail address of ORGANIZER: its mailto value, or the
+// EMAIL parameter (RFC 7986, section 6.2).
 func organizer(p *property) string {
 	if p == nil {
 		return ""
@@ -150,14 +149,14 @@ func organizer(p *property) string {
 	return ""
 }
 
-// meetingSources are the properties in which programs put a meeting's address:
-// those that are for nothing else first, running text last.
+// meetingSources are the properties that may contain the meeting URL, most
+// specific first.
 var meetingSources = [...]string{
 	"X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGINFORMATION",
 	"CONFERENCE", "LOCATION", "URL", "X-ALT-DESC", "DESCRIPTION",
 }
 
-// meetingOf finds the address of an event's meeting.
+// meetingOf finds the meeting URL of an event.
 func meetingOf(c *component) (string, job.Platform) {
 	for _, source := range meetingSources {
 		for i := range c.properties {
@@ -175,8 +174,8 @@ func meetingOf(c *component) (string, job.Platform) {
 	return "", ""
 }
 
-// readings are the ways in which a property's value may be meant: as text with
-// escapes, as it stands, which is how a URI is written, or as HTML.
+// readings returns the possible interpretations of a value: HTML, escaped
+// text, and a URI.
 func readings(p *property) []string {
 	text := p.text()
 	all := []string{plainHTML.Replace(text)}
@@ -188,6 +187,6 @@ func readings(p *property) []string {
 	return all
 }
 
-// plainHTML undoes the entities that stand in and around addresses. Others
-// are left alone: &copy may well be a parameter.
+// plainHTML decodes the entities in and around URLs. Others are kept: &copy
+// may be a query parameter.
 var plainHTML = strings.NewReplacer("&amp;", "&", "&nbsp;", " ", "&lt;", "<", "&gt;", ">", "&quot;", `"`)

@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Bounds of a calendar text. Invites are far below them; mail is anybody's.
+// Limits of a calendar file, far above those of real invites.
 const (
 	MaxICS        = 1 << 20 // bytes
 	maxComponents = 1000
 	maxNesting    = 8
-	maxParameters = 32 // of one property; further ones are passed over
+	maxParameters = 32 // of one property; further ones are ignored
 )
 
-// ICSError says why a text is no calendar that can be used.
+// ICSError describes why a calendar file cannot be used.
 type ICSError struct {
-	Line   int // in the text, from 1; 0 when it is about the whole
+	Line   int // from 1; 0 if the error is about the whole file
 	Reason string
 }
 
 func (e *ICSError) Error() string {
 	if e.Line == 0 {
-		return "not a usable calendar: " + e.Reason
+		return "unusable calendar: " + e.Reason
 	}
-	return fmt.Sprintf("not a usable calendar: line %d: %s", e.Line, e.Reason)
+	return fmt.Sprintf("unusable calendar: line %d: %s", e.Line, e.Reason)
 }
 
 // property is a content line (RFC 5545, section 3.1).
 type property struct {
 	name       string            // upper case
-	parameters map[string]string // by upper-case name; of several values the first
-	value      string            // as it stands: escapes are the value type's
+	parameters map[string]string // the first value of each, by upper-case name
+	value      string            // with escapes
 	line       int
 }
 
-// component is what stands between BEGIN and END.
+// component is the content between BEGIN and END.
 type component struct {
 	name       string // upper case
 	line       int
@@ -42,7 +42,7 @@ type component struct {
 	children   []*component
 }
 
-// first returns the first property of that name; nil when there is none.
+// first returns the first property with the name, or nil.
 func (c *component) first(name string) *property {
 	for i := range c.properties {
 		if c.properties[i].name == name {
@@ -52,8 +52,7 @@ func (c *component) first(name string) *property {
 	return nil
 }
 
-// text returns the first property of that name as text; empty when there is
-// none.
+// text returns the unescaped value of the first property with the name, or "".
 func (c *component) text(name string) string {
 	if p := c.first(name); p != nil {
 		return p.text()
@@ -61,9 +60,8 @@ func (c *component) text(name string) string {
 	return ""
 }
 
-// text is the value without the escapes of RFC 5545, section 3.3.11. Commas
-// that should have been escaped stay, and so does whatever follows a backslash
-// that escapes nothing: programs write both.
+// text returns the value without the escapes of RFC 5545, section 3.3.11.
+// Unescaped commas and unknown escapes are kept, because programs write them.
 func (p *property) text() string {
 	if !strings.Contains(p.value, `\`) {
 		return p.value
@@ -82,18 +80,18 @@ func (p *property) text() string {
 	return b.String()
 }
 
-// parseComponents reads a calendar text into its outermost components. Lines
-// that are no content lines are passed over; components that do not end where
-// they must are an error, for what is missing may be what matters.
+// parseComponents parses the outermost components. Malformed lines are
+// ignored. Unbalanced components are an error, because the missing part may be
+// important.
 func parseComponents(text string) ([]*component, error) {
 	if len(text) > MaxICS {
-		return nil, &ICSError{Reason: fmt.Sprintf("it is longer than %d bytes", MaxICS)}
+		return nil, &ICSError{Reason: fmt.Sprintf("longer than %d bytes", MaxICS)}
 	}
 	root := &component{}
 	open := []*component{root}
 	count := 0
 	for line, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
-		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), line) // only now: a letter may stand on two lines
+		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), line) // after unfolding, which may split a character
 		if !ok {
 			continue
 		}
@@ -101,14 +99,14 @@ func parseComponents(text string) ([]*component, error) {
 		switch p.name {
 		case "BEGIN":
 			if count++; count > maxComponents || len(open) > maxNesting {
-				return nil, &ICSError{Line: line, Reason: "there are too many components, or too deep ones"}
+				return nil, &ICSError{Line: line, Reason: "there are too many components, or they are nested too deeply"}
 			}
 			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value)), line: line}
 			inner.children = append(inner.children, child)
 			open = append(open, child)
 		case "END":
 			if len(open) == 1 || inner.name != strings.ToUpper(strings.TrimSpace(p.value)) {
-				return nil, &ICSError{Line: line, Reason: "an END has no BEGIN"}
+				return nil, &ICSError{Line: line, Reason: "END without BEGIN"}
 			}
 			open = open[:len(open)-1]
 		default:
@@ -116,14 +114,14 @@ func parseComponents(text string) ([]*component, error) {
 		}
 	}
 	if len(open) > 1 {
-		return nil, &ICSError{Line: open[len(open)-1].line, Reason: "a component does not end"}
+		return nil, &ICSError{Line: open[len(open)-1].line, Reason: "BEGIN without END"}
 	}
 	return root.children, nil
 }
 
-// unfolded gives the content lines of a text, each with the number of the line
-// it begins on: a line break with a blank or tab behind it is none (RFC 5545,
-// section 3.1). Bare line feeds and carriage returns end lines too.
+// unfolded yields the content lines and the numbers of their first lines. A
+// line that starts with a space or tab continues the line before (RFC 5545,
+// section 3.1). LF and CR end lines too.
 func unfolded(text string) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)

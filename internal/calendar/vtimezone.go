@@ -7,37 +7,36 @@ import (
 	"time"
 )
 
-// maxOnsets bounds how many changes of a zone are listed one by one.
+// maxOnsets limits the RDATE values of an observance.
 const maxOnsets = 500
 
 // definedZone is a VTIMEZONE (RFC 5545, section 3.6.5). It is needed for zones
-// that a program made up, such as Outlook's "Customized Time Zone".
+// that a program invented, such as Outlook's "Customized Time Zone".
 type definedZone struct {
 	observances []observance
 }
 
-// observance is a STANDARD or DAYLIGHT part: from each of its onsets on, the
-// clocks are to ahead of UTC. Local times are kept as if they were UTC.
+// observance is a STANDARD or DAYLIGHT component: from each onset, local time
+// is to ahead of UTC. Local times are stored as if they were UTC.
 type observance struct {
 	start    time.Time // local, the first onset
 	from, to time.Duration
 	more     []time.Time // local, of RDATE
-	rule     *yearly     // nil when it does not recur
+	rule     *yearly     // nil if there is none
 }
 
-// yearly is the RRULE of an observance: one day of each year. Zones have no
-// others.
+// yearly is the RRULE of an observance: one day of each year.
 type yearly struct {
 	month   time.Month
 	weekday time.Weekday
-	nth     int // of BYDAY: 1 is the first in the month, -1 the last; 0 when days says which
+	nth     int // of BYDAY: 1 is the first in the month, -1 the last; 0 if days decides
 	days    []int
-	any     bool      // BYMONTHDAY alone: weekday does not count
-	until   time.Time // UTC; zero for ever
+	any     bool      // BYMONTHDAY without BYDAY
+	until   time.Time // UTC; zero if unlimited
 }
 
-// readZone reads a VTIMEZONE; false when it says something that is not
-// understood: a wrong time is worse than none.
+// readZone parses a VTIMEZONE. It returns false if it does not understand all
+// of it: a wrong time is worse than none.
 func readZone(c *component) (*definedZone, bool) {
 	zone := &definedZone{}
 	for _, child := range c.children {
@@ -80,7 +79,7 @@ func readObservance(c *component) (o observance, ok bool) {
 	return o, true
 }
 
-// moment is when the zone's clocks show the local time.
+// moment converts a local time of the zone.
 func (z *definedZone) moment(local time.Time) time.Time {
 	var latest time.Time
 	offset, found := time.Duration(0), false
@@ -89,14 +88,14 @@ func (z *definedZone) moment(local time.Time) time.Time {
 			latest, offset, found = onset, o.to, true
 		}
 	}
-	if !found { // before all that the definition tells
+	if !found { // before the first onset
 		first := slices.MinFunc(z.observances, func(a, b observance) int { return a.start.Compare(b.start) })
 		offset = first.from
 	}
 	return local.Add(-offset)
 }
 
-// onsetBefore is the last onset that is not after the local time.
+// onsetBefore returns the last onset that is not after the local time.
 func (o observance) onsetBefore(local time.Time) (latest time.Time, found bool) {
 	consider := func(onset time.Time) {
 		if !onset.After(local) && (!found || onset.After(latest)) {
@@ -112,7 +111,7 @@ func (o observance) onsetBefore(local time.Time) (latest time.Time, found bool) 
 	}
 	year := local.Year()
 	if until := o.rule.until; !until.IsZero() {
-		year = min(year, until.Year()+1) // the onset's year is local, the bound's is UTC
+		year = min(year, until.Year()+1) // the year of an onset is local, that of until is UTC
 	}
 	for y := year; y > year-3 && y >= o.start.Year(); y-- {
 		onset := o.rule.onset(y, o.start)
@@ -124,7 +123,7 @@ func (o observance) onsetBefore(local time.Time) (latest time.Time, found bool) 
 	return latest, found
 }
 
-// readYearly reads the RRULE of an observance that starts at start.
+// readYearly parses the RRULE of an observance.
 func readYearly(text string, start time.Time) (*yearly, bool) {
 	r := &yearly{month: start.Month(), days: []int{start.Day()}, any: true}
 	freq, weekdays := "", false
@@ -167,7 +166,7 @@ func readYearly(text string, start time.Time) (*yearly, bool) {
 	return r, freq == "YEARLY" && (r.nth != 0 || len(r.days) > 0) && len(r.days) <= 31
 }
 
-// readByDay reads a weekday with or without its place in the month.
+// readByDay parses a weekday with or without its number in the month.
 func (r *yearly) readByDay(text string) bool {
 	if len(text) < 2 {
 		return false
@@ -186,7 +185,7 @@ func (r *yearly) readByDay(text string) bool {
 	return true
 }
 
-// onset is the day of the rule in a year, at the time of day of start.
+// onset returns the day of the rule in a year, at the time of day of start.
 func (r *yearly) onset(year int, start time.Time) time.Time {
 	at := func(day int) time.Time {
 		return time.Date(year, r.month, day, start.Hour(), start.Minute(), start.Second(), 0, time.UTC)
@@ -209,7 +208,7 @@ func (r *yearly) onset(year int, start time.Time) time.Time {
 	return at(r.days[0])
 }
 
-// localTime reads a date-time without a zone, as if it were UTC.
+// localTime parses a date-time without a zone as if it were UTC.
 func localTime(text string) (time.Time, bool) {
 	at, err := time.Parse("20060102T150405", strings.TrimSpace(text))
 	if err != nil {
@@ -218,7 +217,7 @@ func localTime(text string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// readOffset reads a UTC-OFFSET (RFC 5545, section 3.3.14).
+// readOffset parses a UTC-OFFSET (RFC 5545, section 3.3.14).
 func readOffset(text string) (time.Duration, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) != len("+0000") && len(text) != len("+000000") || text[0] != '+' && text[0] != '-' {
@@ -239,7 +238,7 @@ func readOffset(text string) (time.Duration, bool) {
 	return offset, parts[0] < 24
 }
 
-// number reads a whole number between two bounds.
+// number parses an integer between two limits.
 func number(text string, least, most int) (int, bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= least && n <= most

@@ -2,8 +2,7 @@ package calendar
 
 import "strings"
 
-// ianaOfWindows returns the IANA name of a time zone as Windows and Outlook
-// name it; false for another name.
+// ianaOfWindows returns the IANA name of a Windows time zone.
 func ianaOfWindows(name string) (string, bool) {
 	if name == "" || strings.ContainsAny(name, "\n=") {
 		return "", false
@@ -16,8 +15,8 @@ func ianaOfWindows(name string) (string, bool) {
 	return iana, true
 }
 
-// windowsZones are the zones of Windows with what stands for each in the
-// IANA database (Unicode CLDR, windowsZones, territory 001).
+// windowsZones maps the time zones of Windows to the IANA database (Unicode
+// CLDR, windowsZones, territory 001).
 const windowsZones = `
 Dateline Standard Time=Etc/GMT+12
 UTC-11=Etc/GMT+11

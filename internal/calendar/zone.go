@@ -4,20 +4,20 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are the same on every machine
+	_ "time/tzdata" // the same zones on every machine
 )
 
-// maxZoneName bounds the name of a time zone, in bytes.
+// maxZoneName limits the name of a time zone, in bytes.
 const maxZoneName = 255
 
-// zones turns local times of a calendar into moments.
+// zones converts local times of a calendar.
 type zones struct {
-	defined map[string]*definedZone // the calendar's own, by TZID
-	unnamed *time.Location          // of times that name no zone
+	defined map[string]*definedZone // VTIMEZONE components, by TZID
+	unnamed *time.Location          // of times without a zone
 }
 
-// newZones gathers the VTIMEZONE components of a calendar. One that cannot be
-// used is missing, which matters only if it is needed.
+// newZones reads the VTIMEZONE components of a calendar. Malformed ones are
+// ignored until they are needed.
 func newZones(calendar *component) *zones {
 	z := &zones{defined: make(map[string]*definedZone), unnamed: time.UTC}
 	for _, child := range calendar.children {
@@ -34,11 +34,11 @@ func newZones(calendar *component) *zones {
 	return z
 }
 
-// moment reads a time (RFC 5545, sections 3.3.4 and 3.3.5). A date is its first
-// moment. floating tells that the text names no zone.
+// moment parses a time (RFC 5545, sections 3.3.4 and 3.3.5). A date is its
+// first moment. floating reports that the value has no zone.
 func (z *zones) moment(p *property) (at time.Time, date, floating bool, err error) {
 	value := strings.TrimSpace(p.value)
-	unreadable := &ICSError{Line: p.line, Reason: p.name + " is no date or date-time"}
+	unreadable := &ICSError{Line: p.line, Reason: p.name + " is not a date or date-time"}
 	if len(value) == len("20060102") {
 		at, err = time.ParseInLocation("20060102", value, z.unnamed)
 		if err != nil {
@@ -60,14 +60,14 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 	}
 	at, ok := z.resolve(local, name)
 	if !ok {
-		return time.Time{}, false, false, &ICSError{Line: p.line, Reason: p.name + " is in a time zone that is neither known nor defined"}
+		return time.Time{}, false, false, &ICSError{Line: p.line, Reason: p.name + " is in an unknown time zone"}
 	}
 	return at, false, false, nil
 }
 
-// resolve finds the moment of a local time in a named zone. Names of the IANA
-// database's usual form and Windows' go before the calendar's own definition,
-// which programs shorten; abbreviations, which mean many things, come last.
+// resolve converts a local time of a named zone. IANA names with a slash and
+// Windows names take precedence over the calendar's own definition, which
+// programs shorten. Abbreviations, which are ambiguous, come last.
 func (z *zones) resolve(local time.Time, name string) (time.Time, bool) {
 	location, ok := located(name)
 	if zone := z.defined[name]; zone != nil && (!ok || !strings.Contains(location.String(), "/")) {
@@ -79,7 +79,7 @@ func (z *zones) resolve(local time.Time, name string) (time.Time, bool) {
 	return in(local, location), true
 }
 
-// in is the moment at which clocks of the location show the local time.
+// in returns the UTC time of a local time.
 func in(local time.Time, location *time.Location) time.Time {
 	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, location).UTC()
 }
@@ -87,9 +87,8 @@ func in(local time.Time, location *time.Location) time.Time {
 // ianaName is the form of names in the IANA database.
 var ianaName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
-// located returns the location of a zone's name: of Windows, or of the IANA
-// database, with the prefix that some programs give it
-// (/example.org/20070129_1/Europe/Berlin).
+// located returns the location of a Windows or IANA zone name, with or without
+// the prefix that some programs add (/example.org/20070129_1/Europe/Berlin).
 func located(name string) (*time.Location, bool) {
 	if len(name) > maxZoneName {
 		return nil, false
@@ -112,7 +111,7 @@ func located(name string) (*time.Location, bool) {
 	return load(name)
 }
 
-// load loads a location of the IANA database; Local is none of them.
+// load loads a location of the IANA database.
 func load(name string) (*time.Location, bool) {
 	if !ianaName.MatchString(name) || name == "Local" {
 		return nil, false

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/simulator"
@@ -50,17 +51,11 @@ func (d *Dashboard) newJobPage(req *pageRequest, _ account.Session) error {
 	return req.show("newjob", "Send a bot", newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled())
 }
 
-// findMeeting returns the first URL in a text, which may be a whole invitation,
-// and its platform.
+// findMeeting returns the meeting URL in a text, which may be a whole
+// invitation, and its platform.
 func findMeeting(text string) (job.Platform, string, bool) {
-	for word := range strings.FieldsSeq(text) {
-		word = strings.Trim(word, "<>()[]\"',;")
-		address, err := url.Parse(word)
-		if err == nil && (address.Scheme == "https" || address.Scheme == "http") && address.Hostname() != "" {
-			return job.PlatformOf(address), word, true
-		}
-	}
-	return "", "", false
+	found, ok := calendar.ParseInvitation(text)
+	return found.Platform, found.MeetingURL, ok
 }
 
 // detectPlatform returns the meeting in a text that the user is typing.

@@ -1,0 +1,39 @@
+package calendar
+
+import (
+	"strings"
+	"time"
+
+	"standin/internal/job"
+)
+
+// Invitation is the meeting of a pasted invitation.
+type Invitation struct {
+	MeetingURL string
+	Platform   job.Platform
+	Start      time.Time // zero if the text does not contain a calendar
+}
+
+// ParseInvitation finds the meeting in pasted text: a calendar file, the text of
+// an invitation, or a URL. If there is no meeting of a known platform, it returns
+// the first http or https URL.
+func ParseInvitation(text string) (Invitation, bool) {
+	if at := strings.Index(text, "BEGIN:VCALENDAR"); at >= 0 {
+		if parsed, err := ParseICS([]byte(strings.TrimSpace(text[at:]) + "\n")); err == nil {
+			for _, event := range parsed.Events {
+				if event.MeetingURL != "" && !event.Cancelled {
+					return Invitation{event.MeetingURL, event.Platform, event.Start}, true
+				}
+			}
+		}
+	}
+	if address, platform, found := FindMeeting(text); found {
+		return Invitation{MeetingURL: address, Platform: platform}, true
+	}
+	for address, rest, more := nextAddress(text); more; address, rest, more = nextAddress(rest) {
+		if parsed, ok := parseMeetingURL(address); ok {
+			return Invitation{MeetingURL: address, Platform: job.PlatformOf(parsed)}, true
+		}
+	}
+	return Invitation{}, false
+}
