@@ -1,8 +1,7 @@
-// Package dialguard tells network addresses of the public internet from all
-// others: those of this machine, of private networks, of cloud metadata
-// services, and those behind which such an address can hide. What leaves the
-// service or a bot for an address that a stranger named is held against it. It
-// is pure: it resolves nothing and connects to nothing.
+// Package dialguard keeps connections to public addresses. Whatever the
+// service or a bot connects to on behalf of a stranger passes a Guard, which
+// refuses the addresses of this machine, of private networks and of cloud
+// metadata services, and addresses that can hide one of these.
 package dialguard
 
 import (
@@ -10,8 +9,8 @@ import (
 	"strings"
 )
 
-// SpecialPurpose says which kind of special address it is, or nothing for one that
-// the public internet routes.
+// SpecialPurpose returns the kind of a special-purpose address, or "" for a
+// public one.
 func SpecialPurpose(address netip.Addr) string {
 	if address.Zone() != "" {
 		return "zoned"
@@ -27,28 +26,28 @@ func SpecialPurpose(address netip.Addr) string {
 	return ""
 }
 
-// RefusedHost says why a host is refused before it is resolved, or nothing.
-// Resolvers read "2130706433", "0x7f.1" and "0177.0.0.1" as 127.0.0.1; like
-// the URL Standard ("ends in a number"), a host whose last label is a number
-// must be an IPv4 address in the usual form.
+// RefusedHost returns why a host is refused before it is resolved, or "".
+// Resolvers read "2130706433", "0x7f.1" and "0177.0.0.1" as 127.0.0.1. So a
+// host whose last label is a number must be an IPv4 address in dotted decimal
+// form, as in the URL Standard.
 func RefusedHost(host string) string {
 	if address, err := netip.ParseAddr(host); err == nil {
 		switch {
 		case address.Zone() != "":
 			return "it is an address with a zone"
-		case address.Is4In6(): // the dialer would turn it into plain IPv4 unseen
+		case address.Is4In6(): // the dialer would convert it to plain IPv4
 			return "it is a v4-mapped IPv6 address"
 		}
 		return ""
 	}
 	labels := strings.Split(strings.TrimSuffix(strings.ToLower(host), "."), ".")
 	if last := labels[len(labels)-1]; isNumber(last) {
-		return "a number is no host name, and IPv4 addresses are written as four decimal numbers"
+		return "a number is not a host name; IPv4 addresses are four decimal numbers"
 	}
 	return ""
 }
 
-// isNumber tells decimal, octal and hexadecimal numbers of any size from names.
+// isNumber reports whether a label is a decimal, octal or hexadecimal number.
 func isNumber(label string) bool {
 	digits, isHex := strings.CutPrefix(label, "0x")
 	if isHex {

@@ -2,22 +2,21 @@ package dialguard
 
 import "net/netip"
 
-// globalUnicast is all of IPv6 that is routed (RFC 4291, section 2.4; the
-// IANA IPv6 global unicast registry).
+// globalUnicast is the routed part of IPv6 (RFC 4291, section 2.4; the IANA
+// IPv6 global unicast registry).
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 // specialNetworks are the IANA special-purpose registries (RFC 6890 and its
-// updates), and what else must never be
-// reached on a stranger's word.
+// updates), and cloud metadata addresses.
 var specialNetworks = []struct {
 	prefix netip.Prefix
 	kind   string
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "carrier NAT"}, // RFC 6598; one cloud's metadata service is in it
+	{netip.MustParsePrefix("100.64.0.0/10"), "carrier NAT"}, // RFC 6598; includes a metadata service
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
-	{netip.MustParsePrefix("168.63.129.16/32"), "metadata"}, // Azure's platform address, public by its number
+	{netip.MustParsePrefix("168.63.129.16/32"), "metadata"}, // Azure, although it is public
 	{netip.MustParsePrefix("169.254.169.254/32"), "metadata"},
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
 	{netip.MustParsePrefix("172.16.0.0/12"), "private"},

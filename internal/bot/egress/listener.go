@@ -5,55 +5,52 @@ import (
 	"sync"
 )
 
-// boundedListener accepts no more than so many connections at once; further
-// ones wait in the kernel.
-type boundedListener struct {
+// limitedListener limits the open connections. Further ones wait in the
+// kernel. Unlike netutil.LimitListener it keeps the methods of *net.TCPConn,
+// such as CloseWrite.
+type limitedListener struct {
 	*net.TCPListener
-	room chan struct{}
+	slots chan struct{}
 
 	done      chan struct{}
 	closeOnce sync.Once
 }
 
-// bounded bounds a TCP listener.
-func bounded(listener net.Listener, most int) net.Listener {
+func limitListener(listener net.Listener, limit int) net.Listener {
 	tcp, ok := listener.(*net.TCPListener)
 	if !ok {
 		return listener
 	}
-	return &boundedListener{TCPListener: tcp, room: make(chan struct{}, most), done: make(chan struct{})}
+	return &limitedListener{TCPListener: tcp, slots: make(chan struct{}, limit), done: make(chan struct{})}
 }
 
-// Accept waits for room and for a connection.
-func (l *boundedListener) Accept() (net.Conn, error) {
+// Accept waits for a free slot and a connection.
+func (l *limitedListener) Accept() (net.Conn, error) {
 	select {
-	case l.room <- struct{}{}:
+	case l.slots <- struct{}{}:
 	case <-l.done:
 		return nil, net.ErrClosed
 	}
 	conn, err := l.AcceptTCP()
 	if err != nil {
-		<-l.room
+		<-l.slots
 		return nil, err
 	}
-	return &boundedConn{TCPConn: conn, leave: sync.OnceFunc(func() { <-l.room })}, nil
+	return &limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
 }
 
-// Close ends the listener.
-func (l *boundedListener) Close() error {
+func (l *limitedListener) Close() error {
 	l.closeOnce.Do(func() { close(l.done) })
 	return l.TCPListener.Close()
 }
 
-// boundedConn makes room when it is closed. What else a TCP connection can do,
-// such as closing one direction, stays visible.
-type boundedConn struct {
+// limitedConn frees its slot when it is closed.
+type limitedConn struct {
 	*net.TCPConn
-	leave func()
+	release func()
 }
 
-// Close closes the connection.
-func (c *boundedConn) Close() error {
-	defer c.leave()
+func (c *limitedConn) Close() error {
+	defer c.release()
 	return c.TCPConn.Close()
 }

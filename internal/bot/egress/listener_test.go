@@ -11,7 +11,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := bounded(tcp, 1)
+	listener := limitListener(tcp, 1)
 	accepted := make(chan net.Conn)
 	go func() {
 		defer close(accepted)
@@ -31,7 +31,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		defer conn.Close()
 	}
 	first := <-accepted
-	if room := listener.(*boundedListener).room; len(room) != cap(room) {
+	if room := listener.(*limitedListener).slots; len(room) != cap(room) {
 		t.Errorf("%d of %d places are taken", len(room), cap(room))
 	}
 	select {

@@ -36,7 +36,7 @@ func start(t *testing.T, settings egress.Settings) *egress.Proxy {
 
 // through is a client that sends everything through the proxy, as the browser
 // does.
-func through(t *testing.T, proxy *egress.Proxy) *http.Client {
+func proxyClient(t *testing.T, proxy *egress.Proxy) *http.Client {
 	t.Helper()
 	transport := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address()})}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -55,15 +55,15 @@ func get(client *http.Client, address string) (string, error) {
 }
 
 // site is a local server that counts connections.
-type site struct {
+type testSite struct {
 	*httptest.Server
 	connections atomic.Int64
 }
 
 // serve starts a site that answers every request with its path.
-func serve(t *testing.T) *site {
+func serve(t *testing.T) *testSite {
 	t.Helper()
-	s := &site{}
+	s := &testSite{}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "you asked "+r.Host+" for "+r.URL.Path)
 	}))
@@ -78,10 +78,10 @@ func serve(t *testing.T) *site {
 }
 
 // hostPort is where the site listens.
-func (s *site) hostPort() string { return s.Listener.Addr().String() }
+func (s *testSite) hostPort() string { return s.Listener.Addr().String() }
 
 // port is where the site listens on the loopback interface.
-func (s *site) port() string { return s.hostPort()[strings.LastIndexByte(s.hostPort(), ':')+1:] }
+func (s *testSite) port() string { return s.hostPort()[strings.LastIndexByte(s.hostPort(), ':')+1:] }
 
 // resolver returns one that knows these names only, from a DNS server on the
 // loopback interface.

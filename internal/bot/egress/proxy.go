@@ -1,13 +1,11 @@
-// Package egress is the only way out of the bot's browser: a small forward
-// proxy on the loopback interface through which Chromium is made to send every
-// TCP connection (package browser). It resolves names itself, refuses every
-// address that is not on the public internet, connects to the very address
-// that it judged, and so keeps a meeting page from this machine, its network
-// and its cloud's metadata service, whatever the page names them. Exceptions
-// are exact: one host and port, or one path under it.
+// Package egress is the forward proxy of the bot's browser. It listens on the
+// loopback interface, and Chromium sends every TCP connection through it
+// (package browser). It resolves names itself, refuses every address that is
+// not public, and connects to the address that it checked. So a meeting page
+// cannot reach this machine, its network or its cloud's metadata service.
+// Exceptions are exact: one host and port, or one path prefix.
 //
-// It must know nothing about meetings. Which public host a page may load from
-// is not its business either: a meeting page's own needs decide that.
+// It does not decide which public hosts a page may load.
 package egress
 
 import (
@@ -25,44 +23,43 @@ import (
 )
 
 const (
-	// mostConnections is how many connections the browser may hold at once.
-	// Chromium itself opens at most 32 to a proxy, and 255 for WebSockets.
-	mostConnections = 512
+	// maxConnections limits the connections of the browser. Chromium opens at
+	// most 32 to a proxy, and 255 for WebSockets.
+	maxConnections = 512
 
-	// largestHeader bounds a request's header. Cookies of the platforms' own
-	// domains reach some tens of kilobytes.
-	largestHeader = 256 << 10
+	// maxHeaderBytes limits a request header. Cookies of the platforms reach
+	// some tens of kilobytes.
+	maxHeaderBytes = 256 << 10
 
 	headerTimeout = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
 
-	// dialTimeout covers the resolution of a name and all its addresses.
+	// dialTimeout includes name resolution and all addresses of a host.
 	dialTimeout = 15 * time.Second
 
-	// keptIdle is how many idle connections to one host are kept for plain
-	// HTTP, which only local replicas and the recorder tab speak.
-	keptIdle = 8
+	// maxIdlePerHost limits idle connections for plain HTTP, which only local
+	// replicas and the recorder tab use.
+	maxIdlePerHost = 8
 )
 
-// Settings say what the proxy may reach beside the public internet.
+// Settings configure a Proxy.
 type Settings struct {
-	// Allowed lists exact hosts with ports, such as "127.0.0.1:41234", that may
-	// be reached whatever they resolve to.
+	// Allowed lists hosts with ports, such as "127.0.0.1:41234", that may be
+	// reached whatever they resolve to.
 	Allowed []string
-	// Resolver resolves names; the system's own when it is nil.
+	// Resolver resolves names; default: the system's.
 	Resolver *net.Resolver
-	// Log is told once of each target that is refused; nothing is logged when
-	// it is nil.
+	// Log receives one line for each refused target; nil disables it.
 	Log *slog.Logger
 }
 
 // Proxy is a running proxy.
 type Proxy struct {
-	rules    *rules
-	refusals *refusals
-	dialer   dialer
-	forward  *httputil.ReverseProxy
-	idle     *http.Transport
+	rules     *rules
+	refusals  *refusals
+	dialer    dialer
+	forward   *httputil.ReverseProxy
+	transport *http.Transport
 
 	listener net.Listener
 	server   *http.Server
@@ -72,11 +69,11 @@ type Proxy struct {
 	mutex   sync.Mutex
 	closed  bool
 	tunnels map[io.Closer]struct{}
-	busy    sync.WaitGroup // requests in progress, tunnels too
+	active  sync.WaitGroup // requests in progress, including tunnels
 }
 
-// Start opens the proxy on a free port of the loopback interface. ctx bounds
-// the start only: the proxy runs until Close.
+// Start starts a proxy on a free port of the loopback interface. It runs until
+// Close; ctx only limits the start.
 func Start(ctx context.Context, settings Settings) (*Proxy, error) {
 	if settings.Log == nil {
 		settings.Log = slog.New(slog.DiscardHandler)
@@ -89,7 +86,7 @@ func Start(ctx context.Context, settings Settings) (*Proxy, error) {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listening for the browser's connections: %w", err)
+		return nil, fmt.Errorf("start the browser's proxy: %w", err)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Proxy{
@@ -100,72 +97,68 @@ func Start(ctx context.Context, settings Settings) (*Proxy, error) {
 		stop:     stop,
 		tunnels:  make(map[io.Closer]struct{}),
 	}
-	p.idle = &http.Transport{
+	p.transport = &http.Transport{
 		DialContext:         p.dialer.dial,
-		DisableCompression:  true, // the browser asks for what it can read
-		MaxIdleConnsPerHost: keptIdle,
+		DisableCompression:  true, // the browser chooses the encoding
+		MaxIdleConnsPerHost: maxIdlePerHost,
 		IdleConnTimeout:     idleTimeout,
 	}
-	p.forward = p.forwarder()
+	p.forward = p.newReverseProxy()
 	p.server = &http.Server{
 		Handler:           p,
 		BaseContext:       func(net.Listener) context.Context { return running },
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    largestHeader,
-		ErrorLog:          log.New(io.Discard, "", 0), // complaints about the browser's own connections
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          log.New(io.Discard, "", 0), // errors of the browser's connections
 	}
 	p.serving.Go(func() {
-		// It ends with ErrServerClosed, by Close.
-		_ = p.server.Serve(bounded(listener, mostConnections))
+		_ = p.server.Serve(limitListener(listener, maxConnections))
 	})
 	return p, nil
 }
 
-// Address is the proxy's own, as host and port.
+// Address returns the host and port of the proxy.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Allow lets the browser reach one host and port that it could not reach
-// otherwise; with a path prefix, only by plain HTTP and only below it, so that
-// the prefix can be a secret. The function it returns takes that back.
-func (p *Proxy) Allow(hostPort, pathPrefix string) (withdraw func(), err error) {
+// Allow adds an exception for one host and port. With a path prefix it allows
+// only plain HTTP below the prefix, which can be a secret. The returned
+// function removes the exception.
+func (p *Proxy) Allow(hostPort, pathPrefix string) (remove func(), err error) {
 	return p.rules.allow(hostPort, pathPrefix)
 }
 
-// Refused lists what the browser wanted to reach and was not let to, oldest
-// first.
+// Refused returns the refused targets, oldest first.
 func (p *Proxy) Refused() []Refusal { return p.refusals.list() }
 
-// ServeHTTP serves one request of the browser: a tunnel, which is all of TLS
-// and every WebSocket, or a plain HTTP exchange.
+// ServeHTTP serves a tunnel (TLS and WebSockets) or a plain HTTP request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.begin() {
+	if !p.beginRequest() {
 		panic(http.ErrAbortHandler)
 	}
-	defer p.busy.Done()
+	defer p.active.Done()
 	switch {
 	case r.Method == http.MethodConnect:
 		p.tunnel(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "":
-		p.exchange(w, r)
+		p.forwardHTTP(w, r)
 	default:
 		http.Error(w, "this is a proxy", http.StatusBadRequest)
 	}
 }
 
-// begin counts a request, unless the proxy is closed.
-func (p *Proxy) begin() bool {
+// beginRequest counts a request, unless the proxy is closed.
+func (p *Proxy) beginRequest() bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.closed {
 		return false
 	}
-	p.busy.Add(1)
+	p.active.Add(1)
 	return true
 }
 
-// Close ends the proxy and every connection through it, and waits for their
-// end. Calling it again does nothing.
+// Close closes the proxy and all its connections, and waits for them to end.
 func (p *Proxy) Close() error {
 	p.mutex.Lock()
 	closed := p.closed
@@ -180,10 +173,10 @@ func (p *Proxy) Close() error {
 	p.stop()
 	err := p.server.Close()
 	p.serving.Wait()
-	p.busy.Wait()
-	p.idle.CloseIdleConnections()
+	p.active.Wait()
+	p.transport.CloseIdleConnections()
 	if err != nil && !errors.Is(err, net.ErrClosed) {
-		return fmt.Errorf("closing the browser's proxy: %w", err)
+		return fmt.Errorf("close the browser's proxy: %w", err)
 	}
 	return nil
 }

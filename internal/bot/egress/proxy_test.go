@@ -16,7 +16,7 @@ import (
 	"standin/internal/bot/egress"
 )
 
-func TestOnlyWhatIsAllowedIsReached(t *testing.T) {
+func TestOnlyAllowedTargetsAreReached(t *testing.T) {
 	t.Parallel()
 	allowed, forbidden := serve(t), serve(t)
 	proxy := start(t, egress.Settings{
@@ -25,7 +25,7 @@ func TestOnlyWhatIsAllowedIsReached(t *testing.T) {
 			"replica.test": {"127.0.0.1"}, "rebound.test": {"127.0.0.1"}, "inner.test": {"10.0.0.1", "127.0.0.1", "169.254.169.254"},
 		}),
 	})
-	client := through(t, proxy)
+	client := proxyClient(t, proxy)
 
 	for _, address := range []string{allowed.URL, "http://replica.test:" + allowed.port(), "http://Replica.TEST:" + allowed.port()} {
 		body, err := get(client, address+"/a/path")
@@ -50,12 +50,12 @@ func TestOnlyWhatIsAllowedIsReached(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreToldOnce(t *testing.T) {
+func TestRefusalsAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	forbidden := serve(t)
-	var told bytes.Buffer
-	proxy := start(t, egress.Settings{Log: slog.New(slog.NewTextHandler(&told, nil))})
-	client := through(t, proxy)
+	var logged bytes.Buffer
+	proxy := start(t, egress.Settings{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	client := proxyClient(t, proxy)
 	for range 3 {
 		if _, err := get(client, "https://"+forbidden.hostPort()+"/pass=word"); err == nil {
 			t.Error("a refused target answers")
@@ -76,50 +76,50 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	if err := proxy.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(told.String(), "\n"); lines != 100 || strings.Contains(told.String(), "word") {
-		t.Errorf("%d lines were logged, want one for each of 100 targets, without paths:\n%.300s", lines, told.String())
+	if lines := strings.Count(logged.String(), "\n"); lines != 100 || strings.Contains(logged.String(), "word") {
+		t.Errorf("%d lines were logged, want one for each of 100 targets, without paths:\n%.300s", lines, logged.String())
 	}
 }
 
-func TestASecretPathIsTheOnlyWayToItsHost(t *testing.T) {
+func TestSecretPathIsTheOnlyAccess(t *testing.T) {
 	t.Parallel()
-	intake := serve(t)
+	server := serve(t)
 	proxy := start(t, egress.Settings{})
-	client := through(t, proxy)
-	withdraw, err := proxy.Allow(intake.hostPort(), "/secret/")
+	client := proxyClient(t, proxy)
+	withdraw, err := proxy.Allow(server.hostPort(), "/secret/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := get(client, intake.URL+"/secret/chunks/1"); err != nil || body != "you asked "+intake.hostPort()+" for /secret/chunks/1" {
+	if body, err := get(client, server.URL+"/secret/chunks/1"); err != nil || body != "you asked "+server.hostPort()+" for /secret/chunks/1" {
 		t.Errorf("below the path: %q, %v", body, err)
 	}
-	reached := intake.connections.Load()
+	reached := server.connections.Load()
 	for _, address := range []string{
-		intake.URL + "/", intake.URL + "/secret", intake.URL + "/secreT/x", intake.URL + "/other/secret/", intake.URL + "/%73ecret/x",
-		"https://" + intake.hostPort() + "/secret/", // a tunnel, which shows no path
-		strings.Replace(intake.URL, "127.0.0.1", "localhost", 1) + "/secret/x",
+		server.URL + "/", server.URL + "/secret", server.URL + "/secreT/x", server.URL + "/other/secret/", server.URL + "/%73ecret/x",
+		"https://" + server.hostPort() + "/secret/", // a tunnel, which shows no path
+		strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/secret/x",
 	} {
 		if body, err := get(client, address); err == nil {
 			t.Errorf("%s answers %q", address, body)
 		}
 	}
 	withdraw()
-	if body, err := get(client, intake.URL+"/secret/chunks/2"); err == nil {
+	if body, err := get(client, server.URL+"/secret/chunks/2"); err == nil {
 		t.Errorf("after its withdrawal it answers %q", body)
 	}
-	if more := intake.connections.Load() - reached; more > 0 {
+	if more := server.connections.Load() - reached; more > 0 {
 		t.Errorf("%d connections reached the host by other ways", more)
 	}
 }
 
-func TestTunnelCarriesBothWays(t *testing.T) {
+func TestTunnelCopiesBothWays(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	}))
 	t.Cleanup(secure.Close)
 	proxy := start(t, egress.Settings{Allowed: []string{secure.Listener.Addr().String()}})
-	client := through(t, proxy)
+	client := proxyClient(t, proxy)
 	client.Transport.(*http.Transport).TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
 	sent := strings.Repeat("there and back ", 100_000)
 	response, err := client.Post(secure.URL, "text/plain", strings.NewReader(sent))
@@ -199,7 +199,7 @@ func TestTunnelEndsWithEitherEnd(t *testing.T) {
 }
 
 // Events reach the page when they are sent, not when the answer ends.
-func TestPlainAnswersAreNotHeldBack(t *testing.T) {
+func TestPlainResponsesAreStreamed(t *testing.T) {
 	t.Parallel()
 	heard := make(chan struct{})
 	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -213,7 +213,7 @@ func TestPlainAnswersAreNotHeldBack(t *testing.T) {
 	}))
 	t.Cleanup(source.Close)
 	proxy := start(t, egress.Settings{Allowed: []string{source.Listener.Addr().String()}})
-	response, err := through(t, proxy).Get(source.URL)
+	response, err := proxyClient(t, proxy).Get(source.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestPlainAnswersAreNotHeldBack(t *testing.T) {
 	close(heard)
 }
 
-func TestNoHeaderOfOursIsAdded(t *testing.T) {
+func TestHeadersAreUnchanged(t *testing.T) {
 	t.Parallel()
 	headers := make(chan http.Header, 1)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header }))

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// mostRefusals bounds what a page that tries many targets costs in memory
-	// and in the log.
-	mostRefusals = 100
+	// maxRefusals limits the memory and log lines of a page that tries many
+	// targets.
+	maxRefusals = 100
 
-	// longestTarget is the longest host name with a port.
-	longestTarget = 253 + len(":65535")
+	// maxTargetLength is the length of the longest host name with a port.
+	maxTargetLength = 253 + len(":65535")
 )
 
-// Refusal is a target that the browser wanted to reach and was not let to.
+// Refusal is a target that the browser was not allowed to reach.
 type Refusal struct {
 	Target string // host and port
 	Reason string
@@ -24,7 +24,7 @@ type Refusal struct {
 	Count  int
 }
 
-// refusals remember what was refused.
+// refusals records refused targets.
 type refusals struct {
 	log *slog.Logger
 
@@ -36,20 +36,20 @@ func newRefusals(log *slog.Logger) *refusals {
 	return &refusals{log: log, byTarget: make(map[string]*Refusal)}
 }
 
-// note counts a refusal, and logs the first of each target.
-func (r *refusals) note(refused *RefusedError) {
-	target := refused.Target[:min(len(refused.Target), longestTarget)]
+// add counts a refusal and logs the first one of each target.
+func (r *refusals) add(refused *RefusedError) {
+	target := refused.Target[:min(len(refused.Target), maxTargetLength)]
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if known := r.byTarget[target]; known != nil {
 		known.Count++
 		return
 	}
-	if len(r.byTarget) == mostRefusals {
+	if len(r.byTarget) == maxRefusals {
 		return
 	}
 	r.byTarget[target] = &Refusal{Target: target, Reason: refused.Reason, First: time.Now(), Count: 1}
-	r.log.Warn("the browser wanted to reach a place it may not", "target", target, "reason", refused.Reason)
+	r.log.Warn("browser connection refused", "target", target, "reason", refused.Reason)
 }
 
 // list returns all refusals, oldest first.

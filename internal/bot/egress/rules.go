@@ -13,30 +13,29 @@ import (
 	"standin/internal/dialguard"
 )
 
-// RefusedError says that a target was refused before any packet went there.
+// RefusedError reports that a target was refused before any packet was sent.
 type RefusedError struct {
-	Target string // host and port, as the browser named them
+	Target string // host and port, as named by the browser
 	Reason string
 }
 
-// Error names the target and the reason.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the browser may not reach %s: %s", e.Target, e.Reason)
+	return fmt.Sprintf("refused connection to %s: %s", e.Target, e.Reason)
 }
 
-// rules are the exceptions from what the proxy refuses.
+// rules are the exceptions of the proxy.
 type rules struct {
 	mutex      sync.RWMutex
-	exceptions map[string]string // path prefix by host and port; empty: all of it
+	exceptions map[string]string // path prefix, or "" for all paths, by host and port
 }
 
 func newRules() *rules { return &rules{exceptions: make(map[string]string)} }
 
-// allow adds an exception and returns what takes it back.
-func (r *rules) allow(hostPort, pathPrefix string) (withdraw func(), err error) {
-	target, err := normal(hostPort)
+// allow adds an exception and returns a function that removes it.
+func (r *rules) allow(hostPort, pathPrefix string) (remove func(), err error) {
+	target, err := normalize(hostPort)
 	if err != nil {
-		return nil, fmt.Errorf("allowing %q to the browser: %w", hostPort, err)
+		return nil, fmt.Errorf("allow %q: %w", hostPort, err)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -48,7 +47,7 @@ func (r *rules) allow(hostPort, pathPrefix string) (withdraw func(), err error) 
 	}, nil
 }
 
-// exception tells whether there is one for the target, and its path prefix.
+// exception returns the path prefix of the target's exception.
 func (r *rules) exception(target string) (pathPrefix string, found bool) {
 	r.mutex.RLock()
 	defer r.mutex.RUnlock()
@@ -56,45 +55,44 @@ func (r *rules) exception(target string) (pathPrefix string, found bool) {
 	return pathPrefix, found
 }
 
-// admitTunnel judges a tunnel, which shows no path.
+// admitTunnel checks a tunnel, whose path is unknown.
 func (r *rules) admitTunnel(target string) error {
 	if prefix, found := r.exception(target); found && prefix != "" {
-		return &RefusedError{Target: target, Reason: "it is no place for this page"}
+		return &RefusedError{Target: target, Reason: "the page may not connect to it"}
 	}
 	return nil
 }
 
-// admitPath judges a plain HTTP request. Whose path is not below the secret one
-// is told nothing else than any other that may not reach the target.
+// admitPath checks a plain HTTP request. Its error does not reveal that
+// another path is allowed.
 func (r *rules) admitPath(target, path string) error {
 	prefix, found := r.exception(target)
 	if !found || len(path) >= len(prefix) && subtle.ConstantTimeCompare([]byte(path[:len(prefix)]), []byte(prefix)) == 1 {
 		return nil
 	}
-	return &RefusedError{Target: target, Reason: "it is no place for this page"}
+	return &RefusedError{Target: target, Reason: "the page may not connect to it"}
 }
 
-// AllowedTargets turns entries of allowed hosts, as an operator writes them, into what
-// Settings.Allowed wants: an entry with a port is that very host and port, one
-// without is the host's two ports of the web.
+// AllowedTargets converts an operator's list of allowed hosts to
+// Settings.Allowed. An entry without a port allows ports 80 and 443.
 func AllowedTargets(entries []string) []string {
-	var places []string
+	var targets []string
 	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		if _, _, err := net.SplitHostPort(entry); err == nil {
-			places = append(places, entry)
+			targets = append(targets, entry)
 			continue
 		}
-		host := strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address as it stands in a URL
+		host := strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address in a URL
 		if host != "" {
-			places = append(places, net.JoinHostPort(host, "443"), net.JoinHostPort(host, "80"))
+			targets = append(targets, net.JoinHostPort(host, "443"), net.JoinHostPort(host, "80"))
 		}
 	}
-	return places
+	return targets
 }
 
-// normal is the one form of a host and port: lower case, no trailing dot.
-func normal(hostPort string) (string, error) {
+// normalize returns a host and port in lower case, without a trailing dot.
+func normalize(hostPort string) (string, error) {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return "", fmt.Errorf("not a host and port: %w", err)
@@ -112,8 +110,8 @@ type dialer struct {
 	resolver *net.Resolver
 }
 
-// dial connects to a target in its normal form. Targets without an exception
-// pass the dial guard.
+// dial connects to a normalized target. Targets without an exception pass the
+// dial guard.
 func (d dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	if _, excepted := d.rules.exception(target); excepted {
 		dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}

@@ -11,46 +11,46 @@ import (
 	"sync"
 )
 
-// established is the answer that opens a tunnel.
-const established = "HTTP/1.1 200 Connection established\r\n\r\n"
+// tunnelEstablished is the response to CONNECT.
+const tunnelEstablished = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-// tunnel connects the browser with a host and carries bytes both ways until
-// either end is done. There is no time limit: a meeting's connections may be
-// silent for as long as the meeting lasts, and the kernel's keep-alive finds
-// those whose other end is gone.
+// tunnel connects the browser with a host and copies bytes in both directions
+// until either closes. There is no timeout: connections of a meeting may be
+// idle, and TCP keep-alive detects dead peers.
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
-	target, err := normal(r.Host)
+	target, err := normalize(r.Host)
 	if err != nil {
 		http.Error(w, "not a host and port", http.StatusBadRequest)
 		return
 	}
-	var far net.Conn
+	var host net.Conn
 	if err = p.rules.admitTunnel(target); err == nil {
-		far, err = p.dialer.dial(r.Context(), "tcp", target)
+		host, err = p.dialer.dial(r.Context(), "tcp", target)
 	}
 	if err != nil {
-		p.note(err)
-		// The browser shows nothing of this answer to the page.
+		p.recordRefusal(err)
+		// The browser does not show this response to the page.
 		http.Error(w, "not connected", http.StatusBadGateway)
 		return
 	}
-	defer far.Close()
-	near, buffered, err := http.NewResponseController(w).Hijack()
+	defer host.Close()
+	browser, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // the browser has gone away meanwhile
+		return // the browser has closed the connection
 	}
-	defer near.Close()
-	if !p.track(near) || !p.track(far) {
+	defer browser.Close()
+	if !p.track(browser) || !p.track(host) {
 		return
 	}
-	defer p.forget(near, far)
-	if _, err := io.WriteString(near, established); err != nil {
+	defer p.untrack(browser, host)
+	if _, err := io.WriteString(browser, tunnelEstablished); err != nil {
 		return
 	}
-	carry(near, far, buffered.Reader)
+	copyBoth(browser, host, buffered.Reader)
 }
 
-// track notes an end of a tunnel for Close; false when that is over already.
+// track registers an end of a tunnel for Close. It returns false if the proxy
+// is closed.
 func (p *Proxy) track(end io.Closer) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -61,8 +61,7 @@ func (p *Proxy) track(end io.Closer) bool {
 	return true
 }
 
-// forget drops the ends of a tunnel that is over.
-func (p *Proxy) forget(ends ...io.Closer) {
+func (p *Proxy) untrack(ends ...io.Closer) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, end := range ends {
@@ -70,40 +69,40 @@ func (p *Proxy) forget(ends ...io.Closer) {
 	}
 }
 
-// carry copies bytes both ways. A browser that is done sending is done with the
-// connection; a host that is done sending is heard out first.
-func carry(near, far net.Conn, fromNear *bufio.Reader) {
-	var upward sync.WaitGroup
-	upward.Go(func() {
-		_, _ = io.Copy(far, fromNear) // whatever ended it, the tunnel is over
-		far.Close()
-		near.Close()
+// copyBoth copies bytes in both directions. A half-close by the browser ends
+// the tunnel; after a half-close by the host, the browser may still send.
+func copyBoth(browser, host net.Conn, fromNear *bufio.Reader) {
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		_, _ = io.Copy(host, fromNear) // any end closes the tunnel
+		host.Close()
+		browser.Close()
 	})
-	if _, err := io.Copy(near, far); err != nil {
-		near.Close()
-	} else if half, ok := near.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // the browser may have closed it by now
+	if _, err := io.Copy(browser, host); err != nil {
+		browser.Close()
+	} else if half, ok := browser.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // the browser may have closed it already
 	}
-	upward.Wait()
+	sending.Wait()
 }
 
-// exchange passes a plain HTTP request on. A host that is refused or cannot be
-// reached is no document: the browser's connection is dropped, which it reports
-// as a failed load.
-func (p *Proxy) exchange(w http.ResponseWriter, r *http.Request) {
-	target, err := normal(withPort(r.URL.Host))
+// forwardHTTP forwards a plain HTTP request. If the host is refused or
+// unreachable, it drops the connection, which the browser reports as a failed
+// load.
+func (p *Proxy) forwardHTTP(w http.ResponseWriter, r *http.Request) {
+	target, err := normalize(withPort(r.URL.Host))
 	if err == nil {
 		err = p.rules.admitPath(target, r.URL.EscapedPath())
 	}
 	if err != nil {
-		p.note(err)
+		p.recordRefusal(err)
 		panic(http.ErrAbortHandler)
 	}
 	r.URL.Host = target
 	p.forward.ServeHTTP(w, r)
 }
 
-// withPort adds the port that a plain HTTP address leaves out.
+// withPort adds the default port of plain HTTP.
 func withPort(host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
@@ -114,30 +113,30 @@ func withPort(host string) string {
 	return net.JoinHostPort(host, "80")
 }
 
-// forwarder passes requests on as they are, and answers as they come.
-func (p *Proxy) forwarder() *httputil.ReverseProxy {
+// newReverseProxy returns the handler that forwards requests unchanged.
+func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
-		Transport:     p.idle,
-		FlushInterval: -1, // events and chunks reach the page when they are sent
+		Transport:     p.transport,
+		FlushInterval: -1, // forward events and chunks immediately
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			p.note(err)
+			p.recordRefusal(err)
 			panic(http.ErrAbortHandler)
 		},
 	}
 }
 
-// rewrite adds no header of ours. A connection to an exception is not kept, so
-// that none outlives the exception.
+// rewrite closes connections to exceptions after the request, so that none
+// outlives its exception.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	_, r.Out.Close = p.rules.exception(r.Out.URL.Host)
 }
 
-// note remembers a refusal; other failures are the network's.
-func (p *Proxy) note(err error) {
+// recordRefusal records the error if it is a refusal.
+func (p *Proxy) recordRefusal(err error) {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
-		p.refusals.note(refused)
+		p.refusals.add(refused)
 	}
 }
