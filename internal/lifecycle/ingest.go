@@ -138,10 +138,7 @@ func (c *Change) fromBot(ctx context.Context, event ingest.Event, data ingest.Ev
 		}
 		err = c.Emit(ctx, webhook.PermissionResponse(c.Job, granted, detail))
 	case job.BotCompetingDetected:
-		left := c.AutoLeave.OnBotDetected
-		if data.LeftMeeting != nil {
-			left = *data.LeftMeeting
-		}
+		left := c.AutoLeave.OnBotDetected || data.LeftMeeting != nil && *data.LeftMeeting
 		err = c.Emit(ctx, webhook.CompetingBot(c.Job, data.DetectedBotName, left))
 	}
 	return result, err

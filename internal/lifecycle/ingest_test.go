@@ -256,7 +256,7 @@ func TestCompetingBot(t *testing.T) {
 	}{
 		"by the job's own knob":    {`{"detectedBotName":"Noter"}`, true, true},
 		"the knob is off":          {`{"detectedBotName":"Noter"}`, false, false},
-		"the bot knows it better":  {`{"detectedBotName":"Noter","leftMeeting":false}`, true, false},
+		"the bot has not left yet": {`{"detectedBotName":"Noter","leftMeeting":false}`, true, true},
 		"the bot left all the way": {`{"detectedBotName":"Noter","leftMeeting":true}`, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
