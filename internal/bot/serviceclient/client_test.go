@@ -146,36 +146,47 @@ func TestManifestFinalizedWaitsForMedia(t *testing.T) {
 
 func TestRefusedEventIsRejected(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	s.Set(func() {
-		var before atomic.Bool
-		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path != ingest.EventPath || before.Swap(true) {
-				return false
+	for code, status := range map[string]int{"invalid_input": http.StatusBadRequest, "quota_exceeded": http.StatusTooManyRequests} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			s := startService(t)
+			s.Set(func() {
+				var before atomic.Bool
+				s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+					if r.URL.Path != ingest.EventPath || before.Swap(true) {
+						return false
+					}
+					refuse(w, status, code)
+					return true
+				}
+			})
+			b := startBot(t, s, t.TempDir())
+			b.emit(job.BotJoined, job.BotInMeeting)
+			b.flush()
+			s.Lock()
+			defer s.Unlock()
+			if !slices.Equal(s.EventKinds(), []job.Trigger{job.BotInMeeting}) {
+				t.Errorf("applied %v, want only the second event", s.EventKinds())
 			}
-			refuse(w, http.StatusBadRequest, "invalid_input")
-			return true
-		}
-	})
-	b := startBot(t, s, t.TempDir())
-	b.emit(job.BotJoined, job.BotInMeeting)
-	b.flush()
-	s.Lock()
-	defer s.Unlock()
-	if !slices.Equal(s.EventKinds(), []job.Trigger{job.BotInMeeting}) {
-		t.Errorf("applied %v, want only the second event", s.EventKinds())
-	}
-	if !strings.Contains(b.log.String(), "event rejected") {
-		t.Error("the refusal is not in the log")
+			if !strings.Contains(b.log.String(), "event rejected") {
+				t.Error("the refusal is not in the log")
+			}
+		})
 	}
 }
 
 func TestRefusedFilesAreRejected(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ status, tries int }{
-		"other content": {http.StatusConflict, 1},
-		"too large":     {http.StatusRequestEntityTooLarge, 1},
-		"invalid body":  {http.StatusBadRequest, 5},
+	for name, test := range map[string]struct {
+		status int
+		code   string
+		tries  int
+	}{
+		"other content":  {http.StatusConflict, "invalid_state", 1},
+		"too large":      {http.StatusRequestEntityTooLarge, "payload_too_large", 1},
+		"invalid body":   {http.StatusBadRequest, "invalid_input", 5},
+		"quota of files": {http.StatusTooManyRequests, "quota_exceeded", 1},
+		"quota of bytes": {http.StatusInsufficientStorage, "quota_exceeded", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +195,7 @@ func TestRefusedFilesAreRejected(t *testing.T) {
 			s.Set(func() {
 				s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 					if strings.HasSuffix(r.URL.Path, bad) {
-						refuse(w, test.status, "invalid_state")
+						refuse(w, test.status, test.code)
 						return true
 					}
 					return false

@@ -42,6 +42,9 @@ func (e *RefusedError) Error() string {
 // permanent reports whether the service refuses the bot, not only one message:
 // its token or its job is unknown.
 func (e *RefusedError) permanent() bool {
+	if e.Code == quotaExceeded {
+		return false
+	}
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusNotFound, http.StatusGone:
 		return true
@@ -96,6 +99,10 @@ func (c *Client) do(request *http.Request) ([]byte, error) {
 	return body, nil
 }
 
+// quotaExceeded is the error code of a message beyond a quota of the job. It is
+// never accepted later, whatever the status of the response.
+const quotaExceeded = "quota_exceeded"
+
 // responseError returns the error of a response. It is a refusal only with the
 // service's own error body: a proxy whose service is away also responds with
 // 404, and a bot must not leave its meeting for that.
@@ -110,7 +117,7 @@ func responseError(response *http.Response, body []byte) error {
 	}
 	temporary := status < 400 || status >= 500 || status == http.StatusRequestTimeout ||
 		status == http.StatusTooEarly || status == http.StatusTooManyRequests
-	if !temporary && json.Unmarshal(body, &content) == nil && content.Error != "" {
+	if json.Unmarshal(body, &content) == nil && (!temporary && content.Error != "" || content.Error == quotaExceeded) {
 		unknownJob := len(content.Issues) == 1 && len(content.Issues[0].Path) == 1 && content.Issues[0].Path[0] == "jobId"
 		return &RefusedError{Status: status, Code: content.Error, Message: content.Message, unknownJob: unknownJob}
 	}
