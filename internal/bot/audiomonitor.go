@@ -24,7 +24,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 	}
 	needed := func() bool {
 		return r.page.phase == phaseAdmitted && r.recorder == nil && r.listener == nil &&
-			(r.state.paused || r.state.stopped || r.state.full)
+			(r.state.paused || r.state.stopped || r.state.full || r.state.suspended)
 	}
 	if !needed() {
 		return

@@ -90,6 +90,8 @@ type harness struct {
 	commands int
 	running  context.Context // done when the bot has ended; for awaitGuest
 	ended    bool            // likewise, for await; guarded by the service's lock
+	stop     func()          // stops the bot's process
+	left     time.Time       // when the page left the meeting, if the scenario sets it
 
 	exited ingest.EventData
 	report recording.FinalReport
@@ -139,9 +141,11 @@ func (h *harness) run() {
 	defer cancel()
 	running, stopped := context.WithCancel(ctx)
 	h.running = running
+	botCtx, stop := context.WithCancel(ctx)
+	h.stop = stop
 	done := make(chan error, 1)
 	go func() {
-		err := Run(ctx, h.settings)
+		err := Run(botCtx, h.settings)
 		h.service.Set(func() { h.ended = true })
 		stopped()
 		done <- err

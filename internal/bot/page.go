@@ -111,6 +111,16 @@ func (p *meetingPage) checkResponsive(now time.Time) *exitResult {
 	return disconnected(fmt.Sprintf("The page did not respond for %s.", p.timeouts.Unresponsive))
 }
 
+// showsNoMeeting reports whether the page has shown a screen without any sign of
+// the meeting for the settle time: no participants, no connected call and no audio.
+func (p *meetingPage) showsNoMeeting(now, lastAudio time.Time) bool {
+	if p.health.state != stateUnknown && p.health.state != stateElsewhere {
+		return false
+	}
+	return !p.last.connected && len(p.last.seen.Participants) == 0 &&
+		now.Sub(p.health.since) >= p.timeouts.Settle && now.Sub(lastAudio) >= p.timeouts.Settle
+}
+
 // describeTrouble describes, for people, why the page has left the meeting.
 func (p *meetingPage) describeTrouble(now time.Time) string {
 	duration := now.Sub(p.health.since).Round(time.Second)

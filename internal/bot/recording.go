@@ -34,6 +34,7 @@ type recordingState struct {
 	paused         bool
 	stopped        bool          // by command, for good
 	full           bool          // the spool takes no more segments now
+	suspended      bool          // the page shows no meeting now
 	recorded       time.Duration // length of the parts that have ended
 	lastAudio      time.Time     // when audio was last received; zero if never
 	failedBrowsers int
@@ -63,7 +64,7 @@ type recordingSession struct {
 // recorders and browsers.
 func (r *recordingSession) shouldRecord() bool {
 	return r.page.phase == phaseAdmitted && r.recorder == nil && r.consent.allowsRecording() &&
-		!r.state.stopped && !r.state.paused && !r.state.full
+		!r.state.stopped && !r.state.paused && !r.state.full && !r.state.suspended
 }
 
 // start starts a recording part, if one should be recorded; otherwise the audio

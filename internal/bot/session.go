@@ -118,6 +118,7 @@ func (s *session) handleSnapshot(ctx context.Context, snap snapshot) *exitResult
 func (s *session) admit(ctx context.Context, snap snapshot) *exitResult {
 	s.page.phase, s.page.home, s.wasAdmitted = phaseAdmitted, snap.host, true
 	s.policy.admit(snap.at)
+	s.recording.state.suspended = false
 	s.report.setAdmitted(snap.at)
 	if end := s.events.emitOrExit(job.BotInMeeting, nil); end != nil {
 		return end
@@ -197,10 +198,31 @@ func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
 	if end := s.recover(ctx, now, alive); end != nil || s.page.phase != phaseAdmitted {
 		return end
 	}
+	s.checkScreen(ctx, now, audio)
 	if end := s.consent.check(ctx, s.page, now); end != nil {
 		return end
 	}
 	return s.policy.check(now, audio)
+}
+
+// checkScreen stops the recording within seconds while the page shows no meeting,
+// and saves a capture of the page. Recording continues when the meeting is shown
+// again; otherwise recover ends the session.
+func (s *session) checkScreen(ctx context.Context, now time.Time, audio audioStatus) {
+	lost := s.page.showsNoMeeting(now, audio.last)
+	switch {
+	case lost == s.recording.state.suspended:
+	case lost:
+		s.log.Warn("the page shows no meeting; the recording stops", "screen", s.page.last.seen.Screen, "evidence", s.page.last.seen.Evidence)
+		s.recording.state.suspended = true
+		s.diagnostics.saveLater(ctx, s.page, s.page.describeTrouble(now))
+		s.recording.interrupt(ctx, "unknown_screen")
+		s.recording.monitorAudio(ctx)
+	default:
+		s.log.Info("the page shows the meeting again")
+		s.recording.state.suspended = false
+		s.recording.start(ctx)
+	}
 }
 
 // recover acts on a page that left the meeting or its lobby.
@@ -251,7 +273,7 @@ func (s *session) close(end exitResult) exitResult {
 	commands := s.page.pageQueue.close(ctx)
 	if s.page.browser != nil {
 		if end.needsDiagnostics {
-			end = s.diagnostics.save(s.page, s.number, end)
+			end = s.diagnostics.save(s.page, end)
 		}
 		commands = append(commands, s.closeBrowser(ctx, end)...)
 	}

@@ -68,6 +68,30 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
+			name: "unknown screen during the meeting", only: onMeet(), reason: reasonHostEnded,
+			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = 12*time.Second, 12*time.Second },
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitSegment()
+				if _, err := h.meeting.NavigateAway(notAMeeting(h)); err != nil {
+					h.Fatal(err)
+				}
+				h.left = time.Now()
+				h.await("the recording stops", func() bool { return h.log.count("the page shows no meeting") > 0 })
+				h.admitAndRecord(2)
+				h.meeting.End()
+			},
+			check: func(h *harness) {
+				hasParts(2)(h)
+				if late := h.report.Parts[0].EndedAt.Sub(h.left); late > 5*time.Second || h.report.Parts[0].EndedBy != "unknown_screen" {
+					h.Errorf("the recording stopped %s after the meeting was left, by %q", late, h.report.Parts[0].EndedBy)
+				}
+				if text, _ := h.service.Uploaded("diagnostics-0.txt"); !strings.Contains(text, "Meetings of this replica") {
+					h.Errorf("no capture of the unknown screen: %q", text)
+				}
+			},
+		},
+		{
 			name: "page hangs", only: onMeet(), reason: reasonHostEnded, check: hasParts(2),
 			configure: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Freeze("g1"); h.admitAndRecord(2); h.meeting.End() },
