@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 // Recordings is where recordings are kept.
@@ -46,18 +47,36 @@ func (s *Service) ExpireRecording(ctx context.Context, id uuid.UUID) error {
 // added to it any more, deletes it, and notes that. A deletion that was
 // interrupted between is found by what was noted (store.PendingErasures).
 func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, permitted func(job.Record) error) error {
-	_, err := s.Change(ctx, id, func(c *Change) error {
-		if err := permitted(c.Record); err != nil {
+	check := func(r job.Record) error {
+		if err := permitted(r); err != nil {
 			return err
 		}
-		if err := erasable(c.Record); err != nil {
+		return erasable(r)
+	}
+	mark := func() error {
+		_, err := s.Change(ctx, id, func(c *Change) error {
+			if c.RecordingDeletedAt.IsZero() {
+				c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from here on no upload is admitted
+			}
+			return check(c.Record)
+		})
+		return err
+	}
+	err := mark()
+	if store.IsDiskFull(err) {
+		// Deleting the files first frees the space that the database needs.
+		r, readErr := s.store.Job(ctx, id)
+		if readErr != nil {
+			return readErr
+		}
+		if err := check(r); err != nil {
 			return err
 		}
-		if c.RecordingDeletedAt.IsZero() {
-			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from here on no upload is admitted
+		if err := s.recordings.DeleteRecording(ctx, id); err != nil {
+			return fmt.Errorf("delete the recording of job %s: %w", id, err)
 		}
-		return nil
-	})
+		err = mark()
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,139 @@
+package lifecycle_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/store"
+)
+
+// TestFullDisk reads jobs and deletes a recording while the disk of the database
+// and the recordings is full.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t)
+	s, err := store.Open(t.Context(), filepath.Join(dir, "standin.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "kept")}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{store: s, storage: storage}
+	w.Service = w.serviceOn(t, s)
+	keys := &account.Keys{Store: s, Now: time.Now}
+	_, secret, err := keys.Issue(t.Context(), "full", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := account.NewUsers(account.UserSettings{Store: s, Now: time.Now})
+	token, _, err := users.FirstUserToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := users.Accept(t.Context(), token, account.NewUser{Name: "Ada", Password: "correct horse battery", Email: "ada@lovelace.test", Consumer: "full"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie, _, err := users.Open(t.Context(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.caller, err = keys.Authenticate(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	w.Service = w.clockwork(time.Now)
+	id := w.newJob(t)
+	w.begin(t, id)
+	w.recordSomething(t, id)
+	media := make([]byte, 1<<20)
+	sum := sha256.Sum256(media)
+	if _, err := storage.PutUpload(t.Context(), id, 0, ingest.SegmentName(0, 1), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	w.put(t, id, job.Completed)
+
+	fill(t, dir)
+	later := func() time.Time { return time.Now().Add(time.Hour) } // key and session are due to be touched
+	keys.Now = later
+	users = account.NewUsers(account.UserSettings{Store: s, Now: later})
+	if err := s.TouchKey(t.Context(), w.caller.KeyID, later()); !store.IsDiskFull(err) {
+		t.Fatalf("a write on the full disk: %v", err)
+	}
+	if caller, err := keys.Authenticate(t.Context(), secret); err != nil || caller != w.caller {
+		t.Errorf("authenticate on a full disk: %+v, %v", caller, err)
+	}
+	if session, err := users.Session(t.Context(), cookie); err != nil || session.User.ID != user.ID {
+		t.Errorf("session on a full disk: %+v, %v", session, err)
+	}
+	if _, err := w.Job(t.Context(), w.caller, id); err != nil {
+		t.Errorf("read a job on a full disk: %v", err)
+	}
+	other := account.Caller{KeyID: uuid.New(), ConsumerID: uuid.New(), Mode: job.Live}
+	if err := w.DeleteRecording(t.Context(), other, id); !job.ErrorIs(err, job.NotFound) || !w.stored(t, id) {
+		t.Errorf("another consumer deletes the recording on a full disk: %v", err)
+	}
+	if err := w.DeleteRecording(t.Context(), w.caller, id); err != nil {
+		t.Errorf("delete a recording on a full disk: %v", err)
+	}
+	if w.stored(t, id) {
+		t.Error("the recording is still stored")
+	}
+	if r, err := s.Job(t.Context(), id); err != nil || r.RecordingErasedAt.IsZero() {
+		t.Errorf("the deletion is not recorded: %+v, %v", r, err)
+	}
+}
+
+// smallDisk mounts a tmpfs of 4 MiB, which needs root.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("mount a small disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill fills the disk of a folder to the last byte.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(dir, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	block := make([]byte, 4096)
+	_, _ = rand.Read(block)
+	for err == nil {
+		_, err = file.Write(block)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}
