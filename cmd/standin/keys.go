@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -25,8 +24,8 @@ type keysCommand struct {
 // open opens the database. The service may be running.
 func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
 	if !service.Shared(f.DatabaseURL) {
-		if err := os.MkdirAll(f.DataDir, 0o700); err != nil {
-			return nil, fmt.Errorf("create the data directory: %w", err)
+		if err := service.PrepareDataDir(f.DataDir); err != nil {
+			return nil, err
 		}
 	}
 	return store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))

@@ -79,8 +79,8 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.settings.DataDir, err = filepath.Abs(s.settings.DataDir); err != nil {
 		return fmt.Errorf("find the data folder: %w", err)
 	}
-	if err := os.MkdirAll(s.settings.DataDir, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
+	if err := PrepareDataDir(s.settings.DataDir); err != nil {
+		return err
 	}
 	if s.lock, err = holdDataDir(s.settings.DataDir); err != nil {
 		return err
@@ -92,8 +92,16 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.key, err = signingKey(s.settings); err != nil {
 		return err
 	}
-	if s.store, err = store.Open(ctx, DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)); err != nil {
+	database := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
+	closedCleanly := Shared(s.settings.DatabaseURL) || store.ClosedCleanly(database)
+	if s.store, err = store.Open(ctx, database); err != nil {
 		return err
+	}
+	if !closedCleanly {
+		s.settings.Log.Warn("the database was not closed cleanly; checking it", "path", database)
+		if err := s.store.Check(ctx); err != nil {
+			return err
+		}
 	}
 	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)

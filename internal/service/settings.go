@@ -43,7 +43,7 @@ type Settings struct {
 	Listen        string // address and port; port 0 picks a free one
 	BaseURL       string // as consumers reach the service; default http://<listen>
 	BotServiceURL string // as bots reach the service; default http://<listen>
-	DataDir       string // made 0700
+	DataDir       string // created or restricted to 0700
 	DatabaseURL   string // postgres://…; default a SQLite file in the data folder
 	StorageURL    string // default a folder in the data folder
 	Launcher      string // process (default), docker, kubernetes or manual
@@ -172,6 +172,29 @@ func writeDurably(path string, data []byte) error {
 		return err
 	}
 	return os.Rename(path+".new", path)
+}
+
+// PrepareDataDir creates the data folder if it does not exist. It removes the
+// permissions of other users, and returns an error if it cannot: the folder
+// contains secrets and recordings. It accepts a folder of another owner that
+// is accessible to its group, as the volumes of Kubernetes are.
+func PrepareDataDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create the data folder: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("create the data folder: %w", err)
+	}
+	mode := info.Mode().Perm()
+	if mode&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(dir, 0o700); err != nil && mode&0o007 != 0 {
+		return fmt.Errorf("other users can access the data folder %s (mode %04o), and this process cannot change that: "+
+			"let its owner run chmod 700, or set STANDIN_DATA_DIR to a folder below it: %w", dir, mode, err)
+	}
+	return nil
 }
 
 // holdDataDir makes sure that one service uses the data folder at a time.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver named sqlite
+	"modernc.org/sqlite" // also the driver named sqlite
 )
 
 // maxGroup is the maximum number of writes that share a commit. A commit with
@@ -26,6 +26,7 @@ const readers = 4
 // sqliteEngine runs all writes on one goroutine, in groups that share a
 // transaction.
 type sqliteEngine struct {
+	path   string
 	writer *sql.DB
 	reader *sql.DB
 
@@ -45,7 +46,7 @@ type groupedWrite struct {
 // errClosed is the error of a write on a closed store.
 var errClosed = errors.New("the database is closed")
 
-// openSQLite opens or creates the file at path.
+// openSQLite opens or creates the file at path. Only its owner can read it.
 func openSQLite(ctx context.Context, path string) (*Store, error) {
 	open := func(extra string, connections int) (*sql.DB, error) {
 		db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
@@ -56,11 +57,18 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		}
 		return db, err
 	}
+	if err := privateFile(path); err != nil {
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
+	}
 	writer, err := open("&_txlock=immediate", 1)
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
 	if err := migrateLocked(ctx, writer, path); err != nil {
+		var lite *sqlite.Error
+		if errors.As(err, &lite) {
+			err = damaged(path, err)
+		}
 		return nil, errors.Join(fmt.Errorf("SQLite database %s: %w", path, err), writer.Close())
 	}
 	reader, err := open("&_pragma=query_only(ON)", readers)
@@ -68,6 +76,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
 	e := &sqliteEngine{
+		path:    path,
 		writer:  writer,
 		reader:  reader,
 		waiting: make(chan *groupedWrite, maxGroup),

@@ -74,6 +74,14 @@ func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
+	version, newest, err := provider.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	if version > newest {
+		return fmt.Errorf("the schema has version %d, and this version of standin supports up to %d: "+
+			"run the version of standin that migrated it, or a newer one", version, newest)
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the schema: %w", err)
 	}

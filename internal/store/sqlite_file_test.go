@@ -1,0 +1,121 @@
+package store_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/store"
+	"standin/internal/testing/storetest"
+)
+
+// TestSQLiteFilesArePrivate opens a new database, and one that other users can
+// read.
+func TestSQLiteFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	readable := storetest.FreshSQLite(t)
+	for _, name := range []string{readable, readable + "-wal"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil && name != readable {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(name, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, path := range map[string]string{"new": filepath.Join(t.TempDir(), "standin.db"), "readable": readable} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, path)
+			newConsumer(t, s)
+			files, err := filepath.Glob(path + "*")
+			if err != nil || len(files) < 3 {
+				t.Fatalf("files %v, %v", files, err)
+			}
+			for _, file := range files {
+				info, err := os.Stat(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if info.Mode().Perm()&0o077 != 0 {
+					t.Errorf("%s has mode %04o", filepath.Base(file), info.Mode().Perm())
+				}
+			}
+		})
+	}
+}
+
+// TestOpenRefusesNewerSchema opens a database that a newer version has migrated.
+func TestOpenRefusesNewerSchema(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
+		driver := "sqlite"
+		if strings.HasPrefix(address, "postgres:") {
+			driver = "pgx"
+		}
+		db, err := sql.Open(driver, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), address)
+		if err == nil {
+			t.Fatal("opened: ", s.Close())
+		}
+		if !strings.Contains(err.Error(), "the schema has version 9999") || !strings.Contains(err.Error(), "or a newer one") {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDamagedSQLite checks a database with a damaged page, and opens a file that
+// is not a database.
+func TestDamagedSQLite(t *testing.T) {
+	t.Parallel()
+	path := storetest.FreshSQLite(t)
+	if !store.ClosedCleanly(path) {
+		t.Error("a closed database counts as not closed cleanly")
+	}
+	s := open(t, path)
+	for range 200 {
+		newConsumer(t, s)
+	}
+	if store.ClosedCleanly(path) {
+		t.Error("an open database counts as closed cleanly")
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("check an intact database: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(content) - 4096; i < len(content); i++ {
+		content[i] = 0xa5 // the last page
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path)
+	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("check a damaged database: %v", err)
+	}
+
+	other := filepath.Join(t.TempDir(), "standin.db")
+	if err := os.WriteFile(other, []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("open a file that is not a database: %v", err)
+	}
+}
