@@ -78,7 +78,7 @@ func TestMissingBrowser(t *testing.T) {
 // create creates a job that is due now, as the API does.
 func create(t *testing.T, s *store.Store, key account.Key) job.Job {
 	t.Helper()
-	jobs := lifecycle.New(lifecycle.Settings{Store: s, Now: time.Now, WakeJobs: func() {}, WakeHooks: func() {}})
+	jobs := lifecycle.New(lifecycle.Settings{Store: s, Now: time.Now})
 	created, _, err := jobs.Create(t.Context(), account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: key.Mode}, lifecycle.NewJob{
 		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
 		DisplayName: job.DefaultDisplayName, Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),

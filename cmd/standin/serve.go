@@ -94,7 +94,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
 		OIDC: oidc, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
-		Executable: self, Bots: c.botSettings(c.logFlags), AskFirst: c.AskFirst, Log: log,
+		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,
 	})
 	if err != nil {
 		return err

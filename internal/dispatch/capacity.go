@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -11,51 +12,53 @@ import (
 	"standin/internal/host"
 )
 
-// settled is how long a bot takes until what it uses of its machine can be
-// measured; until then what it was reckoned with is kept free for it.
+// warmUp is how long after its start the usage of a bot can be measured. Until
+// then the configured resources are kept free for it.
 const warmUp = time.Minute
 
-// Cost is what one bot takes of its node, its browser included.
+// unlimited is the capacity of a node that nothing limits.
+const unlimited = 1 << 20
+
+// BotResources is what one bot uses of its node, its browser included.
 type BotResources struct {
 	Cores  float64
 	Memory uint64 // bytes
 }
 
-// DefaultCost is what a bot is expected to take unless the operator says
-// otherwise.
+// DefaultBotResources returns what a bot is expected to use unless the operator
+// configures it.
 func DefaultBotResources() BotResources { return BotResources{Cores: 1, Memory: 1 << 30} }
 
-// RoomSettings are what a Room is made of.
+// CapacitySettings configure a Capacity.
 type CapacitySettings struct {
-	// MaxBots is how many bots there is room for. With 0 the machine says so.
+	// MaxBots is how many bots the node runs. With 0 it follows from Machine.
 	MaxBots int
 	PerBot  BotResources
-	// Machine tells what the machine has; nil when bots run elsewhere, and
-	// then there is always room unless MaxBots says otherwise.
+	// Machine returns what the machine has. It is nil when bots run elsewhere;
+	// then only MaxBots limits their number.
 	Machine func(context.Context) host.Resources
 }
 
-// Room is a node's room for bots. A bot takes its place before it is launched,
-// with what it costs; what bots really take and how much memory is left is
-// measured, and may leave less room than was reckoned with, never more. There
-// is always room for one.
+// Capacity counts how many bots a node runs and can run. A bot's slot is
+// reserved before it is launched. Measured usage and the machine's available
+// memory can lower the configured capacity, never raise it. One bot always fits.
 type Capacity struct {
 	settings CapacitySettings
 
 	mu     sync.Mutex
 	slots  map[uuid.UUID]slot
-	perBot BotResources // of one bot more, and of those that were measured; see measure.go
+	perBot BotResources // expected of one more bot, and of those that were measured; see usage.go
 }
 
-// place is that of a job's bot.
+// slot is reserved for the bot of a job.
 type slot struct {
 	attempt    int
 	reservedAt time.Time
-	usage      BotResources // as measured, on average; 0 for what was not
-	measuredAt time.Time    // when it was measured last
+	usage      BotResources // measured average; 0 for what was not measured
+	measuredAt time.Time
 }
 
-// NewRoom returns an empty room.
+// NewCapacity returns a Capacity with all slots free.
 func NewCapacity(settings CapacitySettings) *Capacity {
 	if settings.PerBot.Cores <= 0 {
 		settings.PerBot.Cores = DefaultBotResources().Cores
@@ -66,141 +69,130 @@ func NewCapacity(settings CapacitySettings) *Capacity {
 	return &Capacity{settings: settings, slots: make(map[uuid.UUID]slot), perBot: settings.PerBot}
 }
 
-// boundless is the size of a room that nothing bounds.
-const unlimited = 1 << 20
-
-// Size is for how many bots there is room in all.
-func (m *Capacity) Total(ctx context.Context) int {
+// Total returns how many bots fit on the node.
+func (c *Capacity) Total(ctx context.Context) int {
 	switch {
-	case m.settings.MaxBots > 0:
-		return m.settings.MaxBots
-	case m.settings.Machine == nil:
+	case c.settings.MaxBots > 0:
+		return c.settings.MaxBots
+	case c.settings.Machine == nil:
 		return unlimited
 	}
-	has := m.settings.Machine(ctx)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.total(has)
+	machine := c.settings.Machine(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total(machine)
 }
 
-// size is for how many bots there is room in all, by what the machine has and
-// bots take.
-func (m *Capacity) total(has host.Resources) int {
-	size := unlimited
-	cores, memory := m.averageUsage()
-	if has.Cores > 0 {
-		size = min(size, fit(has.Cores, m.settings.PerBot.Cores, m.perBot.Cores, len(m.slots), cores.of))
-	}
-	if has.MemoryTotal > 0 {
-		size = min(size, fit(float64(has.MemoryTotal), float64(m.settings.PerBot.Memory), float64(m.perBot.Memory), len(m.slots), memory.of))
-	}
-	return size
+// Used returns how many slots are reserved.
+func (c *Capacity) Used() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.slots)
 }
 
-// measures reports whether it matters what bots take.
-func (m *Capacity) measuresUsage() bool { return m.settings.MaxBots == 0 && m.settings.Machine != nil }
-
-// Taken is how many bots have their place.
-func (m *Capacity) Used() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.slots)
-}
-
-// Full tells why one bot more would not fit now; empty when it would.
-func (m *Capacity) FullReason(ctx context.Context, now time.Time) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, why := m.free(ctx, now)
-	return why
-}
-
-// Free is how many bots more fit now.
-func (m *Capacity) Free(ctx context.Context, now time.Time) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n, _ := m.free(ctx, now)
+// Free returns how many more bots fit now.
+func (c *Capacity) Free(ctx context.Context, now time.Time) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, _ := c.free(ctx, now)
 	return n
 }
 
-// take gives the bot of a job its place, or tells why there is none. A job that
-// has a place keeps it.
-func (m *Capacity) reserve(ctx context.Context, id uuid.UUID, attempt int, now time.Time) (noRoom string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, has := m.slots[id]; !has {
-		if _, why := m.free(ctx, now); why != "" {
-			return why
+// FullReason returns why no more bots fit now; empty when one does.
+func (c *Capacity) FullReason(ctx context.Context, now time.Time) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, reason := c.free(ctx, now)
+	return reason
+}
+
+// reserve reserves a slot for the bot of a job, or returns why there is none. A
+// job that has a slot keeps it.
+func (c *Capacity) reserve(ctx context.Context, id uuid.UUID, attempt int, now time.Time) (noCapacity string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.slots[id]; !ok {
+		if _, reason := c.free(ctx, now); reason != "" {
+			return reason
 		}
 	}
-	m.slots[id] = slot{attempt: attempt, reservedAt: now}
-	m.updatePerBot()
+	c.slots[id] = slot{attempt: attempt, reservedAt: now}
+	c.updatePerBot()
 	return ""
 }
 
-// occupy gives a bot that runs already its place, whether or not there is room.
-func (m *Capacity) occupy(id uuid.UUID, attempt int, since time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.slots[id] = slot{attempt: attempt, reservedAt: since}
+// occupy reserves a slot for a bot that runs already, even when none is free.
+func (c *Capacity) occupy(id uuid.UUID, attempt int, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slots[id] = slot{attempt: attempt, reservedAt: since}
 }
 
-// leave frees the place of a job's bot, and reports whether it had one.
-func (m *Capacity) release(id uuid.UUID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, had := m.slots[id]
-	delete(m.slots, id)
-	m.updatePerBot()
-	return had
+// release frees the slot of a job's bot, and reports whether it had one.
+func (c *Capacity) release(id uuid.UUID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.slots[id]
+	delete(c.slots, id)
+	c.updatePerBot()
+	return ok
 }
 
-// taken is a copy of all places.
-func (m *Capacity) reserved() map[uuid.UUID]slot {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := make(map[uuid.UUID]slot, len(m.slots))
-	for id, p := range m.slots {
-		all[id] = p
-	}
-	return all
+// reserved returns a copy of all slots.
+func (c *Capacity) reserved() map[uuid.UUID]slot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.slots)
 }
 
-// free is how many bots more fit, and why none does.
-func (m *Capacity) free(ctx context.Context, now time.Time) (more int, why string) {
-	taken := len(m.slots)
-	if max := m.settings.MaxBots; max > 0 {
-		if taken >= max {
-			return 0, fmt.Sprintf("this node runs %d of %d bots (STANDIN_MAX_BOTS)", taken, max)
+// free returns how many more bots fit, and why none does.
+func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason string) {
+	used := len(c.slots)
+	if limit := c.settings.MaxBots; limit > 0 {
+		if used >= limit {
+			return 0, fmt.Sprintf("this node runs %d of %d bots (STANDIN_MAX_BOTS)", used, limit)
 		}
-		return max - taken, ""
+		return limit - used, ""
 	}
-	if m.settings.Machine == nil {
+	if c.settings.Machine == nil {
 		return unlimited, ""
 	}
-	has := m.settings.Machine(ctx)
-	size := m.total(has)
-	if taken >= size {
-		return 0, fmt.Sprintf("this node runs %d bots and has room for %d: %.1f cores and %s of memory, of which a bot takes %s",
-			taken, size, has.Cores, inGiB(has.MemoryTotal), m.describePerBot())
+	machine := c.settings.Machine(ctx)
+	total := c.total(machine)
+	if used >= total {
+		return 0, fmt.Sprintf("this node runs %d bots and has capacity for %d: %.1f cores and %s of memory, of which a bot uses %s",
+			used, total, machine.Cores, inGiB(machine.MemoryTotal), c.describePerBot())
 	}
-	more = size - taken
-	if taken == 0 || has.MemoryTotal == 0 {
-		return more, ""
+	n = total - used
+	if used == 0 || machine.MemoryTotal == 0 {
+		return n, ""
 	}
-	var young uint64 // what bots will use that they do not use yet
-	for _, p := range m.slots {
-		if now.Sub(p.reservedAt) < warmUp {
-			young += m.settings.PerBot.Memory
+	var starting uint64 // what bots that have just started will use and do not use yet
+	for _, s := range c.slots {
+		if now.Sub(s.reservedAt) < warmUp {
+			starting += c.settings.PerBot.Memory
 		}
 	}
-	unused := has.MemoryAvailable - min(young, has.MemoryAvailable)
-	more = min(more, int(min(unused/m.perBot.Memory, unlimited)))
-	if more == 0 {
-		return 0, fmt.Sprintf("this node has %s of memory left, %s of it for bots that have just started, and a bot takes %s",
-			inGiB(has.MemoryAvailable), inGiB(young), m.describePerBot())
+	unused := machine.MemoryAvailable - min(starting, machine.MemoryAvailable)
+	n = min(n, int(min(unused/c.perBot.Memory, unlimited)))
+	if n == 0 {
+		return 0, fmt.Sprintf("this node has %s of memory left, %s of it for bots that have just started, and a bot uses %s",
+			inGiB(machine.MemoryAvailable), inGiB(starting), c.describePerBot())
 	}
-	return more, ""
+	return n, ""
+}
+
+// total returns how many bots fit on a machine.
+func (c *Capacity) total(machine host.Resources) int {
+	total := unlimited
+	cores, memory := c.averageUsage()
+	if machine.Cores > 0 {
+		total = min(total, fit(machine.Cores, c.settings.PerBot.Cores, c.perBot.Cores, len(c.slots), cores.count))
+	}
+	if machine.MemoryTotal > 0 {
+		total = min(total, fit(float64(machine.MemoryTotal), float64(c.settings.PerBot.Memory), float64(c.perBot.Memory), len(c.slots), memory.count))
+	}
+	return total
 }
 
 func inGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

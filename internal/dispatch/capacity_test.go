@@ -17,64 +17,64 @@ import (
 // of it is told so.
 func TestBotsTellWhatTheyTake(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, h *harness) {
 		room := dispatch.NewCapacity(dispatch.CapacitySettings{
 			PerBot: dispatch.BotResources{Cores: 1, Memory: 1 << 30},
 			Machine: func(context.Context) host.Resources {
 				return host.Resources{Cores: 4, MemoryTotal: 64 << 30, MemoryAvailable: 64 << 30}
 			},
 		})
-		d, _ := w.run(t, node("a", 0), func(s *dispatch.Settings) { s.Capacity, s.Lease = room, 3*time.Second })
-		bots := []uuid.UUID{w.create(t, time.Time{}), w.create(t, time.Time{})}
+		d, _ := h.run(t, node("a", 0), func(s *dispatch.Settings) { s.Capacity, s.Lease = room, 3*time.Second })
+		bots := []uuid.UUID{h.create(t, time.Time{}), h.create(t, time.Time{})}
 		for _, id := range bots {
-			w.untilStarted(t, id, 0)
+			h.untilLaunched(t, id, 0)
 		}
 		for range 3 {
-			w.clock.set(w.clock.Now().Add(30 * time.Second))
+			h.clock.set(h.clock.Now().Add(30 * time.Second))
 			for _, id := range bots {
-				w.beat(t, id, ingest.Stats{CoresUsed: 1.9, MemoryBytes: 512 << 20})
+				h.beat(t, id, ingest.Stats{CoresUsed: 1.9, MemoryBytes: 512 << 20})
 			}
 		}
-		w.untilFull(t, room)
-		waiting := w.create(t, time.Time{})
-		w.untilPending(t, waiting)
-		entries, err := w.store.Timeline(t.Context(), waiting)
-		const why = "runs 2 bots and has room for 2: 4.0 cores and 64.0 GiB of memory, of which a bot takes 1.9 cores and 1.0 GiB of memory (measured"
+		h.untilFull(t, room)
+		waiting := h.create(t, time.Time{})
+		h.untilPending(t, waiting)
+		entries, err := h.store.Timeline(t.Context(), waiting)
+		const why = "runs 2 bots and has capacity for 2: 4.0 cores and 64.0 GiB of memory, of which a bot uses 1.9 cores and 1.0 GiB of memory (measured"
 		if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Data), why) {
 			t.Errorf("the timeline: %+v (%v)", entries, err)
 		}
-		fleet, err := d.Fleet(t.Context())
+		fleet, err := dispatch.NewFleetReader(h.store, 0, h.clock.Now).Fleet(t.Context())
 		if want := (dispatch.BotResources{Cores: 1.9, Memory: 512 << 20}); err != nil || fleet.BotUsage["a"] != want {
 			t.Errorf("they take %+v (%v)", fleet.BotUsage, err)
 		}
 
-		if err := w.jobs.Cancel(t.Context(), w.caller, waiting); err != nil {
+		if err := h.jobs.Cancel(t.Context(), h.caller, waiting); err != nil {
 			t.Fatal(err)
 		}
-		w.bots.end(bots[0], 0)
-		d.BotExited(t.Context(), bots[0])
-		if r := w.untilStarted(t, bots[0], 1); len(r.Stats) != 0 {
+		h.bots.end(bots[0], 0)
+		d.BotStateChanged(t.Context(), bots[0])
+		if r := h.untilLaunched(t, bots[0], 1); len(r.Stats) != 0 {
 			t.Errorf("another attempt's bot has told %s before it was heard", r.Stats)
 		}
 	})
 }
 
 // beat is a heartbeat of a job's first bot.
-func (w *world) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
+func (h *harness) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 	t.Helper()
-	if _, err := w.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &stats}, 0); err != nil {
+	if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &stats}, 0); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // untilFull waits until a room has no place.
-func (w *world) untilFull(t *testing.T, room *dispatch.Capacity) {
+func (h *harness) untilFull(t *testing.T, room *dispatch.Capacity) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	for room.FullReason(ctx, w.clock.Now()) == "" {
+	for room.FullReason(ctx, h.clock.Now()) == "" {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():

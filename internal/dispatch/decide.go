@@ -8,284 +8,259 @@ import (
 	"standin/internal/launch"
 )
 
-// Timeouts say how long the service waits for what. Every state that is not
-// an end has one, so no job can hang.
-type Timeouts struct {
-	Launch         time.Duration // from the begin of an attempt until its bot could be started
-	FirstHeartbeat time.Duration // from the start of a bot until it is first heard
-	Heartbeat      time.Duration // since a bot was last heard
-	Joining        time.Duration // in joining: the page opens and the join button is found
-	Lobby          time.Duration // in the lobby beyond the job's own entry delay
-	Meeting        time.Duration // in the meeting beyond the job's own maximum
-	Teardown       time.Duration // in each state of putting the recording together
-	Leaving        time.Duration // the bot of a job that has ended: to leave and to hand in what it has
-	MaxAttempts    int
-}
-
-// DefaultTimeouts returns the timeouts of a service in earnest.
-func DefaultTimeouts() Timeouts {
-	return Timeouts{
-		Launch:         2 * time.Minute,
-		FirstHeartbeat: 45 * time.Second,
-		Heartbeat:      60 * time.Second,
-		Joining:        5 * time.Minute,
-		Lobby:          2 * time.Minute,
-		Meeting:        5 * time.Minute,
-		Teardown:       30 * time.Minute,
-		Leaving:        10 * time.Minute,
-		MaxAttempts:    3,
-	}
-}
-
-// ByHand returns the timeouts for bots that the operator runs himself: nobody
-// knows when he will, nor can another be started in place of a silent one.
-func (t Timeouts) Manual() Timeouts {
-	t.FirstHeartbeat = 4 * time.Hour
-	t.Heartbeat = 30 * time.Minute
-	t.Joining = 30 * time.Minute
-	t.MaxAttempts = 1
-	return t
-}
-
-// Simulated returns the timeouts for simulated bots of test keys, which are
-// quick and are heard every few seconds.
-func (t Timeouts) Simulated() Timeouts {
-	t.Launch = min(t.Launch, 3*time.Second)
-	t.FirstHeartbeat = min(t.FirstHeartbeat, 10*time.Second)
-	t.Heartbeat = min(t.Heartbeat, 15*time.Second)
-	t.Teardown = min(t.Teardown, time.Minute)
-	t.Leaving = min(t.Leaving, 30*time.Second)
-	t.MaxAttempts = max(t.MaxAttempts, 3)
-	return t
-}
-
-// step is what the dispatcher does with a job next.
-type step string
+// action is what the dispatcher does with a job next. The values appear in
+// the log.
+type action string
 
 const (
-	wait     step = "wait"     // look again at until
-	begin    step = "begin"    // begin an attempt and launch its bot
-	start    step = "launch"   // launch the bot of the attempt that has begun
-	salvage  step = "salvage"  // end the bot and finalize what it uploaded
-	giveUp   step = "give up"  // end the bot and fail the job
-	queue    step = "queue"    // have the job wait for room; look again at until
-	cleanUp  step = "let go"   // end the bot of a job that has ended, and tidy up
-	adoptBot step = "adopt it" // the bot of the attempt runs though its start was not noted
+	wait         action = "wait"          // look again at decision.until
+	queue        action = "queue"         // wait for capacity; look again at decision.until
+	startAttempt action = "start attempt" // start an attempt and launch its bot
+	launchBot    action = "launch"        // launch the bot of the attempt that has been started
+	adoptBot     action = "adopt"         // record the launch of a bot that runs already
+	salvage      action = "salvage"       // stop the bot and finalize what it uploaded
+	giveUp       action = "give up"       // stop the bot and fail the job
+	cleanUp      action = "clean up"      // stop the bot of an ended job and delete its uploads
 )
 
-// decision is a step with its reason.
+// decision is an action with its reason.
 type decision struct {
-	step   step
+	action action
 	until  time.Time       // of wait and queue
 	code   job.FailureCode // of giveUp
-	detail string          // of all but wait: why, for people
+	detail string          // the reason, for people; empty for wait
 }
 
-// policy is what decide goes by beside the job itself.
-type policy struct {
-	Timeouts
-	NoZoomSDK  string        // why bots cannot join with Zoom's Meeting SDK; empty when they can
-	Reason     string        // what the launcher knows of the bot beyond its state; may be empty
-	NoCapacity string        // why no bot more fits on this node; empty when one does
-	Elsewhere  bool          // the current attempt was begun by another node, which is gone
-	Prelaunch  time.Duration // how long before joinAt a bot is launched
-	Listening  time.Time     // since when every bot could be heard; before that silence says nothing
+// situation is everything that a decision depends on.
+type situation struct {
+	job job.Record
+	bot launch.State
+	now time.Time
+
+	hasMedia   bool   // the bots of the job uploaded something usable
+	botReason  string // what the launcher reports about the bot beyond its state; may be empty
+	noCapacity string // why this node cannot run another bot; empty when it can
+	otherNode  bool   // the current attempt was started by another node, which is gone
+	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+
+	timeouts  Timeouts
+	prelaunch time.Duration // how long before joinAt a bot is launched
+	// reachable is since when every bot could reach the service. Silence before
+	// that does not count against a bot.
+	reachable time.Time
 }
 
-// lookForRoom is how often a job that waits for room is looked at when no room
-// has come. Room that comes wakes it at once.
-const lookForRoom = 15 * time.Second
+// capacityRetry is how often a job that waits for capacity is looked at. A
+// slot that becomes free wakes the dispatcher at once.
+const capacityRetry = 15 * time.Second
 
-// explained adds what the launcher knows to a sentence about a bot.
-func (p policy) explained(sentence string) string {
-	if p.Reason == "" {
+// decide returns what to do with a job. It is the dispatcher's whole policy:
+// it reads no clock and changes nothing.
+func decide(s situation) decision {
+	status := s.job.Status
+	switch {
+	case status == job.Completed || status == job.Failed || s.job.ManifestURI != "":
+		return s.decideEnded()
+	case status == job.Cancelled:
+		return s.decideCancelled()
+	case status == job.Scheduled || status == job.Pending:
+		return s.decideDue()
+	case status == job.Dispatching && s.job.LaunchedAt.IsZero():
+		return s.decideLaunch()
+	case status == job.Finalizing && s.job.Attempt > 0:
+		return decision{action: salvage, detail: "the bot has left the meeting"}
+	}
+	if reason, lost := s.lostBot(); lost {
+		return s.decideLost(s.explain(reason))
+	}
+	deadline := s.deadline()
+	if s.now.Before(deadline) {
+		return decision{action: wait, until: earlier(deadline, s.heartbeatDue())}
+	}
+	detail := fmt.Sprintf("the bot was in %s since %s, longer than it may", status, s.job.StatusSince.Format(time.RFC3339))
+	if s.hasMedia {
+		return decision{action: salvage, detail: detail}
+	}
+	return decision{action: giveUp, code: job.InternalError, detail: detail}
+}
+
+// decideDue starts the first attempt of a job whose time has come, or comes so
+// soon that its bot is launched to be ready by then.
+func (s situation) decideDue() decision {
+	joinAt, end := s.job.JoinAt, s.job.JoinAt.Add(maxLength(s.job))
+	if !s.job.CreatedAt.Before(end) {
+		end = s.job.CreatedAt.Add(maxLength(s.job)) // it was created after its end, on purpose
+	}
+	switch {
+	case s.now.Before(joinAt.Add(-s.prelaunch)):
+		return decision{action: wait, until: joinAt}
+	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
+		return decision{action: giveUp, code: job.InternalError,
+			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}
+	case !s.now.Before(end):
+		return decision{action: giveUp, code: job.DispatchTimeout,
+			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
+				joinAt.Format(time.RFC3339), end.Format(time.RFC3339))}
+	case s.noCapacity != "" && s.now.Before(joinAt):
+		return decision{action: wait, until: joinAt} // it is not late yet
+	case s.noCapacity != "":
+		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end), detail: s.noCapacity}
+	}
+	return decision{action: startAttempt}
+}
+
+// decideLaunch handles an attempt that has been started and whose bot has not,
+// or has been handed to an engine that has yet to start it.
+func (s situation) decideLaunch() decision {
+	end := s.job.AttemptStartedAt.Add(s.timeouts.Launch)
+	switch {
+	case s.bot == launch.Running:
+		return decision{action: adoptBot}
+	case s.bot == launch.Gone:
+		return s.decideLost(s.explain("the bot ended before its first heartbeat"))
+	case s.bot == launch.Starting && s.now.Before(end):
+		return decision{action: wait, until: end}
+	case s.otherNode:
+		// Only the node that started an attempt launches its bot: there would be
+		// two bots if that node came back.
+		return s.decideLost("the node that started the attempt is gone")
+	case s.bot != launch.Starting && s.job.LaunchFailures == 0 && s.now.Before(s.meetingEnd()):
+		return decision{action: launchBot} // however late: the dispatcher stopped before it tried
+	case s.now.Before(end):
+		return decision{action: launchBot}
+	}
+	detail := s.explain(fmt.Sprintf("the bot could not be started within %s", s.timeouts.Launch))
+	if s.botReason == "" && s.job.LaunchError != "" {
+		detail += ": " + s.job.LaunchError
+	}
+	if s.hasMedia {
+		return decision{action: salvage, detail: detail}
+	}
+	return decision{action: giveUp, code: job.DispatchTimeout, detail: detail}
+}
+
+// decideLost launches another bot while the meeting can still be in progress,
+// and otherwise keeps what has been recorded.
+func (s situation) decideLost(reason string) decision {
+	status, end := s.job.Status, s.meetingEnd()
+	retry := !status.Teardown() && status != job.RecordingStopped && s.now.Before(end) && s.job.Attempts < s.timeouts.MaxAttempts
+	switch {
+	case retry && s.noCapacity != "":
+		return decision{action: wait, until: earlier(s.now.Add(capacityRetry), end)} // or another node has capacity
+	case retry:
+		return decision{action: startAttempt, detail: reason}
+	case s.hasMedia:
+		return decision{action: salvage, detail: reason}
+	case s.bot == launch.Gone:
+		return decision{action: giveUp, code: job.InternalError, detail: reason + ", and nothing was recorded"}
+	case status.InCall() || status.Teardown():
+		return decision{action: giveUp, code: job.NetworkLoss, detail: reason + ", and nothing was recorded"}
+	}
+	return decision{action: giveUp, code: job.DispatchTimeout, detail: reason}
+}
+
+// decideEnded leaves the bot of an ended job some time to exit: it still has
+// events to report.
+func (s situation) decideEnded() decision {
+	if end := s.leaveBy(); s.bot == launch.Running && s.now.Before(end) {
+		return decision{action: wait, until: end}
+	}
+	return decision{action: cleanUp}
+}
+
+// decideCancelled waits for the bot of a cancelled job to upload what it
+// recorded, and finalizes the recording when the bot does not.
+func (s situation) decideCancelled() decision {
+	_, lost := s.lostBot()
+	end := s.leaveBy()
+	switch {
+	case !lost && s.now.Before(end):
+		return decision{action: wait, until: earlier(end, s.heartbeatDue())}
+	case s.hasMedia:
+		return decision{action: salvage, detail: "cancelled"}
+	}
+	return decision{action: cleanUp}
+}
+
+// needsMedia reports whether the decision depends on hasMedia, which is
+// expensive to find out.
+func (s situation) needsMedia() bool {
+	switch s.job.Status {
+	case job.Scheduled, job.Pending, job.Completed, job.Failed:
+		return false
+	}
+	_, lost := s.lostBot()
+	return lost || !s.now.Before(s.deadline())
+}
+
+// lostBot reports whether a bot that was started is gone or silent.
+func (s situation) lostBot() (reason string, lost bool) {
+	switch {
+	case s.bot == launch.Gone:
+		return "the bot's process has ended unexpectedly", true
+	case s.now.Before(s.heartbeatDue()):
+		return "", false
+	case s.job.HeartbeatAt.IsZero():
+		return fmt.Sprintf("the bot was started and sent no heartbeat for %s", s.timeouts.FirstHeartbeat), true
+	}
+	return fmt.Sprintf("the bot's last heartbeat was at %s", s.job.HeartbeatAt.Format(time.RFC3339)), true
+}
+
+// explain adds the launcher's reason to a sentence about a bot.
+func (s situation) explain(sentence string) string {
+	if s.botReason == "" {
 		return sentence
 	}
-	return sentence + ": " + p.Reason
+	return sentence + ": " + s.botReason
 }
 
-// decide is the whole policy: what to do with a job, given what its bot does
-// and whether any of its recording was saved. It reads no clock and changes
-// nothing.
-func decide(r job.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
+// deadline is when the job has been in its state for too long. While bots could
+// not reach the service they could not report progress: that time does not
+// count.
+func (s situation) deadline() time.Time {
+	r := s.job
+	since := later(r.StatusSince, s.reachable)
 	switch {
-	case r.Status == job.Completed || r.Status == job.Failed || r.ManifestURI != "":
-		return decideEnded(r, bot, now, by)
-	case r.Status == job.Cancelled:
-		return decideCancelled(r, bot, saved, now, by)
-	case r.Status == job.Scheduled || r.Status == job.Pending:
-		return decideDue(r, now, by)
-	case r.Status == job.Dispatching && r.LaunchedAt.IsZero():
-		return decideLaunch(r, bot, saved, now, by)
-	case r.Status == job.Finalizing && r.Attempt > 0:
-		return decision{step: salvage, detail: "the bot has left the meeting"}
-	}
-	if why, lost := lostBot(r, bot, now, by); lost {
-		return decideLost(r, bot, saved, now, by, by.explained(why))
-	}
-	if end := deadline(r, by); !now.Before(end) {
-		why := fmt.Sprintf("the bot was in %s since %s, longer than it may", r.Status, r.StatusSince.Format(time.RFC3339))
-		if saved {
-			return decision{step: salvage, detail: why}
-		}
-		return decision{step: giveUp, code: job.InternalError, detail: why}
-	}
-	return decision{step: wait, until: earlier(deadline(r, by), silentAt(r, by))}
-}
-
-// decideDue begins the attempt of a job whose time has come, or comes so soon
-// that its bot is launched to be ready then, while that still makes sense and
-// there is room for its bot.
-func decideDue(r job.Record, now time.Time, by policy) decision {
-	over := r.JoinAt.Add(maximum(r))
-	if !r.CreatedAt.Before(over) {
-		over = r.CreatedAt.Add(maximum(r)) // asked for after its end: whoever did knows why
-	}
-	switch {
-	case now.Before(r.JoinAt.Add(-by.Prelaunch)):
-		return decision{step: wait, until: r.JoinAt}
-	case r.Platform == job.ZoomSDK && by.NoZoomSDK != "":
-		return decision{step: giveUp, code: job.InternalError,
-			detail: by.NoZoomSDK + "; the platform zoom-web needs none of this"}
-	case !now.Before(over):
-		return decision{step: giveUp, code: job.DispatchTimeout,
-			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
-				r.JoinAt.Format(time.RFC3339), over.Format(time.RFC3339))}
-	case by.NoCapacity != "" && now.Before(r.JoinAt):
-		return decision{step: wait, until: r.JoinAt} // it is not late yet
-	case by.NoCapacity != "":
-		return decision{step: queue, until: earlier(now.Add(lookForRoom), over), detail: by.NoCapacity}
-	}
-	return decision{step: begin}
-}
-
-// decideLaunch is for an attempt that has begun and whose bot was not started,
-// or has been handed to an engine that has yet to start it.
-func decideLaunch(r job.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
-	t := by.Timeouts
-	end := r.AttemptStartedAt.Add(t.Launch)
-	switch {
-	case bot == launch.Running:
-		return decision{step: adoptBot}
-	case bot == launch.Gone:
-		return decideLost(r, bot, saved, now, by, by.explained("the bot ended before it was heard"))
-	case bot == launch.Starting && now.Before(end):
-		return decision{step: wait, until: end}
-	case by.Elsewhere:
-		// Nobody but the node that began the attempt launches its bot: there
-		// would be two if that node came back.
-		return decideLost(r, bot, saved, now, by, "the node that began the attempt is gone")
-	case bot != launch.Starting && r.LaunchFailures == 0 && now.Before(meetingStart(r).Add(maximum(r))):
-		return decision{step: start} // however late: whoever began the attempt did not come to launch it
-	case !now.Before(end):
-		detail := by.explained(fmt.Sprintf("the bot could not be started within %s", t.Launch))
-		if by.Reason == "" && r.LaunchError != "" {
-			detail += ": " + r.LaunchError
-		}
-		if saved {
-			return decision{step: salvage, detail: detail}
-		}
-		return decision{step: giveUp, code: job.DispatchTimeout, detail: detail}
-	}
-	return decision{step: start}
-}
-
-// lostBot reports whether a bot that was started is there no more.
-func lostBot(r job.Record, bot launch.State, now time.Time, by policy) (why string, lost bool) {
-	switch {
-	case bot == launch.Gone:
-		return "the bot's process has ended unexpectedly", true
-	case now.Before(silentAt(r, by)):
-		return "", false
-	case r.HeartbeatAt.IsZero():
-		return fmt.Sprintf("the bot was started and not heard for %s", by.FirstHeartbeat), true
-	}
-	return fmt.Sprintf("the bot was last heard at %s", r.HeartbeatAt.Format(time.RFC3339)), true
-}
-
-// decideLost sends another bot while the meeting can still be on, and
-// otherwise keeps what there is (contract, State machine).
-func decideLost(r job.Record, bot launch.State, saved bool, now time.Time, by policy, why string) decision {
-	over := meetingStart(r).Add(maximum(r))
-	another := !r.Status.Teardown() && r.Status != job.RecordingStopped && now.Before(over) && r.Attempts < by.MaxAttempts
-	switch {
-	case another && by.NoCapacity != "":
-		return decision{step: wait, until: earlier(now.Add(lookForRoom), over)} // or another node has room
-	case another:
-		return decision{step: begin, detail: why}
-	case saved:
-		return decision{step: salvage, detail: why}
-	case bot == launch.Gone:
-		return decision{step: giveUp, code: job.InternalError, detail: why + ", and nothing was recorded"}
-	case r.Status.InCall() || r.Status.Teardown():
-		return decision{step: giveUp, code: job.NetworkLoss, detail: why + ", and nothing was recorded"}
-	}
-	return decision{step: giveUp, code: job.DispatchTimeout, detail: why}
-}
-
-// decideEnded lets the bot of a job that has ended go by itself, for a while:
-// it still tells what it has to tell.
-func decideEnded(r job.Record, bot launch.State, now time.Time, by policy) decision {
-	if end := later(r.StatusSince, by.Listening).Add(by.Leaving); bot == launch.Running && now.Before(end) {
-		return decision{step: wait, until: end}
-	}
-	return decision{step: cleanUp}
-}
-
-// decideCancelled waits for the bot of a cancelled job to hand in what it
-// recorded, and looks after it when it does not.
-func decideCancelled(r job.Record, bot launch.State, saved bool, now time.Time, by policy) decision {
-	_, lost := lostBot(r, bot, now, by)
-	end := later(r.StatusSince, by.Listening).Add(by.Leaving)
-	switch {
-	case !lost && now.Before(end):
-		return decision{step: wait, until: earlier(end, silentAt(r, by))}
-	case saved:
-		return decision{step: salvage, detail: "cancelled"}
-	}
-	return decision{step: cleanUp}
-}
-
-// deadline is when a state has lasted too long. While nobody could hear a bot it
-// could not tell that it had gone on: that time does not count.
-func deadline(r job.Record, by policy) time.Time {
-	since := later(r.StatusSince, by.Listening)
-	switch {
-	case r.Status == job.Dispatching: // it may have been launched early
-		return later(later(r.LaunchedAt, r.JoinAt), by.Listening).Add(by.FirstHeartbeat + by.Joining)
+	case r.Status == job.Dispatching: // the bot may have been launched before joinAt
+		return later(later(r.LaunchedAt, r.JoinAt), s.reachable).Add(s.timeouts.FirstHeartbeat + s.timeouts.Joining)
 	case r.Status == job.Joining:
-		return since.Add(by.Joining)
+		return since.Add(s.timeouts.Joining)
 	case r.Status == job.EnteringLobby:
-		return since.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + by.Lobby)
+		return since.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + s.timeouts.Lobby)
 	case r.Status.Teardown():
-		return since.Add(by.Teardown)
+		return since.Add(s.timeouts.Teardown)
 	}
-	began := r.AttemptStartedAt
-	if began.IsZero() {
-		began = r.StartedAt // a bot run by hand came before its time
+	started := r.AttemptStartedAt
+	if started.IsZero() {
+		started = r.StartedAt // the operator ran the bot before its time
 	}
-	return later(began.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds)+maximum(r)), by.Listening).Add(by.Meeting)
+	return later(started.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds)+maxLength(r)), s.reachable).Add(s.timeouts.Meeting)
 }
 
-// silentAt is when a bot has not been heard for too long. While nobody could
-// hear it, because the service or its database was away, it was not silent.
-func silentAt(r job.Record, by policy) time.Time {
-	if r.HeartbeatAt.IsZero() {
-		return later(r.LaunchedAt, by.Listening).Add(by.FirstHeartbeat)
+// heartbeatDue is when the bot has been silent for too long.
+func (s situation) heartbeatDue() time.Time {
+	if s.job.HeartbeatAt.IsZero() {
+		return later(s.job.LaunchedAt, s.reachable).Add(s.timeouts.FirstHeartbeat)
 	}
-	return later(r.HeartbeatAt, by.Listening).Add(by.Heartbeat)
+	return later(s.job.HeartbeatAt, s.reachable).Add(s.timeouts.Heartbeat)
 }
 
-// meetingStart is from when the job's maximum counts.
-func meetingStart(r job.Record) time.Time {
-	if r.StartedAt.IsZero() {
-		return r.JoinAt
-	}
-	return r.StartedAt
+// leaveBy is until when the bot of an ended job may run.
+func (s situation) leaveBy() time.Time {
+	return later(s.job.StatusSince, s.reachable).Add(s.timeouts.Leaving)
 }
 
-// maximum is the job's own ceiling on the meeting's length.
-func maximum(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
+// meetingEnd is when the job's own maximum length is over.
+func (s situation) meetingEnd() time.Time {
+	start := s.job.StartedAt
+	if start.IsZero() {
+		start = s.job.JoinAt
+	}
+	return start.Add(maxLength(s.job))
+}
+
+// maxLength is the job's own maximum length of the meeting.
+func maxLength(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 

@@ -1,15 +1,14 @@
-// Package dispatch sees to it that every job comes to its end: it launches
-// bots when they are due, looks after those that run, and finalizes what a
-// lost one saved. It sleeps until the next job needs it; there is no sweep.
+// Package dispatch brings every job to its end: it launches bots when they are
+// due, supervises the running ones, and finalizes what a lost bot uploaded. It
+// sleeps until the next job is due; it never scans all jobs.
 //
-// What to do is decided in one pure function (decide.go); how a bot is
-// started is the launcher's business, and what a change of a job entails is
-// lifecycle's.
+// Each claimed job takes one path (task.go): load its situation, decide
+// (decide.go, a pure function), apply the decision. Launchers start the bots,
+// and package lifecycle changes the jobs.
 package dispatch
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -24,78 +23,42 @@ import (
 )
 
 const (
-	batch    = 64                    // jobs handled at once
-	backstop = 5 * time.Second       // the longest sleep: what other nodes tell of their changes may be lost
-	blocked  = 10 * time.Millisecond // the shortest, while somebody else is taking what is due
-
-	salvagesAtOnce = 4 // recordings that are put together; each uses processor and disk
+	maxTasks    = 64                    // jobs processed at once
+	maxSalvages = 4                     // recordings finalized at once: each uses CPU and disk
+	maxSleep    = 5 * time.Second       // notifications from other nodes may be lost
+	minSleep    = 10 * time.Millisecond // while another node claims what is due
 )
 
-// DefaultLease is how long a claimed job is held, and a node that is not heard
-// is waited for.
+// DefaultLease is how long a claimed job is leased, and after how long a
+// silent node counts as gone.
 const DefaultLease = 30 * time.Second
 
-// errLeaseLost says that another dispatcher holds the job by now.
-var errLeaseLost = errors.New("the job's lease was lost")
-
-// errMoved says that the job has moved to where the decision no longer fits.
-var errMoved = errors.New("the job has moved on")
-
-// Recordings is what the dispatcher needs to look after recordings.
-type Recordings interface {
-	// Saved reports whether a bot of the job uploaded anything usable.
-	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
-	// Salvage finalizes what the job's bots uploaded and stores the manifest.
-	// It tells its progress. With nothing usable it is ErrNothingSaved.
-	Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error
-	// Clean removes what is no longer needed once the manifest is kept.
-	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
-}
-
-// ErrNothingSaved says that a lost bot left nothing usable.
-var ErrNoMedia = errors.New("nothing usable was recorded")
-
-// Stage is a part of salvaging.
-type Stage string
-
-// The stages of salvaging.
-const (
-	Packing Stage = "packing"
-	Storing Stage = "storing"
-)
-
-// Progress is how far salvaging is.
-type Progress struct {
-	Stage       Stage
-	Done, Total int64 // bytes, while Storing
-}
-
-// Settings are what a Dispatcher is made of.
+// Settings configure a Dispatcher.
 type Settings struct {
-	Store         *store.Store
-	Jobs          *lifecycle.Service
-	Launcher      launch.Launcher
-	Recordings    Recordings
-	SigningKey    []byte // of ingest tokens
-	ServiceURL    string // where bots reach the service
-	AllowedHosts  []string
-	LoopbackPeers bool
-	AskFirst      bool   // every bot records only with the host's permission
-	NoZoomSDK     string // why bots cannot join with Zoom's Meeting SDK; empty when they can
-	Timeouts      Timeouts
-	Prelaunch     Prelaunch
-	Capacity      *Capacity // for the bots of this node; boundless when nil
-	Node          Node
-	SingleNode    bool          // no other dispatcher works on this database
-	Lease         time.Duration // DefaultLease when 0
-	Metrics       Metrics       // may be nil
-	Now           func() time.Time
-	Log           *slog.Logger
+	Store             *store.Store
+	Jobs              *lifecycle.Service
+	Launcher          launch.Launcher
+	Recordings        Recordings
+	SigningKey        []byte // of ingest tokens
+	ServiceURL        string // where bots reach the service
+	AllowedHosts      []string
+	LoopbackPeers     bool
+	RequirePermission bool   // every bot records only with the host's permission
+	NoZoomSDK         string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	Timeouts          Timeouts
+	Prelaunch         Prelaunch
+	Capacity          *Capacity // for the bots of this node; unlimited when nil
+	Node              Node
+	SingleNode        bool          // no other dispatcher uses this database
+	Lease             time.Duration // DefaultLease when 0
+	Metrics           Metrics       // may be nil
+	Now               func() time.Time
+	Log               *slog.Logger
 }
 
-// Meter counts what the dispatcher does.
+// Metrics counts what the dispatcher does.
 type Metrics interface {
-	// Launched counts a first attempt whose bot was started so long after
+	// Launched counts a first attempt whose bot was started this long after
 	// joinAt.
 	Launched(late time.Duration)
 	// LaunchFailed counts a bot that could not be started.
@@ -108,18 +71,14 @@ type Metrics interface {
 type Dispatcher struct {
 	Settings
 
-	wake    chan struct{}
-	handled sync.WaitGroup
-	slots   chan struct{}
+	wake     chan struct{}
+	tasks    sync.WaitGroup
+	workers  chan struct{} // holds a value for each task that is running
+	salvages chan struct{} // holds a value for each salvage that is running
 
-	salvages  chan struct{}
-	startedAt time.Time
-	listening atomic.Int64 // since when all bots could be heard; see policy
-	starts    startTimes
-	fleet     struct {
-		mu   sync.Mutex
-		last Fleet
-	}
+	startedAt  time.Time
+	reachable  atomic.Int64 // since when every bot could reach the service, in Unix nanoseconds
+	startTimes startTimes
 }
 
 // New returns a Dispatcher. It does nothing before Run.
@@ -130,101 +89,109 @@ func New(settings Settings) *Dispatcher {
 	if settings.Capacity == nil {
 		settings.Capacity = NewCapacity(CapacitySettings{})
 	}
+	if settings.Metrics == nil {
+		settings.Metrics = noMetrics{}
+	}
 	d := &Dispatcher{
 		Settings: settings,
 		wake:     make(chan struct{}, 1),
-		slots:    make(chan struct{}, batch),
-		salvages: make(chan struct{}, salvagesAtOnce),
+		workers:  make(chan struct{}, maxTasks),
+		salvages: make(chan struct{}, maxSalvages),
 	}
-	d.heardAgain(settings.Now())
+	d.reachableSince(settings.Now())
 	return d
 }
 
-// timeouts are the ones for a job: those of the simulator are short, because
-// the tests of a consumer wait for them.
-func (d *Dispatcher) timeouts(r job.Record) Timeouts {
-	if r.Mode == job.Test {
-		return d.Timeouts.Simulated()
-	}
-	return d.Timeouts
-}
+type noMetrics struct{}
+
+func (noMetrics) Launched(time.Duration) {}
+func (noMetrics) LaunchFailed()          {}
+func (noMetrics) LeaseLost()             {}
 
 // Wake makes the dispatcher look for due jobs at once.
 func (d *Dispatcher) Wake() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it is about to look
 	}
 }
 
-// BotExited makes the dispatcher look at a job whose bot has ended.
-func (d *Dispatcher) BotExited(ctx context.Context, jobID uuid.UUID) {
+// BotStateChanged makes the dispatcher look at a job whose bot has started or
+// ended.
+func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
 	err := d.Store.Write(ctx, func(q *store.Queries) error { return q.WakeJob(ctx, jobID, d.Now()) })
 	if err != nil {
-		d.Log.Error("cannot look at a job whose bot has ended; it is looked at later", "job", jobID, "error", err)
+		d.Log.Error("cannot make a job due whose bot has changed; it is handled later", "job", jobID, "error", err)
 	}
 	d.Wake()
 }
 
-// Run handles jobs as they become due until ctx ends. Bots run on then.
+// Run processes jobs as they become due until ctx ends. Bots continue to run.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	defer d.handled.Wait()
-	if err := d.arrive(ctx); err != nil {
+	defer d.tasks.Wait()
+	if err := d.joinFleet(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	d.handled.Go(func() { d.keepPresence(ctx) })
+	d.tasks.Go(func() { d.sendHeartbeats(ctx) })
 	for ctx.Err() == nil {
-		taken, err := d.claim(ctx)
+		claimed, err := d.startTasks(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.Log.Error("cannot look for due jobs", "error", err)
+			d.Log.Error("cannot claim due jobs", "error", err)
 			d.sleep(ctx, time.Second)
 			continue
 		}
-		length := d.untilNext(ctx)
-		if taken == 0 && length <= 0 {
-			length = blocked
+		length := d.untilNextDue(ctx)
+		if claimed == 0 && length <= 0 {
+			length = minSleep
 		}
 		d.sleep(ctx, length)
 	}
 	return nil
 }
 
-// claim takes due jobs, as many as there are slots for, hands each to a
-// goroutine, and tells how many there were. Those that get their first bot take their places in the order of
-// joinAt.
-func (d *Dispatcher) claim(ctx context.Context) (taken int, err error) {
-	claim := d.nextClaim(ctx)
-	if claim.Limit == 0 {
-		return 0, nil
-	}
-	begun := time.Now() // before the claim: a lease must not seem longer than it is
-	due, err := d.claimed(ctx, claim)
+// startTasks claims as many due jobs as there are free workers, starts a task
+// for each, and returns their number. First bots get their slots in the order
+// of the claim.
+func (d *Dispatcher) startTasks(ctx context.Context) (int, error) {
+	claimedAt := time.Now() // before the claim: the lease must not appear longer than it is
+	due, err := d.claimDue(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, r := range due {
-		held := newLeaseGuard(begun, d.Lease)
-		noRoom := d.place(ctx, r)
-		d.slots <- struct{}{}
-		d.handled.Go(func() {
-			free := sync.OnceFunc(func() { <-d.slots; d.Wake() })
-			defer free()
-			d.handle(ctx, held, r, noRoom, free)
+		d.workers <- struct{}{}
+		t := &task{
+			d: d, job: r, lease: newLeaseGuard(r, claimedAt, d.Lease),
+			noCapacity:    d.reserveFirst(ctx, r),
+			releaseWorker: sync.OnceFunc(func() { <-d.workers; d.Wake() }),
+		}
+		d.tasks.Go(func() {
+			defer t.releaseWorker()
+			t.process(ctx)
 		})
 	}
 	return len(due), nil
 }
 
-// claimed takes what a claim asks for.
-func (d *Dispatcher) claimed(ctx context.Context, claim job.Claim) (due []job.Record, err error) {
+// claimDue leases due jobs. It starts a write only when there is something to
+// claim.
+func (d *Dispatcher) claimDue(ctx context.Context) (due []job.Record, err error) {
+	now, limit := d.Now(), cap(d.workers)-len(d.workers)
+	if limit == 0 {
+		return nil, nil
+	}
+	claim := job.Claim{
+		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
+		Capacity: min(limit, d.Capacity.Free(ctx, now)), Prelaunch: d.prelaunch(),
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
 	defer cancel()
-	waits, err := d.Store.CanClaim(ctx, claim)
-	if err != nil || !waits {
-		return nil, err // and nobody's turn to write is taken
+	waiting, err := d.Store.CanClaim(ctx, claim)
+	if err != nil || !waiting {
+		return nil, err
 	}
 	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
 		due, err = q.ClaimJobs(ctx, claim)
@@ -233,41 +200,30 @@ func (d *Dispatcher) claimed(ctx context.Context, claim job.Claim) (due []job.Re
 	return due, err
 }
 
-// nextClaim says what this node takes now.
-func (d *Dispatcher) nextClaim(ctx context.Context) job.Claim {
-	now := d.Now()
-	limit := cap(d.slots) - len(d.slots)
-	return job.Claim{
-		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
-		Capacity: min(limit, d.Capacity.Free(ctx, now)), Prelaunch: d.prelaunch(),
-	}
-}
-
-// place gives the first bot of a live job its place, or tells why there is
-// none.
-func (d *Dispatcher) place(ctx context.Context, r job.Record) (noRoom string) {
+// reserveFirst reserves a slot for the first bot of a live job, or returns why
+// there is none.
+func (d *Dispatcher) reserveFirst(ctx context.Context, r job.Record) (noCapacity string) {
 	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
 		return ""
 	}
 	return d.Capacity.reserve(ctx, r.ID, r.Attempts, d.Now())
 }
 
-// untilNext is how long it is until the next job is due, at most the
-// backstop. While all slots are taken it is the backstop: a slot that becomes
-// free wakes the dispatcher.
-func (d *Dispatcher) untilNext(ctx context.Context) time.Duration {
-	if len(d.slots) == cap(d.slots) {
-		return backstop
+// untilNextDue is how long the dispatcher may sleep. While all workers are
+// busy that is the maximum: a worker that becomes free wakes the dispatcher.
+func (d *Dispatcher) untilNextDue(ctx context.Context) time.Duration {
+	if len(d.workers) == cap(d.workers) {
+		return maxSleep
 	}
 	now := d.Now()
 	next, ok, err := d.Store.NextWake(ctx, d.Node.ID, now, d.prelaunch())
 	if err != nil || !ok {
-		return backstop
+		return maxSleep
 	}
-	return min(backstop, next.Sub(now))
+	return min(maxSleep, next.Sub(now))
 }
 
-// sleep waits for the given time, or until something wakes the dispatcher.
+// sleep waits for a time, or until the dispatcher is woken or ctx ends.
 func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
 	if length <= 0 {
 		return
@@ -279,107 +235,4 @@ func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
 	case <-d.wake:
 	case <-ctx.Done():
 	}
-}
-
-// handle does what a claimed job needs, and frees its slot before that when it
-// takes long. An error leaves the job to be claimed again at the end of its
-// lease.
-func (d *Dispatcher) handle(ctx context.Context, held *leaseGuard, r job.Record, noRoom string, free func()) {
-	working, stop := d.keepLease(ctx, r, held)
-	defer stop()
-	bot := d.botState(r)
-	saved, err := d.saved(working, r, bot)
-	if err != nil {
-		d.Log.Error("cannot see what a bot saved", "job", r.ID, "error", err)
-		return
-	}
-	by := d.policy(r)
-	by.NoCapacity = noRoom
-	if r.Attempts > 0 {
-		by.Reason = d.Launcher.Reason(r.ID, r.Attempt)
-	}
-	next := decide(r, bot, saved, d.Now(), by)
-	if next.step != begin && r.Attempts == 0 {
-		d.leave(r.ID) // the place that it was given when it was claimed
-	}
-	if next.step == salvage {
-		free()
-		select {
-		case d.salvages <- struct{}{}:
-			defer func() { <-d.salvages }()
-		case <-working.Done():
-			return
-		}
-	}
-	err = d.carryOut(working, held, r, next)
-	stop()
-	switch {
-	case errors.Is(err, errMoved):
-		err = errors.Join(err, d.release(ctx, r, d.Now()))
-	case errors.Is(err, errLeaseLost) && d.Metrics != nil:
-		d.Metrics.LeaseLost()
-	}
-	if next.step != wait {
-		d.Log.Info("dispatch", "job", r.ID, "attempt", r.Attempt, "status", r.Status, "bot", bot, "saved", saved,
-			"step", next.step, "detail", next.detail, "late_ms", lateness(r, next, d.Now()), "error", err)
-	}
-}
-
-// botState asks what became of the current attempt's bot. Of another node's
-// bot this one can tell nothing by not knowing it; and a simulated one that its
-// own node does not know ended with the service that ran it.
-func (d *Dispatcher) botState(r job.Record) launch.State {
-	if r.Attempts == 0 {
-		return launch.NotStarted
-	}
-	state := d.Launcher.State(r.ID, r.Attempt)
-	switch {
-	case state != launch.NotStarted:
-		return state
-	case d.elsewhere(r):
-		return launch.Unknown
-	case r.Mode == job.Test && r.Node != "" && !r.LaunchedAt.IsZero():
-		return launch.Gone
-	}
-	return state
-}
-
-// elsewhere reports whether another node began the job's attempt.
-func (d *Dispatcher) elsewhere(r job.Record) bool {
-	return r.Attempts > 0 && r.Node != "" && r.Node != d.Node.ID
-}
-
-// policy is what is decided by for a job, but for the room.
-func (d *Dispatcher) policy(r job.Record) policy {
-	by := policy{
-		Timeouts: d.timeouts(r), NoZoomSDK: d.NoZoomSDK, Elsewhere: d.elsewhere(r),
-		Listening: time.Unix(0, d.listening.Load()).UTC(),
-	}
-	if r.Mode != job.Test {
-		by.Prelaunch = d.prelaunch()
-	}
-	return by
-}
-
-// saved asks whether anything usable was uploaded, where decide may need to
-// know it.
-func (d *Dispatcher) saved(ctx context.Context, r job.Record, bot launch.State) (bool, error) {
-	switch r.Status {
-	case job.Scheduled, job.Pending, job.Completed, job.Failed:
-		return false, nil
-	}
-	by := d.policy(r)
-	if _, lost := lostBot(r, bot, d.Now(), by); !lost && d.Now().Before(deadline(r, by)) {
-		return false, nil
-	}
-	return d.Recordings.HasMedia(ctx, r.ID)
-}
-
-// lateness is how long after joinAt an attempt began, in milliseconds, and 0
-// for anything but the first.
-func lateness(r job.Record, next decision, now time.Time) int64 {
-	if next.step != begin || r.Attempts > 0 || r.JoinAt.Before(r.CreatedAt) {
-		return 0
-	}
-	return now.Sub(r.JoinAt).Milliseconds()
 }

@@ -26,21 +26,21 @@ import (
 // machine.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		w.run(t)
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.run(t)
 		asked := time.Now()
-		id := w.create(t, time.Time{})
-		<-w.bots.entered
+		id := h.create(t, time.Time{})
+		<-h.bots.entered
 		if late := time.Since(asked); late > time.Second {
 			t.Errorf("the bot was launched %s after the insert", late)
 		} else {
 			t.Logf("the bot was launched %s after the insert", late)
 		}
-		r := w.untilStarted(t, id, 0)
-		if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(w.clock.Now()) {
+		r := h.untilLaunched(t, id, 0)
+		if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(h.clock.Now()) {
 			t.Errorf("the job: %+v", r)
 		}
-		launches := w.bots.launches(id)
+		launches := h.bots.launches(id)
 		if len(launches) != 1 {
 			t.Fatalf("%d launches", len(launches))
 		}
@@ -56,66 +56,66 @@ func TestLaunch(t *testing.T) {
 // TestNotBeforeItsTime: a job waits for its joinAt.
 func TestNotBeforeItsTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t)
-	joinAt := w.clock.Now().Add(time.Hour)
-	later := w.create(t, joinAt)
-	w.clock.set(joinAt.Add(-time.Millisecond))
-	w.untilStarted(t, w.create(t, time.Time{}), 0) // by then the other was looked at too
-	if r := w.record(t, later); r.Status != job.Scheduled || r.Attempts != 0 {
+	h := newHarness(t)
+	h.run(t)
+	joinAt := h.clock.Now().Add(time.Hour)
+	later := h.create(t, joinAt)
+	h.clock.set(joinAt.Add(-time.Millisecond))
+	h.untilLaunched(t, h.create(t, time.Time{}), 0) // by then the other was looked at too
+	if r := h.record(t, later); r.Status != job.Scheduled || r.Attempts != 0 {
 		t.Fatalf("before its time: %+v", r)
 	}
-	w.at(joinAt)
-	w.untilStarted(t, later, 0)
+	h.at(joinAt)
+	h.untilLaunched(t, later, 0)
 }
 
 // TestFailingLaunches are tried again with growing delays while the job stays
 // dispatching, and end with the launcher's own words (contract, Jobs).
 func TestFailingLaunches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.bots.fail(errors.New("no Chromium here: install it"))
-	w.run(t)
-	began := w.clock.Now()
-	id := w.create(t, time.Time{})
+	h := newHarness(t)
+	h.bots.fail(errors.New("no Chromium here: install it"))
+	h.run(t)
+	began := h.clock.Now()
+	id := h.create(t, time.Time{})
 	var delays []time.Duration
 	for tries := 1; ; tries++ {
-		r := w.until(t, id, fmt.Sprintf("tried %d times", tries), func(r job.Record) bool { return r.LaunchFailures == tries || r.Status == job.Failed })
+		r := h.until(t, id, fmt.Sprintf("tried %d times", tries), func(r job.Record) bool { return r.LaunchFailures == tries || r.Status == job.Failed })
 		if r.Status == job.Failed {
 			break
 		}
 		if r.Status != job.Dispatching || r.Attempts != 1 || r.LaunchError != "no Chromium here: install it" {
 			t.Fatalf("after %d tries: %+v", tries, r)
 		}
-		delays = append(delays, r.WakeAt.Sub(w.clock.Now())/time.Second)
-		w.at(r.WakeAt)
+		delays = append(delays, r.WakeAt.Sub(h.clock.Now())/time.Second)
+		h.at(r.WakeAt)
 	}
 	if len(delays) < 5 || !slices.Equal(delays[:5], []time.Duration{1, 2, 4, 8, 16}) {
 		t.Errorf("the delays are %d seconds", delays)
 	}
-	r := w.untilLetGo(t, id)
+	r := h.untilCleanedUp(t, id)
 	if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no Chromium here: install it") {
 		t.Errorf("it failed with %s: %s", r.FailureCode, r.FailureDetail)
 	}
 	if after := r.StatusSince.Sub(began); after < dispatch.DefaultTimeouts().Launch {
 		t.Errorf("it failed after %s", after)
 	}
-	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(w.told(t, id), want) {
-		t.Errorf("told: %v, want %v", w.told(t, id), want)
+	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(h.told(t, id), want) {
+		t.Errorf("told: %v, want %v", h.told(t, id), want)
 	}
 }
 
 // TestLaunchAfterFailures: it is not too late for the launcher to recover.
 func TestLaunchAfterFailures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.bots.fail(errors.New("no room"))
-	w.run(t)
-	id := w.create(t, time.Time{})
-	r := w.until(t, id, "tried", func(r job.Record) bool { return r.LaunchFailures == 1 })
-	w.bots.fail(nil)
-	w.at(r.WakeAt)
-	if r := w.untilStarted(t, id, 0); r.Attempts != 1 {
+	h := newHarness(t)
+	h.bots.fail(errors.New("no room"))
+	h.run(t)
+	id := h.create(t, time.Time{})
+	r := h.until(t, id, "tried", func(r job.Record) bool { return r.LaunchFailures == 1 })
+	h.bots.fail(nil)
+	h.at(r.WakeAt)
+	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 {
 		t.Errorf("the job: %+v", r)
 	}
 }
@@ -126,29 +126,29 @@ func TestLostBot(t *testing.T) {
 	t.Parallel()
 	timeouts := dispatch.DefaultTimeouts()
 	timeouts.MaxAttempts = 2
-	w := newWorld(t)
-	w.run(t, func(s *dispatch.Settings) { s.Timeouts = timeouts })
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	w.tell(t, id, 0, job.BotInMeeting, "")
-	if _, err := w.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
+	h := newHarness(t)
+	h.run(t, func(s *dispatch.Settings) { s.Timeouts = timeouts })
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	h.tell(t, id, 0, job.BotInMeeting, "")
+	if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
 		t.Fatal(err)
 	}
-	w.at(w.clock.Now().Add(timeouts.Heartbeat))
-	r := w.untilStarted(t, id, 1)
+	h.at(h.clock.Now().Add(timeouts.Heartbeat))
+	r := h.untilLaunched(t, id, 1)
 	if r.Status != job.Dispatching || r.Attempts != 2 || !r.HeartbeatAt.IsZero() {
 		t.Errorf("the next attempt: %+v", r)
 	}
-	launches := w.bots.launches(id)
+	launches := h.bots.launches(id)
 	if len(launches) != 2 || launches[1].Attempt != 1 || launches[1].Token != ingest.Token(signingKey, id.String(), 1) || launches[1].Token == launches[0].Token {
 		t.Fatalf("launches: %+v", launches)
 	}
 
-	w.at(w.clock.Now().Add(timeouts.FirstHeartbeat)) // never heard at all
-	if r := w.untilLetGo(t, id); r.Status != job.Failed || r.FailureCode != job.DispatchTimeout {
+	h.at(h.clock.Now().Add(timeouts.FirstHeartbeat)) // never heard at all
+	if r := h.untilCleanedUp(t, id); r.Status != job.Failed || r.FailureCode != job.DispatchTimeout {
 		t.Errorf("in the end: %+v", r.State)
 	}
-	if done := w.bots.done(); !slices.Equal(done[:4], []string{"launch 0", "stop 0", "launch 1", "stop 1"}) {
+	if done := h.bots.done(); !slices.Equal(done[:4], []string{"launch 0", "stop 0", "launch 1", "stop 1"}) {
 		t.Errorf("done: %v", done)
 	}
 }
@@ -156,28 +156,28 @@ func TestLostBot(t *testing.T) {
 // TestExitedBot: nobody waits for a bot that is known to have ended.
 func TestExitedBot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	d, _ := w.run(t)
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	w.bots.end(id, 0)
-	d.BotExited(t.Context(), id)
-	w.untilStarted(t, id, 1)
+	h := newHarness(t)
+	d, _ := h.run(t)
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	h.bots.end(id, 0)
+	d.BotStateChanged(t.Context(), id)
+	h.untilLaunched(t, id, 1)
 }
 
 // TestBotIsHeard: an event of the bot puts off the moment at which it counts
 // as lost.
 func TestBotIsHeard(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	h := newHarness(t)
 	timeouts := dispatch.DefaultTimeouts()
-	w.run(t)
-	id := w.create(t, time.Time{})
-	started := w.untilStarted(t, id, 0)
-	w.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
-	w.tell(t, id, 0, job.BotJoined, "")
-	w.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
-	r := w.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	h.run(t)
+	id := h.create(t, time.Time{})
+	started := h.untilLaunched(t, id, 0)
+	h.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
+	h.tell(t, id, 0, job.BotJoined, "")
+	h.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
+	r := h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("it is in attempt %d and looked at %s after it was heard", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
 	}
@@ -186,31 +186,31 @@ func TestBotIsHeard(t *testing.T) {
 // TestSalvage: what a lost bot has saved becomes a partial recording.
 func TestSalvage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	d, _ := w.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	w.tell(t, id, 0, job.BotRecordingStarted, "")
-	w.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
-	w.bots.end(id, 0)
-	d.BotExited(t.Context(), id)
-	r := w.untilLetGo(t, id)
-	if r.Status != job.Completed || r.ManifestURI != w.jobs.ManifestURI(id) {
+	h := newHarness(t)
+	d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
+	h.bots.end(id, 0)
+	d.BotStateChanged(t.Context(), id)
+	r := h.untilCleanedUp(t, id)
+	if r.Status != job.Completed || r.ManifestURI != h.jobs.ManifestURI(id) {
 		t.Fatalf("the job: %+v", r.State)
 	}
 	want := []string{"dispatching", "recording_started", "finalizing", "post_processing", "media_uploading", "completed", "job.finalized"}
-	if told := w.told(t, id); !slices.Equal(told, want) {
+	if told := h.told(t, id); !slices.Equal(told, want) {
 		t.Errorf("told: %v, want %v", told, want)
 	}
-	m := w.manifest(t, id)
+	m := h.manifest(t, id)
 	if !m.Partial || m.End.Reason != "bot_lost" || len(m.Media) != 1 || m.Media[0].DurationMs < 900 {
 		t.Errorf("the manifest: %+v", m)
 	}
-	if left := w.uploads(t, id); left != 0 {
+	if left := h.uploads(t, id); left != 0 {
 		t.Errorf("%d uploads were left", left)
 	}
 	var stored []string
-	entries, err := w.store.Timeline(t.Context(), id)
+	entries, err := h.store.Timeline(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,18 +229,18 @@ func TestSalvage(t *testing.T) {
 // the first one recorded is kept.
 func TestSecondBotComesTooLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	d, _ := w.run(t)
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	w.tell(t, id, 0, job.BotRecordingStarted, "")
-	w.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
-	w.bots.end(id, 0)
-	d.BotExited(t.Context(), id)
-	w.untilStarted(t, id, 1)
-	w.tell(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
-	r := w.untilLetGo(t, id)
-	if r.Status != job.Completed || !w.manifest(t, id).Partial {
+	h := newHarness(t)
+	d, _ := h.run(t)
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
+	h.bots.end(id, 0)
+	d.BotStateChanged(t.Context(), id)
+	h.untilLaunched(t, id, 1)
+	h.tell(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
+	r := h.untilCleanedUp(t, id)
+	if r.Status != job.Completed || !h.manifest(t, id).Partial {
 		t.Errorf("the job: %+v", r.State)
 	}
 }
@@ -250,23 +250,23 @@ func TestSecondBotComesTooLate(t *testing.T) {
 func TestNothingUsable(t *testing.T) {
 	t.Parallel()
 	recorded(t) // finding out takes ffmpeg
-	w := newWorld(t)
-	d, _ := w.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
+	h := newHarness(t)
+	d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
 	for _, cancelled := range []bool{false, true} {
-		id := w.create(t, time.Time{})
-		w.untilStarted(t, id, 0)
-		w.tell(t, id, 0, job.BotRecordingStarted, "")
-		w.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("no MP4"))
+		id := h.create(t, time.Time{})
+		h.untilLaunched(t, id, 0)
+		h.tell(t, id, 0, job.BotRecordingStarted, "")
+		h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("no MP4"))
 		want := job.Failed
 		if cancelled {
 			want = job.Cancelled
-			if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+			if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.bots.end(id, 0)
-		d.BotExited(t.Context(), id)
-		if r := w.untilLetGo(t, id); r.Status != want || r.ManifestURI != "" || !cancelled && r.FailureCode != job.NetworkLoss {
+		h.bots.end(id, 0)
+		d.BotStateChanged(t.Context(), id)
+		if r := h.untilCleanedUp(t, id); r.Status != want || r.ManifestURI != "" || !cancelled && r.FailureCode != job.NetworkLoss {
 			t.Errorf("cancelled %v: %+v", cancelled, r.State)
 		}
 	}
@@ -282,46 +282,46 @@ func (brokenStorage) Salvage(context.Context, job.Record, string, func(dispatch.
 // TestSalvageThatFails is tried again, and not for ever; what was saved stays.
 func TestSalvageThatFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	d, _ := w.run(t, func(s *dispatch.Settings) {
+	h := newHarness(t)
+	d, _ := h.run(t, func(s *dispatch.Settings) {
 		s.Timeouts.MaxAttempts = 1
-		s.Recordings = brokenStorage{w.recordings}
+		s.Recordings = brokenStorage{h.recordings}
 	})
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	w.tell(t, id, 0, job.BotRecordingStarted, "")
-	w.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
-	w.bots.end(id, 0)
-	d.BotExited(t.Context(), id)
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
+	h.bots.end(id, 0)
+	d.BotStateChanged(t.Context(), id)
 	held := func(r job.Record) bool { return r.Status == job.Finalizing }
-	first := w.whileHeld(t, id, held)
-	w.at(first.WakeAt) // the lease has run out
-	again := w.whileHeld(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
-	w.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
-	r := w.untilLetGo(t, id)
+	first := h.whileHeld(t, id, held)
+	h.at(first.WakeAt) // the lease has run out
+	again := h.whileHeld(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
+	h.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
+	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Failed || r.FailureCode != job.InternalError || strings.Contains(r.FailureDetail, "disk") {
 		t.Errorf("in the end: %+v", r.State)
 	}
-	if left := w.uploads(t, id); left != 1 {
+	if left := h.uploads(t, id); left != 1 {
 		t.Errorf("%d uploads were left", left)
 	}
 }
 
 // whileHeld waits until the job is as wanted, held or not.
-func (w *world) whileHeld(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {
+func (h *harness) whileHeld(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if r := w.record(t, id); wanted(r) {
+		if r := h.record(t, id); wanted(r) {
 			return r
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("the job is %+v", w.record(t, id))
+			t.Fatalf("the job is %+v", h.record(t, id))
 		}
 	}
 }
@@ -330,26 +330,26 @@ func (w *world) whileHeld(t *testing.T, id uuid.UUID, wanted func(job.Record) bo
 // left.
 func TestCancelledJob(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		d, _ := w.run(t)
-		id := w.create(t, time.Time{})
-		w.untilStarted(t, id, 0)
-		w.tell(t, id, 0, job.BotEnteringLobby, "")
-		w.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
-		if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+	onBoth(t, func(t *testing.T, h *harness) {
+		d, _ := h.run(t)
+		id := h.create(t, time.Time{})
+		h.untilLaunched(t, id, 0)
+		h.tell(t, id, 0, job.BotEnteringLobby, "")
+		h.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
+		if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
 			t.Fatal(err)
 		}
-		w.at(w.record(t, id).WakeAt)
-		w.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
-		if done := w.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
+		h.at(h.record(t, id).WakeAt)
+		h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
+		if done := h.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
 			t.Errorf("the bot was given no time: %v", done)
 		}
-		w.bots.end(id, 0)
-		d.BotExited(t.Context(), id)
-		if r := w.untilLetGo(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
+		h.bots.end(id, 0)
+		d.BotStateChanged(t.Context(), id)
+		if r := h.untilCleanedUp(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
 			t.Errorf("the job: %+v", r.State)
 		}
-		if left := w.uploads(t, id); left != 0 {
+		if left := h.uploads(t, id); left != 0 {
 			t.Errorf("%d uploads were left", left)
 		}
 	})
@@ -358,16 +358,16 @@ func TestCancelledJob(t *testing.T) {
 // TestCancelledBeforeItsTime: nothing is launched any more.
 func TestCancelledBeforeItsTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t)
-	joinAt := w.clock.Now().Add(time.Minute)
-	id := w.create(t, joinAt)
-	if err := w.jobs.Cancel(t.Context(), w.caller, id); err != nil {
+	h := newHarness(t)
+	h.run(t)
+	joinAt := h.clock.Now().Add(time.Minute)
+	id := h.create(t, joinAt)
+	if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.set(joinAt)
-	w.untilStarted(t, w.create(t, time.Time{}), 0)
-	if r := w.record(t, id); r.Status != job.Cancelled || r.Attempts != 0 || len(w.bots.launches(id)) != 0 {
+	h.clock.set(joinAt)
+	h.untilLaunched(t, h.create(t, time.Time{}), 0)
+	if r := h.record(t, id); r.Status != job.Cancelled || r.Attempts != 0 || len(h.bots.launches(id)) != 0 {
 		t.Errorf("the job: %+v", r.State)
 	}
 }
@@ -375,21 +375,21 @@ func TestCancelledBeforeItsTime(t *testing.T) {
 // TestCompletedJob: its bot ends by itself; one that does not is ended.
 func TestCompletedJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	d, _ := w.run(t)
+	h := newHarness(t)
+	d, _ := h.run(t)
 	for _, stays := range []bool{false, true} {
-		id := w.create(t, time.Time{})
-		w.untilStarted(t, id, 0)
-		w.tell(t, id, 0, job.ManifestFinalized, "")
-		r := w.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+		id := h.create(t, time.Time{})
+		h.untilLaunched(t, id, 0)
+		h.tell(t, id, 0, job.ManifestFinalized, "")
+		r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 		if stays {
-			w.at(r.WakeAt)
+			h.at(r.WakeAt)
 		} else {
-			w.bots.end(id, 0)
-			d.BotExited(t.Context(), id)
+			h.bots.end(id, 0)
+			d.BotStateChanged(t.Context(), id)
 		}
-		w.untilLetGo(t, id)
-		if state := w.bots.State(id, 0); state != launch.Gone {
+		h.untilCleanedUp(t, id)
+		if state := h.bots.State(id, 0); state != launch.Gone {
 			t.Errorf("the bot is %s (stays %v)", state, stays)
 		}
 	}
@@ -398,19 +398,19 @@ func TestCompletedJob(t *testing.T) {
 // TestTwoDispatchers never handle the same job.
 func TestTwoDispatchers(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		w.run(t)
-		w.run(t)
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.run(t)
+		h.run(t)
 		const many = 60
 		var ids []uuid.UUID
 		for range many {
-			ids = append(ids, w.create(t, time.Time{}))
+			ids = append(ids, h.create(t, time.Time{}))
 		}
 		for _, id := range ids {
-			w.untilStarted(t, id, 0)
+			h.untilLaunched(t, id, 0)
 		}
 		for _, id := range ids {
-			if launches := w.bots.launches(id); len(launches) != 1 {
+			if launches := h.bots.launches(id); len(launches) != 1 {
 				t.Errorf("%d launches of one job", len(launches))
 			}
 		}
@@ -430,29 +430,29 @@ func TestDispatcherDies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			release := w.bots.block()
-			_, stop := w.run(t, func(s *dispatch.Settings) { s.Node.ID = "a" })
-			id := w.create(t, time.Time{})
-			<-w.bots.entered
+			h := newHarness(t)
+			release := h.bots.block()
+			_, stop := h.run(t, func(s *dispatch.Settings) { s.Node.ID = "a" })
+			id := h.create(t, time.Time{})
+			<-h.bots.entered
 			stop()
-			left := w.record(t, id)
+			left := h.record(t, id)
 			if left.Lease == "" || left.Node != "a" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
 				t.Fatalf("it left: %+v", left)
 			}
 			close(release)
-			w.run(t, again)
+			h.run(t, again)
 			attempt := 0
 			if name == "another node" {
 				attempt = 1
-				w.untilStarted(t, w.create(t, time.Time{}), 0)
-				if launches := w.bots.launches(id); len(launches) != 0 {
+				h.untilLaunched(t, h.create(t, time.Time{}), 0)
+				if launches := h.bots.launches(id); len(launches) != 0 {
 					t.Error("it did not wait for the lease")
 				}
-				w.at(left.WakeAt)
+				h.at(left.WakeAt)
 			}
-			r := w.untilStarted(t, id, attempt)
-			if launches := w.bots.launches(id); r.Attempts != attempt+1 || len(launches) != 1 || launches[0].Attempt != attempt {
+			r := h.untilLaunched(t, id, attempt)
+			if launches := h.bots.launches(id); r.Attempts != attempt+1 || len(launches) != 1 || launches[0].Attempt != attempt {
 				t.Errorf("the job: %+v after %+v", r, launches)
 			}
 		})
@@ -463,15 +463,15 @@ func TestDispatcherDies(t *testing.T) {
 // not touch the job any more, and ends the bot that it has started.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		release := w.bots.block()
-		log := &lines{found: make(chan struct{}), text: `"step":"begin"`}
-		w.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
-		id := w.create(t, time.Time{})
-		<-w.bots.entered
+	onBoth(t, func(t *testing.T, h *harness) {
+		release := h.bots.block()
+		log := &lines{found: make(chan struct{}), text: `"action":"start attempt"`}
+		h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
+		id := h.create(t, time.Time{})
+		<-h.bots.entered
 		var taken []job.Record
-		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			taken, err = q.ClaimJobs(t.Context(), job.Claim{Now: w.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
+		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
+			taken, err = q.ClaimJobs(t.Context(), job.Claim{Now: h.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
 			return err
 		})
 		if err != nil || len(taken) != 1 {
@@ -479,10 +479,10 @@ func TestLostLease(t *testing.T) {
 		}
 		close(release)
 		<-log.found // it has done its step
-		if r := w.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
+		if r := h.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
 			t.Errorf("the job: %+v", r)
 		}
-		if done := w.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0"}) {
+		if done := h.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0"}) {
 			t.Errorf("the bots: %v", done)
 		}
 	})
@@ -506,17 +506,17 @@ func (l *lines) Write(line []byte) (int, error) {
 // one is started.
 func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.bots.block()
-	_, stop := w.run(t)
-	id := w.create(t, time.Time{})
-	<-w.bots.entered
+	h := newHarness(t)
+	h.bots.block()
+	_, stop := h.run(t)
+	id := h.create(t, time.Time{})
+	<-h.bots.entered
 	stop()
-	w.bots.mu.Lock()
-	w.bots.states[key(id, 0)] = launch.Running // it was, and nobody wrote it down
-	w.bots.mu.Unlock()
-	w.run(t, func(s *dispatch.Settings) { s.SingleNode = true })
-	if r := w.untilStarted(t, id, 0); r.Attempts != 1 || len(w.bots.launches(id)) != 0 {
+	h.bots.mu.Lock()
+	h.bots.states[key(id, 0)] = launch.Running // it was, and nobody wrote it down
+	h.bots.mu.Unlock()
+	h.run(t, func(s *dispatch.Settings) { s.SingleNode = true })
+	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.launches(id)) != 0 {
 		t.Errorf("the job: %+v", r)
 	}
 }
@@ -525,13 +525,13 @@ func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
 // watched like any other.
 func TestBotByHand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	h := newHarness(t)
 	timeouts := dispatch.DefaultTimeouts().Manual()
-	w.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = launch.Manual{}, timeouts })
-	id := w.create(t, w.clock.Now().Add(time.Hour))
-	w.tell(t, id, 0, job.BotRecordingStarted, "")
-	w.at(w.record(t, id).WakeAt)
-	r := w.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(w.clock.Now()) })
+	h.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = launch.Manual{}, timeouts })
+	id := h.create(t, h.clock.Now().Add(time.Hour))
+	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.at(h.record(t, id).WakeAt)
+	r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("the job: %+v", r)
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Take gives some bot a place.
-func Take(t *testing.T, m *Capacity, now time.Time) {
+// Reserve reserves a slot for some bot.
+func Reserve(t *testing.T, c *Capacity, now time.Time) {
 	t.Helper()
-	if why := m.reserve(t.Context(), uuid.New(), 0, now); why != "" {
-		t.Fatal(why)
+	if reason := c.reserve(t.Context(), uuid.New(), 0, now); reason != "" {
+		t.Fatal(reason)
 	}
 }

@@ -2,8 +2,10 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -14,23 +16,23 @@ import (
 	"standin/internal/store"
 )
 
-// FinishedRecordings ties the finishing of recordings to the jobs that they
-// belong to: it adds what the service knows of a job to what its bots
-// uploaded.
+// Finalizer finalizes the recordings of jobs: it adds what the service knows
+// about a job to what its bots uploaded. It implements Recordings and
+// lifecycle.Finalizer.
 type Finalizer struct {
 	Store    *store.Store
 	Finisher *recording.Finisher
-	// Leftovers finds the folders of a job's bots that are gone from this
-	// machine; nil where bots run elsewhere.
+	// Leftovers returns the folders on this machine of a job's bots that have
+	// ended. It is nil when bots run elsewhere.
 	Leftovers func(jobID uuid.UUID) []recording.LeftoverSpool
 
-	turns turns
+	locks keyedMutex
 }
 
-// FromBot makes and stores the manifest of a job whose bot says that the
-// recording is complete (lifecycle.Manifests).
+// WriteManifest writes and stores the manifest of a job whose bot reports that
+// its recording is complete.
 func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
-	defer f.turns.take(r.ID)()
+	defer f.locks.lock(r.ID)()
 	facts, err := f.facts(ctx, r)
 	if err != nil {
 		return err
@@ -39,31 +41,18 @@ func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
 	return err
 }
 
-// Saved implements Recordings.
+// HasMedia implements Recordings.
 func (f *Finalizer) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
-	if err := f.takeLeftovers(ctx, jobID); err != nil {
+	if err := f.storeLeftovers(ctx, jobID); err != nil {
 		return false, err
 	}
 	return f.Finisher.HasMedia(ctx, jobID)
 }
 
-// takeLeftovers stores what bots that are gone had not uploaded.
-func (f *Finalizer) takeLeftovers(ctx context.Context, jobID uuid.UUID) error {
-	if f.Leftovers == nil {
-		return nil
-	}
-	for _, left := range f.Leftovers(jobID) {
-		if err := f.Finisher.Storage.ImportLeftover(ctx, jobID, left); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Salvage implements Recordings.
 func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error {
-	defer f.turns.take(r.ID)()
-	if err := f.takeLeftovers(ctx, r.ID); err != nil {
+	defer f.locks.lock(r.ID)()
+	if err := f.storeLeftovers(ctx, r.ID); err != nil {
 		return err
 	}
 	facts, err := f.facts(ctx, r)
@@ -71,60 +60,45 @@ func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, pr
 		return err
 	}
 	facts.EndDetail = detail
-	teller := &teller{tell: progress}
-	_, err = f.Finisher.Salvage(ctx, facts, endReason(r), teller.hear)
-	if nothing := new(recording.NothingSavedError); errors.As(err, &nothing) {
+	reason := "bot_lost"
+	if r.Status == job.Cancelled {
+		reason = "cancelled"
+	}
+	reporter := &progressReporter{report: progress}
+	_, err = f.Finisher.Salvage(ctx, facts, reason, reporter.update)
+	if errors.As(err, new(*recording.NothingSavedError)) {
 		return ErrNoMedia
 	}
-	return errors.Join(err, teller.failed)
+	return errors.Join(err, reporter.err)
 }
 
-// told is how often the storing of a recording is told of on its way: each
-// time is a line on the timeline.
-const told = 10
-
-// teller passes on the progress of finishing as far as it is worth telling:
-// each stage, and each tenth of the bytes that are stored.
-type teller struct {
-	tell   func(Progress) error
-	last   Progress
-	failed error // the first that telling gave
-}
-
-func (t *teller) hear(stage recording.Stage, done, total int64) {
-	now := Progress{Stage: Packing}
-	if stage == recording.Storing {
-		now = Progress{Stage: Storing, Done: done, Total: total}
-	}
-	tenth := func(p Progress) int64 { return p.Done * told / max(1, p.Total) }
-	if t.failed != nil || now.Stage == t.last.Stage && tenth(now) == tenth(t.last) {
-		return
-	}
-	t.last, t.failed = now, t.tell(now)
-}
-
-// endReason is why a meeting ended for a bot that cannot say it any more.
-func endReason(r job.Record) string {
-	if r.Status == job.Cancelled {
-		return "cancelled"
-	}
-	return "bot_lost"
-}
-
-// Clean implements Recordings.
+// DeleteUploads implements Recordings.
 func (f *Finalizer) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
 	return f.Finisher.Storage.DeleteUploads(ctx, jobID)
 }
 
-// facts gathers what the service knows of a job for its manifest.
+// storeLeftovers stores what bots that have ended had not uploaded.
+func (f *Finalizer) storeLeftovers(ctx context.Context, jobID uuid.UUID) error {
+	if f.Leftovers == nil {
+		return nil
+	}
+	for _, leftover := range f.Leftovers(jobID) {
+		if err := f.Finisher.Storage.ImportLeftover(ctx, jobID, leftover); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// facts collects what the service knows about a job for its manifest.
 func (f *Finalizer) facts(ctx context.Context, r job.Record) (recording.ManifestInput, error) {
 	entries, err := f.Store.Timeline(ctx, r.ID)
 	if err != nil {
-		return recording.ManifestInput{}, fmt.Errorf("gather what is known of the job: %w", err)
+		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
 	requests, err := f.Store.CommandsOfKind(ctx, r.ID, ingest.RequestRecordingPermission)
 	if err != nil {
-		return recording.ManifestInput{}, fmt.Errorf("gather what is known of the job: %w", err)
+		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
 	facts := recording.ManifestInput{Job: r.Job, Consents: consents(requests, entries)}
 	for _, e := range entries {
@@ -151,32 +125,100 @@ func (f *Finalizer) facts(ctx context.Context, r job.Record) (recording.Manifest
 	return facts, nil
 }
 
-// turns lets one goroutine at a time finish a job's recording.
-type turns struct {
-	mu    sync.Mutex
-	taken map[uuid.UUID]chan struct{}
+// consents returns the outcome of each permission request of a job's consumer.
+// An answer belongs to the request whose commandId it carries, else to the
+// oldest earlier request without an answer. Other answers are left out.
+func consents(requests []store.Command, entries []job.TimelineEntry) []recording.Consent {
+	all := make([]recording.Consent, len(requests))
+	for i, request := range requests {
+		all[i] = recording.Consent{
+			CommandID:   request.ID.String(),
+			RequestedAt: recording.Instant{Time: request.CreatedAt},
+		}
+	}
+	for _, e := range entries {
+		if e.Source != job.SourceBot || e.Kind != job.BotPermissionResponse || e.Reason == job.Duplicate {
+			continue
+		}
+		var answer struct {
+			CommandID string `json:"commandId"`
+		}
+		_ = json.Unmarshal(e.Data, &answer) // data has any form; without the field no request is named
+		i := slices.IndexFunc(all, func(c recording.Consent) bool { return c.CommandID == answer.CommandID })
+		if i < 0 {
+			i = slices.IndexFunc(all, func(c recording.Consent) bool {
+				return c.Outcome == "" && !c.RequestedAt.After(e.ReceivedAt)
+			})
+		}
+		if i >= 0 && all[i].Outcome == "" {
+			all[i].Outcome, all[i].RespondedAt = consentOutcome(ingest.ParseEventData(e.Data)), recording.Instant{Time: e.EmittedAt}
+		}
+	}
+	return all
 }
 
-// take waits for the job's turn and returns what ends it.
-func (t *turns) take(id uuid.UUID) (end func()) {
+// consentOutcome returns the outcome of the host's answer. An answer that names
+// no outcome is a denial, as in the webhook.
+func consentOutcome(data ingest.EventData) recording.ConsentOutcome {
+	granted := data.Granted != nil && *data.Granted
+	switch outcome := recording.ConsentOutcome(data.Outcome); {
+	case granted:
+		return recording.ConsentGranted
+	case outcome == recording.ConsentGranted || outcome == recording.ConsentTimeout:
+		return outcome
+	}
+	return recording.ConsentDenied
+}
+
+// progressSteps is how often the storing of a recording is reported: each
+// report is an entry on the timeline.
+const progressSteps = 10
+
+// progressReporter reports each stage, and each tenth of the stored bytes.
+type progressReporter struct {
+	report func(Progress) error
+	last   Progress
+	err    error // the first error of report, after which nothing is reported
+}
+
+func (r *progressReporter) update(stage recording.Stage, done, total int64) {
+	now := Progress{Stage: Packing}
+	if stage == recording.Storing {
+		now = Progress{Stage: Storing, Done: done, Total: total}
+	}
+	step := func(p Progress) int64 { return p.Done * progressSteps / max(1, p.Total) }
+	if r.err != nil || now.Stage == r.last.Stage && step(now) == step(r.last) {
+		return
+	}
+	r.last, r.err = now, r.report(now)
+}
+
+// keyedMutex is a mutex for each job.
+type keyedMutex struct {
+	mu   sync.Mutex
+	held map[uuid.UUID]chan struct{}
+}
+
+// lock waits until nobody holds the job's mutex, and returns its unlock.
+func (m *keyedMutex) lock(id uuid.UUID) (unlock func()) {
 	for {
-		t.mu.Lock()
-		if t.taken == nil {
-			t.taken = make(map[uuid.UUID]chan struct{})
-		}
-		running, busy := t.taken[id]
-		if !busy {
+		m.mu.Lock()
+		released, locked := m.held[id]
+		if !locked {
 			done := make(chan struct{})
-			t.taken[id] = done
-			t.mu.Unlock()
+			if m.held == nil {
+				m.held = make(map[uuid.UUID]chan struct{})
+			}
+			m.held[id] = done
+			m.mu.Unlock()
 			return func() {
-				t.mu.Lock()
-				delete(t.taken, id)
-				t.mu.Unlock()
+				m.mu.Lock()
+				delete(m.held, id)
+				m.mu.Unlock()
 				close(done)
 			}
 		}
-		t.mu.Unlock()
-		<-running
+		m.mu.Unlock()
+		<-released
 	}
 }

@@ -12,11 +12,11 @@ import (
 // what the service heard.
 func TestManifestFromWhatWasHeard(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t)
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	began := w.clock.Now()
+	h := newHarness(t)
+	h.run(t)
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	began := h.clock.Now()
 	for i, step := range []struct {
 		kind job.Trigger
 		data string
@@ -24,10 +24,10 @@ func TestManifestFromWhatWasHeard(t *testing.T) {
 		{job.BotJoined, ""}, {job.BotInMeeting, ""}, {job.BotRecordingStarted, ""}, {job.BotRecordingPaused, ""}, {job.BotRecordingStarted, ""},
 		{job.BotRecordingStopped, ""}, {job.BotExited, `{"endReason":"host_ended","detail":"The call ended."}`}, {job.ManifestFinalized, ""},
 	} {
-		w.clock.set(began.Add(time.Duration(i) * time.Second))
-		w.tell(t, id, 0, step.kind, step.data)
+		h.clock.set(began.Add(time.Duration(i) * time.Second))
+		h.tell(t, id, 0, step.kind, step.data)
 	}
-	m := w.manifest(t, id)
+	m := h.manifest(t, id)
 	for what, got := range map[string][2]time.Time{
 		"joined":            {m.Timeline.JoinedAt.Time, began},
 		"admitted":          {m.Timeline.AdmittedAt.Time, began.Add(time.Second)},
@@ -48,21 +48,21 @@ func TestManifestFromWhatWasHeard(t *testing.T) {
 // recording is complete, there is one manifest and one end.
 func TestOneFinishesAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t)
-	id := w.create(t, time.Time{})
-	w.untilStarted(t, id, 0)
-	r := w.record(t, id)
+	h := newHarness(t)
+	h.run(t)
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	r := h.record(t, id)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if err := w.recordings.WriteManifest(t.Context(), r); err != nil {
+			if err := h.recordings.WriteManifest(t.Context(), r); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	if m := w.manifest(t, id); m.JobID != id.String() {
+	if m := h.manifest(t, id); m.JobID != id.String() {
 		t.Errorf("the manifest: %+v", m)
 	}
 }

@@ -1,86 +1,105 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 const (
-	// foreseen is how far ahead the need for room is looked at.
-	foreseen = 24 * time.Hour
-	// stretch is the time in which bots that begin are counted together.
-	stretch = 5 * time.Minute
+	// forecastTime is how far ahead the demand for bots is counted.
+	forecastTime = 24 * time.Hour
+	// forecastInterval is the interval in which starting bots are counted
+	// together.
+	forecastInterval = 5 * time.Minute
+	// fleetAge is how old a Fleet that is returned may be.
+	fleetAge = 10 * time.Second
 )
 
-// Fleet is how all nodes of a database are doing together.
+// Fleet describes all nodes of a database together.
 type Fleet struct {
-	Jobs            map[job.Status]int      // that have not ended
-	Nodes           []job.Node              // that were heard within a lease
-	Capacity        int                     // for how many bots there is room, on all nodes
-	Bots            int                     // that take room
-	Upcoming        []job.UpcomingCount     // live jobs that begin in each 5 minutes of the next 24 hours
-	BotUsage        map[string]BotResources // what the bots of a node told last that they take, on average, by its id; 0 for what none told
-	OldestHeartbeat time.Duration           // since the bot was heard that is silent for longest; 0 without bots
+	Jobs            map[job.Status]int // that have not ended
+	Nodes           []job.Node         // with a heartbeat within a lease
+	Capacity        int                // bots that fit on all nodes
+	Bots            int                // that use capacity
+	Upcoming        []job.UpcomingCount
+	BotUsage        map[string]BotResources // average last reported by the bots of a node, by its ID; 0 when none reported
+	OldestHeartbeat time.Duration           // age of the last heartbeat of the bot that is silent for longest; 0 without bots
 	ReadAt          time.Time
 }
 
-// Short is the first stretch ahead in which more bots begin than there is room
-// for; false when there is room for all that are scheduled. Bots that are still
-// in their meetings then are not foreseen: nobody knows how long meetings last.
+// FirstShortage returns the first interval ahead in which more bots start than
+// fit; false when all scheduled jobs fit. Bots that are still in meetings by
+// then are not counted: nobody knows how long meetings last.
 func (f Fleet) FirstShortage() (job.UpcomingCount, bool) {
-	for _, ahead := range f.Upcoming {
-		if ahead.Jobs > f.Capacity {
-			return ahead, true
+	for _, interval := range f.Upcoming {
+		if interval.Jobs > f.Capacity {
+			return interval, true
 		}
 	}
 	return job.UpcomingCount{}, false
 }
 
-// Fleet looks at all nodes, for dashboards and metrics. What it costs grows
-// with the jobs of the next day, so that it looks anew at most every ten
+// FleetReader reads the state of all nodes, for dashboards and metrics. Its
+// cost grows with the jobs of the next day, so that it reads at most every ten
 // seconds.
-func (d *Dispatcher) Fleet(ctx context.Context) (Fleet, error) {
-	d.fleet.mu.Lock()
-	defer d.fleet.mu.Unlock()
-	now := d.Now()
-	if now.Sub(d.fleet.last.ReadAt) < fleetAge && !now.Before(d.fleet.last.ReadAt) {
-		return d.fleet.last, nil
+type FleetReader struct {
+	store *store.Store
+	lease time.Duration
+	now   func() time.Time
+
+	mu   sync.Mutex
+	last Fleet
+}
+
+// NewFleetReader returns a FleetReader. A node counts while its last heartbeat
+// is not older than a lease, which is DefaultLease when 0.
+func NewFleetReader(s *store.Store, lease time.Duration, now func() time.Time) *FleetReader {
+	return &FleetReader{store: s, lease: cmp.Or(lease, DefaultLease), now: now}
+}
+
+// Fleet returns the state of all nodes.
+func (r *FleetReader) Fleet(ctx context.Context) (Fleet, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if now.Sub(r.last.ReadAt) < fleetAge && !now.Before(r.last.ReadAt) {
+		return r.last, nil
 	}
-	f, err := d.lookAtFleet(ctx, now)
+	f, err := r.read(ctx, now)
 	if err == nil {
-		d.fleet.last = f
+		r.last = f
 	}
 	return f, err
 }
 
-// fleetAge is how old a look at the fleet may be.
-const fleetAge = 10 * time.Second
-
-func (d *Dispatcher) lookAtFleet(ctx context.Context, now time.Time) (f Fleet, err error) {
+func (r *FleetReader) read(ctx context.Context, now time.Time) (f Fleet, err error) {
 	f.ReadAt = now
-	if f.Jobs, err = d.Store.CountActive(ctx); err != nil {
+	if f.Jobs, err = r.store.CountActive(ctx); err != nil {
 		return f, err
 	}
-	if f.Nodes, err = d.Store.Nodes(ctx, now.Add(-d.Lease)); err != nil {
+	if f.Nodes, err = r.store.Nodes(ctx, now.Add(-r.lease)); err != nil {
 		return f, err
 	}
 	for _, node := range f.Nodes {
 		f.Capacity += node.Capacity
 		f.Bots += node.Bots
 	}
-	if f.Upcoming, err = d.Store.CountUpcoming(ctx, now.Truncate(stretch), now.Add(foreseen), stretch); err != nil {
+	if f.Upcoming, err = r.store.CountUpcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
 		return f, err
 	}
-	bots, err := d.Store.BotStats(ctx, "")
+	bots, err := r.store.BotStats(ctx, "")
 	if err != nil {
 		return f, err
 	}
-	f.BotUsage = averagesOf(bots)
-	heard, some, err := d.Store.OldestHeartbeat(ctx)
-	if some {
-		f.OldestHeartbeat = max(0, now.Sub(heard))
+	f.BotUsage = averagePerNode(bots)
+	oldest, found, err := r.store.OldestHeartbeat(ctx)
+	if found {
+		f.OldestHeartbeat = max(0, now.Sub(oldest))
 	}
 	return f, err
 }

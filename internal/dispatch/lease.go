@@ -7,76 +7,131 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 	"standin/internal/store"
 )
 
-// hold is a lease as its holder sees it, by the holder's own clocks. It is firm
-// for two thirds of the lease since the last renewal began: whoever takes the
-// job over waits for all of it, so between the two nobody works on the job.
-type leaseGuard struct {
-	lease   time.Duration
-	renewed atomic.Pointer[time.Time]
+var (
+	// errLeaseLost is the error of a task whose job another dispatcher has leased.
+	errLeaseLost = errors.New("the job's lease was lost")
+	// errJobChanged is the error of a task whose decision no longer fits the job.
+	errJobChanged = errors.New("the job has changed")
+)
+
+// change changes the job while this task holds its lease and the attempt that
+// was decided on is the current one.
+func (t *task) change(ctx context.Context, fn func(*lifecycle.Change) error) error {
+	return t.withLease(ctx, func(c *lifecycle.Change) error {
+		if c.Attempt != t.job.Attempt {
+			return errJobChanged
+		}
+		return fn(c)
+	})
 }
 
-func newLeaseGuard(renewed time.Time, lease time.Duration) *leaseGuard {
-	h := &leaseGuard{lease: lease}
-	h.renewed.Store(&renewed)
-	return h
+// release gives the lease up. The job is processed again at wakeAt, and at once
+// when it has changed since it was claimed.
+func (t *task) release(ctx context.Context, wakeAt time.Time) error {
+	return t.withLease(ctx, func(c *lifecycle.Change) error {
+		c.Lease, c.WakeAt = "", wakeAt
+		if c.Status != t.job.Status || c.Attempt != t.job.Attempt {
+			c.WakeAt = c.Now
+		}
+		return nil
+	})
 }
 
-// firm reports whether nobody else can hold the job. A process that was stopped
-// finds its lease gone by the first clock it looks at; a machine that was
-// suspended, by the wall's.
-func (h *leaseGuard) valid() bool {
-	now, renewed, most := time.Now(), *h.renewed.Load(), h.lease*2/3
-	return now.Sub(renewed) < most && now.Round(0).Sub(renewed.Round(0)) < most
+// withLease changes the job if this task still holds its lease.
+func (t *task) withLease(ctx context.Context, fn func(*lifecycle.Change) error) error {
+	changed, err := t.d.Jobs.Change(ctx, t.job.ID, func(c *lifecycle.Change) error {
+		switch {
+		case c.Lease == "":
+			return errJobChanged // the end of the job, or a new joinAt, has revoked the lease
+		case c.Lease != t.job.Lease:
+			return errLeaseLost
+		}
+		return fn(c)
+	})
+	if err != nil {
+		return err
+	}
+	lease := t.job.Lease
+	t.job = changed
+	t.job.Lease = lease // for changes that follow its release, which then fail
+	return nil
 }
 
-// keepLease extends a lease until stop is called. The context that it returns
-// ends when the lease is lost, or could not be extended while it was firm:
-// then what is being done on the job is given up before anybody else begins.
-func (d *Dispatcher) keepLease(ctx context.Context, r job.Record, held *leaseGuard) (working context.Context, stop func()) {
-	working, cancel := context.WithCancelCause(ctx)
-	var kept sync.WaitGroup
-	kept.Go(func() {
-		ticker := time.NewTicker(d.Lease / 6)
+// keepLease extends the lease until stop is called. The context that it returns
+// ends when the lease is lost, or could not be extended while it was valid: the
+// task must stop before another dispatcher claims the job.
+func (t *task) keepLease(ctx context.Context) (leased context.Context, stop func()) {
+	leased, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(t.d.Lease / 6)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-			case <-working.Done():
+			case <-leased.Done():
 				return
 			}
-			err := d.extend(working, r, held)
+			err := t.extendLease(leased)
 			switch {
-			case working.Err() != nil:
+			case leased.Err() != nil:
 				return
-			case errors.Is(err, errLeaseLost), !held.valid():
-				d.Log.Warn("giving up a job whose lease is lost", "job", r.ID, "error", err)
-				cancel(errLeaseLost)
+			case errors.Is(err, errLeaseLost), !t.lease.valid():
+				t.d.Log.Warn("the lease of a job is lost", "job", t.lease.jobID, "error", err)
+				cancel()
 				return
 			case err != nil:
-				d.Log.Error("cannot extend a lease", "job", r.ID, "error", err)
+				t.d.Log.Error("cannot extend a lease", "job", t.lease.jobID, "error", err)
 			}
 		}
 	})
-	return working, func() { cancel(nil); kept.Wait() }
+	return leased, func() { cancel(); done.Wait() }
 }
 
-// extend renews a lease.
-func (d *Dispatcher) extend(ctx context.Context, r job.Record, held *leaseGuard) error {
-	ctx, cancel := context.WithTimeout(ctx, d.Lease/6)
+// extendLease extends the lease once.
+func (t *task) extendLease(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, t.d.Lease/6)
 	defer cancel()
-	begun := time.Now()
-	return d.Store.Write(ctx, func(q *store.Queries) error {
-		still, err := q.ExtendLease(ctx, r.ID, r.Lease, d.Now().Add(d.Lease))
-		if err == nil && !still {
+	started := time.Now()
+	return t.d.Store.Write(ctx, func(q *store.Queries) error {
+		held, err := q.ExtendLease(ctx, t.lease.jobID, t.lease.token, t.d.Now().Add(t.d.Lease))
+		if err == nil && !held {
 			return errLeaseLost
 		}
 		if err == nil {
-			held.renewed.Store(&begun)
+			t.lease.renewedAt.Store(&started)
 		}
 		return err
 	})
+}
+
+// leaseGuard is a lease by its holder's own clocks. It is valid for two thirds
+// of the lease since the last renewal was started. Whoever takes the job over
+// waits for all of it, so between the two nobody processes the job.
+type leaseGuard struct {
+	jobID     uuid.UUID
+	token     string
+	length    time.Duration
+	renewedAt atomic.Pointer[time.Time]
+}
+
+func newLeaseGuard(r job.Record, renewedAt time.Time, length time.Duration) *leaseGuard {
+	g := &leaseGuard{jobID: r.ID, token: r.Lease, length: length}
+	g.renewedAt.Store(&renewedAt)
+	return g
+}
+
+// valid reports whether no other dispatcher can have the job. The monotonic
+// clock shows that the process was stopped, and the wall clock that the machine
+// was suspended.
+func (g *leaseGuard) valid() bool {
+	now, renewed, limit := time.Now(), *g.renewedAt.Load(), g.length*2/3
+	return now.Sub(renewed) < limit && now.Round(0).Sub(renewed.Round(0)) < limit
 }

@@ -3,10 +3,13 @@ package dispatch
 import (
 	"testing"
 	"time"
+
+	"standin/internal/job"
 )
 
-// TestHoldIsFirm for two thirds of the lease, by either clock.
-func TestHoldIsFirm(t *testing.T) {
+// A lease is valid for two thirds of its length, by the monotonic and by the
+// wall clock.
+func TestLeaseGuardValid(t *testing.T) {
 	t.Parallel()
 	const lease = time.Minute
 	for name, test := range map[string]struct {
@@ -18,14 +21,13 @@ func TestHoldIsFirm(t *testing.T) {
 		"three quarters ago":      {time.Now().Add(-lease * 3 / 4), false},
 		"by the wall clock alone": {time.Now().Round(0).Add(-lease * 3 / 4), false},
 	} {
-		if got := newLeaseGuard(test.renewed, lease).valid(); got != test.want {
-			t.Errorf("%s: %v", name, got)
+		if got := newLeaseGuard(job.Record{}, test.renewed, lease).valid(); got != test.want {
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }
 
-// TestLeadText is what an operator may set.
-func TestLeadText(t *testing.T) {
+func TestPrelaunchUnmarshalText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Prelaunch{"auto": AutoPrelaunch, "0": 0, "5s": Prelaunch(5 * time.Second), "2m": Prelaunch(2 * time.Minute)} {
 		var got Prelaunch
@@ -35,7 +37,7 @@ func TestLeadText(t *testing.T) {
 	}
 	for _, text := range []string{"", "5", "-1s", "3h", "soon"} {
 		if err := new(Prelaunch).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/dispatch"
+	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -35,8 +36,8 @@ import (
 // signingKey is of these tests' ingest tokens.
 var signingKey = []byte("a key for tests")
 
-// patience is how long these tests wait for what should come at once.
-const patience = 20 * time.Second
+// testTimeout is how long these tests wait for what should come at once.
+const testTimeout = 20 * time.Second
 
 // clock is a clock that the test sets.
 type clock struct {
@@ -173,8 +174,8 @@ func (b *bots) done() []string {
 	return slices.Clone(b.history)
 }
 
-// world is a database, storage and launcher for dispatchers to work on.
-type world struct {
+// harness is a database, storage and launcher for dispatchers to work on.
+type harness struct {
 	clock      *clock
 	store      *store.Store
 	storage    *recording.Storage
@@ -195,20 +196,20 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-// onBoth runs a test in a world on SQLite and in one on PostgreSQL.
-func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
+// onBoth runs a test in a harness on SQLite and in one on PostgreSQL.
+func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
-	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newWorldOn(t, address)) })
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newHarnessOn(t, address)) })
 }
 
-// newWorld returns a world on a real database and real storage.
-func newWorld(t *testing.T) *world {
+// newHarness returns a harness on a real database and real storage.
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	return newWorldOn(t, filepath.Join(t.TempDir(), "standin.db"))
+	return newHarnessOn(t, filepath.Join(t.TempDir(), "standin.db"))
 }
 
-// newWorldOn is newWorld on a database of the test's.
-func newWorldOn(t *testing.T, address string) *world {
+// newHarnessOn is newHarness on a database of the test's.
+func newHarnessOn(t *testing.T, address string) *harness {
 	t.Helper()
 	s, err := store.Open(t.Context(), address)
 	if err != nil {
@@ -223,54 +224,60 @@ func newWorldOn(t *testing.T, address string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
-	w.recordings = &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
+	h := &harness{clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
+	h.recordings = &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
 		Storage: storage, BaseURL: "https://standin.test", TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}}
-	w.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s, Finalizer: w.recordings, BaseURL: "https://standin.test", Now: w.clock.Now,
-		WakeJobs: w.wake, WakeHooks: func() {},
+	events := new(event.Publisher)
+	events.Subscribe(func(e event.Event) {
+		if _, ok := e.(event.JobDue); ok {
+			h.wake()
+		}
+	})
+	h.jobs = lifecycle.New(lifecycle.Settings{
+		Store: s, Finalizer: h.recordings, BaseURL: "https://standin.test", Now: h.clock.Now,
+		Events: events,
 	})
 	consumer, err := s.EnsureConsumer(t.Context(), account.Consumer{
-		ID: uuid.New(), Name: "ada", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: w.clock.Now(),
+		ID: uuid.New(), Name: "ada", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: h.clock.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.caller = account.Caller{ConsumerID: consumer.ID, Mode: job.Live}
-	return w
+	h.caller = account.Caller{ConsumerID: consumer.ID, Mode: job.Live}
+	return h
 }
 
 // wake makes all dispatchers look.
-func (w *world) wake() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range w.dispatchers {
+func (h *harness) wake() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range h.dispatchers {
 		d.Wake()
 	}
 }
 
 // at sets the clock and makes all dispatchers look.
-func (w *world) at(now time.Time) {
-	w.clock.set(now)
-	w.wake()
+func (h *harness) at(now time.Time) {
+	h.clock.set(now)
+	h.wake()
 }
 
 // run starts a dispatcher, and returns it with what stops it.
-func (w *world) run(t *testing.T, change ...func(*dispatch.Settings)) (d *dispatch.Dispatcher, stop func()) {
+func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *dispatch.Dispatcher, stop func()) {
 	t.Helper()
 	settings := dispatch.Settings{
-		Store: w.store, Jobs: w.jobs, Launcher: w.bots, Recordings: w.recordings, SigningKey: signingKey,
+		Store: h.store, Jobs: h.jobs, Launcher: h.bots, Recordings: h.recordings, SigningKey: signingKey,
 		ServiceURL: "http://127.0.0.1:1", AllowedHosts: []string{"meet.test"}, Timeouts: dispatch.DefaultTimeouts(),
-		Now: w.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Now: h.clock.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, fn := range change {
 		fn(&settings)
 	}
 	d = dispatch.New(settings)
-	w.mu.Lock()
-	w.dispatchers = append(w.dispatchers, d)
-	w.mu.Unlock()
+	h.mu.Lock()
+	h.dispatchers = append(h.dispatchers, d)
+	h.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -284,9 +291,9 @@ func (w *world) run(t *testing.T, change ...func(*dispatch.Settings)) (d *dispat
 }
 
 // create makes a job that is due at a time; zero is now.
-func (w *world) create(t *testing.T, joinAt time.Time) uuid.UUID {
+func (h *harness) create(t *testing.T, joinAt time.Time) uuid.UUID {
 	t.Helper()
-	j, _, err := w.jobs.Create(t.Context(), w.caller, lifecycle.NewJob{
+	j, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
 		ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: joinAt,
 		DisplayName: "Ada's stand-in", Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),
 		Webhooks: job.Webhooks{OnStatusChange: "https://hooks.test/s", OnFinalize: "https://hooks.test/f"},
@@ -298,9 +305,9 @@ func (w *world) create(t *testing.T, joinAt time.Time) uuid.UUID {
 }
 
 // record is the job as it is kept.
-func (w *world) record(t *testing.T, id uuid.UUID) job.Record {
+func (h *harness) record(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	r, err := w.store.Job(t.Context(), id)
+	r, err := h.store.Job(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,14 +315,14 @@ func (w *world) record(t *testing.T, id uuid.UUID) job.Record {
 }
 
 // until waits until the job is as wanted and nobody holds it, and returns it.
-func (w *world) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) job.Record {
+func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) job.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		r := w.record(t, id)
+		r := h.record(t, id)
 		if r.Lease == "" && wanted(r) {
 			return r
 		}
@@ -327,25 +334,25 @@ func (w *world) until(t *testing.T, id uuid.UUID, what string, wanted func(job.R
 	}
 }
 
-// untilStarted waits until the bot of an attempt was started.
-func (w *world) untilStarted(t *testing.T, id uuid.UUID, attempt int) job.Record {
+// untilLaunched waits until the bot of an attempt was started.
+func (h *harness) untilLaunched(t *testing.T, id uuid.UUID, attempt int) job.Record {
 	t.Helper()
-	return w.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r job.Record) bool {
+	return h.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r job.Record) bool {
 		return r.Attempt == attempt && !r.LaunchedAt.IsZero()
 	})
 }
 
-// untilLetGo waits until nobody looks at the job any more.
-func (w *world) untilLetGo(t *testing.T, id uuid.UUID) job.Record {
+// untilCleanedUp waits until nobody looks at the job any more.
+func (h *harness) untilCleanedUp(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return w.until(t, id, "let go", func(r job.Record) bool { return r.WakeAt.IsZero() })
+	return h.until(t, id, "let go", func(r job.Record) bool { return r.WakeAt.IsZero() })
 }
 
 // tell has an attempt's bot tell of something.
-func (w *world) tell(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
+func (h *harness) tell(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
 	t.Helper()
-	answer, err := w.jobs.Ingest(t.Context(), ingest.Event{
-		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: w.clock.Now(), Data: json.RawMessage(data),
+	answer, err := h.jobs.Ingest(t.Context(), ingest.Event{
+		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(), Data: json.RawMessage(data),
 	})
 	if err != nil || !answer.Applied {
 		t.Fatalf("%s: %+v (%v)", kind, answer, err)
@@ -353,19 +360,19 @@ func (w *world) tell(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, 
 }
 
 // upload stores what a bot uploads.
-func (w *world) upload(t *testing.T, id uuid.UUID, attempt int, name string, content []byte) {
+func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int, name string, content []byte) {
 	t.Helper()
 	sum := sha256.Sum256(content)
-	_, err := w.storage.PutUpload(t.Context(), id, attempt, name, bytes.NewReader(content), hex.EncodeToString(sum[:]), 1<<24)
+	_, err := h.storage.PutUpload(t.Context(), id, attempt, name, bytes.NewReader(content), hex.EncodeToString(sum[:]), 1<<24)
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 // uploads is how many files the bots of a job have left in storage.
-func (w *world) uploads(t *testing.T, id uuid.UUID) int {
+func (h *harness) uploads(t *testing.T, id uuid.UUID) int {
 	t.Helper()
-	attempts, err := w.storage.Uploads(t.Context(), id)
+	attempts, err := h.storage.Uploads(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,9 +384,9 @@ func (w *world) uploads(t *testing.T, id uuid.UUID) int {
 }
 
 // manifest is the job's manifest as it is stored.
-func (w *world) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
+func (h *harness) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	t.Helper()
-	text, err := w.storage.Manifest(t.Context(), id)
+	text, err := h.storage.Manifest(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,9 +398,9 @@ func (w *world) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 }
 
 // told lists the status changes that the job's receiver is told, and its end.
-func (w *world) told(t *testing.T, id uuid.UUID) []string {
+func (h *harness) told(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
-	deliveries, err := storetest.Deliveries(t.Context(), w.store, id)
+	deliveries, err := storetest.Deliveries(t.Context(), h.store, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,22 +12,22 @@ import (
 	"standin/internal/store"
 )
 
-// forgetNodes is how long a node that is not heard any more is remembered.
-const forgetNodes = 7 * 24 * time.Hour
+// nodeRetention is how long a silent node is remembered.
+const nodeRetention = 7 * 24 * time.Hour
 
-// Node names one service of those that share a database.
+// Node identifies one of the services that share a database.
 type Node struct {
-	ID   string // the same each time it starts: its bots may outlive it
+	ID   string // the same after each restart: the node's bots may outlive it
 	Name string // for people
 }
 
-// arrive takes up what this node left behind: its leases end, and its bots have
-// their places.
-func (d *Dispatcher) arrive(ctx context.Context) error {
+// joinFleet resumes what this node left behind when it stopped: its leases end,
+// and its running bots get their slots.
+func (d *Dispatcher) joinFleet(ctx context.Context) error {
 	d.startedAt = d.Now()
 	err := d.Store.Write(ctx, func(q *store.Queries) error {
 		if d.SingleNode {
-			// Whoever held these is gone; nobody needs to wait for their leases.
+			// Whoever held these leases is gone; nobody needs to wait for their end.
 			return errors.Join(q.ReleaseLeases(ctx, d.Now()), q.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
 		}
 		return errors.Join(q.ReleaseNodeLeases(ctx, d.Node.ID, d.Now()), q.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
@@ -36,13 +35,13 @@ func (d *Dispatcher) arrive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := d.Store.Nodes(ctx, d.Now().Add(-forgetNodes))
+	nodes, err := d.Store.Nodes(ctx, d.Now().Add(-nodeRetention))
 	if err != nil {
 		return err
 	}
 	for _, node := range nodes {
 		if node.ID == d.Node.ID {
-			d.starts.previous = node.StartTime
+			d.startTimes.previous = node.StartTime
 		}
 	}
 	bots, err := d.Store.NodeJobs(ctx, d.Node.ID)
@@ -57,27 +56,30 @@ func (d *Dispatcher) arrive(ctx context.Context) error {
 	return nil
 }
 
-// keepPresence tells the other nodes that this one is there, until ctx ends.
-func (d *Dispatcher) keepPresence(ctx context.Context) {
+// sendHeartbeats keeps this node's row in the database up to date until ctx
+// ends. A node that was away longer than a lease stops the bots that another
+// node has replaced.
+func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 	ticker := time.NewTicker(d.Lease / 6)
 	defer ticker.Stop()
-	seen := time.Now()
+	last := time.Now()
 	for {
-		err := d.present(ctx)
-		switch away := time.Since(seen); {
+		err := d.sendHeartbeat(ctx)
+		switch away := time.Since(last); {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			d.Log.Error("cannot tell that this node is there; after a lease others take over its work", "away", away.Round(time.Second), "error", err)
+			d.Log.Error("cannot record this node's heartbeat; after a lease other nodes take over its jobs",
+				"since", away.Round(time.Second), "error", err)
 		default:
-			seen = time.Now()
+			last = time.Now()
 			if away > d.Lease {
-				d.Log.Warn("this node was away from its database, or stopped", "for", away.Round(time.Second))
-				d.heardAgain(d.Now())
-				d.endStrays(ctx)
+				d.Log.Warn("this node was suspended, or could not reach its database", "for", away.Round(time.Second))
+				d.reachableSince(d.Now())
+				d.stopReplaced(ctx)
 			}
-			d.clearPlaces()
-			d.measure(ctx)
+			d.releaseUnused()
+			d.recordUsage(ctx)
 		}
 		select {
 		case <-ticker.C:
@@ -87,69 +89,80 @@ func (d *Dispatcher) keepPresence(ctx context.Context) {
 	}
 }
 
-// present writes this node's row.
-func (d *Dispatcher) present(ctx context.Context) error {
+// sendHeartbeat writes this node's row.
+func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Lease)
 	defer cancel()
 	now := d.Now()
 	node := job.Node{
 		ID: d.Node.ID, Name: d.Node.Name, StartedAt: d.startedAt, HeartbeatAt: now,
-		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.starts.percentile90(),
+		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.startTimes.percentile90(),
 	}
 	return d.Store.Write(ctx, func(q *store.Queries) error {
 		if err := q.SaveNode(ctx, node); err != nil {
 			return err
 		}
-		return q.DeleteNodes(ctx, now.Add(-forgetNodes))
+		return q.DeleteNodes(ctx, now.Add(-nodeRetention))
 	})
 }
 
-// heardAgain notes that bots could not be heard before a time.
-func (d *Dispatcher) heardAgain(since time.Time) { d.listening.Store(since.UnixNano()) }
+// reachableSince records that bots could not reach the service before a time.
+func (d *Dispatcher) reachableSince(at time.Time) { d.reachable.Store(at.UnixNano()) }
 
-// endStrays ends the bots of this node whose attempts are no longer its own:
-// while it was away another node may have sent another bot.
-func (d *Dispatcher) endStrays(ctx context.Context) {
-	for id, place := range d.Capacity.reserved() {
+// stopReplaced stops the bots of this node whose attempts are no longer its
+// own: while it was away, another node may have launched another bot.
+func (d *Dispatcher) stopReplaced(ctx context.Context) {
+	for id, slot := range d.Capacity.reserved() {
 		r, err := d.Store.Job(ctx, id)
 		if err != nil {
-			d.Log.Error("cannot see whether a bot is still wanted", "job", id, "attempt", place.attempt, "error", err)
+			d.Log.Error("cannot find out whether a bot was replaced", "job", id, "attempt", slot.attempt, "error", err)
 			continue
 		}
-		if r.Attempt == place.attempt && r.Node == d.Node.ID {
+		if r.Attempt == slot.attempt && r.Node == d.Node.ID {
 			continue
 		}
-		d.Log.Warn("ending a bot in whose place another node has sent one", "job", id, "attempt", place.attempt, "node", r.Node)
-		if err := d.Launcher.Stop(ctx, id, place.attempt); err != nil {
-			d.Log.Error("cannot end a bot", "job", id, "attempt", place.attempt, "error", err)
+		d.Log.Warn("stopping a bot that another node has replaced", "job", id, "attempt", slot.attempt, "node", r.Node)
+		if err := d.Launcher.Stop(ctx, id, slot.attempt); err != nil {
+			d.Log.Error("cannot stop a bot", "job", id, "attempt", slot.attempt, "error", err)
 			continue
 		}
-		d.leave(id)
+		d.releaseSlot(id)
 	}
 }
 
-// clearPlaces frees the places of bots that are gone; a bot that was not even
-// started keeps its place until its launch was given up.
-func (d *Dispatcher) clearPlaces() {
-	for id, place := range d.Capacity.reserved() {
-		old := d.Now().Sub(place.reservedAt) > d.Timeouts.Launch+d.Lease
-		switch d.Launcher.State(id, place.attempt) {
-		case launch.Gone:
-			d.leave(id)
-		case launch.NotStarted:
-			if old {
-				d.leave(id)
-			}
+// releaseUnused frees the slots of bots that are gone, and of bots whose launch
+// was given up.
+func (d *Dispatcher) releaseUnused() {
+	for id, slot := range d.Capacity.reserved() {
+		state := d.Launcher.State(id, slot.attempt)
+		stale := d.Now().Sub(slot.reservedAt) > d.Timeouts.Launch+d.Lease
+		if state == launch.Gone || state == launch.NotStarted && stale {
+			d.releaseSlot(id)
 		}
 	}
 }
 
-// leave frees the place of a job's bot; whoever waits for room is looked at.
-func (d *Dispatcher) leave(id uuid.UUID) {
+// releaseSlot frees the slot of a job's bot, and wakes the dispatcher for the
+// jobs that wait for capacity.
+func (d *Dispatcher) releaseSlot(id uuid.UUID) {
 	if d.Capacity.release(id) {
 		d.Wake()
 	}
 }
 
-// String is how a node is shown to people.
-func (n Node) String() string { return fmt.Sprintf("%s (%s)", n.Name, n.ID) }
+// recordUsage updates the capacity with what the bots of this node report.
+func (d *Dispatcher) recordUsage(ctx context.Context) {
+	if !d.Capacity.measuresUsage() {
+		return
+	}
+	bots, err := d.Store.BotStats(ctx, d.Node.ID)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.Log.Error("cannot read the usage of this node's bots; the last known usage counts", "error", err)
+		}
+		return
+	}
+	for _, bot := range bots {
+		d.Capacity.recordUsage(bot.JobID, bot.Attempt, bot.HeartbeatAt, usageOf(bot))
+	}
+}

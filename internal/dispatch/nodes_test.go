@@ -24,41 +24,41 @@ func node(name string, room int) func(*dispatch.Settings) {
 }
 
 // untilPending waits until the job waits for room.
-func (w *world) untilPending(t *testing.T, id uuid.UUID) job.Record {
+func (h *harness) untilPending(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return w.until(t, id, "pending", func(r job.Record) bool { return r.Status == job.Pending })
+	return h.until(t, id, "pending", func(r job.Record) bool { return r.Status == job.Pending })
 }
 
 // TestRoom: a due job without room waits, is told why, and gets its bot in the
 // order of joinAt when there is room: on its node or on another.
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		d, _ := w.run(t, node("a", 1))
-		first := w.create(t, time.Time{})
-		w.untilStarted(t, first, 0)
-		start := w.clock.Now()
-		later := w.create(t, start.Add(2*time.Second))
-		sooner := w.create(t, start.Add(time.Second))
-		w.at(start.Add(3 * time.Second))
-		w.untilPending(t, later)
-		if r := w.untilPending(t, sooner); r.Attempts != 0 || !r.WakeAt.After(w.clock.Now()) {
+	onBoth(t, func(t *testing.T, h *harness) {
+		d, _ := h.run(t, node("a", 1))
+		first := h.create(t, time.Time{})
+		h.untilLaunched(t, first, 0)
+		start := h.clock.Now()
+		later := h.create(t, start.Add(2*time.Second))
+		sooner := h.create(t, start.Add(time.Second))
+		h.at(start.Add(3 * time.Second))
+		h.untilPending(t, later)
+		if r := h.untilPending(t, sooner); r.Attempts != 0 || !r.WakeAt.After(h.clock.Now()) {
 			t.Errorf("it waits as %+v", r)
 		}
-		entries, err := w.store.Timeline(t.Context(), sooner)
+		entries, err := h.store.Timeline(t.Context(), sooner)
 		if err != nil || len(entries) != 1 || entries[0].Kind != job.NoCapacity || !strings.Contains(string(entries[0].Data), "1 of 1 bots") {
 			t.Errorf("the timeline: %+v (%v)", entries, err)
 		}
 
-		w.tell(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
-		w.bots.end(first, 0)
-		d.BotExited(t.Context(), first)
-		w.untilStarted(t, sooner, 0)
-		if r := w.record(t, later); r.Status != job.Pending {
+		h.tell(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
+		h.bots.end(first, 0)
+		d.BotStateChanged(t.Context(), first)
+		h.untilLaunched(t, sooner, 0)
+		if r := h.record(t, later); r.Status != job.Pending {
 			t.Errorf("the later one is %s", r.Status)
 		}
-		w.run(t, node("b", 4))
-		if r := w.untilStarted(t, later, 0); r.Node != "b" {
+		h.run(t, node("b", 4))
+		if r := h.untilLaunched(t, later, 0); r.Node != "b" {
 			t.Errorf("it runs on %q", r.Node)
 		}
 	})
@@ -67,33 +67,33 @@ func TestRoom(t *testing.T) {
 // TestRoomOfSimulatedBots: they take none.
 func TestRoomOfSimulatedBots(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.run(t, node("a", 1))
-	w.untilStarted(t, w.create(t, time.Time{}), 0)
-	w.caller.Mode = job.Test
-	w.untilStarted(t, w.create(t, time.Time{}), 0)
-	w.untilStarted(t, w.create(t, time.Time{}), 0)
+	h := newHarness(t)
+	h.run(t, node("a", 1))
+	h.untilLaunched(t, h.create(t, time.Time{}), 0)
+	h.caller.Mode = job.Test
+	h.untilLaunched(t, h.create(t, time.Time{}), 0)
+	h.untilLaunched(t, h.create(t, time.Time{}), 0)
 }
 
 // TestWaitingEnds: a job for which no room comes fails when its time is over.
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		w.run(t, node("a", 1))
-		first := w.create(t, time.Time{})
-		w.untilStarted(t, first, 0)
-		w.bots.mu.Lock()
-		w.bots.states[key(first, 0)] = launch.Unknown // it stays for ever
-		w.bots.mu.Unlock()
-		id := w.create(t, w.clock.Now().Add(time.Second))
-		w.at(w.clock.Now().Add(time.Second))
-		r := w.untilPending(t, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.run(t, node("a", 1))
+		first := h.create(t, time.Time{})
+		h.untilLaunched(t, first, 0)
+		h.bots.mu.Lock()
+		h.bots.states[key(first, 0)] = launch.Unknown // it stays for ever
+		h.bots.mu.Unlock()
+		id := h.create(t, h.clock.Now().Add(time.Second))
+		h.at(h.clock.Now().Add(time.Second))
+		r := h.untilPending(t, id)
 		over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
 		for step := range 5 {
-			w.tell(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
+			h.tell(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
 		}
-		w.at(over)
-		if r := w.untilLetGo(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
+		h.at(over)
+		if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
 			t.Errorf("the job: %+v", r.State)
 		}
 	})
@@ -113,7 +113,7 @@ func TestRoomIsMeasured(t *testing.T) {
 			t.Errorf("with %d bots there is room for %d more, want %d", taken, got, want)
 		}
 		if taken < 4 {
-			dispatch.Take(t, room, now)
+			dispatch.Reserve(t, room, now)
 		}
 	}
 	if why := room.FullReason(t.Context(), now); !strings.Contains(why, "8.0 cores") {
@@ -123,7 +123,7 @@ func TestRoomIsMeasured(t *testing.T) {
 	room = dispatch.NewCapacity(dispatch.CapacitySettings{
 		PerBot: dispatch.BotResources{Cores: 1, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
 	})
-	dispatch.Take(t, room, now)
+	dispatch.Reserve(t, room, now)
 	has.MemoryAvailable = 7 << 30
 	if got := room.Free(t.Context(), now); got != 2 {
 		t.Errorf("7 GiB are left, 2 of them for the young bot: room for %d more", got)
@@ -148,26 +148,26 @@ func TestRoomIsMeasured(t *testing.T) {
 // join; a job that changes its time before then gets it before its new time.
 func TestEarlyLaunch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		joinAt := w.clock.Now().Add(time.Hour)
-		early := w.create(t, joinAt)
-		late := w.create(t, joinAt.Add(time.Minute))
-		d, _ := w.run(t, func(s *dispatch.Settings) { s.Prelaunch = dispatch.AutoPrelaunch })
+	onBoth(t, func(t *testing.T, h *harness) {
+		joinAt := h.clock.Now().Add(time.Hour)
+		early := h.create(t, joinAt)
+		late := h.create(t, joinAt.Add(time.Minute))
+		d, _ := h.run(t, func(s *dispatch.Settings) { s.Prelaunch = dispatch.AutoPrelaunch })
 		for _, took := range []time.Duration{3, 4, 60, 3, 3, 5, 4, 3, 3, 4} { // one was in trouble
 			d.RecordStart(took * time.Second)
 		}
-		w.at(joinAt.Add(-6 * time.Second))
-		w.untilStarted(t, w.create(t, time.Time{}), 0) // it has looked
-		if r := w.record(t, early); r.Status != job.Scheduled {
+		h.at(joinAt.Add(-6 * time.Second))
+		h.untilLaunched(t, h.create(t, time.Time{}), 0) // it has looked
+		if r := h.record(t, early); r.Status != job.Scheduled {
 			t.Errorf("too early it is %s", r.Status)
 		}
-		w.at(joinAt.Add(-5 * time.Second))
-		r := w.untilStarted(t, early, 0)
-		if launches := w.bots.launches(early); len(launches) != 1 || !launches[0].JoinAt.Equal(joinAt) {
+		h.at(joinAt.Add(-5 * time.Second))
+		r := h.untilLaunched(t, early, 0)
+		if launches := h.bots.launches(early); len(launches) != 1 || !launches[0].JoinAt.Equal(joinAt) {
 			t.Errorf("launched: %+v", launches)
 		}
-		if r.Status != job.Dispatching || w.record(t, late).Status != job.Scheduled {
-			t.Errorf("the job is %s, the one after it %s", r.Status, w.record(t, late).Status)
+		if r.Status != job.Dispatching || h.record(t, late).Status != job.Scheduled {
+			t.Errorf("the job is %s, the one after it %s", r.Status, h.record(t, late).Status)
 		}
 	})
 }
@@ -176,25 +176,25 @@ func TestEarlyLaunch(t *testing.T) {
 // its own bots.
 func TestNodesShareTheWork(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		w.run(t, node("a", 10))
-		w.run(t, node("b", 10))
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.run(t, node("a", 10))
+		h.run(t, node("b", 10))
 		var ids []uuid.UUID
 		for range 20 {
-			ids = append(ids, w.create(t, time.Time{}))
+			ids = append(ids, h.create(t, time.Time{}))
 		}
 		nodes := map[string]int{}
 		for _, id := range ids {
-			r := w.untilStarted(t, id, 0)
+			r := h.untilLaunched(t, id, 0)
 			nodes[r.Node]++
-			if launches := w.bots.launches(id); len(launches) != 1 {
+			if launches := h.bots.launches(id); len(launches) != 1 {
 				t.Errorf("%d launches of one job", len(launches))
 			}
 		}
 		if nodes["a"] != 10 || nodes["b"] != 10 {
 			t.Errorf("the work is shared as %v", nodes)
 		}
-		alive, err := w.store.Nodes(t.Context(), w.clock.Now().Add(-time.Minute))
+		alive, err := h.store.Nodes(t.Context(), h.clock.Now().Add(-time.Minute))
 		var names []string
 		for _, n := range alive {
 			names = append(names, n.Name)

@@ -23,9 +23,9 @@ func (b *bots) become(jobID uuid.UUID, attempt int, state launch.State) {
 
 // untilWaiting waits until somebody has looked at a job whose bot starts, and
 // waits for its engine.
-func (w *world) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
+func (h *harness) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return w.until(t, id, "waiting for the engine", func(r job.Record) bool {
+	return h.until(t, id, "waiting for the engine", func(r job.Record) bool {
 		return r.Attempts == 1 && r.LaunchedAt.IsZero() && r.WakeAt.Equal(r.AttemptStartedAt.Add(dispatch.DefaultTimeouts().Launch))
 	})
 }
@@ -41,25 +41,25 @@ func TestStartingBot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, w *world) {
-				w.bots.starts = true
-				d, stop := w.run(t, node("a", 4))
-				id := w.create(t, time.Time{})
-				w.untilWaiting(t, id)
+			onBoth(t, func(t *testing.T, h *harness) {
+				h.bots.starts = true
+				d, stop := h.run(t, node("a", 4))
+				id := h.create(t, time.Time{})
+				h.untilWaiting(t, id)
 				if again != nil {
 					stop()
-					w.clock.set(w.clock.Now().Add(dispatch.DefaultLease))
-					d, _ = w.run(t, again)
-					d.BotExited(t.Context(), id) // it is looked at, and its bot still starts
-					w.untilWaiting(t, id)
+					h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
+					d, _ = h.run(t, again)
+					d.BotStateChanged(t.Context(), id) // it is looked at, and its bot still starts
+					h.untilWaiting(t, id)
 				}
-				w.bots.become(id, 0, launch.Running)
-				d.BotExited(t.Context(), id) // an engine tells every change in this way
-				r := w.untilStarted(t, id, 0)
-				if done := w.bots.done(); r.Attempts != 1 || r.Node != "a" || !slices.Equal(done, []string{"launch 0"}) {
+				h.bots.become(id, 0, launch.Running)
+				d.BotStateChanged(t.Context(), id) // an engine tells every change in this way
+				r := h.untilLaunched(t, id, 0)
+				if done := h.bots.done(); r.Attempts != 1 || r.Node != "a" || !slices.Equal(done, []string{"launch 0"}) {
 					t.Errorf("the job: %+v after %v", r, done)
 				}
-				w.tell(t, id, 0, job.BotInMeeting, "")
+				h.tell(t, id, 0, job.BotInMeeting, "")
 			})
 		})
 	}
@@ -79,26 +79,26 @@ func TestNodeDiesBeforeItNotesTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, w *world) {
-				w.bots.block()
-				_, stop := w.run(t, node("a", 4))
-				id := w.create(t, time.Time{})
-				<-w.bots.entered
+			onBoth(t, func(t *testing.T, h *harness) {
+				h.bots.block()
+				_, stop := h.run(t, node("a", 4))
+				id := h.create(t, time.Time{})
+				<-h.bots.entered
 				stop() // in the middle of the call to the engine
-				left := w.record(t, id)
+				left := h.record(t, id)
 				if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
 					t.Fatalf("it left: %+v", left)
 				}
-				w.bots.become(id, 0, launch.Starting) // the engine had heard it
-				d, _ := w.run(t, test.again)
+				h.bots.become(id, 0, launch.Starting) // the engine had heard it
+				d, _ := h.run(t, test.again)
 				if test.later {
-					w.at(left.WakeAt)
+					h.at(left.WakeAt)
 				}
-				w.untilWaiting(t, id)
-				w.bots.become(id, 0, launch.Running)
-				d.BotExited(t.Context(), id)
-				if r := w.untilStarted(t, id, 0); r.Attempts != 1 || len(w.bots.done()) != 0 {
-					t.Errorf("the job: %+v after %v", r, w.bots.done())
+				h.untilWaiting(t, id)
+				h.bots.become(id, 0, launch.Running)
+				d.BotStateChanged(t.Context(), id)
+				if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.done()) != 0 {
+					t.Errorf("the job: %+v after %v", r, h.bots.done())
 				}
 			})
 		})
@@ -111,31 +111,31 @@ func TestNodeDiesBeforeItNotesTheStart(t *testing.T) {
 // heard.
 func TestStartingBotOfAnotherEngine(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		w.bots.starts = true
-		_, stop := w.run(t, node("a", 4))
-		id := w.create(t, time.Time{})
-		w.untilWaiting(t, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.bots.starts = true
+		_, stop := h.run(t, node("a", 4))
+		id := h.create(t, time.Time{})
+		h.untilWaiting(t, id)
 		stop()
 
-		w.clock.set(w.clock.Now().Add(dispatch.DefaultLease))
+		h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
 		others := newBots()
-		b, _ := w.run(t, node("b", 4), func(s *dispatch.Settings) { s.Launcher = others })
-		b.BotExited(t.Context(), id)
-		if r := w.untilStarted(t, id, 1); r.Node != "b" || len(others.launches(id)) != 1 {
+		b, _ := h.run(t, node("b", 4), func(s *dispatch.Settings) { s.Launcher = others })
+		b.BotStateChanged(t.Context(), id)
+		if r := h.untilLaunched(t, id, 1); r.Node != "b" || len(others.launches(id)) != 1 {
 			t.Errorf("the job: %+v after %v", r, others.done())
 		}
-		w.bots.become(id, 0, launch.Running) // at last
-		a, _ := w.run(t, node("a", 4))
-		a.BotExited(t.Context(), id)
-		w.tell(t, id, 1, job.BotInMeeting, "")
-		r := w.until(t, id, "in its meeting", func(r job.Record) bool { return r.Status == job.InMeeting })
-		answer, err := w.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
+		h.bots.become(id, 0, launch.Running) // at last
+		a, _ := h.run(t, node("a", 4))
+		a.BotStateChanged(t.Context(), id)
+		h.tell(t, id, 1, job.BotInMeeting, "")
+		r := h.until(t, id, "in its meeting", func(r job.Record) bool { return r.Status == job.InMeeting })
+		answer, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
 		if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
 			t.Errorf("the first bot is told %+v (%v)", answer, err)
 		}
-		if r.Attempt != 1 || r.Node != "b" || len(w.bots.launches(id)) != 1 || len(others.launches(id)) != 1 {
-			t.Errorf("the job: %+v after %v and %v", r, w.bots.done(), others.done())
+		if r.Attempt != 1 || r.Node != "b" || len(h.bots.launches(id)) != 1 || len(others.launches(id)) != 1 {
+			t.Errorf("the job: %+v after %v and %v", r, h.bots.done(), others.done())
 		}
 	})
 }
@@ -144,16 +144,16 @@ func TestStartingBotOfAnotherEngine(t *testing.T) {
 // engine says, and ended.
 func TestBotThatNeverStarts(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		w.bots.starts, w.bots.why = true, "no such image"
-		w.run(t, node("a", 4))
-		id := w.create(t, time.Time{})
-		w.at(w.untilWaiting(t, id).WakeAt)
-		r := w.untilLetGo(t, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.bots.starts, h.bots.why = true, "no such image"
+		h.run(t, node("a", 4))
+		id := h.create(t, time.Time{})
+		h.at(h.untilWaiting(t, id).WakeAt)
+		r := h.untilCleanedUp(t, id)
 		if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no such image") || r.Attempts != 1 {
 			t.Errorf("the job: %+v", r.State)
 		}
-		if done := w.bots.done(); len(done) < 2 || done[0] != "launch 0" || done[1] != "stop 0" || w.bots.State(id, 0) == launch.Running {
+		if done := h.bots.done(); len(done) < 2 || done[0] != "launch 0" || done[1] != "stop 0" || h.bots.State(id, 0) == launch.Running {
 			t.Errorf("the bot: %v", done)
 		}
 	})

@@ -2,9 +2,8 @@ package dispatch
 
 import "testing"
 
-// TestAsksFirst holds metadata, which are the consumer's own and may be
-// anything, against the one wish that bots obey.
-func TestAsksFirst(t *testing.T) {
+// Metadata belongs to the consumer and may be any JSON.
+func TestRequiresPermission(t *testing.T) {
 	t.Parallel()
 	for metadata, want := range map[string]bool{
 		`{"recordingPermission": "required"}`:         true,
@@ -15,8 +14,8 @@ func TestAsksFirst(t *testing.T) {
 		`{"a": {"recordingPermission": "required"}}`:  false,
 		`{}`: false, ``: false, `null`: false, `[1]`: false,
 	} {
-		if got := asksFirst([]byte(metadata)); got != want {
-			t.Errorf("metadata %s: asks first is %v, want %v", metadata, got, want)
+		if got := requiresPermission([]byte(metadata)); got != want {
+			t.Errorf("metadata %s: got %v, want %v", metadata, got, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,146 +13,136 @@ import (
 )
 
 const (
-	// averaged is how far back the average of what a bot takes reaches.
-	averaged = time.Minute
-	// noise is the part of a figure by which it may change, or exceed what was
-	// reckoned with, and nothing follows from it.
-	noise = 0.1
+	// averagingTime is the time constant of the moving average of a bot's usage.
+	averagingTime = time.Minute
+	// tolerance is the fraction by which usage may change, or exceed the
+	// configured resources, without effect.
+	tolerance = 0.1
 )
 
-// measured notes what a job's bot told that it took when it was heard; 0 for
-// what it did not tell. One that has just started says nothing of what it will
-// take: it counts with what was reckoned.
-func (m *Capacity) recordUsage(id uuid.UUID, attempt int, heard time.Time, takes BotResources) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p, has := m.slots[id]
-	if !has || p.attempt != attempt || heard.Sub(p.reservedAt) < warmUp || !heard.After(p.measuredAt) {
+// measuresUsage reports whether the capacity depends on the bots' usage.
+func (c *Capacity) measuresUsage() bool { return c.settings.MaxBots == 0 && c.settings.Machine != nil }
+
+// recordUsage adds what a job's bot reported at a heartbeat; 0 is not reported.
+// A bot that has just started counts with the configured resources: its usage
+// is not yet representative.
+func (c *Capacity) recordUsage(id uuid.UUID, attempt int, at time.Time, usage BotResources) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.slots[id]
+	if !ok || s.attempt != attempt || at.Sub(s.reservedAt) < warmUp || !at.After(s.measuredAt) {
 		return
 	}
-	weight := 1 - math.Exp(-heard.Sub(p.measuredAt).Seconds()/averaged.Seconds())
-	p.usage.Cores = mixed(p.usage.Cores, takes.Cores, weight)
-	p.usage.Memory = uint64(mixed(float64(p.usage.Memory), float64(takes.Memory), weight))
-	p.measuredAt = heard
-	m.slots[id] = p
-	m.updatePerBot()
+	weight := 1 - math.Exp(-at.Sub(s.measuredAt).Seconds()/averagingTime.Seconds())
+	s.usage.Cores = movingAverage(s.usage.Cores, usage.Cores, weight)
+	s.usage.Memory = uint64(movingAverage(float64(s.usage.Memory), float64(usage.Memory), weight))
+	s.measuredAt = at
+	c.slots[id] = s
+	c.updatePerBot()
 }
 
-// mixed is an average into which another figure comes; 0 is none.
-func mixed(before, now, weight float64) float64 {
+// movingAverage adds a value to an average; 0 is no value.
+func movingAverage(average, value, weight float64) float64 {
 	switch {
-	case now == 0:
-		return before
-	case before == 0:
-		return now
+	case value == 0:
+		return average
+	case average == 0:
+		return value
 	}
-	return before + (now-before)*weight
+	return average + (value-average)*weight
 }
 
-// expect makes up what a bot is expected to take: what the node's measured bots
-// take on average, and never less than what was reckoned with.
-func (m *Capacity) updatePerBot() {
-	cores, memory := m.averageUsage()
-	m.perBot.Cores = steady(m.perBot.Cores, cores.value(), m.settings.PerBot.Cores)
-	m.perBot.Memory = uint64(steady(float64(m.perBot.Memory), memory.value(), float64(m.settings.PerBot.Memory)))
+// updatePerBot updates what a bot is expected to use: the average of the node's
+// measured bots, and never less than configured.
+func (c *Capacity) updatePerBot() {
+	cores, memory := c.averageUsage()
+	c.perBot.Cores = expectedUsage(c.perBot.Cores, cores.value(), c.settings.PerBot.Cores)
+	c.perBot.Memory = uint64(expectedUsage(float64(c.perBot.Memory), memory.value(), float64(c.settings.PerBot.Memory)))
 }
 
-// averages is what the bots that were measured take.
-func (m *Capacity) averageUsage() (cores, memory average) {
-	for _, p := range m.slots {
-		cores.add(p.usage.Cores)
-		memory.add(float64(p.usage.Memory))
-	}
-	return cores, memory
-}
-
-// average is that of figures of which 0 is none.
-type average struct {
-	sum float64
-	of  int
-}
-
-func (a *average) add(figure float64) {
-	if figure > 0 {
-		a.sum, a.of = a.sum+figure, a.of+1
-	}
-}
-
-func (a average) value() float64 { return a.sum / float64(max(1, a.of)) }
-
-// steady is what is expected when so much was measured, 0 for nothing: what was
-// expected before, unless the two are further apart than noise is.
-func steady(expected, measured, reckoned float64) float64 {
+// expectedUsage returns what to expect after a measurement, which is 0 when
+// there is none. The previous expectation stays while the two differ by less
+// than the tolerance.
+func expectedUsage(previous, measured, configured float64) float64 {
 	switch {
 	case measured == 0:
-		return reckoned
-	case math.Abs(measured-expected) <= noise*expected:
-		return expected
-	case measured <= (1+noise)*reckoned:
-		return reckoned
+		return configured
+	case math.Abs(measured-previous) <= tolerance*previous:
+		return previous
+	case measured <= (1+tolerance)*configured:
+		return configured
 	}
 	return measured
 }
 
-// fit is how many bots fit into so much, in all. Of those that are there the
-// measured ones take what is expected, as one more would; the others, what was
-// reckoned with.
-func fit(has, reckoned, expected float64, there, measured int) int {
+// averageUsage returns the average usage of the measured bots.
+func (c *Capacity) averageUsage() (cores, memory mean) {
+	for _, s := range c.slots {
+		cores.add(s.usage.Cores)
+		memory.add(float64(s.usage.Memory))
+	}
+	return cores, memory
+}
+
+// fit returns how many bots fit into a resource in all. Of the used slots, the
+// measured ones count with the expected usage, as one more bot would; the
+// others count with the configured one.
+func fit(resource, configured, expected float64, used, measured int) int {
 	const rounding = 1e-9
-	left := has - expected*float64(measured) - reckoned*float64(there-measured)
-	most := min(math.Floor(has/reckoned+rounding), float64(there)+math.Floor(left/expected+rounding))
+	left := resource - expected*float64(measured) - configured*float64(used-measured)
+	most := min(math.Floor(resource/configured+rounding), float64(used)+math.Floor(left/expected+rounding))
 	return int(max(1, min(most, unlimited)))
 }
 
-// cost is what a bot takes, for people; when that was measured, it says so.
-func (m *Capacity) describePerBot() string {
-	reckoned, expected := m.settings.PerBot, m.perBot
-	said := fmt.Sprintf("%.1f cores and %s of memory", expected.Cores, inGiB(expected.Memory))
-	if expected == reckoned {
-		return said
+// describePerBot describes for people what a bot uses, and whether that was
+// measured.
+func (c *Capacity) describePerBot() string {
+	configured, expected := c.settings.PerBot, c.perBot
+	text := fmt.Sprintf("%.1f cores and %s of memory", expected.Cores, inGiB(expected.Memory))
+	if expected == configured {
+		return text
 	}
-	cores, memory := m.averageUsage()
-	return said + fmt.Sprintf(" (measured, on the average of %d; reckoned with were %.1f and %s)", max(cores.of, memory.of), reckoned.Cores, inGiB(reckoned.Memory))
+	cores, memory := c.averageUsage()
+	return text + fmt.Sprintf(" (measured average of %d bots; configured are %.1f and %s)",
+		max(cores.count, memory.count), configured.Cores, inGiB(configured.Memory))
 }
 
-// measure has the room know what the bots of this node tell that they take.
-func (d *Dispatcher) measure(ctx context.Context) {
-	if !d.Capacity.measuresUsage() {
-		return
-	}
-	bots, err := d.Store.BotStats(ctx, d.Node.ID)
-	if err != nil {
-		if ctx.Err() == nil {
-			d.Log.Error("cannot see what the bots of this node take; what was measured before counts", "error", err)
-		}
-		return
-	}
-	for _, bot := range bots {
-		d.Capacity.recordUsage(bot.JobID, bot.Attempt, bot.HeartbeatAt, costOf(bot))
+// mean is the mean of values of which 0 is none.
+type mean struct {
+	sum   float64
+	count int
+}
+
+func (m *mean) add(value float64) {
+	if value > 0 {
+		m.sum, m.count = m.sum+value, m.count+1
 	}
 }
 
-// costOf is what a bot told that it takes; 0 for what it did not tell.
-func costOf(bot job.BotStats) BotResources {
+func (m mean) value() float64 { return m.sum / float64(max(1, m.count)) }
+
+// usageOf returns what a bot last reported; 0 for what it did not report.
+func usageOf(bot job.BotStats) BotResources {
 	var stats ingest.Stats
-	// What cannot be read tells nothing.
-	_ = json.Unmarshal(bot.Stats, &stats)
+	_ = json.Unmarshal(bot.Stats, &stats) // what cannot be read counts as not reported
 	return BotResources{Cores: max(0, stats.CoresUsed), Memory: uint64(max(0, stats.MemoryBytes))}
 }
 
-// averagesOf is what bots told last that they take, on average, by their node's
-// id; 0 for what none of them told.
-func averagesOf(bots []job.BotStats) map[string]BotResources {
-	cores, memory := make(map[string]average), make(map[string]average)
+// averagePerNode returns the average of what bots last reported, by the ID of
+// their node.
+func averagePerNode(bots []job.BotStats) map[string]BotResources {
+	cores, memory := make(map[string]*mean), make(map[string]*mean)
 	for _, bot := range bots {
-		takes, c, m := costOf(bot), cores[bot.Node], memory[bot.Node]
-		c.add(takes.Cores)
-		m.add(float64(takes.Memory))
-		cores[bot.Node], memory[bot.Node] = c, m
+		if cores[bot.Node] == nil {
+			cores[bot.Node], memory[bot.Node] = new(mean), new(mean)
+		}
+		usage := usageOf(bot)
+		cores[bot.Node].add(usage.Cores)
+		memory[bot.Node].add(float64(usage.Memory))
 	}
-	all := make(map[string]BotResources, len(cores))
+	nodes := make(map[string]BotResources, len(cores))
 	for node := range cores {
-		all[node] = BotResources{Cores: cores[node].value(), Memory: uint64(memory[node].value())}
+		nodes[node] = BotResources{Cores: cores[node].value(), Memory: uint64(memory[node].value())}
 	}
-	return all
+	return nodes
 }

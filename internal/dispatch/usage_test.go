@@ -31,7 +31,7 @@ func TestMeasuredRoom(t *testing.T) {
 		"a little more is noise":             {[]BotResources{{1.05, gib}, {1.12, gib * 11 / 10}}, 0, 8, 6, ""},
 		"more processor time":                {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 0, 5, 2, ""},
 		"beside young ones":                  {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 1, 5, 1, ""},
-		"until none fits":                    {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has room for 5: 8.0 cores and 16.0 GiB of memory, of which a bot takes 1.6 cores and 1.0 GiB of memory (measured, on the average of 3; reckoned with were 1.0 and 1.0 GiB)"},
+		"until none fits":                    {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has room for 5: 8.0 cores and 16.0 GiB of memory, of which a bot uses 1.6 cores and 1.0 GiB of memory (measured, on the average of 3; reckoned with were 1.0 and 1.0 GiB)"},
 		"on average":                         {[]BotResources{{1, gib}, {3, gib}}, 0, 4, 2, ""},
 		"more than there is":                 {[]BotResources{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has room for 4"},
 		"more memory":                        {[]BotResources{{1, 4 * gib}, {1, 4 * gib}}, 0, 4, 2, ""},
@@ -113,7 +113,7 @@ func TestMeasuredRoomIsSteady(t *testing.T) {
 	if got := room.Total(t.Context()); got != 8 {
 		t.Errorf("room for %d when nothing runs that was measured", got)
 	}
-	if math.Abs(mixed(1, 2, 0.5)-1.5) > 1e-9 || mixed(0, 2, 0.5) != 2 || mixed(1, 0, 0.5) != 1 {
+	if math.Abs(movingAverage(1, 2, 0.5)-1.5) > 1e-9 || movingAverage(0, 2, 0.5) != 2 || movingAverage(1, 0, 0.5) != 1 {
 		t.Error("an average is not between its figures")
 	}
 }

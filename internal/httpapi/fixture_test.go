@@ -277,7 +277,6 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: database, Recordings: files, BaseURL: "https://standin.example.com", Now: time.Now,
-		WakeJobs: func() {}, WakeHooks: func() {},
 	})
 	s.flows = device.New(device.Settings{
 		Store: database, BaseURL: "https://standin.example.com", Now: time.Now, Log: slog.New(slog.DiscardHandler),

@@ -16,19 +16,19 @@ import (
 	"standin/internal/lifecycle"
 )
 
-// clockwork is the world's service with another clock, and with recordings to
+// clockwork is the harness's service with another clock, and with recordings to
 // delete.
-func (w *world) clockwork(now func() time.Time) *lifecycle.Service {
+func (h *harness) clockwork(now func() time.Time) *lifecycle.Service {
 	return lifecycle.New(lifecycle.Settings{
-		Store: w.store, Recordings: w.storage, BaseURL: baseURL, Now: now,
-		WakeJobs: func() { w.woken.Add(1) }, WakeHooks: func() { w.sent.Add(1) },
+		Store: h.store, Recordings: h.storage, BaseURL: baseURL, Now: now,
+		Events: h.events(),
 	})
 }
 
 // put puts a job into a state, from wherever it is.
-func (w *world) put(t *testing.T, id uuid.UUID, status job.Status) {
+func (h *harness) put(t *testing.T, id uuid.UUID, status job.Status) {
 	t.Helper()
-	if _, err := w.Change(t.Context(), id, func(c *lifecycle.Change) error {
+	if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error {
 		c.Status = status
 		return nil
 	}); err != nil {
@@ -36,12 +36,12 @@ func (w *world) put(t *testing.T, id uuid.UUID, status job.Status) {
 	}
 }
 
-// strangers are callers to whom the world's jobs do not belong.
-func (w *world) strangers(t *testing.T) map[string]account.Caller {
+// strangers are callers to whom the harness's jobs do not belong.
+func (h *harness) strangers(t *testing.T) map[string]account.Caller {
 	t.Helper()
-	testKey := w.caller
+	testKey := h.caller
 	testKey.Mode = job.Test
-	return map[string]account.Caller{"another consumer": w.newCaller(t), "a test key": testKey}
+	return map[string]account.Caller{"another consumer": h.newCaller(t), "a test key": testKey}
 }
 
 // verb is a control verb with what its bot must get.
@@ -71,18 +71,18 @@ func verbs() []verb {
 // nobody but the job's consumer.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		strangers := w.strangers(t)
+	onBoth(t, func(t *testing.T, h *harness) {
+		strangers := h.strangers(t)
 		for _, verb := range verbs() {
-			id := w.newJob(t)
+			id := h.newJob(t)
 			for _, status := range job.Statuses() {
-				w.put(t, id, status)
+				h.put(t, id, status)
 				for who, stranger := range strangers {
-					if _, err := verb.call(w.Service, t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
+					if _, err := verb.call(h.Service, t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
 						t.Errorf("%s of %s, job %s: %v", verb.kind, who, status, err)
 					}
 				}
-				command, err := verb.call(w.Service, t.Context(), w.caller, id)
+				command, err := verb.call(h.Service, t.Context(), h.caller, id)
 				if status.Terminal() || status.Teardown() {
 					if !job.ErrorIs(err, job.InvalidState) {
 						t.Errorf("%s, job %s: %v", verb.kind, status, err)
@@ -93,13 +93,13 @@ func TestVerbs(t *testing.T) {
 					t.Errorf("%s, job %s: %v", verb.kind, status, err)
 					continue
 				}
-				waiting := beat(t, w.Service, id, 0).Commands
+				waiting := beat(t, h.Service, id, 0).Commands
 				if len(waiting) != 1 || waiting[0].ID != command.String() || waiting[0].Kind != verb.kind || string(waiting[0].Args) != verb.args {
 					t.Errorf("%s, job %s: command %s, waiting %+v", verb.kind, status, command, waiting)
 				}
-				beat(t, w.Service, id, 0, command.String())
+				beat(t, h.Service, id, 0, command.String())
 			}
-			if _, err := verb.call(w.Service, t.Context(), w.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+			if _, err := verb.call(h.Service, t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s of an unknown job: %v", verb.kind, err)
 			}
 		}
@@ -109,13 +109,13 @@ func TestVerbs(t *testing.T) {
 // TestCommandIsOnTheTimeline with its id and kind, not with its content.
 func TestCommandIsOnTheTimeline(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	command, err := w.SendChatMessage(t.Context(), w.caller, id, "secret")
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	command, err := h.SendChatMessage(t.Context(), h.caller, id, "secret")
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _, err := w.Timeline(t.Context(), w.caller, id, lifecycle.Page{})
+	entries, _, err := h.Timeline(t.Context(), h.caller, id, lifecycle.Page{})
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%+v, %v", entries, err)
 	}
@@ -124,36 +124,36 @@ func TestCommandIsOnTheTimeline(t *testing.T) {
 		string(e.Data) != `{"command":"send_chat_message","commandId":"`+command.String()+`"}` {
 		t.Errorf("on the timeline: %+v with %s", e, e.Data)
 	}
-	w.checkHistory(t, id)
+	h.checkHistory(t, id)
 }
 
 // TestPermissionIsAskedOnce: while a request is not acknowledged, there is one,
 // whoever asks at the same time.
 func TestPermissionIsAskedOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		first, err := w.RequestRecordingPermission(t.Context(), w.caller, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		first, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.PauseRecording(t.Context(), w.caller, id); err != nil {
+		if _, err := h.PauseRecording(t.Context(), h.caller, id); err != nil {
 			t.Fatal(err)
 		}
 		var group sync.WaitGroup
 		for range 20 {
 			group.Go(func() {
-				again, err := w.RequestRecordingPermission(t.Context(), w.caller, id)
+				again, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
 				if err != nil || again != first {
 					t.Errorf("asked again: %s, %v, want %s", again, err, first)
 				}
 			})
 		}
 		group.Wait()
-		if waiting := beat(t, w.Service, id, 0, first.String()).Commands; len(waiting) != 1 || waiting[0].Kind != ingest.PauseRecording {
+		if waiting := beat(t, h.Service, id, 0, first.String()).Commands; len(waiting) != 1 || waiting[0].Kind != ingest.PauseRecording {
 			t.Errorf("after the acknowledgement: %+v", waiting)
 		}
-		second, err := w.RequestRecordingPermission(t.Context(), w.caller, id)
+		second, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
 		if err != nil || second == first {
 			t.Errorf("asked after the acknowledgement: %s, %v", second, err)
 		}
@@ -163,20 +163,20 @@ func TestPermissionIsAskedOnce(t *testing.T) {
 // TestVerbReachesAHeldHeartbeat at once.
 func TestVerbReachesAHeldHeartbeat(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
 	answers := make(chan ingest.HeartbeatResponse, 1)
 	go func() {
-		answer, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
+		answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
 		if err != nil {
 			t.Error(err)
 		}
 		answers <- answer
 	}()
-	w.untilHeard(t, id)
+	h.untilHeard(t, id)
 	queued := time.Now()
-	command, err := w.LeaveCall(t.Context(), w.caller, id)
+	command, err := h.LeaveCall(t.Context(), h.caller, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +191,13 @@ func TestVerbReachesAHeldHeartbeat(t *testing.T) {
 // TestCommandTexts are held to their bounds.
 func TestCommandTexts(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
 	for text, ok := range map[string]bool{
 		"": false, " \n": false, "x": true,
 		strings.Repeat("é", lifecycle.MaxChatText): true, strings.Repeat("é", lifecycle.MaxChatText+1): false,
 	} {
-		_, err := w.SendChatMessage(t.Context(), w.caller, id, text)
+		_, err := h.SendChatMessage(t.Context(), h.caller, id, text)
 		if ok && err != nil || !ok && !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("a chat message of %d bytes: %v", len(text), err)
 		}
@@ -205,7 +205,7 @@ func TestCommandTexts(t *testing.T) {
 	for participant, ok := range map[string]bool{
 		"": false, "spaces/x/devices/1": true, strings.Repeat("x", lifecycle.MaxParticipantID+1): false,
 	} {
-		_, err := w.PinParticipant(t.Context(), w.caller, id, participant)
+		_, err := h.PinParticipant(t.Context(), h.caller, id, participant)
 		if ok && err != nil || !ok && !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("participant %.40q: %v", participant, err)
 		}
@@ -219,20 +219,20 @@ func TestCommandTexts(t *testing.T) {
 // host is gathered from what the service keeps.
 func TestConsentInTheManifest(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
-	command, err := w.RequestRecordingPermission(t.Context(), w.caller, id)
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
+	command, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotPermissionRequest)
-	w.take(t, event(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
-	kept, err := w.store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
+	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotPermissionRequest)
+	h.take(t, botEvent(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
+	kept, err := h.store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
 	if err != nil || len(kept) != 1 || kept[0].ID != command {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
-	told := only(w.outbox(t, id), "bot.recording_permission_response")
+	told := only(h.outbox(t, id), "bot.recording_permission_response")
 	if len(told) != 1 || told[0].Granted == nil || *told[0].Granted || told[0].Detail == nil || *told[0].Detail != "timeout" {
 		encoded, _ := json.Marshal(told)
 		t.Errorf("told %s", encoded)

@@ -8,17 +8,18 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
 )
 
-// cancelGrace is how long a cancelled job's bot has to leave and to hand in
-// what it recorded before the service looks after it.
+// cancelGrace is how long the bot of a cancelled job has to leave and to upload
+// what it recorded before the dispatcher looks at the job.
 const cancelGrace = 30 * time.Second
 
-// NewJob is what a consumer asks for, with all defaults filled in but JoinAt,
-// which is zero for now.
+// NewJob is a request for a job. All defaults are filled in but that of JoinAt,
+// where zero means now.
 type NewJob struct {
 	ExternalID  string
 	MeetingURL  string
@@ -30,11 +31,10 @@ type NewJob struct {
 	AutoLeave   job.AutoLeave
 }
 
-// Create makes a job, or returns the one that the caller already has under
-// that externalId, untouched (specification, POST /api/v1/jobs; contract,
-// Jobs).
+// Create creates a job. If the caller has a job with that externalId, Create
+// returns it unchanged and reports replayed.
 func (s *Service) Create(ctx context.Context, caller account.Caller, request NewJob) (j job.Job, replayed bool, err error) {
-	now := s.now()
+	now := s.Now()
 	joinAt := request.JoinAt
 	if joinAt.IsZero() {
 		joinAt = now
@@ -58,7 +58,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		StatusSince: now,
 		WakeAt:      joinAt,
 	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	err = s.Store.Write(ctx, func(q *store.Queries) error {
 		inserted, err := q.InsertJob(ctx, r)
 		if err != nil {
 			return err
@@ -76,26 +76,26 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		return job.Job{}, false, err
 	}
 	if !replayed {
-		s.wakeJobs()
+		s.Events.Publish(event.JobDue{})
 	}
 	return j, replayed, nil
 }
 
-// Job returns a job of the caller's, or a *job.Error with NotFound when there
-// is none or it is another's.
+// Job returns a job of the caller. A job that does not exist or belongs to
+// another consumer is a *job.Error with NotFound.
 func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error) {
-	r, err := s.store.Job(ctx, id)
+	r, err := s.Store.Job(ctx, id)
 	if err != nil {
 		return job.Job{}, err
 	}
-	return r.Job, owned(r, caller)
+	return r.Job, checkOwner(r, caller)
 }
 
-// Cancel cancels a job. A bot that runs is told to leave; a job that has
-// ended stays as it is (contract, Jobs).
+// Cancel cancels a job. A running bot gets the command to leave. A job that has
+// ended does not change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Change(ctx, id, func(c *Change) error {
-		if err := owned(c.Record, caller); err != nil {
+		if err := checkOwner(c.Record, caller); err != nil {
 			return err
 		}
 		if c.Status.Terminal() {
@@ -110,33 +110,15 @@ func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUI
 			return nil
 		}
 		c.WakeAt = c.Now.Add(cancelGrace)
-		return c.QueueCommand(ctx, ingest.LeaveCall, nil)
+		_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
+		return err
 	})
 	return err
 }
 
-// Queue adds a command for the job's bot.
-func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args json.RawMessage) error {
-	_, err := c.queue(ctx, kind, args)
-	return err
-}
-
-// queue is Queue, and returns the command's id.
-func (c *Change) queue(ctx context.Context, kind ingest.CommandKind, args json.RawMessage) (uuid.UUID, error) {
-	c.told = true
-	id := uuid.Must(uuid.NewV7())
-	return id, c.q.InsertCommand(ctx, store.Command{
-		ID:        id,
-		JobID:     c.ID,
-		Kind:      kind,
-		Args:      args,
-		CreatedAt: c.Now,
-	})
-}
-
-// owned is the error for a caller to whom the job does not belong: the same
-// as for a job that is not there (specification, What the service does, 8).
-func owned(r job.Record, caller account.Caller) error {
+// checkOwner returns an error if the job does not belong to the caller: the same
+// as for a job that does not exist.
+func checkOwner(r job.Record, caller account.Caller) error {
 	if r.ConsumerID != caller.ConsumerID || r.Mode != caller.Mode {
 		return &job.Error{Code: job.NotFound, Message: "no such job"}
 	}

@@ -17,14 +17,14 @@ import (
 // for, there is one, and the first request counts (contract, Jobs).
 func TestCreateOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, h *harness) {
 		const callers = 24
 		var mu sync.Mutex
 		ids, fresh := make(map[uuid.UUID]int), 0
 		var group sync.WaitGroup
 		for range callers {
 			group.Go(func() {
-				j, replayed, err := w.Create(t.Context(), w.caller, request("invoice 7"))
+				j, replayed, err := h.Create(t.Context(), h.caller, request("invoice 7"))
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -39,7 +39,7 @@ func TestCreateOnce(t *testing.T) {
 		if len(ids) != 1 || fresh != 1 {
 			t.Fatalf("%d callers were given %d jobs, %d of them new", callers, len(ids), fresh)
 		}
-		if woken := w.woken.Load(); woken != 1 {
+		if woken := h.woken.Load(); woken != 1 {
 			t.Errorf("the dispatcher was woken %d times for one new job", woken)
 		}
 	})
@@ -49,17 +49,17 @@ func TestCreateOnce(t *testing.T) {
 // become of the job.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	first, _, err := w.Create(t.Context(), w.caller, request("invoice 8"))
+	h := newSQLiteHarness(t)
+	first, _, err := h.Create(t.Context(), h.caller, request("invoice 8"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Cancel(t.Context(), w.caller, first.ID); err != nil {
+	if err := h.Cancel(t.Context(), h.caller, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	other := request("invoice 8")
 	other.MeetingURL, other.JoinAt = "https://meet.google.com/xyz-xyzw-xyz", time.Now().Add(time.Hour)
-	again, replayed, err := w.Create(t.Context(), w.caller, other)
+	again, replayed, err := h.Create(t.Context(), h.caller, other)
 	if err != nil || !replayed {
 		t.Fatalf("replayed %v (%v)", replayed, err)
 	}
@@ -71,7 +71,7 @@ func TestReplay(t *testing.T) {
 // TestCreated is what a new job looks like.
 func TestCreated(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	later := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
 	tests := map[string]struct {
 		joinAt time.Time
@@ -87,11 +87,11 @@ func TestCreated(t *testing.T) {
 			asked := request(uuid.NewString())
 			asked.JoinAt = test.joinAt
 			before := time.Now().Truncate(time.Millisecond)
-			created, _, err := w.Create(t.Context(), w.caller, asked)
+			created, _, err := h.Create(t.Context(), h.caller, asked)
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := w.Job(t.Context(), w.caller, created.ID)
+			kept, err := h.Job(t.Context(), h.caller, created.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestCreated(t *testing.T) {
 			if test.joinAt.IsZero() && !created.JoinAt.Equal(created.CreatedAt) || !test.joinAt.IsZero() && !created.JoinAt.Equal(test.want) {
 				t.Errorf("it joins at %s", created.JoinAt)
 			}
-			if r := w.record(t, created.ID); !r.WakeAt.Equal(created.JoinAt) {
+			if r := h.record(t, created.ID); !r.WakeAt.Equal(created.JoinAt) {
 				t.Errorf("it is looked at %s, and due %s", r.WakeAt, created.JoinAt)
 			}
 		})
@@ -115,32 +115,32 @@ func TestCreated(t *testing.T) {
 // What the service does, 8).
 func TestScope(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		mine, _, err := w.Create(t.Context(), w.caller, request("the same"))
+	onBoth(t, func(t *testing.T, h *harness) {
+		mine, _, err := h.Create(t.Context(), h.caller, request("the same"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		testMode := w.caller
+		testMode := h.caller
 		testMode.Mode = job.Test
-		for name, caller := range map[string]account.Caller{"another consumer": w.newCaller(t), "the same in test mode": testMode} {
-			if _, err := w.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
+		for name, caller := range map[string]account.Caller{"another consumer": h.newCaller(t), "the same in test mode": testMode} {
+			if _, err := h.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s reads it: %v", name, err)
 			}
-			if err := w.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
+			if err := h.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s cancels it: %v", name, err)
 			}
-			theirs, replayed, err := w.Create(t.Context(), caller, request("the same"))
+			theirs, replayed, err := h.Create(t.Context(), caller, request("the same"))
 			if err != nil || replayed || theirs.ID == mine.ID {
 				t.Errorf("%s under the same externalId: %s, replayed %v (%v), mine is %s", name, theirs.ID, replayed, err, mine.ID)
 			}
 		}
-		if r := w.record(t, mine.ID); r.Status != job.Scheduled {
+		if r := h.record(t, mine.ID); r.Status != job.Scheduled {
 			t.Errorf("others moved it to %s", r.Status)
 		}
-		if _, err := w.Job(t.Context(), w.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+		if _, err := h.Job(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("an unknown job: %v", err)
 		}
-		if err := w.Cancel(t.Context(), w.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+		if err := h.Cancel(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("cancelling an unknown job: %v", err)
 		}
 	})
@@ -149,7 +149,7 @@ func TestScope(t *testing.T) {
 // TestCancel in every phase of a job.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	tests := map[string]struct {
 		begun bool
 		walk  []job.Trigger
@@ -168,35 +168,35 @@ func TestCancel(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := w.newJob(t)
+			id := h.newJob(t)
 			if test.begun {
-				w.begin(t, id)
+				h.begin(t, id)
 			}
-			w.walk(t, id, test.walk...)
-			before := len(w.outbox(t, id))
+			h.walk(t, id, test.walk...)
+			before := len(h.outbox(t, id))
 			for range 2 { // the second time nothing changes
-				if err := w.Cancel(t.Context(), w.caller, id); err != nil {
+				if err := h.Cancel(t.Context(), h.caller, id); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r := w.record(t, id)
+			r := h.record(t, id)
 			if r.Status != test.want {
 				t.Errorf("it is %s, want %s", r.Status, test.want)
 			}
 			if watched := !r.WakeAt.IsZero(); test.moved && watched != test.leave {
 				t.Errorf("it is looked at %s, and its bot runs %v", r.WakeAt, test.leave)
 			}
-			commands, err := w.store.PendingCommands(t.Context(), id)
+			commands, err := h.store.PendingCommands(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if told := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; told != test.leave || len(commands) > 1 {
 				t.Errorf("the bot is told %v", commands)
 			}
-			if after := len(w.outbox(t, id)); after-before != map[bool]int{true: 1}[test.moved] {
+			if after := len(h.outbox(t, id)); after-before != map[bool]int{true: 1}[test.moved] {
 				t.Errorf("%d webhooks for it", after-before)
 			}
-			w.checkHistory(t, id)
+			h.checkHistory(t, id)
 		})
 	}
 }
@@ -205,31 +205,31 @@ func TestCancel(t *testing.T) {
 // and no job.finalized is sent (contract, Jobs).
 func TestManifestOfACancelledRecording(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
-	w.walk(t, id, job.BotRecordingStarted)
-	if err := w.Cancel(t.Context(), w.caller, id); err != nil {
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
+	h.walk(t, id, job.BotRecordingStarted)
+	if err := h.Cancel(t.Context(), h.caller, id); err != nil {
 		t.Fatal(err)
 	}
-	if answer := w.take(t, event(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
+	if answer := h.take(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
 		t.Errorf("the exit: %+v", answer)
 	}
-	if answer := w.take(t, event(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
+	if answer := h.take(t, botEvent(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
 		t.Errorf("the manifest: %+v", answer)
 	}
-	r := w.record(t, id)
-	if r.Status != job.Cancelled || r.ManifestURI != w.ManifestURI(id) || r.FinalizedAt.IsZero() {
+	r := h.record(t, id)
+	if r.Status != job.Cancelled || r.ManifestURI != h.ManifestURI(id) || r.FinalizedAt.IsZero() {
 		t.Errorf("the job: %+v", r.State)
 	}
 	if r.WakeAt.After(time.Now()) {
 		t.Errorf("it is tidied up at %s only", r.WakeAt)
 	}
-	if _, err := w.storage.Manifest(t.Context(), id); err != nil {
+	if _, err := h.storage.Manifest(t.Context(), id); err != nil {
 		t.Errorf("read the manifest: %v", err)
 	}
-	if finalized := only(w.outbox(t, id), webhook.JobFinalized); len(finalized) > 0 {
+	if finalized := only(h.outbox(t, id), webhook.JobFinalized); len(finalized) > 0 {
 		t.Errorf("job.finalized: %+v", finalized)
 	}
-	w.checkHistory(t, id)
+	h.checkHistory(t, id)
 }

@@ -15,19 +15,19 @@ import (
 )
 
 // recordSomething keeps a recording of the job: a manifest, a file and an upload.
-func (w *world) recordSomething(t *testing.T, id uuid.UUID) {
+func (h *harness) recordSomething(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	w.upload(t, id, 0)
-	if _, err := w.storage.Adopt(t.Context(), id, 0, "recording-000-000000.mp4s"); err != nil {
+	h.upload(t, id, 0)
+	if _, err := h.storage.Adopt(t.Context(), id, 0, "recording-000-000000.mp4s"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {
+	if err := h.storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // stored reports whether anything of a job's recording is there.
-func (w *world) stored(t *testing.T, id uuid.UUID) bool {
+func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 	t.Helper()
 	gone := func(err error) bool {
 		missing := (*recording.NotFoundError)(nil)
@@ -36,14 +36,14 @@ func (w *world) stored(t *testing.T, id uuid.UUID) bool {
 		}
 		return err != nil
 	}
-	_, manifestErr := w.storage.Manifest(t.Context(), id)
-	content, _, _, mediaErr := w.storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
+	_, manifestErr := h.storage.Manifest(t.Context(), id)
+	content, _, _, mediaErr := h.storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
 	if mediaErr == nil {
 		if err := content.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	uploads, err := w.storage.Uploads(t.Context(), id)
+	uploads, err := h.storage.Uploads(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,61 +54,61 @@ func (w *world) stored(t *testing.T, id uuid.UUID) bool {
 // and for nobody else.
 func TestDeleteRecording(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		s := w.clockwork(time.Now)
-		id := w.newJob(t)
-		w.begin(t, id)
-		w.recordSomething(t, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		s := h.clockwork(time.Now)
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.recordSomething(t, id)
 		for _, status := range job.Statuses() {
 			if status.Terminal() {
 				continue
 			}
-			w.put(t, id, status)
-			if err := s.DeleteRecording(t.Context(), w.caller, id); !job.ErrorIs(err, job.InvalidState) {
+			h.put(t, id, status)
+			if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
 				t.Errorf("a job that is %s: %v", status, err)
 			}
 		}
-		if !w.stored(t, id) {
+		if !h.stored(t, id) {
 			t.Fatal("a refused deletion deleted")
 		}
-		w.put(t, id, job.MediaUploading)
-		if _, err := w.Change(t.Context(), id, func(c *lifecycle.Change) error {
-			_, err := c.ApplyFromService(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: w.ManifestURI(id)}, nil)
+		h.put(t, id, job.MediaUploading)
+		if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error {
+			_, err := c.ApplyFromService(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: h.ManifestURI(id)}, nil)
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
-		for who, stranger := range w.strangers(t) {
+		for who, stranger := range h.strangers(t) {
 			if err := s.DeleteRecording(t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
 		}
-		before := w.record(t, id)
+		before := h.record(t, id)
 		for range 3 {
-			if err := s.DeleteRecording(t.Context(), w.caller, id); err != nil {
+			if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil {
 				t.Fatal(err)
 			}
-			if w.stored(t, id) {
+			if h.stored(t, id) {
 				t.Fatal("something is left")
 			}
 		}
-		after := w.record(t, id)
+		after := h.record(t, id)
 		if after.Status != job.Completed || after.ManifestURI != before.ManifestURI || after.ManifestURI == "" || after.RecordingDeletedAt.IsZero() {
 			t.Errorf("after the deletion: %+v", after)
 		}
-		if n := w.count(t, id, lifecycle.RecordingDeleted); n != 1 {
+		if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {
 			t.Errorf("the timeline tells %d times of the deletion", n)
 		}
-		if who := w.deletedBy(t, id); who != "consumer" || after.RecordingErasedAt.IsZero() {
+		if who := h.deletedBy(t, id); who != "consumer" || after.RecordingErasedAt.IsZero() {
 			t.Errorf("deleted by %q, and done at %v", who, after.RecordingErasedAt)
 		}
 	})
 }
 
 // deletedBy is who the timeline says had the recording deleted.
-func (w *world) deletedBy(t *testing.T, id uuid.UUID) string {
+func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
 	t.Helper()
-	entries, err := w.store.Timeline(t.Context(), id)
+	entries, err := h.store.Timeline(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,50 +128,50 @@ func (w *world) deletedBy(t *testing.T, id uuid.UUID) string {
 // it, and ends a deletion of the consumer's that was interrupted as his.
 func TestExpireRecording(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		s := w.clockwork(time.Now)
+	onBoth(t, func(t *testing.T, h *harness) {
+		s := h.clockwork(time.Now)
 		ended := func() uuid.UUID {
-			id := w.newJob(t)
-			w.begin(t, id)
-			w.recordSomething(t, id)
-			w.put(t, id, job.Failed)
+			id := h.newJob(t)
+			h.begin(t, id)
+			h.recordSomething(t, id)
+			h.put(t, id, job.Failed)
 			return id
 		}
-		running := w.newJob(t)
-		w.begin(t, running)
-		w.recordSomething(t, running)
-		if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !w.stored(t, running) {
+		running := h.newJob(t)
+		h.begin(t, running)
+		h.recordSomething(t, running)
+		if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !h.stored(t, running) {
 			t.Errorf("a job that has not ended: %v", err)
 		}
 		old := ended()
 		for range 2 {
-			if err := s.ExpireRecording(t.Context(), old); err != nil || w.stored(t, old) {
+			if err := s.ExpireRecording(t.Context(), old); err != nil || h.stored(t, old) {
 				t.Errorf("a job that has ended: %v", err)
 			}
 		}
-		if who, n := w.deletedBy(t, old), w.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
+		if who, n := h.deletedBy(t, old), h.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
 			t.Errorf("the timeline tells %d times of a deletion by %q", n, who)
 		}
 		begun := ended()
-		if _, err := w.Change(t.Context(), begun, func(c *lifecycle.Change) error {
+		if _, err := h.Change(t.Context(), begun, func(c *lifecycle.Change) error {
 			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ExpireRecording(t.Context(), begun); err != nil || w.stored(t, begun) {
+		if err := s.ExpireRecording(t.Context(), begun); err != nil || h.stored(t, begun) {
 			t.Errorf("a deletion that was begun: %v", err)
 		}
-		if who := w.deletedBy(t, begun); who != "consumer" {
+		if who := h.deletedBy(t, begun); who != "consumer" {
 			t.Errorf("it was deleted by %q", who)
 		}
 	})
 }
 
 // count is how many lines of a kind a timeline has.
-func (w *world) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
+func (h *harness) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
 	t.Helper()
-	entries, err := w.store.Timeline(t.Context(), id)
+	entries, err := h.store.Timeline(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,15 +187,15 @@ func (w *world) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
 // TestNothingIsAddedToADeletedRecording by a bot that goes on.
 func TestNothingIsAddedToADeletedRecording(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	s := w.clockwork(time.Now)
-	id := w.newJob(t)
-	w.begin(t, id)
-	w.take(t, event(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
+	h := newSQLiteHarness(t)
+	s := h.clockwork(time.Now)
+	id := h.newJob(t)
+	h.begin(t, id)
+	h.take(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
 	if err := s.AdmitUpload(t.Context(), id, 0); err != nil {
 		t.Fatalf("before: %v", err)
 	}
-	if err := s.DeleteRecording(t.Context(), w.caller, id); err != nil {
+	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
@@ -207,37 +207,37 @@ func TestNothingIsAddedToADeletedRecording(t *testing.T) {
 // what it recorded.
 func TestDeleteRecordingOfACancelledJob(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	s := w.clockwork(time.Now)
-	id := w.newJob(t)
-	w.begin(t, id)
-	w.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
-	if err := w.cancel(id); err != nil {
+	h := newSQLiteHarness(t)
+	s := h.clockwork(time.Now)
+	id := h.newJob(t)
+	h.begin(t, id)
+	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
+	if err := h.cancel(id); err != nil {
 		t.Fatal(err)
 	}
-	w.recordSomething(t, id)
-	if err := s.DeleteRecording(t.Context(), w.caller, id); !job.ErrorIs(err, job.InvalidState) {
+	h.recordSomething(t, id)
+	if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("while its bot is there: %v", err)
 	}
-	if _, err := w.Change(t.Context(), id, func(c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
+	if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
 		c.WakeAt = time.Time{}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteRecording(t.Context(), w.caller, id); err != nil || w.stored(t, id) {
+	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
 		t.Errorf("when the bot is gone: %v", err)
 	}
-	answer, err := s.Ingest(t.Context(), event(id, 0, 9, job.ManifestFinalized, ""))
+	answer, err := s.Ingest(t.Context(), botEvent(id, 0, 9, job.ManifestFinalized, ""))
 	if err != nil || !answer.OK {
 		t.Errorf("a bot that comes late: %+v, %v", answer, err)
 	}
 
-	never := w.newJob(t)
-	if err := w.cancel(never); err != nil {
+	never := h.newJob(t)
+	if err := h.cancel(never); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteRecording(t.Context(), w.caller, never); err != nil {
+	if err := s.DeleteRecording(t.Context(), h.caller, never); err != nil {
 		t.Errorf("a job that was cancelled before it began: %v", err)
 	}
 }
@@ -251,26 +251,26 @@ func (b brokenStorage) DeleteRecording(context.Context, uuid.UUID) error { retur
 // done, and asking again does it.
 func TestDeletionThatFailsIsDoneAgain(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.recordSomething(t, id)
-	if err := w.cancel(id); err != nil {
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.recordSomething(t, id)
+	if err := h.cancel(id); err != nil {
 		t.Fatal(err)
 	}
 	away := errors.New("the storage is away")
 	broken := lifecycle.New(lifecycle.Settings{
-		Store: w.store, Recordings: brokenStorage{away}, BaseURL: baseURL, Now: time.Now, WakeJobs: func() {}, WakeHooks: func() {},
+		Store: h.store, Recordings: brokenStorage{away}, BaseURL: baseURL, Now: time.Now,
 	})
-	if err := broken.DeleteRecording(t.Context(), w.caller, id); !errors.Is(err, away) {
+	if err := broken.DeleteRecording(t.Context(), h.caller, id); !errors.Is(err, away) {
 		t.Errorf("with the storage away: %v", err)
 	}
-	if n := w.count(t, id, lifecycle.RecordingDeleted); n != 0 {
+	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 0 {
 		t.Error("the timeline says that the recording is deleted")
 	}
-	if err := w.clockwork(time.Now).DeleteRecording(t.Context(), w.caller, id); err != nil || w.stored(t, id) {
+	if err := h.clockwork(time.Now).DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
 		t.Errorf("again: %v", err)
 	}
-	if n := w.count(t, id, lifecycle.RecordingDeleted); n != 1 {
+	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {
 		t.Errorf("the timeline tells %d times of the deletion", n)
 	}
 }

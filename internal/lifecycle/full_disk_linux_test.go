@@ -40,8 +40,8 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, storage: storage}
-	w.Service = w.serviceOn(t, s)
+	h := &harness{store: s, storage: storage}
+	h.Service = h.serviceOn(t, s)
 	keys := &account.Keys{Store: s, Now: time.Now}
 	_, secret, err := keys.Issue(t.Context(), "full", "", job.Live)
 	if err != nil {
@@ -60,44 +60,44 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.caller, err = keys.Authenticate(t.Context(), secret); err != nil {
+	if h.caller, err = keys.Authenticate(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	w.Service = w.clockwork(time.Now)
-	id := w.newJob(t)
-	w.begin(t, id)
-	w.recordSomething(t, id)
+	h.Service = h.clockwork(time.Now)
+	id := h.newJob(t)
+	h.begin(t, id)
+	h.recordSomething(t, id)
 	media := make([]byte, 1<<20)
 	sum := sha256.Sum256(media)
 	if _, err := storage.PutUpload(t.Context(), id, 0, ingest.SegmentName(0, 1), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	w.put(t, id, job.Completed)
+	h.put(t, id, job.Completed)
 
 	fill(t, dir)
 	later := func() time.Time { return time.Now().Add(time.Hour) } // key and session are due to be touched
 	keys.Now = later
 	users = account.NewUsers(account.UserSettings{Store: s, Now: later})
-	if err := s.TouchKey(t.Context(), w.caller.KeyID, later()); !store.IsDiskFull(err) {
+	if err := s.TouchKey(t.Context(), h.caller.KeyID, later()); !store.IsDiskFull(err) {
 		t.Fatalf("a write on the full disk: %v", err)
 	}
-	if caller, err := keys.Authenticate(t.Context(), secret); err != nil || caller != w.caller {
+	if caller, err := keys.Authenticate(t.Context(), secret); err != nil || caller != h.caller {
 		t.Errorf("authenticate on a full disk: %+v, %v", caller, err)
 	}
 	if session, err := users.Session(t.Context(), cookie); err != nil || session.User.ID != user.ID {
 		t.Errorf("session on a full disk: %+v, %v", session, err)
 	}
-	if _, err := w.Job(t.Context(), w.caller, id); err != nil {
+	if _, err := h.Job(t.Context(), h.caller, id); err != nil {
 		t.Errorf("read a job on a full disk: %v", err)
 	}
 	other := account.Caller{KeyID: uuid.New(), ConsumerID: uuid.New(), Mode: job.Live}
-	if err := w.DeleteRecording(t.Context(), other, id); !job.ErrorIs(err, job.NotFound) || !w.stored(t, id) {
+	if err := h.DeleteRecording(t.Context(), other, id); !job.ErrorIs(err, job.NotFound) || !h.stored(t, id) {
 		t.Errorf("another consumer deletes the recording on a full disk: %v", err)
 	}
-	if err := w.DeleteRecording(t.Context(), w.caller, id); err != nil {
+	if err := h.DeleteRecording(t.Context(), h.caller, id); err != nil {
 		t.Errorf("delete a recording on a full disk: %v", err)
 	}
-	if w.stored(t, id) {
+	if h.stored(t, id) {
 		t.Error("the recording is still stored")
 	}
 	if r, err := s.Job(t.Context(), id); err != nil || r.RecordingErasedAt.IsZero() {

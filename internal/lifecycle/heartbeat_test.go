@@ -19,7 +19,7 @@ import (
 // queue queues a command for the job's bot.
 func queue(t *testing.T, s *lifecycle.Service, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	if _, err := s.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.QueueCommand(t.Context(), kind, nil) }); err != nil {
+	if _, err := s.Change(t.Context(), id, func(c *lifecycle.Change) error { _, err := c.QueueCommand(t.Context(), kind, nil); return err }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -38,24 +38,24 @@ func beat(t *testing.T, s *lifecycle.Service, id uuid.UUID, attempt int, acked .
 // acknowledged, and are not forgotten when the service is started again.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	path := filepath.Join(t.TempDir(), "standin.db")
 	first, err := store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.store = first
-	w.Service = w.serviceOn(t, first)
-	w.caller = w.newCaller(t)
-	id := w.newJob(t)
-	w.begin(t, id)
-	queue(t, w.Service, id, ingest.PauseRecording)
-	queue(t, w.Service, id, ingest.ResumeRecording)
-	sent := beat(t, w.Service, id, 0).Commands
+	h.store = first
+	h.Service = h.serviceOn(t, first)
+	h.caller = h.newCaller(t)
+	id := h.newJob(t)
+	h.begin(t, id)
+	queue(t, h.Service, id, ingest.PauseRecording)
+	queue(t, h.Service, id, ingest.ResumeRecording)
+	sent := beat(t, h.Service, id, 0).Commands
 	if len(sent) != 2 || sent[0].Kind != ingest.PauseRecording || sent[1].Kind != ingest.ResumeRecording {
 		t.Fatalf("sent: %+v", sent)
 	}
-	if answer := w.take(t, event(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
+	if answer := h.take(t, botEvent(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
 		t.Errorf("with the answer to an event: %+v", answer.Commands)
 	}
 	if err := first.Close(); err != nil {
@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	again := w.serviceOn(t, second)
+	again := h.serviceOn(t, second)
 	if resent := beat(t, again, id, 0).Commands; len(resent) != 2 || resent[0].ID != sent[0].ID || resent[1].ID != sent[1].ID {
 		t.Errorf("after the restart: %+v, before %+v", resent, sent)
 	}
@@ -84,11 +84,11 @@ func TestCommands(t *testing.T) {
 // TestAckOfAnotherJob takes nothing from this one.
 func TestAckOfAnotherJob(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	mine, other := w.newJob(t), w.newJob(t)
-	queue(t, w.Service, mine, ingest.PauseRecording)
-	beat(t, w.Service, other, 0, beat(t, w.Service, mine, 0).Commands[0].ID)
-	if left := beat(t, w.Service, mine, 0).Commands; len(left) != 1 {
+	h := newSQLiteHarness(t)
+	mine, other := h.newJob(t), h.newJob(t)
+	queue(t, h.Service, mine, ingest.PauseRecording)
+	beat(t, h.Service, other, 0, beat(t, h.Service, mine, 0).Commands[0].ID)
+	if left := beat(t, h.Service, mine, 0).Commands; len(left) != 1 {
 		t.Errorf("left: %+v", left)
 	}
 }
@@ -97,9 +97,9 @@ func TestAckOfAnotherJob(t *testing.T) {
 // service aims at 200 ms (issue 3); the test allows for a busy machine.
 func TestHeldHeartbeat(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		w.begin(t, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		h.begin(t, id)
 		type heard struct {
 			answer ingest.HeartbeatResponse
 			at     time.Time
@@ -107,17 +107,17 @@ func TestHeldHeartbeat(t *testing.T) {
 		}
 		answers := make(chan heard, 1)
 		go func() {
-			answer, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
+			answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
 			answers <- heard{answer, time.Now(), err}
 		}()
-		w.untilHeard(t, id) // the heartbeat has come, and listens
+		h.untilHeard(t, id) // the heartbeat has come, and listens
 		queued := time.Now()
-		queue(t, w.Service, id, ingest.PauseRecording)
-		h := <-answers
-		if h.err != nil || len(h.answer.Commands) != 1 || h.answer.Commands[0].Kind != ingest.PauseRecording {
-			t.Fatalf("heard %+v (%v)", h.answer, h.err)
+		queue(t, h.Service, id, ingest.PauseRecording)
+		got := <-answers
+		if got.err != nil || len(got.answer.Commands) != 1 || got.answer.Commands[0].Kind != ingest.PauseRecording {
+			t.Fatalf("got %+v (%v)", got.answer, got.err)
 		}
-		if late := h.at.Sub(queued); late > time.Second {
+		if late := got.at.Sub(queued); late > time.Second {
 			t.Errorf("the command took %s", late)
 		} else {
 			t.Logf("the command took %s", late)
@@ -126,13 +126,13 @@ func TestHeldHeartbeat(t *testing.T) {
 }
 
 // untilHeard waits until a heartbeat of the job was noted.
-func (w *world) untilHeard(t *testing.T, id uuid.UUID) {
+func (h *harness) untilHeard(t *testing.T, id uuid.UUID) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	for w.record(t, id).HeartbeatAt.IsZero() {
+	for h.record(t, id).HeartbeatAt.IsZero() {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -144,16 +144,16 @@ func (w *world) untilHeard(t *testing.T, id uuid.UUID) {
 // TestHeldHeartbeatEnds when its time is over, and when its caller goes away.
 func TestHeldHeartbeatEnds(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
-	answer, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 20*time.Millisecond)
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
+	answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 20*time.Millisecond)
 	if err != nil || !answer.OK || answer.Commands == nil || len(answer.Commands) != 0 || answer.Status != job.Dispatching {
 		t.Errorf("when its time is over: %+v (%v)", answer, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := w.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String()}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String()}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("when its caller goes away: %v", err)
 	}
 }
@@ -162,25 +162,25 @@ func TestHeldHeartbeatEnds(t *testing.T) {
 // failed, is told to leave, each time by the same command.
 func TestHeartbeatsOfTheUnwanted(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	stale := w.newJob(t)
-	w.begin(t, stale)
-	w.begin(t, stale)
-	heardBefore := w.record(t, stale).HeartbeatAt
-	failed := w.newJob(t)
-	w.begin(t, failed)
-	w.take(t, event(failed, 0, 0, job.BotExited, `{"failureCode":"internal_error"}`))
+	h := newSQLiteHarness(t)
+	stale := h.newJob(t)
+	h.begin(t, stale)
+	h.begin(t, stale)
+	heardBefore := h.record(t, stale).HeartbeatAt
+	failed := h.newJob(t)
+	h.begin(t, failed)
+	h.take(t, botEvent(failed, 0, 0, job.BotExited, `{"failureCode":"internal_error"}`))
 
 	for name, id := range map[string]uuid.UUID{"stale": stale, "failed": failed} {
-		once, again := beat(t, w.Service, id, 0).Commands, beat(t, w.Service, id, 0).Commands
+		once, again := beat(t, h.Service, id, 0).Commands, beat(t, h.Service, id, 0).Commands
 		if len(once) != 1 || once[0].Kind != ingest.LeaveCall || len(again) != 1 || again[0].ID != once[0].ID {
 			t.Errorf("%s: told %+v and %+v", name, once, again)
 		}
 	}
-	if heard := w.record(t, stale).HeartbeatAt; !heard.Equal(heardBefore) {
+	if heard := h.record(t, stale).HeartbeatAt; !heard.Equal(heardBefore) {
 		t.Errorf("a stale bot's heartbeat counts as the current one's: %s", heard)
 	}
-	if commands := beat(t, w.Service, stale, 1).Commands; len(commands) != 0 {
+	if commands := beat(t, h.Service, stale, 1).Commands; len(commands) != 0 {
 		t.Errorf("the current attempt's bot is told %+v", commands)
 	}
 }
@@ -189,16 +189,16 @@ func TestHeartbeatsOfTheUnwanted(t *testing.T) {
 // has taken its place, though no command was queued.
 func TestHeldHeartbeatOfALostBot(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
 	commands := make(chan []ingest.Command, 1)
 	go func() {
-		answer, _ := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
+		answer, _ := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
 		commands <- answer.Commands
 	}()
-	w.untilHeard(t, id)
-	w.begin(t, id)
+	h.untilHeard(t, id)
+	h.begin(t, id)
 	if told := <-commands; len(told) != 1 || told[0].Kind != ingest.LeaveCall {
 		t.Errorf("told %+v", told)
 	}
@@ -207,15 +207,15 @@ func TestHeldHeartbeatOfALostBot(t *testing.T) {
 // TestHeartbeatKeepsStats until it brings others.
 func TestHeartbeatKeepsStats(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		w.begin(t, id)
-		_, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: 7}}, 0)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		h.begin(t, id)
+		_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: 7}}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		beat(t, w.Service, id, 0)
-		if stats := string(w.record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
+		beat(t, h.Service, id, 0)
+		if stats := string(h.record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
 			t.Errorf("kept: %s", stats)
 		}
 	})
@@ -224,9 +224,9 @@ func TestHeartbeatKeepsStats(t *testing.T) {
 // TestHeartbeatOfUnknownJob is answered like an event's.
 func TestHeartbeatOfUnknownJob(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	for _, id := range []string{uuid.NewString(), "job 7"} {
-		_, err := w.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id}, time.Minute)
+		_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id}, time.Minute)
 		checkUnknown(t, id, err)
 	}
 }
@@ -234,22 +234,22 @@ func TestHeartbeatOfUnknownJob(t *testing.T) {
 // TestHandingIn is told on the timeline, a line for each tenth.
 func TestHandingIn(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
 	hand := func(done, total int64) {
 		t.Helper()
 		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{FinalBytes: total, FinalBytesSent: done}}
-		if _, err := w.Heartbeat(t.Context(), beat, 0); err != nil {
+		if _, err := h.Heartbeat(t.Context(), beat, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	hand(500, 1000) // before its time
-	w.take(t, event(id, 0, 0, job.BotMediaUploading, ""))
+	h.take(t, botEvent(id, 0, 0, job.BotMediaUploading, ""))
 	for _, done := range []int64{0, 40, 99, 100, 180, 450, 450, 380, 1000, 1000} {
 		hand(done, 1000)
 	}
-	entries, err := w.store.Timeline(t.Context(), id)
+	entries, err := h.store.Timeline(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

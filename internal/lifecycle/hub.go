@@ -6,44 +6,45 @@ import (
 	"github.com/google/uuid"
 )
 
-// hub tells held heartbeats of this node that a command has come.
+// hub wakes the waiting heartbeats of this node when a command is queued.
 type hub struct {
-	mu      sync.Mutex
-	waiting map[uuid.UUID]map[chan struct{}]struct{}
+	mu        sync.Mutex
+	listeners map[uuid.UUID]map[chan struct{}]struct{}
 }
 
 func newHub() *hub {
-	return &hub{waiting: make(map[uuid.UUID]map[chan struct{}]struct{})}
+	return &hub{listeners: make(map[uuid.UUID]map[chan struct{}]struct{})}
 }
 
-// listen returns a channel that gets a value after each notify of the id, and
-// a function to stop listening. News that come before they are read are one.
-func (h *hub) listen(id uuid.UUID) (<-chan struct{}, func()) {
-	news := make(chan struct{}, 1)
+// listen returns a channel that receives a value after notify is called for the
+// job, and a function to stop listening. Notifications that were not received
+// yet are merged into one.
+func (h *hub) listen(id uuid.UUID) (notified <-chan struct{}, stop func()) {
+	listener := make(chan struct{}, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.waiting[id] == nil {
-		h.waiting[id] = make(map[chan struct{}]struct{})
+	if h.listeners[id] == nil {
+		h.listeners[id] = make(map[chan struct{}]struct{})
 	}
-	h.waiting[id][news] = struct{}{}
-	return news, func() {
+	h.listeners[id][listener] = struct{}{}
+	return listener, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.waiting[id], news)
-		if len(h.waiting[id]) == 0 {
-			delete(h.waiting, id)
+		delete(h.listeners[id], listener)
+		if len(h.listeners[id]) == 0 {
+			delete(h.listeners, id)
 		}
 	}
 }
 
-// notify tells all who listen for the id.
+// notify wakes all listeners of the job.
 func (h *hub) notify(id uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for news := range h.waiting[id] {
+	for listener := range h.listeners[id] {
 		select {
-		case news <- struct{}{}:
-		default: // it has news already
+		case listener <- struct{}{}:
+		default: // it has a notification already
 		}
 	}
 }

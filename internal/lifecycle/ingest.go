@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,70 +16,56 @@ import (
 	"standin/internal/webhook"
 )
 
-// lookAgain is when the dispatcher looks at a job after its bot has moved it.
-// The dispatcher then sets its own time, by the deadline of the new state.
-const lookAgain = 10 * time.Second
+const (
+	// eventDelay is when the dispatcher looks at a job after an event of its
+	// bot. It then sets the time by the deadline of the new state.
+	eventDelay = 10 * time.Second
+	// heartbeatSeconds is the interval of heartbeats that bots are asked for.
+	heartbeatSeconds = 5
+	// commandPoll is how often a waiting heartbeat looks for commands: the
+	// notification of one that another node queued may be lost.
+	commandPoll = time.Second
+	// uploadSteps is how often the upload of a recording is recorded: each time
+	// is an entry on the timeline.
+	uploadSteps = 10
+)
 
-// nextHeartbeat is how often bots are asked to be heard, in seconds.
-const nextHeartbeat = 5
-
-// recheck is how often a held heartbeat looks for commands that another node
-// queued.
-const recheck = time.Second
-
-// Ingest takes a bot's event (contract, State machine and Bot channel). A job
-// that is not there is a *job.Error with InvalidInput.
-func (s *Service) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
-	id, err := jobID(event.JobID)
+// Ingest handles an event that a bot reports. A job that does not exist is a
+// *job.Error with InvalidInput.
+func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventResponse, error) {
+	id, err := parseJobID(e.JobID)
 	if err != nil {
 		return ingest.EventResponse{}, err
 	}
-	if event.Kind == job.ManifestFinalized {
-		if err := s.makeManifest(ctx, id, event.Attempt); err != nil {
-			return ingest.EventResponse{}, unknownJob(err)
+	if e.Kind == job.ManifestFinalized {
+		if err := s.writeManifest(ctx, id, e.Attempt); err != nil {
+			return ingest.EventResponse{}, ingestError(err)
 		}
 	}
-	data := ingest.ParseEventData(event.Data)
-	move := machineEvent(event, data, s.ManifestURI(id))
-	if err := s.keepEarlier(ctx, id, &move); err != nil {
+	data := ingest.ParseEventData(e.Data)
+	trigger := machineEvent(e, data, s.ManifestURI(id))
+	if err := s.ignoreLaterFailure(ctx, id, &trigger); err != nil {
 		return ingest.EventResponse{}, err
 	}
 	var result job.Result
 	var commands []ingest.Command
 	r, err := s.Change(ctx, id, func(c *Change) (err error) {
-		if result, err = c.fromBot(ctx, event, data, move); err != nil {
+		if result, err = c.applyFromBot(ctx, e, data, trigger); err != nil {
 			return err
 		}
-		commands, err = c.commands(ctx, event.Attempt)
+		commands, err = commandsFor(ctx, c.q, c.Record, e.Attempt)
 		return err
 	})
 	if err != nil {
-		return ingest.EventResponse{}, unknownJob(err)
+		return ingest.EventResponse{}, ingestError(err)
 	}
 	return ingest.EventResponse{OK: true, Applied: result.Applied, Reason: result.Reason, Status: r.Status, Commands: commands}, nil
 }
 
-// AdmitUpload returns nil when media of an attempt's bot may be stored: while
-// the recording is neither finished nor deleted.
-func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
-	r, err := s.store.Job(ctx, id)
-	if err != nil {
-		return unknownJob(err)
-	}
-	if r.Status == job.Completed || r.ManifestURI != "" {
-		return &job.Error{Code: job.InvalidState, Message: "the recording of this job is finished"}
-	}
-	if !r.RecordingDeletedAt.IsZero() {
-		return &job.Error{Code: job.InvalidState, Message: "the recording of this job was deleted"}
-	}
-	return nil
-}
-
-// makeManifest has the manifest made before the job is said to have one. It
-// is left out when the event will not count, or when the consumer wants no
-// recording any more.
-func (s *Service) makeManifest(ctx context.Context, id uuid.UUID, attempt int) error {
-	r, err := s.store.Job(ctx, id)
+// writeManifest writes the manifest before the job gets its manifestUri. It does
+// nothing when the event will not be applied, or when the recording was deleted.
+func (s *Service) writeManifest(ctx context.Context, id uuid.UUID, attempt int) error {
+	r, err := s.Store.Job(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -86,57 +73,71 @@ func (s *Service) makeManifest(ctx context.Context, id uuid.UUID, attempt int) e
 		return nil
 	}
 	r.Attempt = attempt
-	if err := s.finalizer.WriteManifest(ctx, r); err != nil {
-		return fmt.Errorf("make the manifest of job %s: %w", id, err)
+	if err := s.Finalizer.WriteManifest(ctx, r); err != nil {
+		return fmt.Errorf("write the manifest of job %s: %w", id, err)
 	}
 	return nil
 }
 
-// keepEarlier takes the failure from the exit of a later attempt's bot when
-// something is saved: the meeting that it did not get into again was recorded
-// by the attempts before, and what they saved is finalized (contract, State
-// machine: a lost bot whose media was saved is completed).
-func (s *Service) keepEarlier(ctx context.Context, id uuid.UUID, move *job.Event) error {
-	if move.FailureCode == "" || move.Attempt == 0 {
+// ignoreLaterFailure removes the failure from the exit of a later attempt's bot
+// when earlier attempts recorded something: that recording is finalized, and the
+// job completes.
+func (s *Service) ignoreLaterFailure(ctx context.Context, id uuid.UUID, e *job.Event) error {
+	if e.FailureCode == "" || e.Attempt == 0 {
 		return nil
 	}
-	saved, err := s.finalizer.HasMedia(ctx, id)
+	hasMedia, err := s.Finalizer.HasMedia(ctx, id)
 	if err != nil {
-		return fmt.Errorf("see what the bots of job %s saved: %w", id, err)
+		return fmt.Errorf("look for uploaded media of job %s: %w", id, err)
 	}
-	if saved {
-		move.FailureCode, move.FailureDetail = "", ""
+	if hasMedia {
+		e.FailureCode, e.FailureDetail = "", ""
 	}
 	return nil
 }
 
-// fromBot applies a bot's event to the job and emits the webhooks that only
-// bots cause. move is the event as the state machine sees it.
-func (c *Change) fromBot(ctx context.Context, event ingest.Event, data ingest.EventData, move job.Event) (job.Result, error) {
-	seen, err := c.q.EventExists(ctx, c.ID, event.Attempt, event.Kind, event.EmittedAt)
+// machineEvent converts a bot's event for the state machine.
+func machineEvent(e ingest.Event, data ingest.EventData, manifestURI string) job.Event {
+	converted := job.Event{Trigger: e.Kind, Attempt: e.Attempt}
+	switch e.Kind {
+	case job.BotExited:
+		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
+		if converted.FailureCode != "" && !converted.FailureCode.Valid() {
+			converted.FailureCode = job.InternalError
+			converted.FailureDetail = fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail)
+		}
+	case job.ManifestFinalized:
+		converted.ManifestURI = manifestURI
+		if u, err := url.Parse(data.ManifestURI); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+			converted.ManifestURI = data.ManifestURI // the bot stores its manifest elsewhere
+		}
+	}
+	return converted
+}
+
+// applyFromBot applies a bot's event to the job and emits the webhooks that only
+// bots cause. trigger is the event for the state machine.
+func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.EventData, trigger job.Event) (job.Result, error) {
+	seen, err := c.q.EventExists(ctx, c.ID, e.Attempt, e.Kind, e.EmittedAt)
 	if err != nil {
 		return job.Result{}, err
 	}
 	if seen {
 		result := job.Result{Reason: job.Duplicate, From: c.Status, To: c.Status}
-		return result, c.addEventEntry(ctx, move, result, job.SourceBot, event.EmittedAt, event.Data)
+		return result, c.addEventEntry(ctx, trigger, result, job.SourceBot, e.EmittedAt, e.Data)
 	}
-	result, err := c.Apply(ctx, move, job.SourceBot, event.EmittedAt, event.Data)
+	result, err := c.Apply(ctx, trigger, job.SourceBot, e.EmittedAt, e.Data)
 	if err != nil || !result.Applied {
 		return result, err
 	}
 	if c.HeartbeatAt.Before(c.Now) {
 		c.HeartbeatAt = c.Now
 	}
-	c.schedule()
-	switch event.Kind {
+	c.scheduleAfterEvent()
+	switch e.Kind {
 	case job.BotPermissionResponse:
 		granted := data.Granted != nil && *data.Granted || data.Outcome == "granted"
-		detail := data.Detail
-		if detail == "" {
-			detail = data.Outcome
-		}
-		err = c.Emit(ctx, webhook.PermissionResponse(c.Job, granted, detail))
+		err = c.Emit(ctx, webhook.PermissionResponse(c.Job, granted, cmp.Or(data.Detail, data.Outcome)))
 	case job.BotCompetingDetected:
 		left := c.AutoLeave.OnBotDetected || data.LeftMeeting != nil && *data.LeftMeeting
 		err = c.Emit(ctx, webhook.CompetingBot(c.Job, data.DetectedBotName, left))
@@ -144,93 +145,92 @@ func (c *Change) fromBot(ctx context.Context, event ingest.Event, data ingest.Ev
 	return result, err
 }
 
-// schedule sets when the dispatcher looks at the job after a bot's event; a
-// dispatcher that holds it sets the time itself.
-func (c *Change) schedule() {
+// scheduleAfterEvent sets when the dispatcher looks at the job after a bot's
+// event. A dispatcher that has leased the job sets the time itself.
+func (c *Change) scheduleAfterEvent() {
 	switch {
 	case c.Status == job.Completed || c.Status == job.Failed:
-		c.WakeAt, c.Lease = c.Now, "" // whoever holds it has nothing left to decide; the dispatcher tidies up
+		c.WakeAt, c.Lease = c.Now, "" // to be cleaned up; a running task has nothing left to decide
 	case c.Lease == "" && c.Status == job.Finalizing && c.Attempt > 0:
 		c.WakeAt = c.Now // only the service has what earlier attempts recorded
 	case c.Lease == "" && c.Status == job.Cancelled && c.ManifestURI != "":
-		c.WakeAt = c.Now // however late it came, the dispatcher tidies up
+		c.WakeAt = c.Now // to be cleaned up, however late the manifest came
 	case c.Lease == "" && !c.WakeAt.IsZero():
-		c.WakeAt = c.Now.Add(lookAgain)
+		c.WakeAt = c.Now.Add(eventDelay)
 	}
 }
 
-// machineEvent gives the state machine what it needs of a bot's event.
-func machineEvent(event ingest.Event, data ingest.EventData, manifestURI string) job.Event {
-	e := job.Event{Trigger: event.Kind, Attempt: event.Attempt}
-	switch event.Kind {
-	case job.BotExited:
-		e.FailureCode, e.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
-		if e.FailureCode != "" && !e.FailureCode.Valid() {
-			e.FailureCode = job.InternalError
-			e.FailureDetail = fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail)
-		}
-	case job.ManifestFinalized:
-		e.ManifestURI = manifestURI
-		if u, err := url.Parse(data.ManifestURI); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
-			e.ManifestURI = data.ManifestURI // a bot that keeps its manifest elsewhere says where
-		}
+// AdmitUpload returns nil when media of an attempt's bot may be stored: while
+// the recording is neither finalized nor deleted.
+func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
+	r, err := s.Store.Job(ctx, id)
+	switch {
+	case err != nil:
+		return ingestError(err)
+	case r.Status == job.Completed || r.ManifestURI != "":
+		return &job.Error{Code: job.InvalidState, Message: "the recording of this job is finished"}
+	case !r.RecordingDeletedAt.IsZero():
+		return &job.Error{Code: job.InvalidState, Message: "the recording of this job was deleted"}
 	}
-	return e
+	return nil
 }
 
-// Heartbeat notes that a bot lives, takes its acknowledgements, and answers
-// with the commands that wait. With nothing waiting it holds the answer until
-// a command comes or wait is over.
+// Heartbeat records a bot's heartbeat and its acknowledgements, and answers with
+// the waiting commands. Without any it holds the answer until a command is
+// queued or wait is over.
 func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
-	id, err := jobID(beat.JobID)
+	id, err := parseJobID(beat.JobID)
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	news, stop := s.hub.listen(id)
+	queued, stop := s.hub.listen(id)
 	defer stop()
-	status, commands, err := s.noteHeartbeat(ctx, id, beat)
+	status, commands, err := s.recordHeartbeat(ctx, id, beat)
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
-	again := time.NewTicker(recheck)
-	defer again.Stop()
+	poll := time.NewTicker(commandPoll)
+	defer poll.Stop()
 	for err == nil && len(commands) == 0 && wait > 0 {
 		select {
-		case <-news:
-		case <-again.C:
+		case <-queued:
+		case <-poll.C:
 		case <-deadline.C:
 			wait = 0
 		case <-ctx.Done():
 			wait = 0
 		}
-		status, commands, err = s.waiting(ctx, id, beat.Attempt)
+		status, commands, err = s.waitingCommands(ctx, id, beat.Attempt)
 	}
 	if err != nil {
-		return ingest.HeartbeatResponse{}, unknownJob(err)
+		return ingest.HeartbeatResponse{}, ingestError(err)
 	}
-	return ingest.HeartbeatResponse{OK: true, Status: status, Commands: commands, NextSeconds: nextHeartbeat}, nil
+	return ingest.HeartbeatResponse{OK: true, Status: status, Commands: commands, NextSeconds: heartbeatSeconds}, nil
 }
 
-// noteHeartbeat keeps what a heartbeat says.
-func (s *Service) noteHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (status job.Status, commands []ingest.Command, err error) {
-	stats, err := json.Marshal(beat.Stats)
-	if err != nil || beat.Stats == nil {
-		stats = nil
+// recordHeartbeat saves a heartbeat, and returns the job's status and the
+// commands for the bot.
+func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (status job.Status, commands []ingest.Command, err error) {
+	var stats json.RawMessage
+	if beat.Stats != nil {
+		if stats, err = encodeData(beat.Stats); err != nil {
+			return "", nil, err
+		}
 	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	err = s.Store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
 		for _, acked := range beat.Acked {
-			if err := q.AckCommand(ctx, id, acked, s.now()); err != nil {
+			if err := q.AckCommand(ctx, id, acked, s.Now()); err != nil {
 				return err
 			}
 		}
 		if beat.Attempt >= r.Attempt {
-			if err := q.SaveHeartbeat(ctx, id, s.now(), stats); err != nil {
+			if err := q.SaveHeartbeat(ctx, id, s.Now(), stats); err != nil {
 				return err
 			}
-			if err := s.noteHandingIn(ctx, q, r, beat.Stats); err != nil {
+			if err := s.recordUpload(ctx, q, r, beat.Stats); err != nil {
 				return err
 			}
 		}
@@ -241,61 +241,50 @@ func (s *Service) noteHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.H
 	return status, commands, err
 }
 
-// handedInParts is how often the handing in of a recording is told of on its
-// way: each time is a line on the timeline.
-const handedInParts = 10
-
-// noteHandingIn notes each tenth of a recording that its bot hands in.
-func (s *Service) noteHandingIn(ctx context.Context, q *store.Queries, r job.Record, told *ingest.Stats) error {
-	if told == nil || told.FinalBytes <= 0 || r.Status != job.MediaUploading {
+// recordUpload records each tenth of a recording that its bot has uploaded.
+func (s *Service) recordUpload(ctx context.Context, q *store.Queries, r job.Record, stats *ingest.Stats) error {
+	if stats == nil || stats.FinalBytes <= 0 || r.Status != job.MediaUploading {
 		return nil
 	}
-	var before ingest.Stats
+	var previous ingest.Stats
 	if len(r.Stats) > 0 {
-		if err := json.Unmarshal(r.Stats, &before); err != nil {
-			return fmt.Errorf("decode what the bot told before: %w", err)
+		if err := json.Unmarshal(r.Stats, &previous); err != nil {
+			return fmt.Errorf("decode the previous statistics of the bot: %w", err)
 		}
 	}
-	part := func(stats ingest.Stats) int64 {
-		return stats.FinalBytesSent * handedInParts / max(1, stats.FinalBytes)
-	}
-	if part(*told) <= part(before) {
+	step := func(s ingest.Stats) int64 { return s.FinalBytesSent * uploadSteps / max(1, s.FinalBytes) }
+	if step(*stats) <= step(previous) {
 		return nil
 	}
-	change := Change{Record: r, Now: s.now(), q: q}
-	return change.MediaStored(ctx, told.FinalBytesSent, told.FinalBytes)
+	c := Change{Record: r, Now: s.Now(), q: q}
+	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
 }
 
-// waiting returns what waits for a bot now.
-func (s *Service) waiting(ctx context.Context, id uuid.UUID, attempt int) (job.Status, []ingest.Command, error) {
+// waitingCommands returns the job's status and the commands for a bot.
+func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int) (job.Status, []ingest.Command, error) {
 	if ctx.Err() != nil {
 		return "", nil, ctx.Err()
 	}
-	r, err := s.store.Job(ctx, id)
+	r, err := s.Store.Job(ctx, id)
 	if err != nil {
 		return "", nil, err
 	}
-	commands, err := commandsFor(ctx, s.store.Queries, r, attempt)
+	commands, err := commandsFor(ctx, s.Store.Queries, r, attempt)
 	return r.Status, commands, err
 }
 
-func (c *Change) commands(ctx context.Context, attempt int) ([]ingest.Command, error) {
-	return commandsFor(ctx, c.q, c.Record, attempt)
-}
-
-// commandsFor returns what a bot must be told: the queue of its job, or to
-// leave when the meeting is no longer its own: a later attempt has begun, or
-// the job has failed without it.
+// commandsFor returns the commands for a bot: the queue of its job, or to leave
+// the meeting when a later attempt has been started or the job has failed.
 func commandsFor(ctx context.Context, q *store.Queries, r job.Record, attempt int) ([]ingest.Command, error) {
 	if attempt < r.Attempt || r.Status == job.Failed {
-		id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "leave %d", attempt)) // the same each time, so that it is obeyed once
+		id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
 		return []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}, nil
 	}
 	return q.PendingCommands(ctx, r.ID)
 }
 
-// jobID reads a job's id from the wire.
-func jobID(text string) (uuid.UUID, error) {
+// parseJobID parses the jobId of a request.
+func parseJobID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
 		return uuid.UUID{}, &job.Error{Code: job.InvalidInput, Message: "jobId is not a UUID", Path: []any{"jobId"}}
@@ -303,9 +292,9 @@ func jobID(text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// unknownJob turns a missing job into what the ingest surface answers: 400
-// with the path of the field at fault (contract, State machine).
-func unknownJob(err error) error {
+// ingestError converts the error for a job that does not exist: the ingest
+// operations answer it with 400 and the path of the field.
+func ingestError(err error) error {
 	if job.ErrorIs(err, job.NotFound) {
 		return &job.Error{Code: job.InvalidInput, Message: "no such job", Path: []any{"jobId"}}
 	}

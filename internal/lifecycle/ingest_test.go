@@ -16,7 +16,7 @@ import (
 // started (contract, State machine).
 func TestIngestKinds(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	tests := map[job.Trigger]job.Status{
 		job.BotJoined:             job.Joining,
 		job.BotEnteringLobby:      job.EnteringLobby,
@@ -38,16 +38,16 @@ func TestIngestKinds(t *testing.T) {
 	for kind, want := range tests {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			id := w.newJob(t)
-			w.begin(t, id)
-			answer := w.take(t, event(id, 0, 0, kind, ""))
+			id := h.newJob(t)
+			h.begin(t, id)
+			answer := h.take(t, botEvent(id, 0, 0, kind, ""))
 			if !answer.OK || !answer.Applied || answer.Reason != "" || answer.Status != want || answer.Commands == nil {
 				t.Errorf("the answer: %+v, want %s", answer, want)
 			}
-			if r := w.record(t, id); r.StartedAt.IsZero() || r.HeartbeatAt.IsZero() {
+			if r := h.record(t, id); r.StartedAt.IsZero() || r.HeartbeatAt.IsZero() {
 				t.Errorf("started %s, heard %s", r.StartedAt, r.HeartbeatAt)
 			}
-			w.checkHistory(t, id)
+			h.checkHistory(t, id)
 		})
 	}
 }
@@ -56,10 +56,10 @@ func TestIngestKinds(t *testing.T) {
 // stand on the timeline, and move nothing.
 func TestIngestRefusals(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		w.begin(t, id)
-		w.begin(t, id) // attempt 0 was lost
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.begin(t, id) // attempt 0 was lost
 		steps := []struct {
 			attempt, n int
 			kind       job.Trigger
@@ -82,17 +82,17 @@ func TestIngestRefusals(t *testing.T) {
 			{1, 8, job.ManifestFinalized, job.Terminal, job.Completed},
 		}
 		for i, step := range steps {
-			answer := w.take(t, event(id, step.attempt, step.n, step.kind, ""))
+			answer := h.take(t, botEvent(id, step.attempt, step.n, step.kind, ""))
 			if answer.Reason != step.want || answer.Applied != (step.want == "") || answer.Status != step.status {
 				t.Errorf("step %d, %s of attempt %d: %+v, want %q and %s", i, step.kind, step.attempt, answer, step.want, step.status)
 			}
 		}
-		timeline, err := w.store.Timeline(t.Context(), id)
+		timeline, err := h.store.Timeline(t.Context(), id)
 		if err != nil || len(timeline) != len(steps)+2 {
 			t.Errorf("%d lines on the timeline for %d events and 2 attempts (%v)", len(timeline), len(steps), err)
 		}
-		w.checkHistory(t, id)
-		if finalized := only(w.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != w.ManifestURI(id) || finalized[0].URL != finalizeURL {
+		h.checkHistory(t, id)
+		if finalized := only(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != finalizeURL {
 			t.Errorf("job.finalized: %+v", finalized)
 		}
 	})
@@ -101,17 +101,17 @@ func TestIngestRefusals(t *testing.T) {
 // TestIngestUnknownJob (contract, State machine: 400, path jobId).
 func TestIngestUnknownJob(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	for name, id := range map[string]string{"unknown": uuid.NewString(), "no UUID": "job 7"} {
-		e := event(uuid.New(), 1, 0, job.BotExited, `{"failureCode":"meeting_ended"}`)
+		e := botEvent(uuid.New(), 1, 0, job.BotExited, `{"failureCode":"meeting_ended"}`)
 		e.JobID = id
 		for _, kind := range []job.Trigger{job.BotJoined, job.BotExited, job.ManifestFinalized} {
 			e.Kind = kind
-			_, err := w.Ingest(t.Context(), e)
+			_, err := h.Ingest(t.Context(), e)
 			checkUnknown(t, name+", "+string(kind), err)
 		}
 	}
-	checkUnknown(t, "an upload", w.AdmitUpload(t.Context(), uuid.New(), 0))
+	checkUnknown(t, "an upload", h.AdmitUpload(t.Context(), uuid.New(), 0))
 }
 
 // checkUnknown wants the error that names the field jobId.
@@ -129,7 +129,7 @@ func checkUnknown(t *testing.T, name string, err error) {
 // TestFailure: a bot that gives up fails its job, once.
 func TestFailure(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	tests := map[string]struct {
 		data   string
 		code   job.FailureCode
@@ -143,15 +143,15 @@ func TestFailure(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := w.newJob(t)
-			w.begin(t, id)
-			exit := event(id, 0, 1, job.BotExited, test.data)
-			if answer := w.take(t, exit); answer.Status != job.Failed {
+			id := h.newJob(t)
+			h.begin(t, id)
+			exit := botEvent(id, 0, 1, job.BotExited, test.data)
+			if answer := h.take(t, exit); answer.Status != job.Failed {
 				t.Fatalf("the answer: %+v", answer)
 			}
-			w.take(t, exit)
-			w.take(t, event(id, 0, 2, job.BotExited, test.data))
-			all := w.outbox(t, id)
+			h.take(t, exit)
+			h.take(t, botEvent(id, 0, 2, job.BotExited, test.data))
+			all := h.outbox(t, id)
 			failures := only(all, webhook.JobFailed)
 			if len(failures) != 2 || failures[0].Sequence != failures[1].Sequence || failures[0].URL == failures[1].URL {
 				t.Fatalf("job.failed: %+v, want one event to two addresses", failures)
@@ -165,7 +165,7 @@ func TestFailure(t *testing.T) {
 			if first := changes[0]; first.FailureCode != nil || first.FailureDetail != nil || string(first.Job.Metadata) != `{"ticket":7}` {
 				t.Errorf("an ordinary change: %+v", first)
 			}
-			if r := w.record(t, id); test.code != job.InternalError && (r.FailureCode != test.code || r.WakeAt.IsZero()) {
+			if r := h.record(t, id); test.code != job.InternalError && (r.FailureCode != test.code || r.WakeAt.IsZero()) {
 				t.Errorf("failed with %s, tidied up at %s", r.FailureCode, r.WakeAt)
 			}
 		})
@@ -176,18 +176,18 @@ func TestFailure(t *testing.T) {
 // does not take from the job what the bots before it have recorded.
 func TestFailureOfALaterAttempt(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	for name, saved := range map[string]bool{"something saved": true, "nothing saved": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := w.newJob(t)
-			w.begin(t, id)
-			w.walk(t, id, job.BotRecordingStarted)
+			id := h.newJob(t)
+			h.begin(t, id)
+			h.walk(t, id, job.BotRecordingStarted)
 			if saved {
-				w.upload(t, id, 0)
+				h.upload(t, id, 0)
 			}
-			w.begin(t, id)
-			answer := w.take(t, event(id, 1, 1, job.BotExited, `{"failureCode":"meeting_ended"}`))
+			h.begin(t, id)
+			answer := h.take(t, botEvent(id, 1, 1, job.BotExited, `{"failureCode":"meeting_ended"}`))
 			want := job.Failed
 			if saved {
 				want = job.Finalizing
@@ -195,10 +195,10 @@ func TestFailureOfALaterAttempt(t *testing.T) {
 			if !answer.Applied || answer.Status != want {
 				t.Errorf("the answer: %+v, want %s", answer, want)
 			}
-			if failures := only(w.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
+			if failures := only(h.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
 				t.Errorf("job.failed: %+v", failures)
 			}
-			if r := w.record(t, id); r.WakeAt.After(r.StatusSince) {
+			if r := h.record(t, id); r.WakeAt.After(r.StatusSince) {
 				t.Errorf("the dispatcher looks at it at %s, %s after the exit", r.WakeAt, r.WakeAt.Sub(r.StatusSince))
 			}
 		})
@@ -209,7 +209,7 @@ func TestFailureOfALaterAttempt(t *testing.T) {
 // the state before.
 func TestPermissionResponse(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	tests := map[string]struct {
 		data    string
 		granted bool
@@ -226,21 +226,21 @@ func TestPermissionResponse(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := w.newJob(t)
-			w.begin(t, id)
-			w.walk(t, id, job.BotRecordingStarted, job.BotPermissionRequest)
-			if answer := w.take(t, event(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
+			id := h.newJob(t)
+			h.begin(t, id)
+			h.walk(t, id, job.BotRecordingStarted, job.BotPermissionRequest)
+			if answer := h.take(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
 				t.Errorf("it is %s after the answer", answer.Status)
 			}
-			w.take(t, event(id, 0, 9, job.BotPermissionResponse, test.data))
-			responses := only(w.outbox(t, id), webhook.BotPermissionResponse)
+			h.take(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data))
+			responses := only(h.outbox(t, id), webhook.BotPermissionResponse)
 			if len(responses) != 1 || responses[0].URL != statusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
 				t.Fatalf("told: %+v", responses)
 			}
 			if detail := responses[0].Detail; detail == nil && test.detail != "" || detail != nil && *detail != test.detail {
 				t.Errorf("the detail is %v, want %q", detail, test.detail)
 			}
-			w.checkHistory(t, id)
+			h.checkHistory(t, id)
 		})
 	}
 }
@@ -248,7 +248,7 @@ func TestPermissionResponse(t *testing.T) {
 // TestCompetingBot: it is told, and moves nothing.
 func TestCompetingBot(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	for name, test := range map[string]struct {
 		data string
 		knob bool
@@ -263,20 +263,20 @@ func TestCompetingBot(t *testing.T) {
 			t.Parallel()
 			asked := request(uuid.NewString())
 			asked.AutoLeave.OnBotDetected = test.knob
-			j, _, err := w.Create(t.Context(), w.caller, asked)
+			j, _, err := h.Create(t.Context(), h.caller, asked)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.begin(t, j.ID)
-			w.walk(t, j.ID, job.BotInMeeting)
-			if answer := w.take(t, event(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
+			h.begin(t, j.ID)
+			h.walk(t, j.ID, job.BotInMeeting)
+			if answer := h.take(t, botEvent(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
 				t.Errorf("the answer: %+v", answer)
 			}
-			found := only(w.outbox(t, j.ID), webhook.BotCompetingDetected)
+			found := only(h.outbox(t, j.ID), webhook.BotCompetingDetected)
 			if len(found) != 1 || found[0].Detected != "Noter" || found[0].Left == nil || *found[0].Left != test.left {
 				t.Errorf("told: %+v", found)
 			}
-			w.checkHistory(t, j.ID)
+			h.checkHistory(t, j.ID)
 		})
 	}
 }
@@ -285,21 +285,21 @@ func TestCompetingBot(t *testing.T) {
 // what is no address is not one.
 func TestManifestElsewhere(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	for data, elsewhere := range map[string]string{
 		`{"manifestUri":"https://files.test/m.json"}`: "https://files.test/m.json",
 		`{"manifestUri":"javascript:alert(1)"}`:       "",
 		`{"manifestUri":"/etc/passwd"}`:               "",
 		`{}`:                                          "",
 	} {
-		id := w.newJob(t)
-		w.begin(t, id)
-		w.take(t, event(id, 0, 1, job.ManifestFinalized, data))
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.take(t, botEvent(id, 0, 1, job.ManifestFinalized, data))
 		want := elsewhere
 		if want == "" {
-			want = w.ManifestURI(id)
+			want = h.ManifestURI(id)
 		}
-		if r := w.record(t, id); r.Status != job.Completed || r.ManifestURI != want {
+		if r := h.record(t, id); r.Status != job.Completed || r.ManifestURI != want {
 			t.Errorf("%s: %s with %s, want %s", data, r.Status, r.ManifestURI, want)
 		}
 	}
@@ -308,15 +308,15 @@ func TestManifestElsewhere(t *testing.T) {
 // TestUploadsAreAdmitted until the recording is finished.
 func TestUploadsAreAdmitted(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	id := w.newJob(t)
-	w.begin(t, id)
-	w.walk(t, id, job.BotRecordingStarted)
-	if err := w.AdmitUpload(t.Context(), id, 0); err != nil {
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
+	h.walk(t, id, job.BotRecordingStarted)
+	if err := h.AdmitUpload(t.Context(), id, 0); err != nil {
 		t.Errorf("while recording: %v", err)
 	}
-	w.take(t, event(id, 0, 9, job.ManifestFinalized, ""))
-	if err := w.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
+	h.take(t, botEvent(id, 0, 9, job.ManifestFinalized, ""))
+	if err := h.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -324,16 +324,16 @@ func TestUploadsAreAdmitted(t *testing.T) {
 // TestWithoutListeners: events count in the sequence although nobody is told.
 func TestWithoutListeners(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	asked := request(uuid.NewString())
 	asked.Webhooks = job.Webhooks{OnFinalize: finalizeURL}
-	j, _, err := w.Create(t.Context(), w.caller, asked)
+	j, _, err := h.Create(t.Context(), h.caller, asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.begin(t, j.ID)
-	w.take(t, event(j.ID, 0, 0, job.ManifestFinalized, ""))
-	all := w.outbox(t, j.ID)
+	h.begin(t, j.ID)
+	h.take(t, botEvent(j.ID, 0, 0, job.ManifestFinalized, ""))
+	all := h.outbox(t, j.ID)
 	if len(all) != 1 || all[0].Event != webhook.JobFinalized || all[0].Sequence != 3 {
 		t.Errorf("told: %+v, want job.finalized as the third event", all)
 	}
@@ -354,7 +354,7 @@ type step struct {
 // once, and it ends once at the most.
 func TestAnyInterleaving(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	draw := rapid.Custom(func(t *rapid.T) step {
 		s := step{
 			kind:    rapid.SampledFrom(append(job.BotTriggers(), job.AttemptStarted, job.CancelRequested)).Draw(t, "kind"),
@@ -366,31 +366,31 @@ func TestAnyInterleaving(t *testing.T) {
 		return s
 	})
 	rapid.Check(t, func(rt *rapid.T) {
-		j, _, err := w.Create(t.Context(), w.caller, request(uuid.NewString()))
+		j, _, err := h.Create(t.Context(), h.caller, request(uuid.NewString()))
 		if err != nil {
 			rt.Fatalf("create: %v", err)
 		}
 		for _, s := range rapid.SliceOfN(draw, 1, 25).Draw(rt, "steps") {
-			w.do(rt, j.ID, s)
+			h.do(rt, j.ID, s)
 		}
-		w.checkHistory(rt, j.ID)
+		h.checkHistory(rt, j.ID)
 	})
 }
 
 // do carries out a step.
-func (w *world) do(t failer, id uuid.UUID, s step) {
+func (h *harness) do(t failer, id uuid.UUID, s step) {
 	t.Helper()
 	switch {
 	case s.kind == job.AttemptStarted:
-		w.begin(t, id)
+		h.begin(t, id)
 	case s.byService:
-		if err := w.cancel(id); err != nil {
+		if err := h.cancel(id); err != nil {
 			t.Fatalf("cancel: %v", err)
 		}
 	case s.failing:
-		w.take(t, event(id, s.attempt, s.n, s.kind, `{"failureCode":"network_loss"}`))
+		h.take(t, botEvent(id, s.attempt, s.n, s.kind, `{"failureCode":"network_loss"}`))
 	default:
-		w.take(t, event(id, s.attempt, s.n, s.kind, ""))
+		h.take(t, botEvent(id, s.attempt, s.n, s.kind, ""))
 	}
 }
 
@@ -398,9 +398,9 @@ func (w *world) do(t failer, id uuid.UUID, s step) {
 // them twice.
 func TestTwoBotsAtOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		w.begin(t, id)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		h.begin(t, id)
 		way := []job.Trigger{
 			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted,
 			job.BotRecordingStopped, job.BotExited, job.BotPostProcessing, job.BotMediaUploading, job.ManifestFinalized,
@@ -409,13 +409,13 @@ func TestTwoBotsAtOnce(t *testing.T) {
 		for sender := range 4 {
 			group.Go(func() {
 				for n, kind := range way {
-					w.take(t, event(id, sender/2, n, kind, ""))
+					h.take(t, botEvent(id, sender/2, n, kind, ""))
 				}
 			})
 		}
 		group.Wait()
-		w.checkHistory(t, id)
-		if r := w.record(t, id); r.Status != job.Completed {
+		h.checkHistory(t, id)
+		if r := h.record(t, id); r.Status != job.Completed {
 			t.Errorf("it is %s", r.Status)
 		}
 	})

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,45 +17,44 @@ import (
 	"standin/internal/webhook"
 )
 
-// Plans tells what consumers have paid for.
+// Plans returns the plans that consumers have paid for.
 type Plans interface {
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
 }
 
-// Intake makes jobs from calendar invites (specification, POST
-// /api/v1/intake/calendar-invite; contract, Accounts). Its methods may be
-// called from any goroutine.
+// InviteScheduler creates jobs from calendar invites (operation intakeInvite of
+// api/openapi.yaml). Its methods may be called from any goroutine.
 type InviteScheduler struct {
 	Jobs  *Service
 	Plans Plans
 
-	// FreeTierJobs is how many jobs invites may make in a calendar month (UTC)
-	// for a consumer without an active plan; 0 is no bound.
+	// FreeTierJobs is how many jobs invites may create in a calendar month (UTC)
+	// for a consumer without an active plan; 0 is no limit.
 	FreeTierJobs int
 
 	// WebhookSecret is given to new consumers; each gets its own when empty.
 	WebhookSecret string
 }
 
-// Schedule makes the job that an invite asks for, or finds the one that an
-// invite before made. The job belongs to the consumer with the organizer's
-// e-mail, who is made when there is none.
+// Schedule creates the job that an invite asks for, or finds an existing one.
+// The job belongs to the consumer with the organizer's e-mail address, which is
+// created if necessary.
 //
-// An invite is known again by its icalUid and time, or without an icalUid by
-// its meeting and time; a job of the consumer's that goes to the same meeting
-// at the same time is the invite's too, unless both have an icalUid and these
-// differ. An icalUid at another time moves the job that is not yet dispatched,
-// and makes a new one when there is none. An invite that says another address
-// for a job that is not yet dispatched changes it. What else the job is, its
-// metadata above all, stays as it was: the consumer may have changed it.
+// An invite is identified by its icalUid and time, or without an icalUid by its
+// meeting and time. A job of the consumer for the same meeting at the same time
+// matches too, unless both have an icalUid and these differ. An icalUid with
+// another time moves the job that is not yet dispatched, or creates a new one if
+// there is none. An invite with another address changes a job that is not yet
+// dispatched. Everything else about the job stays, including its metadata, which
+// the consumer may have changed.
 //
-// Jobs made by invites are live, have the externalId "calendar-invite:" and
-// their own id, and metadata of subject, organizerEmail and, when there is
-// one, icalUid. With the free tier spent the job is kept as failed with
-// quota_exceeded; the same invite is scheduled after all when it comes again
-// with a plan or in another month.
+// Jobs created by invites are live. Their externalId is "calendar-invite:" and
+// the job's ID, and their metadata holds subject, organizerEmail and, if present,
+// icalUid. When the free tier is exhausted, the job is saved as failed with
+// quota_exceeded. The same invite is scheduled when it comes again with a plan or
+// in another month.
 //
-// An invite that cannot be used gives a *job.Error with InvalidInput.
+// An invite that cannot be used is a *job.Error with InvalidInput.
 func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	invite, err := invite.Normal()
 	if err != nil {
@@ -62,44 +62,40 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 	}
 	consumer, err := i.consumer(ctx, invite.OrganizerEmail)
 	if err != nil {
-		return calendar.Result{}, fmt.Errorf("find or make the consumer of an invite: %w", err)
+		return calendar.Result{}, fmt.Errorf("find or create the consumer of an invite: %w", err)
 	}
-	bound, err := i.bound(ctx, consumer.ID)
+	limit, err := i.monthlyLimit(ctx, consumer.ID)
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("find the plan of an invite's consumer: %w", err)
 	}
-	var turn *scheduling
-	err = i.Jobs.store.Write(ctx, func(q *store.Queries) error {
-		turn = newScheduling(i.Jobs, q, consumer.ID, invite, bound)
-		return turn.run(ctx)
+	var s *inviteTx
+	err = i.Jobs.Store.Write(ctx, func(q *store.Queries) error {
+		s = &inviteTx{consumer: consumer.ID, invite: invite, limit: limit, change: Change{Now: i.Jobs.Now(), q: q}}
+		return s.run(ctx)
 	})
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
 	}
-	i.Jobs.announce(turn.change)
-	return turn.result, nil
+	i.Jobs.publish(s.change)
+	return s.result, nil
 }
 
-// consumer returns the consumer with the e-mail, made when there is none. A
-// new one has its e-mail for a name.
+// consumer returns the consumer with the e-mail address, created if necessary.
+// The name of a new one is its address.
 func (i *InviteScheduler) consumer(ctx context.Context, email string) (consumer account.Consumer, err error) {
-	secret := i.WebhookSecret
-	if secret == "" {
-		secret = webhook.NewSecret()
-	}
-	err = i.Jobs.store.Write(ctx, func(q *store.Queries) (err error) {
+	err = i.Jobs.Store.Write(ctx, func(q *store.Queries) (err error) {
 		consumer, err = q.EnsureConsumerByEmail(ctx, account.Consumer{
 			ID: uuid.Must(uuid.NewV7()), Name: email, Email: email,
-			WebhookSecret: secret, WebhookVersion: webhook.Version2, CreatedAt: i.Jobs.now(),
+			WebhookSecret: cmp.Or(i.WebhookSecret, webhook.NewSecret()), WebhookVersion: webhook.Version2, CreatedAt: i.Jobs.Now(),
 		})
 		return err
 	})
 	return consumer, err
 }
 
-// bound is how many jobs invites may make for the consumer in a month; 0 is no
-// bound.
-func (i *InviteScheduler) bound(ctx context.Context, consumer uuid.UUID) (int, error) {
+// monthlyLimit returns how many jobs invites may create for the consumer in a
+// month; 0 is no limit.
+func (i *InviteScheduler) monthlyLimit(ctx context.Context, consumer uuid.UUID) (int, error) {
 	if i.FreeTierJobs == 0 {
 		return 0, nil
 	}
@@ -110,28 +106,20 @@ func (i *InviteScheduler) bound(ctx context.Context, consumer uuid.UUID) (int, e
 	return i.FreeTierJobs, nil
 }
 
-// scheduling is one invite on its way to its job, within one transaction.
-type scheduling struct {
-	jobs     *Service
+// inviteTx schedules one invite within a transaction.
+type inviteTx struct {
 	consumer uuid.UUID
 	invite   calendar.Invite
-	bound    int
+	limit    int // of jobs in a month; 0 is no limit
 
-	change Change // of the job that is found or made
+	change Change // of the job that is found or created
 	result calendar.Result
 }
 
-func newScheduling(jobs *Service, q *store.Queries, consumer uuid.UUID, invite calendar.Invite, bound int) *scheduling {
-	return &scheduling{
-		jobs: jobs, consumer: consumer, invite: invite, bound: bound,
-		change: Change{Now: jobs.now(), q: q},
-	}
-}
-
-// run finds or makes the job.
-func (s *scheduling) run(ctx context.Context) error {
-	// One invite of a consumer's at a time: two could otherwise both be the
-	// last of the free tier.
+// run finds or creates the job.
+func (s *inviteTx) run(ctx context.Context) error {
+	// One invite of a consumer at a time: two could otherwise both be the last
+	// of the free tier.
 	if err := s.change.q.LockConsumer(ctx, s.consumer); err != nil {
 		return err
 	}
@@ -139,51 +127,45 @@ func (s *scheduling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	within, err := s.withinBound(ctx)
+	allowed, err := s.withinLimit(ctx)
 	if err != nil {
 		return err
 	}
 	if found && s.change.FailureCode == job.QuotaExceeded {
-		if !within {
-			return s.answer(calendar.FreeTierExhausted)
+		if !allowed {
+			s.setResult(calendar.FreeTierExhausted)
+			return nil
 		}
-		if err := s.forget(ctx); err != nil {
+		if err := s.detach(ctx); err != nil {
 			return err
 		}
 		found = false
 	}
-	if !found {
-		found, err = s.findToMove(ctx)
+	if !found && s.invite.ICalUID != "" { // the job of the same icalUid at another time
+		found, err = s.use(s.change.q.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
 		if err != nil {
 			return err
 		}
 	}
 	if found {
-		return s.adopt(ctx)
+		return s.update(ctx)
 	}
-	return s.make(ctx, within)
+	return s.create(ctx, allowed)
 }
 
-// find looks for the job that the invite, or one that asks for the same,
-// made before.
-func (s *scheduling) find(ctx context.Context) (bool, error) {
+// find looks for the job that this invite, or another one for the same meeting,
+// created before.
+func (s *inviteTx) find(ctx context.Context) (bool, error) {
 	r, err := s.change.q.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
 	if job.ErrorIs(err, job.NotFound) {
-		anonymous := s.invite.ICalUID != "" // a job with another icalUid is for another event
-		r, err = s.change.q.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, anonymous)
+		withoutUID := s.invite.ICalUID != "" // a job with another icalUid is for another event
+		r, err = s.change.q.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, withoutUID)
 	}
-	return s.take(r, err)
+	return s.use(r, err)
 }
 
-// findToMove looks for the job of the same icalUid at another time.
-func (s *scheduling) findToMove(ctx context.Context) (bool, error) {
-	if s.invite.ICalUID == "" {
-		return false, nil
-	}
-	return s.take(s.change.q.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
-}
-
-func (s *scheduling) take(r job.Record, err error) (bool, error) {
+// use makes a job that was found the one to change.
+func (s *inviteTx) use(r job.Record, err error) (bool, error) {
 	if job.ErrorIs(err, job.NotFound) {
 		return false, nil
 	}
@@ -191,36 +173,37 @@ func (s *scheduling) take(r job.Record, err error) (bool, error) {
 	return err == nil, err
 }
 
-// withinBound reports whether the free tier has room for one more job.
-func (s *scheduling) withinBound(ctx context.Context) (bool, error) {
-	if s.bound == 0 {
+// withinLimit reports whether the free tier allows one more job.
+func (s *inviteTx) withinLimit(ctx context.Context) (bool, error) {
+	if s.limit == 0 {
 		return true, nil
 	}
 	now := s.change.Now.UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	made, err := s.change.q.CountCalendarJobs(ctx, s.consumer, month, month.AddDate(0, 1, 0))
-	return made < s.bound, err
+	count, err := s.change.q.CountCalendarJobs(ctx, s.consumer, month, month.AddDate(0, 1, 0))
+	return count < s.limit, err
 }
 
-// forget takes the invite from a job that was refused for the quota, so that
-// another can have it.
-func (s *scheduling) forget(ctx context.Context) error {
+// detach removes the invite from a job that was refused for the quota, so that
+// another job can have it.
+func (s *inviteTx) detach(ctx context.Context) error {
 	s.change.ICalUID, s.change.CalendarKey = "", ""
 	return s.change.q.SaveJobRequest(ctx, s.change.Record)
 }
 
-// adopt answers with a job that is there, moved to what the invite says as far
-// as it is an invite's and not yet dispatched.
-func (s *scheduling) adopt(ctx context.Context) error {
+// update changes the job that was found as the invite says, if an invite created
+// it and it is not yet dispatched.
+func (s *inviteTx) update(ctx context.Context) error {
 	c := &s.change
+	s.setResult(calendar.Deduped)
 	if c.CalendarKey == "" || !undispatched(c.Status) {
-		return s.answer(calendar.Deduped)
+		return nil
 	}
-	before := c.Record
+	previousKey := c.CalendarKey
 	var changed []string
 	if key := s.invite.Key(); s.invite.ICalUID != "" && key != c.CalendarKey {
 		c.ICalUID, c.CalendarKey = s.invite.ICalUID, key
-		if c.joinAt(s.invite.JoinAt) {
+		if c.setJoinAt(s.invite.JoinAt) {
 			changed = append(changed, "joinAt")
 		}
 	}
@@ -235,20 +218,17 @@ func (s *scheduling) adopt(ctx context.Context) error {
 		if err := c.saveRequest(ctx, byInvite, changed); err != nil {
 			return err
 		}
-	case before.CalendarKey != c.CalendarKey:
+	case previousKey != c.CalendarKey:
 		if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
 			return err
 		}
 	}
-	if err := c.q.SaveJob(ctx, c.Record); err != nil {
-		return err
-	}
-	return s.answer(calendar.Deduped)
+	return c.q.SaveJob(ctx, c.Record)
 }
 
-// make makes the invite's job, which fails at once when the free tier is
-// spent.
-func (s *scheduling) make(ctx context.Context, within bool) error {
+// create creates the invite's job. It fails at once when the free tier is
+// exhausted.
+func (s *inviteTx) create(ctx context.Context, allowed bool) error {
 	c := &s.change
 	r, err := s.newRecord()
 	if err != nil {
@@ -262,25 +242,24 @@ func (s *scheduling) make(ctx context.Context, within bool) error {
 	if !inserted {
 		return fmt.Errorf("another job has the externalId %s", c.ExternalID)
 	}
-	if within {
-		return s.answer(calendar.Scheduled)
+	s.setResult(calendar.Scheduled)
+	if allowed {
+		return nil
 	}
+	s.setResult(calendar.FreeTierExhausted)
 	_, err = c.ApplyFromService(ctx, job.Event{
 		Trigger: job.GivenUp, FailureCode: job.QuotaExceeded,
-		FailureDetail: fmt.Sprintf("calendar invites may schedule %d meetings in a calendar month (UTC) without a plan, and they have", s.bound),
+		FailureDetail: fmt.Sprintf("calendar invites may schedule %d meetings in a calendar month (UTC) without a plan, and they have", s.limit),
 	}, nil)
 	if err != nil {
 		return err
 	}
-	c.WakeAt = time.Time{} // nothing was begun, so nothing is left to do
-	if err := c.q.SaveJob(ctx, c.Record); err != nil {
-		return err
-	}
-	return s.answer(calendar.FreeTierExhausted)
+	c.WakeAt = time.Time{} // nothing was started, so nothing is left to do
+	return c.q.SaveJob(ctx, c.Record)
 }
 
-// newRecord is the job that the invite asks for.
-func (s *scheduling) newRecord() (job.Record, error) {
+// newRecord returns the job that the invite asks for.
+func (s *inviteTx) newRecord() (job.Record, error) {
 	metadata := map[string]string{"subject": s.invite.Subject, "organizerEmail": s.invite.OrganizerEmail}
 	if s.invite.ICalUID != "" {
 		metadata["icalUid"] = s.invite.ICalUID
@@ -312,7 +291,6 @@ func (s *scheduling) newRecord() (job.Record, error) {
 	}, nil
 }
 
-func (s *scheduling) answer(kind calendar.Kind) error {
+func (s *inviteTx) setResult(kind calendar.Kind) {
 	s.result = calendar.Result{Kind: kind, JobID: s.change.ID, ConsumerID: s.consumer}
-	return nil
 }

@@ -24,7 +24,7 @@ import (
 
 // desk takes invites at a time that the test sets.
 type desk struct {
-	*world
+	*harness
 	lifecycle.InviteScheduler
 	clock atomic.Int64 // milliseconds
 }
@@ -32,12 +32,12 @@ type desk struct {
 // middle is when invites come in these tests: the middle of a month.
 var middle = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-func newDesk(w *world) *desk {
-	d := &desk{world: w}
+func newDesk(h *harness) *desk {
+	d := &desk{harness: h}
 	d.clock.Store(middle.UnixMilli())
 	d.InviteScheduler = lifecycle.InviteScheduler{
-		Jobs:  w.clockwork(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
-		Plans: w.store,
+		Jobs:  h.clockwork(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
+		Plans: h.store,
 	}
 	return d
 }
@@ -69,17 +69,17 @@ func owner(result calendar.Result) account.Caller {
 // organizer.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		d := newDesk(w)
-		woken := w.woken.Load()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newDesk(h)
+		woken := h.woken.Load()
 		invite := invitation()
 		invite.OrganizerEmail = " Ada@Example.TEST "
 		invite.Subject = "Q&A \x00"
 		result := d.schedule(t, invite, calendar.Scheduled)
-		if w.woken.Load() == woken {
+		if h.woken.Load() == woken {
 			t.Error("the dispatcher was not woken")
 		}
-		r := w.record(t, result.JobID)
+		r := h.record(t, result.JobID)
 		if r.ExternalID != "calendar-invite:"+r.ID.String() || r.MeetingURL != invite.MeetingURL || r.Platform != job.Meet || r.Mode != job.Live ||
 			r.Status != job.Scheduled || !r.JoinAt.Equal(invite.JoinAt) || !r.WakeAt.Equal(invite.JoinAt) || !r.CreatedAt.Equal(middle) ||
 			r.DisplayName != job.DefaultDisplayName || r.AutoLeave != job.DefaultAutoLeave() || r.Webhooks != (job.Webhooks{}) || r.ICalUID != invite.ICalUID {
@@ -90,16 +90,16 @@ func TestSchedule(t *testing.T) {
 			metadata["organizerEmail"] != "ada@example.test" || metadata["icalUid"] != invite.ICalUID {
 			t.Errorf("metadata %s, %v", r.Metadata, err)
 		}
-		consumer, err := w.store.Consumer(t.Context(), result.ConsumerID)
+		consumer, err := h.store.Consumer(t.Context(), result.ConsumerID)
 		if err != nil || consumer.Email != "ada@example.test" || consumer.Name != "ada@example.test" || consumer.WebhookVersion != 2 ||
 			!strings.HasPrefix(consumer.WebhookSecret, "whsec_") {
 			t.Errorf("made the consumer %+v, %v", consumer, err)
 		}
-		jobs, _, err := w.Jobs(t.Context(), owner(result), job.Filter{}, lifecycle.Page{})
+		jobs, _, err := h.Jobs(t.Context(), owner(result), job.Filter{}, lifecycle.Page{})
 		if err != nil || len(jobs) != 1 || jobs[0].ID != result.JobID {
 			t.Errorf("the consumer has %+v, %v", jobs, err)
 		}
-		if said := w.outbox(t, result.JobID); len(said) != 0 {
+		if said := h.outbox(t, result.JobID); len(said) != 0 {
 			t.Errorf("told %+v", said)
 		}
 	})
@@ -108,10 +108,10 @@ func TestSchedule(t *testing.T) {
 // TestScheduleForAKnownConsumer: the one with the e-mail, whatever its case.
 func TestScheduleForAKnownConsumer(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	d := newDesk(w)
+	h := newSQLiteHarness(t)
+	d := newDesk(h)
 	d.WebhookSecret = "whsec_everybodys"
-	known, err := w.store.EnsureConsumer(t.Context(), account.Consumer{
+	known, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: "acme", Email: "Ada@Example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func TestScheduleForAKnownConsumer(t *testing.T) {
 	other := invitation()
 	other.OrganizerEmail = "bob@example.test"
 	result := d.schedule(t, other, calendar.Scheduled)
-	bob, err := w.store.Consumer(t.Context(), result.ConsumerID)
+	bob, err := h.store.Consumer(t.Context(), result.ConsumerID)
 	if err != nil || bob.ID == known.ID || bob.WebhookSecret != "whsec_everybodys" {
 		t.Errorf("another organizer's consumer: %+v, %v", bob, err)
 	}
@@ -157,8 +157,8 @@ func TestDedupe(t *testing.T) {
 		"the organizer in capitals":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
 		"the icalUid in capitals":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
 	}
-	onBoth(t, func(t *testing.T, w *world) {
-		d := newDesk(w)
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newDesk(h)
 		for name, test := range tests {
 			host := fmt.Sprintf("%x.test", name) // each case has consumers of its own
 			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
@@ -179,23 +179,23 @@ func TestDedupe(t *testing.T) {
 // back a job that has ended or runs, and does not touch it.
 func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	d := newDesk(w)
+	h := newSQLiteHarness(t)
+	d := newDesk(h)
 	result := d.schedule(t, invitation(), calendar.Scheduled)
 	changed := invitation()
 	changed.MeetingURL = "https://meet.google.com/new-link-new"
 	for _, status := range job.Statuses() {
-		w.put(t, result.JobID, status)
-		before := w.record(t, result.JobID)
+		h.put(t, result.JobID, status)
+		before := h.record(t, result.JobID)
 		if again := d.schedule(t, changed, calendar.Deduped); again.JobID != result.JobID {
 			t.Errorf("a job that is %s: %+v", status, again)
 		}
 		open := status == job.Scheduled || status == job.Pending
-		if after := w.record(t, result.JobID); (after.MeetingURL == changed.MeetingURL) != (open || before.MeetingURL == changed.MeetingURL) {
+		if after := h.record(t, result.JobID); (after.MeetingURL == changed.MeetingURL) != (open || before.MeetingURL == changed.MeetingURL) {
 			t.Errorf("a job that is %s goes to %s, and went to %s", status, after.MeetingURL, before.MeetingURL)
 		}
 	}
-	if n := w.count(t, result.JobID, lifecycle.JobChanged); n != 1 {
+	if n := h.count(t, result.JobID, lifecycle.JobChanged); n != 1 {
 		t.Errorf("the timeline tells of %d changes, want the one before the dispatch", n)
 	}
 }
@@ -204,26 +204,26 @@ func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 // consumer changed.
 func TestInviteMoves(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		d := newDesk(w)
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newDesk(h)
 		first := d.schedule(t, invitation(), calendar.Scheduled)
-		_, err := w.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
+		_, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		moved := invitation()
 		moved.JoinAt = moved.JoinAt.Add(2 * time.Hour)
 		moved.MeetingURL, moved.Platform = "https://zoom.us/j/1", job.ZoomWeb
-		woken := w.woken.Load()
+		woken := h.woken.Load()
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
 			t.Fatalf("moved %+v", again)
 		}
-		r := w.record(t, first.JobID)
+		r := h.record(t, first.JobID)
 		if !r.JoinAt.Equal(moved.JoinAt) || !r.WakeAt.Equal(moved.JoinAt) || r.MeetingURL != moved.MeetingURL || r.Platform != job.ZoomWeb ||
-			string(r.Metadata) != `{"mine":1}` || r.Status != job.Scheduled || w.woken.Load() == woken {
+			string(r.Metadata) != `{"mine":1}` || r.Status != job.Scheduled || h.woken.Load() == woken {
 			t.Errorf("after the move: %+v", r)
 		}
-		entries, err := w.store.Timeline(t.Context(), first.JobID)
+		entries, err := h.store.Timeline(t.Context(), first.JobID)
 		if err != nil || len(entries) != 2 || string(entries[1].Data) != `{"by":"calendar invite","changed":["joinAt","meetingUrl","platform"],"joinAt":"2026-11-16T14:00:00.000Z"}` {
 			t.Errorf("the timeline: %s, %v", entries[len(entries)-1].Data, err)
 		}
@@ -233,20 +233,20 @@ func TestInviteMoves(t *testing.T) {
 
 		// The consumer's own time stays when the same invite comes again.
 		own := moved.JoinAt.Add(5 * time.Minute)
-		if _, err := w.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{JoinAt: &own}); err != nil {
+		if _, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{JoinAt: &own}); err != nil {
 			t.Fatal(err)
 		}
 		d.schedule(t, moved, calendar.Deduped)
-		if r := w.record(t, first.JobID); !r.JoinAt.Equal(own) {
+		if r := h.record(t, first.JobID); !r.JoinAt.Equal(own) {
 			t.Errorf("the same invite moved the job to %v from its consumer's %v", r.JoinAt, own)
 		}
 
 		// A job that was dispatched is not moved any more.
-		w.begin(t, first.JobID)
+		h.begin(t, first.JobID)
 		later := moved
 		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
 		second := d.schedule(t, later, calendar.Scheduled)
-		if r := w.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(own) {
+		if r := h.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(own) {
 			t.Errorf("after its dispatch: %+v, the first is at %v", second, r.JoinAt)
 		}
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
@@ -265,22 +265,22 @@ func TestInviteMoves(t *testing.T) {
 // second bot, and the consumer's own job is left as it is.
 func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
-	d := newDesk(w)
+	h := newSQLiteHarness(t)
+	d := newDesk(h)
 	consumer := owner(d.schedule(t, invitation(), calendar.Scheduled))
 	own := request("mine")
 	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", invitation().JoinAt
-	made, _, err := w.Create(t.Context(), consumer, own)
+	made, _, err := h.Create(t.Context(), consumer, own)
 	if err != nil {
 		t.Fatal(err)
 	}
 	invite := invitation()
 	invite.ICalUID, invite.MeetingURL = "uid-2", own.MeetingURL
-	before := w.record(t, made.ID)
+	before := h.record(t, made.ID)
 	if result := d.schedule(t, invite, calendar.Deduped); result.JobID != made.ID {
 		t.Errorf("scheduled %+v", result)
 	}
-	if after := w.record(t, made.ID); after.ICalUID != "" || after.CalendarKey != "" || !after.WakeAt.Equal(before.WakeAt) {
+	if after := h.record(t, made.ID); after.ICalUID != "" || after.CalendarKey != "" || !after.WakeAt.Equal(before.WakeAt) {
 		t.Errorf("the consumer's own job became %+v", after)
 	}
 	invite.JoinAt = invite.JoinAt.Add(time.Hour)
@@ -292,8 +292,8 @@ func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 // TestManyInvitesAtOnce make one job, and no more than the free tier allows.
 func TestManyInvitesAtOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		d := newDesk(w)
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newDesk(h)
 		d.FreeTierJobs = 5
 		var mu sync.Mutex
 		kinds := make(map[calendar.Kind]int)
@@ -325,15 +325,15 @@ func TestManyInvitesAtOnce(t *testing.T) {
 // job, and another month or a plan makes room.
 func TestFreeTier(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		d := newDesk(w)
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newDesk(h)
 		d.FreeTierJobs = 2
 		numbered := func(n int) calendar.Invite {
 			invite := invitation()
 			invite.ICalUID = fmt.Sprint("uid-", n)
 			return invite
 		}
-		if _, err := w.store.EnsureConsumer(t.Context(), account.Consumer{
+		if _, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: "ada", Email: "ada@example.test", WebhookURL: "https://hooks.test/default",
 			WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
 		}); err != nil {
@@ -347,20 +347,20 @@ func TestFreeTier(t *testing.T) {
 
 		d.clock.Store(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 		first := d.schedule(t, numbered(1), calendar.Scheduled)
-		if err := w.Cancel(t.Context(), owner(first), first.JobID); err != nil { // cancelling gives nothing back
+		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil { // cancelling gives nothing back
 			t.Fatal(err)
 		}
 		moved := numbered(2)
 		d.schedule(t, moved, calendar.Scheduled)
-		if _, _, err := w.Create(t.Context(), owner(first), request("mine")); err != nil { // no invite: counts for nothing
+		if _, _, err := h.Create(t.Context(), owner(first), request("mine")); err != nil { // no invite: counts for nothing
 			t.Fatal(err)
 		}
 		spent := d.schedule(t, numbered(3), calendar.FreeTierExhausted)
-		r := w.record(t, spent.JobID)
+		r := h.record(t, spent.JobID)
 		if r.Status != job.Failed || r.FailureCode != job.QuotaExceeded || r.FailureDetail == "" || !r.WakeAt.IsZero() || r.Attempts != 0 {
 			t.Errorf("refused as %+v", r)
 		}
-		told := w.outbox(t, spent.JobID)
+		told := h.outbox(t, spent.JobID)
 		if len(told) != 2 || told[0].Event != webhook.JobStatusChanged || told[0].From != job.Scheduled || told[1].Event != webhook.JobFailed ||
 			told[1].FailureCode == nil || *told[1].FailureCode != job.QuotaExceeded {
 			t.Errorf("told %+v", told)
@@ -375,7 +375,7 @@ func TestFreeTier(t *testing.T) {
 		other.OrganizerEmail = "bob@example.test"
 		d.schedule(t, other, calendar.Scheduled) // each has his own
 
-		pay(t, w, first.ConsumerID, "active", 1)
+		pay(t, h, first.ConsumerID, "active", 1)
 		paid := d.schedule(t, numbered(3), calendar.Scheduled)
 		if paid.JobID == spent.JobID {
 			t.Error("a job that has failed was scheduled")
@@ -384,7 +384,7 @@ func TestFreeTier(t *testing.T) {
 			d.schedule(t, numbered(10+n), calendar.Scheduled)
 		}
 		d.schedule(t, numbered(3), calendar.Deduped)
-		pay(t, w, first.ConsumerID, "canceled", 2)
+		pay(t, h, first.ConsumerID, "canceled", 2)
 		d.schedule(t, numbered(20), calendar.FreeTierExhausted)
 		d.clock.Store(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 		d.schedule(t, numbered(20), calendar.Scheduled)
@@ -392,9 +392,9 @@ func TestFreeTier(t *testing.T) {
 }
 
 // pay gives a consumer a subscription in that state.
-func pay(t *testing.T, w *world, consumer uuid.UUID, status payment.Status, n int) {
+func pay(t *testing.T, h *harness, consumer uuid.UUID, status payment.Status, n int) {
 	t.Helper()
-	err := w.store.Write(t.Context(), func(q *store.Queries) error {
+	err := h.store.Write(t.Context(), func(q *store.Queries) error {
 		if _, err := q.SubscriptionEvents(t.Context(), "sub_1"); err != nil {
 			return err
 		}
@@ -415,7 +415,7 @@ func (p awayPlans) ConsumerPlan(context.Context, uuid.UUID) (payment.Plan, error
 // TestPlansAway: nobody is taken for one who has not paid because nobody knows.
 func TestPlansAway(t *testing.T) {
 	t.Parallel()
-	d := newDesk(newSQLiteWorld(t))
+	d := newDesk(newSQLiteHarness(t))
 	away := errors.New("the payments are away")
 	d.Plans = awayPlans{away}
 	d.schedule(t, invitation(), calendar.Scheduled) // without a bound nobody asks
@@ -430,7 +430,7 @@ func TestPlansAway(t *testing.T) {
 // TestScheduleRefuses what cannot be an invite.
 func TestScheduleRefuses(t *testing.T) {
 	t.Parallel()
-	d := newDesk(newSQLiteWorld(t))
+	d := newDesk(newSQLiteHarness(t))
 	invite := invitation()
 	invite.OrganizerEmail = "nobody"
 	if result, err := d.Schedule(t.Context(), invite); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != "organizerEmail" {

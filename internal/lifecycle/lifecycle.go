@@ -1,10 +1,10 @@
-// Package lifecycle moves jobs. Every change of a job goes through it, be it
-// asked for by a consumer, reported by a bot or decided by the dispatcher: it
-// asks the state machine, writes the timeline, and puts the webhooks that
-// follow into the outbox, all in one transaction.
+// Package lifecycle changes jobs. Every change goes through it, whether a
+// consumer requests it, a bot reports it, or the dispatcher decides on it: one
+// transaction asks the state machine, writes the timeline, and puts the
+// resulting webhooks into the outbox.
 //
-// It does not know HTTP, launches nothing and sends nothing: it wakes those
-// who do.
+// It does not depend on HTTP, launches no bots and sends no webhooks: it
+// publishes an event for each part of the service that has to act.
 package lifecycle
 
 import (
@@ -15,150 +15,114 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
-// Manifests makes manifests from what bots uploaded.
+// Finalizer writes the manifests of recordings that bots uploaded.
 type Finalizer interface {
-	// FromBot makes and stores the manifest of a job whose bot says that the
-	// recording is complete. Doing it again is harmless.
+	// WriteManifest writes and stores the manifest of a job whose bot reports
+	// that its recording is complete. It may be repeated.
 	WriteManifest(ctx context.Context, r job.Record) error
-	// Saved reports whether a bot of the job uploaded anything usable.
+	// HasMedia reports whether a bot of the job uploaded anything usable.
 	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 }
 
-// Service moves jobs. Its methods may be called from any goroutine.
-type Service struct {
-	store      *store.Store
-	finalizer  Finalizer
-	recordings Recordings
-	baseURL    string
-	now        func() time.Time
-	hub        *hub
-	wakeJobs   func()
-	wakeHooks  func()
-	moved      func(Move)
-	told       func(uuid.UUID)
-}
-
-// Settings are what a Service is made of.
+// Settings configure a Service.
 type Settings struct {
 	Store      *store.Store
 	Finalizer  Finalizer
 	Recordings Recordings
-	BaseURL    string // where manifests are fetched; no slash at its end
+	BaseURL    string // where manifests are fetched; without a trailing slash
+	Events     *event.Publisher
 	Now        func() time.Time
-	WakeJobs   func() // called when a job may have become due
-	WakeHooks  func() // called when the outbox has something new
-
-	Moved func(Move)      // called after a change that an event made was kept; may be nil
-	Told  func(uuid.UUID) // called with a job that got a command, so that other nodes hear of it; may be nil
 }
 
-// Move is an event that was applied to a job.
-type Move struct {
-	Job     job.Record // as it is then
-	Trigger job.Trigger
-	Result  job.Result
-	Data    json.RawMessage // of the event
+// Service changes jobs. Its methods may be called from any goroutine.
+type Service struct {
+	Settings
+	hub *hub
 }
 
 // New returns a Service.
-func New(settings Settings) *Service {
-	return &Service{
-		store:      settings.Store,
-		finalizer:  settings.Finalizer,
-		recordings: settings.Recordings,
-		baseURL:    settings.BaseURL,
-		now:        settings.Now,
-		hub:        newHub(),
-		wakeJobs:   settings.WakeJobs,
-		wakeHooks:  settings.WakeHooks,
-		moved:      settings.Moved,
-		told:       settings.Told,
-	}
-}
+func New(settings Settings) *Service { return &Service{Settings: settings, hub: newHub()} }
 
-// ManifestURI is where the consumer fetches a job's manifest.
+// ManifestURI returns where the consumer fetches a job's manifest.
 func (s *Service) ManifestURI(id uuid.UUID) string {
-	return s.baseURL + "/api/v1/jobs/" + id.String() + "/manifest"
+	return s.BaseURL + "/api/v1/jobs/" + id.String() + "/manifest"
 }
 
-// Change is a job held for change within one transaction.
+// NotifyCommand answers the waiting heartbeats of a job for which another node
+// has queued a command.
+func (s *Service) NotifyCommand(id uuid.UUID) { s.hub.notify(id) }
+
+// Change is a job that is locked for change within one transaction.
 type Change struct {
 	job.Record
 	Now time.Time
 
-	q     *store.Queries
-	moves []Move
-	hooks bool // something was put into the outbox
-	told  bool // a command was queued
+	q          *store.Queries
+	applied    []event.StateApplied
+	deliveries bool // deliveries were created
+	commands   bool // commands were queued
 }
 
-// Change locks the job and runs fn on it. What fn made of the job is kept
-// when it returns nil.
+// Change locks the job and calls fn. It saves the job as fn leaves it, unless
+// fn returns an error.
 func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) error) (job.Record, error) {
-	var done Change
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	var c Change
+	err := s.Store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
-		done = Change{Record: r, Now: s.now(), q: q}
-		if err := fn(&done); err != nil {
+		c = Change{Record: r, Now: s.Now(), q: q}
+		if err := fn(&c); err != nil {
 			return err
 		}
-		return q.SaveJob(ctx, done.Record)
+		return q.SaveJob(ctx, c.Record)
 	})
 	if err != nil {
 		return job.Record{}, err
 	}
-	s.announce(done)
-	return done.Record, nil
+	s.publish(c)
+	return c.Record, nil
 }
 
-// announce wakes those whom a kept change concerns.
-func (s *Service) announce(done Change) {
-	if done.hooks {
-		s.wakeHooks()
+// publish publishes the events of a committed change.
+func (s *Service) publish(c Change) {
+	if c.deliveries {
+		s.Events.Publish(event.DeliveryDue{})
 	}
-	if done.told {
-		s.hub.notify(done.ID)
-		if s.told != nil {
-			s.told(done.ID)
-		}
+	if c.commands {
+		s.hub.notify(c.ID)
+		s.Events.Publish(event.CommandQueued{JobID: c.ID})
 	}
-	if s.moved != nil {
-		for _, move := range done.moves {
-			move.Job = done.Record
-			s.moved(move)
-		}
+	for _, applied := range c.applied {
+		applied.Job = c.Record
+		s.Events.Publish(applied)
 	}
-	if !done.WakeAt.IsZero() {
-		s.wakeJobs()
+	if !c.WakeAt.IsZero() {
+		s.Events.Publish(event.JobDue{})
 	}
 }
 
-// Hear tells held heartbeats of a job that another node has queued a command
-// for it.
-func (s *Service) NotifyCommand(id uuid.UUID) { s.hub.notify(id) }
-
-// Apply gives an event to the job and keeps what follows from it: the new
-// state, a line on the timeline, the webhooks. data is shown with the line and
-// may be nil.
-func (c *Change) Apply(ctx context.Context, event job.Event, source job.Source, emittedAt time.Time, data json.RawMessage) (job.Result, error) {
-	event.At = c.Now
-	state, result := c.State.Apply(event)
+// Apply gives an event to the state machine and saves what follows from it: the
+// new state, a timeline entry, the webhooks. data is part of the entry and may
+// be nil.
+func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emittedAt time.Time, data json.RawMessage) (job.Result, error) {
+	e.At = c.Now
+	state, result := c.State.Apply(e)
 	c.State = state
 	if result.Changed() {
 		c.StatusSince = c.Now
 	}
 	if result.Applied {
-		c.moves = append(c.moves, Move{Trigger: event.Trigger, Result: result, Data: data})
+		c.applied = append(c.applied, event.StateApplied{Trigger: e.Trigger, Result: result, Data: data})
 	}
-	if err := c.addEventEntry(ctx, event, result, source, emittedAt, data); err != nil {
+	if err := c.addEventEntry(ctx, e, result, source, emittedAt, data); err != nil {
 		return result, err
 	}
 	if !result.Changed() {
@@ -176,24 +140,21 @@ func (c *Change) Apply(ctx context.Context, event job.Event, source job.Source, 
 	return result, nil
 }
 
-// Service gives the job an event that the service itself decided on.
-func (c *Change) ApplyFromService(ctx context.Context, event job.Event, data any) (job.Result, error) {
-	event.Attempt = c.Attempt
-	var encoded json.RawMessage
-	if data != nil {
-		var err error
-		if encoded, err = json.Marshal(data); err != nil {
-			return job.Result{}, fmt.Errorf("encode the timeline's data: %w", err)
-		}
+// ApplyFromService applies an event that the service itself decided on.
+func (c *Change) ApplyFromService(ctx context.Context, e job.Event, data any) (job.Result, error) {
+	e.Attempt = c.Attempt
+	encoded, err := encodeData(data)
+	if err != nil {
+		return job.Result{}, err
 	}
-	return c.Apply(ctx, event, job.SourceService, c.Now, encoded)
+	return c.Apply(ctx, e, job.SourceService, c.Now, encoded)
 }
 
-// Emit puts a webhook event into the outbox, once for each address it goes
-// to. The event counts in the job's sequence even when nobody listens.
-func (c *Change) Emit(ctx context.Context, event webhook.Event) error {
+// Emit puts a webhook event into the outbox, once for each URL it goes to. The
+// event counts in the job's sequence even when it goes to no URL.
+func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 	c.Sequence++
-	data, err := event.Data(c.Sequence)
+	data, err := e.Data(c.Sequence)
 	if err != nil {
 		return err
 	}
@@ -201,14 +162,14 @@ func (c *Change) Emit(ctx context.Context, event webhook.Event) error {
 	if err != nil {
 		return fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
 	}
-	for _, target := range webhook.Targets(c.Job, consumer.WebhookURL, event.Name) {
-		c.hooks = true
+	for _, target := range webhook.Targets(c.Job, consumer.WebhookURL, e.Name) {
+		c.deliveries = true
 		err := c.q.InsertDelivery(ctx, webhook.Delivery{
 			ID:         webhook.NewDeliveryID(),
 			JobID:      c.ID,
 			ConsumerID: c.ConsumerID,
 			URL:        target,
-			Event:      event.Name,
+			Event:      e.Name,
 			Sequence:   c.Sequence,
 			EmittedAt:  c.Now,
 			Data:       data,
@@ -219,26 +180,4 @@ func (c *Change) Emit(ctx context.Context, event webhook.Event) error {
 		}
 	}
 	return nil
-}
-
-// note writes the timeline.
-func (c *Change) addEventEntry(ctx context.Context, event job.Event, result job.Result, source job.Source, emittedAt time.Time, data json.RawMessage) error {
-	attempt := event.Attempt
-	if source == job.SourceService {
-		attempt = c.Attempt // as it is after the event
-	}
-	return c.q.InsertEntry(ctx, job.TimelineEntry{
-		ID:         uuid.Must(uuid.NewV7()),
-		JobID:      c.ID,
-		Attempt:    attempt,
-		Source:     source,
-		Kind:       event.Trigger,
-		EmittedAt:  emittedAt,
-		ReceivedAt: c.Now,
-		Applied:    result.Applied,
-		Reason:     result.Reason,
-		From:       result.From,
-		To:         result.To,
-		Data:       data,
-	})
 }

@@ -11,27 +11,28 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
-// Bounds of how many things a page holds.
+// Sizes of a page.
 const (
 	DefaultPage = 20
 	MaxPage     = 100
 )
 
-// Page says which part of a list is wanted. A page may hold fewer than the
-// limit; only an empty Next ends a list.
+// Page selects a part of a list. A page may hold fewer entries than the limit;
+// only an empty next cursor ends a list.
 type Page struct {
-	Cursor string // Next of the page before; empty for the first page
+	Cursor string // the next cursor of the previous page; empty for the first page
 	Limit  int    // 1 to MaxPage; 0 is DefaultPage
 }
 
-// Jobs lists the caller's jobs that pass the filter, newest first. Pages are
-// stable: a job made while somebody pages through comes before all pages, and
-// shifts none.
+// Jobs returns the caller's jobs that match the filter, newest first, and the
+// cursor of the next page. Pages are stable: a job that is created meanwhile
+// comes before all pages and shifts none.
 func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page Page) (jobs []job.Job, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		}
 		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
-	records, more, err := s.store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
+	records, more, err := s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -63,9 +64,9 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 	return jobs, next, nil
 }
 
-// Timeline lists what happened to a job of the caller's, in the order in which
-// the service heard of it: what its bot reported, applied or not, what the
-// service decided, and the kinds of notes.go.
+// Timeline returns the timeline of a job of the caller, in the order in which
+// the service received or decided the events, and the cursor of the next page.
+// It includes events of bots that were not applied.
 func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (entries []job.TimelineEntry, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 			return nil, "", err
 		}
 	}
-	entries, more, err := s.store.ListTimeline(ctx, id, after, limit)
+	entries, more, err := s.Store.ListTimeline(ctx, id, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,8 +91,8 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 	return entries, next, nil
 }
 
-// Deliveries lists the webhooks of a job of the caller's in the order of their
-// events, each with all its tries.
+// Deliveries returns the webhook deliveries of a job of the caller, in the order
+// of their events and with their attempts, and the cursor of the next page.
 func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
@@ -106,7 +107,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 			return nil, "", err
 		}
 	}
-	deliveries, more, err := s.store.ListDeliveries(ctx, id, after, limit)
+	deliveries, more, err := s.Store.ListDeliveries(ctx, id, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -117,24 +118,24 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 	return deliveries, next, nil
 }
 
-// Redeliver has a delivery of the caller's job that was delivered or given up
-// sent once more, under the same id and to the same address. One that is still
-// on its way, or was tried too often, gives a *job.Error with InvalidState. It
-// returns the delivery, waiting.
+// Redeliver sends a delivery of the caller's job again that succeeded or failed
+// permanently, with the same ID and to the same URL. It returns the waiting
+// delivery. One that is still waiting, or was attempted too often, is a
+// *job.Error with InvalidState.
 func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error) {
 	if len(deliveryID) > maxDeliveryID || !printable(deliveryID) {
-		deliveryID = "" // names none
+		deliveryID = "" // no delivery has it
 	}
 	var waiting webhook.DeliveryRecord
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	err := s.Store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := owned(r, caller); err != nil {
+		if err := checkOwner(r, caller); err != nil {
 			return err
 		}
-		if err := q.Redeliver(ctx, id, deliveryID, s.now()); err != nil {
+		if err := q.Redeliver(ctx, id, deliveryID, s.Now()); err != nil {
 			return err
 		}
 		waiting, err = q.Delivery(ctx, id, deliveryID)
@@ -143,11 +144,11 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 	if err != nil {
 		return webhook.DeliveryRecord{}, err
 	}
-	s.wakeHooks()
+	s.Events.Publish(event.DeliveryDue{})
 	return waiting, nil
 }
 
-// checkFilter is the error for a filter that no job could ever pass.
+// checkFilter returns an error if no job can match the filter.
 func checkFilter(filter job.Filter) error {
 	if filter.Status != "" && !slices.Contains(job.Statuses(), filter.Status) {
 		return &job.Error{Code: job.InvalidInput, Message: "status is none of the job statuses", Path: []any{"status"}}
@@ -158,7 +159,7 @@ func checkFilter(filter job.Filter) error {
 	return nil
 }
 
-// limit is how many things the page may hold.
+// limit returns how many entries the page may hold.
 func (p Page) limit() (int, error) {
 	switch {
 	case p.Limit == 0:
@@ -169,57 +170,58 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// A cursor is the place of a page's last entry. It is nothing to forge: a list
-// shows only what is the caller's, from whatever place.
+// A cursor encodes the position of a page's last entry. It needs no protection:
+// a list holds only the caller's entries, from any position.
 
-// cursor writes a place that is a number and an id.
+// cursor encodes a position that is a number and an ID.
 func cursor(number int64, id uuid.UUID) string {
-	place := binary.BigEndian.AppendUint64(nil, uint64(number))
-	return base64.RawURLEncoding.EncodeToString(append(place, id[:]...))
+	position := binary.BigEndian.AppendUint64(nil, uint64(number))
+	return base64.RawURLEncoding.EncodeToString(append(position, id[:]...))
 }
 
-// readCursor is the inverse of cursor.
+// readCursor decodes a cursor.
 func readCursor(text string) (int64, uuid.UUID, error) {
-	place, err := placeOf(text)
-	if err != nil || len(place) != 8+len(uuid.Nil) {
+	position, err := decodeCursor(text)
+	if err != nil || len(position) != 8+len(uuid.Nil) {
 		return 0, uuid.Nil, errCursor()
 	}
-	return int64(binary.BigEndian.Uint64(place)), uuid.UUID(place[8:]), nil
+	return int64(binary.BigEndian.Uint64(position)), uuid.UUID(position[8:]), nil
 }
 
-// deliveryCursor writes a place in a list of deliveries.
+// deliveryCursor encodes a position in a list of deliveries.
 func deliveryCursor(at webhook.DeliveryCursor) string {
-	place := binary.BigEndian.AppendUint64(nil, uint64(at.Sequence))
-	return base64.RawURLEncoding.EncodeToString(append(place, at.ID...))
+	position := binary.BigEndian.AppendUint64(nil, uint64(at.Sequence))
+	return base64.RawURLEncoding.EncodeToString(append(position, at.ID...))
 }
 
-// readDeliveryCursor is the inverse of deliveryCursor.
+// readDeliveryCursor decodes a deliveryCursor.
 func readDeliveryCursor(text string) (webhook.DeliveryCursor, error) {
-	place, err := placeOf(text)
-	if err != nil || len(place) < 8 || len(place) > 8+maxDeliveryID || !printable(string(place[8:])) {
+	position, err := decodeCursor(text)
+	if err != nil || len(position) < 8 || len(position) > 8+maxDeliveryID || !printable(string(position[8:])) {
 		return webhook.DeliveryCursor{}, errCursor()
 	}
-	return webhook.DeliveryCursor{Sequence: int64(binary.BigEndian.Uint64(place)), ID: string(place[8:])}, nil
+	return webhook.DeliveryCursor{Sequence: int64(binary.BigEndian.Uint64(position)), ID: string(position[8:])}, nil
 }
 
-// placeOf decodes a cursor. Line breaks, which the decoder passes over, are in
-// none that was given.
-func placeOf(text string) ([]byte, error) {
+// decodeCursor decodes the base64 of a cursor. Line breaks, which the decoder
+// skips, are in no valid one.
+func decodeCursor(text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errCursor()
 	}
 	return base64.RawURLEncoding.Strict().DecodeString(text)
 }
 
-// maxDeliveryID bounds a delivery's id, in bytes; ours are shorter.
+// maxDeliveryID is the maximum length of a delivery's ID, in bytes; generated
+// ones are shorter.
 const maxDeliveryID = 100
 
-// printable reports whether text is ASCII without controls, which every
-// database takes.
+// printable reports whether text is ASCII without control characters, which
+// every database accepts.
 func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 func errCursor() error {
-	return &job.Error{Code: job.InvalidInput, Message: "cursor is not one that a page before gave", Path: []any{"cursor"}}
+	return &job.Error{Code: job.InvalidInput, Message: "cursor is not the nextCursor of an earlier page", Path: []any{"cursor"}}
 }

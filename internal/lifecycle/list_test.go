@@ -16,17 +16,17 @@ import (
 // TestJobs lists a caller's own jobs, page by page, newest first.
 func TestJobs(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, h *harness) {
 		var want []uuid.UUID
 		for range 7 {
-			want = append(want, w.newJob(t))
+			want = append(want, h.newJob(t))
 		}
 		slices.Reverse(want)
 		for _, limit := range []int{0, 1, 3, 7, lifecycle.MaxPage} {
 			var got []uuid.UUID
 			page := lifecycle.Page{Limit: limit}
 			for {
-				jobs, next, err := w.Jobs(t.Context(), w.caller, job.Filter{}, page)
+				jobs, next, err := h.Jobs(t.Context(), h.caller, job.Filter{}, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -41,12 +41,12 @@ func TestJobs(t *testing.T) {
 				t.Errorf("%d a page: %v, want %v", limit, got, want)
 			}
 		}
-		for who, stranger := range w.strangers(t) {
-			if jobs, next, err := w.Jobs(t.Context(), stranger, job.Filter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
+		for who, stranger := range h.strangers(t) {
+			if jobs, next, err := h.Jobs(t.Context(), stranger, job.Filter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
 				t.Errorf("%s sees %d jobs, %q, %v", who, len(jobs), next, err)
 			}
 		}
-		filtered, _, err := w.Jobs(t.Context(), w.caller, job.Filter{Status: job.Completed}, lifecycle.Page{})
+		filtered, _, err := h.Jobs(t.Context(), h.caller, job.Filter{Status: job.Completed}, lifecycle.Page{})
 		if err != nil || len(filtered) != 0 {
 			t.Errorf("completed: %d, %v", len(filtered), err)
 		}
@@ -56,19 +56,19 @@ func TestJobs(t *testing.T) {
 // TestPagesAreChecked: what is no page and no filter is said to be none.
 func TestPagesAreChecked(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
 		lists := map[string]func(lifecycle.Page) error{
 			"jobs": func(p lifecycle.Page) error {
-				_, _, err := w.Jobs(t.Context(), w.caller, job.Filter{}, p)
+				_, _, err := h.Jobs(t.Context(), h.caller, job.Filter{}, p)
 				return err
 			},
 			"timeline": func(p lifecycle.Page) error {
-				_, _, err := w.Timeline(t.Context(), w.caller, id, p)
+				_, _, err := h.Timeline(t.Context(), h.caller, id, p)
 				return err
 			},
 			"deliveries": func(p lifecycle.Page) error {
-				_, _, err := w.Deliveries(t.Context(), w.caller, id, p)
+				_, _, err := h.Deliveries(t.Context(), h.caller, id, p)
 				return err
 			},
 		}
@@ -92,7 +92,7 @@ func TestPagesAreChecked(t *testing.T) {
 			}
 		}
 		for field, filter := range map[string]job.Filter{"status": {Status: "x\x00"}, "platform": {Platform: "x\x00"}} {
-			_, _, err := w.Jobs(t.Context(), w.caller, filter, lifecycle.Page{})
+			_, _, err := h.Jobs(t.Context(), h.caller, filter, lifecycle.Page{})
 			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
 				t.Errorf("filter %+v: %v", filter, err)
 			}
@@ -104,12 +104,12 @@ func TestPagesAreChecked(t *testing.T) {
 // the job's consumer alone.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		w.begin(t, id)
-		w.walk(t, id, job.BotJoined, job.BotInMeeting)
-		w.take(t, event(id, 0, 1, job.BotInMeeting, ""))
-		w.take(t, event(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.walk(t, id, job.BotJoined, job.BotInMeeting)
+		h.take(t, botEvent(id, 0, 1, job.BotInMeeting, ""))
+		h.take(t, botEvent(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
 		type line struct {
 			source  job.Source
 			kind    job.Trigger
@@ -128,7 +128,7 @@ func TestTimeline(t *testing.T) {
 			var got []line
 			page := lifecycle.Page{Limit: limit}
 			for {
-				entries, next, err := w.Timeline(t.Context(), w.caller, id, page)
+				entries, next, err := h.Timeline(t.Context(), h.caller, id, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,11 +146,11 @@ func TestTimeline(t *testing.T) {
 				t.Errorf("%d a page: %+v\nwant %+v", limit, got, want)
 			}
 		}
-		for who, stranger := range w.strangers(t) {
-			if _, _, err := w.Timeline(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
+		for who, stranger := range h.strangers(t) {
+			if _, _, err := h.Timeline(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
-			if _, _, err := w.Deliveries(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
+			if _, _, err := h.Deliveries(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("deliveries, %s: %v", who, err)
 			}
 		}
@@ -161,16 +161,16 @@ func TestTimeline(t *testing.T) {
 // and has one sent again.
 func TestDeliveriesAndRedelivery(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
-		w.begin(t, id)
-		w.walk(t, id, job.BotJoined, job.BotInMeeting)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.walk(t, id, job.BotJoined, job.BotInMeeting)
 		list := func(limit int) []webhook.DeliveryRecord {
 			t.Helper()
 			var all []webhook.DeliveryRecord
 			page := lifecycle.Page{Limit: limit}
 			for {
-				deliveries, next, err := w.Deliveries(t.Context(), w.caller, id, page)
+				deliveries, next, err := h.Deliveries(t.Context(), h.caller, id, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -190,44 +190,44 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			}
 		}
 		first := all[0].ID
-		if _, err := w.Redeliver(t.Context(), w.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
+		if _, err := h.Redeliver(t.Context(), h.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("one on its way: %v", err)
 		}
-		claimed, _, err := w.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
+		claimed, _, err := h.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, ResponseBody: []byte("gone")}
 		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}}
-		if _, err := w.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
+		if _, err := h.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
 		if d := list(0)[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
 			t.Errorf("given up: %+v", d)
 		}
 
-		sent := w.sent.Load()
-		for who, stranger := range w.strangers(t) {
-			if _, err := w.Redeliver(t.Context(), stranger, id, first); !job.ErrorIs(err, job.NotFound) {
+		sent := h.sent.Load()
+		for who, stranger := range h.strangers(t) {
+			if _, err := h.Redeliver(t.Context(), stranger, id, first); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
 		}
 		for _, unknown := range []string{"", "dlv_unknown", "dlv_\x00", strings.Repeat("x", 10_000)} {
-			if _, err := w.Redeliver(t.Context(), w.caller, id, unknown); !job.ErrorIs(err, job.NotFound) {
+			if _, err := h.Redeliver(t.Context(), h.caller, id, unknown); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("delivery %.40q: %v", unknown, err)
 			}
 		}
-		if _, err := w.Redeliver(t.Context(), w.caller, w.newJob(t), first); !job.ErrorIs(err, job.NotFound) {
+		if _, err := h.Redeliver(t.Context(), h.caller, h.newJob(t), first); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("another job's: %v", err)
 		}
-		if w.sent.Load() != sent {
+		if h.sent.Load() != sent {
 			t.Error("a refused redelivery woke the sender")
 		}
-		again, err := w.Redeliver(t.Context(), w.caller, id, first)
+		again, err := h.Redeliver(t.Context(), h.caller, id, first)
 		if err != nil || again.State != webhook.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.DueAt.IsZero() {
 			t.Errorf("redelivered: %+v, %v", again, err)
 		}
-		if w.sent.Load() == sent {
+		if h.sent.Load() == sent {
 			t.Error("the sender was not woken")
 		}
 	})

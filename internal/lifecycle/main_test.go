@@ -20,6 +20,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/dispatch"
+	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -43,9 +44,9 @@ const (
 	baseURL     = "https://standin.test"
 )
 
-// world is a lifecycle.Service on a real database and real storage, with a
+// harness is a lifecycle.Service on a real database and real storage, with a
 // consumer.
-type world struct {
+type harness struct {
 	*lifecycle.Service
 	store   *store.Store
 	storage *recording.Storage
@@ -55,18 +56,18 @@ type world struct {
 }
 
 // onBoth runs a test on SQLite and on PostgreSQL.
-func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
+func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
-	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newWorld(t, address)) })
+	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newHarness(t, address)) })
 }
 
-// newSQLiteWorld is for what does not depend on the database.
-func newSQLiteWorld(t *testing.T) *world {
+// newSQLiteHarness is for what does not depend on the database.
+func newSQLiteHarness(t *testing.T) *harness {
 	t.Helper()
-	return newWorld(t, filepath.Join(t.TempDir(), "standin.db"))
+	return newHarness(t, filepath.Join(t.TempDir(), "standin.db"))
 }
 
-func newWorld(t *testing.T, address string) *world {
+func newHarness(t *testing.T, address string) *harness {
 	t.Helper()
 	s, err := store.Open(t.Context(), address)
 	if err != nil {
@@ -81,32 +82,45 @@ func newWorld(t *testing.T, address string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, storage: storage}
-	w.Service = w.serviceOn(t, s)
-	w.caller = w.newCaller(t)
-	return w
+	h := &harness{store: s, storage: storage}
+	h.Service = h.serviceOn(t, s)
+	h.caller = h.newCaller(t)
+	return h
 }
 
 // serviceOn returns another service on a database, as another node or a
 // service that was started again has it.
-func (w *world) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
+func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
 	return lifecycle.New(lifecycle.Settings{
 		Store: s,
 		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
-			Storage: w.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
-		BaseURL:   baseURL,
-		Now:       time.Now,
-		WakeJobs:  func() { w.woken.Add(1) },
-		WakeHooks: func() { w.sent.Add(1) },
+		BaseURL: baseURL,
+		Now:     time.Now,
+		Events:  h.events(),
 	})
 }
 
-// newCaller keeps a consumer.
-func (w *world) newCaller(t *testing.T) account.Caller {
+// events returns a publisher that counts what the service publishes.
+func (h *harness) events() *event.Publisher {
+	events := new(event.Publisher)
+	events.Subscribe(func(published event.Event) {
+		switch published.(type) {
+		case event.JobDue:
+			h.woken.Add(1)
+		case event.DeliveryDue:
+			h.sent.Add(1)
+		}
+	})
+	return events
+}
+
+// newCaller creates a consumer.
+func (h *harness) newCaller(t *testing.T) account.Caller {
 	t.Helper()
-	c, err := w.store.EnsureConsumer(t.Context(), account.Consumer{
+	c, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: uuid.NewString(), WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: time.Now(),
 	})
 	if err != nil {
@@ -129,9 +143,9 @@ func request(externalID string) lifecycle.NewJob {
 }
 
 // newJob makes a job.
-func (w *world) newJob(t testing.TB) uuid.UUID {
+func (h *harness) newJob(t testing.TB) uuid.UUID {
 	t.Helper()
-	j, replayed, err := w.Create(t.Context(), w.caller, request(uuid.NewString()))
+	j, replayed, err := h.Create(t.Context(), h.caller, request(uuid.NewString()))
 	if err != nil || replayed {
 		t.Fatalf("create: %v (replayed %v)", err, replayed)
 	}
@@ -139,9 +153,9 @@ func (w *world) newJob(t testing.TB) uuid.UUID {
 }
 
 // begin begins an attempt, as the dispatcher does.
-func (w *world) begin(t failer, id uuid.UUID) {
+func (h *harness) begin(t failer, id uuid.UUID) {
 	t.Helper()
-	_, err := w.Change(context.Background(), id, func(c *lifecycle.Change) error {
+	_, err := h.Change(context.Background(), id, func(c *lifecycle.Change) error {
 		_, err := c.ApplyFromService(context.Background(), job.Event{Trigger: job.AttemptStarted}, nil)
 		return err
 	})
@@ -160,17 +174,17 @@ type failer interface {
 // started is when the bots of these tests begin to emit events.
 var started = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
-// event is the n-th event of an attempt's bot.
-func event(id uuid.UUID, attempt, n int, kind job.Trigger, data string) ingest.Event {
+// botEvent returns the n-th event of an attempt's bot.
+func botEvent(id uuid.UUID, attempt, n int, kind job.Trigger, data string) ingest.Event {
 	return ingest.Event{
 		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: started.Add(time.Duration(n) * time.Second), Data: json.RawMessage(data),
 	}
 }
 
 // take has the service take an event.
-func (w *world) take(t failer, e ingest.Event) ingest.EventResponse {
+func (h *harness) take(t failer, e ingest.Event) ingest.EventResponse {
 	t.Helper()
-	answer, err := w.Ingest(context.Background(), e)
+	answer, err := h.Ingest(context.Background(), e)
 	if err != nil {
 		t.Fatalf("%s of attempt %d: %v", e.Kind, e.Attempt, err)
 	}
@@ -179,19 +193,19 @@ func (w *world) take(t failer, e ingest.Event) ingest.EventResponse {
 
 // walk has the service take events of attempt 0, one after the other, each of
 // which must count.
-func (w *world) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
+func (h *harness) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
 	t.Helper()
 	for n, kind := range kinds {
-		if answer := w.take(t, event(id, 0, n, kind, "")); !answer.Applied {
+		if answer := h.take(t, botEvent(id, 0, n, kind, "")); !answer.Applied {
 			t.Fatalf("%s was not applied: %s", kind, answer.Reason)
 		}
 	}
 }
 
 // record is the job as it is kept.
-func (w *world) record(t failer, id uuid.UUID) job.Record {
+func (h *harness) record(t failer, id uuid.UUID) job.Record {
 	t.Helper()
-	r, err := w.store.Job(context.Background(), id)
+	r, err := h.store.Job(context.Background(), id)
 	if err != nil {
 		t.Fatalf("read the job: %v", err)
 	}
@@ -199,11 +213,11 @@ func (w *world) record(t failer, id uuid.UUID) job.Record {
 }
 
 // upload puts the first segment of a recording where its bot would.
-func (w *world) upload(t *testing.T, id uuid.UUID, attempt int) {
+func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int) {
 	t.Helper()
 	media := []byte("media")
 	sum := sha256.Sum256(media)
-	_, err := w.storage.PutUpload(t.Context(), id, attempt, ingest.SegmentName(0, 0), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20)
+	_, err := h.storage.PutUpload(t.Context(), id, attempt, ingest.SegmentName(0, 0), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,9 +246,9 @@ type told struct {
 }
 
 // outbox is all that a job's receivers are told, in order.
-func (w *world) outbox(t failer, id uuid.UUID) []told {
+func (h *harness) outbox(t failer, id uuid.UUID) []told {
 	t.Helper()
-	deliveries, err := storetest.Deliveries(context.Background(), w.store, id)
+	deliveries, err := storetest.Deliveries(context.Background(), h.store, id)
 	if err != nil {
 		t.Fatalf("read the outbox: %v", err)
 	}
@@ -264,9 +278,9 @@ func only(all []told, event string) []told {
 // checkHistory holds a job's timeline against the state machine, and its
 // outbox against its timeline: what was applied is what the table allows, and
 // each transition is told once.
-func (w *world) checkHistory(t failer, id uuid.UUID) {
+func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	t.Helper()
-	timeline, err := w.store.Timeline(context.Background(), id)
+	timeline, err := h.store.Timeline(context.Background(), id)
 	if err != nil {
 		t.Fatalf("read the timeline: %v", err)
 	}
@@ -288,11 +302,11 @@ func (w *world) checkHistory(t failer, id uuid.UUID) {
 			moves = append(moves, entry)
 		}
 	}
-	r := w.record(t, id)
+	r := h.record(t, id)
 	if r.Status != state.Status || r.Attempt != state.Attempt || r.Attempts != state.Attempts || r.FailureCode != state.FailureCode {
 		t.Errorf("the job is %+v, its timeline leads to %+v", r.State, state)
 	}
-	checkOutbox(t, w.outbox(t, id), moves, r.Sequence)
+	checkOutbox(t, h.outbox(t, id), moves, r.Sequence)
 }
 
 // machineKnows reports whether a kind of line is about the state machine.
@@ -351,9 +365,9 @@ func checkOutbox(t failer, all []told, moves []job.TimelineEntry, last int64) {
 	}
 }
 
-// cancel cancels a job of the world's consumer.
-func (w *world) cancel(id uuid.UUID) error {
-	return w.Cancel(context.Background(), w.caller, id)
+// cancel cancels a job of the harness's consumer.
+func (h *harness) cancel(id uuid.UUID) error {
+	return h.Cancel(context.Background(), h.caller, id)
 }
 
 // asJobError is the *job.Error in err; there must be one.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,17 +12,17 @@ import (
 	"standin/internal/job"
 )
 
-// Patch is what a consumer changes in a job that is not yet dispatched. What
-// is nil stays as it is.
+// Patch changes a job that is not yet dispatched. Fields that are nil do not
+// change.
 type Patch struct {
 	JoinAt      *time.Time
 	DisplayName *string
-	Metadata    json.RawMessage // a JSON object; replaces the old one whole
+	Metadata    json.RawMessage // a JSON object; replaces the old one
 	AutoLeave   AutoLeavePatch
 	Webhooks    WebhooksPatch
 }
 
-// AutoLeavePatch changes single knobs of a job.
+// AutoLeavePatch changes single settings of a job's AutoLeave.
 type AutoLeavePatch struct {
 	AfterEntryDelaySeconds *int
 	AfterSilenceSeconds    *int
@@ -30,19 +31,17 @@ type AutoLeavePatch struct {
 	OnBotDetected          *bool
 }
 
-// WebhooksPatch changes single addresses of a job; an empty one takes the
-// address away.
+// WebhooksPatch changes single URLs of a job; an empty one removes the URL.
 type WebhooksPatch struct {
 	OnStatusChange *string
 	OnFinalize     *string
 }
 
-// Patch changes a job of the caller's while no attempt has been begun: a job
-// beyond that gives a *job.Error with InvalidState (contract, Jobs). It returns
-// the job as it is then.
+// Patch changes a job of the caller before its first attempt, and returns it.
+// After that it returns a *job.Error with InvalidState.
 func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (job.Job, error) {
 	r, err := s.Change(ctx, id, func(c *Change) error {
-		if err := owned(c.Record, caller); err != nil {
+		if err := checkOwner(c.Record, caller); err != nil {
 			return err
 		}
 		if !undispatched(c.Status) {
@@ -56,14 +55,14 @@ func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID
 	return r.Job, err
 }
 
-// undispatched reports whether no attempt has been begun and the job has not
+// undispatched reports whether no attempt has been started and the job has not
 // ended.
 func undispatched(status job.Status) bool { return !status.Terminal() && !status.Dispatched() }
 
-// apply changes the job and returns the names of the fields that changed.
+// apply changes the job and returns the names of the changed fields.
 func (p Patch) apply(c *Change) []string {
 	var changed []string
-	if p.JoinAt != nil && c.joinAt(*p.JoinAt) {
+	if p.JoinAt != nil && c.setJoinAt(*p.JoinAt) {
 		changed = append(changed, "joinAt")
 	}
 	if replace(&c.DisplayName, p.DisplayName) {
@@ -73,38 +72,37 @@ func (p Patch) apply(c *Change) []string {
 		c.Metadata = p.Metadata
 		changed = append(changed, "metadata")
 	}
-	leave := c.AutoLeave
-	replace(&leave.AfterEntryDelaySeconds, p.AutoLeave.AfterEntryDelaySeconds)
-	replace(&leave.AfterSilenceSeconds, p.AutoLeave.AfterSilenceSeconds)
-	replace(&leave.AfterSoloSeconds, p.AutoLeave.AfterSoloSeconds)
-	replace(&leave.AfterMaxSeconds, p.AutoLeave.AfterMaxSeconds)
-	replace(&leave.OnBotDetected, p.AutoLeave.OnBotDetected)
-	if replace(&c.AutoLeave, &leave) {
+	autoLeave := c.AutoLeave
+	replace(&autoLeave.AfterEntryDelaySeconds, p.AutoLeave.AfterEntryDelaySeconds)
+	replace(&autoLeave.AfterSilenceSeconds, p.AutoLeave.AfterSilenceSeconds)
+	replace(&autoLeave.AfterSoloSeconds, p.AutoLeave.AfterSoloSeconds)
+	replace(&autoLeave.AfterMaxSeconds, p.AutoLeave.AfterMaxSeconds)
+	replace(&autoLeave.OnBotDetected, p.AutoLeave.OnBotDetected)
+	if replace(&c.AutoLeave, &autoLeave) {
 		changed = append(changed, "autoLeave")
 	}
-	hooks := c.Webhooks
-	replace(&hooks.OnStatusChange, p.Webhooks.OnStatusChange)
-	replace(&hooks.OnFinalize, p.Webhooks.OnFinalize)
-	if replace(&c.Webhooks, &hooks) {
+	webhooks := c.Webhooks
+	replace(&webhooks.OnStatusChange, p.Webhooks.OnStatusChange)
+	replace(&webhooks.OnFinalize, p.Webhooks.OnFinalize)
+	if replace(&c.Webhooks, &webhooks) {
 		changed = append(changed, "webhooks")
 	}
 	return changed
 }
 
-// replace puts a new value in the place of an old one, and reports whether
-// they differ. No new value is no change.
-func replace[T comparable](old, with *T) bool {
-	if with == nil || *old == *with {
+// replace sets a value and reports whether it changed. A nil value changes
+// nothing.
+func replace[T comparable](value, with *T) bool {
+	if with == nil || *value == *with {
 		return false
 	}
-	*old = *with
+	*value = *with
 	return true
 }
 
-// joinAt moves the job to another time, and reports whether it is another. A
-// dispatcher that is about to send the bot loses its lease, and the job is
-// looked at when the new time comes.
-func (c *Change) joinAt(at time.Time) bool {
+// setJoinAt moves the job to another time, and reports whether it changed. A
+// dispatcher that is about to launch the bot loses its lease.
+func (c *Change) setJoinAt(at time.Time) bool {
 	at = at.UTC().Truncate(time.Millisecond)
 	if at.Equal(c.JoinAt) {
 		return false
@@ -113,17 +111,15 @@ func (c *Change) joinAt(at time.Time) bool {
 	return true
 }
 
-// saveRequest keeps what was changed in what is asked for with the job, and
-// writes it on the timeline.
+// saveRequest saves changed fields of the request for the job, and records the
+// change on the timeline.
 func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
 	if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
 		return err
 	}
 	data := map[string]any{"by": by, "changed": changed}
-	for _, field := range changed {
-		if field == "joinAt" {
-			data["joinAt"] = job.Timestamp(c.JoinAt)
-		}
+	if slices.Contains(changed, "joinAt") {
+		data["joinAt"] = job.Timestamp(c.JoinAt)
 	}
 	return c.addEntry(ctx, JobChanged, data)
 }

@@ -14,7 +14,7 @@ import (
 // TestPatch changes what is given and nothing else.
 func TestPatch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, h *harness) {
 		later := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond).UTC()
 		zoned := later.Add(123 * time.Microsecond).In(time.FixedZone("", 3600))
 		name, empty, hook, solo, detect := "Notes \x00", "", "https://hooks.test/new", 7, true
@@ -55,29 +55,29 @@ func TestPatch(t *testing.T) {
 			},
 		}
 		for what, test := range tests {
-			id := w.newJob(t)
-			want := w.record(t, id).Job
+			id := h.newJob(t)
+			want := h.record(t, id).Job
 			test.change(&want)
-			got, err := w.Patch(t.Context(), w.caller, id, test.patch)
-			kept := w.record(t, id)
+			got, err := h.Patch(t.Context(), h.caller, id, test.patch)
+			kept := h.record(t, id)
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(kept.Job, want) {
 				t.Errorf("%s: %v\n     %+v\nkept %+v\nwant %+v", what, err, got, kept.Job, want)
 			}
 			if !kept.WakeAt.Equal(want.JoinAt) {
 				t.Errorf("%s: the dispatcher looks at it at %v, want %v", what, kept.WakeAt, want.JoinAt)
 			}
-			if said := w.changes(t, id); said != test.changed {
+			if said := h.changes(t, id); said != test.changed {
 				t.Errorf("%s: the timeline says %s, want %s", what, said, test.changed)
 			}
-			w.checkHistory(t, id)
+			h.checkHistory(t, id)
 		}
 	})
 }
 
 // changes is what a job's timeline says of changes by its consumer.
-func (w *world) changes(t *testing.T, id [16]byte) string {
+func (h *harness) changes(t *testing.T, id [16]byte) string {
 	t.Helper()
-	entries, err := w.store.Timeline(t.Context(), id)
+	entries, err := h.store.Timeline(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (w *world) changes(t *testing.T, id [16]byte) string {
 		if err := json.Unmarshal(e.Data, &data); err != nil || data.By != "consumer" {
 			t.Errorf("the timeline says %s (%v)", e.Data, err)
 		}
-		if at := w.record(t, id).JoinAt; data.JoinAt != nil && !data.JoinAt.Equal(at) {
+		if at := h.record(t, id).JoinAt; data.JoinAt != nil && !data.JoinAt.Equal(at) {
 			t.Errorf("the timeline says joinAt %v, the job %v", data.JoinAt, at)
 		}
 		said += string(data.Changed)
@@ -105,17 +105,17 @@ func (w *world) changes(t *testing.T, id [16]byte) string {
 // TestPatchIsForTheUndispatched and for their consumer.
 func TestPatchIsForTheUndispatched(t *testing.T) {
 	t.Parallel()
-	w := newSQLiteWorld(t)
+	h := newSQLiteHarness(t)
 	name := "another"
-	id := w.newJob(t)
+	id := h.newJob(t)
 	for _, status := range job.Statuses() {
-		w.put(t, id, status)
-		_, err := w.Patch(t.Context(), w.caller, id, lifecycle.Patch{DisplayName: &name})
+		h.put(t, id, status)
+		_, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name})
 		if open := status == job.Scheduled || status == job.Pending; open && err != nil || !open && !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("a job that is %s: %v", status, err)
 		}
-		for who, stranger := range w.strangers(t) {
-			if _, err := w.Patch(t.Context(), stranger, id, lifecycle.Patch{DisplayName: &name}); !job.ErrorIs(err, job.NotFound) {
+		for who, stranger := range h.strangers(t) {
+			if _, err := h.Patch(t.Context(), stranger, id, lifecycle.Patch{DisplayName: &name}); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("a job that is %s, for %s: %v", status, who, err)
 			}
 		}
@@ -126,10 +126,10 @@ func TestPatchIsForTheUndispatched(t *testing.T) {
 // to begin does not when the job is moved, and is woken for the new time.
 func TestPatchStopsADispatch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		id := w.newJob(t)
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.newJob(t)
 		var claimed []job.Record
-		err := w.store.Write(t.Context(), func(q *store.Queries) (err error) {
+		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
 			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 			return err
 		})
@@ -137,21 +137,21 @@ func TestPatchStopsADispatch(t *testing.T) {
 			t.Fatalf("claimed %d, %v", len(claimed), err)
 		}
 		name := "another"
-		if _, err := w.Patch(t.Context(), w.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
+		if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
 			t.Fatal(err)
 		}
-		if r := w.record(t, id); r.Lease != claimed[0].Lease || !r.WakeAt.Equal(claimed[0].WakeAt.Truncate(time.Millisecond)) {
+		if r := h.record(t, id); r.Lease != claimed[0].Lease || !r.WakeAt.Equal(claimed[0].WakeAt.Truncate(time.Millisecond)) {
 			t.Errorf("another name took the lease: %q until %v", r.Lease, r.WakeAt)
 		}
-		woken := w.woken.Load()
+		woken := h.woken.Load()
 		later := time.Now().Add(time.Hour)
-		if _, err := w.Patch(t.Context(), w.caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
+		if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
 			t.Fatal(err)
 		}
-		if r := w.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
+		if r := h.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
 			t.Errorf("after it was moved: lease %q, looked at at %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
 		}
-		if w.woken.Load() == woken {
+		if h.woken.Load() == woken {
 			t.Error("the dispatcher was not woken")
 		}
 	})

@@ -4,19 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/job"
 )
 
-// What a timeline tells of a job beside the triggers that may move it.
+// The kinds of timeline entries beside the triggers of the state machine.
 const (
 	CommandQueued    job.Trigger = "command queued"    // data: commandId, command
-	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt when it is among them
+	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt if it changed
 	RecordingDeleted job.Trigger = "recording deleted" // data: by
 	BotLaunched      job.Trigger = "bot launched"      // data: node, lateMs (after joinAt; of a first attempt)
-	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while a recording is handed in, or put together by the service
+	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 )
 
 // Who changes a job beside its bot and the dispatcher, as the timeline names
@@ -27,9 +28,9 @@ const (
 	byRetention = "retention"
 )
 
-// Launched notes that the bot of the current attempt was started, on which
+// BotLaunched records that the bot of the current attempt was started, on which
 // node, and how late.
-func (c *Change) Launched(ctx context.Context, node string) error {
+func (c *Change) BotLaunched(ctx context.Context, node string) error {
 	data := map[string]any{"node": node}
 	if c.Attempt == 0 && !c.JoinAt.Before(c.CreatedAt) {
 		data["lateMs"] = max(0, c.Now.Sub(c.JoinAt).Milliseconds())
@@ -37,32 +38,52 @@ func (c *Change) Launched(ctx context.Context, node string) error {
 	return c.addEntry(ctx, BotLaunched, data)
 }
 
-// MediaStored notes how much of a recording is in storage: of one that the
-// service puts together, or of a bot's files that are on their way.
+// MediaStored records how much of a recording is in storage.
 func (c *Change) MediaStored(ctx context.Context, done, total int64) error {
 	return c.addEntry(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
 }
 
-// remark writes a line on the timeline that tells of no event of the machine.
+// addEntry adds a timeline entry that is not an event of the state machine.
 func (c *Change) addEntry(ctx context.Context, kind job.Trigger, data any) error {
-	var encoded json.RawMessage
-	if data != nil {
-		var err error
-		if encoded, err = json.Marshal(data); err != nil {
-			return fmt.Errorf("encode the timeline's data: %w", err)
-		}
+	encoded, err := encodeData(data)
+	if err != nil {
+		return err
+	}
+	result := job.Result{Applied: true, From: c.Status, To: c.Status}
+	return c.addEventEntry(ctx, job.Event{Trigger: kind}, result, job.SourceService, c.Now, encoded)
+}
+
+// addEventEntry adds the timeline entry of an event.
+func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Result, source job.Source, emittedAt time.Time, data json.RawMessage) error {
+	attempt := e.Attempt
+	if source == job.SourceService {
+		attempt = c.Attempt // after the event
 	}
 	return c.q.InsertEntry(ctx, job.TimelineEntry{
 		ID:         uuid.Must(uuid.NewV7()),
 		JobID:      c.ID,
-		Attempt:    c.Attempt,
-		Source:     job.SourceService,
-		Kind:       kind,
-		EmittedAt:  c.Now,
+		Attempt:    attempt,
+		Source:     source,
+		Kind:       e.Trigger,
+		EmittedAt:  emittedAt,
 		ReceivedAt: c.Now,
-		Applied:    true,
-		From:       c.Status,
-		To:         c.Status,
-		Data:       encoded,
+		Applied:    result.Applied,
+		Reason:     result.Reason,
+		From:       result.From,
+		To:         result.To,
+		Data:       data,
 	})
+}
+
+// encodeData encodes the data of a timeline entry, or the arguments of a
+// command; nil is none.
+func encodeData(data any) (json.RawMessage, error) {
+	if data == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("encode data: %w", err)
+	}
+	return encoded, nil
 }

@@ -8,12 +8,14 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/webhook"
 )
 
-// Endpoints lists the addresses to which the caller's webhooks have been
-// posted, with how they do. They are the consumer's, whatever the key's mode.
+// Endpoints returns the URLs to which the consumer's webhooks have been sent,
+// with their state, and the cursor of the next page. Live and test keys share
+// them.
 func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []webhook.Endpoint, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
@@ -21,13 +23,13 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 	}
 	after := ""
 	if page.Cursor != "" {
-		key, err := placeOf(page.Cursor)
+		key, err := decodeCursor(page.Cursor)
 		if err != nil || len(key) > maxEndpointKey || !printable(string(key)) {
 			return nil, "", errCursor()
 		}
 		after = string(key)
 	}
-	endpoints, more, err := s.store.ListEndpoints(ctx, caller.ConsumerID, after, limit)
+	endpoints, more, err := s.Store.ListEndpoints(ctx, caller.ConsumerID, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -37,13 +39,14 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 	return endpoints, next, nil
 }
 
-// maxEndpointKey bounds the key of an endpoint; ours are shorter.
+// maxEndpointKey is the maximum length of an endpoint's key; generated ones are
+// shorter.
 const maxEndpointKey = 1000
 
-// RedeliverFailed has the caller's given up deliveries that pass the filter sent
-// once more, each under its id and to its address, and returns how many. A
-// filter that names nothing gives a *job.Error with InvalidInput: everything
-// that ever failed is meant by nobody.
+// RedeliverFailed sends the caller's deliveries again that failed permanently and
+// match the filter, each with its ID and to its URL, and returns their number. An
+// empty filter is a *job.Error with InvalidInput: nobody means everything that
+// ever failed.
 func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error) {
 	if filter == (webhook.FailedFilter{}) {
 		return 0, &job.Error{Code: job.InvalidInput, Message: "name a job, an address or a time span", Path: []any{}}
@@ -53,31 +56,32 @@ func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, fi
 			return 0, err
 		}
 	}
-	count, err := s.store.RedeliverFailed(ctx, caller.ConsumerID, caller.Mode, filter, s.now())
+	count, err := s.Store.RedeliverFailed(ctx, caller.ConsumerID, caller.Mode, filter, s.Now())
 	if count > 0 {
-		s.wakeHooks()
+		s.Events.Publish(event.DeliveryDue{})
 	}
 	return count, err
 }
 
-// RotateSecret gives the caller's consumer a new webhook secret, which is shown
-// this once; the old one signs too until the time returned. Test keys, which
-// are handed out more freely, may not: the secret signs what live jobs tell.
+// RotateSecret creates a new webhook secret for the caller's consumer, which is
+// shown only once. The old one signs too until the returned time. It needs a live
+// key: test keys are handed out more freely, and the secret signs the webhooks of
+// live jobs.
 func (s *Service) RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error) {
 	if caller.Mode != job.Live {
 		return "", time.Time{}, &job.Error{Code: job.InvalidState, Message: "a webhook secret is rotated with a live key"}
 	}
-	return account.RotateSecret(ctx, s.store, caller.ConsumerID, s.now())
+	return account.RotateSecret(ctx, s.Store, caller.ConsumerID, s.Now())
 }
 
-// EndpointState is how an endpoint does, in a word.
+// EndpointState is the state of an endpoint.
 type EndpointState string
 
 // The states of an endpoint.
 const (
-	Answering EndpointState = "answering" // its last try was acknowledged
-	Failing   EndpointState = "failing"   // its last tries were not
-	Dead      EndpointState = "dead"      // so many that it is tried gently until it is back
+	Answering EndpointState = "answering" // it acknowledged the last attempt
+	Failing   EndpointState = "failing"   // it did not
+	Dead      EndpointState = "dead"      // so often that attempts are rare until it answers
 )
 
 // StateOf returns the state of an endpoint.

@@ -1,16 +1,19 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"time"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
+	"standin/internal/bot/browser"
+	"standin/internal/dispatch"
+	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
@@ -18,20 +21,15 @@ import (
 	"standin/internal/recording"
 )
 
-// DefaultStartTime is how long an engine may take to start a bot: to pull its
-// image and to find room for it.
-const DefaultStartTimeout = 5 * time.Minute
-
-// KubernetesSettings are those of the launcher kubernetes. What is the
-// service's own is filled in.
+// KubernetesSettings configure the launcher kubernetes.
 type KubernetesSettings struct {
 	kubernetes.Settings
-	Kubeconfig  string // a file; the cluster that the service runs in, or the user's, when empty
-	PodTemplate string // a file; nothing more than a bot needs when empty
+	Kubeconfig  string // a file; default the cluster that the service runs in, or the user's
+	PodTemplate string // a file; default only what a bot needs
 }
 
-// Found returns the launcher's settings with the cluster, its namespace and the
-// pod template that they name.
+// Resolve returns the launcher's settings with the cluster, its namespace and
+// the pod template.
 func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
 	settings := s.Settings
 	config, namespace, err := kubernetes.FindCluster(s.Kubeconfig)
@@ -39,9 +37,7 @@ func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
 		return settings, err
 	}
 	settings.Cluster = config
-	if settings.Namespace == "" {
-		settings.Namespace = namespace
-	}
+	settings.Namespace = cmp.Or(settings.Namespace, namespace)
 	if s.PodTemplate != "" {
 		if settings.Template, err = kubernetes.ReadPodTemplate(s.PodTemplate); err != nil {
 			return settings, err
@@ -50,64 +46,86 @@ func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
 	return settings, nil
 }
 
-// engine is a launcher whose bots run elsewhere.
+// engine is a launcher whose bots run in containers.
 type engine interface {
 	launch.Launcher
 	Close()
 }
 
-// elsewhere reports whether bots run in containers, which know nothing of this
-// machine's addresses and folders.
-func (s Settings) elsewhere() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
-
-// CheckLauncher finds what a launcher misses before anything is opened.
-func (s Settings) CheckLauncher() error {
-	if s.elsewhere() && s.BotServiceURL == "" && s.Docker.Network != "host" {
-		return fmt.Errorf("STANDIN_BOT_SERVICE_URL must be set with the launcher %s: "+
-			"in a bot's container the address that the service listens on is the container itself", s.Launcher)
+// newLauncher returns the launcher of live jobs and its timeouts.
+func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatch.Timeouts, error) {
+	timeouts := cmp.Or(s.settings.Timeouts, dispatch.DefaultTimeouts())
+	if s.settings.Launcher == "manual" {
+		return launch.Manual{}, timeouts.Manual(), nil
 	}
-	return nil
-}
-
-// startTime is how long an engine may take to start a bot.
-func (s Settings) startTime() time.Duration {
-	if s.StartTimeout == 0 {
-		return DefaultStartTimeout
-	}
-	return s.StartTimeout
-}
-
-// newEngine returns the launcher of bots that run elsewhere.
-func (s *Service) newEngine(onChange func(uuid.UUID, int)) (engine, error) {
 	if _, err := recording.FindTools(); err != nil {
-		s.settings.Log.Error("no recording can be finished before this is mended", "error", err)
+		s.settings.Log.Error("no recording can be finalized until this is fixed", "error", err)
 	}
-	if s.settings.Launcher == "docker" {
-		settings := s.settings.Docker
-		settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, onChange)
-		return docker.New(settings)
+	newEngine := s.newDocker
+	switch s.settings.Launcher {
+	case "", "process":
+		var err error
+		s.process, err = s.newProcess(events)
+		return s.process, timeouts, err
+	case "docker":
+	case "kubernetes":
+		newEngine = s.newKubernetes
+	default:
+		return nil, timeouts, fmt.Errorf("unknown launcher %q; the launchers are process, docker, kubernetes and manual", s.settings.Launcher)
 	}
+	engine, err := newEngine(events)
+	if err != nil {
+		return nil, timeouts, err
+	}
+	s.engine, timeouts.Launch = engine, cmp.Or(s.settings.StartTimeout, DefaultStartTimeout)
+	return engine, timeouts, nil
+}
+
+// newProcess returns the launcher of bots that are processes of this machine.
+func (s *Service) newProcess(events *event.Publisher) (*launch.Process, error) {
+	check := func() error {
+		_, err := browser.Find(s.settings.Bots.Browser)
+		return err
+	}
+	if err := check(); err != nil {
+		s.settings.Log.Error("no bot can be launched until this is fixed", "error", err)
+	}
+	return launch.NewProcess(launch.ProcessSettings{
+		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Bot: s.settings.Bots,
+		Check: check, OnExit: botChanged(events), Log: s.settings.Log,
+	})
+}
+
+// newDocker returns the launcher of bots in Docker or Podman containers.
+func (s *Service) newDocker(events *event.Publisher) (engine, error) {
+	settings := s.settings.Docker
+	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, events)
+	return docker.New(settings)
+}
+
+// newKubernetes returns the launcher of bots in pods.
+func (s *Service) newKubernetes(events *event.Publisher) (engine, error) {
 	settings, err := s.settings.Kubernetes.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, onChange)
+	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, events)
 	return kubernetes.New(settings)
 }
 
 // remoteSettings adds the service's own settings to those of an engine. The
 // default seccomp profiles of containers forbid Chromium's sandbox; under those,
 // the container is the sandbox.
-func (s *Service) remoteSettings(settings launch.RemoteSettings, seccomp string, onChange func(uuid.UUID, int)) launch.RemoteSettings {
-	settings.Instance, settings.IsWanted, settings.OnChange = s.instance(), s.wanted, onChange
+func (s *Service) remoteSettings(settings launch.RemoteSettings, seccomp string, events *event.Publisher) launch.RemoteSettings {
+	settings.Instance, settings.IsWanted, settings.OnChange = s.instance(), s.wanted, botChanged(events)
 	settings.Bot, settings.Log = s.settings.Bots, s.settings.Log
 	settings.Bot.NoSandbox = settings.Bot.NoSandbox || seccomp == ""
 	return settings
 }
 
-// instance names all services that share this one's database, to tell their
-// bots from others': they share the ingest signing key, which does not show in
-// it.
+// instance identifies all services that share this one's database, to tell
+// their bots from others. They share the ingest signing key, from which instance
+// is derived without revealing it.
 func (s *Service) instance() string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("standin instance"))
@@ -115,10 +133,10 @@ func (s *Service) instance() string {
 }
 
 // wanted reports whether an attempt may have a bot: it is the last one of its
-// job, and the dispatcher has yet to do with it.
+// job, and the dispatcher is not done with the job.
 func (s *Service) wanted(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error) {
 	r, err := s.store.Job(ctx, jobID)
-	if known := (*job.Error)(nil); errors.As(err, &known) && known.Code == job.NotFound {
+	if job.ErrorIs(err, job.NotFound) {
 		return false, nil
 	}
 	return err == nil && r.Attempt == attempt && !r.WakeAt.IsZero(), err

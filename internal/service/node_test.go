@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"standin/internal/dispatch"
+	"standin/internal/event"
 	"standin/internal/job"
-	"standin/internal/lifecycle"
 )
 
 // get fetches a page.
@@ -45,7 +45,7 @@ func TestMetrics(t *testing.T) {
 	if status, _ := get(t, s.BaseURL()+"/metrics", "guess"); status != http.StatusUnauthorized {
 		t.Errorf("with a wrong secret: %d", status)
 	}
-	own := "http://" + s.MetricsAddress()
+	own := "http://" + s.metricsListener.Addr().String()
 	if status, _ := get(t, own+"/healthz", ""); status != http.StatusNotFound {
 		t.Errorf("the metrics' address answers another path with %d", status)
 	}
@@ -87,7 +87,7 @@ func TestNodeStaysTheSame(t *testing.T) {
 	for range 2 {
 		s := start(t, settings(dir))
 		untilTrue(t, "the node's row", func() bool {
-			f, err := s.dispatcher.Fleet(t.Context())
+			f, err := s.fleet.Fleet(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,13 +110,13 @@ func TestMoves(t *testing.T) {
 	s := start(t, settings(filepath.Join(t.TempDir(), "data")))
 	defer closeIt(t, s)
 	var took []time.Duration
-	note := moved(s.newMetrics(s.dispatcher), func(one time.Duration) { took = append(took, one) }, "mine")
 	for _, node := range []string{"mine", "another's"} {
 		for _, data := range []string{`{"readyMs": 2500}`, `{"readyMs": "soon"}`, ``} {
-			note(lifecycle.Move{
+			e := event.StateApplied{
 				Job:     job.Record{Node: node, Job: job.Job{Mode: job.Live}},
 				Trigger: job.BotJoined, Data: []byte(data), Result: job.Result{Applied: true, From: job.Dispatching, To: job.Joining},
-			})
+			}
+			measure(e, "mine", s.metrics, func(one time.Duration) { took = append(took, one) })
 		}
 	}
 	if want := fmt.Sprint([]time.Duration{2500 * time.Millisecond, 0, 0}); fmt.Sprint(took) != want {

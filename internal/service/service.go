@@ -1,9 +1,7 @@
-// Package service puts Standin's parts together: database, storage, launchers,
-// dispatcher, webhook sender, logins, intake, payments and HTTP surface. All
-// wiring is here, so that serve, the demo and the end-to-end tests run the same
-// program.
-//
-// It decides nothing: each part's rules are in the part's own package.
+// Package service assembles the parts of Standin: database, storage, launchers,
+// dispatcher, webhook sender, accounts, calendar intake, payments, HTTP API and
+// dashboard. All wiring is here, so that serve, the demo and the end-to-end tests
+// run the same program. The rules of each part are in its own package.
 package service
 
 import (
@@ -14,19 +12,22 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/account/device"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/launch"
+	"standin/internal/metrics"
 	"standin/internal/recording"
+	"standin/internal/retention"
 	"standin/internal/simulator"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // drainTime is how long requests may take to finish when the service stops.
@@ -34,47 +35,59 @@ const drainTime = 20 * time.Second
 
 // Service is a running service.
 type Service struct {
-	Keys *account.Keys // to make keys without going through the surface
+	Keys *account.Keys // creates keys without the HTTP API
 
-	settings  Settings
-	store     *store.Store
-	storage   *recording.Storage
-	process   *launch.Process      // nil with another launcher
-	engine    engine               // nil unless bots run elsewhere
-	simulator *simulator.Simulator // of the jobs of test keys
-	listener  net.Listener
-	server    *http.Server
-	users     *account.Users // of the dashboard
-	dashboard *dashboard.Dashboard
+	settings Settings
+	key      []byte // of ingest tokens
 
-	dispatcher     *dispatch.Dispatcher
-	metrics        *http.Server // nil when metrics have no address of their own
-	metricsAddress string
+	// Opened by open.
+	lock     *os.File
+	listener net.Listener
+	store    *store.Store
+	storage  *recording.Storage
 
-	lock *os.File
-	key  []byte // of ingest tokens
+	// Built by build.
+	process    *launch.Process      // nil with another launcher
+	engine     engine               // nil unless bots run in containers
+	simulator  *simulator.Simulator // of the jobs of test keys
+	dispatcher *dispatch.Dispatcher
+	fleet      *dispatch.FleetReader
+	sender     *webhook.Sender
+	notifier   *store.Notifier
+	cleaner    *retention.Cleaner
+	metrics    *metrics.Metrics
+	flows      *device.Flows  // of command line logins
+	users      *account.Users // of the dashboard
+	dashboard  *dashboard.Dashboard
+	server     *http.Server
+
+	metricsServer   *http.Server // nil when metrics have no address of their own
+	metricsListener net.Listener
 
 	stop   context.CancelFunc
 	parts  sync.WaitGroup
 	failed chan error
 }
 
-// Start opens everything and begins to serve. ctx bounds the start only.
+// Start opens everything and starts the service. ctx bounds only the start.
 func Start(ctx context.Context, settings Settings) (*Service, error) {
 	if err := settings.check(); err != nil {
 		return nil, err
 	}
 	s := &Service{settings: settings, failed: make(chan error, 1)}
+	running, stop := context.WithCancel(context.Background()) // until Close
+	s.stop = stop
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
-	if err := s.run(); err != nil {
+	if err := s.build(running); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
+	s.run(running)
 	return s, nil
 }
 
-// open opens what the parts stand on.
+// open opens the data folder, the listeners, the database and the storage.
 func (s *Service) open(ctx context.Context) (err error) {
 	if s.settings.DataDir, err = filepath.Abs(s.settings.DataDir); err != nil {
 		return fmt.Errorf("find the data folder: %w", err)
@@ -82,13 +95,18 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if err := PrepareDataDir(s.settings.DataDir); err != nil {
 		return err
 	}
-	if s.lock, err = holdDataDir(s.settings.DataDir); err != nil {
+	if s.lock, err = lockDataDir(s.settings.DataDir); err != nil {
 		return err
 	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.settings.Listen); err != nil {
 		return fmt.Errorf("listen on %s: %w", s.settings.Listen, err)
 	}
-	s.fillAddresses()
+	s.settings.complete(s.listener.Addr())
+	if s.settings.MetricsListen != "" {
+		if s.metricsListener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.settings.MetricsListen); err != nil {
+			return fmt.Errorf("listen for metrics on %s: %w", s.settings.MetricsListen, err)
+		}
+	}
 	if s.key, err = signingKey(s.settings); err != nil {
 		return err
 	}
@@ -109,30 +127,50 @@ func (s *Service) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// fillAddresses derives the addresses that were not set from where the
-// service listens.
-func (s *Service) fillAddresses() {
-	local := "http://" + reachable(s.listener.Addr().String())
-	if s.settings.BaseURL == "" {
-		s.settings.BaseURL = local
+// run starts the parts. The first one that fails is reported by Failed.
+func (s *Service) run(ctx context.Context) {
+	fail := func(part string, err error) {
+		select {
+		case s.failed <- fmt.Errorf("%s: %w", part, err):
+		default: // another part has failed already
+		}
 	}
-	s.settings.BaseURL = strings.TrimRight(s.settings.BaseURL, "/")
-	if s.settings.BotServiceURL == "" {
-		s.settings.BotServiceURL = local
+	s.parts.Go(func() {
+		if err := s.dispatcher.Run(ctx); err != nil {
+			fail("dispatcher", err)
+		}
+	})
+	s.parts.Go(func() { s.notifier.Run(ctx) })
+	s.parts.Go(func() { s.sender.Run(ctx) })
+	s.parts.Go(func() { s.flows.Run(ctx) })
+	s.parts.Go(func() { s.cleaner.Run(ctx) })
+	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
+	s.parts.Go(func() {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			fail("HTTP server", err)
+		}
+	})
+	if s.metricsServer != nil {
+		s.settings.Log.Info("metrics are served without credentials", "address", s.metricsListener.Addr())
+		s.parts.Go(func() {
+			if err := s.metricsServer.Serve(s.metricsListener); !errors.Is(err, http.ErrServerClosed) {
+				s.settings.Log.Error("the metrics server has stopped", "error", err)
+			}
+		})
 	}
 }
 
-// Addr is where the service listens.
+// Addr returns the address that the service listens on.
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
-// BaseURL is where consumers reach the service.
+// BaseURL returns where consumers reach the service.
 func (s *Service) BaseURL() string { return s.settings.BaseURL }
 
-// Store is the service's database.
+// Store returns the service's database.
 func (s *Service) Store() *store.Store { return s.store }
 
-// BytesReceived is how much of a job's recording the service has received from
-// its bots so far; nothing is left to count once the recording is finished.
+// BytesReceived returns how much of a job's recording its bots have uploaded so
+// far. Uploads are deleted once the recording is finalized.
 func (s *Service) BytesReceived(ctx context.Context, jobID uuid.UUID) (int64, error) {
 	attempts, err := s.storage.Uploads(ctx, jobID)
 	if err != nil {
@@ -147,12 +185,12 @@ func (s *Service) BytesReceived(ctx context.Context, jobID uuid.UUID) (int64, er
 	return sum, nil
 }
 
-// Failed gives the error of a part that cannot go on; the service should be
-// closed then.
+// Failed returns a channel with the error of a part that cannot continue; the
+// service should be closed then.
 func (s *Service) Failed() <-chan error { return s.failed }
 
-// Close drains the service: no new work is taken, requests are finished, and
-// bots run on.
+// Close drains the service: it accepts no new work and finishes the running
+// requests. Bots continue to run.
 func (s *Service) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
@@ -161,19 +199,17 @@ func (s *Service) Close() error {
 		err = errors.Join(fmt.Errorf("finish the running requests: %w", err), s.server.Close())
 	}
 	s.stop()
-	if s.metrics != nil {
-		err = errors.Join(err, s.metrics.Close())
+	if s.metricsServer != nil {
+		err = errors.Join(err, s.metricsServer.Close())
 	}
 	s.parts.Wait()
 	return errors.Join(err, s.release())
 }
 
-// release closes what open and run opened, as far as they came.
+// release closes what open and build have opened so far.
 func (s *Service) release() error {
 	var errs []error
-	if s.stop != nil {
-		s.stop()
-	}
+	s.stop()
 	if s.simulator != nil {
 		s.simulator.Close()
 	}
@@ -189,8 +225,11 @@ func (s *Service) release() error {
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}
-	if s.listener != nil {
-		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+	for _, listener := range []net.Listener{s.listener, s.metricsListener} {
+		if listener == nil {
+			continue
+		}
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}

@@ -2,10 +2,9 @@ package service
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,13 +12,14 @@ import (
 	"standin/api"
 	"standin/internal/account"
 	"standin/internal/account/device"
-	"standin/internal/bot/browser"
 	"standin/internal/bot/zoomsdk"
+	"standin/internal/dashboard"
 	"standin/internal/dispatch"
+	"standin/internal/event"
 	"standin/internal/host"
 	"standin/internal/httpapi"
 	"standin/internal/httpapi/ratelimit"
-	"standin/internal/launch"
+	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/metrics"
 	"standin/internal/payment"
@@ -33,95 +33,78 @@ import (
 const (
 	// maxUpload bounds one uploaded file: a day's recording is far smaller.
 	maxUpload = 32 << 30
-	// uploadTime is how long such a file may take; a stalled one ends earlier.
+	// uploadTime is how long such a file may take; a stalled upload ends earlier.
 	uploadTime = 6 * time.Hour
 )
 
-// parts are what works by itself once it is started.
-type parts struct {
-	jobs       *lifecycle.Service
-	dispatcher *dispatch.Dispatcher
-	sender     *webhook.Sender
-	flows      *device.Flows
-	keeper     *retention.Cleaner
-	machine    *host.Reader
-	metrics    *metrics.Metrics
-	line       *store.Notifier
-}
-
-// run makes the parts and starts them.
-func (s *Service) run() error {
-	working, stop := context.WithCancel(context.Background()) // until Close
-	s.stop = stop
-	p, err := s.makeParts(working)
+// build builds the parts of the service, each from those before it. ctx ends
+// when the service stops.
+func (s *Service) build(ctx context.Context) error {
+	settings, log := s.settings, s.settings.Log
+	node, err := loadNode(settings)
 	if err != nil {
 		return err
 	}
-	if s.server, err = s.makeServer(p); err != nil {
+	events := new(event.Publisher)
+	machine := host.NewReader(settings.DataDir)
+	if s.sender, err = s.newSender(); err != nil {
 		return err
 	}
-	if err := s.serveMetrics(working, p.metrics); err != nil {
+	live, timeouts, err := s.newLauncher(events)
+	if err != nil {
 		return err
 	}
-	s.start(working, p)
-	return nil
+	finalizer := &dispatch.Finalizer{
+		Store:     s.store,
+		Finisher:  &recording.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
+		Leftovers: s.leftovers,
+	}
+	jobs := lifecycle.New(lifecycle.Settings{
+		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+	})
+	if s.simulator, err = simulator.New(simulator.Settings{
+		Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log,
+	}); err != nil {
+		return err
+	}
+	s.fleet = dispatch.NewFleetReader(s.store, settings.Lease, time.Now)
+	s.metrics = newMetrics(s.fleet, log)
+	s.metrics.Register(s.sender.Collectors()...)
+	s.metricsServer = s.newMetricsServer()
+	s.dispatcher = dispatch.New(dispatch.Settings{
+		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: live}, Timeouts: timeouts,
+		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
+		AllowedHosts: settings.AllowedMeetingHosts, LoopbackPeers: settings.LoopbackMeetings, RequirePermission: settings.RequirePermission,
+		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
+		Prelaunch: settings.Prelaunch, Capacity: s.newCapacity(machine), Lease: settings.Lease,
+		Metrics: s.metrics, Now: time.Now, Log: log,
+	})
+	s.notifier = s.store.NewNotifier(publishRemote(events), log)
+	s.subscribe(ctx, events, jobs, node)
+	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
+	s.cleaner = retention.New(retention.Settings{
+		Store: s.store, Recordings: jobs, Storage: s.storage, Retention: settings.Retention, Now: time.Now, Log: log,
+	})
+	return s.buildServer(jobs, machine)
 }
 
-// makeParts makes what works by itself, and what that launches. ctx is how
-// long it will work.
-func (s *Service) makeParts(ctx context.Context) (p parts, err error) {
+// newSender returns the sender of webhooks.
+func (s *Service) newSender() (*webhook.Sender, error) {
 	allow, err := s.webhookAllow()
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	proxy, err := webhook.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	p.sender = webhook.NewSender(s.store, webhook.Settings{Allow: allow, Proxy: proxy, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log})
-	recordings := &dispatch.Finalizer{
-		Store: s.store,
-		Finisher: &recording.Finisher{
-			Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir, Log: s.settings.Log,
-		},
-		Leftovers: s.leftovers,
-	}
-	node, err := s.node()
-	if err != nil {
-		return p, err
-	}
-	var dispatcher *dispatch.Dispatcher
-	p.machine = host.NewReader(s.settings.DataDir)
-	p.line = s.store.NewNotifier(func(news store.Notification) { p.hear(news) }, s.settings.Log)
-	others := &changes{line: p.line}
-	p.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: recordings, Recordings: s.storage, BaseURL: s.settings.BaseURL, Now: time.Now,
-		WakeJobs:  func() { dispatcher.Wake(); others.wake() },
-		WakeHooks: func() { p.sender.Wake(); others.hooks() },
-		Moved:     func(move lifecycle.Move) { moved(p.metrics, dispatcher.RecordStart, node.ID)(move) },
-		Told:      others.told,
-	})
-	dispatcher = dispatch.New(dispatch.Settings{
-		Store: s.store, Jobs: p.jobs, Recordings: recordings, SigningKey: s.key,
-		ServiceURL: s.settings.BotServiceURL, AllowedHosts: s.settings.AllowedMeetingHosts,
-		LoopbackPeers: s.settings.LoopbackMeetings, AskFirst: s.settings.AskFirst,
-		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(s.settings.DatabaseURL), Node: node,
-		Prelaunch: s.settings.Prelaunch, Capacity: s.room(p.machine), Lease: s.settings.Lease,
-		Now: time.Now, Log: s.settings.Log,
-	})
-	p.dispatcher, s.dispatcher = dispatcher, dispatcher
-	p.metrics = s.newMetrics(dispatcher)
-	dispatcher.Metrics = p.metrics
-	p.metrics.Register(p.sender.Collectors()...)
-	p.flows = device.New(device.Settings{Store: s.store, BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log})
-	p.keeper = retention.New(retention.Settings{
-		Store: s.store, Recordings: p.jobs, Storage: s.storage, Retention: s.settings.Retention, Now: time.Now, Log: s.settings.Log,
-	})
-	return p, s.addLaunchers(ctx, p)
+	return webhook.NewSender(s.store, webhook.Settings{
+		Allow: allow, Proxy: proxy, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+	}), nil
 }
 
-// noZoomSDK tells why bots cannot join with Zoom's Meeting SDK; empty when they
-// can.
+// noZoomSDK returns why bots cannot join with Zoom's Meeting SDK; empty when
+// they can.
 func (s *Service) noZoomSDK() string {
 	sdk := s.settings.Bots.ZoomSDK
 	if err := (zoomsdk.Settings{Dir: sdk.Dir, Key: sdk.Key, Secret: sdk.Secret}).Validate(); err != nil {
@@ -130,137 +113,157 @@ func (s *Service) noZoomSDK() string {
 	return ""
 }
 
-// addLaunchers gives the dispatcher its launchers: the simulator for jobs of
-// test keys, and the one that the settings name for all others. They tell the
-// dispatcher of bots that end, from their start on. While the service stops
-// nobody is told: simulated bots end with it, and their jobs get another
-// attempt once it is back.
-func (s *Service) addLaunchers(ctx context.Context, p parts) error {
-	onExit := func(jobID uuid.UUID, _ int) {
-		if ctx.Err() == nil {
-			p.dispatcher.BotExited(ctx, jobID)
-		}
-	}
-	timeouts := s.settings.Timeouts
-	if timeouts == (dispatch.Timeouts{}) {
-		timeouts = dispatch.DefaultTimeouts()
-	}
-	live, timeouts, err := s.launcher(timeouts, onExit)
-	if err != nil {
-		return err
-	}
-	s.simulator, err = simulator.New(simulator.Settings{
-		Service: p.jobs, Uploads: s.storage, OnExit: onExit, Log: s.settings.Log,
-	})
-	if err != nil {
-		return err
-	}
-	p.dispatcher.Launcher, p.dispatcher.Timeouts = simulator.Router{Test: s.simulator, Live: live}, timeouts
-	return nil
-}
-
-// makeServer makes the HTTP surface.
-func (s *Service) makeServer(p parts) (*http.Server, error) {
-	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: s.settings.WebhookSecret}
-	description, err := api.Load()
-	if err != nil {
-		return nil, fmt.Errorf("load the API description: %w", err)
-	}
-	proxies, err := ratelimit.ParseProxies(s.settings.TrustedProxies)
-	if err != nil {
-		return nil, err
-	}
-	settings := httpapi.Settings{
-		Description: description, Keys: s.Keys, Jobs: p.jobs, Controls: p.jobs, History: p.jobs, Webhooks: p.jobs, Bots: p.jobs,
-		Recordings: s.storage, Logins: p.flows, Host: p.machine, JobCounts: s.store, Metrics: p.metrics.Handler(), MetricsSecret: s.settings.MetricsSecret,
-		Invites: &lifecycle.InviteScheduler{
-			Jobs: p.jobs, Plans: s.store, FreeTierJobs: s.settings.FreeTierJobs, WebhookSecret: s.settings.WebhookSecret,
-		},
-		SigningKey: s.key, IntakeSecret: s.settings.IntakeSecret, AdminSecret: s.settings.AdminSecret,
-		Proxies: proxies, KeyRate: s.settings.RateLimit,
-		MaxUploadBytes: maxUpload, Timeouts: s.settings.HTTP, Log: s.settings.Log,
-	}
-	if settings.Timeouts.Upload == 0 {
-		settings.Timeouts.Upload = uploadTime
-	}
-	if s.settings.PaymentWebhookSecret != "" {
-		settings.Payments = &payment.Receiver{Secret: s.settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
-	}
-	surface, err := httpapi.New(settings)
-	if err != nil {
-		return nil, fmt.Errorf("make the HTTP surface: %w", err)
-	}
-	server := httpapi.NewServer(surface)
-	return server, s.addDashboard(server, p, proxies)
-}
-
-// start starts the parts.
-func (s *Service) start(ctx context.Context, p parts) {
-	fail := func(what string, err error) {
-		select {
-		case s.failed <- fmt.Errorf("%s: %w", what, err):
-		default: // the first one counts
-		}
-	}
-	s.parts.Go(func() {
-		if err := p.dispatcher.Run(ctx); err != nil {
-			fail("dispatcher", err)
-		}
-	})
-	s.parts.Go(func() { p.line.Run(ctx) })
-	s.parts.Go(func() { p.sender.Run(ctx) })
-	s.parts.Go(func() { p.flows.Run(ctx) })
-	s.parts.Go(func() { p.keeper.Run(ctx) })
-	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
-	s.parts.Go(func() {
-		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			fail("HTTP server", err)
-		}
-	})
-}
-
-// leftovers are the folders of a job's bots that are gone from this machine.
-func (s *Service) leftovers(jobID uuid.UUID) (left []recording.LeftoverSpool) {
+// leftovers returns the folders of a job's bots that have ended on this
+// machine.
+func (s *Service) leftovers(jobID uuid.UUID) (leftovers []recording.LeftoverSpool) {
 	if s.process == nil {
 		return nil // bots run elsewhere
 	}
 	for attempt, folder := range s.process.LeftoverDirs(jobID) {
-		left = append(left, recording.LeftoverSpool{Attempt: attempt, Folder: folder})
+		leftovers = append(leftovers, recording.LeftoverSpool{Attempt: attempt, Folder: folder})
 	}
-	return left
+	return leftovers
 }
 
-// launcher returns the launcher of live jobs that the settings name, and the
-// timeouts that go with it.
-func (s *Service) launcher(timeouts dispatch.Timeouts, onExit func(uuid.UUID, int)) (launch.Launcher, dispatch.Timeouts, error) {
-	switch s.settings.Launcher {
-	case "manual":
-		return launch.Manual{}, timeouts.Manual(), nil
-	case "docker", "kubernetes":
-		engine, err := s.newEngine(onExit)
-		if err != nil {
-			return nil, timeouts, err
+// subscribe connects the events of this process to the parts that handle them,
+// and to the other nodes. ctx ends when the service stops: simulated bots end
+// with it, and their jobs get another attempt after the restart.
+func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *lifecycle.Service, node dispatch.Node) {
+	events.Subscribe(func(e event.Event) {
+		switch e := e.(type) {
+		case event.JobDue:
+			s.dispatcher.Wake()
+			if !e.Remote {
+				s.notifier.Notify(store.Notification{Jobs: true})
+			}
+		case event.DeliveryDue:
+			s.sender.Wake()
+			if !e.Remote {
+				s.notifier.Notify(store.Notification{Deliveries: true})
+			}
+		case event.CommandQueued:
+			if e.Remote {
+				jobs.NotifyCommand(e.JobID)
+			} else {
+				s.notifier.Notify(store.Notification{Commands: []uuid.UUID{e.JobID}})
+			}
+		case event.BotChanged:
+			if ctx.Err() == nil {
+				s.dispatcher.BotStateChanged(ctx, e.JobID)
+			}
+		case event.StateApplied:
+			measure(e, node.ID, s.metrics, s.dispatcher.RecordStart)
 		}
-		s.engine, timeouts.Launch = engine, s.settings.startTime()
-		return engine, timeouts, nil
-	case "", "process":
-	default:
-		return nil, timeouts, fmt.Errorf("there is no launcher %q; there are process, docker, kubernetes and manual", s.settings.Launcher)
+	})
+}
+
+// publishRemote publishes the notifications of other nodes.
+func publishRemote(events *event.Publisher) func(store.Notification) {
+	return func(n store.Notification) {
+		if n.Jobs {
+			events.Publish(event.JobDue{Remote: true})
+		}
+		if n.Deliveries {
+			events.Publish(event.DeliveryDue{Remote: true})
+		}
+		for _, id := range n.Commands {
+			events.Publish(event.CommandQueued{JobID: id, Remote: true})
+		}
 	}
-	check := func() error {
-		_, err := browser.Find(s.settings.Bots.Browser)
+}
+
+// botChanged publishes the starts and exits that a launcher reports.
+func botChanged(events *event.Publisher) func(uuid.UUID, int) {
+	return func(jobID uuid.UUID, attempt int) { events.Publish(event.BotChanged{JobID: jobID, Attempt: attempt}) }
+}
+
+// measure counts state changes, and records how long the bots of this node take
+// to start.
+func measure(e event.StateApplied, node string, m *metrics.Metrics, recordStart func(time.Duration)) {
+	r := e.Job
+	if e.Result.Changed() {
+		m.Transitioned(e.Result.To, r.FailureCode)
+	}
+	if e.Trigger != job.BotJoined || r.Mode == job.Test {
+		return
+	}
+	if r.Attempt == 0 && !r.JoinAt.Before(r.CreatedAt) {
+		m.Joining(max(0, r.HeartbeatAt.Sub(r.JoinAt)))
+	}
+	if r.Node != node {
+		return
+	}
+	var data struct {
+		ReadyMS int64 `json:"readyMs"`
+	}
+	_ = json.Unmarshal(e.Data, &data) // a bot need not report it
+	recordStart(time.Duration(max(0, data.ReadyMS)) * time.Millisecond)
+}
+
+// buildServer builds the HTTP API and the dashboard.
+func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) error {
+	settings := s.settings
+	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret}
+	description, err := api.Load()
+	if err != nil {
+		return fmt.Errorf("load the API description: %w", err)
+	}
+	proxies, err := ratelimit.ParseProxies(settings.TrustedProxies)
+	if err != nil {
 		return err
 	}
-	if err := check(); err != nil {
-		s.settings.Log.Error("no bot can be sent before this is mended", "error", err)
+	apiSettings := httpapi.Settings{
+		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Webhooks: jobs, Bots: jobs,
+		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), MetricsSecret: settings.MetricsSecret,
+		Invites: &lifecycle.InviteScheduler{
+			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
+		},
+		SigningKey: s.key, IntakeSecret: settings.IntakeSecret, AdminSecret: settings.AdminSecret,
+		Proxies: proxies, KeyRate: settings.RateLimit,
+		MaxUploadBytes: maxUpload, Timeouts: settings.HTTP, Log: settings.Log,
 	}
-	if _, err := recording.FindTools(); err != nil {
-		s.settings.Log.Error("no recording can be finished before this is mended", "error", err)
+	if apiSettings.Timeouts.Upload == 0 {
+		apiSettings.Timeouts.Upload = uploadTime
 	}
-	var err error
-	s.process, err = launch.NewProcess(launch.ProcessSettings{
-		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Bot: s.settings.Bots,
-		Check: check, OnExit: onExit, Log: s.settings.Log,
+	if settings.PaymentWebhookSecret != "" {
+		apiSettings.Payments = &payment.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
+	}
+	handler, err := httpapi.New(apiSettings)
+	if err != nil {
+		return fmt.Errorf("build the HTTP API: %w", err)
+	}
+	s.server = httpapi.NewServer(handler)
+	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret})
+	s.dashboard, err = dashboard.New(dashboard.Settings{
+		Users: s.users, Jobs: jobs, Recordings: s.storage, Records: s.store, Flows: s.flows, Host: machine,
+		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
+		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
+		BaseURL: settings.BaseURL, Proxies: proxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
-	return s.process, timeouts, err
+	if err != nil {
+		return fmt.Errorf("build the dashboard: %w", err)
+	}
+	s.server.Handler = s.dashboard.Handler(s.server.Handler)
+	s.server.RegisterOnShutdown(s.dashboard.Drain)
+	return nil
+}
+
+// FirstUserLink returns the page on which the first user of the dashboard is
+// created. It works once and for a day. It is false when there is a user already.
+func (s *Service) FirstUserLink(ctx context.Context) (string, bool, error) {
+	return s.dashboard.FirstUserLink(ctx)
+}
+
+// newMetricsServer returns the server of the metrics on an address of their own;
+// nil without one.
+func (s *Service) newMetricsServer() *http.Server {
+	if s.metricsListener == nil {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.Handler())
+	return &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 8 << 10,
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/dispatch"
+	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -94,10 +95,9 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	recordings := &dispatch.Finalizer{
 		Store: e.store, Finisher: &recording.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
 	}
-	var dispatcher *dispatch.Dispatcher
+	events := new(event.Publisher)
 	e.jobs = lifecycle.New(lifecycle.Settings{
-		Store: e.store, Finalizer: recordings, BaseURL: "http://standin.test", Now: time.Now,
-		WakeJobs: func() { dispatcher.Wake() }, WakeHooks: sender.Wake,
+		Store: e.store, Finalizer: recordings, BaseURL: "http://standin.test", Events: events, Now: time.Now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var service simulator.Service = e.jobs
@@ -106,14 +106,24 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	}
 	simulated, err := simulator.New(simulator.Settings{
 		Service: service, Uploads: e.storage, Clock: clock, Log: log,
-		OnExit: func(jobID uuid.UUID, _ int) { dispatcher.BotExited(ctx, jobID) },
+		OnExit: func(jobID uuid.UUID, _ int) { events.Publish(event.BotChanged{JobID: jobID}) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dispatcher = dispatch.New(dispatch.Settings{
+	dispatcher := dispatch.New(dispatch.Settings{
 		Store: e.store, Jobs: e.jobs, Launcher: simulator.Router{Test: simulated, Live: noLiveLauncher{t}}, Recordings: recordings,
 		SigningKey: []byte("key"), Timeouts: timeouts(), SingleNode: true, Now: time.Now, Log: log,
+	})
+	events.Subscribe(func(e event.Event) {
+		switch e := e.(type) {
+		case event.JobDue:
+			dispatcher.Wake()
+		case event.DeliveryDue:
+			sender.Wake()
+		case event.BotChanged:
+			dispatcher.BotStateChanged(ctx, e.JobID)
+		}
 	})
 	var parts sync.WaitGroup
 	parts.Go(func() {
@@ -200,7 +210,7 @@ func (e *testEnv) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 
 func (e *testEnv) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	_, err := e.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { return c.QueueCommand(t.Context(), kind, nil) })
+	_, err := e.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { _, err := c.QueueCommand(t.Context(), kind, nil); return err })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,211 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/launch"
+	"standin/internal/lifecycle"
+)
+
+// A failed launch is retried after minLaunchDelay, doubled each time up to
+// maxLaunchDelay.
+const (
+	minLaunchDelay = time.Second
+	maxLaunchDelay = 30 * time.Second
+)
+
+// recordDelay is how soon the launch of a bot is recorded again when the
+// database did not accept it.
+const recordDelay = 200 * time.Millisecond
+
+// queue makes a job wait for capacity on any node. The reason is on the
+// timeline once, when the job becomes pending.
+func (t *task) queue(ctx context.Context, next decision) error {
+	return t.change(ctx, func(c *lifecycle.Change) error {
+		c.Lease, c.WakeAt = "", next.until
+		if c.Status != job.Scheduled {
+			return nil
+		}
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"why": next.detail, "node": t.d.Node.Name})
+		return err
+	})
+}
+
+// startAttempt counts a new attempt and launches its bot. The previous
+// attempt's bot is stopped first: there are never two.
+func (t *task) startAttempt(ctx context.Context, reason string) error {
+	d, first := t.d, t.job.Attempts == 0
+	if !first {
+		if err := d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+			return err
+		}
+		if t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.Attempts, d.Now()) != "" {
+			return t.release(ctx, d.Now().Add(capacityRetry))
+		}
+	}
+	data := map[string]string{}
+	if reason != "" {
+		data["why"] = reason
+	}
+	if d.Node.Name != "" {
+		data["node"] = d.Node.Name
+	}
+	err := t.change(ctx, func(c *lifecycle.Change) error {
+		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, data)
+		if err != nil || !result.Applied {
+			return errors.Join(err, errJobChanged)
+		}
+		c.AttemptStartedAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
+		c.LaunchFailures, c.LaunchError, c.Node, c.Stats = 0, "", d.Node.ID, nil
+		return nil
+	})
+	if err != nil {
+		if first {
+			d.releaseSlot(t.job.ID)
+		}
+		return err
+	}
+	return t.launch(ctx)
+}
+
+// launch starts the bot of the current attempt. A failed launch is retried with
+// growing delays until decide gives up.
+func (t *task) launch(ctx context.Context) error {
+	if !t.lease.valid() {
+		// This process was suspended: another dispatcher may have the job.
+		return errLeaseLost
+	}
+	launcher := t.d.Launcher
+	failure := launcher.Launch(ctx, t.assignment())
+	switch {
+	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
+		err := t.release(ctx, t.job.AttemptStartedAt.Add(t.timeouts().Launch)) // the engine reports when it runs
+		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
+			t.d.BotStateChanged(ctx, t.job.ID) // the report could not wake the job while it was leased
+		}
+		return err
+	case failure == nil:
+		return t.recordLaunch(ctx)
+	case ctx.Err() != nil:
+		return ctx.Err() // the dispatcher stops: the launch has not failed, and the next one retries it
+	}
+	t.d.Metrics.LaunchFailed()
+	err := t.change(ctx, func(c *lifecycle.Change) error {
+		c.LaunchFailures++
+		c.LaunchError = failure.Error()
+		c.Lease, c.WakeAt = "", c.Now.Add(launchDelay(c.LaunchFailures))
+		return nil
+	})
+	return errors.Join(fmt.Errorf("launch: %w", failure), err)
+}
+
+// recordLaunch records that the bot of the current attempt runs. A bot whose
+// launch cannot be recorded under the lease is stopped again.
+func (t *task) recordLaunch(ctx context.Context) error {
+	for {
+		err := t.tryRecordLaunch(ctx)
+		switch {
+		case err == nil, errors.Is(err, errJobChanged) && t.launchRecorded(ctx):
+			return nil
+		case errors.Is(err, errLeaseLost), errors.Is(err, errJobChanged), !t.lease.valid():
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
+			defer cancel()
+			return errors.Join(err, t.d.Launcher.Stop(stopping, t.job.ID, t.job.Attempt))
+		case ctx.Err() != nil:
+			return err // the dispatcher stops: the next one of this node adopts the bot
+		}
+		select {
+		case <-time.After(recordDelay):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tryRecordLaunch records once that the bot runs.
+func (t *task) tryRecordLaunch(ctx context.Context) error {
+	err := t.change(ctx, func(c *lifecycle.Change) error {
+		c.LaunchedAt = c.Now
+		c.Lease, c.WakeAt = "", t.heartbeatDue(c.Record)
+		if t.d.Launcher.State(c.ID, c.Attempt) == launch.Gone {
+			c.WakeAt = c.Now // it ended while the job was leased, when its end could not wake the job
+		}
+		return c.BotLaunched(ctx, t.d.Node.Name)
+	})
+	if err == nil && t.job.Attempt == 0 && !t.job.JoinAt.Before(t.job.CreatedAt) {
+		t.d.Metrics.Launched(max(0, t.job.LaunchedAt.Sub(t.job.JoinAt)))
+	}
+	return err
+}
+
+// heartbeatDue is when the first heartbeat of a bot that has just been launched
+// is overdue.
+func (t *task) heartbeatDue(r job.Record) time.Time {
+	s := situation{job: r, timeouts: t.timeouts(), reachable: time.Unix(0, t.d.reachable.Load()).UTC()}
+	return s.heartbeatDue()
+}
+
+// launchRecorded reports whether the launch was recorded although the database
+// answered with an error.
+func (t *task) launchRecorded(ctx context.Context) bool {
+	kept, err := t.d.Store.Job(ctx, t.job.ID)
+	return err == nil && kept.Attempt == t.job.Attempt && kept.Node == t.d.Node.ID && !kept.LaunchedAt.IsZero()
+}
+
+// assignment is what the current attempt's bot is started with.
+func (t *task) assignment() launch.Assignment {
+	settings, r := t.d.Settings, t.job
+	return launch.Assignment{
+		JobID:             r.ID,
+		Attempt:           r.Attempt,
+		Token:             ingest.Token(settings.SigningKey, r.ID.String(), r.Attempt),
+		ServiceURL:        settings.ServiceURL,
+		MeetingURL:        r.MeetingURL,
+		Platform:          r.Platform,
+		DisplayName:       r.DisplayName,
+		JoinAt:            r.JoinAt,
+		AutoLeave:         r.AutoLeave,
+		Mode:              r.Mode,
+		Metadata:          r.Metadata,
+		AllowedHosts:      settings.AllowedHosts,
+		LoopbackPeers:     settings.LoopbackPeers && onLoopback(r.MeetingURL),
+		RequirePermission: settings.RequirePermission || requiresPermission(r.Metadata),
+	}
+}
+
+// requiresPermission reports whether a job's metadata says
+// "recordingPermission": "required": nothing is recorded without the host's
+// permission.
+func requiresPermission(metadata json.RawMessage) bool {
+	var options struct {
+		RecordingPermission any `json:"recordingPermission"`
+	}
+	_ = json.Unmarshal(metadata, &options) // metadata of another shape has no such option
+	return options.RecordingPermission == "required"
+}
+
+// onLoopback reports whether a meeting is on this machine: a replica.
+func onLoopback(meeting string) bool {
+	u, err := url.Parse(meeting)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// launchDelay is the delay after a number of failed launches.
+func launchDelay(failures int) time.Duration {
+	delay := minLaunchDelay
+	for range failures - 1 {
+		delay = min(2*delay, maxLaunchDelay)
+	}
+	return delay
+}

@@ -1,0 +1,116 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+
+	"standin/internal/job"
+	"standin/internal/launch"
+)
+
+// Every state that is not terminal ends within two days, both when the bot
+// falls silent and when it sends heartbeats forever.
+func TestEveryStateHasDeadline(t *testing.T) {
+	t.Parallel()
+	for _, status := range job.Statuses() {
+		if status.Terminal() {
+			continue
+		}
+		for name, heartbeats := range map[string]bool{"silent": false, "with heartbeats": true} {
+			r := running(status, 0)
+			if !status.Dispatched() {
+				r = due(at)
+				r.Status = status
+			}
+			now := at
+			next := decision{action: wait, until: now}
+			for next.action == wait || next.action == queue {
+				if now = next.until; now.After(at.Add(48 * time.Hour)) {
+					t.Errorf("in %s, %s: no action within two days", status, name)
+					break
+				}
+				if heartbeats && status.Dispatched() {
+					r.HeartbeatAt = now
+				}
+				next = decide(situation{job: r, bot: launch.Running, now: now, timeouts: timeouts, noCapacity: noCapacityFor(status)})
+				if (next.action == wait || next.action == queue) && !next.until.After(now) {
+					t.Fatalf("in %s, %s: at %s decide waits until %s", status, name, now, next.until)
+				}
+			}
+			if next.action == queue {
+				t.Errorf("in %s, %s: queued forever", status, name)
+			}
+		}
+	}
+}
+
+// noCapacityFor makes jobs that wait for capacity wait forever.
+func noCapacityFor(status job.Status) string {
+	if status.Dispatched() {
+		return ""
+	}
+	return "no capacity"
+}
+
+// The attempt of another node is not launched twice, and silence while the
+// service was unreachable does not count.
+func TestDecideOnOtherNode(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		s    situation
+		want decision
+	}{
+		"started on another node and not launched": {
+			situation{job: launching(time.Minute), bot: launch.Unknown, otherNode: true},
+			decision{action: startAttempt, detail: "the node that started the attempt is gone"},
+		},
+		"launched on another node, with heartbeats": {
+			situation{job: running(job.Joining, time.Second), bot: launch.Unknown, otherNode: true},
+			decision{action: wait, until: at.Add(59 * time.Second)},
+		},
+		"silent while the database was unreachable": {
+			situation{job: running(job.InMeeting, time.Hour), bot: launch.Running, reachable: before(10 * time.Second)},
+			decision{action: wait, until: at.Add(50 * time.Second)},
+		},
+		"another attempt, and no capacity here": {
+			situation{job: running(job.InMeeting, time.Hour), bot: launch.Unknown, noCapacity: "full"},
+			decision{action: wait, until: at.Add(capacityRetry)},
+		},
+		"due soon, and no capacity yet": {
+			situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, noCapacity: "full", prelaunch: 2 * time.Second},
+			decision{action: wait, until: at.Add(time.Second)},
+		},
+		"due soon": {situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, prelaunch: 2 * time.Second}, decision{action: startAttempt}},
+	} {
+		test.s.now, test.s.timeouts = at, timeouts
+		if got := decide(test.s); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// After hours in which no bot could reach the service, decide waits for a running
+// bot in every state, but not forever.
+func TestUnreachableTimeDoesNotCount(t *testing.T) {
+	t.Parallel()
+	const absence = 3 * time.Hour
+	for _, status := range job.Statuses() {
+		if !status.Dispatched() && status != job.Cancelled {
+			continue
+		}
+		r := running(status, absence, func(r *job.Record) {
+			r.JoinAt, r.StartedAt, r.StatusSince = before(absence), before(absence), before(absence)
+			r.AttemptStartedAt, r.LaunchedAt = before(absence), before(absence)
+		})
+		for _, hasMedia := range []bool{false, true} {
+			s := situation{job: r, bot: launch.Running, now: at, hasMedia: hasMedia, timeouts: timeouts, reachable: before(10 * time.Second)}
+			if got := decide(s); got.action != wait {
+				t.Errorf("%s, media %v: got %+v after the service is back", status, hasMedia, got)
+			}
+			s.reachable = before(absence)
+			if got := decide(s); got.action == wait {
+				t.Errorf("%s, media %v: decide still waits", status, hasMedia)
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+)
+
+// Recordings gives the dispatcher access to what bots uploaded.
+type Recordings interface {
+	// HasMedia reports whether a bot of the job uploaded anything usable.
+	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
+	// Salvage finalizes what the job's bots uploaded and stores the manifest.
+	// It reports its progress. It returns ErrNoMedia when nothing is usable.
+	Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error
+	// DeleteUploads removes what is no longer needed once the manifest is stored.
+	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
+}
+
+// ErrNoMedia is the error of a salvage that found nothing usable.
+var ErrNoMedia = errors.New("nothing usable was recorded")
+
+// Stage is a stage of a salvage.
+type Stage string
+
+// The stages of a salvage.
+const (
+	Packing Stage = "packing"
+	Storing Stage = "storing"
+)
+
+// Progress is the progress of a salvage.
+type Progress struct {
+	Stage       Stage
+	Done, Total int64 // bytes, while Storing
+}
+
+// salvage stops the bot, if it still runs, and finalizes what it uploaded. Only
+// a few salvages run at once; the others wait without a worker.
+func (t *task) salvage(ctx context.Context, detail string) error {
+	t.releaseWorker()
+	select {
+	case t.d.salvages <- struct{}{}:
+		defer func() { <-t.d.salvages }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+		return err
+	}
+	t.d.releaseSlot(t.job.ID)
+	if err := t.applyIfPossible(ctx, job.SalvageStarted, detail); err != nil {
+		return err
+	}
+	err := t.d.Recordings.Salvage(ctx, t.job, detail, func(progress Progress) error { return t.reportProgress(ctx, progress) })
+	switch {
+	case errors.Is(err, ErrNoMedia):
+		return t.giveUp(ctx, job.NetworkLoss, detail+", and nothing usable was recorded")
+	case err != nil && ctx.Err() == nil && !t.d.Now().Before(t.job.StatusSince.Add(2*t.timeouts().Teardown)):
+		// It was retried until long after the deadline. The uploads are kept.
+		return errors.Join(fmt.Errorf("salvage: %w", err), t.giveUp(ctx, job.InternalError,
+			detail+", and the recording could not be finalized; the service's log has the reason"))
+	case err != nil:
+		return fmt.Errorf("salvage: %w", err)
+	}
+	return t.change(ctx, func(c *lifecycle.Change) error {
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: t.d.Jobs.ManifestURI(c.ID)}, nil)
+		c.Lease, c.WakeAt = "", c.Now // to be cleaned up
+		return err
+	})
+}
+
+// reportProgress moves a job along with the salvage of its recording, and
+// records how much of it is stored.
+func (t *task) reportProgress(ctx context.Context, progress Progress) error {
+	if progress.Stage == Packing {
+		return t.applyIfPossible(ctx, job.SalvagePacking, "")
+	}
+	if err := t.applyIfPossible(ctx, job.SalvageStoring, ""); err != nil {
+		return err
+	}
+	return t.change(ctx, func(c *lifecycle.Change) error { return c.MediaStored(ctx, progress.Done, progress.Total) })
+}
+
+// applyIfPossible applies a trigger that changes the job's status. It does
+// nothing when the job is past it.
+func (t *task) applyIfPossible(ctx context.Context, trigger job.Trigger, detail string) error {
+	return t.change(ctx, func(c *lifecycle.Change) error {
+		event := job.Event{Trigger: trigger}
+		if state, result := c.State.Apply(event); !result.Applied || state.Status == c.Status {
+			return nil
+		}
+		_, err := c.ApplyFromService(ctx, event, map[string]string{"detail": detail})
+		return err
+	})
+}
+
+// giveUp stops the bot and fails the job.
+func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) error {
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+		if t.job.Status == job.Cancelled || ctx.Err() != nil {
+			return err
+		}
+		// A job's end does not wait for an unreachable engine. No other bot is
+		// launched, the heartbeats of this one are answered with leave_call, and
+		// cleanUp retries the stop.
+		t.d.Log.Error("cannot stop the bot of a failed job; it is retried", "job", t.job.ID, "attempt", t.job.Attempt, "error", err)
+	}
+	t.d.releaseSlot(t.job.ID)
+	if t.job.Status == job.Cancelled {
+		return t.release(ctx, time.Time{}) // it has ended already
+	}
+	return t.change(ctx, func(c *lifecycle.Change) error {
+		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.GivenUp, FailureCode: code, FailureDetail: detail}, nil)
+		if err != nil || !result.Applied {
+			return errors.Join(err, errJobChanged)
+		}
+		c.Lease, c.WakeAt = "", c.Now // to be cleaned up
+		return nil
+	})
+}
+
+// cleanUp finishes the work on a job that has ended. Its uploads are deleted
+// once the manifest is stored or when nothing usable is among them.
+func (t *task) cleanUp(ctx context.Context) error {
+	if t.job.Attempts > 0 {
+		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+			return err
+		}
+	}
+	t.d.releaseSlot(t.job.ID)
+	keep := false
+	if t.job.ManifestURI == "" {
+		var err error
+		if keep, err = t.d.Recordings.HasMedia(ctx, t.job.ID); err != nil {
+			return fmt.Errorf("look for uploaded media: %w", err)
+		}
+	}
+	if !keep {
+		if err := t.d.Recordings.DeleteUploads(ctx, t.job.ID); err != nil {
+			return fmt.Errorf("delete uploads: %w", err)
+		}
+	}
+	return t.release(ctx, time.Time{})
+}

@@ -1,0 +1,135 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"standin/internal/job"
+	"standin/internal/launch"
+)
+
+// task processes one claimed job.
+type task struct {
+	d             *Dispatcher
+	job           job.Record // as it was last read or written
+	lease         *leaseGuard
+	noCapacity    string // why no slot was reserved for the job's first bot; empty when one was
+	releaseWorker func() // may be called more than once
+}
+
+// process loads the job's situation, decides, and applies the decision. After
+// an error the job is claimed again at the end of its lease.
+func (t *task) process(ctx context.Context) {
+	leased, stop := t.keepLease(ctx)
+	defer stop()
+	claimed := t.job
+	s, err := t.load(leased)
+	if err != nil {
+		t.d.Log.Error("cannot load what a bot uploaded", "job", claimed.ID, "error", err)
+		return
+	}
+	next := decide(s)
+	if next.action != startAttempt && claimed.Attempts == 0 {
+		t.d.releaseSlot(claimed.ID) // reserved when the job was claimed
+	}
+	err = t.apply(leased, next)
+	stop()
+	switch {
+	case errors.Is(err, errJobChanged):
+		err = errors.Join(err, t.release(ctx, t.d.Now()))
+	case errors.Is(err, errLeaseLost):
+		t.d.Metrics.LeaseLost()
+	}
+	if next.action != wait {
+		t.d.Log.Info("dispatch", "job", claimed.ID, "attempt", claimed.Attempt, "status", claimed.Status, "bot", s.bot,
+			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", s.lateness(next).Milliseconds(), "error", err)
+	}
+}
+
+// load collects everything that the decision depends on.
+func (t *task) load(ctx context.Context) (situation, error) {
+	d, r := t.d, t.job
+	s := situation{
+		job: r, bot: t.botState(), now: d.Now(),
+		noCapacity: t.noCapacity, otherNode: t.onOtherNode(), noZoomSDK: d.NoZoomSDK,
+		timeouts: t.timeouts(), reachable: time.Unix(0, d.reachable.Load()).UTC(),
+	}
+	if r.Mode != job.Test {
+		s.prelaunch = d.prelaunch()
+	}
+	if r.Attempts > 0 {
+		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
+	}
+	var err error
+	if s.needsMedia() {
+		s.hasMedia, err = d.Recordings.HasMedia(ctx, r.ID)
+	}
+	return s, err
+}
+
+// apply carries out a decision.
+func (t *task) apply(ctx context.Context, next decision) error {
+	switch next.action {
+	case wait:
+		return t.release(ctx, next.until)
+	case queue:
+		return t.queue(ctx, next)
+	case startAttempt:
+		return t.startAttempt(ctx, next.detail)
+	case launchBot:
+		return t.launch(ctx)
+	case adoptBot:
+		return t.recordLaunch(ctx)
+	case salvage:
+		return t.salvage(ctx, next.detail)
+	case giveUp:
+		return t.giveUp(ctx, next.code, next.detail)
+	case cleanUp:
+		return t.cleanUp(ctx)
+	}
+	return fmt.Errorf("unknown action %q", next.action)
+}
+
+// botState returns the state of the current attempt's bot. This node's launcher
+// cannot know the bots of other nodes. A simulated bot that its own node does
+// not know ended with the service that ran it.
+func (t *task) botState() launch.State {
+	r := t.job
+	if r.Attempts == 0 {
+		return launch.NotStarted
+	}
+	state := t.d.Launcher.State(r.ID, r.Attempt)
+	switch {
+	case state != launch.NotStarted:
+		return state
+	case t.onOtherNode():
+		return launch.Unknown
+	case r.Mode == job.Test && r.Node != "" && !r.LaunchedAt.IsZero():
+		return launch.Gone
+	}
+	return state
+}
+
+// onOtherNode reports whether another node started the job's attempt.
+func (t *task) onOtherNode() bool {
+	return t.job.Attempts > 0 && t.job.Node != "" && t.job.Node != t.d.Node.ID
+}
+
+// timeouts are short for simulated bots: the tests of a consumer wait for them.
+func (t *task) timeouts() Timeouts {
+	if t.job.Mode == job.Test {
+		return t.d.Timeouts.Simulated()
+	}
+	return t.d.Timeouts
+}
+
+// lateness is how long after joinAt a first attempt is started; 0 for every
+// other decision.
+func (s situation) lateness(next decision) time.Duration {
+	if next.action != startAttempt || s.job.Attempts > 0 || s.job.JoinAt.Before(s.job.CreatedAt) {
+		return 0
+	}
+	return s.now.Sub(s.job.JoinAt)
+}
