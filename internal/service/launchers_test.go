@@ -42,7 +42,7 @@ func TestLauncherSettings(t *testing.T) {
 		"no engine there":                     {func(*service.Settings) {}, ""},
 		"no image":                            {func(s *service.Settings) { s.Docker.Image = "" }, "image"},
 		"root":                                {func(s *service.Settings) { s.Docker.User = "0:0" }, "never root"},
-		"no such launcher":                    {func(s *service.Settings) { s.Launcher = "podman" }, `no launcher "podman"`},
+		"no such launcher":                    {func(s *service.Settings) { s.Launcher = "podman" }, `unknown launcher "podman"`},
 		"Kubernetes, bots without an address": {func(s *service.Settings) { s.Launcher, s.BotServiceURL = "kubernetes", "" }, "STANDIN_BOT_SERVICE_URL"},
 		"Kubernetes, settings that cannot be read": {func(s *service.Settings) {
 			s.Launcher, s.Kubernetes = "kubernetes", service.KubernetesSettings{Kubeconfig: kubeconfig}
