@@ -165,7 +165,7 @@ func TestRefusals(t *testing.T) {
 		change func(*Settings)
 		want   string
 	}{
-		"the data folder is in use": {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data directory " + used.DataDir},
+		"the data folder is in use": {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir},
 		"the port is in use":        {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
 		"PostgreSQL without a key":  {func(s *Settings) { s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", "" }, "STANDIN_INGEST_SIGNING_KEY must be set"},
 		"an unknown launcher":       {func(s *Settings) { s.Launcher = "carrier pigeon" }, `unknown launcher "carrier pigeon"`},
