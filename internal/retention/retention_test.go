@@ -53,7 +53,7 @@ func newWorld(t *testing.T, period Period) *world {
 		}
 	})
 	clock := func() time.Time { return now }
-	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: clock, WakeJobs: func() {}, WakeHooks: func() {}})
+	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: clock})
 	return &world{store: s, storage: storage, folder: folder, Cleaner: New(Settings{
 		Store: s, Recordings: jobs, Storage: storage, Retention: period, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
