@@ -7,8 +7,6 @@ import (
 	"standin/internal/job"
 )
 
-// TestFindMeeting takes the platforms' URL forms out of whatever is around
-// them, and nothing else for a meeting.
 func TestFindMeeting(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

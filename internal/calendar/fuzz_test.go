@@ -11,7 +11,7 @@ import (
 	"standin/internal/job"
 )
 
-// FuzzParseICS: any text is a calendar whose events can be used, or an
+// FuzzParseICS: any text is either a calendar with usable events or an
 // ICSError.
 func FuzzParseICS(f *testing.F) {
 	samples, err := filepath.Glob("testdata/*.ics")
@@ -51,8 +51,8 @@ func FuzzParseICS(f *testing.F) {
 	})
 }
 
-// FuzzFindMeeting: what is found is the address of a meeting, and is found
-// again in itself.
+// FuzzFindMeeting: the result is a meeting URL, and finding it again returns
+// the same.
 func FuzzFindMeeting(f *testing.F) {
 	for _, text := range []string{
 		"https://meet.google.com/abc-defg-hij", "(https://zoom.us/j/1?pwd=x).",
@@ -71,7 +71,7 @@ func FuzzFindMeeting(f *testing.F) {
 	})
 }
 
-// checkMeeting holds an address that was found against what it must be.
+// checkMeeting checks a URL that was found.
 func checkMeeting(t *testing.T, address string, platform job.Platform) {
 	t.Helper()
 	parsed, err := url.Parse(address)

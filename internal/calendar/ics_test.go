@@ -12,7 +12,7 @@ import (
 	"standin/internal/job"
 )
 
-// sample reads a calendar text as a program writes it.
+// sample reads a calendar file as written by a program.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".ics"))
@@ -26,7 +26,6 @@ func utc(year int, month time.Month, day, hour, minute int) time.Time {
 	return time.Date(year, month, day, hour, minute, 0, 0, time.UTC)
 }
 
-// TestParseICS reads calendars in the shapes in which mail brings them.
 func TestParseICS(t *testing.T) {
 	t.Parallel()
 	tests := map[string]calendar.Calendar{
@@ -95,7 +94,7 @@ func TestParseICS(t *testing.T) {
 	}
 }
 
-// TestEventInvite gives a changed occurrence an icalUid of its own.
+// A changed occurrence has its own ICalUID.
 func TestEventInvite(t *testing.T) {
 	t.Parallel()
 	parsed, err := calendar.ParseICS(sample(t, "series"))
@@ -113,13 +112,12 @@ func TestEventInvite(t *testing.T) {
 	}
 }
 
-// inEvent puts lines into an event.
+// inEvent returns a calendar with one event that has the lines.
 func inEvent(lines ...string) string {
 	return "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n" + strings.Join(lines, "\r\n") + "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 }
 
-// TestParseICSRefuses what is no whole calendar, and starts that are not
-// certain.
+// Malformed calendars and uncertain starts are refused.
 func TestParseICSRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -160,7 +158,7 @@ func TestParseICSRefuses(t *testing.T) {
 	}
 }
 
-// TestLenient: what other programs get wrong does not hide an event.
+// Common mistakes of programs do not hide an event.
 func TestLenient(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -190,7 +188,6 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestLineEnds: however lines end, they are the same.
 func TestLineEnds(t *testing.T) {
 	t.Parallel()
 	text := string(sample(t, "outlook"))
@@ -209,9 +206,9 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestHostileTextIsReadQuickly: what takes long for its length is refused or
-// read in time. Each of these texts is as long as is read at all.
-func TestHostileTextIsReadQuickly(t *testing.T) {
+// Texts of the maximum size that are expensive to parse are parsed or refused
+// quickly.
+func TestHostileTextIsParsedQuickly(t *testing.T) {
 	t.Parallel()
 	fill := func(prefix, repeated, suffix string) []byte {
 		n := (calendar.MaxICS - len(prefix) - len(suffix)) / len(repeated)

@@ -17,7 +17,6 @@ func invite() calendar.Invite {
 	}
 }
 
-// TestNormal puts an invite into one form, and says what cannot be used.
 func TestNormal(t *testing.T) {
 	t.Parallel()
 	loose := calendar.Invite{
@@ -67,7 +66,6 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// TestKey tells invites apart by what makes them one.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	bare := invite()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestWindowsZones: each stands once, and for a zone that there is.
+// Each Windows zone is listed once and its IANA zone exists.
 func TestWindowsZones(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)

@@ -9,8 +9,8 @@ import (
 	"standin/internal/calendar"
 )
 
-// startOf is the start of an event, given its DTSTART and what stands before
-// the event.
+// startOf returns the start of an event with the given DTSTART and preceding
+// components.
 func startOf(t *testing.T, before, dtstart string) (time.Time, error) {
 	t.Helper()
 	text := strings.Replace(inEvent(dtstart), "BEGIN:VEVENT", before+"BEGIN:VEVENT", 1)
@@ -21,7 +21,6 @@ func startOf(t *testing.T, before, dtstart string) (time.Time, error) {
 	return parsed.Events[0].Start, nil
 }
 
-// TestZones reads local times in zones by all their names.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -49,8 +48,8 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestDefinedZonesAgree: a VTIMEZONE gives the moments that the IANA database
-// gives for the zone that it describes, on every day of years near and far.
+// A VTIMEZONE gives the same times as the IANA zone that it describes, on
+// every day of several years.
 func TestDefinedZonesAgree(t *testing.T) {
 	t.Parallel()
 	tests := map[string][2]string{ // RRULE to standard time and to daylight time
@@ -80,7 +79,6 @@ func TestDefinedZonesAgree(t *testing.T) {
 	}
 }
 
-// TestDefinedZones holds what else a VTIMEZONE says.
 func TestDefinedZones(t *testing.T) {
 	t.Parallel()
 	zone := func(id string, parts ...string) string {

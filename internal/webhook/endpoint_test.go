@@ -15,9 +15,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// A receiver that is down is tried gently, and gets what waits as soon as it is
-// back, each job's events in order, although the schedule says hours.
-func TestAReceiverThatComesBack(t *testing.T) {
+// A receiver that is down is probed, and gets the waiting deliveries when it
+// is back, in the order of each job, although the schedule says hours.
+func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	const jobs, events = 6, 5
 	var up atomic.Bool
@@ -62,7 +62,7 @@ func TestAReceiverThatComesBack(t *testing.T) {
 	}
 }
 
-// overtakenAfterFailures reports whether a job had a delivery that failed often
+// overtakenAfterFailures reports whether a delivery of the job failed often
 // enough to be overtaken.
 func overtakenAfterFailures(outbox *memoryOutbox, jobOf map[string]string, job string) bool {
 	for id, of := range jobOf {
@@ -73,9 +73,8 @@ func overtakenAfterFailures(outbox *memoryOutbox, jobOf map[string]string, job s
 	return false
 }
 
-// On one host, an address that hangs takes nothing from one that answers, and
-// neither does a consumer whose receivers all hang from another.
-func TestHangingAddressesDelayNoOtherOfTheirHost(t *testing.T) {
+// URLs that hang do not delay another URL of their host.
+func TestHangingURLsDoNotDelayTheirHost(t *testing.T) {
 	t.Parallel()
 	const hanging, deliveries = 30, 50
 	var answered atomic.Int64
@@ -95,21 +94,21 @@ func TestHangingAddressesDelayNoOtherOfTheirHost(t *testing.T) {
 			put(t, outbox, one)
 		}
 	}
-	for range deliveries { // behind all the others in the queue, of the same consumer
+	for range deliveries { // last in the queue, of the same consumer
 		one := delivery(got.URL + "/answers")
 		one.ConsumerID = consumer
 		put(t, outbox, one)
 	}
 	began := time.Now()
 	run(t, outbox, webhook.Settings{TryTimeout: time.Minute})
-	eventually(t, "all that the living address was due", func() bool { return answered.Load() == deliveries })
-	t.Logf("%d deliveries beside %d hanging addresses of the host took %v", deliveries, hanging, time.Since(began))
+	eventually(t, "all deliveries to the responding URL", func() bool { return answered.Load() == deliveries })
+	t.Logf("%d deliveries next to %d hanging URLs of the host took %v", deliveries, hanging, time.Since(began))
 }
 
-// Each phase of a try has a time of its own.
-func TestPhasesOfATryTimeOut(t *testing.T) {
+// Each phase of a try has its own timeout.
+func TestTryPhaseTimeouts(t *testing.T) {
 	t.Parallel()
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // connects, and says nothing
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,5 +128,5 @@ func TestPhasesOfATryTimeOut(t *testing.T) {
 	}
 }
 
-// slack is what a busy machine may add to a time.
+// slack is the tolerance of times on a busy machine.
 const slack = 5 * time.Second

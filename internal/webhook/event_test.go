@@ -11,7 +11,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// sameJSON compares documents as JSON, numbers digit by digit.
+// sameJSON compares JSON documents, including the digits of numbers.
 func sameJSON(t *testing.T, got []byte, want string) {
 	t.Helper()
 	read := func(document []byte) (value any) {

@@ -12,14 +12,14 @@ import (
 	"standin/internal/webhook"
 )
 
-// registered is a registry with a sender's metrics.
+// registered returns a registry with a sender's metrics.
 func registered(sender *webhook.Sender) *prometheus.Registry {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(sender.Collectors()...)
 	return registry
 }
 
-// gather reads a registry; of histograms it gives how many were observed.
+// gather returns the values of a registry; of histograms, the counts.
 func gather(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -39,7 +39,6 @@ func gather(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return values
 }
 
-// TestMetrics: what was tried is counted, by what came of it.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	fine, gone, dead := newReceiver(t, ok), newReceiver(t, status(410)), newReceiver(t, status(503))
@@ -69,8 +68,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestBacklogMetrics: depth and age are the outbox's, and while it is away
-// there are none rather than wrong ones.
+// The backlog metrics are absent while the outbox is unavailable.
 func TestBacklogMetrics(t *testing.T) {
 	t.Parallel()
 	at := time.Now()

@@ -14,10 +14,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// memoryOutbox is the fixture of the sender's own tests: an outbox whose
-// database can be made to fail and whose retries can be hurried. That the real
-// one, in SQL, keeps the same promises is proven by running the same suite
-// over the store.
+// memoryOutbox is an outbox in memory whose operations can fail and whose
+// retries can be shortened. It passes the same suite as the store.
 type memoryOutbox struct {
 	hurry bool // a retry is due at once, whenever the verdict says
 

@@ -12,7 +12,7 @@ import (
 	"standin/internal/job"
 )
 
-// Over TLS the sender speaks HTTP/2, and keeps its connections.
+// Over TLS the sender uses HTTP/2 and reuses connections.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// receiver is a consumer's server: it verifies and keeps what it is sent.
+// receiver is a consumer's server. It verifies and keeps requests.
 type receiver struct {
 	*httptest.Server
 
@@ -38,7 +38,7 @@ type message struct {
 	body   []byte
 }
 
-// newReceiver starts a receiver that answers as told.
+// newReceiver starts a receiver that responds with answer.
 func newReceiver(t *testing.T, answer func(http.ResponseWriter, *http.Request, message)) *receiver {
 	t.Helper()
 	r := &receiver{}
@@ -49,11 +49,11 @@ func newReceiver(t *testing.T, answer func(http.ResponseWriter, *http.Request, m
 			return
 		}
 		if err := webhook.Verify(request.Header, body, whsec, time.Now()); err != nil {
-			t.Errorf("a webhook does not verify: %v", err)
+			t.Errorf("verify webhook: %v", err)
 		}
 		got := message{header: request.Header, body: body}
 		if err := json.Unmarshal(body, &got); err != nil {
-			t.Errorf("a webhook is no JSON: %v in %s", err, body)
+			t.Errorf("decode webhook: %v in %s", err, body)
 		}
 		r.mu.Lock()
 		r.received = append(r.received, got)
@@ -76,10 +76,10 @@ func status(code int) func(http.ResponseWriter, *http.Request, message) {
 	return func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(code) }
 }
 
-// hang answers when the sender has gone.
+// hang responds when the sender has disconnected.
 func hang(_ http.ResponseWriter, request *http.Request, _ message) { <-request.Context().Done() }
 
-// delivery makes one that is due now, of a job of its own.
+// delivery returns a delivery that is due now, of its own job.
 func delivery(url string) webhook.Delivery {
 	return deliveryOf(uuid.New(), 1, url)
 }
@@ -108,7 +108,7 @@ func put(t *testing.T, outbox *memoryOutbox, deliveries ...webhook.Delivery) {
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// hurried is a schedule of as many tries as the default one, soon over.
+// hurried returns a fast schedule with as many tries as the default one.
 func hurried() webhook.Schedule {
 	schedule := webhook.DefaultSchedule()
 	for i := range schedule {
@@ -124,8 +124,8 @@ type running struct {
 	ended  chan struct{}
 }
 
-// run starts a sender that may post to loopback. It is stopped with the test,
-// before the receivers made earlier are.
+// run starts a sender that may post to loopback. The end of the test stops it
+// before it closes the receivers created earlier.
 func run(t *testing.T, outbox webhook.Outbox, settings webhook.Settings) *running {
 	t.Helper()
 	if settings.Allow == nil {
@@ -152,7 +152,7 @@ func (r *running) stop() {
 	<-r.ended
 }
 
-// eventually waits until the condition holds.
+// eventually waits until the condition is true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -162,7 +162,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	for !condition() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("never came: %s", what)
+			t.Fatalf("timeout waiting for %s", what)
 		case <-ticker.C:
 		}
 	}

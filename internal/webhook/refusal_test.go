@@ -16,8 +16,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// Every way to point a webhook inside is refused before a packet goes there, and
-// the delivery log says so.
+// Every way to address an internal host is refused before a packet is sent,
+// and the delivery log says so.
 func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, ok)
@@ -86,16 +86,16 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 			t.Errorf("%s: %+v; the operator may allow the network yet", test.host, row.verdicts[0])
 		}
 		if strings.Contains(try.Error, "t0ken") {
-			t.Errorf("%s: the log tells the token: %q", test.host, try.Error)
+			t.Errorf("%s: the log contains the token: %q", test.host, try.Error)
 		}
 	}
 	if n := len(inside.messages()); n > 0 {
-		t.Errorf("%d webhooks arrived inside", n)
+		t.Errorf("%d webhooks reached the internal host", n)
 	}
 }
 
-// A name that is judged once and resolves differently the next time gains
-// nothing: what is judged is the address that is connected to.
+// A name that resolves to another address later is refused: the address that
+// is connected to is checked.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	got := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
@@ -123,9 +123,9 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// A proxy of the environment would connect where the guard does not see it. One
-// that is set does so by the operator's will; what can be told from the address
-// alone is refused all the same.
+// A proxy of the environment is ignored, because it would connect where the
+// guard cannot check. With a configured proxy, literal addresses are still
+// checked.
 func TestProxies(t *testing.T) {
 	var proxied []string
 	var mu sync.Mutex
@@ -170,7 +170,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// names is a name server on this machine.
+// names is a DNS server on this machine.
 type names struct {
 	socket net.PacketConn
 
@@ -209,7 +209,7 @@ func (n *names) resolver() *net.Resolver {
 	}}
 }
 
-// answer answers until the socket is closed.
+// answer responds until the socket is closed.
 func (n *names) answer(t *testing.T) {
 	packet := make([]byte, 1500)
 	for {

@@ -72,7 +72,7 @@ func TestReceiverGetsTheEnvelope(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsFromAnAnswer(t *testing.T) {
+func TestResponses(t *testing.T) {
 	t.Parallel()
 	var visited atomic.Bool
 	elsewhere := newReceiver(t, func(http.ResponseWriter, *http.Request, message) { visited.Store(true) })
@@ -294,7 +294,8 @@ func TestOrderPerJobAndURL(t *testing.T) {
 	}
 }
 
-// One event the receiver cannot take does not hold back the rest for ever.
+// An event that the receiver cannot process does not block the others
+// permanently.
 func TestOvertakingAfterTwoFailures(t *testing.T) {
 	t.Parallel()
 	got := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, m message) {
@@ -317,9 +318,9 @@ func TestOvertakingAfterTwoFailures(t *testing.T) {
 	}
 }
 
-// The places are few and the hanging receivers many: those that answer still
-// get everything while the others hang.
-func TestHangingReceiversDelayNoOther(t *testing.T) {
+// With few slots and many hanging receivers, one that responds gets all its
+// deliveries.
+func TestHangingReceiversDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	const hanging, deliveries = 7, 40
 	outbox := &memoryOutbox{}
@@ -331,12 +332,12 @@ func TestHangingReceiversDelayNoOther(t *testing.T) {
 	}
 	alive := newReceiver(t, ok)
 	for range deliveries {
-		put(t, outbox, delivery(alive.URL)) // behind all the others in the queue
+		put(t, outbox, delivery(alive.URL)) // last in the queue
 	}
 	began := time.Now()
 	run(t, outbox, webhook.Settings{MaxTries: 16, MaxTriesPerHost: 4, TryTimeout: time.Minute})
-	eventually(t, "all that the living receiver was due", func() bool { return len(alive.messages()) == deliveries })
-	t.Logf("%d deliveries beside %d hanging receivers took %v", deliveries, hanging, time.Since(began))
+	eventually(t, "all deliveries to the responding receiver", func() bool { return len(alive.messages()) == deliveries })
+	t.Logf("%d deliveries next to %d hanging receivers took %v", deliveries, hanging, time.Since(began))
 }
 
 func TestTriesPerHostAreBounded(t *testing.T) {
@@ -363,9 +364,9 @@ func TestTriesPerHostAreBounded(t *testing.T) {
 	}
 }
 
-// A crash between the answer and its recording: the next process sends it
-// again, under the same id and the next number.
-func TestCrashBeforeTheRecord(t *testing.T) {
+// After a crash between the response and its recording, the next process sends
+// the delivery again, with the same ID and the next attempt number.
+func TestCrashBeforeRecording(t *testing.T) {
 	t.Parallel()
 	got := newReceiver(t, ok)
 	var crashed atomic.Bool
@@ -388,12 +389,12 @@ func TestCrashBeforeTheRecord(t *testing.T) {
 		t.Fatalf("something was recorded: %+v", row)
 	}
 
-	// Its lease still holds, so nothing happens before its end.
+	// Nothing happens before the lease ends.
 	later := func() time.Time { return time.Now().Add(29 * time.Second) }
 	run(t, outbox, webhook.Settings{Now: later})
 	eventually(t, "the second try", outbox.final)
 	if waited := outbox.row(sent.ID).tries[0].StartedAt.Sub(began); waited < 30*time.Second {
-		t.Errorf("sent again after %v, under another's lease", waited)
+		t.Errorf("sent again after %v, during the lease", waited)
 	}
 	messages := got.messages()
 	if len(messages) != 2 || messages[1].DeliveryID != sent.ID || messages[1].Attempt != 2 {
@@ -401,7 +402,7 @@ func TestCrashBeforeTheRecord(t *testing.T) {
 	}
 }
 
-func TestDatabaseErrorsAreWaitedOut(t *testing.T) {
+func TestDatabaseErrorsAreRetried(t *testing.T) {
 	t.Parallel()
 	for _, operation := range []string{"claim", "record", "next"} {
 		t.Run(operation, func(t *testing.T) {
@@ -449,7 +450,7 @@ func TestSenderSleepsUntilDueOrWoken(t *testing.T) {
 	eventually(t, "the delivery it was woken for", outbox.final)
 }
 
-func TestEndWaitsForRunningTries(t *testing.T) {
+func TestRunWaitsForTries(t *testing.T) {
 	t.Parallel()
 	arrived, answer := make(chan struct{}), make(chan struct{})
 	got := newReceiver(t, func(http.ResponseWriter, *http.Request, message) {
@@ -474,11 +475,11 @@ func TestEndWaitsForRunningTries(t *testing.T) {
 		t.Error("the try that was running is not recorded")
 	}
 	if row := outbox.row(behind.ID); row.delivery.Attempt != 0 {
-		t.Error("a try was begun after the end")
+		t.Error("a try was started after the end")
 	}
 }
 
-func TestEndCutsOffWithoutCounting(t *testing.T) {
+func TestRunCancelsTriesAfterGrace(t *testing.T) {
 	t.Parallel()
 	got := newReceiver(t, hang)
 	outbox := &memoryOutbox{}
@@ -541,9 +542,9 @@ func (b *syncBuffer) String() string {
 	return b.buffer.String()
 }
 
-// Everything at once: whatever receivers do, each delivery ends, its tries
-// under one id with numbers that do not repeat, acknowledged once.
-func TestManyDeliveriesToUnrulyReceivers(t *testing.T) {
+// Whatever receivers do, each delivery ends, under one ID and unique attempt
+// numbers, and is acknowledged once.
+func TestFaultyReceivers(t *testing.T) {
 	t.Parallel()
 	const hosts, jobs, events = 4, 10, 5
 	outbox := &memoryOutbox{hurry: true}

@@ -30,7 +30,7 @@ func sign(t *testing.T, at time.Time, secrets ...webhook.Secret) http.Header {
 	return header
 }
 
-// library checks with the Standard Webhooks library, as a receiver would.
+// library verifies with the Standard Webhooks library.
 func library(t *testing.T, secret string, raw bool) *standardwebhooks.Webhook {
 	t.Helper()
 	open := standardwebhooks.NewWebhook
@@ -90,7 +90,7 @@ func TestLibrarySignaturesAreOurs(t *testing.T) {
 	}
 }
 
-// The key of x-service-signature is the secret as shown, whsec_ and all.
+// The key of x-service-signature is the secret as shown, including whsec_.
 func TestServiceSignature(t *testing.T) {
 	t.Parallel()
 	mac := hmac.New(sha256.New, []byte(whsec))

@@ -14,7 +14,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// posted is a request as a receiver sees it, and whether it is to verify.
+// posted is a received request, and whether it is genuine.
 type posted struct {
 	Name    string            `json:"name"`
 	Secret  string            `json:"secret"`
@@ -26,7 +26,7 @@ type posted struct {
 	body   []byte
 }
 
-// postedExamples are what every verification is held against.
+// postedExamples are the requests that every verification is tested with.
 func postedExamples(t *testing.T) []posted {
 	t.Helper()
 	current, old := webhook.NewSecret(), webhook.NewSecret()
@@ -82,8 +82,7 @@ func postedExamples(t *testing.T) []posted {
 	return append(all, unsigned, moved)
 }
 
-// TestVerifications: our own and the Standard Webhooks library agree on what is
-// genuine.
+// Our verification and the Standard Webhooks library agree.
 func TestVerifications(t *testing.T) {
 	t.Parallel()
 	for _, e := range postedExamples(t) {
@@ -96,7 +95,7 @@ func TestVerifications(t *testing.T) {
 	}
 }
 
-// TestSnippets runs what docs/webhooks.md gives people to copy.
+// TestSnippets runs the examples of docs/webhooks.md.
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

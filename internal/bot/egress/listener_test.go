@@ -23,7 +23,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	for range 2 { // the kernel takes the second, and nobody accepts it
+	for range 2 { // the kernel accepts the second connection, the listener does not
 		conn, err := net.Dial("tcp", tcp.Addr().String())
 		if err != nil {
 			t.Fatal(err)

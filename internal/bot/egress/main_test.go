@@ -16,7 +16,7 @@ import (
 	"standin/internal/bot/egress"
 )
 
-// testTimeout bounds everything a test waits for.
+// testTimeout limits how long a test waits.
 const testTimeout = 30 * time.Second
 
 // start runs a proxy that ends with the test.
@@ -34,8 +34,8 @@ func start(t *testing.T, settings egress.Settings) *egress.Proxy {
 	return proxy
 }
 
-// through is a client that sends everything through the proxy, as the browser
-// does.
+// proxyClient returns a client that sends everything through the proxy, as the
+// browser does.
 func proxyClient(t *testing.T, proxy *egress.Proxy) *http.Client {
 	t.Helper()
 	transport := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address()})}
@@ -54,13 +54,13 @@ func get(client *http.Client, address string) (string, error) {
 	return string(body), err
 }
 
-// site is a local server that counts connections.
+// testSite is a local server that counts connections.
 type testSite struct {
 	*httptest.Server
 	connections atomic.Int64
 }
 
-// serve starts a site that answers every request with its path.
+// serve starts a site that responds with the path of the request.
 func serve(t *testing.T) *testSite {
 	t.Helper()
 	s := &testSite{}
@@ -77,14 +77,12 @@ func serve(t *testing.T) *testSite {
 	return s
 }
 
-// hostPort is where the site listens.
 func (s *testSite) hostPort() string { return s.Listener.Addr().String() }
 
-// port is where the site listens on the loopback interface.
 func (s *testSite) port() string { return s.hostPort()[strings.LastIndexByte(s.hostPort(), ':')+1:] }
 
-// resolver returns one that knows these names only, from a DNS server on the
-// loopback interface.
+// resolver returns a resolver that knows only these names, from a DNS server
+// on the loopback interface.
 func resolver(t *testing.T, names map[string][]string) *net.Resolver {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -109,7 +107,8 @@ func resolver(t *testing.T, names map[string][]string) *net.Resolver {
 	}}
 }
 
-// answer answers one question for IPv4 addresses (RFC 1035, section 4).
+// answer returns the response to a question for IPv4 addresses (RFC 1035,
+// section 4).
 func answer(question []byte, names map[string][]string) []byte {
 	const headerLength, typeAndClass = 12, 4
 	var labels []string

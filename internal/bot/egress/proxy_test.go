@@ -132,7 +132,7 @@ func TestTunnelCopiesBothWays(t *testing.T) {
 	}
 }
 
-// tunnel opens a tunnel by hand.
+// tunnel opens a tunnel.
 func tunnel(t *testing.T, proxy *egress.Proxy, target string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", proxy.Address(), testTimeout)
@@ -198,7 +198,7 @@ func TestTunnelEndsWithEitherEnd(t *testing.T) {
 	}
 }
 
-// Events reach the page when they are sent, not when the answer ends.
+// Events reach the page when they are sent, not when the response ends.
 func TestPlainResponsesAreStreamed(t *testing.T) {
 	t.Parallel()
 	heard := make(chan struct{})

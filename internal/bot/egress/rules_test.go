@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-// TestPlaces: what an operator writes is what may be reached, and nothing that
-// the proxy would not take.
 func TestAllowedTargets(t *testing.T) {
 	t.Parallel()
 	got := AllowedTargets([]string{"127.0.0.1:8080", " meet.example.com ", "", "[::1]", "[::1]:81", "10.1.2.3"})

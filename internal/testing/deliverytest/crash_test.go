@@ -23,14 +23,14 @@ import (
 	"standin/internal/webhook"
 )
 
-// Environment of these tests.
+// Environment variables of these tests.
 const (
-	envEvents = "STANDIN_TEST_EVENTS" // how many events flow; make webhooks-crash sets 50,000
-	envSeed   = "STANDIN_TEST_SEED"   // repeats what a run did
-	envSender = "STANDIN_TEST_SENDER" // address of the database: this process is the sender that is killed
+	envEvents = "STANDIN_TEST_EVENTS" // number of events; make webhooks-crash sets 50,000
+	envSeed   = "STANDIN_TEST_SEED"   // repeats a run
+	envSender = "STANDIN_TEST_SENDER" // database address; makes this process the sender that is killed
 )
 
-// cluster is the PostgreSQL of these tests; nil when it is not installed.
+// cluster is the PostgreSQL server of these tests; nil if it is not installed.
 var cluster *storetest.Cluster
 
 func TestMain(m *testing.M) {
@@ -40,13 +40,12 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-// crashTry is how long a try may take in these tests; a lease lasts twice as
-// long, and that is how long what a killed sender held stays put.
+// crashTry is the timeout of a try in these tests. A lease, and so the
+// deliveries of a killed sender, lasts twice as long.
 const crashTry = 2 * time.Second
 
-// send is a sender in a process of its own, until it is killed. Its schedule is
-// short, so that eight tries do not take a day, and long enough that nothing is
-// given up.
+// send runs a sender until it is killed. Its schedule is short but has many
+// tries, so that no delivery fails permanently.
 func send(address string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -70,10 +69,10 @@ func send(address string) int {
 	return 0
 }
 
-// TestNothingIsLostInCrashes kills the sender at random moments while events
-// flow to receivers of every kind. Each event is acknowledged by its receiver,
-// under one delivery id, in its job's order where the receiver answered, and
-// nothing is left behind.
+// TestNothingIsLostInCrashes kills the sender at random times while events are
+// sent to receivers of all kinds. Each event is acknowledged under one
+// delivery ID, in the order of its job where the receiver responded, and the
+// outbox is empty in the end.
 func TestNothingIsLostInCrashes(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, crash)
@@ -88,8 +87,8 @@ func crash(t *testing.T, address string) {
 	s := openStore(t, address)
 	receivers := newReceivers(t, chance)
 	var flowing sync.WaitGroup
-	told := make(map[string]webhook.Delivery)
-	flowing.Go(func() { flow(t, s, chance, receivers, events, told) })
+	inserted := make(map[string]webhook.Delivery)
+	flowing.Go(func() { flow(t, s, chance, receivers, events, inserted) })
 
 	sender := startSender(t, address)
 	for range kills {
@@ -100,10 +99,10 @@ func crash(t *testing.T, address string) {
 	flowing.Wait()
 	awaitEmpty(t, s, events)
 	sender.kill(t)
-	check(t, s, receivers, told, events)
+	check(t, s, receivers, inserted, events)
 }
 
-// awaitEmpty waits until nothing of so many events is left in the outbox.
+// awaitEmpty waits until the outbox is empty.
 func awaitEmpty(t *testing.T, s *store.Store, events int) {
 	t.Helper()
 	deadline := time.Now().Add(2*time.Minute + time.Duration(events)*10*time.Millisecond)
@@ -119,11 +118,11 @@ func awaitEmpty(t *testing.T, s *store.Store, events int) {
 	}
 }
 
-// flow puts events into the outbox, ten of each job, a few jobs at a time.
-func flow(t *testing.T, s *store.Store, chance *dice, receivers []*receiver, events int, told map[string]webhook.Delivery) {
+// flow inserts events, ten of each job, a few jobs at a time.
+func flow(t *testing.T, s *store.Store, chance *dice, receivers []*receiver, events int, inserted map[string]webhook.Delivery) {
 	const ofJob, group = 10, 10
 	consumer := newConsumer(t, s)
-	for len(told) < events {
+	for len(inserted) < events {
 		var put []webhook.Delivery
 		err := s.Write(t.Context(), func(q *store.Queries) error {
 			put = put[:0]
@@ -148,16 +147,16 @@ func flow(t *testing.T, s *store.Store, chance *dice, receivers []*receiver, eve
 			return
 		}
 		for _, d := range put {
-			told[d.ID] = d
+			inserted[d.ID] = d
 		}
 		wait(t, chance.between(0, 60*time.Millisecond))
 	}
 }
 
-// check holds what the receivers saw against what there was to tell.
-func check(t *testing.T, s *store.Store, receivers []*receiver, told map[string]webhook.Delivery, events int) {
-	if len(told) < events {
-		t.Fatalf("%d events were told of, want %d", len(told), events)
+// check compares the received requests with the inserted events.
+func check(t *testing.T, s *store.Store, receivers []*receiver, inserted map[string]webhook.Delivery, events int) {
+	if len(inserted) < events {
+		t.Fatalf("%d events were inserted of, want %d", len(inserted), events)
 	}
 	requests, repeated := 0, 0
 	for _, r := range receivers {
@@ -169,8 +168,8 @@ func check(t *testing.T, s *store.Store, receivers []*receiver, told map[string]
 		requests += r.requests
 		repeated += r.repeated
 		for id := range r.acknowledged {
-			if _, ok := told[id]; !ok {
-				t.Errorf("%s acknowledged %s, which nobody told of", r.kind, id)
+			if _, ok := inserted[id]; !ok {
+				t.Errorf("%s acknowledged %s, which nobody inserted of", r.kind, id)
 			}
 		}
 	}
@@ -179,7 +178,7 @@ func check(t *testing.T, s *store.Store, receivers []*receiver, told map[string]
 		byURL[r.url] = r
 	}
 	ofJob := make(map[uuid.UUID][]webhook.Delivery)
-	for id, d := range told {
+	for id, d := range inserted {
 		if byURL[d.URL].acknowledged[id].IsZero() {
 			t.Errorf("event %d of job %s to %s was never acknowledged", d.Sequence, d.JobID, byURL[d.URL].kind)
 		}
@@ -189,11 +188,11 @@ func check(t *testing.T, s *store.Store, receivers []*receiver, told map[string]
 	for _, deliveries := range ofJob {
 		overtaken += checkOrder(t, s, byURL[deliveries[0].URL], deliveries)
 	}
-	t.Logf("%d requests for %d events; %d acknowledged again; %d overtaken after two failures", requests, len(told), repeated, overtaken)
+	t.Logf("%d requests for %d events; %d acknowledged again; %d overtaken after two failures", requests, len(inserted), repeated, overtaken)
 }
 
-// checkOrder holds a job's events against the order rule: one may come before an
-// earlier one only if that had failed ReorderAfterFailures times.
+// checkOrder checks the order of a job's events: one may precede an earlier
+// one only if that had failed ReorderAfterFailures times.
 func checkOrder(t *testing.T, s *store.Store, r *receiver, deliveries []webhook.Delivery) (overtaken int) {
 	for _, earlier := range deliveries {
 		for _, later := range deliveries {
@@ -237,7 +236,7 @@ func startSender(t *testing.T, address string) *senderProcess {
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.command.Wait() // its end is looked at by kill
+		_ = p.command.Wait() // kill checks the end
 	}()
 	t.Cleanup(func() {
 		_ = p.command.Process.Kill()
@@ -246,7 +245,7 @@ func startSender(t *testing.T, address string) *senderProcess {
 	return p
 }
 
-// kill ends the sender as a loss of power would.
+// kill ends the sender abruptly.
 func (p *senderProcess) kill(t *testing.T) {
 	t.Helper()
 	select {
@@ -258,7 +257,7 @@ func (p *senderProcess) kill(t *testing.T) {
 	<-p.ended
 }
 
-// dice are random numbers for several goroutines.
+// dice is a source of random numbers for several goroutines.
 type dice struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -274,7 +273,7 @@ func (d *dice) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(d.below(int(most-least)))
 }
 
-// wait lets time pass in which something is to happen by chance.
+// wait waits for a random event to happen.
 func wait(t *testing.T, duration time.Duration) {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
@@ -284,7 +283,7 @@ func wait(t *testing.T, duration time.Duration) {
 	}
 }
 
-// number reads a number of the environment.
+// number returns a number from the environment.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)

@@ -15,10 +15,10 @@ import (
 	"standin/internal/webhook"
 )
 
-// secret is every consumer's in these tests.
+// secret is the secret of all consumers in these tests.
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// openStore opens the database at an address for as long as a test runs.
+// openStore opens a database until the test ends.
 func openStore(tb testing.TB, address string) *store.Store {
 	tb.Helper()
 	s, err := store.Open(tb.Context(), address)
@@ -38,7 +38,7 @@ func sqliteAddress(tb testing.TB) string {
 	return filepath.Join(tb.TempDir(), "standin.db")
 }
 
-// newConsumer keeps a consumer.
+// newConsumer inserts a consumer.
 func newConsumer(tb testing.TB, s *store.Store) account.Consumer {
 	tb.Helper()
 	kept, err := s.EnsureConsumer(tb.Context(), account.Consumer{
@@ -50,7 +50,7 @@ func newConsumer(tb testing.TB, s *store.Store) account.Consumer {
 	return kept
 }
 
-// newJob keeps a job of the consumer's, within a write.
+// newJob inserts a job in a transaction.
 func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job, error) {
 	now := time.Now()
 	r := job.Record{
@@ -66,7 +66,7 @@ func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job,
 	return r.Job, err
 }
 
-// newEvent puts the sequence-th event of a job into the outbox.
+// newEvent inserts an event of a job into the outbox.
 func newEvent(ctx context.Context, q *store.Queries, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
 	event := webhook.StatusChanged(j, job.Scheduled, job.Dispatching)
 	data, err := event.Data(sequence)
@@ -80,8 +80,7 @@ func newEvent(ctx context.Context, q *store.Queries, j job.Job, sequence int64, 
 	return d, q.InsertDelivery(ctx, d)
 }
 
-// fill puts count deliveries into the outbox, two events a job, the jobs'
-// addresses in turn.
+// fill inserts deliveries, two events per job, with the URLs in rotation.
 func fill(tb testing.TB, s *store.Store, consumer uuid.UUID, urls []string, count int) {
 	tb.Helper()
 	const ofJob, group = 2, 500

@@ -14,13 +14,13 @@ import (
 	"standin/internal/webhook"
 )
 
-// receiver is a consumer's server of some kind. It keeps what it acknowledged,
-// and what it was not to see.
+// receiver is a consumer's server. It keeps what it acknowledged, and
+// unexpected requests.
 type receiver struct {
 	kind    string
 	url     string
 	address string
-	refuse  func(w http.ResponseWriter, r *http.Request) bool // answers some requests otherwise
+	refuse  func(w http.ResponseWriter, r *http.Request) bool // handles some requests differently
 
 	mu           sync.Mutex
 	server       *http.Server // nil while it is away
@@ -33,8 +33,7 @@ type receiver struct {
 	faults       []string
 }
 
-// newReceivers starts one of each kind: those that answer, that fail, that ask
-// for patience, hang, reset, redirect, and one that comes and goes.
+// newReceivers starts one receiver of each kind.
 func newReceivers(t *testing.T, chance *dice) []*receiver {
 	t.Helper()
 	some := func(percent int, what func(http.ResponseWriter, *http.Request)) func(http.ResponseWriter, *http.Request) bool {
@@ -82,7 +81,7 @@ func newReceivers(t *testing.T, chance *dice) []*receiver {
 	return all
 }
 
-// reset breaks the connection off.
+// reset resets the connection.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -110,7 +109,7 @@ func (r *receiver) leave() {
 	}
 }
 
-// comeAndGo takes the receiver away and brings it back until the test ends.
+// comeAndGo stops and restarts the receiver until the test ends.
 func (r *receiver) comeAndGo(t *testing.T, chance *dice) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() {
@@ -146,7 +145,7 @@ func (r *receiver) comeAndGo(t *testing.T, chance *dice) {
 	}()
 }
 
-// ServeHTTP takes a webhook.
+// ServeHTTP receives a webhook.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -201,7 +200,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.acknowledged[got.DeliveryID] = time.Now()
 }
 
-// fault notes what should not have come. The caller holds mu.
+// fault records an unexpected request. The caller holds mu.
 func (r *receiver) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }

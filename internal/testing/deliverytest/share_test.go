@@ -7,9 +7,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestSendersShareAnOutbox runs three senders on one database, as the nodes of a
-// cluster do, none of which is killed. Each event is acknowledged, in its job's
-// order, and no try is made by two of them.
+// TestSendersShareAnOutbox runs three senders on one database, as the nodes of
+// a cluster do. Each event is acknowledged, in the order of its job, and no
+// try is made twice.
 func TestSendersShareAnOutbox(t *testing.T) {
 	t.Parallel()
 	const events, senders = 1000, 3
@@ -22,11 +22,11 @@ func TestSendersShareAnOutbox(t *testing.T) {
 	for range senders {
 		all = append(all, startSender(t, address))
 	}
-	told := make(map[string]webhook.Delivery)
-	flow(t, s, chance, receivers, events, told)
+	inserted := make(map[string]webhook.Delivery)
+	flow(t, s, chance, receivers, events, inserted)
 	awaitEmpty(t, s, events)
 	for _, sender := range all {
 		sender.kill(t)
 	}
-	check(t, s, receivers, told, events)
+	check(t, s, receivers, inserted, events)
 }

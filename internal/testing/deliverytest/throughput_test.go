@@ -21,10 +21,11 @@ import (
 	"standin/internal/webhook"
 )
 
-// BenchmarkDelivery tells how many deliveries a second reach their receivers
-// and are recorded, durably (synchronous=FULL, synchronous_commit=on), with the
-// receivers and the database on the same machine; and what they cost. With a
-// tenth of the receivers hanging, only those to the others count.
+// BenchmarkDelivery measures how many deliveries per second reach their
+// receivers and are recorded durably (synchronous=FULL,
+// synchronous_commit=on), and their CPU time, with the receivers and the
+// database on the same machine. If a tenth of the receivers hang, only
+// deliveries to the others count.
 func BenchmarkDelivery(b *testing.B) {
 	databases := []struct {
 		name    string
@@ -46,8 +47,8 @@ func BenchmarkDelivery(b *testing.B) {
 	}
 }
 
-// durablePostgres returns what makes databases on a cluster that waits for the
-// disk, started when the first is wanted.
+// durablePostgres returns a function that creates databases on a cluster that
+// syncs to disk. The first call starts the cluster.
 func durablePostgres(b *testing.B) func(b *testing.B) string {
 	var cluster *storetest.Cluster
 	b.Cleanup(func() {
@@ -74,10 +75,10 @@ func durablePostgres(b *testing.B) func(b *testing.B) string {
 func measure(b *testing.B, address string, urls int, hanging bool) {
 	s := openStore(b, address)
 	consumer := newConsumer(b, s)
-	stage := newStage(b, min(urls, 100), hanging)
+	receiverPool := newReceiverPool(b, min(urls, 100), hanging)
 	addresses := make([]string, urls)
 	for i := range addresses {
-		addresses[i] = stage.url(i)
+		addresses[i] = receiverPool.url(i)
 	}
 	count := b.N
 	if hanging {
@@ -86,7 +87,7 @@ func measure(b *testing.B, address string, urls int, hanging bool) {
 	fill(b, s, consumer.ID, addresses, count)
 	wanted := int64(b.N)
 	if hanging {
-		wanted = stage.answering(count)
+		wanted = receiverPool.answering(count)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -105,7 +106,7 @@ func measure(b *testing.B, address string, urls int, hanging bool) {
 	defer ticker.Stop()
 	for left := wanted; left > 0; {
 		<-ticker.C
-		if stage.received.Load() < wanted {
+		if receiverPool.received.Load() < wanted {
 			continue
 		}
 		waiting, _, err := s.Backlog(ctx)
@@ -122,16 +123,16 @@ func measure(b *testing.B, address string, urls int, hanging bool) {
 	b.ReportMetric(cost.Seconds()*1000/float64(wanted), "CPU-s/1000")
 }
 
-// stage is a number of receivers on this machine, each a host of its own. Of ten
-// the last hangs, if told to.
-type stage struct {
+// receiverPool is a number of receivers on this machine, each with its own
+// host. Every tenth one hangs, if configured.
+type receiverPool struct {
 	hosts    []string
 	hanging  bool
 	received atomic.Int64
 }
 
-func newStage(b *testing.B, hosts int, hanging bool) *stage {
-	s := &stage{hanging: hanging}
+func newReceiverPool(b *testing.B, hosts int, hanging bool) *receiverPool {
+	s := &receiverPool{hanging: hanging}
 	closing := make(chan struct{})
 	b.Cleanup(func() { close(closing) })
 	for n := range hosts {
@@ -158,17 +159,15 @@ func newStage(b *testing.B, hosts int, hanging bool) *stage {
 	return s
 }
 
-// hangs reports whether a host hangs.
-func (s *stage) hangs(host int) bool { return s.hanging && host%10 == 9 }
+func (s *receiverPool) hangs(host int) bool { return s.hanging && host%10 == 9 }
 
-// url is the n-th address.
-func (s *stage) url(n int) string {
+func (s *receiverPool) url(n int) string {
 	return fmt.Sprintf("http://%s/hooks/%d", s.hosts[n%len(s.hosts)], n)
 }
 
-// answering is how many of count deliveries, as fill makes them, go to
-// receivers that answer.
-func (s *stage) answering(count int) (answered int64) {
+// answering returns how many of count deliveries, as inserted by fill, are for
+// receivers that respond.
+func (s *receiverPool) answering(count int) (answered int64) {
 	for n := range count {
 		if !s.hangs(n / 2 % len(s.hosts)) {
 			answered++
@@ -177,7 +176,8 @@ func (s *stage) answering(count int) (answered int64) {
 	return answered
 }
 
-// processorTime is what this process and its PostgreSQL have used so far.
+// processorTime returns the CPU time of this process and its PostgreSQL so
+// far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -7,9 +7,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// What waits for an endpoint that was dead is due as soon as it is back, but
-// for what the receiver wished.
-func backFromTheDead(s *session) {
+// The waiting deliveries of an endpoint that was dead are due when it
+// recovers, but not before a requested Retry-After.
+func recovered(s *session) {
 	var all []webhook.Delivery
 	for range webhook.DeadAfterFailures + 1 {
 		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
@@ -46,8 +46,7 @@ func backFromTheDead(s *session) {
 	s.wantClaimed(start.Add(time.Hour), all[0])
 }
 
-// However much waits, all of it is due.
-func backFromTheDeadToMany(s *session) {
+func recoveredMany(s *session) {
 	const many = 2300
 	var all []webhook.Delivery
 	for range webhook.DeadAfterFailures + 1 + many {
@@ -71,9 +70,9 @@ func backFromTheDeadToMany(s *session) {
 	}
 }
 
-// What was put off for an endpoint that did not answer is due when the sender says
-// that it does again; what has failed keeps to its schedule.
-func answersAgain(s *session) {
+// The deferred deliveries of an endpoint that responds again are due; those
+// that failed keep their schedule.
+func respondsAgain(s *session) {
 	var all []webhook.Delivery
 	for n := range 4 {
 		d := ofAnotherJob(s.delivery(1, urlA))
@@ -100,8 +99,8 @@ func answersAgain(s *session) {
 	}
 }
 
-// A single failure is none of the endpoint's: schedules stay.
-func hiccup(s *session) {
+// A single failure does not change the schedules of other deliveries.
+func singleFailure(s *session) {
 	first, second := s.delivery(1, urlA), ofAnotherJob(s.delivery(1, urlA))
 	second.EmittedAt = start.Add(time.Millisecond)
 	s.put(first, second)

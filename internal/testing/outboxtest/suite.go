@@ -1,5 +1,4 @@
-// Package outboxtest says in tests what webhook.Outbox says in words. Every
-// implementation passes the suite.
+// Package outboxtest is the conformance suite of webhook.Outbox.
 package outboxtest
 
 import (
@@ -20,41 +19,40 @@ import (
 type Outbox interface {
 	webhook.Outbox
 
-	// Put stores waiting deliveries that were never claimed, due at their
-	// EmittedAt, with the jobs and consumers they belong to. Secrets are those
-	// of the consumer: the suite gives all deliveries of one the same.
+	// Put inserts waiting deliveries that are due at their EmittedAt, with
+	// their jobs and consumers. The suite gives all deliveries of a consumer
+	// the same secrets.
 	Put(ctx context.Context, deliveries ...webhook.Delivery) error
 
-	// Tries returns the recorded tries of a delivery in the order of their
-	// numbers.
+	// Tries returns the recorded tries of a delivery in order.
 	Tries(ctx context.Context, deliveryID string) ([]webhook.Try, error)
 }
 
-// Run runs the suite. open gives each test its own empty outbox.
+// Run runs the suite. open returns an empty outbox for each test.
 func Run(t *testing.T, open func(t *testing.T) Outbox) {
 	tests := []struct {
 		name string
 		test func(s *session)
 	}{
-		{"a claim carries the whole delivery", wholeDelivery},
-		{"what is due is claimed, the longest due first", longestDueFirst},
+		{"a claim returns the whole delivery", wholeDelivery},
+		{"due deliveries are claimed, longest due first", longestDueFirst},
 		{"a claim ends with its lease", leaseEnds},
-		{"later ones wait for earlier ones", order},
-		{"a delivery given up holds nothing back", orderAfterGivingUp},
-		{"other jobs and addresses do not wait", orderIsPerJobAndURL},
-		{"only what is admitted is taken", admission},
-		{"what is not admitted is put off", putOff},
-		{"a crowd hides nothing", crowd},
-		{"an endpoint that is back gets what waits", backFromTheDead},
-		{"an endpoint that is back gets all that waits", backFromTheDeadToMany},
-		{"an endpoint that answers again gets what was put off", answersAgain},
-		{"one failure changes no schedule but its own", hiccup},
+		{"later deliveries wait for earlier ones", order},
+		{"a failed delivery does not block later ones", orderAfterGivingUp},
+		{"other jobs and URLs do not wait", orderIsPerJobAndURL},
+		{"only admitted deliveries are taken", admission},
+		{"deliveries that are not admitted are deferred", deferred},
+		{"many deferred deliveries do not hide others", backlogDeferred},
+		{"a recovered endpoint gets waiting deliveries", recovered},
+		{"a recovered endpoint gets all waiting deliveries", recoveredMany},
+		{"an endpoint that responds again gets deferred deliveries", respondsAgain},
+		{"a failure changes only its own schedule", singleFailure},
 		{"the backlog", backlog},
-		{"what is released is as if never claimed", release},
-		{"the lease decides who may record", lostLease},
+		{"a released delivery is as if never claimed", release},
+		{"only the holder of a lease may record", lostLease},
 		{"a try and its verdict are stored", record},
 		{"the next due time", next},
-		{"claims at the same time share nothing", concurrentClaims},
+		{"concurrent claims share nothing", concurrentClaims},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -76,7 +74,7 @@ type session struct {
 	job, consumer uuid.UUID
 }
 
-// delivery makes one of the session's job, named by its place in order.
+// delivery returns a delivery of the session's job.
 func (s *session) delivery(sequence int64, url string) webhook.Delivery {
 	return webhook.Delivery{
 		ID:         webhook.NewDeliveryID(),
@@ -92,7 +90,7 @@ func (s *session) delivery(sequence int64, url string) webhook.Delivery {
 	}
 }
 
-// ofAnotherJob moves a delivery to a job of its own.
+// ofAnotherJob moves a delivery to its own job.
 func ofAnotherJob(delivery webhook.Delivery) webhook.Delivery {
 	delivery.JobID = uuid.New()
 	return delivery
@@ -120,7 +118,7 @@ func (s *session) claimWith(claim webhook.Claim) (claimed []webhook.Delivery, mo
 	return claimed, more
 }
 
-// wantClaimed claims at that time and compares which deliveries come.
+// wantClaimed claims at a time and compares the IDs.
 func (s *session) wantClaimed(now time.Time, want ...webhook.Delivery) []webhook.Delivery {
 	s.Helper()
 	claimed := s.claim(now)
@@ -190,7 +188,7 @@ func wholeDelivery(s *session) {
 	if got.LeasedTo.Equal(want.LeasedTo) {
 		got.LeasedTo = want.LeasedTo
 	}
-	// Times and JSON are compared by what they mean.
+	// Times and JSON are compared by value.
 	if !got.EmittedAt.Equal(want.EmittedAt) || !sameJSON(got.Data, want.Data) {
 		s.Errorf("emitted at %v with %s, want %v with %s", got.EmittedAt, got.Data, want.EmittedAt, want.Data)
 	}
@@ -258,7 +256,7 @@ func order(s *session) {
 		}
 		s.record(claimed[0], retryAt(at.Add(30*time.Second)))
 		if failures+1 < webhook.ReorderAfterFailures {
-			s.wantClaimed(at) // waits behind one that may still be a hiccup
+			s.wantClaimed(at) // waits behind one that may still be a singleFailure
 		}
 	}
 	claimed = s.wantClaimed(start.Add(2*time.Minute), third)
@@ -282,7 +280,7 @@ func orderIsPerJobAndURL(s *session) {
 	s.wantClaimed(start.Add(time.Second), first, otherURL, otherJob)
 }
 
-// only admits the deliveries to one address, and gives all others a wait.
+// only admits the deliveries to one URL, and defers all others.
 func only(url string, wait time.Duration) func() webhook.AdmitFunc {
 	return func() webhook.AdmitFunc {
 		return func(d webhook.Delivery) (bool, time.Duration) { return d.URL == url, wait }
@@ -308,8 +306,7 @@ func admission(s *session) {
 	s.wantClaimed(start, ofA)
 }
 
-// What is not admitted moves out of the way by its wait, if that is worth it.
-func putOff(s *session) {
+func deferred(s *session) {
 	ofA, ofB := s.delivery(1, urlA), s.delivery(1, urlB)
 	s.put(ofA, ofB)
 	short := webhook.MinDefer - time.Millisecond
@@ -328,9 +325,7 @@ func putOff(s *session) {
 	}
 }
 
-// However many are not admitted, or wait behind others, what can be taken comes
-// up.
-func crowd(s *session) {
+func backlogDeferred(s *session) {
 	for n := range 30 {
 		put := s.delivery(int64(n), urlA) // all but the first behind others
 		put.EmittedAt = start.Add(time.Duration(n-100) * time.Millisecond)
