@@ -60,13 +60,13 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		{"[2001::1]", "a Teredo address"},
 		{"[fe80::1%25lo]", "an address with a zone"},
 		{"[::1%25lo]", "an address with a zone"},
-		{"2130706433", "a number is no host name"},
-		{"0x7f000001", "a number is no host name"},
-		{"0x7f.0.0.1", "a number is no host name"},
-		{"0177.0.0.1", "a number is no host name"},
-		{"017700000001", "a number is no host name"},
-		{"127.1", "a number is no host name"},
-		{"127.0.0.1.", "a number is no host name"},
+		{"2130706433", "a number is not a host name"},
+		{"0x7f000001", "a number is not a host name"},
+		{"0x7f.0.0.1", "a number is not a host name"},
+		{"0177.0.0.1", "a number is not a host name"},
+		{"017700000001", "a number is not a host name"},
+		{"127.1", "a number is not a host name"},
+		{"127.0.0.1.", "a number is not a host name"},
 	}
 	outbox := &memoryOutbox{}
 	sent := make([]webhook.Delivery, len(tests))
