@@ -14,6 +14,7 @@ type shownKey struct {
 	Mode       string     `json:"mode"`
 	Prefix     string     `json:"prefix"`
 	CreatedAt  time.Time  `json:"createdAt"`
+	CreatedBy  string     `json:"createdBy"` // e-mail of a user, or "command line"; empty when unknown
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 	RevokedAt  *time.Time `json:"revokedAt"`
 }
@@ -23,7 +24,7 @@ func printKeys(w io.Writer, keys []account.Key) error {
 	for i, k := range keys {
 		shown[i] = shownKey{
 			ID: k.ID.String(), Consumer: k.Consumer, Mode: string(k.Mode), Prefix: k.Prefix,
-			CreatedAt: k.CreatedAt, LastUsedAt: timeOrNull(k.LastUsedAt), RevokedAt: timeOrNull(k.RevokedAt),
+			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), RevokedAt: timeOrNull(k.RevokedAt),
 		}
 	}
 	return printJSON(w, shown)

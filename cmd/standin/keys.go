@@ -17,7 +17,7 @@ import (
 
 type keysCommand struct {
 	Create keysCreateCommand `cmd:"" help:"Create a key and print it, alone, on standard output. It is not shown again."`
-	List   keysListCommand   `cmd:"" help:"Print a line for each key: id, consumer, mode, prefix, created, last used, revoked."`
+	List   keysListCommand   `cmd:"" help:"Print a line for each key: id, consumer, mode, prefix, created, last used, revoked, created by."`
 	Revoke keysRevokeCommand `cmd:"" help:"Revoke a key. It stops working with the next request."`
 }
 
@@ -86,7 +86,7 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		for _, k := range keys {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Consumer, k.Mode, k.Prefix, formatUTC(k.CreatedAt), formatUTC(k.LastUsedAt), formatUTC(k.RevokedAt))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Consumer, k.Mode, k.Prefix, formatUTC(k.CreatedAt), formatUTC(k.LastUsedAt), formatUTC(k.RevokedAt), orDash(k.CreatedBy))
 		}
 		return table.Flush()
 	})

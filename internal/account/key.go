@@ -31,13 +31,18 @@ type Key struct {
 	Prefix     string // the first characters of the key
 	Hash       string // hex SHA-256 of the key
 	CreatedAt  time.Time
+	CreatedBy  string    // e-mail of the user, or CommandLine; empty when unknown
 	LastUsedAt time.Time // zero when never used; precise to a minute
 	RevokedAt  time.Time // zero while it is valid
 }
 
+// CommandLine is the CreatedBy of keys that were created on the machine of the
+// service.
+const CommandLine = "command line"
+
 // NewKey returns a new key for a consumer, and its secret, which is not part of
 // the Key.
-func NewKey(consumerID uuid.UUID, mode job.Mode, now time.Time) (Key, string) {
+func NewKey(consumerID uuid.UUID, mode job.Mode, createdBy string, now time.Time) (Key, string) {
 	prefix := livePrefix
 	if mode == job.Test {
 		prefix = testPrefix
@@ -50,6 +55,7 @@ func NewKey(consumerID uuid.UUID, mode job.Mode, now time.Time) (Key, string) {
 		Prefix:     secret[:len(prefix)+visibleChars],
 		Hash:       Hash(secret),
 		CreatedAt:  now,
+		CreatedBy:  createdBy,
 	}, secret
 }
 

@@ -46,7 +46,7 @@ func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode)
 	if err != nil {
 		return Key{}, "", fmt.Errorf("ensure consumer %q: %w", consumer, err)
 	}
-	key, secret := NewKey(owner.ID, mode, now)
+	key, secret := NewKey(owner.ID, mode, CommandLine, now)
 	if err := k.Store.InsertKey(ctx, key); err != nil {
 		return Key{}, "", fmt.Errorf("insert the key: %w", err)
 	}

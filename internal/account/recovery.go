@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"encoding/base64"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -61,5 +62,5 @@ func (r *Recovery) Remove(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	return r.store.RemoveUser(ctx, user.ConsumerID, user.ID)
+	return r.store.RemoveUser(ctx, user.ConsumerID, user.ID, time.Time{})
 }

@@ -57,9 +57,10 @@ type UserStore interface {
 	SetIdentity(ctx context.Context, id uuid.UUID, identity Identity) error
 	// SetPassword ends all sessions of the user except the one with that hash.
 	SetPassword(ctx context.Context, id uuid.UUID, passwordHash, keepSession string) error
-	// RemoveUser removes a user of the consumer and all sessions of the user.
+	// RemoveUser removes a user of the consumer, all sessions of the user and, if
+	// revokeKeys is not zero, revokes the keys that the user created at that time.
 	// The error is a *job.Error for the last operator and for unknown users.
-	RemoveUser(ctx context.Context, consumerID, id uuid.UUID) error
+	RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error
 
 	InsertInvitation(ctx context.Context, invitation Invitation) error
 	// Invitation returns an invitation that expires after now, or a *job.Error
@@ -175,12 +176,17 @@ func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
 }
 
 // Remove removes a user of the same consumer and ends all of the user's
-// sessions. Users cannot remove themselves.
-func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID) error {
+// sessions, and with revokeKeys revokes the keys that the user created. Users
+// cannot remove themselves.
+func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bool) error {
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot remove yourself"}
 	}
-	return u.store.RemoveUser(ctx, by.ConsumerID, id)
+	var at time.Time
+	if revokeKeys {
+		at = u.now()
+	}
+	return u.store.RemoveUser(ctx, by.ConsumerID, id, at)
 }
 
 // ChangePassword sets the password of a session's user and ends all other

@@ -34,7 +34,7 @@ func (d *Dashboard) showKeys(req *pageRequest, session account.Session, shown ke
 // else.
 func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
 	mode := modeOf(req.r.PostForm)
-	key, secret := account.NewKey(session.User.ConsumerID, mode, d.settings.Now())
+	key, secret := account.NewKey(session.User.ConsumerID, mode, session.User.Email, d.settings.Now())
 	if err := d.settings.Records.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}
@@ -91,7 +91,7 @@ func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) erro
 	if !ok {
 		return expiredFlow()
 	}
-	key, secret := account.NewKey(session.User.ConsumerID, modeOf(req.r.PostForm), d.settings.Now())
+	key, secret := account.NewKey(session.User.ConsumerID, modeOf(req.r.PostForm), session.User.Email, d.settings.Now())
 	if err := d.settings.Records.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 // InsertKey implements account.Store.
 func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	return s.Write(ctx, func(q *Queries) error {
-		_, err := q.exec(ctx, `INSERT INTO api_keys (id, consumer_id, mode, prefix, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			k.ID, k.ConsumerID, k.Mode, k.Prefix, k.Hash, millis(k.CreatedAt))
+		_, err := q.exec(ctx, `INSERT INTO api_keys (id, consumer_id, mode, prefix, hash, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			k.ID, k.ConsumerID, k.Mode, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy)
 		if err != nil {
 			return fmt.Errorf("insert key: %w", err)
 		}
@@ -22,7 +22,7 @@ func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	})
 }
 
-const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.mode, k.prefix, k.hash, k.created_at, k.last_used_at, k.revoked_at
+const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.mode, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.revoked_at
 	FROM api_keys k JOIN consumers c ON c.id = k.consumer_id `
 
 // KeyByHash implements account.Store. It uses the UNIQUE index of the hash.
@@ -84,6 +84,6 @@ func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 
 func scanKey(row scanner) (k account.Key, err error) {
 	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Mode, &k.Prefix, &k.Hash,
-		timeColumn{&k.CreatedAt}, timeColumn{&k.LastUsedAt}, timeColumn{&k.RevokedAt})
+		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.RevokedAt})
 	return k, err
 }

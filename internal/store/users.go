@@ -82,13 +82,20 @@ func (s *Store) SetPassword(ctx context.Context, id uuid.UUID, passwordHash, kee
 }
 
 // RemoveUser implements account.UserStore.
-func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID) error {
+func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error {
 	return s.Write(ctx, func(q *Queries) error {
 		if err := q.checkOtherOperator(ctx, id); err != nil {
 			return err
 		}
 		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID); err != nil {
 			return fmt.Errorf("end the sessions of user %s: %w", id, err)
+		}
+		if !revokeKeys.IsZero() {
+			_, err := q.exec(ctx, `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
+				AND created_by = (SELECT email FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID, millis(revokeKeys))
+			if err != nil {
+				return fmt.Errorf("revoke the keys of user %s: %w", id, err)
+			}
 		}
 		n, err := q.exec(ctx, `DELETE FROM users WHERE id = $1 AND consumer_id = $2`, id, consumerID)
 		if err != nil {

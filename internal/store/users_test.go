@@ -229,18 +229,32 @@ func TestRemoveUser(t *testing.T) {
 			"oneself": {ada, ada.ID, job.InvalidInput}, "the only operator": {bob, ada.ID, job.InvalidState},
 			"another's": {stranger, bob.ID, job.NotFound}, "nobody": {ada, uuid.Must(uuid.NewV7()), job.NotFound},
 		} {
-			if err := users.Remove(t.Context(), try.by, try.id); !job.ErrorIs(err, try.want) {
+			if err := users.Remove(t.Context(), try.by, try.id, false); !job.ErrorIs(err, try.want) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		if _, err := users.Session(t.Context(), secret); err != nil {
 			t.Fatalf("bob's session: %v", err)
 		}
-		if err := users.Remove(t.Context(), ada, bob.ID); err != nil {
+		keys := make(map[string]account.Key) // by their creators
+		for _, by := range []string{ada.Email, bob.Email, account.CommandLine} {
+			key, _ := account.NewKey(ada.ConsumerID, job.Live, by, now)
+			if err := s.InsertKey(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			keys[by] = key
+		}
+		if err := users.Remove(t.Context(), ada, bob.ID, true); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := users.Session(t.Context(), secret); !job.ErrorIs(err, job.Unauthorized) {
 			t.Errorf("the session of a removed user: %v", err)
+		}
+		for by, key := range keys {
+			got, err := s.KeyByHash(t.Context(), key.Hash)
+			if err != nil || got.CreatedBy != by || got.RevokedAt.IsZero() != (by != bob.Email) {
+				t.Errorf("key created by %s: %+v, %v", by, got, err)
+			}
 		}
 	})
 }
