@@ -36,6 +36,10 @@ type InviteScheduler struct {
 	WebhookSecret string
 }
 
+// pastInvite is how long after the time of an invite its job's timeline records
+// that the time had passed.
+const pastInvite = 15 * time.Minute
+
 // Schedule creates the job that an invite asks for, or finds an existing one.
 // The job belongs to the consumer with the organizer's e-mail address, which is
 // created if necessary.
@@ -47,6 +51,9 @@ type InviteScheduler struct {
 // there is none. An invite with another address changes a job that is not yet
 // dispatched. Everything else about the job stays, including its metadata, which
 // the consumer may have changed.
+//
+// An invite whose job was cancelled is scheduled anew. An invite whose time has
+// passed is scheduled too, and the timeline of its job records that.
 //
 // Jobs created by invites are live. Their externalId is "calendar-invite:" and
 // the job's ID, and their metadata holds subject, organizerEmail and, if present,
@@ -131,6 +138,12 @@ func (s *inviteTx) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if found && s.change.Status == job.Cancelled {
+		if err := s.detachCancelled(ctx); err != nil {
+			return err
+		}
+		found = false
+	}
 	if found && s.change.FailureCode == job.QuotaExceeded {
 		if !allowed {
 			s.setResult(calendar.FreeTierExhausted)
@@ -182,6 +195,17 @@ func (s *inviteTx) withinLimit(ctx context.Context) (bool, error) {
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	count, err := s.change.q.CountCalendarJobs(ctx, s.consumer, month, month.AddDate(0, 1, 0))
 	return count < s.limit, err
+}
+
+// detachCancelled removes the invite from a cancelled job, so that a new job can
+// have it. The job keeps a key and so continues to count for the free tier.
+func (s *inviteTx) detachCancelled(ctx context.Context) error {
+	c := &s.change
+	if c.CalendarKey != s.invite.Key() {
+		return nil // the consumer's own job, or another invite's
+	}
+	c.CalendarKey = "cancelled " + c.ID.String()
+	return c.q.SaveJobRequest(ctx, c.Record)
 }
 
 // detach removes the invite from a job that was refused for the quota, so that
@@ -241,6 +265,12 @@ func (s *inviteTx) create(ctx context.Context, allowed bool) error {
 	}
 	if !inserted {
 		return fmt.Errorf("another job has the externalId %s", c.ExternalID)
+	}
+	if late := c.Now.Sub(c.JoinAt); late >= pastInvite {
+		data := map[string]any{"joinAt": job.Timestamp(c.JoinAt), "lateMs": late.Milliseconds()}
+		if err := c.addEntry(ctx, InviteTimePassed, data); err != nil {
+			return err
+		}
 	}
 	s.setResult(calendar.Scheduled)
 	if allowed {

@@ -175,8 +175,53 @@ func TestDedupe(t *testing.T) {
 	})
 }
 
+// TestScheduleAfterCancellation: an invite whose job was cancelled is scheduled
+// anew, once, and the cancelled job still counts for the free tier.
+func TestScheduleAfterCancellation(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newDesk(h)
+		d.FreeTierJobs = 2
+		first := d.schedule(t, invitation(), calendar.Scheduled)
+		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil {
+			t.Fatal(err)
+		}
+		second := d.schedule(t, invitation(), calendar.Scheduled)
+		if second.JobID == first.JobID {
+			t.Fatal("the cancelled job was scheduled again")
+		}
+		if again := d.schedule(t, invitation(), calendar.Deduped); again.JobID != second.JobID {
+			t.Errorf("the invite again: %+v, want job %s", again, second.JobID)
+		}
+		if r := h.record(t, first.JobID); r.Status != job.Cancelled {
+			t.Errorf("the cancelled job is %s", r.Status)
+		}
+		if err := h.Cancel(t.Context(), owner(first), second.JobID); err != nil {
+			t.Fatal(err)
+		}
+		d.schedule(t, invitation(), calendar.FreeTierExhausted)
+	})
+}
+
+// TestSchedulePastInvite: an invite whose time has passed is scheduled, and the
+// timeline records that.
+func TestSchedulePastInvite(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	d := newDesk(h)
+	for late, want := range map[time.Duration]int{400 * 24 * time.Hour: 1, time.Hour: 1, 14 * time.Minute: 0, -time.Hour: 0} {
+		invite := invitation()
+		invite.JoinAt, invite.ICalUID = middle.Add(-late), late.String()
+		result := d.schedule(t, invite, calendar.Scheduled)
+		if n := h.count(t, result.JobID, lifecycle.InviteTimePassed); n != want {
+			t.Errorf("%v late: %d entries, want %d", late, n, want)
+		}
+	}
+}
+
 // TestDedupeWhateverBecameOfTheJob: an invite that comes again does not bring
-// back a job that has ended or runs, and does not touch it.
+// back a job that has ended or runs, and does not touch it, unless it was
+// cancelled.
 func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -185,6 +230,9 @@ func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 	changed := invitation()
 	changed.MeetingURL = "https://meet.google.com/new-link-new"
 	for _, status := range job.Statuses() {
+		if status == job.Cancelled {
+			continue
+		}
 		h.put(t, result.JobID, status)
 		before := h.record(t, result.JobID)
 		if again := d.schedule(t, changed, calendar.Deduped); again.JobID != result.JobID {

@@ -13,11 +13,12 @@ import (
 
 // The kinds of timeline entries beside the triggers of the state machine.
 const (
-	CommandQueued    job.Trigger = "command queued"    // data: commandId, command
-	JobChanged       job.Trigger = "job changed"       // data: by, changed (names of fields), joinAt if it changed
-	RecordingDeleted job.Trigger = "recording deleted" // data: by
-	BotLaunched      job.Trigger = "bot launched"      // data: node, lateMs (after joinAt; of a first attempt)
-	MediaStored      job.Trigger = "media stored"      // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
+	CommandQueued    job.Trigger = "command queued"     // data: commandId, command
+	JobChanged       job.Trigger = "job changed"        // data: by, changed (names of fields), joinAt if it changed
+	InviteTimePassed job.Trigger = "invite time passed" // data: joinAt, lateMs (when the invite arrived)
+	RecordingDeleted job.Trigger = "recording deleted"  // data: by
+	BotLaunched      job.Trigger = "bot launched"       // data: node, lateMs (after joinAt; of a first attempt)
+	MediaStored      job.Trigger = "media stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 )
 
 // Who changes a job beside its bot and the dispatcher, as the timeline names
