@@ -18,9 +18,9 @@ import (
 )
 
 // assembly is a job's media in the making.
-type assembly struct {
-	adopted  []attemptLeft // whose bots' finished files are taken as they are
-	packed   []attemptLeft // whose segments are packed
+type assemblyPlan struct {
+	adopted  []attemptData // whose bots' finished files are taken as they are
+	packed   []attemptData // whose segments are packed
 	mismatch error         // of a bot's files that are not as its report says
 }
 
@@ -29,11 +29,11 @@ type assembly struct {
 // taken as they are. Of several, the segments are packed together; only where
 // an attempt's segments are not all there, and the files that its bot had
 // finished are, those stand beside. progress may be nil.
-func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left uploaded, progress Progress) (Packed, error) {
+func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left jobUploads, progress Progress) (Packed, error) {
 	if progress == nil {
 		progress = func(Stage, int64, int64) {}
 	}
-	plan, err := f.plan(ctx, jobID, left.recorders())
+	plan, err := f.plan(ctx, jobID, left.recordings())
 	if err != nil {
 		return Packed{}, err
 	}
@@ -41,7 +41,7 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left uploaded,
 		return Packed{}, cmp.Or(plan.mismatch, error(&NothingSavedError{}))
 	}
 	prefix := "salvage-" + jobID.String() + "-"
-	if err := removeAllNamed(f.TempDir, prefix); err != nil {
+	if err := removeAllWithPrefix(f.TempDir, prefix); err != nil {
 		return Packed{}, fmt.Errorf("clear away an earlier run: %w", err)
 	}
 	work, err := os.MkdirTemp(f.TempDir, prefix)
@@ -60,21 +60,21 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left uploaded,
 		f.Log.Warn("some of the recording is lost", slog.String("job", jobID.String()),
 			slog.String("losses", strings.Join(packed.Losses(), "; ")))
 	}
-	return f.storeAll(ctx, jobID, packed, plan.adopted, work, progress)
+	return f.storeMedia(ctx, jobID, packed, plan.adopted, work, progress)
 }
 
 // plan decides what the media is made of.
-func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, recorders []attemptLeft) (assembly, error) {
-	var plan assembly
+func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, recorders []attemptData) (assemblyPlan, error) {
+	var plan assemblyPlan
 	for _, left := range recorders {
-		if len(left.report.Media) > 0 && (len(recorders) == 1 || !left.complete()) {
-			err := f.agreeAll(ctx, jobID, left)
+		if len(left.report.Media) > 0 && (len(recorders) == 1 || !left.hasAllSegments()) {
+			err := f.checkReportedFiles(ctx, jobID, left)
 			if err == nil {
 				plan.adopted = append(plan.adopted, left)
 				continue
 			}
 			if mismatch := new(MediaMismatchError); !errors.As(err, &mismatch) {
-				return assembly{}, fmt.Errorf("compare the bot's files with its report: %w", err)
+				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
 			}
 			f.Log.Warn("a bot's files are not as its report says",
 				slog.String("job", jobID.String()), slog.Int("attempt", left.Attempt), slog.Any("error", err))
@@ -89,8 +89,8 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, recorders []attemp
 
 // storeAll puts the packed files into storage, and those that bots had
 // finished. It returns what all of them hold, in the order of the attempts.
-func (f *Finisher) storeAll(
-	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptLeft, work string, progress Progress,
+func (f *Finisher) storeMedia(
+	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptData, work string, progress Progress,
 ) (Packed, error) {
 	var done, total int64
 	count := func(files []File) {
@@ -108,13 +108,13 @@ func (f *Finisher) storeAll(
 	}
 	tell(0)
 	for _, file := range packed.Files {
-		if err := f.store(ctx, jobID, file, filepath.Join(work, file.Name), tell); err != nil {
+		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), tell); err != nil {
 			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
 		}
 	}
 	origin := firstStart(packed.Parts, adopted)
 	for _, left := range adopted {
-		taken, err := f.adopt(ctx, jobID, left.on(origin), packed.Files, tell)
+		taken, err := f.adopt(ctx, jobID, left.withOrigin(origin), packed.Files, tell)
 		if err != nil {
 			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", left.Attempt, err)
 		}
@@ -123,44 +123,44 @@ func (f *Finisher) storeAll(
 		packed.Tracks = append(packed.Tracks, taken.Tracks...)
 	}
 	slices.SortStableFunc(packed.Parts, func(a, b PackedPart) int { return cmp.Compare(a.Attempt, b.Attempt) })
-	slices.SortStableFunc(packed.Files, func(a, b File) int { return cmp.Compare(packed.place(a), packed.place(b)) })
+	slices.SortStableFunc(packed.Files, func(a, b File) int { return cmp.Compare(packed.fileOrder(a), packed.fileOrder(b)) })
 	return packed, nil
 }
 
-// place is where a file stands among the others: where its first stretch does,
+// place is where a file stands among the others: where its first part does,
 // or behind all that hold one.
-func (p Packed) place(file File) int {
-	at := slices.IndexFunc(p.Parts, func(stretch PackedPart) bool { return stretch.File == file.Name })
+func (p Packed) fileOrder(file File) int {
+	at := slices.IndexFunc(p.Parts, func(part PackedPart) bool { return part.File == file.Name })
 	if at < 0 {
 		return len(p.Parts)
 	}
 	return at
 }
 
-// firstStart is when the first stretch of all began; zero when nobody knows.
-func firstStart(packed []PackedPart, adopted []attemptLeft) time.Time {
+// firstStart is when the first part of all began; zero when nobody knows.
+func firstStart(packed []PackedPart, adopted []attemptData) time.Time {
 	var first time.Time
 	consider := func(at time.Time) {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
-	for _, stretch := range packed {
-		consider(stretch.StartedAt)
+	for _, part := range packed {
+		consider(part.StartedAt)
 	}
 	for _, left := range adopted {
-		for _, stretch := range left.report.Parts {
-			consider(stretch.StartedAt)
+		for _, part := range left.report.Parts {
+			consider(part.StartedAt)
 		}
 	}
 	return first
 }
 
 // on puts the offsets of an attempt's files, which count from its own first
-// stretch, onto the clock of a recording that began at origin. Those of files
-// that hold a stretch are set by Build.
-func (a attemptLeft) on(origin time.Time) attemptLeft {
-	began := firstStart(nil, []attemptLeft{a})
+// part, onto the clock of a recording that began at origin. Those of files
+// that hold a part are set by Build.
+func (a attemptData) withOrigin(origin time.Time) attemptData {
+	began := firstStart(nil, []attemptData{a})
 	if began.IsZero() || origin.IsZero() {
 		return a
 	}
@@ -172,49 +172,49 @@ func (a attemptLeft) on(origin time.Time) attemptLeft {
 }
 
 // store puts a packed file into storage.
-func (f *Finisher) store(ctx context.Context, jobID uuid.UUID, file File, path string, tell func(bytes int64)) error {
+func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file File, path string, tell func(bytes int64)) error {
 	content, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer content.Close() // read only
-	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &toldReader{Reader: content, tell: tell}, file.SHA256)
+	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &progressReader{Reader: content, onRead: tell}, file.SHA256)
 	return err
 }
 
 // toldReader tells of what is read.
-type toldReader struct {
+type progressReader struct {
 	io.Reader
-	tell func(bytes int64)
+	onRead func(bytes int64)
 }
 
-func (r *toldReader) Read(buffer []byte) (int, error) {
+func (r *progressReader) Read(buffer []byte) (int, error) {
 	n, err := r.Reader.Read(buffer)
 	if n > 0 {
-		r.tell(int64(n))
+		r.onRead(int64(n))
 	}
 	return n, err
 }
 
 // adopt makes the files that an attempt's bot had finished the job's media,
 // under their own names where those are free.
-func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft, beside []File, tell func(bytes int64)) (Packed, error) {
-	files, voices := slices.Clone(left.report.Media), slices.Clone(left.report.PackedTracks)
-	stretches := slices.Clone(left.report.PackedParts)
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData, beside []File, tell func(bytes int64)) (Packed, error) {
+	files, tracks := slices.Clone(left.report.Media), slices.Clone(left.report.PackedTracks)
+	parts := slices.Clone(left.report.PackedParts)
 	for i := range files {
 		from, err := uploadKey(jobID, left.Attempt, files[i].Name)
 		if err != nil {
 			return Packed{}, err
 		}
-		name := freeName(files[i].Name, slices.Concat(beside, files[:i], files[i+1:]))
-		for at := range voices {
-			if voices[at].File == files[i].Name {
-				voices[at].File = name
+		name := uniqueName(files[i].Name, slices.Concat(beside, files[:i], files[i+1:]))
+		for at := range tracks {
+			if tracks[at].File == files[i].Name {
+				tracks[at].File = name
 			}
 		}
-		for at := range stretches {
-			if stretches[at].File == files[i].Name {
-				stretches[at].File = name
+		for at := range parts {
+			if parts[at].File == files[i].Name {
+				parts[at].File = name
 			}
 		}
 		files[i].Name = name
@@ -228,12 +228,12 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 		}
 		tell(files[i].Bytes)
 	}
-	left.report.Media, left.report.PackedTracks, left.report.PackedParts = files, voices, stretches
-	return packedByBot(left.report), nil
+	left.report.Media, left.report.PackedTracks, left.report.PackedParts = files, tracks, parts
+	return packedFromReport(left.report), nil
 }
 
 // freeName is the name, or one made of it that no other file has.
-func freeName(name string, others []File) string {
+func uniqueName(name string, others []File) string {
 	free := name
 	for number := 2; slices.ContainsFunc(others, func(file File) bool { return file.Name == free }); number++ {
 		extension := path.Ext(name)

@@ -56,16 +56,16 @@ func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL 
 
 // builder holds what the parts of a manifest are made of.
 type builder struct {
-	facts   ManifestInput
-	reports []ingest.Report // by attempt
-	packed  Packed
-	origin  time.Time // when the recording started; zero when nobody knows
-	kept    []kept
+	facts     ManifestInput
+	reports   []ingest.Report // by attempt
+	packed    Packed
+	origin    time.Time // when the recording started; zero when nobody knows
+	keptParts []keptPart
 }
 
-// kept is a stretch of which something is in a file: from when until when, on
+// kept is a part of which something is in a file: from when until when, on
 // the recording's clock.
-type kept struct {
+type keptPart struct {
 	PackedPart
 	from, to time.Duration
 }
@@ -74,20 +74,20 @@ func newBuilder(facts ManifestInput, reports []ingest.Report, packed Packed) *bu
 	b := &builder{facts: facts, reports: slices.Clone(reports), packed: packed}
 	slices.SortStableFunc(b.reports, func(a, c ingest.Report) int { return cmp.Compare(a.Attempt, c.Attempt) })
 	b.origin = b.startedAt()
-	for _, stretch := range packed.Parts {
-		if stretch.File == "" {
+	for _, part := range packed.Parts {
+		if part.File == "" {
 			continue
 		}
-		from := b.offset(stretch.StartedAt)
-		if stretch.StartedAt.IsZero() { // nobody knows: as if it followed at once
-			from = b.keptUntil()
+		from := b.offset(part.StartedAt)
+		if part.StartedAt.IsZero() { // nobody knows: as if it followed at once
+			from = b.keptEnd()
 		}
-		b.kept = append(b.kept, kept{PackedPart: stretch, from: from, to: from + stretch.Length})
+		b.keptParts = append(b.keptParts, keptPart{PackedPart: part, from: from, to: from + part.Length})
 	}
 	return b
 }
 
-// startedAt is when the first stretch of all began.
+// startedAt is when the first part of all began.
 func (b *builder) startedAt() time.Time {
 	var first time.Time
 	consider := func(at time.Time) {
@@ -95,12 +95,12 @@ func (b *builder) startedAt() time.Time {
 			first = at
 		}
 	}
-	for _, stretch := range b.packed.Parts {
-		consider(stretch.StartedAt)
+	for _, part := range b.packed.Parts {
+		consider(part.StartedAt)
 	}
 	for _, report := range b.reports {
-		for _, stretch := range report.Parts {
-			consider(stretch.StartedAt)
+		for _, part := range report.Parts {
+			consider(part.StartedAt)
 		}
 	}
 	if first.IsZero() {
@@ -115,20 +115,20 @@ func (b *builder) offset(at time.Time) time.Duration {
 }
 
 // keptUntil is the end of what was kept so far.
-func (b *builder) keptUntil() time.Duration {
+func (b *builder) keptEnd() time.Duration {
 	end := time.Duration(0)
-	for _, stretch := range b.kept {
-		end = max(end, stretch.to)
+	for _, part := range b.keptParts {
+		end = max(end, part.to)
 	}
 	return end
 }
 
-// told is what the reports say of a stretch.
-func (b *builder) told(attempt, number int) (ingest.RecordingPart, bool) {
+// told is what the reports say of a part.
+func (b *builder) reportedPart(attempt, number int) (ingest.RecordingPart, bool) {
 	for _, report := range b.reports {
-		for _, stretch := range report.Parts {
-			if report.Attempt == attempt && stretch.Number == number {
-				return stretch, true
+		for _, part := range report.Parts {
+			if report.Attempt == attempt && part.Number == number {
+				return part, true
 			}
 		}
 	}
@@ -136,17 +136,17 @@ func (b *builder) told(attempt, number int) (ingest.RecordingPart, bool) {
 }
 
 // last is the report of the last attempt that made one.
-func (b *builder) last() ingest.Report {
+func (b *builder) lastReport() ingest.Report {
 	if len(b.reports) == 0 {
 		return ingest.Report{}
 	}
 	return b.reports[len(b.reports)-1]
 }
 
-func (b *builder) version() *string { return optional(b.last().BotVersion) }
+func (b *builder) version() *string { return optional(b.lastReport().BotVersion) }
 
 func (b *builder) end() End {
-	reason, detail := b.last().EndReason, b.last().EndDetail
+	reason, detail := b.lastReport().EndReason, b.lastReport().EndDetail
 	if reason == "" {
 		reason, detail = b.facts.EndReason, b.facts.EndDetail
 	}
@@ -166,27 +166,27 @@ func optional(text string) *string {
 func (b *builder) timeline() Timeline {
 	var joined, admitted, stopped time.Time
 	for _, report := range b.reports {
-		joined = firstKnown(joined, report.JoinedAt)
-		admitted = firstKnown(admitted, report.AdmittedAt)
+		joined = firstNonZero(joined, report.JoinedAt)
+		admitted = firstNonZero(admitted, report.AdmittedAt)
 	}
-	if last := len(b.kept) - 1; last >= 0 && !b.origin.IsZero() {
-		stopped = b.origin.Add(b.keptUntil())
-		if told, ok := b.told(b.kept[last].Attempt, b.kept[last].Number); ok && told.Complete && !told.EndedAt.IsZero() {
-			stopped = told.EndedAt
+	if last := len(b.keptParts) - 1; last >= 0 && !b.origin.IsZero() {
+		stopped = b.origin.Add(b.keptEnd())
+		if reported, ok := b.reportedPart(b.keptParts[last].Attempt, b.keptParts[last].Number); ok && reported.Complete && !reported.EndedAt.IsZero() {
+			stopped = reported.EndedAt
 		}
 	}
 	heard := b.facts.ObservedTimeline
-	instant := func(at time.Time, heard Instant) Instant { return Instant{firstKnown(at, heard.Time)} }
+	instant := func(at time.Time, heard Instant) Instant { return Instant{firstNonZero(at, heard.Time)} }
 	return Timeline{
 		JoinedAt:           instant(joined, heard.JoinedAt),
 		AdmittedAt:         instant(admitted, heard.AdmittedAt),
 		RecordingStartedAt: Instant{b.origin},
 		RecordingStoppedAt: instant(stopped, heard.RecordingStoppedAt),
-		LeftAt:             instant(b.last().LeftAt, heard.LeftAt),
+		LeftAt:             instant(b.lastReport().LeftAt, heard.LeftAt),
 	}
 }
 
-func firstKnown(at, otherwise time.Time) time.Time {
+func firstNonZero(at, otherwise time.Time) time.Time {
 	if at.IsZero() {
 		return otherwise
 	}
@@ -197,17 +197,17 @@ func firstKnown(at, otherwise time.Time) time.Time {
 func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 	media := make([]Media, 0, len(b.packed.Files))
 	for _, file := range b.packed.Files {
-		first := slices.IndexFunc(b.kept, func(k kept) bool { return k.File == file.Name })
+		first := slices.IndexFunc(b.keptParts, func(k keptPart) bool { return k.File == file.Name })
 		if first >= 0 {
-			file.StartOffsetMs = b.kept[first].from.Milliseconds()
+			file.StartOffsetMs = b.keptParts[first].from.Milliseconds()
 		}
-		spoken := slices.IndexFunc(b.packed.Tracks, func(voice PackedTrack) bool { return voice.File == file.Name })
+		spoken := slices.IndexFunc(b.packed.Tracks, func(track PackedTrack) bool { return track.File == file.Name })
 		if spoken >= 0 {
-			voice := b.packed.Tracks[spoken]
+			track := b.packed.Tracks[spoken]
 			if !b.origin.IsZero() {
-				file.StartOffsetMs = max(0, b.offset(voice.StartedAt)).Milliseconds()
+				file.StartOffsetMs = max(0, b.offset(track.StartedAt)).Milliseconds()
 			}
-			file.ParticipantID = ids[rosterID{voice.Attempt, voice.PersonID}]
+			file.ParticipantID = ids[rosterID{track.Attempt, track.PersonID}]
 		}
 		media = append(media, Media{File: file, URI: MediaURI(baseURL, b.facts.Job.ID.String(), file.Name)})
 	}

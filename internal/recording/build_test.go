@@ -34,7 +34,7 @@ func someFile() File {
 	}
 }
 
-// place is a stretch of which length seconds were kept.
+// place is a part of which length seconds were kept.
 func place(attempt, number int, startedAt, length float64) PackedPart {
 	return PackedPart{
 		Attempt: attempt, Number: number, StartedAt: at(startedAt), File: "recording.mp4",
@@ -42,10 +42,10 @@ func place(attempt, number int, startedAt, length float64) PackedPart {
 	}
 }
 
-// endedBy is a stretch that ended in order, for a reason.
-func endedBy(stretch ingest.RecordingPart, reason string) ingest.RecordingPart {
-	stretch.EndedBy = reason
-	return stretch
+// endedBy is a part that ended in order, for a reason.
+func endedBy(part ingest.RecordingPart, reason string) ingest.RecordingPart {
+	part.EndedBy = reason
+	return part
 }
 
 func whole(number int, from, to float64) ingest.RecordingPart {
@@ -56,12 +56,12 @@ func torn(number int, from float64) ingest.RecordingPart {
 	return ingest.RecordingPart{Number: number, StartedAt: at(from), Segments: 3}
 }
 
-func left(attempt int, stretches ...ingest.RecordingPart) ingest.Report {
-	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Parts: stretches}
+func left(attempt int, parts ...ingest.RecordingPart) ingest.Report {
+	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Parts: parts}
 }
 
-func lost(attempt int, stretches ...ingest.RecordingPart) ingest.Report {
-	return ingest.Report{Attempt: attempt, Parts: stretches}
+func lost(attempt int, parts ...ingest.RecordingPart) ingest.Report {
+	return ingest.Report{Attempt: attempt, Parts: parts}
 }
 
 func TestBuildTellsWhatIsMissing(t *testing.T) {
@@ -71,9 +71,9 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 		return report
 	}
 	unusable := func(number int, loss Loss) PackedPart { return PackedPart{Number: number, Loss: loss} }
-	cut := func(stretch PackedPart) PackedPart {
-		stretch.Loss = LossSegments
-		return stretch
+	cut := func(part PackedPart) PackedPart {
+		part.Loss = LossSegments
+		return part
 	}
 	for name, test := range map[string]struct {
 		reports []ingest.Report
@@ -83,7 +83,7 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 		partial bool
 		gaps    []Gap
 	}{
-		"one whole stretch": {
+		"one whole part": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
 			packed:  []PackedPart{place(0, 0, 0, 10)},
 		},
@@ -122,7 +122,7 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			packed:  []PackedPart{place(0, 0, 0, 10)},
 			partial: true, gaps: []Gap{{11000, 15000, "capture_lost"}},
 		},
-		"a gap told of where media was kept": {
+		"a gap reported of where media was kept": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 4, 6, "paused")},
 			packed:  []PackedPart{place(0, 0, 0, 10)},
 		},
@@ -131,12 +131,12 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			packed:  []PackedPart{cut(place(0, 0, 0, 7))},
 			partial: true, gaps: []Gap{{7000, 10000, GapMediaLost}},
 		},
-		"the first stretch unusable": {
+		"the first part unusable": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21))},
 			packed:  []PackedPart{unusable(0, LossBeginning), place(0, 1, 11, 10)},
 			partial: true, gaps: []Gap{{0, 11000, GapMediaLost}},
 		},
-		"a stretch between unusable": {
+		"a part between unusable": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21), whole(2, 22, 30))},
 			packed:  []PackedPart{place(0, 0, 0, 10), unusable(1, LossUnusable), place(0, 2, 22, 8)},
 			partial: true, gaps: []Gap{{10000, 22000, GapMediaLost}},
@@ -172,7 +172,7 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))}, botLost: true,
 			packed: []PackedPart{place(0, 0, 0, 10)},
 		},
-		"a stretch that ended before it began to record": {
+		"a part that ended before it began to record": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
 			packed:  []PackedPart{place(0, 0, 0, 10)},
 		},

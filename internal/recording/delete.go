@@ -18,44 +18,44 @@ import (
 
 // deleters is how many objects are deleted at a time: each costs round trips
 // where the store is far.
-const deleters = 16
+const deleteConcurrency = 16
 
 // choice says of an object, by its key and when it was written, whether it is
 // meant.
-type choice func(key string, modified time.Time) bool
+type objectFilter func(key string, modified time.Time) bool
 
 // DeleteUploads deletes what the bots uploaded, but for what is for the
 // operator. It is called only when the manifest is durable, and may be
 // repeated.
 func (s *Storage) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteBelow(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !diagnostic(path.Base(key)) })
+	return s.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isDiagnostic(path.Base(key)) })
 }
 
 // DeleteRecording deletes all that storage holds of a job: media, uploads and
 // the manifest, which names people. It may be repeated.
 func (s *Storage) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteBelow(ctx, jobFolder(jobID), func(string, time.Time) bool { return true })
+	return s.deleteMatching(ctx, jobFolder(jobID), func(string, time.Time) bool { return true })
 }
 
 // DeleteUnfinished deletes what is left of writes into a folder that were
 // interrupted before a moment. Object stores leave nothing that can be listed.
 func (s *Storage) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error {
-	return s.deleteBelow(ctx, jobFolder(jobID), func(key string, modified time.Time) bool {
-		return unfinished(key) && modified.Before(before)
+	return s.deleteMatching(ctx, jobFolder(jobID), func(key string, modified time.Time) bool {
+		return isUnfinished(key) && modified.Before(before)
 	})
 }
 
 // unfinished reports whether a key is that of a write in progress, or of one
 // that was interrupted.
-func unfinished(key string) bool { return path.Ext(key) == unfinishedSuffix }
+func isUnfinished(key string) bool { return path.Ext(key) == unfinishedSuffix }
 
 // deleteBelow deletes the objects below a folder that are chosen.
-func (s *Storage) deleteBelow(ctx context.Context, folder string, chosen choice) error {
+func (s *Storage) deleteMatching(ctx context.Context, folder string, chosen objectFilter) error {
 	if s.folder != "" {
 		return s.deleteOnDisk(folder, chosen)
 	}
 	group, deleting := errgroup.WithContext(ctx)
-	group.SetLimit(deleters)
+	group.SetLimit(deleteConcurrency)
 	var listing error
 	for object, err := range s.objects(deleting, folder) {
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *Storage) deleteObject(ctx context.Context, key string) error {
 // deleteOnDisk deletes the files below a folder that are chosen, and the
 // directories that are left empty. The library's lists do not bear that what
 // they list goes in the meantime.
-func (s *Storage) deleteOnDisk(folder string, chosen choice) error {
+func (s *Storage) deleteOnDisk(folder string, chosen objectFilter) error {
 	var directories []string
 	err := filepath.WalkDir(filepath.Join(s.folder, filepath.FromSlash(folder)), func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

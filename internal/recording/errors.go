@@ -62,7 +62,7 @@ func (e *MissingToolError) Error() string {
 
 // NothingSavedError says that no usable media is there to make a recording of.
 type NothingSavedError struct {
-	Reasons []string // what was wrong with each stretch; empty when there was none
+	Reasons []string // what was wrong with each part; empty when there was none
 }
 
 func (e *NothingSavedError) Error() string {

@@ -117,7 +117,7 @@ func uploadAnyway(t *testing.T, line *s3test.Line, storage *Storage, jobID uuid.
 			return
 		}
 		if is[*ConflictError](err) || is[*ChecksumError](err) || is[*NotFoundError](err) {
-			t.Fatalf("%s: the store's failure is told as %v", name, err)
+			t.Fatalf("%s: the store's failure is reported as %v", name, err)
 		}
 	}
 	t.Fatalf("%s was never acknowledged", name)
@@ -143,8 +143,8 @@ func readBack(t *testing.T, storage *Storage, jobID uuid.UUID, name string) (int
 func TestStoreDownForAWhile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		down s3test.Fault
-		told string
+		down     s3test.Fault
+		reported string
 	}{
 		"no connection": {s3test.Fault{Refuse: true}, "EOF"},
 		"slow down":     {s3test.Fault{Status: http.StatusServiceUnavailable}, "SlowDown"},
@@ -175,7 +175,7 @@ func TestStoreDownForAWhile(t *testing.T) {
 				before := line.Requests()
 				err := call()
 				// A HEAD has no body, so that the store's code is not told there.
-				if err == nil || is[*NotFoundError](err) || !strings.Contains(err.Error(), test.told) && !strings.Contains(err.Error(), "StatusCode") {
+				if err == nil || is[*NotFoundError](err) || !strings.Contains(err.Error(), test.reported) && !strings.Contains(err.Error(), "StatusCode") {
 					t.Errorf("%s: the error is %v", what, err)
 				}
 				if made := line.Requests() - before; made > maxRequests {
@@ -216,7 +216,7 @@ func TestStalledStore(t *testing.T) {
 	for what, call := range map[string]func() error{
 		"a question": func() error { return storage.Check(t.Context()) },
 		"an upload": func() error {
-			return storage.write(t.Context(), "x", newBody(strings.NewReader("x"), 9), sumText("x"), true)
+			return storage.write(t.Context(), "x", newHashingReader(strings.NewReader("x"), 9), sumText("x"), true)
 		},
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), "timeout") {

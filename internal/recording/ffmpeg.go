@@ -34,7 +34,7 @@ func FindTools() (Tools, error) {
 // containers are what media files may be: nothing that names other files or
 // addresses, which ffmpeg would open (playlists do), for bots upload what they
 // like.
-const containers = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg"
+const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg"
 
 // toolError says that a tool ran and failed.
 type toolError struct {
@@ -54,7 +54,7 @@ func (e *toolError) Unwrap() error { return e.Err }
 
 // refused reports whether a tool ran to its end and found its input wrong; a
 // tool that was killed did not.
-func refused(err error) bool {
+func rejectedInput(err error) bool {
 	exit := new(exec.ExitError)
 	return errors.As(err, &exit) && exit.ExitCode() > 0
 }
@@ -63,7 +63,7 @@ const (
 	maxToolStderr = 4 << 10
 	maxToolStdout = 1 << 20
 	// toolFarewell is how long a killed tool's pipes may stay open.
-	toolFarewell = 5 * time.Second
+	pipeCloseDelay = 5 * time.Second
 )
 
 // runTool runs a tool in its own process group until it ends or ctx does, in
@@ -73,8 +73,8 @@ func runTool(ctx context.Context, program string, arguments ...string) ([]byte, 
 	stdout := &boundedBuffer{limit: maxToolStdout}
 	stderr := &boundedBuffer{limit: maxToolStderr, keepEnd: true}
 	command.Stdout, command.Stderr = stdout, stderr
-	command.WaitDelay = toolFarewell
-	ownGroup(command)
+	command.WaitDelay = pipeCloseDelay
+	setProcessGroup(command)
 	err := command.Run()
 	if stopped := ctx.Err(); stopped != nil {
 		return nil, stopped
@@ -114,12 +114,12 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 // to and what the decoder complained of first.
 func (t Tools) decode(ctx context.Context, file string) (end time.Duration, complaint string, err error) {
 	text, err := runTool(ctx, t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
-		"-format_whitelist", containers, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
+		"-format_whitelist", allowedFormats, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
 	if err != nil {
-		if !refused(err) {
+		if !rejectedInput(err) {
 			return 0, "", err
 		}
-		complaint = reasonOf(err)
+		complaint = errorLine(err)
 	}
 	// The last of "out_time_us=5013000", which is N/A before anything is decoded.
 	for line := range strings.Lines(string(text)) {

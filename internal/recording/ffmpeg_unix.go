@@ -9,7 +9,7 @@ import (
 
 // ownGroup puts the command into a process group of its own and makes its
 // cancelling kill that group.
-func ownGroup(command *exec.Cmd) {
+func setProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 }

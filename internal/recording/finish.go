@@ -30,7 +30,7 @@ type Stage string
 // The stages, in their order, and what done and total count in each.
 const (
 	Fetching Stage = "fetching" // bytes read from storage
-	Packing  Stage = "packing"  // stretches
+	Packing  Stage = "packing"  // parts
 	Storing  Stage = "storing"  // bytes written to storage
 )
 
@@ -39,7 +39,7 @@ const (
 type Progress func(stage Stage, done, total int64)
 
 // HasMedia reports whether a job has uploads that a recording may come of: the
-// beginning of a stretch, or a finished file.
+// beginning of a part, or a finished file.
 func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	attempts, err := f.Storage.Uploads(ctx, jobID)
 	if err != nil {
@@ -65,18 +65,18 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 //
 // With segments but nothing usable among them the error is a NothingSavedError.
 func (f *Finisher) Finish(ctx context.Context, facts ManifestInput) (Manifest, error) {
-	left, done, err := f.survey(ctx, facts)
+	left, done, err := f.loadUploads(ctx, facts)
 	if done || err != nil {
 		return left.manifest, err
 	}
-	if !left.recorded() {
-		return f.conclude(ctx, facts, left, Packed{})
+	if !left.hasRecordings() {
+		return f.writeManifest(ctx, facts, left, Packed{})
 	}
 	packed, err := f.assemble(ctx, facts.Job.ID, left, nil)
 	if err != nil {
 		return Manifest{}, err
 	}
-	return f.conclude(ctx, facts, left, packed)
+	return f.writeManifest(ctx, facts, left, packed)
 }
 
 // FromUploads finishes a job without its bot, of all that its attempts left
@@ -85,7 +85,7 @@ func (f *Finisher) Finish(ctx context.Context, facts ManifestInput) (Manifest, e
 // NothingSavedError. progress may be nil.
 func (f *Finisher) Salvage(ctx context.Context, facts ManifestInput, endReason string, progress Progress) (Manifest, error) {
 	facts.EndReason, facts.BotLost = endReason, true
-	left, done, err := f.survey(ctx, facts)
+	left, done, err := f.loadUploads(ctx, facts)
 	if done || err != nil {
 		return left.manifest, err
 	}
@@ -96,23 +96,23 @@ func (f *Finisher) Salvage(ctx context.Context, facts ManifestInput, endReason s
 	if err != nil {
 		return Manifest{}, err
 	}
-	return f.conclude(ctx, facts, left, packed)
+	return f.writeManifest(ctx, facts, left, packed)
 }
 
 // uploaded is what the bots of a job left behind.
-type uploaded struct {
-	attempts []attemptLeft
+type jobUploads struct {
+	attempts []attemptData
 	manifest Manifest // of a job that was finished before and whose uploads are gone
 }
 
 // attemptLeft is what one attempt's bot left behind.
-type attemptLeft struct {
+type attemptData struct {
 	AttemptUploads
 	report FinalReport
 }
 
 // segments lists the attempt's segments.
-func (a attemptLeft) segments() []Upload {
+func (a attemptData) segments() []Upload {
 	return slices.DeleteFunc(slices.Clone(a.Files), func(file Upload) bool {
 		_, _, ok := ingest.ParseSegmentName(file.Name)
 		return !ok
@@ -120,8 +120,8 @@ func (a attemptLeft) segments() []Upload {
 }
 
 // recorded lists all that the attempt's media may be made of: the segments, and
-// the bundles of voices'.
-func (a attemptLeft) recorded() []Upload {
+// the bundles of tracks'.
+func (a attemptData) mediaUploads() []Upload {
 	return slices.DeleteFunc(slices.Clone(a.Files), func(file Upload) bool {
 		_, _, ok := ingest.ParseSegmentName(file.Name)
 		return !ok && !ingest.IsBundleName(file.Name)
@@ -129,7 +129,7 @@ func (a attemptLeft) recorded() []Upload {
 }
 
 // bundles are the paths in a folder of the attempt's bundles, in their order.
-func (a attemptLeft) bundles(folder string) []string {
+func (a attemptData) bundles(folder string) []string {
 	var paths []string
 	for _, file := range a.Files {
 		if ingest.IsBundleName(file.Name) {
@@ -141,32 +141,32 @@ func (a attemptLeft) bundles(folder string) []string {
 }
 
 // usable reports whether there is anything to make a recording of.
-func (a attemptLeft) usable() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
+func (a attemptData) hasRecording() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
 
 // complete reports whether all segments are there that the attempt's report
 // tells of.
-func (a attemptLeft) complete() bool {
-	there := map[int]int{} // by stretch
+func (a attemptData) hasAllSegments() bool {
+	there := map[int]int{} // by part
 	for _, segment := range a.segments() {
-		stretch, _, _ := ingest.ParseSegmentName(segment.Name) // segments lists no other names
-		there[stretch]++
+		part, _, _ := ingest.ParseSegmentName(segment.Name) // segments lists no other names
+		there[part]++
 	}
-	return len(there) > 0 && !slices.ContainsFunc(a.report.Parts, func(told ingest.RecordingPart) bool {
-		return there[told.Number] < told.Segments
+	return len(there) > 0 && !slices.ContainsFunc(a.report.Parts, func(reported ingest.RecordingPart) bool {
+		return there[reported.Number] < reported.Segments
 	})
 }
 
 // recorders are the attempts that recorded anything.
-func (u uploaded) recorders() []attemptLeft {
-	return slices.DeleteFunc(slices.Clone(u.attempts), func(left attemptLeft) bool { return !left.usable() })
+func (u jobUploads) recordings() []attemptData {
+	return slices.DeleteFunc(slices.Clone(u.attempts), func(left attemptData) bool { return !left.hasRecording() })
 }
 
-func (u uploaded) recorded() bool { return len(u.recorders()) > 0 }
+func (u jobUploads) hasRecordings() bool { return len(u.recordings()) > 0 }
 
-func (u uploaded) reports() []ingest.Report {
+func (u jobUploads) reports() []ingest.Report {
 	var reports []ingest.Report
 	for _, left := range u.attempts {
-		if left.report.told {
+		if left.report.found {
 			reports = append(reports, left.report.Report)
 		}
 	}
@@ -175,30 +175,30 @@ func (u uploaded) reports() []ingest.Report {
 
 // survey lists the uploads and reads the reports. It is done already when a
 // manifest stands and the uploads are gone: an earlier run got that far.
-func (f *Finisher) survey(ctx context.Context, facts ManifestInput) (left uploaded, done bool, err error) {
+func (f *Finisher) loadUploads(ctx context.Context, facts ManifestInput) (left jobUploads, done bool, err error) {
 	attempts, err := f.Storage.Uploads(ctx, facts.Job.ID)
 	if err != nil {
-		return uploaded{}, false, fmt.Errorf("look for uploads: %w", err)
+		return jobUploads{}, false, fmt.Errorf("look for uploads: %w", err)
 	}
 	if len(attempts) == 0 {
 		manifest, stands, err := f.Storage.storedManifest(ctx, facts.Job.ID)
 		if err != nil {
-			return uploaded{}, false, fmt.Errorf("look for a manifest: %w", err)
+			return jobUploads{}, false, fmt.Errorf("look for a manifest: %w", err)
 		}
-		return uploaded{manifest: manifest}, stands, nil
+		return jobUploads{manifest: manifest}, stands, nil
 	}
 	for _, attempt := range attempts {
 		report, err := f.report(ctx, facts.Job.ID, attempt.Attempt)
 		if err != nil {
-			return uploaded{}, false, fmt.Errorf("read the report of attempt %d: %w", attempt.Attempt, err)
+			return jobUploads{}, false, fmt.Errorf("read the report of attempt %d: %w", attempt.Attempt, err)
 		}
-		left.attempts = append(left.attempts, attemptLeft{AttemptUploads: attempt, report: report})
+		left.attempts = append(left.attempts, attemptData{AttemptUploads: attempt, report: report})
 	}
 	return left, false, nil
 }
 
 // conclude builds the manifest and stores it.
-func (f *Finisher) conclude(ctx context.Context, facts ManifestInput, left uploaded, packed Packed) (Manifest, error) {
+func (f *Finisher) writeManifest(ctx context.Context, facts ManifestInput, left jobUploads, packed Packed) (Manifest, error) {
 	manifest := Build(facts, left.reports(), packed, f.BaseURL)
 	if err := f.Storage.PutManifest(ctx, facts.Job.ID, manifest); err != nil {
 		return Manifest{}, fmt.Errorf("store the manifest: %w", err)

@@ -42,11 +42,11 @@ func newDesk(t *testing.T) desk {
 }
 
 // upload puts segments into storage; a nil one is left out.
-func (d desk) upload(t *testing.T, attempt, stretch int, segments [][]byte) {
+func (d desk) upload(t *testing.T, attempt, part int, segments [][]byte) {
 	t.Helper()
 	for sequence, segment := range segments {
 		if segment != nil {
-			put(t, d.Storage, d.id, attempt, ingest.SegmentName(stretch, sequence), string(segment))
+			put(t, d.Storage, d.id, attempt, ingest.SegmentName(part, sequence), string(segment))
 		}
 	}
 }
@@ -273,9 +273,9 @@ func TestFromUploads(t *testing.T) {
 		"killed after it had left": {
 			leave: func(t *testing.T, desk desk) {
 				desk.upload(t, 0, 0, segments)
-				stretch := whole(0, 0, 4)
-				stretch.Segments = len(segments)
-				desk.report(t, left(0, stretch))
+				part := whole(0, 0, 4)
+				part.Segments = len(segments)
+				desk.report(t, left(0, part))
 			},
 			lasts: 4000, reason: "host_ended",
 		},
@@ -289,7 +289,7 @@ func TestFromUploads(t *testing.T) {
 		"an unreadable report": {
 			leave: func(t *testing.T, desk desk) {
 				desk.upload(t, 0, 0, segments)
-				put(t, desk.Storage, desk.id, 0, ingest.ReportName, `{"stretches":`)
+				put(t, desk.Storage, desk.id, 0, ingest.ReportName, `{"parts":`)
 			},
 			lasts: 4000, partial: true, reason: "bot_lost",
 		},

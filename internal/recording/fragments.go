@@ -10,11 +10,11 @@ import (
 
 // fragmented is what a file of movie fragments holds (ISO/IEC 14496-12, 8.8):
 // a header (ftyp, moov) and then fragments, each a moof and its mdat.
-type fragmented struct {
+type fragmentScan struct {
 	Header    bool  // it begins with a whole header
 	Fragments int   // whole ones
 	End       int64 // where the last whole fragment ends
-	Torn      bool  // something is begun after End, and not whole
+	Truncated bool  // something is begun after End, and not whole
 }
 
 // box is the head of an ISO base media box (ISO/IEC 14496-12, 4.2).
@@ -32,12 +32,12 @@ func readBox(file io.ReaderAt, offset, length int64) (box, error) {
 		return box{}, err
 	}
 	if n < 8 {
-		return box{}, errTorn
+		return box{}, errIncompleteBox
 	}
 	size, headSize := int64(binary.BigEndian.Uint32(head[:4])), int64(8)
 	if size == 1 {
 		if n < 16 {
-			return box{}, errTorn
+			return box{}, errIncompleteBox
 		}
 		size, headSize = int64(binary.BigEndian.Uint64(head[8:])), 16 // one that overflows is negative, and refused below
 	}
@@ -45,28 +45,28 @@ func readBox(file io.ReaderAt, offset, length int64) (box, error) {
 	// Size 0, "to the end of the file", never ends: it cannot be told whole. A
 	// kind that cannot be typed is none: the bytes are out of step.
 	if size < headSize || size > length-offset || strings.ContainsFunc(kind, unprintable) {
-		return box{}, errTorn
+		return box{}, errIncompleteBox
 	}
 	return box{Kind: kind, Size: size}, nil
 }
 
 func unprintable(r rune) bool { return r < ' ' || r > '~' }
 
-var errTorn = errors.New("the box is not whole")
+var errIncompleteBox = errors.New("the box is not whole")
 
 // scanFragments walks the top-level boxes of a file as far as they are whole.
-func scanFragments(file io.ReaderAt, length int64) (fragmented, error) {
-	var found fragmented
+func scanFragments(file io.ReaderAt, length int64) (fragmentScan, error) {
+	var found fragmentScan
 	inFragment := false
 	offset := int64(0)
 	for offset < length {
 		next, err := readBox(file, offset, length)
-		if errors.Is(err, errTorn) {
-			found.Torn = true
+		if errors.Is(err, errIncompleteBox) {
+			found.Truncated = true
 			return found, nil
 		}
 		if err != nil {
-			return fragmented{}, fmt.Errorf("read box: %w", err)
+			return fragmentScan{}, fmt.Errorf("read box: %w", err)
 		}
 		offset += next.Size
 		switch next.Kind {
@@ -83,6 +83,6 @@ func scanFragments(file io.ReaderAt, length int64) (fragmented, error) {
 			inFragment = false
 		}
 	}
-	found.Torn = inFragment
+	found.Truncated = inFragment
 	return found, nil
 }

@@ -12,7 +12,7 @@ import (
 const (
 	GapBotLost      = "bot_lost"      // one attempt's bot was lost, the next had not begun to record
 	GapMediaLost    = "media_lost"    // recorded, or begun to be, and not kept
-	GapNotRecording = "not_recording" // a stretch had ended in order, the next had not begun
+	GapNotRecording = "not_recording" // a part had ended in order, the next had not begun
 )
 
 // GapNoRoom is the reason that bots give where their disk had no room for more.
@@ -23,9 +23,9 @@ const GapPaused = "paused"
 
 // ordered reports whether a gap is as it was asked for, so that nothing is
 // missing.
-func (g Gap) ordered() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
+func (g Gap) requested() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
 
-// shortestGap is the shortest gap that is told: bots do not know when a stretch
+// shortestGap is the shortest gap that is told: bots do not know when a part
 // begins much better than this.
 const shortestGap = 100 * time.Millisecond
 
@@ -40,26 +40,26 @@ func (s span) overlap(other span) time.Duration {
 }
 
 // gaps lists when nothing was kept, from the recording's start on: what lies
-// between the kept stretches and before the first, and, after the last, what
+// between the kept parts and before the first, and, after the last, what
 // the bots tell. Where a bot told of a gap but media was kept, the media is
 // right.
 func (b *builder) gaps() []Gap {
-	told := b.toldGaps()
+	reported := b.reportedGaps()
 	var holes []span
 	end := time.Duration(0)
 	add := func(to time.Duration, cause string) {
 		if to-end >= shortestGap {
-			holes = append(holes, span{from: end, to: to, reason: b.reason(span{from: end, to: to}, told, cause)})
+			holes = append(holes, span{from: end, to: to, reason: b.gapReason(span{from: end, to: to}, reported, cause)})
 		}
 		end = max(end, to)
 	}
-	for i, stretch := range b.kept {
-		add(stretch.from, b.causeBefore(i))
-		end = max(end, stretch.to)
+	for i, part := range b.keptParts {
+		add(part.from, b.gapCause(i))
+		end = max(end, part.to)
 	}
-	add(b.lostUntil(), GapMediaLost)
-	for _, gap := range told {
-		if b.openBefore(gap.from) {
+	add(b.lostMediaEnd(), GapMediaLost)
+	for _, gap := range reported {
+		if b.openPartBefore(gap.from) {
 			add(gap.from, GapMediaLost)
 		}
 		if gap.to-max(gap.from, end) >= shortestGap {
@@ -71,27 +71,27 @@ func (b *builder) gaps() []Gap {
 }
 
 // toldGaps are the bots' own gaps, on the recording's clock.
-func (b *builder) toldGaps() []span {
+func (b *builder) reportedGaps() []span {
 	if b.origin.IsZero() {
 		return nil // there is no clock to put them on
 	}
-	var told []span
+	var reported []span
 	for _, report := range b.reports {
 		for _, gap := range report.Gaps {
-			to := firstKnown(gap.To, report.LeftAt) // not ended: until the bot left
+			to := firstNonZero(gap.To, report.LeftAt) // not ended: until the bot left
 			if gap.From.IsZero() || !to.After(gap.From) {
 				continue
 			}
-			told = append(told, span{from: b.offset(gap.From), to: b.offset(to), reason: cmp.Or(gap.Reason, GapNotRecording)})
+			reported = append(reported, span{from: b.offset(gap.From), to: b.offset(to), reason: cmp.Or(gap.Reason, GapNotRecording)})
 		}
 	}
-	slices.SortStableFunc(told, func(a, c span) int { return cmp.Compare(a.from, c.from) })
-	return told
+	slices.SortStableFunc(reported, func(a, c span) int { return cmp.Compare(a.from, c.from) })
+	return reported
 }
 
 // reason is what the bot told of most of a hole, or else its cause.
-func (b *builder) reason(hole span, told []span, cause string) string {
-	for _, gap := range told {
+func (b *builder) gapReason(hole span, reported []span, cause string) string {
+	for _, gap := range reported {
 		if hole.overlap(gap) > (hole.to-hole.from)/2 {
 			return gap.reason
 		}
@@ -99,48 +99,48 @@ func (b *builder) reason(hole span, told []span, cause string) string {
 	return cause
 }
 
-// causeBefore says why there is a hole before a kept stretch.
-func (b *builder) causeBefore(i int) string {
+// causeBefore says why there is a hole before a kept part.
+func (b *builder) gapCause(i int) string {
 	if i == 0 {
 		return GapMediaLost
 	}
-	before := b.kept[i-1]
-	if before.Attempt != b.kept[i].Attempt {
+	before := b.keptParts[i-1]
+	if before.Attempt != b.keptParts[i].Attempt {
 		return GapBotLost
 	}
-	ended, known := b.told(before.Attempt, before.Number)
-	neighbours := b.kept[i].Number == before.Number+1
+	ended, known := b.reportedPart(before.Attempt, before.Number)
+	neighbours := b.keptParts[i].Number == before.Number+1
 	if before.Loss != "" || !known || !ended.Complete || !neighbours {
 		return GapMediaLost
 	}
 	return cmp.Or(ended.EndedBy, GapNotRecording)
 }
 
-// lostUntil is when the last stretch ended of which not all was kept, as far
+// lostUntil is when the last part ended of which not all was kept, as far
 // as a report tells.
-func (b *builder) lostUntil() time.Duration {
+func (b *builder) lostMediaEnd() time.Duration {
 	until := time.Duration(0)
 	for _, report := range b.reports {
-		for _, stretch := range report.Parts {
-			if !stretch.EndedAt.IsZero() && !b.whole(report.Attempt, stretch) {
-				until = max(until, b.offset(stretch.EndedAt))
+		for _, part := range report.Parts {
+			if !part.EndedAt.IsZero() && !b.isComplete(report.Attempt, part) {
+				until = max(until, b.offset(part.EndedAt))
 			}
 		}
 	}
 	return until
 }
 
-// openBefore reports whether a stretch behind the last kept moment had begun by
+// openBefore reports whether a part behind the last kept moment had begun by
 // then, of which nobody tells how it ended: it went on until then, and was lost.
-func (b *builder) openBefore(moment time.Duration) bool {
+func (b *builder) openPartBefore(moment time.Duration) bool {
 	since := time.Duration(0)
-	if last := len(b.kept) - 1; last >= 0 {
-		since = b.kept[last].from
+	if last := len(b.keptParts) - 1; last >= 0 {
+		since = b.keptParts[last].from
 	}
 	for _, report := range b.reports {
-		for _, stretch := range report.Parts {
-			began := b.offset(stretch.StartedAt)
-			if stretch.EndedAt.IsZero() && began >= since && began < moment {
+		for _, part := range report.Parts {
+			began := b.offset(part.StartedAt)
+			if part.EndedAt.IsZero() && began >= since && began < moment {
 				return true
 			}
 		}
@@ -148,13 +148,13 @@ func (b *builder) openBefore(moment time.Duration) bool {
 	return false
 }
 
-// whole reports whether all of a stretch is in a file.
-func (b *builder) whole(attempt int, stretch ingest.RecordingPart) bool {
-	if empty(stretch) {
+// whole reports whether all of a part is in a file.
+func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
+	if isEmpty(part) {
 		return true
 	}
-	return stretch.Complete && slices.ContainsFunc(b.kept, func(k kept) bool {
-		return k.Attempt == attempt && k.Number == stretch.Number && k.Loss == ""
+	return part.Complete && slices.ContainsFunc(b.keptParts, func(k keptPart) bool {
+		return k.Attempt == attempt && k.Number == part.Number && k.Loss == ""
 	})
 }
 
@@ -163,44 +163,44 @@ func (b *builder) partial() bool {
 	if len(b.packed.Files) == 0 {
 		return !b.origin.IsZero() || len(b.packed.Parts) > 0
 	}
-	for _, stretch := range b.packed.Parts {
-		if told, ok := b.told(stretch.Attempt, stretch.Number); !ok || !b.whole(stretch.Attempt, told) {
+	for _, part := range b.packed.Parts {
+		if reported, ok := b.reportedPart(part.Attempt, part.Number); !ok || !b.isComplete(part.Attempt, reported) {
 			return true
 		}
-		if stretch.Attempt != b.packed.Parts[0].Attempt {
+		if part.Attempt != b.packed.Parts[0].Attempt {
 			return true // a bot was lost, or there would be no second
 		}
 	}
 	for _, report := range b.reports {
-		for _, stretch := range report.Parts {
-			if !b.whole(report.Attempt, stretch) {
+		for _, part := range report.Parts {
+			if !b.isComplete(report.Attempt, part) {
 				return true
 			}
 		}
 	}
-	if b.voicesMissing() {
+	if b.tracksMissing() {
 		return true
 	}
-	for _, gap := range b.toldGaps() {
+	for _, gap := range b.reportedGaps() {
 		if gap.reason != GapPaused && gap.to > 0 {
 			return true
 		}
 	}
-	if slices.ContainsFunc(b.gaps(), func(gap Gap) bool { return !gap.ordered() }) {
+	if slices.ContainsFunc(b.gaps(), func(gap Gap) bool { return !gap.requested() }) {
 		return true
 	}
-	return b.facts.BotLost && !b.stoppedInOrder()
+	return b.facts.BotLost && !b.stoppedNormally()
 }
 
 // voicesMissing reports whether anything is missing of what participants were
 // recorded saying by themselves.
-func (b *builder) voicesMissing() bool {
+func (b *builder) tracksMissing() bool {
 	for _, report := range b.reports {
-		for _, told := range report.AudioTracks {
-			whole := told.Complete && slices.ContainsFunc(b.packed.Tracks, func(packed PackedTrack) bool {
-				return packed.Attempt == report.Attempt && packed.Number == told.Number && packed.File != "" && packed.Loss == ""
+		for _, reported := range report.AudioTracks {
+			whole := reported.Complete && slices.ContainsFunc(b.packed.Tracks, func(packed PackedTrack) bool {
+				return packed.Attempt == report.Attempt && packed.Number == reported.Number && packed.File != "" && packed.Loss == ""
 			})
-			if told.Segments > 0 && !whole {
+			if reported.Segments > 0 && !whole {
 				return true
 			}
 		}
@@ -210,13 +210,13 @@ func (b *builder) voicesMissing() bool {
 
 // stoppedInOrder reports whether the last recording ended because it was to
 // end, so that a bot lost later took nothing with it.
-func (b *builder) stoppedInOrder() bool {
-	last := b.last()
+func (b *builder) stoppedNormally() bool {
+	last := b.lastReport()
 	if !last.LeftAt.IsZero() || last.EndReason != "" {
 		return true
 	}
 	stopped := b.facts.ObservedTimeline.RecordingStoppedAt
-	return len(b.kept) > 0 && stopped.After(b.kept[len(b.kept)-1].StartedAt)
+	return len(b.keptParts) > 0 && stopped.After(b.keptParts[len(b.keptParts)-1].StartedAt)
 }
 
 func asGaps(spans []span) []Gap {

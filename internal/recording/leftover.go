@@ -47,7 +47,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, left Left
 		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || there && size == info.Size() && entry.Name() != ingest.ReportName {
 			continue
 		}
-		err = s.takeFile(ctx, jobID, left.Attempt, filepath.Join(folder, entry.Name()))
+		err = s.importFile(ctx, jobID, left.Attempt, filepath.Join(folder, entry.Name()))
 		if conflict := new(ConflictError); errors.As(err, &conflict) {
 			continue // what the bot uploaded itself counts
 		}
@@ -77,8 +77,8 @@ func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt in
 }
 
 // takeFile stores a file of this machine as an upload.
-func (s *Storage) takeFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
-	size, sum, err := settle(path)
+func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
+	size, sum, err := syncAndHash(path)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s *Storage) Adopt(ctx context.Context, jobID uuid.UUID, attempt int, name 
 	if err != nil {
 		return StoredObject{}, err
 	}
-	length, sum, err := s.sumOf(ctx, from)
+	length, sum, err := s.stat(ctx, from)
 	if err != nil {
 		return StoredObject{}, err
 	}
@@ -60,7 +60,7 @@ func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64,
 		return err
 	}
 	defer reader.Close() // read only
-	return s.write(ctx, to, newBody(reader, length), sum, true)
+	return s.write(ctx, to, newHashingReader(reader, length), sum, true)
 }
 
 // PutMedia stores a media file that has the given SHA-256 (hex), in place of
@@ -74,7 +74,7 @@ func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, co
 	if err != nil {
 		return StoredObject{}, err
 	}
-	media := newBody(content, math.MaxInt64)
+	media := newHashingReader(content, math.MaxInt64)
 	if err := s.write(ctx, key, media, declared, true); err != nil {
 		return StoredObject{}, err
 	}
@@ -121,7 +121,7 @@ func (s *Storage) PutManifest(ctx context.Context, jobID uuid.UUID, manifest Man
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	content := newBody(bytes.NewReader(text), maxManifestBytes)
+	content := newHashingReader(bytes.NewReader(text), maxManifestBytes)
 	return s.write(ctx, manifestKey(jobID), content, hex.EncodeToString(sum[:]), true)
 }
 

@@ -89,14 +89,14 @@ func cut(t *testing.T, data []byte) [][]byte {
 	return segments
 }
 
-// lay writes a stretch's segments into a folder; a nil segment is left out.
-func lay(t *testing.T, folder string, stretch int, segments [][]byte) {
+// lay writes a part's segments into a folder; a nil segment is left out.
+func lay(t *testing.T, folder string, part int, segments [][]byte) {
 	t.Helper()
 	for sequence, segment := range segments {
 		if segment == nil {
 			continue
 		}
-		path := filepath.Join(folder, ingest.SegmentName(stretch, sequence))
+		path := filepath.Join(folder, ingest.SegmentName(part, sequence))
 		if err := os.WriteFile(path, segment, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -169,9 +169,9 @@ func decode(t *testing.T, tool string, arguments ...string) []byte {
 }
 
 func packAll(ctx context.Context, folder, out string, reported ingest.Report) (Packed, error) {
-	stretches, err := FindParts(folder, 0, reported)
+	parts, err := FindParts(folder, 0, reported)
 	if err != nil {
 		return Packed{}, err
 	}
-	return Pack(ctx, stretches, out)
+	return Pack(ctx, parts, out)
 }

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Packed is what became of the stretches of a recording.
+// Packed is what became of the parts of a recording.
 type Packed struct {
 	Files  []File // in the folder that was packed into, under their names
 	Parts  []PackedPart
 	Tracks []PackedTrack
 }
 
-// PackedPart tells where a stretch is found, and what of it was lost.
+// PackedPart tells where a part is found, and what of it was lost.
 type PackedPart struct {
 	Attempt   int
 	Number    int
@@ -30,14 +30,14 @@ type PackedPart struct {
 	Loss      Loss // empty when all that was recorded of it is there
 }
 
-// Loss says what of a stretch could not be packed.
+// Loss says what of a part could not be packed.
 type Loss string
 
 // The losses.
 const (
-	LossBeginning Loss = "beginning_missing" // no first segment: nothing of the stretch is readable
+	LossBeginning Loss = "beginning_missing" // no first segment: nothing of the part is readable
 	LossUnusable  Loss = "unusable"          // no whole fragment, or nothing ffmpeg can read
-	LossSegments  Loss = "segments_missing"  // the stretch was cut at a segment that is not there
+	LossSegments  Loss = "segments_missing"  // the part was cut at a segment that is not there
 	LossTorn      Loss = "torn"              // the last fragment was not whole and was cut
 	LossShortened Loss = "shortened"         // packing kept less than was readable
 )
@@ -48,14 +48,14 @@ func (p Packed) Partial() bool { return len(p.Losses()) > 0 }
 // Losses tells of each loss, for people.
 func (p Packed) Losses() []string {
 	var losses []string
-	for _, stretch := range p.Parts {
-		if stretch.Loss != "" {
-			losses = append(losses, fmt.Sprintf("attempt %d, stretch %d: %s", stretch.Attempt, stretch.Number, stretch.Loss))
+	for _, part := range p.Parts {
+		if part.Loss != "" {
+			losses = append(losses, fmt.Sprintf("attempt %d, part %d: %s", part.Attempt, part.Number, part.Loss))
 		}
 	}
-	for _, voice := range p.Tracks {
-		if voice.Loss != "" {
-			losses = append(losses, fmt.Sprintf("attempt %d, voice %d: %s", voice.Attempt, voice.Number, voice.Loss))
+	for _, track := range p.Tracks {
+		if track.Loss != "" {
+			losses = append(losses, fmt.Sprintf("attempt %d, track %d: %s", track.Attempt, track.Number, track.Loss))
 		}
 	}
 	return losses
@@ -64,23 +64,23 @@ func (p Packed) Losses() []string {
 // workPrefix begins the names of the folders that Pack works in.
 const workPrefix = "packing-"
 
-// Pack makes recording.mp4, or recording.m4a where there is no picture, in dir of the stretches, in the order given: media
+// Pack makes recording.mp4, or recording.m4a where there is no picture, in dir of the parts, in the order given: media
 // copied as it is, the index in front, so that it plays and seeks in browsers.
-// Stretches follow one another without a pause; where one was encoded with
+// Parts follow one another without a pause; where one was encoded with
 // other settings than the one before, which an MP4 cannot hold, a further file
 // recording-2.mp4, … begins.
 //
-// A stretch ends at a segment that is not there; without its first segment
-// nothing of it is usable. If nothing of any stretch is, the error is a
+// A part ends at a segment that is not there; without its first segment
+// nothing of it is usable. If nothing of any part is, the error is a
 // NothingSavedError; if ffmpeg is not installed, a MissingToolError. Files
 // appear in dir whole or not at all, and Pack may be interrupted and repeated,
 // but not run twice at once in the same dir.
-func Pack(ctx context.Context, stretches []SourcePart, dir string) (Packed, error) {
+func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	tools, err := FindTools()
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
 	}
-	if err := removeAllNamed(dir, workPrefix); err != nil {
+	if err := removeAllWithPrefix(dir, workPrefix); err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: clear away an earlier run: %w", err)
 	}
 	work, err := os.MkdirTemp(dir, workPrefix)
@@ -90,7 +90,7 @@ func Pack(ctx context.Context, stretches []SourcePart, dir string) (Packed, erro
 	defer os.RemoveAll(work) // what stays is cleared away by the next run
 
 	packing := packing{tools: tools, work: work, dir: dir}
-	packed, err := packing.run(ctx, stretches)
+	packed, err := packing.run(ctx, parts)
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
 	}
@@ -98,7 +98,7 @@ func Pack(ctx context.Context, stretches []SourcePart, dir string) (Packed, erro
 }
 
 // removeAllNamed removes whatever in dir has a name that begins with prefix.
-func removeAllNamed(dir, prefix string) error {
+func removeAllWithPrefix(dir, prefix string) error {
 	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
 	if err != nil {
 		return err
@@ -123,25 +123,25 @@ type packing struct {
 	dir   string
 }
 
-// piece is a stretch as a file of its own.
+// piece is a part as a file of its own.
 type piece struct {
-	path    string
-	media   probed
-	stretch int // its place in Packed.Stretches
+	path  string
+	media probeResult
+	part  int // its place in Packed.Parts
 }
 
-func (p packing) run(ctx context.Context, stretches []SourcePart) (Packed, error) {
+func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 	var packed Packed
 	var pieces []piece
-	for number, stretch := range stretches {
-		place := PackedPart{Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt}
-		piece, loss, err := p.remux(ctx, number, stretch)
+	for number, part := range parts {
+		place := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
+		piece, loss, err := p.remux(ctx, number, part)
 		if err != nil {
-			return Packed{}, fmt.Errorf("attempt %d, stretch %d: %w", stretch.Attempt, stretch.Number, err)
+			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
 		}
 		place.Loss = loss
 		if piece.path != "" {
-			piece.stretch = number
+			piece.part = number
 			place.Length = piece.media.Duration
 			pieces = append(pieces, piece)
 		}
@@ -150,16 +150,16 @@ func (p packing) run(ctx context.Context, stretches []SourcePart) (Packed, error
 	if len(pieces) == 0 {
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
 	}
-	for _, group := range groups(pieces) {
+	for _, group := range groupPieces(pieces) {
 		name := fileName(len(packed.Files), group[0].media)
-		file, err := p.finish(ctx, group, name)
+		file, err := p.finishFile(ctx, group, name)
 		if err != nil {
 			return Packed{}, fmt.Errorf("%s: %w", name, err)
 		}
 		packed.Files = append(packed.Files, file)
 		offset := time.Duration(0)
 		for _, piece := range group {
-			place := &packed.Parts[piece.stretch]
+			place := &packed.Parts[piece.part]
 			place.File, place.Offset = name, offset
 			offset += place.Length
 		}
@@ -168,7 +168,7 @@ func (p packing) run(ctx context.Context, stretches []SourcePart) (Packed, error
 }
 
 // fileName names the recording's files: number 0 is the first.
-func fileName(number int, media probed) string {
+func fileName(number int, media probeResult) string {
 	extension := ".mp4"
 	if _, picture := media.stream("video"); !picture {
 		extension = ".m4a"
@@ -180,7 +180,7 @@ func fileName(number int, media probed) string {
 }
 
 // groups puts neighbours together that fit into one file.
-func groups(pieces []piece) [][]piece {
+func groupPieces(pieces []piece) [][]piece {
 	var groups [][]piece
 	for i, piece := range pieces {
 		if i == 0 || !pieces[i-1].media.joins(piece.media) {
@@ -193,8 +193,8 @@ func groups(pieces []piece) [][]piece {
 
 // finish makes one file of the group, puts it into dir under its name and
 // describes it.
-func (p packing) finish(ctx context.Context, group []piece, name string) (File, error) {
-	source, err := p.join(ctx, group, name)
+func (p packing) finishFile(ctx context.Context, group []piece, name string) (File, error) {
+	source, err := p.concatPieces(ctx, group, name)
 	if err != nil {
 		return File{}, err
 	}
@@ -202,14 +202,14 @@ func (p packing) finish(ctx context.Context, group []piece, name string) (File, 
 	if err != nil {
 		return File{}, err
 	}
-	length, sum, err := settle(source)
+	length, sum, err := syncAndHash(source)
 	if err != nil {
 		return File{}, err
 	}
 	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
 		return File{}, err
 	}
-	if err := syncFolder(p.dir); err != nil {
+	if err := syncDir(p.dir); err != nil {
 		return File{}, err
 	}
 	file := File{
@@ -224,7 +224,7 @@ func (p packing) finish(ctx context.Context, group []piece, name string) (File, 
 }
 
 // settle makes a file durable, and tells its length and SHA-256.
-func settle(path string) (length int64, sum string, err error) {
+func syncAndHash(path string) (length int64, sum string, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return 0, "", err

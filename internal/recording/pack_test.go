@@ -56,14 +56,14 @@ func TestPackKeepsSoundAndPictureTogether(t *testing.T) {
 			if len(wantFlashes) < 5 || len(wantBeeps) < 5 {
 				t.Fatalf("the source has %d flashes and %d beeps", len(wantFlashes), len(wantBeeps))
 			}
-			for i, stretch := range packed.Parts {
+			for i, part := range packed.Parts {
 				first, last := i*len(wantFlashes), (i+1)*len(wantFlashes)
-				if !near(flashes[first:min(last, len(flashes))], wantFlashes, stretch.Offset.Seconds()) {
-					t.Errorf("stretch %d at %v: flashes at %v, want %v later", i, stretch.Offset, flashes, wantFlashes)
+				if !near(flashes[first:min(last, len(flashes))], wantFlashes, part.Offset.Seconds()) {
+					t.Errorf("part %d at %v: flashes at %v, want %v later", i, part.Offset, flashes, wantFlashes)
 				}
 				first, last = i*len(wantBeeps), (i+1)*len(wantBeeps)
-				if !near(beeps[first:min(last, len(beeps))], wantBeeps, stretch.Offset.Seconds()) {
-					t.Errorf("stretch %d at %v: beeps at %v, want %v later", i, stretch.Offset, beeps, wantBeeps)
+				if !near(beeps[first:min(last, len(beeps))], wantBeeps, part.Offset.Seconds()) {
+					t.Errorf("part %d at %v: beeps at %v, want %v later", i, part.Offset, beeps, wantBeeps)
 				}
 			}
 		})
@@ -85,8 +85,8 @@ func checkFile(t *testing.T, path string, described File) {
 	if index, media := bytes.Index(data, []byte("moov")), bytes.Index(data, []byte("mdat")); index < 0 || index > media {
 		t.Errorf("the index is at %d, the media at %d", index, media)
 	}
-	if found, err := scanFragments(bytes.NewReader(data), int64(len(data))); err != nil || found.Fragments > 0 || found.Torn {
-		t.Errorf("the file is in %d fragments, torn %v: %v", found.Fragments, found.Torn, err)
+	if found, err := scanFragments(bytes.NewReader(data), int64(len(data))); err != nil || found.Fragments > 0 || found.Truncated {
+		t.Errorf("the file is in %d fragments, torn %v: %v", found.Fragments, found.Truncated, err)
 	}
 	text := string(decode(t, "ffprobe", "-v", "error", "-show_entries", "format=start_time", "-of", "csv=p=0", path))
 	if strings.TrimSpace(text) != "0.000000" {
@@ -150,18 +150,18 @@ func TestPackLosses(t *testing.T) {
 		loss     Loss
 		lasts    int64 // milliseconds; 0: nothing is usable
 	}{
-		"whole":                        {segments: segments, reported: 6, lasts: 5 * each},
-		"cut anywhere":                 {segments: ragged, reported: 5, lasts: 5 * each},
-		"a hole":                       {segments: without(3), reported: 6, loss: LossSegments, lasts: 2 * each},
-		"the last not uploaded":        {segments: segments[:5], reported: 6, loss: LossSegments, lasts: 4 * each},
-		"torn in the media":            {segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, lasts: 4 * each},
-		"torn in a box's head":         {segments: tail(5), reported: 6, loss: LossTorn, lasts: 4 * each},
-		"torn before the media":        {segments: tail(bytes.Index(segments[5], []byte("mdat")) - 4), reported: 6, loss: LossTorn, lasts: 4 * each},
-		"a garbled segment":            {segments: garbled, reported: 6, loss: LossTorn, lasts: 3 * each},
-		"the first missing":            {segments: without(0), reported: 6, loss: LossBeginning},
-		"told of and nothing is there": {reported: 6, loss: LossBeginning},
-		"only the header":              {segments: segments[:1], reported: 1, loss: LossUnusable},
-		"no MP4":                       {segments: [][]byte{[]byte("GIF89a, or something else that is no MP4 at all")}, reported: 1, loss: LossUnusable},
+		"whole":                            {segments: segments, reported: 6, lasts: 5 * each},
+		"cut anywhere":                     {segments: ragged, reported: 5, lasts: 5 * each},
+		"a hole":                           {segments: without(3), reported: 6, loss: LossSegments, lasts: 2 * each},
+		"the last not uploaded":            {segments: segments[:5], reported: 6, loss: LossSegments, lasts: 4 * each},
+		"torn in the media":                {segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, lasts: 4 * each},
+		"torn in a box's head":             {segments: tail(5), reported: 6, loss: LossTorn, lasts: 4 * each},
+		"torn before the media":            {segments: tail(bytes.Index(segments[5], []byte("mdat")) - 4), reported: 6, loss: LossTorn, lasts: 4 * each},
+		"a garbled segment":                {segments: garbled, reported: 6, loss: LossTorn, lasts: 3 * each},
+		"the first missing":                {segments: without(0), reported: 6, loss: LossBeginning},
+		"reported of and nothing is there": {reported: 6, loss: LossBeginning},
+		"only the header":                  {segments: segments[:1], reported: 1, loss: LossUnusable},
+		"no MP4":                           {segments: [][]byte{[]byte("GIF89a, or something else that is no MP4 at all")}, reported: 1, loss: LossUnusable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +192,7 @@ func TestPackLosses(t *testing.T) {
 }
 
 // TestPackSeveralStretches holds that what can be joined is, that an unusable
-// stretch is passed over, and that other settings begin another file.
+// part is passed over, and that other settings begin another file.
 func TestPackSeveralStretches(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()
@@ -205,24 +205,24 @@ func TestPackSeveralStretches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type told struct {
+	type reported struct {
 		file          string
 		offset, lasts int // seconds
 		loss          Loss
 	}
 	seconds := func(d time.Duration) int { return int(d.Round(time.Second) / time.Second) }
-	var got []told
-	for _, stretch := range packed.Parts {
-		got = append(got, told{stretch.File, seconds(stretch.Offset), seconds(stretch.Length), stretch.Loss})
+	var got []reported
+	for _, part := range packed.Parts {
+		got = append(got, reported{part.File, seconds(part.Offset), seconds(part.Length), part.Loss})
 	}
-	want := []told{
+	want := []reported{
 		{"recording.mp4", 0, 2, ""},
 		{"", 0, 0, LossBeginning},
 		{"recording.mp4", 2, 1, ""},
 		{"recording-2.mp4", 0, 3, ""},
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("stretches are %v, want %v", got, want)
+		t.Errorf("parts are %v, want %v", got, want)
 	}
 	if len(packed.Files) != 2 || packed.Files[1].Width != 640 {
 		t.Fatalf("files are %+v", packed.Files)
@@ -246,7 +246,7 @@ func TestPackSoundless(t *testing.T) {
 }
 
 // TestPackAgain holds that an interrupted run leaves no file behind, that the
-// next one clears up after one that was killed, and that the same stretches
+// next one clears up after one that was killed, and that the same parts
 // give the same file.
 func TestPackAgain(t *testing.T) {
 	t.Parallel()
@@ -293,7 +293,7 @@ func TestRunToolTellsWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	tools := needFFmpeg(t)
 	_, err := runTool(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-i", filepath.Join(t.TempDir(), "absent.mp4"))
-	if !refused(err) || !strings.Contains(err.Error(), "No such file") {
+	if !rejectedInput(err) || !strings.Contains(err.Error(), "No such file") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -310,7 +310,7 @@ func TestRunToolEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}
-	if took := time.Since(started); took > toolFarewell {
+	if took := time.Since(started); took > pipeCloseDelay {
 		t.Errorf("it took %v to stop", took)
 	}
 }

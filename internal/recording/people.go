@@ -36,7 +36,7 @@ func (b *builder) people() (participants []Participant, speech []Speech, ids ros
 				place = len(participants)
 				places[key] = place
 				participants = append(participants, Participant{
-					ID: freeID(person.ID, taken), Name: person.Name, JoinedAt: Instant{person.JoinedAt},
+					ID: uniqueID(person.ID, taken), Name: person.Name, JoinedAt: Instant{person.JoinedAt},
 				})
 			}
 			participants[place].LeftAt = Instant{person.LeftAt} // who came again left when he last left
@@ -58,7 +58,7 @@ func byJoining(people []ingest.Person) []ingest.Person {
 }
 
 // freeID takes the id, or one made of it when it is taken.
-func freeID(id string, taken map[string]bool) string {
+func uniqueID(id string, taken map[string]bool) string {
 	free := id
 	for number := 2; taken[free]; number++ {
 		free = fmt.Sprintf("%s-%d", id, number)

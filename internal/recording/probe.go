@@ -13,12 +13,12 @@ import (
 )
 
 // probed is what ffprobe tells of a media file.
-type probed struct {
+type probeResult struct {
 	Duration time.Duration
-	Streams  []probedStream
+	Streams  []probeStream
 }
 
-type probedStream struct {
+type probeStream struct {
 	Type          string `json:"codec_type"`
 	Codec         string `json:"codec_name"`
 	Tag           string `json:"codec_tag_string"`
@@ -33,51 +33,51 @@ type probedStream struct {
 
 // probe reads a media file with ffprobe. For an error that tells that ffprobe
 // cannot read it, refused is true.
-func (t Tools) probe(ctx context.Context, file string) (probed, error) {
-	text, err := runTool(ctx, t.FFprobe, "-v", "error", "-format_whitelist", containers, "-of", "json",
+func (t Tools) probe(ctx context.Context, file string) (probeResult, error) {
+	text, err := runTool(ctx, t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
 			"sample_rate,channels,extradata,extradata_hash",
 		"-show_data", "-show_data_hash", "sha256", file)
 	if err != nil {
-		return probed{}, err
+		return probeResult{}, err
 	}
-	var told struct {
-		Streams []probedStream `json:"streams"`
+	var reported struct {
+		Streams []probeStream `json:"streams"`
 		Format  struct {
 			Duration string `json:"duration"`
 		} `json:"format"`
 	}
-	if err := json.Unmarshal(text, &told); err != nil {
-		return probed{}, fmt.Errorf("read ffprobe's answer: %w", err)
+	if err := json.Unmarshal(text, &reported); err != nil {
+		return probeResult{}, fmt.Errorf("read ffprobe's answer: %w", err)
 	}
-	seconds, err := strconv.ParseFloat(told.Format.Duration, 64)
+	seconds, err := strconv.ParseFloat(reported.Format.Duration, 64)
 	if err != nil {
 		seconds = 0 // N/A: the file holds no moment
 	}
-	return probed{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: told.Streams}, nil
+	return probeResult{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: reported.Streams}, nil
 }
 
 // joins reports whether both files can be put one behind the other without
 // encoding anew: the decoders' settings, which an MP4 holds once, agree.
-func (p probed) joins(other probed) bool {
-	settings := func(s probedStream) probedStream {
+func (p probeResult) joins(other probeResult) bool {
+	settings := func(s probeStream) probeStream {
 		s.Extradata, s.Profile = "", ""
 		return s
 	}
-	return slices.EqualFunc(p.Streams, other.Streams, func(a, b probedStream) bool { return settings(a) == settings(b) })
+	return slices.EqualFunc(p.Streams, other.Streams, func(a, b probeStream) bool { return settings(a) == settings(b) })
 }
 
 // stream returns the first stream of a type, if there is one.
-func (p probed) stream(kind string) (probedStream, bool) {
-	at := slices.IndexFunc(p.Streams, func(s probedStream) bool { return s.Type == kind })
+func (p probeResult) stream(kind string) (probeStream, bool) {
+	at := slices.IndexFunc(p.Streams, func(s probeStream) bool { return s.Type == kind })
 	if at < 0 {
-		return probedStream{}, false
+		return probeStream{}, false
 	}
 	return p.Streams[at], true
 }
 
 // codecs is the codecs parameter of RFC 6381, picture first.
-func (p probed) codecs() string {
+func (p probeResult) codecs() string {
 	var codecs []string
 	for _, kind := range []string{"video", "audio"} {
 		if stream, ok := p.stream(kind); ok {
@@ -88,7 +88,7 @@ func (p probed) codecs() string {
 }
 
 // codec names the stream's codec as browsers ask for it.
-func (s probedStream) codec() string {
+func (s probeStream) codec() string {
 	switch s.Codec {
 	case "h264":
 		// RFC 6381, 3.3: the three bytes after the SPS's first, which are the
@@ -108,7 +108,7 @@ func (s probedStream) codec() string {
 
 // extradata reads the beginning of ffprobe's hex dump: its first line,
 // "00000000: 0142 c01f ffe1 0010 0674 42c0 1f8c 8d40  .B......".
-func (s probedStream) extradata() []byte {
+func (s probeStream) extradata() []byte {
 	line, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")
 	_, dump, _ := strings.Cut(line, ": ")
 	dump, _, _ = strings.Cut(dump, "  ")

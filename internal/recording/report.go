@@ -20,8 +20,8 @@ import (
 // hundreds of people needs.
 const MaxReportBytes = 32 << 20
 
-// maxStretches is how many stretches an attempt can name (ingest.SegmentName).
-const maxStretches = 1000
+// maxStretches is how many parts an attempt can name (ingest.SegmentName).
+const maxParts = 1000
 
 // FinalReport is what a bot uploads under ingest.ReportName: its report, and
 // at the end the files that it packed and uploaded beside it.
@@ -31,10 +31,10 @@ type FinalReport struct {
 	PackedParts  []ReportedPart `json:"packedStretches,omitempty"`
 	PackedTracks []PackedTrack  `json:"packedVoices,omitempty"`
 
-	told bool // of one that was read: there is one
+	found bool // of one that was read: there is one
 }
 
-// ReportedPart is where a bot put a stretch: a PackedPart in its report.
+// ReportedPart is where a bot put a part: a PackedPart in its report.
 type ReportedPart struct {
 	Number   int    `json:"number"`
 	File     string `json:"file,omitempty"` // empty when nothing of it was usable
@@ -43,17 +43,17 @@ type ReportedPart struct {
 	Loss     Loss   `json:"loss,omitempty"`
 }
 
-// ToldStretches are the stretches of what a bot packed, as its report tells
+// ToldStretches are the parts of what a bot packed, as its report tells
 // them.
 func ReportedParts(packed Packed) []ReportedPart {
-	var told []ReportedPart
-	for _, stretch := range packed.Parts {
-		told = append(told, ReportedPart{
-			Number: stretch.Number, File: stretch.File, Loss: stretch.Loss,
-			OffsetMs: stretch.Offset.Milliseconds(), LengthMs: stretch.Length.Milliseconds(),
+	var reported []ReportedPart
+	for _, part := range packed.Parts {
+		reported = append(reported, ReportedPart{
+			Number: part.Number, File: part.File, Loss: part.Loss,
+			OffsetMs: part.Offset.Milliseconds(), LengthMs: part.Length.Milliseconds(),
 		})
 	}
-	return told
+	return reported
 }
 
 // report reads an attempt's report. Where there is none, or it is unreadable,
@@ -74,23 +74,23 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	}
 	var report FinalReport
 	err = json.Unmarshal(text, &report)
-	if err == nil && len(report.Parts) > maxStretches {
-		err = fmt.Errorf("it tells of %d stretches", len(report.Parts))
+	if err == nil && len(report.Parts) > maxParts {
+		err = fmt.Errorf("it tells of %d parts", len(report.Parts))
 	}
 	if err != nil {
 		f.Log.Warn("a bot's report is unreadable",
 			slog.String("job", jobID.String()), slog.Int("attempt", attempt), slog.Any("error", err))
 		return none, nil
 	}
-	report.Attempt, report.told = attempt, true // where it was uploaded counts, not what it says
+	report.Attempt, report.found = attempt, true // where it was uploaded counts, not what it says
 	return report, nil
 }
 
 // agreeAll checks the files that a report names. The error for one that was
 // not uploaded as the report says is a MediaMismatchError.
-func (f *Finisher) agreeAll(ctx context.Context, jobID uuid.UUID, left attemptLeft) error {
+func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, left attemptData) error {
 	for i, file := range left.report.Media {
-		if err := f.agree(ctx, jobID, left, file); err != nil {
+		if err := f.checkReportedFile(ctx, jobID, left, file); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(left.report.Media[:i], func(other File) bool { return other.Name == file.Name }) {
@@ -101,7 +101,7 @@ func (f *Finisher) agreeAll(ctx context.Context, jobID uuid.UUID, left attemptLe
 }
 
 // agree checks what a report says of a file, and compares it with the upload.
-func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft, file File) error {
+func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, left attemptData, file File) error {
 	mismatch := func(format string, arguments ...any) error {
 		return &MediaMismatchError{Name: file.Name, Reason: fmt.Sprintf(format, arguments...)}
 	}
@@ -114,7 +114,7 @@ func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 	case file.ContentType == "" || min(file.DurationMs, file.StartOffsetMs, int64(file.Width), int64(file.Height)) < 0:
 		return mismatch("it has no content type, or a negative number")
 	}
-	length, sum, err := f.Storage.sumOf(ctx, key)
+	length, sum, err := f.Storage.stat(ctx, key)
 	if missing := new(NotFoundError); errors.As(err, &missing) {
 		return mismatch("not uploaded")
 	}
@@ -129,24 +129,24 @@ func (f *Finisher) agree(ctx context.Context, jobID uuid.UUID, left attemptLeft,
 	return nil
 }
 
-// packedByBot is what a bot has packed: where each stretch is, as it tells.
-func packedByBot(report FinalReport) Packed {
-	packed := Packed{Files: slices.Clone(report.Media), Tracks: voicesByBot(report)}
-	for _, told := range report.PackedParts {
-		stretch, ok := told.in(report)
+// packedByBot is what a bot has packed: where each part is, as it tells.
+func packedFromReport(report FinalReport) Packed {
+	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
+	for _, reported := range report.PackedParts {
+		part, ok := reported.resolve(report)
 		if !ok {
-			return packedInOrder(report)
+			return packedInSequence(report)
 		}
-		packed.Parts = append(packed.Parts, stretch)
+		packed.Parts = append(packed.Parts, part)
 	}
 	if len(packed.Parts) == 0 {
-		return packedInOrder(report)
+		return packedInSequence(report)
 	}
 	return packed
 }
 
-// in makes a told stretch that of its report; false when it cannot be so.
-func (t ReportedPart) in(report FinalReport) (PackedPart, bool) {
+// in makes a told part that of its report; false when it cannot be so.
+func (t ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 	known := slices.IndexFunc(report.Parts, func(s ingest.RecordingPart) bool { return s.Number == t.Number })
 	if known < 0 || t.OffsetMs < 0 || t.LengthMs < 0 {
 		return PackedPart{}, false
@@ -164,39 +164,39 @@ func (t ReportedPart) in(report FinalReport) (PackedPart, bool) {
 	}, true
 }
 
-// packedInOrder is for a bot that does not tell: it puts the stretches of a
+// packedInOrder is for a bot that does not tell: it puts the parts of a
 // report into the first of its files, one after the other. How long each is the
 // bot's clock tells; what is left of the file goes to one that has no end.
-func packedInOrder(report FinalReport) Packed {
-	packed := Packed{Files: slices.Clone(report.Media), Tracks: voicesByBot(report)}
+func packedInSequence(report FinalReport) Packed {
+	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
 	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
 	if at < 0 {
 		return packed
 	}
 	file := packed.Files[at]
 	left := time.Duration(file.DurationMs) * time.Millisecond
-	ended := func(stretch ingest.RecordingPart) bool { return stretch.EndedAt.After(stretch.StartedAt) }
-	for _, stretch := range report.Parts {
-		if ended(stretch) {
-			left -= stretch.EndedAt.Sub(stretch.StartedAt)
+	ended := func(part ingest.RecordingPart) bool { return part.EndedAt.After(part.StartedAt) }
+	for _, part := range report.Parts {
+		if ended(part) {
+			left -= part.EndedAt.Sub(part.StartedAt)
 		}
 	}
 	offset := time.Duration(0)
-	for _, stretch := range report.Parts {
-		if empty(stretch) {
+	for _, part := range report.Parts {
+		if isEmpty(part) {
 			continue
 		}
 		length := max(0, left)
 		switch {
 		case len(report.Parts) == 1:
 			length = time.Duration(file.DurationMs) * time.Millisecond
-		case ended(stretch):
-			length = stretch.EndedAt.Sub(stretch.StartedAt)
+		case ended(part):
+			length = part.EndedAt.Sub(part.StartedAt)
 		default:
 			left = 0
 		}
 		packed.Parts = append(packed.Parts, PackedPart{
-			Attempt: report.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt,
+			Attempt: report.Attempt, Number: part.Number, StartedAt: part.StartedAt,
 			File: file.Name, Offset: offset, Length: length,
 		})
 		offset += length
@@ -204,16 +204,16 @@ func packedInOrder(report FinalReport) Packed {
 	return packed
 }
 
-// voicesByBot are the voices that a bot has packed, as its report knows them.
-func voicesByBot(report FinalReport) []PackedTrack {
-	var voices []PackedTrack
-	for _, voice := range report.PackedTracks {
-		at := slices.IndexFunc(report.AudioTracks, func(told ingest.AudioTrack) bool { return told.Number == voice.Number })
+// voicesByBot are the tracks that a bot has packed, as its report knows them.
+func tracksFromReport(report FinalReport) []PackedTrack {
+	var tracks []PackedTrack
+	for _, track := range report.PackedTracks {
+		at := slices.IndexFunc(report.AudioTracks, func(reported ingest.AudioTrack) bool { return reported.Number == track.Number })
 		if at < 0 {
 			continue // of nobody, and nobody knows when
 		}
-		voice.Attempt, voice.StartedAt, voice.PersonID = report.Attempt, report.AudioTracks[at].StartedAt, report.AudioTracks[at].PersonID
-		voices = append(voices, voice)
+		track.Attempt, track.StartedAt, track.PersonID = report.Attempt, report.AudioTracks[at].StartedAt, report.AudioTracks[at].PersonID
+		tracks = append(tracks, track)
 	}
-	return voices
+	return tracks
 }

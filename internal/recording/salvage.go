@@ -16,7 +16,7 @@ import (
 
 // fetchers is how many segments are fetched at a time: each costs a round trip
 // where the store is far.
-const fetchers = 8
+const fetchConcurrency = 8
 
 // A segment whose reading breaks off is fetched again, so many times in all,
 // after a growing delay: the S3 library tries only requests again, not the
@@ -27,40 +27,40 @@ const (
 )
 
 // pack packs the uploaded segments of some attempts into work. With nothing
-// usable among them the error is a NothingSavedError, and the stretches are
+// usable among them the error is a NothingSavedError, and the parts are
 // told all the same.
-func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress) (Packed, error) {
-	stretches, voices, err := f.fetchAll(ctx, jobID, attempts, work, progress)
+func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress) (Packed, error) {
+	parts, tracks, err := f.fetchAll(ctx, jobID, attempts, work, progress)
 	if err != nil {
 		return Packed{}, fmt.Errorf("fetch the segments: %w", err)
 	}
-	progress(Packing, 0, int64(len(stretches)))
-	packed, err := Pack(ctx, stretches, work)
+	progress(Packing, 0, int64(len(parts)))
+	packed, err := Pack(ctx, parts, work)
 	if nothing := new(NothingSavedError); errors.As(err, &nothing) {
-		for _, stretch := range stretches {
+		for _, part := range parts {
 			packed.Parts = append(packed.Parts, PackedPart{
-				Attempt: stretch.Attempt, Number: stretch.Number, StartedAt: stretch.StartedAt, Loss: LossUnusable,
+				Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: LossUnusable,
 			})
 		}
 	}
 	if err != nil {
 		return packed, err
 	}
-	if err := PackTracks(ctx, &packed, voices, work, f.Log); err != nil {
+	if err := PackTracks(ctx, &packed, tracks, work, f.Log); err != nil {
 		return Packed{}, err
 	}
-	progress(Packing, int64(len(stretches)), int64(len(stretches)))
+	progress(Packing, int64(len(parts)), int64(len(parts)))
 	return packed, nil
 }
 
 // fetchAll copies each attempt's segments into a folder of its own below work
-// and finds the stretches and voices there.
+// and finds the parts and tracks there.
 func (f *Finisher) fetchAll(
-	ctx context.Context, jobID uuid.UUID, attempts []attemptLeft, work string, progress Progress,
-) (stretches []SourcePart, voices []SourceTrack, err error) {
+	ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress,
+) (parts []SourcePart, tracks []SourceTrack, err error) {
 	var done, total int64
 	for _, attempt := range attempts {
-		for _, segment := range attempt.recorded() {
+		for _, segment := range attempt.mediaUploads() {
 			total += segment.Bytes
 		}
 	}
@@ -70,9 +70,9 @@ func (f *Finisher) fetchAll(
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return nil, nil, err
 		}
-		for batch := range slices.Chunk(attempt.recorded(), 16*fetchers) {
+		for batch := range slices.Chunk(attempt.mediaUploads(), 16*fetchConcurrency) {
 			group, fetching := errgroup.WithContext(ctx)
-			group.SetLimit(fetchers)
+			group.SetLimit(fetchConcurrency)
 			for _, segment := range batch {
 				done += segment.Bytes
 				group.Go(func() error {
@@ -92,9 +92,9 @@ func (f *Finisher) fetchAll(
 		if err != nil {
 			return nil, nil, err
 		}
-		stretches, voices = append(stretches, found...), append(voices, spoken...)
+		parts, tracks = append(parts, found...), append(tracks, spoken...)
 	}
-	return stretches, voices, nil
+	return parts, tracks, nil
 }
 
 // fetch copies a segment to target, whole.
@@ -108,7 +108,7 @@ func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name
 		if missing := new(NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
 			break
 		}
-		if err := pause(ctx, time.Duration(try)*fetchDelay); err != nil {
+		if err := sleep(ctx, time.Duration(try)*fetchDelay); err != nil {
 			return errors.Join(err, file.Close())
 		}
 	}
@@ -136,7 +136,7 @@ func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, a
 }
 
 // pause waits, or until ctx ends.
-func pause(ctx context.Context, length time.Duration) error {
+func sleep(ctx context.Context, length time.Duration) error {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {

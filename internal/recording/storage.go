@@ -78,7 +78,7 @@ func openFolder(address *url.URL) (*Storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
 	}
-	if err := syncFolder(filepath.Dir(folder)); err != nil {
+	if err := syncDir(filepath.Dir(folder)); err != nil {
 		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
 	}
 	return &Storage{bucket: bucket, folder: folder}, nil
@@ -162,20 +162,20 @@ func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.Li
 }
 
 // syncFolders makes the entries of key's directories durable.
-func (s *Storage) syncFolders(key string) error {
+func (s *Storage) syncDirs(key string) error {
 	if s.folder == "" {
 		return nil
 	}
 	for folder := path.Dir(key); folder != "."; folder = path.Dir(folder) {
-		if err := syncFolder(filepath.Join(s.folder, filepath.FromSlash(folder))); err != nil {
+		if err := syncDir(filepath.Join(s.folder, filepath.FromSlash(folder))); err != nil {
 			return err
 		}
 	}
-	return syncFolder(s.folder)
+	return syncDir(s.folder)
 }
 
 // syncFolder makes a directory's entries durable, where the system can.
-func syncFolder(folder string) error {
+func syncDir(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be synced there
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // course is what happened in a made-up meeting, all of it known. Times are
-// from the beginning of the first stretch.
+// from the beginning of the first part.
 type course struct {
 	reports  []ingest.Report
 	packed   Packed
@@ -29,7 +29,7 @@ type course struct {
 }
 
 // drawCourse makes up a meeting: attempts, of which all but the last are lost,
-// each with stretches that end in order or not, with pauses and other gaps
+// each with parts that end in order or not, with pauses and other gaps
 // between, and of which all is kept, or their beginning, or nothing.
 func drawCourse(t *rapid.T) *course {
 	c := &course{starts: map[string]time.Duration{}}
@@ -49,12 +49,12 @@ func (c *course) draw(t *rapid.T, what string, least, most int) time.Duration {
 
 func (c *course) attempt(t *rapid.T, attempt int, last bool) {
 	report := ingest.Report{Attempt: attempt}
-	stretches := rapid.IntRange(1, 4).Draw(t, "stretches")
-	for number := range stretches {
+	parts := rapid.IntRange(1, 4).Draw(t, "parts")
+	for number := range parts {
 		if number > 0 {
 			c.between(t, &report)
 		}
-		c.stretch(t, &report, number)
+		c.part(t, &report, number)
 	}
 	switch {
 	case !last:
@@ -76,7 +76,7 @@ func (c *course) attempt(t *rapid.T, attempt int, last bool) {
 
 func (c *course) at(position time.Duration) time.Time { return began.Add(position) }
 
-// between leaves a hole between two stretches, told of or not.
+// between leaves a hole between two parts, told of or not.
 func (c *course) between(t *rapid.T, report *ingest.Report) {
 	from := c.position
 	c.position += c.draw(t, "hole", 200, 20_000)
@@ -93,18 +93,18 @@ func (c *course) between(t *rapid.T, report *ingest.Report) {
 	}
 }
 
-// stretch records, and says what of it is kept.
-func (c *course) stretch(t *rapid.T, report *ingest.Report, number int) {
+// part records, and says what of it is kept.
+func (c *course) part(t *rapid.T, report *ingest.Report, number int) {
 	from := c.position
 	length := c.draw(t, "length", 1000, 30_000)
 	c.position += length
-	told := ingest.RecordingPart{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "ended in order")}
-	if told.Complete {
-		told.EndedAt = c.at(c.position)
+	reported := ingest.RecordingPart{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "ended in order")}
+	if reported.Complete {
+		reported.EndedAt = c.at(c.position)
 		c.known = max(c.known, c.position)
 	}
-	report.Parts = append(report.Parts, told)
-	place := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: told.StartedAt}
+	report.Parts = append(report.Parts, reported)
+	place := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: reported.StartedAt}
 	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
 	case "all":
 		place.Length = length
@@ -113,19 +113,19 @@ func (c *course) stretch(t *rapid.T, report *ingest.Report, number int) {
 	case "nothing":
 		place.Loss = LossBeginning
 	}
-	c.lost = c.lost || !told.Complete || place.Loss != ""
+	c.lost = c.lost || !reported.Complete || place.Loss != ""
 	if place.Length > 0 {
 		c.keep(t, &place, from)
 	}
 	c.packed.Parts = append(c.packed.Parts, place)
 }
 
-// keep puts a stretch into the last file, or into a new one.
+// keep puts a part into the last file, or into a new one.
 func (c *course) keep(t *rapid.T, place *PackedPart, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
 		file := someFile()
-		file.Name, file.DurationMs = fileName(files, probed{Streams: []probedStream{{Type: "video"}}}), 0
+		file.Name, file.DurationMs = fileName(files, probeResult{Streams: []probeStream{{Type: "video"}}}), 0
 		c.packed.Files = append(c.packed.Files, file)
 		c.starts[file.Name] = from
 		files++
@@ -203,7 +203,7 @@ func (c *course) checkGaps(gaps []Gap) error {
 	end := time.Duration(0)
 	for _, piece := range pieces {
 		if piece.from < end {
-			return fmt.Errorf("%+v is told of twice: until %v something else is", piece, end)
+			return fmt.Errorf("%+v is reported of twice: until %v something else is", piece, end)
 		}
 		if piece.from-end >= shortestGap {
 			return fmt.Errorf("from %v to %v there is neither media nor a gap", end, piece.from)

@@ -22,7 +22,7 @@ import (
 const diagnosticsPrefix = "diagnostics-"
 
 // diagnostic reports whether an upload is for the operator.
-func diagnostic(name string) bool {
+func isDiagnostic(name string) bool {
 	return strings.HasPrefix(name, diagnosticsPrefix) && storableName(name)
 }
 
@@ -54,7 +54,7 @@ func (s *Storage) PutUpload(
 	if err != nil {
 		return StoredObject{}, err
 	}
-	upload := newBody(content, maxBytes)
+	upload := newHashingReader(content, maxBytes)
 	stored := StoredObject{Name: name, SHA256: declared, New: true}
 	if name != ingest.ReportName {
 		exists, err := s.bucket.Exists(ctx, key)
@@ -78,14 +78,14 @@ func (s *Storage) PutUpload(
 
 // confirmUpload reads the body to its end and compares it with the upload of
 // the same name that is there.
-func (s *Storage) confirmUpload(ctx context.Context, key string, upload *body, stored StoredObject) (StoredObject, error) {
+func (s *Storage) confirmUpload(ctx context.Context, key string, upload *hashingReader, stored StoredObject) (StoredObject, error) {
 	if _, err := io.Copy(io.Discard, upload); err != nil {
 		return StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
 	}
 	if err := upload.check(stored.SHA256); err != nil {
 		return StoredObject{}, err
 	}
-	length, sum, err := s.sumOf(ctx, key)
+	length, sum, err := s.stat(ctx, key)
 	if err != nil {
 		return StoredObject{}, err
 	}
@@ -106,7 +106,7 @@ func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUpload
 		}
 		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
 		attempt, err := strconv.Atoi(number)
-		if err != nil || !storableName(name) || diagnostic(name) {
+		if err != nil || !storableName(name) || isDiagnostic(name) {
 			continue // not of the recording, or the rest of a write that was interrupted
 		}
 		at := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })

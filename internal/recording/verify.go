@@ -73,9 +73,9 @@ func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, e
 		verdict.Problems = append(verdict.Problems, fmt.Sprintf("the manifest is unreadable: %v", err))
 		return verdict, nil
 	}
-	verdict.Problems = append(verdict.Problems, contradictions(manifest, jobID)...)
+	verdict.Problems = append(verdict.Problems, checkManifest(manifest, jobID)...)
 	for _, media := range manifest.Media {
-		file, err := v.file(ctx, jobID, media.File)
+		file, err := v.verifyFile(ctx, jobID, media.File)
 		if err != nil {
 			return VerifyReport{}, fmt.Errorf("verify %s of job %s: %w", media.Name, jobID, err)
 		}
@@ -85,7 +85,7 @@ func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, e
 }
 
 // contradictions are what a manifest says against itself.
-func contradictions(manifest Manifest, jobID uuid.UUID) []string {
+func checkManifest(manifest Manifest, jobID uuid.UUID) []string {
 	var problems []string
 	if manifest.SchemaVersion != SchemaVersion {
 		problems = append(problems, fmt.Sprintf("the manifest's version is %d, not %d", manifest.SchemaVersion, SchemaVersion))
@@ -97,7 +97,7 @@ func contradictions(manifest Manifest, jobID uuid.UUID) []string {
 		if gap.StartMs < 0 || gap.EndMs <= gap.StartMs {
 			problems = append(problems, fmt.Sprintf("a gap goes from %d to %d ms", gap.StartMs, gap.EndMs))
 		}
-		if !manifest.Partial && !gap.ordered() {
+		if !manifest.Partial && !gap.requested() {
 			problems = append(problems, "the recording is not called partial, and has a gap of reason "+gap.Reason)
 		}
 	}
@@ -105,12 +105,12 @@ func contradictions(manifest Manifest, jobID uuid.UUID) []string {
 }
 
 // file verifies one file.
-func (v *Verifier) file(ctx context.Context, jobID uuid.UUID, told File) (FileReport, error) {
-	found := FileReport{Name: told.Name, Problems: []string{}}
+func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported File) (FileReport, error) {
+	found := FileReport{Name: reported.Name, Problems: []string{}}
 	wrong := func(format string, arguments ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
 	}
-	content, _, _, err := v.Storage.OpenMedia(ctx, jobID, told.Name)
+	content, _, _, err := v.Storage.OpenMedia(ctx, jobID, reported.Name)
 	missing, misnamed := new(NotFoundError), new(NameError)
 	switch {
 	case errors.As(err, &missing):
@@ -128,41 +128,41 @@ func (v *Verifier) file(ctx context.Context, jobID uuid.UUID, told File) (FileRe
 		return found, err
 	}
 	found.SHA256 = hex.EncodeToString(hasher.Sum(nil))
-	if found.Bytes != told.Bytes {
-		wrong("it has %d bytes, not %d", found.Bytes, told.Bytes)
+	if found.Bytes != reported.Bytes {
+		wrong("it has %d bytes, not %d", found.Bytes, reported.Bytes)
 	}
-	if found.SHA256 != told.SHA256 {
-		wrong("its SHA-256 is %s, not %s", found.SHA256, told.SHA256)
+	if found.SHA256 != reported.SHA256 {
+		wrong("its SHA-256 is %s, not %s", found.SHA256, reported.SHA256)
 	}
-	if slices.Contains([]MediaKind{Video, Audio, ParticipantAudio}, told.Kind) {
-		err = v.offer(ctx, jobID, told.Name, func(address string) error { return v.decode(ctx, address, told, &found, wrong) })
+	if slices.Contains([]MediaKind{Video, Audio, ParticipantAudio}, reported.Kind) {
+		err = v.serveFile(ctx, jobID, reported.Name, func(address string) error { return v.decode(ctx, address, reported, &found, wrong) })
 	}
 	return found, err
 }
 
 // decode decodes a file and compares what it holds with what is told.
-func (v *Verifier) decode(ctx context.Context, address string, told File, found *FileReport, wrong func(string, ...any)) error {
+func (v *Verifier) decode(ctx context.Context, address string, reported File, found *FileReport, wrong func(string, ...any)) error {
 	media, err := v.Tools.probe(ctx, address)
-	if refused(err) {
-		wrong("it cannot be read: %v", reasonOf(err))
+	if rejectedInput(err) {
+		wrong("it cannot be read: %v", errorLine(err))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	found.Codecs = media.codecs()
-	if found.Codecs != told.Codecs {
-		wrong("its codecs are %q, not %q", found.Codecs, told.Codecs)
+	if found.Codecs != reported.Codecs {
+		wrong("its codecs are %q, not %q", found.Codecs, reported.Codecs)
 	}
-	toldLength := time.Duration(told.DurationMs) * time.Millisecond
+	toldLength := time.Duration(reported.DurationMs) * time.Millisecond
 	if (media.Duration - toldLength).Abs() > maxDurationError {
-		wrong("it states a length of %d ms, not %d", media.Duration.Milliseconds(), told.DurationMs)
+		wrong("it states a length of %d ms, not %d", media.Duration.Milliseconds(), reported.DurationMs)
 	}
 	picture, _ := media.stream("video")
-	if told.Kind == Video && (picture.Width != told.Width || picture.Height != told.Height) {
-		wrong("its picture is %dx%d, not %dx%d", picture.Width, picture.Height, told.Width, told.Height)
+	if reported.Kind == Video && (picture.Width != reported.Width || picture.Height != reported.Height) {
+		wrong("its picture is %dx%d, not %dx%d", picture.Width, picture.Height, reported.Width, reported.Height)
 	}
-	if err := v.beginning(ctx, address, told, wrong); err != nil {
+	if err := v.checkStart(ctx, address, reported, wrong); err != nil {
 		return err
 	}
 	decoded, complaint, err := v.Tools.decode(ctx, address)
@@ -173,22 +173,22 @@ func (v *Verifier) decode(ctx context.Context, address string, told File, found 
 	if complaint != "" {
 		wrong("it cannot be decoded: %s", complaint)
 	} else if (decoded - toldLength).Abs() > maxDecodingError {
-		wrong("what can be decoded ends at %d ms, not %d", decoded.Milliseconds(), told.DurationMs)
+		wrong("what can be decoded ends at %d ms, not %d", decoded.Milliseconds(), reported.DurationMs)
 	}
 	return nil
 }
 
 // beginning holds that a file plays from its start: what it begins with lies
 // at 0, and a picture can be decoded by itself.
-func (v *Verifier) beginning(ctx context.Context, address string, told File, wrong func(string, ...any)) error {
+func (v *Verifier) checkStart(ctx context.Context, address string, reported File, wrong func(string, ...any)) error {
 	stream := "a:0"
-	if told.Kind == Video {
+	if reported.Kind == Video {
 		stream = "v:0"
 	}
-	text, err := runTool(ctx, v.Tools.FFprobe, "-v", "error", "-format_whitelist", containers, "-of", "json",
+	text, err := runTool(ctx, v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-select_streams", stream, "-read_intervals", "%+#1", "-show_entries", "format=start_time:packet=flags", address)
-	if refused(err) {
-		wrong("its beginning cannot be read: %v", reasonOf(err))
+	if rejectedInput(err) {
+		wrong("its beginning cannot be read: %v", errorLine(err))
 		return nil
 	}
 	if err != nil {
@@ -218,7 +218,7 @@ func (v *Verifier) beginning(ctx context.Context, address string, told File, wro
 // offer gives ffmpeg an address on this machine at which it can read a media
 // file, wherever that is stored, and seek in it, so that nothing has to be
 // copied. The address cannot be guessed and ends with use.
-func (v *Verifier) offer(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
+func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("offer the file to ffmpeg: %w", err)
@@ -259,7 +259,7 @@ func (v *Verifier) offer(ctx context.Context, jobID uuid.UUID, name string, use 
 }
 
 // reasonOf is what a tool said, without which tool and how it ended.
-func reasonOf(err error) string {
+func errorLine(err error) string {
 	if tool := new(toolError); errors.As(err, &tool) && tool.Stderr != "" {
 		line, _, _ := strings.Cut(tool.Stderr, "\n")
 		return line

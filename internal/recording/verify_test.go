@@ -47,13 +47,13 @@ func finishOne(t *testing.T, storage *Storage, source source) finished {
 
 // keep puts other content in place of the file's, and has the manifest tell of
 // it when told.
-func (f *finished) keep(t *testing.T, content []byte, told bool) {
+func (f *finished) keep(t *testing.T, content []byte, reported bool) {
 	t.Helper()
 	media := &f.manifest.Media[0]
 	if _, err := f.Storage.PutMedia(t.Context(), f.id, media.Name, bytes.NewReader(content), sumBytes(content)); err != nil {
 		t.Fatal(err)
 	}
-	if told {
+	if reported {
 		media.Bytes, media.SHA256 = int64(len(content)), sumBytes(content)
 	}
 }
@@ -72,7 +72,7 @@ func (f *finished) verify(t *testing.T) VerifyReport {
 }
 
 // TestVerify finds nothing wrong with a good recording, wherever it is stored,
-// with sound, without, and of several stretches.
+// with sound, without, and of several parts.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
@@ -82,9 +82,9 @@ func TestVerify(t *testing.T) {
 			if !verdict.OK() || len(verdict.Files) != 1 {
 				t.Fatalf("%+v: %+v", source, verdict)
 			}
-			file, told := verdict.Files[0], one.manifest.Media[0]
-			if file.Bytes != told.Bytes || file.SHA256 != told.SHA256 || file.Codecs != told.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
-				t.Errorf("%+v: %+v, want %+v", source, file, told)
+			file, reported := verdict.Files[0], one.manifest.Media[0]
+			if file.Bytes != reported.Bytes || file.SHA256 != reported.SHA256 || file.Codecs != reported.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
+				t.Errorf("%+v: %+v, want %+v", source, file, reported)
 			}
 		}
 	})

@@ -23,21 +23,21 @@ type StoredObject struct {
 
 // sumKey is the metadata under which object stores keep an object's SHA-256.
 // Folders keep no metadata; there it is computed when it is wanted.
-const sumKey = "sha256"
+const checksumKey = "sha256"
 
 // body is a stream of bounded length that is summed while it is read.
-type body struct {
+type hashingReader struct {
 	reader io.Reader
 	sum    hash.Hash
 	length int64
 	limit  int64
 }
 
-func newBody(reader io.Reader, limit int64) *body {
-	return &body{reader: reader, sum: sha256.New(), limit: limit}
+func newHashingReader(reader io.Reader, limit int64) *hashingReader {
+	return &hashingReader{reader: reader, sum: sha256.New(), limit: limit}
 }
 
-func (b *body) Read(buffer []byte) (int, error) {
+func (b *hashingReader) Read(buffer []byte) (int, error) {
 	n, err := b.reader.Read(buffer)
 	b.sum.Write(buffer[:n])
 	b.length += int64(n)
@@ -48,7 +48,7 @@ func (b *body) Read(buffer []byte) (int, error) {
 }
 
 // check reports whether what was read has the declared sum.
-func (b *body) check(declared string) error {
+func (b *hashingReader) check(declared string) error {
 	if actual := hex.EncodeToString(b.sum.Sum(nil)); actual != declared {
 		return &ChecksumError{Declared: declared, Actual: actual}
 	}
@@ -67,13 +67,13 @@ func declaredSum(text string) (string, error) {
 // write stores the body under key if it has the declared sum. Unless replace,
 // an object that is there already stays, and the error is one for which
 // gcerrors.Code gives FailedPrecondition.
-func (s *Storage) write(ctx context.Context, key string, content *body, declared string, replace bool) error {
+func (s *Storage) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	var file *os.File // of a folder: what is being written
 	writer, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType(key),
-		Metadata:    map[string]string{sumKey: declared},
+		Metadata:    map[string]string{checksumKey: declared},
 		IfNotExist:  !replace,
 		BeforeWrite: func(as func(any) bool) error {
 			as(&file)
@@ -98,7 +98,7 @@ func (s *Storage) write(ctx context.Context, key string, content *body, declared
 	if err := s.commit(writer); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	if err := s.syncFolders(key); err != nil {
+	if err := s.syncDirs(key); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return nil
@@ -113,7 +113,7 @@ func (s *Storage) commit(writer *blob.Writer) error {
 }
 
 // sumOf tells the length and SHA-256 of an object that is there.
-func (s *Storage) sumOf(ctx context.Context, key string) (length int64, sum string, err error) {
+func (s *Storage) stat(ctx context.Context, key string) (length int64, sum string, err error) {
 	attributes, err := s.bucket.Attributes(ctx, key)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return 0, "", &NotFoundError{What: key}
@@ -121,7 +121,7 @@ func (s *Storage) sumOf(ctx context.Context, key string) (length int64, sum stri
 	if err != nil {
 		return 0, "", fmt.Errorf("look at %s: %w", key, err)
 	}
-	if sum := attributes.Metadata[sumKey]; sum != "" {
+	if sum := attributes.Metadata[checksumKey]; sum != "" {
 		return attributes.Size, sum, nil
 	}
 	reader, err := s.bucket.NewReader(ctx, key, nil)

@@ -30,12 +30,12 @@ type JobUsage struct {
 // returns ends it. What is no job's is passed over.
 func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error {
 	if s.folder != "" {
-		return s.keptInFolder(ctx, each)
+		return s.listJobsInFolder(ctx, each)
 	}
 	var job JobUsage
 	err := s.list(ctx, "jobs/", func(id uuid.UUID, object *blob.ListObject) error {
 		if id != job.JobID { // objects come in the order of their keys
-			if err := tellKept(job, each); err != nil {
+			if err := yieldUsage(job, each); err != nil {
 				return err
 			}
 			job = JobUsage{JobID: id}
@@ -46,10 +46,10 @@ func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error
 	if err != nil {
 		return err
 	}
-	return tellKept(job, each)
+	return yieldUsage(job, each)
 }
 
-func tellKept(job JobUsage, each func(JobUsage) error) error {
+func yieldUsage(job JobUsage, each func(JobUsage) error) error {
 	if job.Objects == 0 {
 		return nil
 	}
@@ -58,7 +58,7 @@ func tellKept(job JobUsage, each func(JobUsage) error) error {
 
 // keptInFolder lists job by job: in a folder each page of a list walks all
 // that lies below.
-func (s *Storage) keptInFolder(ctx context.Context, each func(JobUsage) error) error {
+func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) error) error {
 	folder, err := os.Open(filepath.Join(s.folder, "jobs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing was stored yet
@@ -87,7 +87,7 @@ func (s *Storage) keptInFolder(ctx context.Context, each func(JobUsage) error) e
 			if err != nil {
 				return err
 			}
-			if err := tellKept(job, each); err != nil {
+			if err := yieldUsage(job, each); err != nil {
 				return err
 			}
 		}
@@ -130,9 +130,9 @@ func (k *JobUsage) count(object *blob.ListObject) {
 	}
 	below := strings.TrimPrefix(object.Key, jobFolder(k.JobID))
 	switch {
-	case unfinished(below):
+	case isUnfinished(below):
 		k.Unfinished++
-	case strings.HasPrefix(below, "uploads/") && !diagnostic(below[strings.LastIndex(below, "/")+1:]):
+	case strings.HasPrefix(below, "uploads/") && !isDiagnostic(below[strings.LastIndex(below, "/")+1:]):
 		k.Uploads++
 	}
 }

@@ -19,14 +19,14 @@ import (
 // before it is given up: longer than a store takes to copy its largest object
 // (largestServerCopy) within itself. Without a bound, a store that answers no
 // more would hold a job for ever (contract: no job can hang).
-const stalled = 3 * time.Minute
+const stallTimeout = 3 * time.Minute
 
 // openObjects opens a bucket of an object store.
 func openObjects(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
 	if address.Scheme != s3blob.Scheme {
 		return blob.OpenBucket(ctx, address.String())
 	}
-	return openS3(ctx, address, stalled)
+	return openS3(ctx, address, stallTimeout)
 }
 
 // openS3 opens an S3 bucket whose connections end when nothing has moved for
@@ -44,7 +44,7 @@ func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.B
 		return nil, errors.New("the S3 bucket has no S3 client")
 	}
 	patient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
-		transport.DialContext = dialWatched(transport.DialContext, stall)
+		transport.DialContext = dialWithStallTimeout(transport.DialContext, stall)
 	})
 	client = s3.New(client.Options(), func(options *s3.Options) {
 		options.HTTPClient = patient
@@ -58,24 +58,24 @@ func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.B
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // dialWatched gives connections that end when nothing moves.
-func dialWatched(dial dialFunc, stall time.Duration) dialFunc {
+func dialWithStallTimeout(dial dialFunc, stall time.Duration) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return &watchedConn{Conn: connection, stall: stall}, nil
+		return &stallConn{Conn: connection, stall: stall}, nil
 	}
 }
 
 // watchedConn is a connection on which a read or a write that makes no
 // progress for as long as stall is an error.
-type watchedConn struct {
+type stallConn struct {
 	net.Conn
 	stall time.Duration
 }
 
-func (c *watchedConn) Read(buffer []byte) (int, error) {
+func (c *stallConn) Read(buffer []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.stall)); err != nil {
 		return 0, fmt.Errorf("watch a connection: %w", err)
 	}
@@ -84,7 +84,7 @@ func (c *watchedConn) Read(buffer []byte) (int, error) {
 
 // Write puts off the end of a read too: HTTP waits for the answer from the
 // first byte of the request on.
-func (c *watchedConn) Write(data []byte) (int, error) {
+func (c *stallConn) Write(data []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.stall)); err != nil {
 		return 0, fmt.Errorf("watch a connection: %w", err)
 	}

@@ -50,7 +50,7 @@ func TestKept(t *testing.T) {
 			return nil
 		})
 		if err != nil || len(want) > 0 {
-			t.Errorf("not told of: %v, %v", want, err)
+			t.Errorf("not reported of: %v, %v", want, err)
 		}
 	})
 }

@@ -14,13 +14,13 @@ import (
 
 // noticeable is how much shorter a file may get by packing before it counts:
 // less than the time of a few frames is how containers round.
-const noticeable = 500 * time.Millisecond
+const minShortening = 500 * time.Millisecond
 
-// remux makes a file with an index of a stretch's segments. A piece without a
+// remux makes a file with an index of a part's segments. A piece without a
 // path means that nothing was usable.
-func (p packing) remux(ctx context.Context, number int, stretch SourcePart) (piece, Loss, error) {
-	source := filepath.Join(p.work, fmt.Sprintf("stretch-%03d.mp4", number))
-	loss, err := gather(ctx, stretch.Segments, source)
+func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece, Loss, error) {
+	source := filepath.Join(p.work, fmt.Sprintf("part-%03d.mp4", number))
+	loss, err := concatSegments(ctx, part.Segments, source)
 	if err != nil {
 		return piece{}, "", err
 	}
@@ -29,7 +29,7 @@ func (p packing) remux(ctx context.Context, number int, stretch SourcePart) (pie
 		return piece{}, loss, nil
 	}
 	before, err := p.tools.probe(ctx, source)
-	if refused(err) || err == nil && before.Duration <= 0 {
+	if rejectedInput(err) || err == nil && before.Duration <= 0 {
 		return piece{}, LossUnusable, nil
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func (p packing) remux(ctx context.Context, number int, stretch SourcePart) (pie
 	if err != nil {
 		return piece{}, "", err
 	}
-	if loss == "" && before.Duration-after.Duration > noticeable {
+	if loss == "" && before.Duration-after.Duration > minShortening {
 		loss = LossShortened
 	}
 	return piece{path: target, media: after}, loss, nil
@@ -56,7 +56,7 @@ func (p packing) remux(ctx context.Context, number int, stretch SourcePart) (pie
 
 // gather puts the segments up to the first hole one behind the other into
 // target, and cuts what is not whole at its end.
-func gather(ctx context.Context, segments []string, target string) (Loss, error) {
+func concatSegments(ctx context.Context, segments []string, target string) (Loss, error) {
 	file, err := os.OpenFile(target, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
@@ -93,7 +93,7 @@ func gather(ctx context.Context, segments []string, target string) (Loss, error)
 	switch {
 	case present < len(segments):
 		return LossSegments, nil
-	case found.Torn:
+	case found.Truncated:
 		return LossTorn, nil
 	}
 	return "", nil
@@ -119,7 +119,7 @@ func appendFile(ctx context.Context, target io.Writer, path string) error {
 
 // join puts the pieces of a group one behind the other, and returns where the
 // result is.
-func (p packing) join(ctx context.Context, group []piece, name string) (string, error) {
+func (p packing) concatPieces(ctx context.Context, group []piece, name string) (string, error) {
 	if len(group) == 1 {
 		return group[0].path, nil
 	}

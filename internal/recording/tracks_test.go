@@ -17,32 +17,32 @@ import (
 	"standin/internal/ingest"
 )
 
-// spoken makes the segments of a voice: sound alone, as the recorder's, that
+// spoken makes the segments of a track: sound alone, as the recorder's, that
 // beeps at the beginning of each second.
 func spoken(t *testing.T, seconds int) [][]byte {
 	t.Helper()
 	tools := needFFmpeg(t)
 	return cut(t, madeOnce(t, seconds, func() ([]byte, error) {
-		target := filepath.Join(t.TempDir(), "voice.mp4")
+		target := filepath.Join(t.TempDir(), "track.mp4")
 		sound := fmt.Sprintf("aevalsrc='if(lt(mod(t,1),0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%d", seconds)
 		command := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-f", "lavfi", "-i", sound,
 			"-c:a", "libopus", "-b:a", "32k", "-frag_duration", "500000", "-movflags", "+empty_moov+default_base_moof", "-f", "mp4", target)
 		if output, err := command.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("make a voice: %w: %s", err, output)
+			return nil, fmt.Errorf("make a track: %w: %s", err, output)
 		}
 		return os.ReadFile(target)
 	}))
 }
 
-// bundles puts voices' segments into bundles: one for each place.
-func bundles(t *testing.T, starts []time.Time, voices ...[][]byte) [][]byte {
+// bundles puts tracks' segments into bundles: one for each place.
+func bundles(t *testing.T, starts []time.Time, tracks ...[][]byte) [][]byte {
 	t.Helper()
 	var all [][]byte
 	for sequence := 0; ; sequence++ {
 		var segments []TrackSegment
-		for number, voice := range voices {
-			if sequence < len(voice) {
-				segments = append(segments, TrackSegment{Track: number, Sequence: sequence, StartedAt: starts[number], Data: voice[sequence]})
+		for number, track := range tracks {
+			if sequence < len(track) {
+				segments = append(segments, TrackSegment{Track: number, Sequence: sequence, StartedAt: starts[number], Data: track[sequence]})
 			}
 		}
 		if len(segments) == 0 {
@@ -66,8 +66,8 @@ func (d desk) bundle(t *testing.T, attempt int, bundles [][]byte) {
 	}
 }
 
-// told is what a report says of a voice.
-func told(number int, from float64, segments int, person string) ingest.AudioTrack {
+// told is what a report says of a track.
+func reported(number int, from float64, segments int, person string) ingest.AudioTrack {
 	return ingest.AudioTrack{Number: number, StartedAt: at(from), Segments: segments, Complete: true, PersonID: person}
 }
 
@@ -87,35 +87,35 @@ func TestVoicesOfALostBot(t *testing.T) {
 		spoilt[place] = with
 		return spoilt
 	}
-	usual := []ingest.AudioTrack{told(0, 0.5, len(ada), "a"), told(1, 1.25, len(ben), "b")}
+	usual := []ingest.AudioTrack{reported(0, 0.5, len(ada), "a"), reported(1, 1.25, len(ben), "b")}
 	for name, test := range map[string]struct {
 		bundles  [][]byte
-		voices   []ingest.AudioTrack
+		tracks   []ingest.AudioTrack
 		noReport bool
-		lasts    []int64 // milliseconds of each voice's file
+		lasts    []int64 // milliseconds of each track's file
 		persons  []string
 		offsets  []int64
 		whole    bool
 	}{
 		"all there": {
-			bundles: all, voices: usual, lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250}, whole: true,
+			bundles: all, tracks: usual, lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250}, whole: true,
 		},
 		"nobody known": {
-			bundles: all, voices: []ingest.AudioTrack{told(0, 0.5, len(ada), ""), told(1, 1.25, len(ben), "nobody")},
+			bundles: all, tracks: []ingest.AudioTrack{reported(0, 0.5, len(ada), ""), reported(1, 1.25, len(ben), "nobody")},
 			lasts: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250}, whole: true,
 		},
 		"no report": {
 			bundles: all, noReport: true, lasts: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{0, 0},
 		},
 		"a bundle missing": {
-			bundles: spoil(3, nil), voices: usual, lasts: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+			bundles: spoil(3, nil), tracks: usual, lasts: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 		"a bundle torn": {
-			bundles: spoil(3, all[3][:700]), voices: usual, lasts: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+			bundles: spoil(3, all[3][:700]), tracks: usual, lasts: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
-		"no bundle at all": {bundles: nil, voices: usual},
+		"no bundle at all": {bundles: nil, tracks: usual},
 		"one not ended in order": {
-			bundles: all, voices: []ingest.AudioTrack{usual[0], {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "b"}},
+			bundles: all, tracks: []ingest.AudioTrack{usual[0], {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "b"}},
 			lasts: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 	} {
@@ -126,7 +126,7 @@ func TestVoicesOfALostBot(t *testing.T) {
 			desk.bundle(t, 0, test.bundles)
 			if !test.noReport {
 				report := left(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
-				report.People, report.AudioTracks = roster(), test.voices
+				report.People, report.AudioTracks = roster(), test.tracks
 				desk.report(t, report)
 			}
 			manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
@@ -141,10 +141,10 @@ func TestVoicesOfALostBot(t *testing.T) {
 				off := media.DurationMs - test.lasts[i]
 				if media.Kind != ParticipantAudio || media.ParticipantID != test.persons[i] || off < -50 || off > 100 ||
 					media.Name != fmt.Sprintf("participant-%03d.m4a", i+1) || media.ContentType != "audio/mp4" || media.Codecs != "opus" {
-					t.Errorf("voice %d is %+v", i, media)
+					t.Errorf("track %d is %+v", i, media)
 				}
 				if media.StartOffsetMs != test.offsets[i] && !test.noReport {
-					t.Errorf("voice %d begins at %d ms, want %d", i, media.StartOffsetMs, test.offsets[i])
+					t.Errorf("track %d begins at %d ms, want %d", i, media.StartOffsetMs, test.offsets[i])
 				}
 			}
 			if !test.whole {
@@ -167,7 +167,7 @@ func TestVoicesThatCannotBePacked(t *testing.T) {
 	desk.bundle(t, 0, nil)
 	put(t, desk.Storage, desk.id, 0, ingest.BundleName(7), "no archive")
 	report := left(0, whole(0, 0, 2))
-	report.AudioTracks = []ingest.AudioTrack{told(0, 0, 2, "")}
+	report.AudioTracks = []ingest.AudioTrack{reported(0, 0, 2, "")}
 	desk.report(t, report)
 	manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
 	if err != nil {
@@ -184,14 +184,14 @@ func TestVoicesThatCannotBePacked(t *testing.T) {
 func TestVoicesOfTwoAttempts(t *testing.T) {
 	t.Parallel()
 	desk := newDesk(t)
-	segments, voice := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
+	segments, track := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
 	for attempt, name := range []string{"Ada", "Cleo"} { // the same id, another person
 		from := float64(10 * attempt)
 		desk.upload(t, attempt, 0, segments)
-		desk.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, voice))
+		desk.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, track))
 		report := left(attempt, whole(0, from, from+2))
 		report.People = []ingest.Person{{ID: "a", Name: name, JoinedAt: at(from)}}
-		report.AudioTracks = []ingest.AudioTrack{told(0, from+0.5, len(voice), "a")}
+		report.AudioTracks = []ingest.AudioTrack{reported(0, from+0.5, len(track), "a")}
 		desk.report(t, report)
 	}
 	manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
@@ -199,14 +199,14 @@ func TestVoicesOfTwoAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	desk.check(t, manifest)
-	var voices []string
+	var tracks []string
 	for _, media := range manifest.Media {
 		if media.Kind == ParticipantAudio {
-			voices = append(voices, fmt.Sprintf("%s %s %d", media.Name, media.ParticipantID, media.StartOffsetMs))
+			tracks = append(tracks, fmt.Sprintf("%s %s %d", media.Name, media.ParticipantID, media.StartOffsetMs))
 		}
 	}
-	if want := []string{"participant-001.m4a a 500", "participant-001-2.m4a a-2 10500"}; !slices.Equal(voices, want) {
-		t.Errorf("the voices are %q, want %q", voices, want)
+	if want := []string{"participant-001.m4a a 500", "participant-001-2.m4a a-2 10500"}; !slices.Equal(tracks, want) {
+		t.Errorf("the tracks are %q, want %q", tracks, want)
 	}
 }
 
@@ -218,20 +218,20 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			desk := newDesk(t)
-			segments, voice := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
+			segments, track := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
 			packed := Packed{Files: []File{desk.packByBot(t, 0, segments)}}
 			work, out := t.TempDir(), t.TempDir()
 			report := left(0, whole(0, 0, 2))
-			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{told(0, 0.5, len(voice), "b")}
+			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{reported(0, 0.5, len(track), "b")}
 			bundle := filepath.Join(work, ingest.BundleName(0))
-			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(voice...)})...), 0o600); err != nil {
+			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(track...)})...), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			report.AudioTracks[0].Segments = 1
 			log := slog.New(slog.DiscardHandler)
-			voices, err := FindTracks([]string{bundle}, work, 0, report, log)
+			tracks, err := FindTracks([]string{bundle}, work, 0, report, log)
 			if err == nil {
-				err = PackTracks(t.Context(), &packed, voices, out, log)
+				err = PackTracks(t.Context(), &packed, tracks, out, log)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -242,7 +242,7 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			}
 			put(t, desk.Storage, desk.id, 0, "participant-001.m4a", string(content))
 			if missing {
-				report.AudioTracks = append(report.AudioTracks, told(1, 1, 4, ""))
+				report.AudioTracks = append(report.AudioTracks, reported(1, 1, 4, ""))
 			}
 			text, err := json.Marshal(FinalReport{Report: report, Media: packed.Files, PackedTracks: packed.Tracks})
 			if err != nil {
@@ -258,7 +258,7 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 				t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
 			}
 			if spoke := manifest.Media[1]; spoke.ParticipantID != "b" || spoke.StartOffsetMs != 500 {
-				t.Errorf("the voice is %+v", spoke)
+				t.Errorf("the track is %+v", spoke)
 			}
 		})
 	}
