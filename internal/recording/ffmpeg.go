@@ -5,19 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Tools are the programs that packing runs.
+// Tools are the paths of the programs that read and write media.
 type Tools struct {
 	FFmpeg  string
 	FFprobe string
 }
 
-// FindTools looks for ffmpeg and ffprobe on PATH; one that is not there is a
+// FindTools finds ffmpeg and ffprobe on PATH. A missing one is a
 // MissingToolError.
 func FindTools() (Tools, error) {
 	var tools Tools
@@ -31,12 +33,42 @@ func FindTools() (Tools, error) {
 	return tools, nil
 }
 
-// containers are what media files may be: nothing that names other files or
-// addresses, which ffmpeg would open (playlists do), for bots upload what they
-// like.
+// allowedFormats lists the containers of media files. It excludes formats that
+// refer to other files or addresses, such as playlists: ffmpeg would open them,
+// and uploads come from bots.
 const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg"
 
-// toolError says that a tool ran and failed.
+// toolLimits bound what a tool may use. Its input comes from bots.
+type toolLimits struct {
+	Time     time.Duration // processor time, and half of the wall-clock time
+	Memory   int64         // address space, in bytes
+	FileSize int64         // of each file that it writes, in bytes
+}
+
+// limitsFor returns the limits for an input of some size.
+func limitsFor(inputBytes int64) toolLimits {
+	const mebibyte = 1 << 20
+	return toolLimits{
+		Time:     5*time.Minute + time.Duration(inputBytes/mebibyte)*2*time.Second,
+		Memory:   4 << 30,
+		FileSize: 2*inputBytes + 64*mebibyte,
+	}
+}
+
+// limitsForFiles returns the limits for files as input.
+func limitsForFiles(paths ...string) (toolLimits, error) {
+	var total int64
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return toolLimits{}, err
+		}
+		total += info.Size()
+	}
+	return limitsFor(total), nil
+}
+
+// toolError is the failure of a tool.
 type toolError struct {
 	Tool   string
 	Err    error
@@ -52,32 +84,47 @@ func (e *toolError) Error() string {
 
 func (e *toolError) Unwrap() error { return e.Err }
 
-// refused reports whether a tool ran to its end and found its input wrong; a
-// tool that was killed did not.
+// errToolLimit is the error of a tool that exceeded its limits.
+var errToolLimit = errors.New("exceeded its limit of time or file size")
+
+// rejectedInput reports whether a tool failed because of its input: it exited
+// with an error or exceeded its limits. It is false when the tool was killed.
 func rejectedInput(err error) bool {
 	exit := new(exec.ExitError)
-	return errors.As(err, &exit) && exit.ExitCode() > 0
+	return errors.Is(err, errToolLimit) || errors.As(err, &exit) && exit.ExitCode() > 0
 }
 
 const (
-	maxToolStderr = 4 << 10
-	maxToolStdout = 1 << 20
-	// toolFarewell is how long a killed tool's pipes may stay open.
-	pipeCloseDelay = 5 * time.Second
+	maxToolStderr  = 4 << 10
+	maxToolStdout  = 1 << 20
+	pipeCloseDelay = 5 * time.Second // after a tool was killed
 )
 
-// runTool runs a tool in its own process group until it ends or ctx does, in
-// which case the whole group is killed, and returns what it wrote to stdout.
-func runTool(ctx context.Context, program string, arguments ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, program, arguments...)
+// runTool runs a tool in its own process group and returns its standard output.
+// When ctx ends or the tool exceeds its limits, the whole group is killed.
+func runTool(ctx context.Context, limits toolLimits, program string, arguments ...string) ([]byte, error) {
+	toolCtx, cancel := context.WithTimeoutCause(ctx, 2*limits.Time, errToolLimit)
+	defer cancel()
+	command := exec.CommandContext(toolCtx, program, arguments...)
 	stdout := &boundedBuffer{limit: maxToolStdout}
 	stderr := &boundedBuffer{limit: maxToolStderr, keepEnd: true}
 	command.Stdout, command.Stderr = stdout, stderr
+	command.Env = toolEnvironment(os.Environ())
 	command.WaitDelay = pipeCloseDelay
 	setProcessGroup(command)
-	err := command.Run()
+	err := command.Start()
+	if err == nil {
+		limitErr := limitProcess(command.Process.Pid, limits)
+		if limitErr != nil {
+			cancel()
+		}
+		err = errors.Join(limitErr, command.Wait())
+	}
 	if stopped := ctx.Err(); stopped != nil {
 		return nil, stopped
+	}
+	if err != nil && (context.Cause(toolCtx) == errToolLimit || killedByLimit(err)) { //nolint:errorlint // the cause itself
+		err = errors.Join(errToolLimit, err)
 	}
 	if err == nil && stdout.dropped {
 		err = errors.New("wrote more than expected")
@@ -86,6 +133,16 @@ func runTool(ctx context.Context, program string, arguments ...string) ([]byte, 
 		return nil, &toolError{Tool: program, Err: err, Stderr: strings.TrimSpace(stderr.kept.String())}
 	}
 	return stdout.kept.Bytes(), nil
+}
+
+// toolEnvironment returns the variables of an environment that a tool gets:
+// those that starting a program needs, and no secrets.
+func toolEnvironment(environment []string) []string {
+	allowed := []string{"PATH", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT"}
+	return append(slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(allowed, name)
+	}), "LC_ALL=C")
 }
 
 // boundedBuffer keeps at most limit bytes of what is written: the first, or
@@ -110,10 +167,10 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 	return length, nil
 }
 
-// decode decodes all of a media file, and returns the last moment that it came
-// to and what the decoder complained of first.
-func (t Tools) decode(ctx context.Context, file string) (end time.Duration, complaint string, err error) {
-	text, err := runTool(ctx, t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
+// decode decodes a whole media file of some size. It returns the last moment
+// that was decoded and the decoder's first complaint.
+func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Duration, complaint string, err error) {
+	output, err := runTool(ctx, limitsFor(size), t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
 		"-format_whitelist", allowedFormats, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
 	if err != nil {
 		if !rejectedInput(err) {
@@ -121,13 +178,23 @@ func (t Tools) decode(ctx context.Context, file string) (end time.Duration, comp
 		}
 		complaint = errorLine(err)
 	}
-	// The last of "out_time_us=5013000", which is N/A before anything is decoded.
-	for line := range strings.Lines(string(text)) {
+	// The last line "out_time_us=5013000"; N/A before anything was decoded.
+	for line := range strings.Lines(string(output)) {
 		value, found := strings.CutPrefix(strings.TrimSpace(line), "out_time_us=")
-		microseconds, unreadable := strconv.ParseInt(value, 10, 64)
-		if found && unreadable == nil {
+		microseconds, parseErr := strconv.ParseInt(value, 10, 64)
+		if found && parseErr == nil {
 			end = time.Duration(microseconds) * time.Microsecond
 		}
 	}
 	return end, complaint, nil
+}
+
+// errorLine returns the first line of a tool's standard error, or the error's
+// text when there is none.
+func errorLine(err error) string {
+	if tool := new(toolError); errors.As(err, &tool) && tool.Stderr != "" {
+		line, _, _ := strings.Cut(tool.Stderr, "\n")
+		return line
+	}
+	return err.Error()
 }

@@ -4,6 +4,9 @@ package recording
 
 import "os/exec"
 
-// ownGroup does nothing: there are no process groups here, and cancelling
-// kills the tool alone.
-func ownGroup(*exec.Cmd) {}
+// setProcessGroup does nothing: without process groups, only the tool itself is
+// killed.
+func setProcessGroup(*exec.Cmd) {}
+
+// killedByLimit is always false: there are no resource limits.
+func killedByLimit(error) bool { return false }

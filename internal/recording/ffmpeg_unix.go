@@ -3,13 +3,24 @@
 package recording
 
 import (
+	"errors"
 	"os/exec"
 	"syscall"
 )
 
-// ownGroup puts the command into a process group of its own and makes its
-// cancelling kill that group.
+// setProcessGroup gives the command a process group of its own, which is killed
+// when its context ends.
 func setProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+}
+
+// killedByLimit reports whether a tool was killed by a resource limit.
+func killedByLimit(err error) bool {
+	exit := new(exec.ExitError)
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && (status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGXFSZ)
 }

@@ -198,7 +198,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (Fi
 	if err != nil {
 		return File{}, err
 	}
-	media, err := p.tools.probe(ctx, source)
+	media, err := p.tools.probeFile(ctx, source)
 	if err != nil {
 		return File{}, err
 	}

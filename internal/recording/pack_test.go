@@ -292,7 +292,7 @@ func TestMissingTool(t *testing.T) {
 func TestRunToolTellsWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	tools := needFFmpeg(t)
-	_, err := runTool(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-i", filepath.Join(t.TempDir(), "absent.mp4"))
+	_, err := runTool(t.Context(), limitsFor(0), tools.FFmpeg, "-nostdin", "-v", "error", "-i", filepath.Join(t.TempDir(), "absent.mp4"))
 	if !rejectedInput(err) || !strings.Contains(err.Error(), "No such file") {
 		t.Errorf("the error is %v", err)
 	}
@@ -306,7 +306,7 @@ func TestRunToolEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer stop()
 	started := time.Now()
-	_, err := runTool(ctx, tools.FFmpeg, "-nostdin", "-v", "error", "-re", "-f", "lavfi", "-i", "anullsrc", "-f", "null", "-")
+	_, err := runTool(ctx, limitsFor(0), tools.FFmpeg, "-nostdin", "-v", "error", "-re", "-f", "lavfi", "-i", "anullsrc", "-f", "null", "-")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}

@@ -27,7 +27,7 @@ type rosterIDs map[rosterID]string
 func (b *builder) people() (participants []Participant, speech []Speech, ids rosterIDs) {
 	participants, speech, ids = []Participant{}, []Speech{}, rosterIDs{}
 	places := map[personKey]int{}
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	for _, report := range b.reports {
 		for _, person := range byJoining(report.People) {
 			key := personKey{id: person.ID, name: person.Name}
@@ -57,14 +57,17 @@ func byJoining(people []ingest.Person) []ingest.Person {
 	})
 }
 
-// freeID takes the id, or one made of it when it is taken.
-func uniqueID(id string, taken map[string]bool) string {
-	free := id
-	for number := 2; taken[free]; number++ {
-		free = fmt.Sprintf("%s-%d", id, number)
+// uniqueID returns the id, with a suffix if it is taken. taken counts the
+// suffixes of each id, so that a report with one id for many people costs no
+// more than others.
+func uniqueID(id string, taken map[string]int) string {
+	unique := id
+	for taken[unique] > 0 {
+		taken[id]++
+		unique = fmt.Sprintf("%s-%d", id, taken[id])
 	}
-	taken[free] = true
-	return free
+	taken[unique]++
+	return unique
 }
 
 // speech puts a report's speech on the recording's clock. What was said before

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +34,8 @@ type probeStream struct {
 
 // probe reads a media file with ffprobe. For an error that tells that ffprobe
 // cannot read it, refused is true.
-func (t Tools) probe(ctx context.Context, file string) (probeResult, error) {
-	text, err := runTool(ctx, t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
+func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult, error) {
+	text, err := runTool(ctx, limitsFor(size), t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
 			"sample_rate,channels,extradata,extradata_hash",
 		"-show_data", "-show_data_hash", "sha256", file)
@@ -55,6 +56,15 @@ func (t Tools) probe(ctx context.Context, file string) (probeResult, error) {
 		seconds = 0 // N/A: the file holds no moment
 	}
 	return probeResult{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: reported.Streams}, nil
+}
+
+// probeFile reads a media file on disk with ffprobe.
+func (t Tools) probeFile(ctx context.Context, path string) (probeResult, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return probeResult{}, err
+	}
+	return t.probe(ctx, path, info.Size())
 }
 
 // joins reports whether both files can be put one behind the other without

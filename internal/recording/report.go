@@ -20,8 +20,23 @@ import (
 // hundreds of people needs.
 const MaxReportBytes = 32 << 20
 
-// maxStretches is how many parts an attempt can name (ingest.SegmentName).
+// maxParts is the number of parts that ingest.SegmentName can name.
 const maxParts = 1000
+
+// checkSize refuses a report with longer lists than any meeting needs, because
+// some of them are compared with each other.
+func (r FinalReport) checkSize() error {
+	for name, list := range map[string]struct{ length, limit int }{
+		"parts": {max(len(r.Parts), len(r.PackedParts)), maxParts}, "gaps": {len(r.Gaps), 10 * maxParts},
+		"audio tracks": {max(len(r.AudioTracks), len(r.PackedTracks)), ingest.MaxAudioTracks},
+		"files":        {len(r.Media), maxParts + ingest.MaxAudioTracks},
+	} {
+		if list.length > list.limit {
+			return fmt.Errorf("it has %d %s, more than %d", list.length, name, list.limit)
+		}
+	}
+	return nil
+}
 
 // FinalReport is what a bot uploads under ingest.ReportName: its report, and
 // at the end the files that it packed and uploaded beside it.
@@ -74,8 +89,8 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	}
 	var report FinalReport
 	err = json.Unmarshal(text, &report)
-	if err == nil && len(report.Parts) > maxParts {
-		err = fmt.Errorf("it tells of %d parts", len(report.Parts))
+	if err == nil {
+		err = report.checkSize()
 	}
 	if err != nil {
 		f.Log.Warn("a bot's report is unreadable",

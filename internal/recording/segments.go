@@ -28,7 +28,7 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	if loss == LossBeginning || loss == LossUnusable {
 		return piece{}, loss, nil
 	}
-	before, err := p.tools.probe(ctx, source)
+	before, err := p.tools.probeFile(ctx, source)
 	if rejectedInput(err) || err == nil && before.Duration <= 0 {
 		return piece{}, LossUnusable, nil
 	}
@@ -39,12 +39,19 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	// The picture goes first whatever the recorder's order. Without -copyts
 	// ffmpeg moves all streams by the same time, so that the earliest begins at
 	// 0; what a stream begins later than that becomes an edit list.
-	_, err = runTool(ctx, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-i", source,
-		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
+	limits, err := limitsForFiles(source)
 	if err != nil {
 		return piece{}, "", err
 	}
-	after, err := p.tools.probe(ctx, target)
+	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-i", source,
+		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
+	if errors.Is(err, errToolLimit) {
+		return piece{}, LossUnusable, nil
+	}
+	if err != nil {
+		return piece{}, "", err
+	}
+	after, err := p.tools.probeFile(ctx, target)
 	if err != nil {
 		return piece{}, "", err
 	}
@@ -124,8 +131,10 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 		return group[0].path, nil
 	}
 	var list strings.Builder
+	var paths []string
 	list.WriteString("ffconcat version 1.0\n")
 	for _, piece := range group {
+		paths = append(paths, piece.path)
 		// The names are this package's: nothing in them needs quoting. The
 		// duration is where the next piece begins, so that offsets hold.
 		fmt.Fprintf(&list, "file %s\nduration %dus\n", filepath.Base(piece.path), piece.media.Duration.Microseconds())
@@ -137,7 +146,11 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 	target := filepath.Join(p.work, name)
 	// auto_convert would write the decoder's settings into the stream once
 	// more, which avc1 forbids (ISO/IEC 14496-15); here they are all the same.
-	_, err := runTool(ctx, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
+	limits, err := limitsForFiles(paths...)
+	if err != nil {
+		return "", err
+	}
+	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
 		"-f", "concat", "-auto_convert", "0", "-i", listed,
 		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
 	return target, err

@@ -142,7 +142,7 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported Fil
 
 // decode decodes a file and compares what it holds with what is told.
 func (v *Verifier) decode(ctx context.Context, address string, reported File, found *FileReport, wrong func(string, ...any)) error {
-	media, err := v.Tools.probe(ctx, address)
+	media, err := v.Tools.probe(ctx, address, found.Bytes)
 	if rejectedInput(err) {
 		wrong("it cannot be read: %v", errorLine(err))
 		return nil
@@ -165,7 +165,7 @@ func (v *Verifier) decode(ctx context.Context, address string, reported File, fo
 	if err := v.checkStart(ctx, address, reported, wrong); err != nil {
 		return err
 	}
-	decoded, complaint, err := v.Tools.decode(ctx, address)
+	decoded, complaint, err := v.Tools.decode(ctx, address, found.Bytes)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (v *Verifier) checkStart(ctx context.Context, address string, reported File
 	if reported.Kind == Video {
 		stream = "v:0"
 	}
-	text, err := runTool(ctx, v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
+	text, err := runTool(ctx, limitsFor(reported.Bytes), v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-select_streams", stream, "-read_intervals", "%+#1", "-show_entries", "format=start_time:packet=flags", address)
 	if rejectedInput(err) {
 		wrong("its beginning cannot be read: %v", errorLine(err))
@@ -256,13 +256,4 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 	default:
 		return errors.Join(err, closing)
 	}
-}
-
-// reasonOf is what a tool said, without which tool and how it ended.
-func errorLine(err error) string {
-	if tool := new(toolError); errors.As(err, &tool) && tool.Stderr != "" {
-		line, _, _ := strings.Cut(tool.Stderr, "\n")
-		return line
-	}
-	return err.Error()
 }

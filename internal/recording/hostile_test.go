@@ -1,0 +1,227 @@
+package recording
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+)
+
+// TestSparseTarBomb: a bundle of 3 KiB whose entry claims 2 GiB of holes is
+// refused before anything is extracted.
+func TestSparseTarBomb(t *testing.T) {
+	t.Parallel()
+	const claimed = 2 << 30
+	name := ingest.TrackSegmentName(0, 0)
+	for kind, bundle := range map[string][]byte{
+		"PAX 1.0": sparseEntry(t, name, "1\n"+strconv.Itoa(claimed)+"\n0\n"+strings.Repeat("\x00", 497), "GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name="+name, "GNU.sparse.realsize="+strconv.Itoa(claimed)),
+		"PAX 0.1": sparseEntry(t, name, "", "GNU.sparse.numblocks=1", "GNU.sparse.size="+strconv.Itoa(claimed), "GNU.sparse.map="+strconv.Itoa(claimed)+",0"),
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "voices-000000.tar")
+		if err := os.WriteFile(path, bundle, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := unbundle(path, dir); err == nil {
+			t.Errorf("%s: the bundle was accepted", kind)
+		}
+		if used := diskUse(t, dir); used > 2*int64(len(bundle)) {
+			t.Errorf("%s: a bundle of %d bytes made %d", kind, len(bundle), used)
+		}
+	}
+}
+
+// sparseEntry returns a tar archive with one entry that has the content and the
+// PAX records.
+func sparseEntry(t *testing.T, name, content string, records ...string) []byte {
+	t.Helper()
+	var pax strings.Builder
+	for _, record := range records {
+		length := len(record) + 3 // a space, a newline and at least one digit
+		for len(strconv.Itoa(length))+len(record)+2 != length {
+			length++
+		}
+		fmt.Fprintf(&pax, "%d %s\n", length, record)
+	}
+	var archive bytes.Buffer
+	writer := tar.NewWriter(&archive)
+	for _, entry := range []struct{ name, content string }{{"PaxHeaders/0", pax.String()}, {name, content}} {
+		if err := writer.WriteHeader(&tar.Header{Name: entry.name, Mode: 0o600, Size: int64(len(entry.content)), Format: tar.FormatUSTAR}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := writer.Write([]byte(entry.content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	header := archive.Bytes()[:512]
+	header[156] = tar.TypeXHeader // which tar.Writer does not write
+	copy(header[148:156], "        ")
+	sum := 0
+	for _, b := range header {
+		sum += int(b)
+	}
+	copy(header[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	return archive.Bytes()
+}
+
+// diskUse returns the sum of the sizes of all files below a folder.
+func diskUse(t *testing.T, dir string) int64 {
+	t.Helper()
+	var used int64
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		used += info.Size()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+// TestTruncatedBundleEntry: an entry that claims more than its bundle holds is
+// refused.
+func TestTruncatedBundleEntry(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var bundle bytes.Buffer
+	writer := tar.NewWriter(&bundle)
+	if err := writer.WriteHeader(&tar.Header{Name: ingest.TrackSegmentName(0, 0), Mode: 0o600, Size: 1 << 40, Format: tar.FormatPAX}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "voices-000000.tar")
+	if err := os.WriteFile(path, bundle.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unbundle(path, dir); err == nil || !strings.Contains(err.Error(), "larger than the bundle") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// script returns the path of a shell script that takes the place of ffmpeg.
+func script(t *testing.T, body string) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("resource limits are set on Linux only")
+	}
+	path := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMediaThatNeverEndsDecoding: a tool that a file keeps busy, or waiting, is
+// killed, and the file counts as unusable.
+func TestMediaThatNeverEndsDecoding(t *testing.T) {
+	t.Parallel()
+	limits := toolLimits{Time: time.Second, Memory: 1 << 30, FileSize: 1 << 20}
+	for name, body := range map[string]string{"busy": "while :; do :; done", "waiting": "sleep 600"} {
+		began := time.Now()
+		_, err := runTool(t.Context(), limits, script(t, body))
+		if !errors.Is(err, errToolLimit) || !rejectedInput(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s: ended after %s", name, took)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := runTool(ctx, limitsFor(0), script(t, "sleep 600")); !errors.Is(err, context.DeadlineExceeded) || rejectedInput(err) {
+		t.Errorf("a deadline of the caller: %v", err)
+	}
+}
+
+// TestMediaThatFillsTheDisk: a tool cannot write files of any size.
+func TestMediaThatFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	target := filepath.Join(t.TempDir(), "output")
+	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20}, script(t, "exec head -c 1000000000 /dev/zero > "+target))
+	info, statErr := os.Stat(target)
+	if err == nil || statErr != nil || info.Size() > 1<<20 {
+		t.Errorf("the tool ended with %v; its file: %v (%v)", err, info, statErr)
+	}
+}
+
+// TestMediaThatEatsMemory: a tool cannot allocate memory without limit.
+func TestMediaThatEatsMemory(t *testing.T) {
+	t.Parallel()
+	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 64 << 20, FileSize: 1 << 20}, script(t, "exec dd if=/dev/zero of=/dev/null bs=512M count=1"))
+	if !rejectedInput(err) {
+		t.Errorf("the tool ended with %v", err)
+	}
+}
+
+// TestToolsDoNotInheritSecrets: ffmpeg and ffprobe get an allow-listed
+// environment.
+func TestToolsDoNotInheritSecrets(t *testing.T) {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "STANDIN_INGEST_SIGNING_KEY", "GITHUB_TOKEN"} {
+		t.Setenv(name, "secret")
+	}
+	output, err := runTool(t.Context(), limitsFor(0), script(t, "exec env"))
+	if err != nil || bytes.Contains(output, []byte("secret")) || !bytes.Contains(output, []byte("PATH=")) {
+		t.Errorf("the environment is %q (%v)", output, err)
+	}
+}
+
+// TestReportWithOneIDForEveryone: unique ids of 100,000 people are found in
+// linear time.
+func TestReportWithOneIDForEveryone(t *testing.T) {
+	t.Parallel()
+	report := ingest.Report{People: make([]ingest.Person, 100_000)}
+	for i := range report.People {
+		report.People[i] = ingest.Person{ID: "a", Name: strconv.Itoa(i)}
+	}
+	began := time.Now()
+	manifest := Build(ManifestInput{}, []ingest.Report{report}, Packed{}, "http://localhost")
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	ids := map[string]bool{}
+	for _, participant := range manifest.Participants {
+		ids[participant.ID] = true
+	}
+	if len(ids) != len(report.People) {
+		t.Errorf("%d ids for %d people", len(ids), len(report.People))
+	}
+}
+
+// TestReportWithEndlessLists: a report with longer lists than any meeting needs
+// counts as missing.
+func TestReportWithEndlessLists(t *testing.T) {
+	t.Parallel()
+	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
+	finisher := &Finisher{Storage: storage, Log: slog.New(slog.DiscardHandler)}
+	text, err := json.Marshal(ingest.Report{BotVersion: "1", Gaps: make([]ingest.Gap, 100_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.PutUpload(t.Context(), jobID, 0, ingest.ReportName, bytes.NewReader(text), sumBytes(text), int64(len(text))); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := finisher.report(t.Context(), jobID, 0); err != nil || report.found {
+		t.Errorf("the report was read: %v, %v", report.found, err)
+	}
+}

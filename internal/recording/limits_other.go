@@ -1,0 +1,6 @@
+//go:build !linux
+
+package recording
+
+// limitProcess does nothing: only the wall-clock time is limited.
+func limitProcess(int, toolLimits) error { return nil }
