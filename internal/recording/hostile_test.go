@@ -225,3 +225,18 @@ func TestReportWithEndlessLists(t *testing.T) {
 		t.Errorf("the report was read: %v, %v", report.found, err)
 	}
 }
+
+// TestMediaThatIsAPage: a bot cannot make the service serve its upload as HTML.
+func TestMediaThatIsAPage(t *testing.T) {
+	t.Parallel()
+	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
+	finisher := &Finisher{Storage: storage, Log: slog.New(slog.DiscardHandler)}
+	const page = "<script>alert(1)</script>"
+	put(t, storage, jobID, 0, "chat.txt", page)
+	for contentType, allowed := range map[string]bool{"text/plain": true, "text/html": false, "image/svg+xml": false, "text/plain; x=text/html": false, "": false} {
+		file := File{Name: "chat.txt", Kind: Chat, ContentType: contentType, Bytes: int64(len(page)), SHA256: sumText(page)}
+		if err := finisher.checkReportedFile(t.Context(), jobID, attemptData{}, file); (err == nil) != allowed {
+			t.Errorf("%q: %v", contentType, err)
+		}
+	}
+}

@@ -115,7 +115,7 @@ func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, left
 	return nil
 }
 
-// agree checks what a report says of a file, and compares it with the upload.
+// checkReportedFile checks what a report says about a file against the upload.
 func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, left attemptData, file File) error {
 	mismatch := func(format string, arguments ...any) error {
 		return &MediaMismatchError{Name: file.Name, Reason: fmt.Sprintf(format, arguments...)}
@@ -124,10 +124,10 @@ func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, left 
 	switch {
 	case err != nil:
 		return mismatch("no media name")
-	case !slices.Contains([]MediaKind{Video, Audio, ParticipantAudio, Chat, Captions}, file.Kind):
-		return mismatch("its kind is %q", file.Kind)
-	case file.ContentType == "" || min(file.DurationMs, file.StartOffsetMs, int64(file.Width), int64(file.Height)) < 0:
-		return mismatch("it has no content type, or a negative number")
+	case !slices.Contains(contentTypes(file.Kind), file.ContentType):
+		return mismatch("its kind is %q and its content type %q", file.Kind, file.ContentType)
+	case min(file.DurationMs, file.StartOffsetMs, int64(file.Width), int64(file.Height)) < 0:
+		return mismatch("it has a negative number")
 	}
 	length, sum, err := f.Storage.stat(ctx, key)
 	if missing := new(NotFoundError); errors.As(err, &missing) {
@@ -140,6 +140,21 @@ func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, left 
 		return mismatch("%d bytes were uploaded, not %d", length, file.Bytes)
 	case !strings.EqualFold(sum, file.SHA256):
 		return mismatch("the upload's SHA-256 is %s, not %s", sum, file.SHA256)
+	}
+	return nil
+}
+
+// contentTypes returns the content types that a file of some kind may have; none
+// for an unknown kind. Files are served with their content type, so none of these
+// is active content in a browser.
+func contentTypes(kind MediaKind) []string {
+	switch kind {
+	case Video:
+		return []string{"video/mp4", "video/webm"}
+	case Audio, ParticipantAudio:
+		return []string{"audio/mp4", "audio/webm", "audio/ogg"}
+	case Chat, Captions:
+		return []string{"text/plain", "text/vtt", "application/json"}
 	}
 	return nil
 }
