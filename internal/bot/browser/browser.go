@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	protocol "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -171,6 +173,10 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	if err == nil {
 		err = applyIsolation(lifetime, chromedp.FromContext(root).Browser, options)
 	}
+	var responses iter.Seq2[fetch.EventRequestPaused, error]
+	if err == nil {
+		responses, err = documentResponses(lifetime, chromedp.FromContext(root).Browser)
+	}
 	if !stopLaunchBound() {
 		return abandon(ctx.Err())
 	}
@@ -190,10 +196,16 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		shutDown:   shutDown,
 		done:       make(chan struct{}),
 	}
-	go browser.supervise(lifetime, root, connection.LostConnection, command, func() {
-		releaseRoot()
-		releaseAllocator()
-	})
+	go func() {
+		var blocking sync.WaitGroup
+		blocking.Go(func() { browser.blockExternalRedirects(lifetime, responses) })
+		browser.supervise(lifetime, root, connection.LostConnection, command, func() {
+			releaseRoot()
+			releaseAllocator()
+		})
+		blocking.Wait()
+		close(browser.done)
+	}()
 	return browser, nil
 }
 
@@ -216,8 +228,8 @@ func firstPage(targets []*target.Info) target.ID {
 	return ""
 }
 
-// supervise waits until the browser ends or has to end, kills what is left of
-// its process tree, and closes b.done.
+// supervise waits until the browser ends or has to end, and kills what is left of
+// its process tree.
 func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan struct{}, command *exec.Cmd, release func()) {
 	exited := make(chan struct{})
 	waiting, stopWaiting := context.WithCancel(context.WithoutCancel(root))
@@ -232,7 +244,6 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 	defer func() {
 		stopWaiting()
 		waiter.Wait()
-		close(b.done)
 	}()
 
 	cause := errors.New("the control pipe broke")

@@ -100,9 +100,8 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 
 // decide continues or fails a paused request for a document.
 func (p *Page) decide(ctx context.Context, request fetch.EventRequestPaused) {
-	isMainFrame := request.FrameID == cdp.FrameID(p.session.TargetID)
 	err := p.call(ctx, func(ctx context.Context) error {
-		if isMainFrame && p.guard.check(request.Request.URL) != nil {
+		if request.FrameID == cdp.FrameID(p.session.TargetID) && p.guard.check(request.Request.URL) != nil {
 			// With this reason, the current document stays.
 			_, err := cdp.Call(ctx, p.session, fetch.FailRequest, fetch.FailRequestParams{
 				RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted,

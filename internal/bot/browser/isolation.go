@@ -35,8 +35,8 @@ import (
 //   - Windows: a window that a page opens is closed at once. Until then, its
 //     requests use the proxy. Page.GuardNavigation controls the navigation of the
 //     page itself.
-//   - Downloads are denied, and external programs (zoommtg:, msteams: and others)
-//     are not started. Pages cannot open file: and chrome: addresses.
+//   - Downloads are denied, and external programs are not started (see
+//     externalprograms.go). Pages cannot open file: and chrome: addresses.
 //   - The renderer process runs in Chromium's sandbox, except with
 //     Options.NoSandbox.
 

@@ -106,6 +106,9 @@ func (p *Page) attach(ctx, tab context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.addScript(ctx, blockExternalScript); err != nil {
+		return err
+	}
 	// --window-size includes the bars of the window.
 	return p.SetContentSize(ctx, p.browser.options.Width, p.browser.options.Height)
 }
@@ -249,10 +252,12 @@ func abandonEvents[E any](events iter.Seq2[E, error], stop context.CancelFunc) {
 // EvalOnNewDocument evaluates a script in each document that the page and its
 // frames load from now on, before the document's own scripts.
 func (p *Page) EvalOnNewDocument(ctx context.Context, script string) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
-		return err
-	})
+	return p.call(ctx, func(ctx context.Context) error { return p.addScript(ctx, script) })
+}
+
+func (p *Page) addScript(ctx context.Context, script string) error {
+	_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	return err
 }
 
 // Reload loads the current document again and returns when it is parsed.

@@ -44,6 +44,9 @@ func makeProfile(dir string) (profile, temporary string, err error) {
 	if err := os.WriteFile(filepath.Join(profile, silenceFile), silentWAV(), 0o600); err != nil {
 		return "", "", errors.Join(fmt.Errorf("write the microphone's audio file: %w", err), removeProfile(profile))
 	}
+	if err := writePreferences(profile); err != nil {
+		return "", "", errors.Join(err, removeProfile(profile))
+	}
 	return profile, temporary, nil
 }
 

@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+)
+
+// Pages try to start a platform's own program with addresses such as zoommtg: and
+// msteams:. Chromium then opens a dialog of its own, and the page receives no mouse
+// and key events until somebody answers it. Three measures prevent that:
+//
+//   - preferences blocks the addresses in every frame, of any site and at any time.
+//     If the main frame is blocked, an error page replaces the document.
+//   - blockExternalScript cancels navigations before they start, so that the
+//     document of the main frame stays.
+//   - blockExternalRedirects does the same for redirects, which scripts cannot
+//     observe. Without it, Chromium 156 crashes when the preferences block the
+//     redirect of a frame.
+
+// preferences is Chromium's profile preferences file. It uses the preferences of the
+// enterprise policies URLBlocklist and URLAllowlist.
+const preferences = `{"policy": {
+	"url_blocklist": ["*"],
+	"url_allowlist": ["http://*", "https://*", "about:*", "blob:*", "data:*", "chrome://*"]
+}}`
+
+// writePreferences writes the preferences file of a new profile.
+func writePreferences(profile string) error {
+	dir := filepath.Join(profile, "Default")
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "Preferences"), []byte(preferences), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the browser's preferences: %w", err)
+	}
+	return nil
+}
+
+// blockExternalScript cancels navigations to addresses of external programs.
+const blockExternalScript = `if (window.navigation) window.navigation.addEventListener("navigate", event => {
+	if (event.cancelable && !/^(https?|about|blob|data|javascript):/i.test(event.destination.url)) event.preventDefault();
+});`
+
+// documentResponses makes the browser pause the responses of all documents, in
+// every frame, and returns them.
+func documentResponses(ctx context.Context, session cdp.Session) (iter.Seq2[fetch.EventRequestPaused, error], error) {
+	responses := cdp.Events(ctx, session, fetch.RequestPaused)
+	_, err := cdp.Call(ctx, session, fetch.Enable, fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{{
+			URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse,
+		}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("intercept redirects: %w", err)
+	}
+	return responses, nil
+}
+
+// blockExternalRedirects fails redirects to external programs and continues all other
+// responses, until the browser ends.
+func (b *Browser) blockExternalRedirects(ctx context.Context, responses iter.Seq2[fetch.EventRequestPaused, error]) {
+	for response, err := range responses {
+		if err != nil {
+			return
+		}
+		if slices.ContainsFunc(response.ResponseHeaders, func(header *fetch.HeaderEntry) bool {
+			return strings.EqualFold(header.Name, "Location") && isExternal(header.Value)
+		}) {
+			b.options.Log.Info("blocked a redirect to an external program")
+			_, err = cdp.Call(ctx, b.session, fetch.FailRequest, fetch.FailRequestParams{
+				RequestID: response.RequestID, ErrorReason: network.ErrorReasonAborted,
+			})
+		} else {
+			_, err = cdp.Call(ctx, b.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: response.RequestID})
+		}
+		if err != nil {
+			b.options.Log.Debug("paused response is gone", "error", err)
+		}
+	}
+}
+
+// isExternal reports whether an address belongs to an external program.
+func isExternal(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && parsed.Scheme != "" &&
+		!slices.Contains([]string{"http", "https", "about", "blob", "data"}, strings.ToLower(parsed.Scheme))
+}
