@@ -6,34 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// Admit lets the named guests in from the lobby, or, with no name, all who wait
-// there. This and the verbs below return how many guests they moved; a guest in
-// another state is not moved.
+// Admit admits guests from the lobby: those with the given IDs, or all. This and the
+// following methods return how many guests changed their state. Guests in other
+// states are not changed.
 func (m *Meeting) Admit(guests ...string) int {
 	return m.move(StateAdmitted, guests, StateLobby)
 }
 
-// Deny turns guests away who wait for the host or in the lobby.
+// Deny denies guests who wait for the host or in the lobby.
 func (m *Meeting) Deny(guests ...string) int {
 	return m.move(StateDenied, guests, StateLobby, StateWaitingForHost)
 }
 
-// LobbyTimeout ends a wait that nobody answered.
+// LobbyTimeout ends the wait of guests because nobody responded.
 func (m *Meeting) LobbyTimeout(guests ...string) int {
 	return m.move(StateLobbyTimeout, guests, StateLobby, StateWaitingForHost)
 }
 
-// Remove puts admitted guests out of the meeting.
+// Remove removes admitted guests from the meeting.
 func (m *Meeting) Remove(guests ...string) int {
 	return m.move(StateRemoved, guests, StateAdmitted)
 }
 
-// Block shows guests that they cannot be connected, wherever they are.
+// Block shows guests in any state that they cannot be connected.
 func (m *Meeting) Block(guests ...string) int {
 	return m.move(StateBlocked, guests, StatePreJoin, StateWaitingForHost, StateLobby, StateAdmitted)
 }
 
-// End ends the meeting for everyone; who opens it afterwards finds no meeting.
+// End ends the meeting for everyone. Pages that open it later show StateNotFound.
 func (m *Meeting) End() int {
 	m.mu.Lock()
 	m.ended = true
@@ -41,8 +41,8 @@ func (m *Meeting) End() int {
 	return m.move(StateEnded, nil, StatePreJoin, StateWaitingForHost, StateLobby, StateAdmitted)
 }
 
-// HostArrives takes guests who wait for the host on to the lobby, or in if there
-// is none.
+// HostArrives moves guests who wait for the host to the lobby, or into the meeting
+// if it has no lobby.
 func (m *Meeting) HostArrives() int {
 	moved := 0
 	_ = m.change(func() error {
@@ -58,21 +58,21 @@ func (m *Meeting) HostArrives() int {
 	return moved
 }
 
-// move brings the named guests, or all, from one of some states to another.
+// move changes the state of the given guests, or all, if they are in one of the states.
 func (m *Meeting) move(to State, names []string, from ...State) int {
-	return m.each(names, from, func(g *guest) bool {
-		m.enter(g, to)
+	return m.updateGuests(names, from, func(g *guest) bool {
+		m.setState(g, to)
 		return true
 	})
 }
 
-// Join adds a participant to the running meeting.
+// Join adds a participant.
 func (m *Meeting) Join(settings Participant) error {
 	if err := settings.check(); err != nil {
 		return err
 	}
 	return m.change(func() error {
-		if len(m.participants) >= largestRoster {
+		if len(m.participants) >= maxParticipants {
 			return fmt.Errorf("%w: %d participants", ErrFull, len(m.participants))
 		}
 		m.addParticipant(settings)
@@ -80,17 +80,17 @@ func (m *Meeting) Join(settings Participant) error {
 	})
 }
 
-// Leave takes the first participant of that name out of the meeting; with an
-// empty name, all of them, so that guests are alone.
+// Leave removes the first participant with the name, or all participants if the name
+// is empty.
 func (m *Meeting) Leave(name string) error {
 	return m.change(func() error {
 		leaving := slices.Clone(m.participants)
 		if name != "" {
-			one, err := m.participant(name)
+			p, err := m.participant(name)
 			if err != nil {
 				return err
 			}
-			leaving = []*participant{one}
+			leaving = []*participant{p}
 		}
 		for _, p := range leaving {
 			m.participants = slices.DeleteFunc(m.participants, func(other *participant) bool { return other == p })
@@ -104,7 +104,7 @@ func (m *Meeting) Leave(name string) error {
 	})
 }
 
-// SetMuted stops or starts the sound of the first participant of that name.
+// SetMuted mutes or unmutes the first participant with the name.
 func (m *Meeting) SetMuted(name string, muted bool) error {
 	return m.change(func() error {
 		p, err := m.participant(name)
@@ -117,8 +117,7 @@ func (m *Meeting) SetMuted(name string, muted bool) error {
 	})
 }
 
-// SetCameraOff stops or starts the picture of the first participant of that
-// name.
+// SetCameraOff turns the camera of the first participant with the name off or on.
 func (m *Meeting) SetCameraOff(name string, off bool) error {
 	return m.change(func() error {
 		p, err := m.participant(name)
@@ -131,23 +130,23 @@ func (m *Meeting) SetCameraOff(name string, off bool) error {
 	})
 }
 
-// Say writes to the chat in somebody's name.
+// Say adds a chat message.
 func (m *Meeting) Say(from, text string) error {
 	return m.change(func() error { return m.say(from, "", text) })
 }
 
 func (m *Meeting) say(from, guest, text string) error {
-	if length := utf8.RuneCountInString(text); length < 1 || length > m.platform.longestMessage {
-		return fmt.Errorf("%w: %d characters where 1 to %d are allowed", ErrTooLong, length, m.platform.longestMessage)
+	if length := utf8.RuneCountInString(text); length < 1 || length > m.platform.maxMessageLen {
+		return fmt.Errorf("%w: %d characters where 1 to %d are allowed", ErrTooLong, length, m.platform.maxMessageLen)
 	}
-	if len(m.messages) >= mostMessages {
+	if len(m.messages) >= maxMessages {
 		return fmt.Errorf("%w: %d messages", ErrFull, len(m.messages))
 	}
 	m.messages = append(m.messages, Message{Number: len(m.messages) + 1, From: from, Text: text, Guest: guest})
 	return nil
 }
 
-// Notify shows a notice to every admitted guest, and to those who come later.
+// Notify shows a notice to all admitted guests and to those admitted later.
 func (m *Meeting) Notify(notice Notice) error {
 	return m.change(func() error {
 		if !slices.Contains(m.platform.notices, notice) {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// The control surface does over HTTP what Meeting's methods do, for people and
-// for tests in other processes.
+// The control API offers the methods of Meeting over HTTP, for people and for tests
+// in other processes.
 //
-//	POST /control/meetings                 open a meeting: 201 and its report
-//	GET  /control/meetings                 reports of all meetings
-//	GET  /control/meetings/{code}          report of one
-//	GET  /control/meetings/{code}/events   events; ?after=N later ones only,
-//	                                       ?wait=S holds the answer up to S seconds
-//	                                       (at most 60) until there is one
-//	POST /control/meetings/{code}/{verb}   a verb: 200 and {"moved": guests}
+//	POST /control/meetings                 open a meeting: 201 and its Report
+//	GET  /control/meetings                 Reports of all meetings
+//	GET  /control/meetings/{code}          Report of a meeting
+//	GET  /control/meetings/{code}/events   events; ?after=N only later ones,
+//	                                       ?wait=S waits for one up to S seconds
+//	                                       (at most 60)
+//	POST /control/meetings/{code}/{verb}   200 and {"moved": number of guests}
 func (s *Server) routeControl(mux *http.ServeMux) {
 	mux.HandleFunc("POST /control/meetings", s.controlOpen)
 	mux.HandleFunc("GET /control/meetings", s.controlList)
@@ -24,7 +24,7 @@ func (s *Server) routeControl(mux *http.ServeMux) {
 	mux.HandleFunc("POST /control/meetings/{code}/{verb}", s.meeting(s.controlVerb))
 }
 
-// openRequest is Settings on the wire: times in seconds.
+// openRequest is the JSON form of Settings, with durations in seconds.
 type openRequest struct {
 	Platform          Platform         `json:"platform"`
 	Code              string           `json:"code"`
@@ -67,17 +67,17 @@ func (r openRequest) settings() Settings {
 }
 
 func (s *Server) controlOpen(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, largestBody)
+	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 	var request openRequest
-	if !read(w, r, &request) {
+	if !readJSON(w, r, &request) {
 		return
 	}
 	m, err := s.Open(request.settings())
 	if err != nil {
-		refuse(w, err)
+		writeMeetingError(w, err)
 		return
 	}
-	reply(w, http.StatusCreated, m.Report())
+	writeJSON(w, http.StatusCreated, m.Report())
 }
 
 func (s *Server) controlList(w http.ResponseWriter, _ *http.Request) {
@@ -85,31 +85,31 @@ func (s *Server) controlList(w http.ResponseWriter, _ *http.Request) {
 	for _, m := range s.Meetings() {
 		reports = append(reports, m.Report())
 	}
-	reply(w, http.StatusOK, map[string]any{"meetings": reports})
+	writeJSON(w, http.StatusOK, map[string]any{"meetings": reports})
 }
 
 func (s *Server) controlReport(w http.ResponseWriter, _ *http.Request, m *Meeting) {
-	reply(w, http.StatusOK, m.Report())
+	writeJSON(w, http.StatusOK, m.Report())
 }
 
 func (s *Server) controlEvents(w http.ResponseWriter, r *http.Request, m *Meeting) {
-	const longestWait = 60
+	const maxWait = 60
 	after, err := queryNumber(r, "after")
 	if err != nil {
-		fail(w, http.StatusBadRequest, "after is no number")
+		writeError(w, http.StatusBadRequest, "after is not a number")
 		return
 	}
 	wait, err := queryNumber(r, "wait")
 	if err != nil {
-		fail(w, http.StatusBadRequest, "wait is no number")
+		writeError(w, http.StatusBadRequest, "wait is not a number")
 		return
 	}
-	deadline := time.NewTimer(time.Duration(min(max(wait, 0), longestWait)) * time.Second)
+	deadline := time.NewTimer(time.Duration(min(max(wait, 0), maxWait)) * time.Second)
 	defer deadline.Stop()
 	for {
 		events, changed := m.eventsAfter(after)
 		if len(events) > 0 || wait <= 0 {
-			reply(w, http.StatusOK, map[string]any{"events": append([]Event{}, events...)})
+			writeJSON(w, http.StatusOK, map[string]any{"events": append([]Event{}, events...)})
 			return
 		}
 		select {
@@ -130,8 +130,8 @@ func queryNumber(r *http.Request, name string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// verbRequest is the body of a verb; each verb reads what concerns it. Guests
-// are ids; none means all.
+// verbRequest is the body of a verb. Verbs ignore fields that they do not use. Guests
+// are IDs; an empty list means all guests.
 type verbRequest struct {
 	Guests      []string    `json:"guests"`
 	Participant Participant `json:"participant"` // join
@@ -144,23 +144,23 @@ type verbRequest struct {
 
 func (s *Server) controlVerb(w http.ResponseWriter, r *http.Request, m *Meeting) {
 	var body verbRequest
-	if !read(w, r, &body) {
+	if !readJSON(w, r, &body) {
 		return
 	}
 	verb, known := verbs()[r.PathValue("verb")]
 	if !known {
-		fail(w, http.StatusNotFound, "no such verb")
+		writeError(w, http.StatusNotFound, "unknown verb")
 		return
 	}
 	moved, err := verb(m, body)
 	if err != nil {
-		refuse(w, err)
+		writeMeetingError(w, err)
 		return
 	}
-	reply(w, http.StatusOK, map[string]int{"moved": moved})
+	writeJSON(w, http.StatusOK, map[string]int{"moved": moved})
 }
 
-// verbs are the control verbs by their names on the wire.
+// verbs returns the control verbs by name.
 func verbs() map[string]func(*Meeting, verbRequest) (int, error) {
 	moves := func(verb func(*Meeting, ...string) int) func(*Meeting, verbRequest) (int, error) {
 		return func(m *Meeting, body verbRequest) (int, error) { return verb(m, body.Guests...), nil }

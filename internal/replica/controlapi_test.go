@@ -84,7 +84,7 @@ func TestControlOverHTTP(t *testing.T) {
 		{"unmute", `{"name":"Cleo Marsh"}`, 200, 0},
 		{"dance", "", 404, 0},
 		{"remove", "not JSON", 400, 0},
-		{"remove", strings.Repeat(" ", largestBody+1), 413, 0},
+		{"remove", strings.Repeat(" ", maxBodyBytes+1), 413, 0},
 		{"remove", "", 200, 1},
 	} {
 		status, answer := call(t, "POST", meeting+"/"+test.verb, test.body, nil)

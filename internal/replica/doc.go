@@ -1,17 +1,14 @@
-// Package replica is a meeting platform on the loopback interface: pages that
-// show the elements, the order and the traps of the real ones, and live
-// participants whose sound and picture arrive by WebRTC. The bot is tested
-// against it, and the demo records it.
+// Package replica serves local copies of meeting platforms: pages with the elements
+// and the behavior of Google Meet, Microsoft Teams and Zoom, and participants who
+// send audio and video with WebRTC. Tests run the bot against it, and the demo
+// records it.
 //
-// The room has two halves. The platform-neutral half keeps meetings, guests,
-// control and media: a Meeting is opened by Settings, a page that visits it
-// becomes a guest, the control verbs (Go methods, and the same over HTTP) move
-// the guest on, and every move is an Event that a test can wait for. The other
-// half is one page for each platform, under pages/, which only draws the state
-// that the first half sends it: Meet, Teams and Zoom.
+// The Go code is independent of the platform. It manages meetings, guests and media:
+// Settings describe a Meeting, each page that opens the meeting becomes a guest,
+// control methods (also available over HTTP) change the state of guests, and each
+// change is an Event that tests can wait for. The pages of the platforms, in pages/,
+// render the state that the server sends.
 //
-// The package knows nothing of jobs, of the service, of the bot or of its
-// profile files. It would prove nothing if the page were made from the
-// selectors it is there to check, so both are written from the same published
-// facts and from nothing of each other.
+// The package does not depend on the bot or its profiles. The pages must not be
+// derived from the selectors that they are used to test.
 package replica

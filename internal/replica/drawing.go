@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// The size that pictures are drawn in.
+// The size of drawn frames.
 const (
 	pictureWidth  = 1280
 	pictureHeight = 720
 )
 
-// paint is a colour in the studio range of BT.601, which VP8 pictures have.
+// paint is a color in the limited range of BT.601, which VP8 uses.
 type paint struct{ luma, blue, red byte }
 
 func paintOf(rgb uint32) paint {
@@ -29,13 +29,12 @@ func (p paint) toward(q paint, share float64) paint {
 	return paint{mix(p.luma, q.luma), mix(p.blue, q.blue), mix(p.red, q.red)}
 }
 
-// canvas is one picture in planar YUV 4:2:0, as ffmpeg reads it.
+// canvas is a frame in planar YUV 4:2:0.
 type canvas []byte
 
 func newCanvas() canvas { return make(canvas, pictureWidth*pictureHeight*3/2) }
 
-// row paints the pixels from left to right of one line; the ends may be
-// fractions, which soften slanted edges.
+// row paints a horizontal line. Fractional ends are antialiased.
 func (c canvas) row(y int, left, right float64, p paint) {
 	left, right = max(left, 0), min(right, pictureWidth)
 	if y < 0 || y >= pictureHeight || right <= left {
@@ -69,24 +68,24 @@ func (c canvas) rectangle(left, top, width, height float64, p paint) {
 	}
 }
 
-func (c canvas) ellipse(centreX, centreY, radiusX, radiusY float64, p paint) {
-	for y := int(centreY - radiusY); y <= int(centreY+radiusY); y++ {
-		offset := (float64(y) - centreY) / radiusY
+func (c canvas) ellipse(centerX, centerY, radiusX, radiusY float64, p paint) {
+	for y := int(centerY - radiusY); y <= int(centerY+radiusY); y++ {
+		offset := (float64(y) - centerY) / radiusY
 		if half := radiusX * math.Sqrt(max(0, 1-offset*offset)); half > 0 {
-			c.row(y, centreX-half, centreX+half, p)
+			c.row(y, centerX-half, centerX+half, p)
 		}
 	}
 }
 
-// scene is what one source shows: a figure that sways and speaks before a
-// drifting background, with the second of the loop in the corner.
+// scene is the video of a source: a moving and speaking figure in front of a moving
+// background, with the second of the loop.
 type scene struct {
-	top, bottom, drift, body, face uint32 // colours, 0xRRGGBB
+	top, bottom, drift, body, face uint32 // colors, 0xRRGGBB
 	flashes                        bool
 }
 
-// draw paints the picture of a moment of the loop. Every motion has a period
-// that divides the loop, so that the end meets the beginning.
+// draw draws the frame at a time of the loop. The period of every motion divides the
+// loop, so that the loop is seamless.
 func (s scene) draw(c canvas, at, loop time.Duration, loudness float64) {
 	white := paintOf(0xffffff)
 	if s.flashes && at%time.Second < FlashLength {
@@ -129,7 +128,7 @@ func (s scene) figure(c canvas, turn, loudness float64) {
 	c.ellipse(x, y+72, 40, 5+24*loudness, dark)
 }
 
-// meter shows the voice as a row of bars, as an audio player does.
+// meter draws the loudness as bars.
 func (s scene) meter(c canvas, at time.Duration, loudness float64) {
 	bar := paintOf(0xffffff)
 	for i := range 7 {
@@ -139,8 +138,8 @@ func (s scene) meter(c canvas, at time.Duration, loudness float64) {
 	}
 }
 
-// segments lists, for each digit, which of the seven bars of a digital clock
-// are lit: top, upper left, upper right, middle, lower left, lower right, bottom.
+// segments are the lit segments of a seven-segment display for each digit: top, upper
+// left, upper right, middle, lower left, lower right, bottom.
 var segments = [10][7]bool{
 	{true, true, true, false, true, true, true},
 	{false, false, true, false, false, true, false},
@@ -155,7 +154,7 @@ var segments = [10][7]bool{
 }
 
 func (s scene) second(c canvas, second int) {
-	// Far enough from the edges to be seen in a tile that crops the picture.
+	// Far enough from the edges to be visible in a cropped tile.
 	const left, top, wide, tall, thick = 990, 150, 70, 60, 14
 	bars := [7][4]float64{
 		{left, top, wide, thick},

@@ -17,10 +17,9 @@ const (
 	packetSamples = int64(packetLength * sampleRate / time.Second)
 )
 
-// encodePicture renders one loop and has ffmpeg encode it to VP8. The key
-// pictures stand exactly on whole seconds: a prepared stream cannot make one
-// when a receiver asks, so the next one must never be far.
-func encodePicture(ctx context.Context, design sourceDesign, q quality, path string) error {
+// encodeVideo renders one loop and encodes it to VP8 with ffmpeg, with a key frame at
+// each full second, because an encoded stream cannot produce one on request.
+func encodeVideo(ctx context.Context, design sourceDesign, q quality, path string) error {
 	arguments := []string{
 		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", pictureWidth, pictureHeight),
 		"-framerate", fmt.Sprint(q.rate), "-i", "pipe:0", "-vf", fmt.Sprintf("scale=%d:%d", q.width, q.height),
@@ -31,21 +30,21 @@ func encodePicture(ctx context.Context, design sourceDesign, q quality, path str
 		"-f", "ivf", path,
 	}
 	return runFFmpeg(ctx, arguments, func(pipe io.Writer) error {
-		picture, syllables := newCanvas(), design.voice.syllables()
+		canvas, syllables := newCanvas(), design.voice.syllables()
 		for i := range int(loopLength.Seconds()) * q.rate {
 			at := time.Duration(i) * time.Second / time.Duration(q.rate)
-			design.scene.draw(picture, at, loopLength, design.voice.loudness(syllables, at))
-			if _, err := pipe.Write(picture); err != nil {
-				return fmt.Errorf("hand picture %d to ffmpeg: %w", i, err)
+			design.scene.draw(canvas, at, loopLength, design.voice.loudness(syllables, at))
+			if _, err := pipe.Write(canvas); err != nil {
+				return fmt.Errorf("write frame %d to ffmpeg: %w", i, err)
 			}
 		}
 		return nil
 	})
 }
 
-// encodeSound renders one loop and has ffmpeg encode it to Opus, one packet to
-// an Ogg page, which is the unit that the reader gives back.
-func encodeSound(ctx context.Context, design sourceDesign, path string) error {
+// encodeAudio renders one loop and encodes it to Opus with ffmpeg. Each Ogg page
+// contains one packet, because the reader returns pages.
+func encodeAudio(ctx context.Context, design sourceDesign, path string) error {
 	arguments := []string{
 		"-f", "s16le", "-ar", fmt.Sprint(sampleRate), "-ac", "1", "-i", "pipe:0",
 		"-c:a", "libopus", "-b:a", "48k", "-application", "audio",
@@ -55,19 +54,18 @@ func encodeSound(ctx context.Context, design sourceDesign, path string) error {
 	}
 	return runFFmpeg(ctx, arguments, func(pipe io.Writer) error {
 		if err := binary.Write(pipe, binary.LittleEndian, design.voice.samples(loopLength)); err != nil {
-			return fmt.Errorf("hand samples to ffmpeg: %w", err)
+			return fmt.Errorf("write samples to ffmpeg: %w", err)
 		}
 		return nil
 	})
 }
 
-// runFFmpeg runs one encoding, fed by feed, and tells what ffmpeg said if it
-// fails.
-func runFFmpeg(ctx context.Context, arguments []string, feed func(io.Writer) error) error {
+// runFFmpeg runs ffmpeg with the input that write writes.
+func runFFmpeg(ctx context.Context, arguments []string, write func(io.Writer) error) error {
 	command := exec.CommandContext(ctx, "ffmpeg",
 		append([]string{"-hide_banner", "-nostdin", "-loglevel", "error", "-y"}, arguments...)...)
-	var complaint bytes.Buffer
-	command.Stderr = &complaint
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	pipe, err := command.StdinPipe()
 	if err != nil {
 		return fmt.Errorf("open a pipe to ffmpeg: %w", err)
@@ -75,9 +73,9 @@ func runFFmpeg(ctx context.Context, arguments []string, feed func(io.Writer) err
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start ffmpeg: %w", err)
 	}
-	feedErr := errors.Join(feed(pipe), pipe.Close())
+	writeErr := errors.Join(write(pipe), pipe.Close())
 	if err := command.Wait(); err != nil {
-		return fmt.Errorf("run ffmpeg: %w: %s", err, strings.TrimSpace(complaint.String()))
+		return fmt.Errorf("run ffmpeg: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
-	return feedErr
+	return writeErr
 }

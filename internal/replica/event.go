@@ -14,56 +14,56 @@ type Event struct {
 	At     time.Time `json:"at"`
 	Kind   EventKind `json:"kind"`
 	Guest  string    `json:"guest"`
-	// Text is a chat message, a notice, a pinned participant's name, or "on" or
-	// "off" of a device; what a hostile page tried, and where.
+	// Text is a chat message, a notice, the name of a pinned participant, the state of
+	// a device ("on" or "off"), or the findings of a hostile page.
 	Text string `json:"text,omitempty"`
 }
 
-// EventKind says what happened. Every State but StatePreJoin is one too: the
-// guest came to that state.
+// EventKind is the kind of an Event: one of the following, or a State except
+// StatePreJoin, which means that the guest entered that state.
 type EventKind string
 
-// Kinds that are no state.
+// Event kinds that are not states.
 const (
-	EventOpened          EventKind = "opened"   // the page is there
-	EventVanished        EventKind = "vanished" // the page went away without Leave call
-	EventReturned        EventKind = "returned" // a vanished page is back
+	EventOpened          EventKind = "opened"   // the page was opened
+	EventVanished        EventKind = "vanished" // the page was closed without leaving
+	EventReturned        EventKind = "returned" // a vanished page reconnected
 	EventMediaConnected  EventKind = "media_connected"
 	EventMediaLost       EventKind = "media_lost"
 	EventMicrophone      EventKind = "microphone"
 	EventCamera          EventKind = "camera"
 	EventNoticeAccepted  EventKind = "notice_accepted"
-	EventChat            EventKind = "chat" // the guest wrote
+	EventChat            EventKind = "chat" // the guest sent a message
 	EventPinned          EventKind = "pinned"
-	EventPermissionAsked EventKind = "permission_asked" // to record, by the page's own request
+	EventPermissionAsked EventKind = "permission_asked" // the page requested permission to record
 	EventDisconnected    EventKind = "disconnected"
 	EventReconnected     EventKind = "reconnected"
 	EventReloading       EventKind = "reloading"
-	EventProbeFinished   EventKind = "probed"     // a hostile page has tried everything
-	EventTrapReached     EventKind = "trespassed" // and this is what it reached
+	EventProbeFinished   EventKind = "probed"     // a hostile page made all its attempts
+	EventTrapReached     EventKind = "trespassed" // an attempt of a hostile page succeeded
 )
 
-// most events that a meeting remembers; older ones are forgotten.
-const eventMemory = 4096
+// maxEvents is the number of events that a meeting keeps.
+const maxEvents = 4096
 
-// record notes an event; the caller holds the lock.
+// record adds an event. The caller holds the lock.
 func (m *Meeting) record(kind EventKind, guest, text string) {
 	m.eventCount++
 	m.events = append(m.events, Event{Number: m.eventCount, At: time.Now(), Kind: kind, Guest: guest, Text: text})
-	if len(m.events) > eventMemory {
-		m.events = slices.Delete(m.events, 0, len(m.events)-eventMemory)
+	if len(m.events) > maxEvents {
+		m.events = slices.Delete(m.events, 0, len(m.events)-maxEvents)
 	}
 	m.log.Debug("meeting event", "meeting", m.settings.Code, "kind", kind, "guest", guest)
 }
 
-// Events returns what happened so far, oldest first.
+// Events returns all events, oldest first.
 func (m *Meeting) Events() []Event {
 	events, _ := m.eventsAfter(0)
 	return events
 }
 
-// eventsAfter returns later events than the numbered one, and a channel that is
-// closed at the next change.
+// eventsAfter returns the events after the given number and a channel that is closed
+// at the next change.
 func (m *Meeting) eventsAfter(number int) ([]Event, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *Meeting) eventsAfter(number int) ([]Event, <-chan struct{}) {
 	return later, m.changed
 }
 
-// Wait returns the first event of a kind, at once if it has happened already.
+// Wait returns the first event of a kind, which may already have happened.
 func (m *Meeting) Wait(ctx context.Context, kind EventKind) (Event, error) {
 	event, err := m.WaitFor(ctx, func(event Event) bool { return event.Kind == kind })
 	if err != nil {
@@ -85,8 +85,8 @@ func (m *Meeting) Wait(ctx context.Context, kind EventKind) (Event, error) {
 	return event, nil
 }
 
-// WaitFor returns the first event that matches, at once if it has happened
-// already. Its error tells what did happen.
+// WaitFor returns the first matching event, which may already have happened. Its
+// error lists the events until then.
 func (m *Meeting) WaitFor(ctx context.Context, match func(Event) bool) (Event, error) {
 	for seen := 0; ; {
 		events, changed := m.eventsAfter(seen)
@@ -99,13 +99,13 @@ func (m *Meeting) WaitFor(ctx context.Context, match func(Event) bool) (Event, e
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Event{}, fmt.Errorf("meeting %s: %w; until then: %s", m.settings.Code, ctx.Err(), m.story())
+			return Event{}, fmt.Errorf("meeting %s: %w; events: %s", m.settings.Code, ctx.Err(), m.eventSummary())
 		}
 	}
 }
 
-// story lists the kinds of all events, for the message of a failing test.
-func (m *Meeting) story() string {
+// eventSummary lists the kinds of all events.
+func (m *Meeting) eventSummary() string {
 	var kinds []string
 	for _, event := range m.Events() {
 		kinds = append(kinds, event.Guest+" "+string(event.Kind))

@@ -6,20 +6,17 @@ import (
 	"slices"
 )
 
-// This file holds the verbs by which things go wrong: for a page, or for the
-// sound of the meeting.
-
-// orders are what a page must do to itself; each counts how often it was given.
-type orders struct {
-	Freeze       int    `json:"freeze"`
-	Reload       int    `json:"reload"`
-	NavigateAway int    `json:"wander"`
-	WanderTo     string `json:"wanderTo"`
+// commands make a page disturb itself. Each field counts the commands given so far.
+type commands struct {
+	Freeze     int    `json:"freeze"`
+	Reload     int    `json:"reload"`
+	Navigate   int    `json:"navigate"`
+	NavigateTo string `json:"navigateTo"`
 }
 
-// each applies a change to the named guests, or all, who stand in one of some
-// states, and returns how many it changed; apply tells whether it did.
-func (m *Meeting) each(names []string, states []State, apply func(*guest) bool) int {
+// updateGuests calls apply for the given guests, or all, if they are in one of the
+// states. It returns for how many apply returned true.
+func (m *Meeting) updateGuests(names []string, states []State, apply func(*guest) bool) int {
 	changed := 0
 	_ = m.change(func() error {
 		for _, g := range m.guests {
@@ -33,15 +30,15 @@ func (m *Meeting) each(names []string, states []State, apply func(*guest) bool) 
 	return changed
 }
 
-// joining are the states of a guest that asked to join and was not sent away.
+// joining returns the states of guests that have asked to join.
 func joining() []State { return []State{StateWaitingForHost, StateLobby, StateAdmitted} }
 
 func visiting() []State { return append(joining(), StatePreJoin) }
 
-// Disconnect takes the meeting away from pages: their media end, and they show
-// that they try to reconnect, until Reconnect.
+// Disconnect disconnects pages until Reconnect: their media ends, and they show that
+// they reconnect.
 func (m *Meeting) Disconnect(guests ...string) int {
-	return m.each(guests, joining(), func(g *guest) bool {
+	return m.updateGuests(guests, joining(), func(g *guest) bool {
 		if g.Offline {
 			return false
 		}
@@ -52,9 +49,9 @@ func (m *Meeting) Disconnect(guests ...string) int {
 	})
 }
 
-// Reconnect gives pages the meeting back, and their media.
+// Reconnect ends the effect of Disconnect.
 func (m *Meeting) Reconnect(guests ...string) int {
-	return m.each(guests, joining(), func(g *guest) bool {
+	return m.updateGuests(guests, joining(), func(g *guest) bool {
 		if !g.Offline {
 			return false
 		}
@@ -64,9 +61,9 @@ func (m *Meeting) Reconnect(guests ...string) int {
 	})
 }
 
-// DropMedia cuts the media connection of guests; their pages connect anew.
+// DropMedia closes the media connections of guests. Their pages reconnect.
 func (m *Meeting) DropMedia(guests ...string) int {
-	return m.each(guests, []State{StateAdmitted}, func(g *guest) bool {
+	return m.updateGuests(guests, []State{StateAdmitted}, func(g *guest) bool {
 		if g.peer == nil {
 			return false
 		}
@@ -75,38 +72,37 @@ func (m *Meeting) DropMedia(guests ...string) int {
 	})
 }
 
-// Reload has pages load themselves anew; each is another guest then.
+// Reload makes pages reload. Each becomes a new guest.
 func (m *Meeting) Reload(guests ...string) int {
-	return m.each(guests, visiting(), func(g *guest) bool {
-		g.orders.Reload++
+	return m.updateGuests(guests, visiting(), func(g *guest) bool {
+		g.commands.Reload++
 		m.record(EventReloading, g.ID, "")
 		return true
 	})
 }
 
-// Freeze sends pages into a loop without end: whoever asks such a page anything
-// gets no answer.
+// Freeze makes pages run an infinite loop, so that they do not respond.
 func (m *Meeting) Freeze(guests ...string) int {
-	return m.each(guests, visiting(), func(g *guest) bool {
-		g.orders.Freeze++
+	return m.updateGuests(guests, visiting(), func(g *guest) bool {
+		g.commands.Freeze++
 		return true
 	})
 }
 
-// NavigateAway has pages go to another address by themselves.
+// NavigateAway makes pages navigate to another address.
 func (m *Meeting) NavigateAway(address string, guests ...string) (int, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return 0, fmt.Errorf("%w: %q is no address of a page", ErrNotNow, address)
+		return 0, fmt.Errorf("%w: %q is not an HTTP address", ErrNotNow, address)
 	}
-	return m.each(guests, visiting(), func(g *guest) bool {
-		g.orders.NavigateAway++
-		g.orders.WanderTo = address
+	return m.updateGuests(guests, visiting(), func(g *guest) bool {
+		g.commands.Navigate++
+		g.commands.NavigateTo = address
 		return true
 	}), nil
 }
 
-// MuteAll mutes every participant and returns how many were not muted.
+// MuteAll mutes all participants and returns how many were not muted.
 func (m *Meeting) MuteAll() int {
 	muted := 0
 	_ = m.change(func() error {
@@ -122,8 +118,8 @@ func (m *Meeting) MuteAll() int {
 	return muted
 }
 
-// SetSilent has everybody send silence in place of sound, though nobody is muted;
-// SetSilent(false) brings the sound back.
+// SetSilent makes all participants send silence although they are not muted, or ends
+// that.
 func (m *Meeting) SetSilent(silent bool) {
 	_ = m.change(func() error {
 		m.silent = silent

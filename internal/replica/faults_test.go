@@ -41,8 +41,8 @@ func TestDisturbances(t *testing.T) {
 		{"reconnect", func() int { return m.Reconnect() }, 1, func() bool { return !offline() }},
 		{"mute all", m.MuteAll, 2, func() bool { return muted() == 2 }},
 		{"mute all again", m.MuteAll, 0, func() bool { return muted() == 2 }},
-		{"reload", func() int { return m.Reload() }, 1, func() bool { return m.guests[0].orders.Reload == 1 }},
-		{"freeze", func() int { return m.Freeze() }, 1, func() bool { return m.guests[0].orders.Freeze == 1 }},
+		{"reload", func() int { return m.Reload() }, 1, func() bool { return m.guests[0].commands.Reload == 1 }},
+		{"freeze", func() int { return m.Freeze() }, 1, func() bool { return m.guests[0].commands.Freeze == 1 }},
 		{"answer nobody", func() int { return m.AnswerPermission(true) }, 0, func() bool { return m.Guests()[0].Permission == PermissionNone }},
 	} {
 		if moved := step.verb(); moved != step.moved || !step.result() {
@@ -82,7 +82,7 @@ func TestOfflineGuestsAreMuted(t *testing.T) {
 	}
 	m.Disconnect()
 	for name, err := range map[string]error{
-		"chat":  m.write(id, "hello"),
+		"chat":  m.sendChat(id, "hello"),
 		"pin":   m.pin(id, snapshot.Participants[0].ID),
 		"media": func() error { _, _, err := m.connect(t.Context(), id, offer{}); return err }(),
 	} {
@@ -140,12 +140,12 @@ func TestPasscodes(t *testing.T) {
 		{"Zoom, wrongly typed", Zoom, "", "salt", passcodeWrong, StatePreJoin},
 	} {
 		m := openMeeting(t, s, Settings{Platform: test.platform, Passcode: "sesame"})
-		id, err := m.open(arrival{passcode: test.inAddress})
+		id, err := m.addGuest(arrivingPage{passcode: test.inAddress})
 		if err != nil {
 			t.Fatal(err)
 		}
 		// A guest that is not let past the passcode is refused, or sent away before.
-		if err := m.ask(id, "Stand-in", test.typed); err != nil && !errors.Is(err, ErrNotNow) {
+		if err := m.requestJoin(id, "Stand-in", test.typed); err != nil && !errors.Is(err, ErrNotNow) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		snapshot, _, err := m.snapshotFor(id)

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// State is where a guest stands.
+// State is the state of a guest.
 type State string
 
-// The states of a guest. Those from StateDenied on are final for the page; to
-// try again, a guest opens the meeting anew and is then another guest.
+// The states of a guest. StateDenied and the following are final. A page that opens
+// the meeting again is a new guest.
 const (
 	StatePreJoin        State = "prejoin"
 	StateWaitingForHost State = "waiting_for_host"
@@ -32,53 +32,53 @@ var allStates = []State{
 	StateNotFound, StateSignIn, StateCaptcha, StateBlocked,
 }
 
-// isHere tells the states in which a page takes part in the meeting or asks to.
-func (s State) isHere() bool {
+// isActive reports whether the guest is in the meeting or may still join it.
+func (s State) isActive() bool {
 	return slices.Contains([]State{StatePreJoin, StateWaitingForHost, StateLobby, StateAdmitted}, s)
 }
 
-// Guest is a page that visits the meeting, as the control surface shows it.
+// Guest is a page that opened the meeting, in the form of the control API.
 type Guest struct {
 	ID         string    `json:"id"`
-	Name       string    `json:"name"` // empty until the guest asked to join
+	Name       string    `json:"name"` // empty until the guest asks to join
 	State      State     `json:"state"`
-	Since      time.Time `json:"since"` // when it came to this state
+	Since      time.Time `json:"since"` // when it entered the state
 	Microphone bool      `json:"microphone"`
 	Camera     bool      `json:"camera"`
-	// Vanished is set while the page is gone though the guest never left: a
-	// closed tab, a killed browser, a reload. Leaving by the button is StateLeft.
+	// Vanished is set while the page is closed although the guest did not leave, for
+	// example after a reload. Leaving with the button is StateLeft.
 	Vanished bool `json:"vanished"`
-	// Offline is set while the page has lost its connection to the meeting.
+	// Offline is set between Disconnect and Reconnect.
 	Offline bool `json:"offline"`
-	// Permission is how the guest's own request to record stands (Zoom).
+	// Permission is the state of the request to record (Zoom).
 	Permission Permission `json:"permission"`
 	// MediaConnected is set while the page receives the participants' media.
 	MediaConnected bool `json:"mediaConnected"`
 }
 
-// guest is what the meeting keeps of a page.
+// guest is a Guest with internal state.
 type guest struct {
 	Guest
 	lobbySince time.Time
-	language   string       // that the page speaks
-	passcode   passcodeNeed // what the page must ask for
-	streams    int          // event streams that the page holds open
+	language   string       // of the page
+	passcode   passcodeNeed // whether the page asks for the passcode
+	streams    int          // open event streams of the page
 	notices    []Notice     // not yet accepted
-	orders     orders
+	commands   commands
 	peer       *peer // nil while no media flow
 }
 
-// passcodeNeed tells a page whether to ask for the passcode.
+// passcodeNeed is whether a page asks for the passcode.
 type passcodeNeed string
 
 const (
-	passcodeSettled passcodeNeed = "" // none is needed, or the right one was given
+	passcodeSettled passcodeNeed = "" // not required, or correct
 	passcodeNeeded  passcodeNeed = "needed"
 	passcodeWrong   passcodeNeed = "wrong"
 )
 
-// enter moves a guest to a state; the caller holds the lock.
-func (m *Meeting) enter(g *guest, state State) {
+// setState changes the state of a guest. The caller holds the lock.
+func (m *Meeting) setState(g *guest, state State) {
 	now := time.Now()
 	g.State, g.Since, g.Offline = state, now, false
 	switch state {
@@ -92,8 +92,8 @@ func (m *Meeting) enter(g *guest, state State) {
 	m.record(EventKind(state), g.ID, "")
 }
 
-// dropPeer takes the guest's media away; the caller holds the lock, and the
-// connection is closed once it is free.
+// dropPeer removes the guest's media connection, which is closed after the lock is
+// released. The caller holds the lock.
 func (m *Meeting) dropPeer(g *guest) {
 	if g.peer == nil {
 		return
@@ -106,14 +106,14 @@ func (m *Meeting) dropPeer(g *guest) {
 	}
 }
 
-// admitOrQueue takes a guest past the host's absence: to the lobby, or in.
+// admitOrQueue moves a guest to the next state after it asked to join.
 func (m *Meeting) admitOrQueue(g *guest) {
 	switch {
 	case m.hostAbsent:
-		m.enter(g, StateWaitingForHost)
+		m.setState(g, StateWaitingForHost)
 	case m.settings.NoLobby:
-		m.enter(g, StateAdmitted)
+		m.setState(g, StateAdmitted)
 	default:
-		m.enter(g, StateLobby)
+		m.setState(g, StateLobby)
 	}
 }

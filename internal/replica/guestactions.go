@@ -11,31 +11,29 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// This file is what a page can do: the meeting as a guest sees it.
-
-// arrival is what a page brings along when it was just loaded.
-type arrival struct {
-	passcode string // of its address
-	signedIn bool   // by the browser's cookie
-	language string // that the browser asks for: one that pages speak, or empty
+// arrivingPage describes a page that was just loaded.
+type arrivingPage struct {
+	passcode string // in its URL
+	signedIn bool   // has the session cookie
+	language string // of the browser if it is supported
 }
 
-// open makes a guest of a page.
-func (m *Meeting) open(from arrival) (id string, err error) {
+// addGuest adds a guest for a page.
+func (m *Meeting) addGuest(from arrivingPage) (id string, err error) {
 	err = m.change(func() error {
-		if len(m.guests) >= mostGuests {
+		if len(m.guests) >= maxGuests {
 			return fmt.Errorf("%w: %d guests", ErrFull, len(m.guests))
 		}
 		id = fmt.Sprintf("g%d", len(m.guests)+1)
 		g := &guest{Guest: Guest{ID: id, State: StatePreJoin}, language: m.languageFor(from.language)}
 		m.guests = append(m.guests, g)
 		m.record(EventOpened, id, "")
-		lifted := m.settings.Refusal == RefusalSignIn && m.settings.SignInCookie && from.signedIn
+		ignored := m.settings.Refusal == RefusalSignIn && m.settings.SignInCookie && from.signedIn
 		switch {
 		case m.ended:
-			m.enter(g, StateNotFound)
-		case m.settings.Refusal != NoRefusal && !lifted:
-			m.enter(g, State(m.settings.Refusal))
+			m.setState(g, StateNotFound)
+		case m.settings.Refusal != NoRefusal && !ignored:
+			m.setState(g, State(m.settings.Refusal))
 		case from.passcode == "" && m.settings.Passcode != "":
 			g.passcode = passcodeNeeded
 		default:
@@ -46,15 +44,15 @@ func (m *Meeting) open(from arrival) (id string, err error) {
 	return id, err
 }
 
-// languageFor is what a page speaks to a browser that asks for a language.
+// languageFor returns the language of the page for a browser.
 func (m *Meeting) languageFor(asked string) string {
-	if asked != "" && m.platform.browsersLanguage {
+	if asked != "" && m.platform.browserLanguage {
 		return asked
 	}
 	return m.settings.Language
 }
 
-// givePasscode is what was typed into the page's field.
+// givePasscode checks a passcode that was entered in the page.
 func (m *Meeting) givePasscode(id, passcode string) error {
 	return m.change(func() error {
 		g, err := m.guestIn(id, StatePreJoin)
@@ -66,21 +64,21 @@ func (m *Meeting) givePasscode(id, passcode string) error {
 	})
 }
 
-// tryPasscode holds a passcode against the meeting's; the caller holds the lock.
+// tryPasscode checks a passcode. The caller holds the lock.
 func (m *Meeting) tryPasscode(g *guest, passcode string) {
 	switch {
 	case m.settings.Passcode == "" || subtle.ConstantTimeCompare([]byte(passcode), []byte(m.settings.Passcode)) == 1:
 		g.passcode = passcodeSettled
 	case m.settings.Platform == Teams:
-		m.enter(g, StateNotFound) // its page says no more than that the address is incorrect
+		m.setState(g, StateNotFound) // its page reports an incorrect URL
 	default:
 		g.passcode = passcodeWrong
 	}
 }
 
-// attach and detach follow the event stream of a page: a page without one is
-// gone, whatever became of it.
-func (m *Meeting) attach(id string) error {
+// streamOpened and streamClosed track the event streams of a page. A page without a
+// stream has vanished.
+func (m *Meeting) streamOpened(id string) error {
 	return m.change(func() error {
 		g, err := m.guest(id)
 		if err != nil {
@@ -95,14 +93,14 @@ func (m *Meeting) attach(id string) error {
 	})
 }
 
-func (m *Meeting) detach(id string) {
+func (m *Meeting) streamClosed(id string) {
 	_ = m.change(func() error {
 		g, err := m.guest(id)
 		if err != nil {
 			return err
 		}
 		g.streams--
-		if g.streams == 0 && g.State.isHere() && !m.ended {
+		if g.streams == 0 && g.State.isActive() && !m.ended {
 			g.Vanished = true
 			m.dropPeer(g)
 			m.record(EventVanished, id, "")
@@ -111,12 +109,12 @@ func (m *Meeting) detach(id string) {
 	})
 }
 
-// ask is a guest's request to join under a name; a passcode that comes with it
-// is tried first, and a wrong one leaves the guest where it is.
-func (m *Meeting) ask(id, name, passcode string) error {
+// requestJoin handles a request to join with a name. With a wrong passcode, the state
+// does not change.
+func (m *Meeting) requestJoin(id, name, passcode string) error {
 	name = strings.TrimSpace(name)
-	if length := utf8.RuneCountInString(name); length < 1 || length > m.platform.longestName {
-		return fmt.Errorf("%w: name of %d characters where 1 to %d are allowed", ErrTooLong, length, m.platform.longestName)
+	if length := utf8.RuneCountInString(name); length < 1 || length > m.platform.maxNameLen {
+		return fmt.Errorf("%w: name of %d characters, want 1 to %d", ErrTooLong, length, m.platform.maxNameLen)
 	}
 	return m.change(func() error {
 		g, err := m.guestIn(id, StatePreJoin)
@@ -137,42 +135,42 @@ func (m *Meeting) ask(id, name, passcode string) error {
 	})
 }
 
-// setDevices notes what the page's microphone and camera buttons say.
+// setDevices sets the state of microphone and camera.
 func (m *Meeting) setDevices(id string, microphone, camera bool) error {
 	return m.change(func() error {
 		g, err := m.guest(id)
 		if err != nil {
 			return err
 		}
-		word := map[bool]string{true: "on", false: "off"}
+		text := map[bool]string{true: "on", false: "off"}
 		if g.Microphone != microphone {
 			g.Microphone = microphone
-			m.record(EventMicrophone, id, word[microphone])
+			m.record(EventMicrophone, id, text[microphone])
 		}
 		if g.Camera != camera {
 			g.Camera = camera
-			m.record(EventCamera, id, word[camera])
+			m.record(EventCamera, id, text[camera])
 		}
 		return nil
 	})
 }
 
-// leave is the Leave call button, in the lobby or in the meeting.
+// leave handles the leave button.
 func (m *Meeting) leave(id string) error {
 	return m.change(func() error {
 		g, err := m.guestIn(id, StateWaitingForHost, StateLobby, StateAdmitted)
 		if err != nil {
 			return err
 		}
-		m.enter(g, StateLeft)
+		m.setState(g, StateLeft)
 		return nil
 	})
 }
 
-// write is a line of chat from an admitted guest.
-func (m *Meeting) write(id, text string) error {
+// sendChat adds a chat message of a guest.
+func (m *Meeting) sendChat(id, text string) error {
 	return m.change(func() error {
-		g, err := m.present(id)
+		g, err := m.connectedGuest(id)
 		if err != nil {
 			return err
 		}
@@ -184,15 +182,15 @@ func (m *Meeting) write(id, text string) error {
 	})
 }
 
-// accept closes a notice.
-func (m *Meeting) accept(id string, notice Notice) error {
+// acceptNotice closes a notice.
+func (m *Meeting) acceptNotice(id string, notice Notice) error {
 	return m.change(func() error {
 		g, err := m.guestIn(id, StateAdmitted)
 		if err != nil {
 			return err
 		}
 		if !slices.Contains(g.notices, notice) {
-			return fmt.Errorf("%w: no notice %q is shown", ErrNotNow, notice)
+			return fmt.Errorf("%w: notice %q is not shown", ErrNotNow, notice)
 		}
 		g.notices = slices.DeleteFunc(g.notices, func(shown Notice) bool { return shown == notice })
 		m.record(EventNoticeAccepted, id, string(notice))
@@ -200,10 +198,10 @@ func (m *Meeting) accept(id string, notice Notice) error {
 	})
 }
 
-// pin puts somebody into the foreground of the guest's own view.
+// pin pins a participant in the guest's view.
 func (m *Meeting) pin(id, participant string) error {
 	return m.change(func() error {
-		g, err := m.present(id)
+		g, err := m.connectedGuest(id)
 		if err != nil {
 			return err
 		}
@@ -217,19 +215,19 @@ func (m *Meeting) pin(id, participant string) error {
 	})
 }
 
-// present returns a guest if it is in the meeting and connected to it.
-func (m *Meeting) present(id string) (*guest, error) {
+// connectedGuest returns a guest that is admitted and not offline.
+func (m *Meeting) connectedGuest(id string) (*guest, error) {
 	g, err := m.guestIn(id, StateAdmitted)
 	if err != nil {
 		return nil, err
 	}
 	if g.Offline {
-		return nil, fmt.Errorf("%w: guest %s has lost its connection", ErrNotNow, id)
+		return nil, fmt.Errorf("%w: guest %s is offline", ErrNotNow, id)
 	}
 	return g, nil
 }
 
-// guestIn returns a guest if it stands in one of some states.
+// guestIn returns a guest that is in one of the states.
 func (m *Meeting) guestIn(id string, states ...State) (*guest, error) {
 	g, err := m.guest(id)
 	if err != nil {
@@ -241,21 +239,20 @@ func (m *Meeting) guestIn(id string, states ...State) (*guest, error) {
 	return g, nil
 }
 
-// offer is a page's request for media: its session description, the
-// participants whose tracks it makes room for, and the number of the connection
-// it goes on with, 0 for a new one.
+// offer is a page's request for media: its session description, the participants for
+// which it has transceivers, and the number of its connection, or 0 for a new one.
 type offer struct {
 	Description  string   `json:"description"`
 	Participants []string `json:"participants"`
 	Connection   int      `json:"connection"`
 }
 
-// connect answers an offer and names the connection.
+// connect answers an offer and returns the number of the connection.
 func (m *Meeting) connect(ctx context.Context, id string, from offer) (answer string, connection int, err error) {
 	var p *peer
 	var publishers []*publisher
 	err = m.change(func() error {
-		g, err := m.present(id)
+		g, err := m.connectedGuest(id)
 		if err != nil {
 			return err
 		}
@@ -282,12 +279,12 @@ func (m *Meeting) connect(ctx context.Context, id string, from offer) (answer st
 	return answer, p.number, nil
 }
 
-// peerFor returns the guest's connection of that number, or a new one; the
+// peerFor returns the guest's connection with the number, or a new one for 0. The
 // caller holds the lock.
 func (m *Meeting) peerFor(g *guest, number int) (*peer, error) {
 	if number != 0 {
 		if g.peer == nil || g.peer.number != number {
-			return nil, fmt.Errorf("%w: media connection %d is over", ErrNotNow, number)
+			return nil, fmt.Errorf("%w: media connection %d is closed", ErrNotNow, number)
 		}
 		return g.peer, nil
 	}
@@ -304,7 +301,7 @@ func (m *Meeting) peerFor(g *guest, number int) (*peer, error) {
 	return made, nil
 }
 
-// mediaState follows what pion says of a connection that is still the guest's.
+// mediaState handles a state change of the guest's connection.
 func (m *Meeting) mediaState(g *guest, number int, state webrtc.PeerConnectionState) {
 	_ = m.change(func() error {
 		if g.peer == nil || g.peer.number != number {

@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// A hostile meeting's page tries, by every means a page has, to reach what it
-// has no business with: other ports of the machine that the bot runs on, under
-// each of its names. They are a trap, which tells the meeting what arrived there
-// (EventTrapReached). The page says when it has tried everything (EventProbeFinished).
+// The page of a hostile meeting attempts to connect to other ports of this machine.
+// A trap server listens there and records each request as an EventTrapReached. The
+// page reports when it has made all attempts (EventProbeFinished).
 
-const longestFindings = 16 << 10
+const maxFindingsBytes = 16 << 10
 
-// trap is the port that a hostile page must not reach.
+// trap is a server that hostile pages must not reach.
 type trap struct {
 	addresses []string
 	http      *http.Server
 }
 
-// setTrap returns what the page of a meeting is told to try; the caller holds
-// the lock.
-func (s *Server) setTrap(m *Meeting) ([]string, error) {
+// trapURLs starts the trap server and returns the URLs for the page of a meeting. The
+// caller holds the lock.
+func (s *Server) trapURLs(m *Meeting) ([]string, error) {
 	if s.trap == nil {
 		made, err := s.newTrap()
 		if err != nil {
-			return nil, fmt.Errorf("set a trap: %w", err)
+			return nil, fmt.Errorf("start the trap server: %w", err)
 		}
 		s.trap = made
 	}
@@ -40,7 +39,7 @@ func (s *Server) setTrap(m *Meeting) ([]string, error) {
 
 func (s *Server) newTrap() (*trap, error) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/trap/{code}", s.sprung)
+	mux.HandleFunc("/trap/{code}", s.handleTrap)
 	made := &trap{http: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(host, "0"))
@@ -48,7 +47,7 @@ func (s *Server) newTrap() (*trap, error) {
 			if host == "127.0.0.1" {
 				return nil, err
 			}
-			s.log.Debug("no trap on IPv6", "error", err) // a machine without it has nothing to protect there
+			s.log.Debug("no trap server on IPv6", "error", err) // this machine has no IPv6
 			continue
 		}
 		made.addresses = append(made.addresses, listener.Addr().String())
@@ -61,8 +60,8 @@ func (s *Server) newTrap() (*trap, error) {
 	return made, nil
 }
 
-// sprung is a request that a page should not have been able to make.
-func (s *Server) sprung(w http.ResponseWriter, r *http.Request) {
+// handleTrap records a request that a page should not be able to make.
+func (s *Server) handleTrap(w http.ResponseWriter, r *http.Request) {
 	if m := s.Meeting(r.PathValue("code")); m != nil {
 		_ = m.change(func() error {
 			m.record(EventTrapReached, r.URL.Query().Get("guest"), r.URL.Query().Get("by")+" "+r.Host)
@@ -72,8 +71,8 @@ func (s *Server) sprung(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// TrapURL is an address that the page of a hostile meeting must not reach, for
-// NavigateAway; empty when the meeting is not hostile.
+// TrapURL returns a URL of the trap server for NavigateAway, or "" if the meeting is
+// not hostile.
 func (m *Meeting) TrapURL() string {
 	if len(m.trap) == 0 {
 		return ""
@@ -81,8 +80,8 @@ func (m *Meeting) TrapURL() string {
 	return m.trap[0] + "?by=wander"
 }
 
-// probed is told by a hostile page that has tried everything.
-func (m *Meeting) probed(id, findings string) error {
+// probeFinished records the findings of a hostile page.
+func (m *Meeting) probeFinished(id, findings string) error {
 	return m.change(func() error {
 		if _, err := m.guest(id); err != nil {
 			return err
@@ -90,7 +89,7 @@ func (m *Meeting) probed(id, findings string) error {
 		if len(m.trap) == 0 {
 			return fmt.Errorf("%w: the meeting is not hostile", ErrNotNow)
 		}
-		if len(findings) > longestFindings {
+		if len(findings) > maxFindingsBytes {
 			return fmt.Errorf("%w: findings of %d bytes", ErrTooLong, len(findings))
 		}
 		m.record(EventProbeFinished, id, findings)

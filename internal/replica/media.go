@@ -14,17 +14,17 @@ import (
 	"github.com/pion/webrtc/v4/pkg/media/oggreader"
 )
 
-// Media is what participants publish: encoded once, sent as it is. Nothing is
-// encoded while a meeting runs.
+// Media is the encoded audio and video of participants. Nothing is encoded while a
+// meeting runs.
 type Media struct {
 	sources []source
 }
 
-// quality is how a picture is encoded.
+// quality is the quality of encoded video.
 type quality struct {
 	width, height int
-	rate          int // pictures a second
-	bits          int // a second
+	rate          int // frames per second
+	bits          int // per second
 }
 
 var (
@@ -32,19 +32,18 @@ var (
 	small = quality{width: 320, height: 180, rate: 10, bits: 80_000}
 )
 
-// String is how the folder of such pictures is named.
+// String returns the name of the folder for the quality.
 func (q quality) String() string { return fmt.Sprintf("%dx%d-%d", q.width, q.height, q.rate) }
 
-// source is one loop of sound and picture, ready to be sent.
+// source is one loop of encoded audio and video.
 type source struct {
-	picture loop
-	sound   loop
+	video   loop
+	audio   loop
 	phrases []Span
 }
 
-// MediaFolder is where prepared media are kept between runs when the caller has
-// no better place: the user's cache folder, or the system's temporary one when
-// the user has none.
+// MediaFolder returns the default folder for prepared media, in the user's cache
+// directory or, if there is none, in the temporary directory.
 func MediaFolder() string {
 	folder, err := os.UserCacheDir()
 	if err != nil {
@@ -53,24 +52,23 @@ func MediaFolder() string {
 	return filepath.Join(folder, "standin", "replica")
 }
 
-// PrepareMedia makes the participants' sound and picture, 720p at 25 pictures a
-// second, with ffmpeg, or takes them from folder if they were made there before.
-// Several processes may prepare the same folder at once.
+// PrepareMedia encodes the media of participants with ffmpeg, 720p at 25 frames per
+// second, or loads it from the folder if it exists there. Several processes may
+// prepare the same folder concurrently.
 func PrepareMedia(ctx context.Context, folder string) (*Media, error) {
 	return prepare(ctx, folder, full)
 }
 
-// PrepareSmallMedia prepares media of 180p at 10 pictures a second, which cost
-// the receiver little: for those who look at what a page does, not at the
-// picture. See PrepareMedia.
+// PrepareSmallMedia is like PrepareMedia with 180p at 10 frames per second, which
+// costs the receiver little, for tests that do not check the video.
 func PrepareSmallMedia(ctx context.Context, folder string) (*Media, error) {
 	return prepare(ctx, folder, small)
 }
 
 func prepare(ctx context.Context, folder string, q quality) (*Media, error) {
-	kept := filepath.Join(folder, recipe, q.String())
-	if _, err := os.Stat(kept); errors.Is(err, fs.ErrNotExist) {
-		if err := makeMedia(ctx, q, kept); err != nil {
+	dir := filepath.Join(folder, mediaVersion, q.String())
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := createMedia(ctx, q, dir); err != nil {
 			return nil, err
 		}
 	} else if err != nil {
@@ -78,19 +76,19 @@ func prepare(ctx context.Context, folder string, q quality) (*Media, error) {
 	}
 	prepared := &Media{}
 	for _, design := range designs() {
-		one, err := loadSource(kept, design, q)
+		one, err := loadSource(dir, design, q)
 		if err != nil {
-			return nil, fmt.Errorf("load media of the %s participant from %s: %w", design.name, kept, err)
+			return nil, fmt.Errorf("load media of the %s participant from %s: %w", design.name, dir, err)
 		}
 		prepared.sources = append(prepared.sources, one)
 	}
 	return prepared, nil
 }
 
-// makeMedia encodes every source beside the final folder and moves them there
-// in one step, so that a half-made folder is never taken for a whole one.
-func makeMedia(ctx context.Context, q quality, kept string) error {
-	folder := filepath.Dir(kept)
+// createMedia encodes all sources in a temporary folder and renames it, so that an
+// incomplete folder is never used.
+func createMedia(ctx context.Context, q quality, dir string) error {
+	folder := filepath.Dir(dir)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of prepared media: %w", err)
 	}
@@ -100,15 +98,15 @@ func makeMedia(ctx context.Context, q quality, kept string) error {
 	}
 	defer os.RemoveAll(working)
 	for _, design := range designs() {
-		if err := encodePicture(ctx, design, q, filepath.Join(working, design.name+".ivf")); err != nil {
+		if err := encodeVideo(ctx, design, q, filepath.Join(working, design.name+".ivf")); err != nil {
 			return fmt.Errorf("encode the picture of the %s participant: %w", design.name, err)
 		}
-		if err := encodeSound(ctx, design, filepath.Join(working, design.name+".ogg")); err != nil {
+		if err := encodeAudio(ctx, design, filepath.Join(working, design.name+".ogg")); err != nil {
 			return fmt.Errorf("encode the sound of the %s participant: %w", design.name, err)
 		}
 	}
-	if err := os.Rename(working, kept); err != nil {
-		if _, statErr := os.Stat(kept); statErr == nil {
+	if err := os.Rename(working, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr == nil {
 			return nil // another process was quicker, and its files are the same
 		}
 		return fmt.Errorf("keep the prepared media: %w", err)
@@ -117,25 +115,25 @@ func makeMedia(ctx context.Context, q quality, kept string) error {
 }
 
 func loadSource(folder string, design sourceDesign, q quality) (source, error) {
-	pictures, err := readPictures(filepath.Join(folder, design.name+".ivf"), q)
+	pictures, err := readVideo(filepath.Join(folder, design.name+".ivf"), q)
 	if err != nil {
 		return source{}, fmt.Errorf("read pictures: %w", err)
 	}
-	packets, preSkip, err := readSound(filepath.Join(folder, design.name+".ogg"))
+	packets, preSkip, err := readAudio(filepath.Join(folder, design.name+".ogg"))
 	if err != nil {
 		return source{}, fmt.Errorf("read sound: %w", err)
 	}
 	return source{
-		picture: loop{clockRate: 90000, ticks: 90000 / int64(q.rate), units: pictures},
+		video: loop{clockRate: 90000, ticks: 90000 / int64(q.rate), units: pictures},
 		// The decoder's first samples are the encoder's look-ahead, which comes
 		// before the sound proper (RFC 7845, section 4.2): the first packet
 		// belongs that much before the start of the loop.
-		sound:   loop{clockRate: sampleRate, ticks: packetSamples, lead: int64(preSkip), units: packets},
+		audio:   loop{clockRate: sampleRate, ticks: packetSamples, lead: int64(preSkip), units: packets},
 		phrases: design.voice.phrases,
 	}, nil
 }
 
-func readPictures(path string, q quality) ([][]byte, error) {
+func readVideo(path string, q quality) ([][]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -164,20 +162,20 @@ func readPictures(path string, q quality) ([][]byte, error) {
 	// A page that connects, and a decoder that lost its reference, can begin at
 	// every whole second; the pacer counts on it.
 	for second := 0; second < len(pictures); second += q.rate {
-		if !isKeyPicture(pictures[second]) {
+		if !isKeyFrame(pictures[second]) {
 			return nil, fmt.Errorf("picture %d is no key picture", second)
 		}
 	}
 	return pictures, nil
 }
 
-// isKeyPicture reads the frame type of a VP8 picture: the first bit of its
+// isKeyFrame reads the frame type of a VP8 picture: the first bit of its
 // first byte is 0 in a key picture (RFC 6386, section 9.1).
-func isKeyPicture(picture []byte) bool { return len(picture) > 0 && picture[0]&1 == 0 }
+func isKeyFrame(picture []byte) bool { return len(picture) > 0 && picture[0]&1 == 0 }
 
-// readSound returns the packets of one loop and the samples by which the
+// readAudio returns the packets of one loop and the samples by which the
 // decoder runs behind them.
-func readSound(path string) (packets [][]byte, preSkip uint16, err error) {
+func readAudio(path string) (packets [][]byte, preSkip uint16, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, 0, err

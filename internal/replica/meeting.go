@@ -11,13 +11,12 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// Meeting is one meeting of the replica. Its methods may be called from any
-// goroutine.
+// Meeting is a meeting of the replica. It is safe for concurrent use.
 type Meeting struct {
 	settings Settings
 	platform traits
 	base     string   // the server's address
-	trap     []string // what a hostile page tries to reach
+	trap     []string // URLs of the trap server, for a hostile page
 	media    *Media
 	api      *webrtc.API
 	clock    clock
@@ -31,36 +30,36 @@ type Meeting struct {
 	eventCount   int
 	idCount      int
 	hostAbsent   bool
-	silent       bool // nobody's sound is more than silence
+	silent       bool // all participants send silence
 	ended        bool
-	dropped      []*peer       // to be closed once the lock is free
-	changed      chan struct{} // closed, and made anew, at every change
+	dropped      []*peer       // to be closed after the lock is released
+	changed      chan struct{} // closed and replaced at every change
 }
 
-// participant is somebody in the meeting, with what he sends.
+// participant is a Participant with its media.
 type participant struct {
 	Participant
 	publisher *publisher
 }
 
-// Message is a line of the chat.
+// Message is a chat message.
 type Message struct {
 	Number int    `json:"number"`
 	From   string `json:"from"`
 	Text   string `json:"text"`
-	Guest  string `json:"guest,omitempty"` // who wrote it, when a guest did
+	Guest  string `json:"guest,omitempty"` // ID of the author if a guest wrote it
 }
 
 const (
-	mostGuests   = 256
-	mostMessages = 1000
+	maxGuests   = 256
+	maxMessages = 1000
 )
 
-// What a request of a guest or of the control surface may fail with.
+// Errors of requests by guests and of the control API.
 var (
 	ErrNoSuchGuest       = errors.New("no such guest")
 	ErrNoSuchParticipant = errors.New("no such participant")
-	ErrNotNow            = errors.New("not possible in the present state")
+	ErrNotNow            = errors.New("not possible in the current state")
 	ErrFull              = errors.New("the meeting is full")
 	ErrTooLong           = errors.New("text is empty or too long")
 )
@@ -83,15 +82,15 @@ func newMeeting(settings Settings, platform traits, base string, media *Media, a
 	return m
 }
 
-// URL is what a guest opens.
+// URL returns the address that guests open.
 func (m *Meeting) URL() string {
 	return m.base + m.platform.path(m.settings.Code, m.settings.Passcode)
 }
 
-// Code is the meeting's code, as in its URL.
+// Code returns the meeting's code, which is part of its URL.
 func (m *Meeting) Code() string { return m.settings.Code }
 
-// Guests returns every page that visited, in the order of their coming.
+// Guests returns all pages that opened the meeting, in order.
 func (m *Meeting) Guests() []Guest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,16 +101,16 @@ func (m *Meeting) Guests() []Guest {
 	return guests
 }
 
-// Messages returns the chat, oldest first.
+// Messages returns the chat messages, oldest first.
 func (m *Meeting) Messages() []Message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.messages)
 }
 
-// change applies a change under the lock and tells everybody who waits for one.
-// Connections that the change dropped are closed afterwards, for closing one
-// waits for goroutines that may want the lock.
+// change calls apply with the lock and notifies waiters. Dropped connections are
+// closed after the lock is released, because closing one waits for goroutines that
+// may need the lock.
 func (m *Meeting) change(apply func() error) error {
 	m.mu.Lock()
 	err := apply()
@@ -126,15 +125,15 @@ func (m *Meeting) change(apply func() error) error {
 	return err
 }
 
-// run lets guests in, or sends them away, when their time in the lobby is over.
-func (m *Meeting) run(live <-chan struct{}) {
+// run admits guests, or ends their wait, when their time in the lobby has passed.
+func (m *Meeting) run(done <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		next, changed := m.lobbyTimes(time.Now())
+		next, changed := m.checkLobby(time.Now())
 		timer.Reset(next)
 		select {
-		case <-live:
+		case <-done:
 			return
 		case <-changed:
 		case <-timer.C:
@@ -142,26 +141,26 @@ func (m *Meeting) run(live <-chan struct{}) {
 	}
 }
 
-// lobbyTimes acts on what is due and returns how long nothing else is.
-func (m *Meeting) lobbyTimes(now time.Time) (next time.Duration, changed <-chan struct{}) {
+// checkLobby handles expired lobby times and returns the time until the next one.
+func (m *Meeting) checkLobby(now time.Time) (next time.Duration, changed <-chan struct{}) {
 	next = time.Hour
-	var admit, giveUp []string
+	var admit, timeout []string
 	m.mu.Lock()
 	for _, g := range m.guests {
 		if g.State != StateLobby {
 			continue
 		}
 		waited := now.Sub(g.lobbySince)
-		admitIn, giveUpIn := m.settings.AdmitAfter-waited, m.settings.LobbyLimit-waited
+		admitIn, timeoutIn := m.settings.AdmitAfter-waited, m.settings.LobbyLimit-waited
 		switch {
 		case m.settings.AdmitAfter > 0 && admitIn <= 0:
 			admit = append(admit, g.ID)
-		case giveUpIn <= 0:
-			giveUp = append(giveUp, g.ID)
+		case timeoutIn <= 0:
+			timeout = append(timeout, g.ID)
 		case m.settings.AdmitAfter > 0:
-			next = min(next, admitIn, giveUpIn)
+			next = min(next, admitIn, timeoutIn)
 		default:
-			next = min(next, giveUpIn)
+			next = min(next, timeoutIn)
 		}
 	}
 	changed = m.changed
@@ -169,13 +168,13 @@ func (m *Meeting) lobbyTimes(now time.Time) (next time.Duration, changed <-chan 
 	if len(admit) > 0 {
 		m.Admit(admit...)
 	}
-	if len(giveUp) > 0 {
-		m.LobbyTimeout(giveUp...)
+	if len(timeout) > 0 {
+		m.LobbyTimeout(timeout...)
 	}
 	return next, changed
 }
 
-// close takes everybody's media away.
+// close ends the meeting and closes all media connections.
 func (m *Meeting) close() {
 	_ = m.change(func() error {
 		m.ended = true
@@ -186,8 +185,8 @@ func (m *Meeting) close() {
 	})
 }
 
-// addParticipant gives a participant one of the sources; the caller holds the
-// lock or is the only one to know the meeting.
+// addParticipant adds a participant with one of the sources. The caller holds the
+// lock or has not published the meeting yet.
 func (m *Meeting) addParticipant(settings Participant) {
 	m.idCount++
 	p := &participant{Participant: settings, publisher: &publisher{id: fmt.Sprintf("p%d", m.idCount)}}

@@ -11,11 +11,11 @@ import (
 // visitor opens the meeting and asks to join, as a page does.
 func visitor(t *testing.T, m *Meeting) string {
 	t.Helper()
-	id, err := m.open(arrival{})
+	id, err := m.addGuest(arrivingPage{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.ask(id, "Stand-in", ""); err != nil {
+	if err := m.requestJoin(id, "Stand-in", ""); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -104,14 +104,14 @@ func TestGuestsKeepToTheirState(t *testing.T) {
 		err  error
 		want error
 	}{
-		{"ask twice", m.ask(waiting, "Stand-in", ""), ErrNotNow},
-		{"ask without a name", m.ask(waiting, "  ", ""), ErrTooLong},
-		{"ask with a long name", m.ask(waiting, long[:61], ""), ErrTooLong},
-		{"chat from the lobby", m.write(waiting, "hello"), ErrNotNow},
+		{"ask twice", m.requestJoin(waiting, "Stand-in", ""), ErrNotNow},
+		{"ask without a name", m.requestJoin(waiting, "  ", ""), ErrTooLong},
+		{"ask with a long name", m.requestJoin(waiting, long[:61], ""), ErrTooLong},
+		{"chat from the lobby", m.sendChat(waiting, "hello"), ErrNotNow},
 		{"a guest who is not there", m.leave("g99"), ErrNoSuchGuest},
 		{"a long message", m.Say("Ada Quill", long), ErrTooLong},
 		{"a participant who is not there", m.SetMuted("Nobody", true), ErrNoSuchParticipant},
-		{"a notice that was not shown", func() error { m.Admit(); return m.accept(waiting, NoticeGemini) }(), ErrNotNow},
+		{"a notice that was not shown", func() error { m.Admit(); return m.acceptNotice(waiting, NoticeGemini) }(), ErrNotNow},
 		{"media where there are none", func() error { _, _, err := m.connect(t.Context(), waiting, offer{}); return err }(), ErrNotNow},
 		{"leave", m.leave(waiting), nil},
 		{"leave again", m.leave(waiting), ErrNotNow},

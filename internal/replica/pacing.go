@@ -2,67 +2,64 @@ package replica
 
 import "time"
 
-// loop is one track of a source: units of equal length (pictures, or packets of
-// sound) that repeat for ever. Units are numbered on and on; unit n carries the
-// content n modulo the loop's size. Everything about a unit is computed from its
-// number, never added up, so neither sound nor picture can drift, from the clock
-// or from each other.
+// loop is one track of a source: units of equal duration (video frames or audio
+// packets) that repeat endlessly. Unit n has the content n modulo the number of
+// units. Times are computed from n and not accumulated, so tracks do not drift.
 type loop struct {
 	clockRate int64 // of the RTP timestamps, in Hz
-	ticks     int64 // length of a unit in that clock
-	lead      int64 // ticks by which unit 0 begins before the loop does
+	ticks     int64 // duration of a unit
+	lead      int64 // ticks by which unit 0 starts before the loop
 	units     [][]byte
 }
 
 func (l loop) content(n int64) []byte { return l.units[n%int64(len(l.units))] }
 
-// ticksAt is a moment of the meeting in the track's clock.
+// ticksAt converts a time of the meeting to RTP ticks.
 func (l loop) ticksAt(position time.Duration) int64 {
 	whole, rest := int64(position/time.Second), int64(position%time.Second)
 	return whole*l.clockRate + rest*l.clockRate/int64(time.Second)
 }
 
-// timestamp is the track's clock at the beginning of a unit.
+// timestamp returns the RTP time at the start of a unit.
 func (l loop) timestamp(n int64) int64 { return n*l.ticks - l.lead }
 
-// position is the moment of the meeting at which a unit is due.
+// position returns the time of the meeting at which a unit is due.
 func (l loop) position(n int64) time.Duration {
 	ticks := l.timestamp(n)
 	whole, rest := ticks/l.clockRate, ticks%l.clockRate
 	return time.Duration(whole)*time.Second + time.Duration(rest)*time.Second/time.Duration(l.clockRate)
 }
 
-// unitAt is the unit that plays at a moment of the meeting.
+// unitAt returns the unit that plays at a time of the meeting.
 func (l loop) unitAt(position time.Duration) int64 { return (l.ticksAt(position) + l.lead) / l.ticks }
 
-// tooLate is how far a track may lag behind the clock, on a machine that stood
-// still, before it gives up catching up and begins anew at a key picture.
-const tooLate = 2 * time.Second
+// maxLag is how far a track may lag behind the clock. A track that is later, for
+// example after the machine was suspended, restarts at a key frame.
+const maxLag = 2 * time.Second
 
-// cursor walks through a loop as time passes.
+// cursor is the position in a loop.
 type cursor struct {
 	loop    loop
 	next    int64 // the first unit not yet sent
 	running bool
 }
 
-// begin makes the cursor start at the next whole second, where every source has
-// a key picture. Tracks that begin in the same second begin together.
-func (c *cursor) begin(now time.Duration) {
+// start starts at the next full second, where every source has a key frame. Tracks
+// that start within the same second start together.
+func (c *cursor) start(now time.Duration) {
 	c.next = c.loop.unitAt(now.Truncate(time.Second) + time.Second)
 	c.running = true
 }
 
 func (c *cursor) stop() { c.running = false }
 
-// due hands out, in order, the units whose time has come, and remembers them as
-// sent. After a late wake it hands out all that were missed.
+// due sends all units that are due, in order.
 func (c *cursor) due(now time.Duration, send func(unit int64) error) error {
 	if !c.running {
 		return nil
 	}
-	if now-c.loop.position(c.next) > tooLate {
-		c.begin(now)
+	if now-c.loop.position(c.next) > maxLag {
+		c.start(now)
 	}
 	for c.loop.position(c.next) <= now {
 		if err := send(c.next); err != nil {
@@ -73,19 +70,19 @@ func (c *cursor) due(now time.Duration, send func(unit int64) error) error {
 	return nil
 }
 
-// wake is when the cursor has something to send again.
+// wake returns when the next unit is due.
 func (c *cursor) wake() time.Duration { return c.loop.position(c.next) }
 
-// clock is the one time of a meeting: every track of every participant is paced
-// and stamped by it. It is monotonic; the wall clock is read once.
+// clock is the clock of a meeting, for all tracks of all participants. It is
+// monotonic.
 type clock struct{ start time.Time }
 
 func newClock() clock { return clock{start: time.Now()} }
 
 func (c clock) now() time.Duration { return time.Since(c.start) }
 
-// networkTime is a moment of the meeting in the 64 bit format of sender reports
-// (RFC 3550, section 4): seconds since 1900 and their 2^32nd parts.
+// networkTime returns a time of the meeting in the 64-bit NTP format (RFC 3550,
+// section 4).
 func (c clock) networkTime(position time.Duration) uint64 {
 	const from1900To1970 = 2208988800
 	at := c.start.UnixNano() + int64(position)

@@ -21,7 +21,7 @@ func TestCursorsDoNotDrift(t *testing.T) {
 	picture, sound := testLoops()
 	for name, track := range map[string]loop{"picture": picture, "sound": sound} {
 		walk := cursor{loop: track}
-		walk.begin(400 * time.Millisecond)
+		walk.start(400 * time.Millisecond)
 		began := walk.next
 		if first := track.position(began); first > time.Second || first < time.Second-20*time.Millisecond {
 			t.Fatalf("%s begins at %v, not with the next whole second", name, first)
@@ -85,7 +85,7 @@ func TestCursorGivesUpCatchingUp(t *testing.T) {
 	t.Parallel()
 	picture, _ := testLoops()
 	walk := cursor{loop: picture}
-	walk.begin(0)
+	walk.start(0)
 	var sent []int64
 	note := func(unit int64) error { sent = append(sent, unit); return nil }
 	for _, now := range []time.Duration{time.Second, 20 * time.Second, 21 * time.Second} {

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// Each platform's page is a folder of pages/; the scripts that lie beside the
-// folders are shared.
+// pages has one folder for each platform, and the scripts that they share.
 //
 //go:embed pages
 var pages embed.FS
 
-// contentPolicy is strict, as the real pages' is: from within the page a recorder
-// cannot send what it captured elsewhere, and cannot add scripts to it.
+// contentPolicy is as strict as those of the real pages: a script in the page can
+// neither send data to other origins nor load other scripts.
 const contentPolicy = "default-src 'self'; base-uri 'self'; object-src 'none'; frame-ancestors 'self'; " +
 	"require-trusted-types-for 'script'"
 
-// hostilePolicy lets a hostile page ask for anything: what keeps it from its
-// aims must be the bot.
+// hostilePolicy allows a hostile page all connections, so that only the bot can block
+// them.
 const hostilePolicy = "default-src *; connect-src *; img-src *; frame-src *; style-src 'self'; script-src 'self'; base-uri 'self'"
 
 func (s *Server) routePages(mux *http.ServeMux) {
@@ -31,7 +30,7 @@ func (s *Server) routePages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /assets/{file}", serveAsset)
 	mux.HandleFunc("GET /assets/{platform}/{file}", serveAsset)
 
-	// The forms of addresses (platforms: URL forms).
+	// All forms of meeting URLs.
 	mux.HandleFunc("GET /{code}", s.document(Meet, "pages/meet/index.html", ""))
 
 	mux.HandleFunc("GET /meet/{code}", s.document(Teams, "pages/teams/index.html", "pages/teams/launcher.html"))
@@ -46,8 +45,7 @@ func (s *Server) routePages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /wc/{rest...}", s.document(Zoom, "pages/zoom/index.html", ""))
 }
 
-// document serves the page of the meeting that the address speaks of, or the
-// launcher that comes before it.
+// document serves the page or the launcher of the meeting in the URL.
 func (s *Server) document(platform Platform, page, launcher string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		m := s.meetingOf(platform, r.URL)
@@ -67,12 +65,12 @@ func (s *Server) document(platform Platform, page, launcher string) http.Handler
 	}
 }
 
-// meetingOf finds the platform's meeting whose code stands anywhere in an
-// address, or nil: what follows a # never comes here, so the page must look for
-// itself as well. Of two codes that begin alike the longer one is meant.
+// meetingOf returns the meeting whose code is anywhere in the URL, or nil. If several
+// match, the longest code counts. The fragment of a URL is not sent, so the page
+// searches for the code too.
 func (s *Server) meetingOf(platform Platform, address *url.URL) *Meeting {
 	text := address.RequestURI()
-	for range 3 { // addresses come percent-encoded up to three times (platforms: URL forms, Teams)
+	for range 3 { // Teams URLs are percent-encoded up to three times
 		if decoded, err := url.QueryUnescape(text); err == nil {
 			text = decoded
 		}
@@ -87,7 +85,7 @@ func (s *Server) meetingOf(platform Platform, address *url.URL) *Meeting {
 	return found
 }
 
-// policy is the hostile one as soon as there is a hostile meeting.
+// policy returns hostilePolicy if there is a hostile meeting.
 func (s *Server) policy() string {
 	if slices.ContainsFunc(s.Meetings(), func(m *Meeting) bool { return m.settings.Hostile }) {
 		return hostilePolicy
@@ -109,12 +107,12 @@ func serveFile(name string) http.HandlerFunc {
 	}
 }
 
-// home lists the meetings, for people; Meet's "Return to home" leads here.
+// home lists the meetings. Meet's "Return to home" button opens it.
 func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
 	page, err := template.ParseFS(pages, "pages/home.html")
 	if err != nil {
-		s.log.Error("the home page cannot be read", "error", err)
-		fail(w, http.StatusInternalServerError, "the home page cannot be read")
+		s.log.Error("cannot parse the home page", "error", err)
+		writeError(w, http.StatusInternalServerError, "cannot parse the home page")
 		return
 	}
 	reports := []Report{}
@@ -123,6 +121,6 @@ func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err := page.Execute(w, reports); err != nil {
-		s.log.Debug("the home page was not sent whole", "error", err)
+		s.log.Debug("cannot send the home page", "error", err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// newMediaAPI configures pion for loopback and for the two codecs that sources
-// have. Sender reports are left out: the tracks make their own.
+// newMediaAPI configures pion for loopback and the codecs of the sources, without
+// sender reports, which the tracks create.
 func newMediaAPI() (*webrtc.API, error) {
 	engine := &webrtc.MediaEngine{}
 	for kind, codec := range map[webrtc.RTPCodecType]webrtc.RTPCodecParameters{
@@ -51,14 +51,13 @@ func newMediaAPI() (*webrtc.API, error) {
 	), nil
 }
 
-// peer is the media connection of one page. One goroutine paces all that is
-// sent on it, from the meeting's clock.
+// peer is the media connection of a page. One goroutine sends all packets.
 type peer struct {
 	number     int
 	connection *webrtc.PeerConnection
 	clock      clock
 	log        *slog.Logger
-	connected  chan struct{} // closed once packets can be sent
+	connected  chan struct{} // closed when packets can be sent
 	stop       context.CancelFunc
 	tasks      sync.WaitGroup
 
@@ -66,17 +65,17 @@ type peer struct {
 
 	mu     sync.Mutex
 	tracks []*track
-	sent   map[string]bool // participants whose tracks are on the connection
+	sent   map[string]bool // IDs of participants with tracks on the connection
 	closed bool
 }
 
 var errPeerClosed = errors.New("the media connection is closed")
 
-// newPeer makes a connection; onState is told of its changes.
+// newPeer creates a connection. onState is called when its state changes.
 func newPeer(number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState)) (*peer, error) {
 	connection, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
-		return nil, fmt.Errorf("make a peer connection: %w", err)
+		return nil, fmt.Errorf("create a peer connection: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &peer{number: number, connection: connection, clock: c, log: log, stop: stop, sent: map[string]bool{}, connected: make(chan struct{})}
@@ -88,15 +87,14 @@ func newPeer(number int, api *webrtc.API, c clock, log *slog.Logger, onState fun
 		onState(state)
 	})
 	connection.OnTrack(func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
-		// What the guest says goes nowhere, but must be taken off the wire.
+		// Audio of the guest is read and discarded.
 		discard(func(buffer []byte) error { _, _, err := remote.Read(buffer); return err })
 	})
 	p.tasks.Go(func() { p.pace(ctx) })
 	return p, nil
 }
 
-// answer accepts the page's offer to receive the tracks of the given
-// participants; those that are on the connection already stay.
+// answer adds the tracks of the participants and answers the page's offer.
 func (p *peer) answer(ctx context.Context, offer string, publishers []*publisher) (string, error) {
 	p.negotiating.Lock()
 	defer p.negotiating.Unlock()
@@ -107,21 +105,21 @@ func (p *peer) answer(ctx context.Context, offer string, publishers []*publisher
 	}
 	description := webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}
 	if err := p.connection.SetRemoteDescription(description); err != nil {
-		return "", fmt.Errorf("take the page's offer: %w", err)
+		return "", fmt.Errorf("set the offer: %w", err)
 	}
 	answer, err := p.connection.CreateAnswer(nil)
 	if err != nil {
-		return "", fmt.Errorf("answer the page's offer: %w", err)
+		return "", fmt.Errorf("create the answer: %w", err)
 	}
 	gathered := webrtc.GatheringCompletePromise(p.connection)
 	if err := p.connection.SetLocalDescription(answer); err != nil {
-		return "", fmt.Errorf("settle the answer: %w", err)
+		return "", fmt.Errorf("set the answer: %w", err)
 	}
 	select {
 	case <-gathered:
 		return p.connection.LocalDescription().SDP, nil
 	case <-ctx.Done():
-		return "", fmt.Errorf("gather addresses: %w", ctx.Err())
+		return "", fmt.Errorf("gather candidates: %w", ctx.Err())
 	}
 }
 
@@ -142,11 +140,10 @@ func (p *peer) publish(from *publisher) error {
 		transceiver, err := p.connection.AddTransceiverFromTrack(t,
 			webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
 		if err != nil {
-			return fmt.Errorf("send track %s: %w", t.ID(), err)
+			return fmt.Errorf("add track %s: %w", t.ID(), err)
 		}
-		// Reports from the page must be read for lost packets to be sent again.
-		// A request for a key picture needs no answer: the next one is at most a
-		// second away.
+		// RTCP must be read for retransmissions. Requests for key frames are ignored:
+		// there is one per second.
 		p.tasks.Go(func() {
 			discard(func(buffer []byte) error { _, _, err := transceiver.Sender().Read(buffer); return err })
 		})
@@ -156,7 +153,7 @@ func (p *peer) publish(from *publisher) error {
 	return nil
 }
 
-// withdraw stops what a participant sends, for one who left.
+// withdraw stops the tracks of a participant.
 func (p *peer) withdraw(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,15 +166,14 @@ func (p *peer) withdraw(id string) {
 	p.tracks = kept
 }
 
-// pace sends every track's units when they are due. It wakes for the earliest
-// of them, and now and then for tracks that wait to begin.
+// pace sends the units of all tracks when they are due.
 func (p *peer) pace(ctx context.Context) {
 	select {
-	case <-p.connected: // before, the transport refuses packets and reports
+	case <-p.connected: // before, packets are rejected
 	case <-ctx.Done():
 		return
 	}
-	const lookAround = 100 * time.Millisecond
+	const idleInterval = 100 * time.Millisecond // to detect tracks that start
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -186,10 +182,10 @@ func (p *peer) pace(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		wake, err := p.send(p.clock.now(), lookAround)
+		wake, err := p.send(p.clock.now(), idleInterval)
 		if err != nil {
 			if ctx.Err() == nil {
-				p.log.Debug("media connection no longer takes packets", "error", err)
+				p.log.Debug("media connection failed", "error", err)
 			}
 			return
 		}
@@ -197,10 +193,10 @@ func (p *peer) pace(ctx context.Context) {
 	}
 }
 
-func (p *peer) send(now, lookAround time.Duration) (wake time.Duration, err error) {
+func (p *peer) send(now, idleInterval time.Duration) (wake time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wake = now + lookAround
+	wake = now + idleInterval
 	var reports []rtcp.Packet
 	for _, t := range p.tracks {
 		if report := t.report(p.clock, now); report != nil {
@@ -224,11 +220,11 @@ func (p *peer) send(now, lookAround time.Duration) (wake time.Duration, err erro
 // close ends the connection and waits for its goroutines.
 func (p *peer) close() {
 	p.mu.Lock()
-	p.closed = true // no goroutine is added from here on
+	p.closed = true // no goroutine is started from here on
 	p.mu.Unlock()
 	p.stop()
 	if err := p.connection.Close(); err != nil {
-		p.log.Debug("media connection did not close cleanly", "error", err)
+		p.log.Debug("cannot close media connection", "error", err)
 	}
 	p.tasks.Wait()
 }

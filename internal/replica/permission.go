@@ -2,11 +2,11 @@ package replica
 
 import "fmt"
 
-// Permission is how a guest's request to record stands, on the platform whose
-// page has such a request (Zoom).
+// Permission is the state of a guest's request to record. Only Zoom has such
+// requests.
 type Permission string
 
-// The answers to a request, and what comes before.
+// The states of a request.
 const (
 	PermissionNone    Permission = ""
 	PermissionAsked   Permission = "asked"
@@ -14,19 +14,19 @@ const (
 	PermissionDenied  Permission = "denied"
 )
 
-// requestPermission is the page's own request to the host; one that was denied
-// may be made again.
+// requestPermission asks the host for permission to record. A denied request may be
+// repeated.
 func (m *Meeting) requestPermission(id string) error {
 	return m.change(func() error {
-		g, err := m.present(id)
+		g, err := m.connectedGuest(id)
 		if err != nil {
 			return err
 		}
 		if !m.platform.permission {
-			return fmt.Errorf("%w: the page of %s has no request to record", ErrNotNow, m.settings.Platform)
+			return fmt.Errorf("%w: %s has no requests to record", ErrNotNow, m.settings.Platform)
 		}
 		if g.Permission == PermissionAsked || g.Permission == PermissionGranted {
-			return fmt.Errorf("%w: the request was %s already", ErrNotNow, g.Permission)
+			return fmt.Errorf("%w: the request is already %s", ErrNotNow, g.Permission)
 		}
 		g.Permission = PermissionAsked
 		m.record(EventPermissionAsked, id, "")
@@ -34,10 +34,9 @@ func (m *Meeting) requestPermission(id string) error {
 	})
 }
 
-// AnswerPermission is the host's answer to all who asked to record; it returns
-// to how many.
+// AnswerPermission grants or denies all open requests and returns their number.
 func (m *Meeting) AnswerPermission(granted bool) int {
-	return m.each(nil, []State{StateAdmitted}, func(g *guest) bool {
+	return m.updateGuests(nil, []State{StateAdmitted}, func(g *guest) bool {
 		if g.Permission != PermissionAsked {
 			return false
 		}

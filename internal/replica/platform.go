@@ -7,35 +7,35 @@ import (
 	"regexp"
 )
 
-// Platform is whose page shows a meeting.
+// Platform is a meeting platform.
 type Platform string
 
-// The platforms that have a page here.
+// The supported platforms.
 const (
 	Meet  Platform = "meet"
 	Teams Platform = "teams"
 	Zoom  Platform = "zoom"
 )
 
-// traits are what the neutral half must know of a platform.
+// traits describes the differences between platforms.
 type traits struct {
 	codeForm    *regexp.Regexp
 	codeExample string
 	randomCode  func() string
-	// path is where a guest is sent, with the passcode when there is one.
+	// path returns the path and query of the meeting URL.
 	path func(code, passcode string) string
-	// passcodes, launcher, frame and permission tell what the platform knows at
-	// all; launcher is a page that comes before the meeting's own.
+	// passcodes, launcher, frame and permission are the features of the platform.
+	// launcher is a page before the meeting's own.
 	passcodes, launcher, frame, permission bool
-	// lateDevices: the question about devices may come after the join button.
+	// lateDevices means that the device dialog may open after joining.
 	lateDevices bool
-	// browsersLanguage: the page speaks what the browser asks for. Meet's asks the
-	// address (platforms, Meet: hl=en).
-	browsersLanguage bool
-	// longestName is published (platforms: name limits). Of the longest messages
-	// only Meet's is; the others are bounds wide enough for what a bot writes.
-	longestName, longestMessage int
-	notices                     []Notice
+	// browserLanguage means that the page uses the language of the browser. Meet uses
+	// the query parameter hl instead.
+	browserLanguage bool
+	// maxNameLen is documented by the platforms. For maxMessageLen, only Meet's value
+	// is known.
+	maxNameLen, maxMessageLen int
+	notices                   []Notice
 }
 
 var (
@@ -49,24 +49,24 @@ func (p Platform) traits() (traits, error) {
 	case Meet:
 		return traits{
 			codeForm: meetCode, codeExample: "abc-defg-hij", randomCode: randomLetters,
-			path:        func(code, _ string) string { return "/" + code },
-			longestName: 60, longestMessage: 500,
+			path:       func(code, _ string) string { return "/" + code },
+			maxNameLen: 60, maxMessageLen: 500,
 			notices: []Notice{NoticeRecorded, NoticeTranscribed, NoticeGemini},
 		}, nil
 	case Teams:
 		return traits{
 			codeForm: teamsCode, codeExample: "234567890123", randomCode: func() string { return randomDigits(13) },
 			path:      func(code, passcode string) string { return "/meet/" + code + query("p", passcode) },
-			passcodes: true, launcher: true, lateDevices: true, browsersLanguage: true,
-			longestName: 50, longestMessage: 4000,
+			passcodes: true, launcher: true, lateDevices: true, browserLanguage: true,
+			maxNameLen: 50, maxMessageLen: 4000,
 			notices: []Notice{NoticeRecorded, NoticeTranscribed},
 		}, nil
 	case Zoom:
 		return traits{
 			codeForm: zoomCode, codeExample: "9876543210", randomCode: func() string { return randomDigits(10) },
 			path:      func(code, passcode string) string { return "/j/" + code + query("pwd", passcode) },
-			passcodes: true, launcher: true, frame: true, permission: true, browsersLanguage: true,
-			longestName: 64, longestMessage: 1024,
+			passcodes: true, launcher: true, frame: true, permission: true, browserLanguage: true,
+			maxNameLen: 64, maxMessageLen: 1024,
 			notices: []Notice{NoticeRecorded, NoticeTranscribed},
 		}, nil
 	default:

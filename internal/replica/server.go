@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	usualAddress = "127.0.0.1:0"
-	mostMeetings = 256
+	defaultAddress = "127.0.0.1:0"
+	maxMeetings    = 256
 )
 
-// Options say how a replica is served.
+// Options configures a Server.
 type Options struct {
-	// Address to listen on; empty: 127.0.0.1 and any free port. Media flow over
-	// loopback whatever the address, so pages open on this machine only.
+	// Address is the listen address. The default is a free port of 127.0.0.1. Media
+	// always uses loopback, so pages work only on this machine.
 	Address string
-	// Media of the participants, from PrepareMedia; nil: meetings without sound
-	// and picture, for tests of pages alone.
+	// Media is the result of PrepareMedia. Without it, meetings have no audio and
+	// video.
 	Media *Media
-	// Log takes what happens, at level debug but for failures; nil: nowhere.
+	// Log receives events at level debug and errors. The default discards them.
 	Log *slog.Logger
 }
 
-// Server is a replica being served.
+// Server is a running replica.
 type Server struct {
 	url   string
 	media *Media
@@ -40,19 +40,18 @@ type Server struct {
 	http  *http.Server
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
-	// live is done when the server is being closed; meetings run until then.
-	live <-chan struct{}
+	done  <-chan struct{} // closed when the server is being closed
 
 	mu       sync.Mutex
 	meetings []*Meeting
-	trap     *trap // nil until a meeting is hostile
+	trap     *trap // nil until there is a hostile meeting
 	closed   bool
 }
 
 // ErrClosed is returned by Open on a server that was closed.
 var ErrClosed = errors.New("the replica is closed")
 
-// Start listens and serves until Close, or until ctx is done.
+// Start starts a server, which runs until Close or until ctx ends.
 func Start(ctx context.Context, options Options) (*Server, error) {
 	api, err := newMediaAPI()
 	if err != nil {
@@ -60,7 +59,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	}
 	address := options.Address
 	if address == "" {
-		address = usualAddress
+		address = defaultAddress
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -73,7 +72,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		api:   api,
 		log:   options.Log,
 		stop:  stop,
-		live:  ctx.Done(),
+		done:  ctx.Done(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -96,10 +95,10 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	return s, nil
 }
 
-// URL is the replica's address, without a path.
+// URL returns the address without a path.
 func (s *Server) URL() string { return s.url }
 
-// Open makes a meeting. Its code must be free.
+// Open opens a meeting. Its code must not be in use.
 func (s *Server) Open(settings Settings) (*Meeting, error) {
 	settings, platform, err := settings.complete()
 	if err != nil {
@@ -110,30 +109,30 @@ func (s *Server) Open(settings Settings) (*Meeting, error) {
 	switch {
 	case s.closed:
 		return nil, ErrClosed
-	case len(s.meetings) >= mostMeetings:
+	case len(s.meetings) >= maxMeetings:
 		return nil, fmt.Errorf("open a meeting: %w: %d meetings", ErrFull, len(s.meetings))
 	case s.find(settings.Code) != nil:
-		return nil, fmt.Errorf("open a meeting: %w: code %s is taken", ErrNotNow, settings.Code)
+		return nil, fmt.Errorf("open a meeting: %w: code %s is in use", ErrNotNow, settings.Code)
 	}
 	m := newMeeting(settings, platform, s.url, s.media, s.api, s.log)
 	if settings.Hostile {
-		if m.trap, err = s.setTrap(m); err != nil {
+		if m.trap, err = s.trapURLs(m); err != nil {
 			return nil, fmt.Errorf("open a hostile meeting: %w", err)
 		}
 	}
 	s.meetings = append(s.meetings, m)
-	s.tasks.Go(func() { m.run(s.live) })
+	s.tasks.Go(func() { m.run(s.done) })
 	return m, nil
 }
 
-// Meeting returns the open meeting of that code, or nil.
+// Meeting returns the meeting with the code, or nil.
 func (s *Server) Meeting(code string) *Meeting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.find(code)
 }
 
-// Meetings returns all meetings, in the order of their opening.
+// Meetings returns all meetings in order.
 func (s *Server) Meetings() []*Meeting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +148,7 @@ func (s *Server) find(code string) *Meeting {
 	return nil
 }
 
-// Close ends every meeting, lets go of the address and waits for all that the
-// server started.
+// Close ends all meetings, stops the server and waits for its goroutines.
 func (s *Server) Close() error {
 	s.stop()
 	s.tasks.Wait()
@@ -168,10 +166,10 @@ func (s *Server) shutDown() {
 	}
 	if set != nil {
 		if err := set.http.Close(); err != nil {
-			s.log.Warn("the trap did not close", "error", err)
+			s.log.Warn("cannot close the trap server", "error", err)
 		}
 	}
-	// Every request ends with the context it was given, so this is quick.
+	// Requests end with their context, so this is fast.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {

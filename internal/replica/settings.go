@@ -21,76 +21,71 @@ type Settings struct {
 	// Participants are in the meeting from its start; nil: two, the first of
 	// whom beeps; empty: nobody.
 	Participants []Participant
-	// NoLobby lets every guest in at once.
+	// NoLobby admits guests at once.
 	NoLobby bool
-	// AdmitAfter lets each guest in by itself after this time in the lobby; 0:
-	// never.
+	// AdmitAfter admits each guest after this time in the lobby; 0 means never.
 	AdmitAfter time.Duration
-	// LobbyLimit ends the wait of a guest; 0: ten minutes, as Meet does
-	// (platforms: rules that cost others dearly).
+	// LobbyLimit ends the wait of a guest. The default is ten minutes, like Meet.
 	LobbyLimit time.Duration
 	// HostAbsent makes guests wait for HostArrives before the lobby.
 	HostAbsent bool
-	// Wall stands in the place of the meeting; empty: none.
+	// Refusal is a page that is shown instead of the meeting.
 	Refusal Refusal
-	// SignInCookie lets a browser past the sign-in wall that brings the cookie
+	// SignInCookie ignores RefusalSignIn for browsers with the cookie
 	// session=signed-in.
 	SignInCookie bool
-	// Passcode is needed to get in; URL carries it. A page whose address does not
-	// asks for it. Teams and Zoom.
+	// Passcode is required to join. Meeting.URL contains it; a page without it in the
+	// URL asks for it. Teams and Zoom only.
 	Passcode string
-	// Texts chooses, for a state, which of the platform's texts its screen
-	// shows; without an entry, the first that the platform's page knows.
+	// Texts replaces the text of a state. The default is the text of the page.
 	Texts map[State]string
-	// JoinLabel replaces the label of the join button; empty: the platform's own.
+	// JoinLabel replaces the label of the join button.
 	JoinLabel string
-	// Language is what the page speaks to a viewer who asks for none that it
-	// knows: "en" or "de"; empty: en. Meet's viewers ask by the address (hl=…),
-	// those of the others by the browser's language.
+	// Language is the language of the page, "en" or "de", unless the browser asks for
+	// one of them. The default is "en".
 	Language string
-	// NoLauncher leaves out the page that comes before a Teams or Zoom meeting.
+	// NoLauncher skips the launcher page of Teams and Zoom.
 	NoLauncher bool
-	// CookieBanner lies over the launcher until it is answered.
+	// CookieBanner covers the launcher until it is answered.
 	CookieBanner bool
-	// Framed puts Zoom's web client into a frame of another page.
+	// Framed embeds Zoom's web client in a frame.
 	Framed bool
-	// DeviceDialog has Meet's and Zoom's pre-join page ask "Continue without
-	// microphone and camera" even when the browser granted them.
+	// DeviceDialog makes Meet's and Zoom's pre-join page show "Continue without
+	// microphone and camera" even if the browser granted them.
 	DeviceDialog bool
-	// DevicesBeforeJoin and DevicesAfterJoin have Teams ask "Continue without
-	// audio or video", before or after Join now, though the browser granted them.
-	// Without them it asks, before, only when the browser did not.
+	// DevicesBeforeJoin and DevicesAfterJoin make Teams show "Continue without audio
+	// or video", before or after Join now, even if the browser granted them.
+	// Otherwise it is shown, before, only if the browser did not.
 	DevicesBeforeJoin, DevicesAfterJoin bool
-	// Notices are shown to each guest upon entry and must be accepted.
+	// Notices are shown to each guest after admission until they are accepted.
 	Notices []Notice
-	// NoTips leaves out the hint that is otherwise shown upon entry.
+	// NoTips disables the tip that is shown after admission.
 	NoTips bool
-	// LeaveAtOnce leaves out the question that otherwise follows the leave button
-	// of Meet and Zoom.
+	// LeaveAtOnce disables the confirmation after the leave button of Meet and Zoom.
 	LeaveAtOnce bool
-	// PageDelay is how late the page shows its first screen.
+	// PageDelay delays the first screen of the page.
 	PageDelay time.Duration
-	// NeverLoads lets the request for the meeting's document hang.
+	// NeverLoads makes the request for the meeting's document hang.
 	NeverLoads bool
-	// Hostile has the page try to reach what it has no business with (hostile.go).
+	// Hostile makes the page attack the network (see hostile.go).
 	Hostile bool
 }
 
-// Participant is somebody in the meeting who is not a guest.
+// Participant is a simulated participant.
 type Participant struct {
 	Name string `json:"name"`
-	// Beeps adds a beep and a flash at the start of each whole second.
+	// Beeps adds a beep and a flash at the start of each full second.
 	Beeps bool `json:"beeps"`
-	// Muted sends no sound, CameraOff no picture.
+	// Muted disables audio, CameraOff video.
 	Muted     bool `json:"muted"`
 	CameraOff bool `json:"cameraOff"`
 }
 
-// Wall is a page that keeps a guest from the meeting altogether.
+// Refusal is a page that is shown instead of the meeting.
 type Refusal string
 
-// The walls of platforms. Zoom's page for RefusalNotFound is that of the invalid
-// link; RefusalBlocked is, on Teams, the page that could not connect.
+// The refusals. RefusalNotFound is an invalid link on Zoom, and RefusalBlocked a
+// failed connection on Teams.
 const (
 	NoRefusal       Refusal = ""
 	RefusalNotFound Refusal = "not_found"
@@ -99,10 +94,10 @@ const (
 	RefusalBlocked  Refusal = "blocked"
 )
 
-// Notice is something that tells a guest what is going on.
+// Notice informs a guest, for example about a recording.
 type Notice string
 
-// The notices of platforms; Gemini's is Meet's alone.
+// The notices. NoticeGemini exists on Meet only.
 const (
 	NoticeRecorded    Notice = "recorded"
 	NoticeTranscribed Notice = "transcribed"
@@ -110,20 +105,20 @@ const (
 )
 
 const (
-	largestRoster   = 16 // participants who send media
-	longestName     = 100
-	longestText     = 200
-	usualLobbyLimit = 10 * time.Minute
+	maxParticipants   = 16 // simulated participants
+	maxNameLen        = 100
+	maxTextLen        = 200
+	defaultLobbyLimit = 10 * time.Minute
 )
 
-// passcodeForm is what passcodes have in addresses: nothing that needs encoding.
-var passcodeForm = regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`)
+// passcodePattern allows characters that need no encoding in URLs.
+var passcodePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`)
 
-func usualParticipants() []Participant {
+func defaultParticipants() []Participant {
 	return []Participant{{Name: "Ada Quill", Beeps: true}, {Name: "Ben Okafor"}}
 }
 
-// complete fills in what the settings leave open.
+// complete returns the settings with defaults.
 func (s Settings) complete() (Settings, traits, error) {
 	if s.Platform == "" {
 		s.Platform = Meet
@@ -136,10 +131,10 @@ func (s Settings) complete() (Settings, traits, error) {
 		s.Code = platform.randomCode()
 	}
 	if s.Participants == nil {
-		s.Participants = usualParticipants()
+		s.Participants = defaultParticipants()
 	}
 	if s.LobbyLimit == 0 {
-		s.LobbyLimit = usualLobbyLimit
+		s.LobbyLimit = defaultLobbyLimit
 	}
 	if s.Language == "" {
 		s.Language = "en"
@@ -147,43 +142,43 @@ func (s Settings) complete() (Settings, traits, error) {
 	return s, platform, s.check(platform)
 }
 
-// check tells everything that is wrong with completed settings.
+// check returns all errors of complete settings.
 func (s Settings) check(platform traits) error {
-	var wrong []error
-	require := func(holds bool, format string, values ...any) {
-		if !holds {
-			wrong = append(wrong, fmt.Errorf(format, values...))
+	var errs []error
+	require := func(ok bool, format string, values ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, values...))
 		}
 	}
-	require(platform.codeForm.MatchString(s.Code), "code %q is not of the form %s", s.Code, platform.codeExample)
-	require(len(s.Participants) <= largestRoster, "%d participants where %d are allowed", len(s.Participants), largestRoster)
+	require(platform.codeForm.MatchString(s.Code), "code %q does not have the form %s", s.Code, platform.codeExample)
+	require(len(s.Participants) <= maxParticipants, "%d participants where %d are allowed", len(s.Participants), maxParticipants)
 	for _, participant := range s.Participants {
-		wrong = append(wrong, participant.check())
+		errs = append(errs, participant.check())
 	}
-	require(s.AdmitAfter >= 0 && s.LobbyLimit > 0 && s.PageDelay >= 0, "times must not be negative")
-	require(slices.Contains([]Refusal{NoRefusal, RefusalNotFound, RefusalSignIn, RefusalCaptcha, RefusalBlocked}, s.Refusal), "unknown wall %q", s.Refusal)
+	require(s.AdmitAfter >= 0 && s.LobbyLimit > 0 && s.PageDelay >= 0, "durations must not be negative")
+	require(slices.Contains([]Refusal{NoRefusal, RefusalNotFound, RefusalSignIn, RefusalCaptcha, RefusalBlocked}, s.Refusal), "unknown refusal %q", s.Refusal)
 	for _, notice := range s.Notices {
 		require(slices.Contains(platform.notices, notice), "unknown notice %q", notice)
 	}
 	require(slices.Contains([]string{"en", "de"}, s.Language), "unknown language %q", s.Language)
-	require(utf8.RuneCountInString(s.JoinLabel) <= longestText, "join label longer than %d characters", longestText)
+	require(utf8.RuneCountInString(s.JoinLabel) <= maxTextLen, "join label longer than %d characters", maxTextLen)
 	for state, text := range s.Texts {
 		require(slices.Contains(allStates, state), "text for unknown state %q", state)
-		require(utf8.RuneCountInString(text) <= longestText, "text of %s longer than %d characters", state, longestText)
+		require(utf8.RuneCountInString(text) <= maxTextLen, "text of %s longer than %d characters", state, maxTextLen)
 	}
-	// What a platform's page would not show must not be asked of it in vain.
+	// Settings that the platform does not support are errors.
 	require(platform.passcodes || s.Passcode == "", "%s has no passcodes", s.Platform)
-	require(passcodeForm.MatchString(s.Passcode), "passcode %q is not of up to 64 letters, digits, and . _ -", s.Passcode)
+	require(passcodePattern.MatchString(s.Passcode), "passcode %q does not consist of up to 64 letters, digits and . _ -", s.Passcode)
 	require(platform.launcher || !s.NoLauncher && !s.CookieBanner, "%s has no launcher", s.Platform)
-	require(platform.frame || !s.Framed, "%s is never framed", s.Platform)
-	require(platform.lateDevices || !s.DevicesBeforeJoin && !s.DevicesAfterJoin, "%s asks for devices by its DeviceDialog", s.Platform)
-	require(!platform.lateDevices || !s.DeviceDialog, "%s asks for devices before or after the join button", s.Platform)
-	return errors.Join(wrong...)
+	require(platform.frame || !s.Framed, "%s has no frame", s.Platform)
+	require(platform.lateDevices || !s.DevicesBeforeJoin && !s.DevicesAfterJoin, "%s uses DeviceDialog", s.Platform)
+	require(!platform.lateDevices || !s.DeviceDialog, "%s uses DevicesBeforeJoin and DevicesAfterJoin", s.Platform)
+	return errors.Join(errs...)
 }
 
 func (p Participant) check() error {
-	if length := utf8.RuneCountInString(p.Name); length < 1 || length > longestName {
-		return fmt.Errorf("name of a participant has %d characters where 1 to %d are allowed", length, longestName)
+	if length := utf8.RuneCountInString(p.Name); length < 1 || length > maxNameLen {
+		return fmt.Errorf("name of a participant has %d characters, want 1 to %d", length, maxNameLen)
 	}
 	return nil
 }

@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// snapshot is all that a page needs to draw itself: it is sent whole at every
-// change, so a page never depends on having seen what came before.
+// snapshot is the complete state that a page renders. It is sent at every change.
 type snapshot struct {
 	Guest        string           `json:"guest"`
 	Name         string           `json:"name"`
 	State        State            `json:"state"`
-	Text         string           `json:"text"` // of the screen; empty: the page's own
+	Text         string           `json:"text"` // of the screen; empty for the default
 	Meeting      pageSettings     `json:"meeting"`
-	Participants []pageIdentity   `json:"participants"` // others than this guest; only while admitted
+	Participants []pageIdentity   `json:"participants"` // without this guest; only while admitted
 	Messages     []pageMessage    `json:"messages"`
 	Notices      []Notice         `json:"notices"`
 	Offline      bool             `json:"offline"`
 	Passcode     passcodeNeed     `json:"passcode"`
 	Permission   Permission       `json:"permission"`
-	Orders       orders           `json:"orders"`
-	Media        *pageMediaStatus `json:"media"` // null when the meeting has no media, or the page is offline
+	Commands     commands         `json:"commands"`
+	Media        *pageMediaStatus `json:"media"` // null if the meeting has no media or the page is offline
 }
 
-// pageSettings are the settings that the page acts on.
+// pageSettings are the settings for the page.
 type pageSettings struct {
 	Platform          Platform `json:"platform"`
 	Code              string   `json:"code"`
@@ -37,12 +36,12 @@ type pageSettings struct {
 	Tips              bool     `json:"tips"`
 	LeaveAtOnce       bool     `json:"leaveAtOnce"`
 	PageDelayMS       int64    `json:"pageDelayMs"`
-	LongestName       int      `json:"longestName"`
+	LongestName       int      `json:"maxNameLen"`
 	LongestMessage    int      `json:"longestMessage"`
-	Trap              []string `json:"trap"` // what a hostile page tries to reach
+	Trap              []string `json:"trap"` // URLs for a hostile page
 }
 
-// pageSettings are the settings for a page that speaks a language.
+// pageSettings returns the settings for a page in a language.
 func (m *Meeting) pageSettings(language string) pageSettings {
 	return pageSettings{
 		Platform: m.settings.Platform, Code: m.settings.Code, Lobby: !m.settings.NoLobby,
@@ -51,20 +50,19 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		DevicesAfterJoin: m.settings.DevicesAfterJoin,
 		Tips:             !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
 		PageDelayMS: m.settings.PageDelay.Milliseconds(),
-		LongestName: m.platform.longestName, LongestMessage: m.platform.longestMessage,
+		LongestName: m.platform.maxNameLen, LongestMessage: m.platform.maxMessageLen,
 		Trap: append([]string{}, m.trap...),
 	}
 }
 
-// pageIdentity is somebody on the roster. A guest who is in the meeting too has
-// no media, and Speech is empty.
+// pageIdentity is an entry of the roster. Other guests have no media and no speech.
 type pageIdentity struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
 	Media     bool       `json:"media"`
 	Muted     bool       `json:"muted"`
 	CameraOff bool       `json:"cameraOff"`
-	Speech    [][2]int64 `json:"speech"` // from and to, in ms of the loop
+	Speech    [][2]int64 `json:"speech"` // start and end in ms of the loop
 }
 
 type pageMessage struct {
@@ -74,16 +72,16 @@ type pageMessage struct {
 	Mine   bool   `json:"mine"`
 }
 
-// pageMediaStatus tells the page where the participants' loops stand, so that
-// it can show who speaks, and which connection the server still has.
+// pageMediaStatus is the position of the loops, from which the page derives who
+// speaks, and the current connection.
 type pageMediaStatus struct {
 	PositionMS int64 `json:"positionMs"`
 	LoopMS     int64 `json:"loopMs"`
 	Connection int   `json:"connection"` // 0: none
 }
 
-// snapshotFor describes the meeting to one page, and gives a channel that is
-// closed when the description is out of date.
+// snapshotFor returns the snapshot for a page and a channel that is closed at the
+// next change.
 func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +92,7 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	s := snapshot{
 		Guest: g.ID, Name: g.Name, State: g.State, Text: m.settings.Texts[g.State],
 		Meeting: m.pageSettings(g.language),
-		Offline: g.Offline, Passcode: g.passcode, Permission: g.Permission, Orders: g.orders,
+		Offline: g.Offline, Passcode: g.passcode, Permission: g.Permission, Commands: g.commands,
 		Participants: []pageIdentity{}, Messages: []pageMessage{}, Notices: []Notice{},
 	}
 	if g.State != StateAdmitted {
@@ -114,20 +112,20 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	return s, m.changed, nil
 }
 
-// roster lists whom a guest meets: the participants, and the other guests.
+// roster returns the participants and the other guests.
 func (m *Meeting) roster(self *guest) []pageIdentity {
 	roster := []pageIdentity{}
 	for _, p := range m.participants {
-		one := pageIdentity{
+		identity := pageIdentity{
 			ID: p.publisher.id, Name: p.Name, Media: m.media != nil, Muted: p.Muted, CameraOff: p.CameraOff,
 			Speech: [][2]int64{},
 		}
 		if source := p.publisher.source; source != nil && !m.silent {
 			for _, phrase := range source.phrases {
-				one.Speech = append(one.Speech, [2]int64{phrase.Start.Milliseconds(), phrase.End.Milliseconds()})
+				identity.Speech = append(identity.Speech, [2]int64{phrase.Start.Milliseconds(), phrase.End.Milliseconds()})
 			}
 		}
-		roster = append(roster, one)
+		roster = append(roster, identity)
 	}
 	for _, g := range m.guests {
 		if g != self && g.State == StateAdmitted && !g.Vanished {
@@ -139,20 +137,20 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 	return roster
 }
 
-// Report is the meeting as the control surface shows it.
+// Report is the state of a meeting in the control API.
 type Report struct {
 	Platform     Platform      `json:"platform"`
 	Code         string        `json:"code"`
 	URL          string        `json:"url"`
 	Ended        bool          `json:"ended"`
 	HostAbsent   bool          `json:"hostAbsent"`
-	PositionMS   int64         `json:"positionMs"` // of the meeting's clock; sources beep at whole seconds
+	PositionMS   int64         `json:"positionMs"` // of the meeting's clock; beeps are at full seconds
 	Participants []Participant `json:"participants"`
 	Guests       []Guest       `json:"guests"`
 	Messages     []Message     `json:"messages"`
 }
 
-// Report returns the whole state of the meeting.
+// Report returns the state of the meeting.
 func (m *Meeting) Report() Report {
 	guests := m.Guests()
 	m.mu.Lock()

@@ -2,15 +2,15 @@ package replica
 
 import "time"
 
-// loopLength is a whole number of seconds, of pictures and of sound packets, so
-// that a source repeats without a seam and the beeps stay on whole seconds.
+// loopLength is a multiple of a second, a frame and an audio packet, so that the loop
+// is seamless and beeps are at full seconds.
 const loopLength = 10 * time.Second
 
-// recipe names what the prepared files are made from. Whoever changes what a
-// source looks or sounds like changes it, and stale files are made anew.
-const recipe = "replica-2"
+// mediaVersion is part of the folder name of prepared media. Change it when the
+// content of a source changes.
+const mediaVersion = "replica-2"
 
-// sourceDesign is one kind of participant: what it shows and what it says.
+// sourceDesign describes the audio and video of a source.
 type sourceDesign struct {
 	name  string
 	scene scene
@@ -19,9 +19,8 @@ type sourceDesign struct {
 
 func seconds(value float64) time.Duration { return time.Duration(value * float64(time.Second)) }
 
-// designs are the three sources; they take turns to speak, as people do. The
-// first one beeps and flashes. Nobody speaks in the last fifth of a second: the
-// loop begins anew in silence, so nothing is cut.
+// designs returns the three sources, which speak in turn. The first one beeps and
+// flashes. The last 0.2 seconds of the loop are silent.
 func designs() []sourceDesign {
 	return []sourceDesign{
 		{

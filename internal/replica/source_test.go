@@ -17,7 +17,7 @@ func TestBeepAndFlashMeetAtWholeSeconds(t *testing.T) {
 	for _, design := range designs() {
 		t.Run(design.name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(folder, recipe, full.String(), design.name)
+			path := filepath.Join(folder, mediaVersion, full.String(), design.name)
 			flashes := flashStarts(decodePictures(t, path+".ivf"))
 			beeps := beepStarts(decodeSound(t, path+".ogg"))
 			if !design.voice.beeps {
@@ -71,7 +71,7 @@ func TestSpeechIsHeardInItsPhrases(t *testing.T) {
 
 func spokenAt(phrases []Span, at time.Duration) bool {
 	for _, phrase := range phrases {
-		if phrase.holds(at) {
+		if phrase.contains(at) {
 			return true
 		}
 	}
@@ -83,14 +83,14 @@ func TestLoopIsWhole(t *testing.T) {
 	t.Parallel()
 	media, _ := mediaForTest(t)
 	for i, source := range media.sources {
-		for name, track := range map[string]loop{"picture": source.picture, "sound": source.sound} {
+		for name, track := range map[string]loop{"picture": source.video, "sound": source.audio} {
 			length := time.Duration(len(track.units)) * time.Duration(track.ticks) * time.Second / time.Duration(track.clockRate)
 			if length != loopLength {
 				t.Errorf("%s of source %d lasts %v, the loop %v", name, i, length, loopLength)
 			}
 		}
 		bytes := 0
-		for _, picture := range source.picture.units {
+		for _, picture := range source.video.units {
 			bytes += len(picture)
 		}
 		if rate := float64(bytes) * 8 / loopLength.Seconds() / 1e6; rate < 0.3 || rate > 1.4 {

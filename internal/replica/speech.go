@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// What a beeping participant sends at the start of each whole second, for the
-// detector that decodes a recording.
+// Properties of the beep and flash at each full second, for tests that decode a
+// recording.
 const (
 	BeepFrequency = 1000.0 // Hz
 	BeepLength    = 100 * time.Millisecond
-	FlashLength   = 120 * time.Millisecond // three pictures at 25 a second
+	FlashLength   = 120 * time.Millisecond // three frames at 25 per second
 )
 
 const (
 	sampleRate = 48000
-	// A beep stands 14 dB above the loudest syllable, so that a detector needs
-	// no more than a threshold on the energy near BeepFrequency.
+	// A beep is 14 dB louder than speech, so that a threshold at BeepFrequency
+	// detects it.
 	beepLevel   = 0.5
 	speechLevel = 0.1
 )
 
-// Span is a stretch of the loop, from its start.
+// Span is a part of the loop.
 type Span struct {
 	Start, End time.Duration
 }
 
-func (s Span) holds(at time.Duration) bool { return at >= s.Start && at < s.End }
+func (s Span) contains(at time.Duration) bool { return at >= s.Start && at < s.End }
 
-// voice is how one source speaks within its loop.
+// voice describes the speech of a source.
 type voice struct {
 	seed    uint64
 	pitch   float64 // Hz, of the glottal pulse
-	phrases []Span  // each holds a few words; between them the voice is silent
+	phrases []Span  // the voice is silent between them
 	beeps   bool
 }
 
@@ -44,20 +44,19 @@ type syllable struct {
 	pitch float64
 }
 
-// vowels are the first three formants of a, e, i, o, u and schwa, rounded from
-// the averages any phonetics textbook prints for adult speakers.
+// vowels are the first three formants of a, e, i, o, u and schwa, rounded averages of
+// adult speakers.
 var vowels = [...][3]float64{
 	{730, 1090, 2440}, {530, 1840, 2480}, {270, 2290, 3010},
 	{570, 840, 2410}, {300, 870, 2240}, {500, 1500, 2500},
 }
 
-// syllables lays out the words of every phrase. It depends on the seed alone,
-// so a source sounds the same wherever it is prepared.
+// syllables returns the syllables of all phrases. It is deterministic.
 func (v voice) syllables() []syllable {
 	random := rand.New(rand.NewPCG(v.seed, v.seed))
 	var all []syllable
 	for _, phrase := range v.phrases {
-		left := 2 + random.IntN(3) // syllables until the pause between two words
+		left := 2 + random.IntN(3) // syllables until the next word
 		for at := phrase.Start; ; {
 			length := time.Duration(150+random.IntN(90)) * time.Millisecond
 			if at+length > phrase.End {
@@ -79,14 +78,14 @@ func (v voice) syllables() []syllable {
 	return all
 }
 
-// loudness is the level of the voice at a moment of the loop, 0 to 1; the
-// picture moves with it.
+// loudness returns the level of the voice at a time of the loop, from 0 to 1. The
+// video depends on it.
 func (v voice) loudness(syllables []syllable, at time.Duration) float64 {
 	if v.beeps && nearWholeSecond(at) {
 		return 0
 	}
 	for _, s := range syllables {
-		if s.span.holds(at) {
+		if s.span.contains(at) {
 			along := float64(at-s.span.Start) / float64(s.span.End-s.span.Start)
 			return math.Pow(math.Sin(math.Pi*along), 0.6)
 		}
@@ -94,14 +93,14 @@ func (v voice) loudness(syllables []syllable, at time.Duration) float64 {
 	return 0
 }
 
-// nearWholeSecond tells the moments around a beep, which a beeping voice leaves
-// to it so that the beep's first sample is unmistakable.
+// nearWholeSecond reports whether a time is close to a beep. A beeping voice is
+// silent then.
 func nearWholeSecond(at time.Duration) bool {
 	within := at % time.Second
 	return within < BeepLength+60*time.Millisecond || within > time.Second-60*time.Millisecond
 }
 
-// samples renders one loop as 16 bit mono at 48 kHz.
+// samples renders one loop as 16-bit mono at 48 kHz.
 func (v voice) samples(loop time.Duration) []int16 {
 	speech := v.speech(loop)
 	loudest := 0.0
@@ -149,8 +148,8 @@ func (v voice) speech(loop time.Duration) []float64 {
 	return rendered
 }
 
-// beep is the tone at a sample of the loop: BeepLength from each whole second,
-// with edges of a millisecond so that it does not click.
+// beep returns the tone at a sample of the loop, with edges of a millisecond to avoid
+// clicks.
 func beep(sample int) float64 {
 	const length, edge = int(BeepLength * sampleRate / time.Second), sampleRate / 1000
 	within := sample % sampleRate

@@ -12,26 +12,25 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// largestPayload keeps a packet within an ordinary Ethernet frame, as a real
-// sender would, whatever loopback could carry.
-const largestPayload = 1150
+// maxPayloadBytes keeps packets below the size of an Ethernet frame.
+const maxPayloadBytes = 1150
 
-// publisher is a participant as far as media go: what is sent, and whether.
+// publisher is the media of a participant.
 type publisher struct {
-	id        string // of the participant, and of the stream that holds both tracks
+	id        string // of the participant and of the MediaStream
 	source    *source
 	soundOn   atomic.Bool
 	pictureOn atomic.Bool
-	silent    atomic.Bool // the sound that is sent is silence
+	silent    atomic.Bool // send silence
 }
 
 // track sends one loop to one page.
 type track struct {
 	*webrtc.TrackLocalStaticRTP
 	cursor   cursor
-	wanted   *atomic.Bool
+	enabled  *atomic.Bool
 	payloads func(unit []byte) [][]byte
-	ends     bool // the last packet of a unit is marked: pictures
+	ends     bool // set the marker in the last packet of a unit (video)
 
 	ssrc      atomic.Uint32 // 0 until the page accepted the track
 	base      uint32        // random offset of the timestamps (RFC 3550, section 5.1)
@@ -41,10 +40,10 @@ type track struct {
 	reportDue time.Duration
 }
 
-// newTracks makes the sound and the picture of a participant. They share a
-// stream, which is what tells a browser to keep lips and voice together.
+// newTracks creates the audio and video tracks of a participant, in one stream so
+// that browsers synchronize them.
 func newTracks(p *publisher) ([]*track, error) {
-	sound, err := newTrack(p, webrtc.MimeTypeOpus, "sound", p.source.sound, &p.soundOn)
+	sound, err := newTrack(p, webrtc.MimeTypeOpus, "sound", p.source.audio, &p.soundOn)
 	if err != nil {
 		return nil, err
 	}
@@ -54,36 +53,34 @@ func newTracks(p *publisher) ([]*track, error) {
 		}
 		return [][]byte{unit}
 	}
-	picture, err := newTrack(p, webrtc.MimeTypeVP8, "picture", p.source.picture, &p.pictureOn)
+	picture, err := newTrack(p, webrtc.MimeTypeVP8, "picture", p.source.video, &p.pictureOn)
 	if err != nil {
 		return nil, err
 	}
-	// Without picture numbers, which are optional (RFC 7741, section 4.2): the
-	// library leaves out number 0, and the browser then waits for it until the
-	// next key picture.
+	// Picture IDs, which are optional (RFC 7741, section 4.2), are off: the library
+	// skips number 0, and the browser waits for it until the next key frame.
 	payloader := &codecs.VP8Payloader{}
-	picture.payloads = func(unit []byte) [][]byte { return payloader.Payload(largestPayload, unit) }
+	picture.payloads = func(unit []byte) [][]byte { return payloader.Payload(maxPayloadBytes, unit) }
 	picture.ends = true
 	return []*track{sound, picture}, nil
 }
 
-func newTrack(p *publisher, codec, kind string, content loop, wanted *atomic.Bool) (*track, error) {
+func newTrack(p *publisher, codec, kind string, content loop, enabled *atomic.Bool) (*track, error) {
 	local, err := webrtc.NewTrackLocalStaticRTP(
 		webrtc.RTPCodecCapability{MimeType: codec}, p.id+"-"+kind, p.id)
 	if err != nil {
-		return nil, fmt.Errorf("make the %s track of participant %s: %w", kind, p.id, err)
+		return nil, fmt.Errorf("create the %s track of participant %s: %w", kind, p.id, err)
 	}
 	return &track{
 		TrackLocalStaticRTP: local,
 		cursor:              cursor{loop: content},
-		wanted:              wanted,
+		enabled:             enabled,
 		base:                rand.Uint32(),
 		sequence:            uint16(rand.Uint32()),
 	}, nil
 }
 
-// Bind is called by pion when the page accepted the track; from then on it can
-// be sent, and its sender reports can name it.
+// Bind is called by pion when the page has accepted the track.
 func (t *track) Bind(context webrtc.TrackLocalContext) (webrtc.RTPCodecParameters, error) {
 	parameters, err := t.TrackLocalStaticRTP.Bind(context)
 	if err == nil {
@@ -98,14 +95,14 @@ func (t *track) Unbind(context webrtc.TrackLocalContext) error {
 	return t.TrackLocalStaticRTP.Unbind(context)
 }
 
-// send sends whatever of the track is due.
+// send sends the units that are due.
 func (t *track) send(now time.Duration) error {
-	switch flowing := t.ssrc.Load() != 0 && t.wanted.Load(); {
-	case !flowing:
+	switch active := t.ssrc.Load() != 0 && t.enabled.Load(); {
+	case !active:
 		t.cursor.stop()
 		return nil
 	case !t.cursor.running:
-		t.cursor.begin(now)
+		t.cursor.start(now)
 		t.reportDue = t.cursor.wake()
 	}
 	return t.cursor.due(now, t.sendUnit)
@@ -133,16 +130,14 @@ func (t *track) sendUnit(unit int64) error {
 	return nil
 }
 
-// silentPacket is 20 ms of silence, of one packet's length in every loop: the
-// header of a mono packet of the full band, and an empty one's two bytes.
+// silentPacket returns an Opus packet with 20 ms of silence.
 func silentPacket() []byte { return []byte{0xf8, 0xff, 0xfe} }
 
 const reportInterval = 500 * time.Millisecond
 
-// report ties the track's timestamps to the clock all tracks share (RFC 3550,
-// section 6.4.1); nil when none is due. pion's own reports would take the
-// moment a packet happened to be written for the moment it was due; these are
-// exact however late the sender wakes.
+// report returns a sender report (RFC 3550, section 6.4.1), or nil if none is due.
+// Unlike pion's own reports, it uses the time at which a packet was due and not the
+// time at which it was written.
 func (t *track) report(c clock, now time.Duration) *rtcp.SenderReport {
 	if !t.cursor.running || now < t.reportDue {
 		return nil

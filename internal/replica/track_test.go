@@ -18,7 +18,7 @@ func boundTracks(t *testing.T) (from *publisher, sound, picture *track) {
 	for i := range heard.units {
 		heard.units[i] = make([]byte, 120)
 	}
-	from = &publisher{id: "p1", source: &source{picture: shown, sound: heard}}
+	from = &publisher{id: "p1", source: &source{video: shown, audio: heard}}
 	from.soundOn.Store(true)
 	from.pictureOn.Store(true)
 	tracks, err := newTracks(from)

@@ -326,14 +326,14 @@ func TestCrashedPage(t *testing.T) {
 	other, _ := openPage(t, ctx, b, "<title>y</title>")
 
 	waiting := make(chan error, 1)
-	go func() { waiting <- p.Navigate(ctx, "chrome://crash") }()
+	go func() { waiting <- p.Crash(ctx) }()
 	select {
 	case <-p.Crashed():
 	case <-ctx.Done():
 		t.Fatal("Crashed was not closed")
 	}
-	if err := <-waiting; err == nil {
-		t.Error("Navigate to chrome://crash returned no error")
+	if err := <-waiting; !errors.Is(err, browser.ErrPageCrashed) {
+		t.Errorf("pending call = %v, want ErrPageCrashed", err)
 	}
 	if err := p.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageCrashed) {
 		t.Errorf("Eval = %v, want ErrPageCrashed", err)

@@ -528,7 +528,7 @@ func TestRecordingEndsWhenPageIsGone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(context.Context, fixture){
 		"closed":  func(_ context.Context, s fixture) { s.page.Close() },
-		"crashed": func(ctx context.Context, s fixture) { _ = s.page.Navigate(ctx, "chrome://crash") },
+		"crashed": func(ctx context.Context, s fixture) { _ = crash(ctx, s.browser.PID(), s.page) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

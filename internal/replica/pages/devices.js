@@ -1,19 +1,20 @@
-// Microphone and camera of the page, as the browser grants them.
+// The microphone and camera of the page.
 
 export class Devices {
   #stage;
   #changed;
 
-  // changed is called after every change, to show it.
+  // changed is called after every change.
   constructor(stage, changed) {
     this.#stage = stage;
     this.#changed = changed;
-    this.stream = null; // what the browser granted
+    this.stream = null; // MediaStream, or null if it was not granted
     this.microphone = false;
     this.camera = false;
   }
 
-  // request asks the browser for both and turns them on; false when it refuses.
+  // request requests both devices and turns them on. It returns false if the browser
+  // denies them.
   async request() {
     try {
       this.stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
@@ -25,29 +26,29 @@ export class Devices {
     return true;
   }
 
-  // set turns devices on or off; without the browser's grant they stay off.
+  // set turns devices on or off. Without permission they stay off.
   set({ microphone = this.microphone, camera = this.camera }) {
     this.microphone = this.stream !== null && microphone;
     this.camera = this.stream !== null && camera;
     for (const track of this.stream?.getAudioTracks() ?? []) track.enabled = this.microphone;
-    // A camera that is off is given back: its pictures would cost time for nothing.
+    // A camera that is off is stopped to save processor time.
     if (!this.camera) for (const track of this.stream?.getVideoTracks() ?? []) track.stop();
     this.#changed();
     this.#stage.devices(this.microphone, this.camera);
   }
 
-  // toggle turns "microphone" or "camera" to the other side.
+  // toggle turns "microphone" or "camera" on or off.
   async toggle(device) {
     if (device === "camera" && !this.camera && this.stream) {
-      const again = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => null);
-      if (!again) return;
+      const stream = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => null);
+      if (!stream) return;
       for (const track of this.stream.getVideoTracks()) this.stream.removeTrack(track);
-      this.stream.addTrack(again.getVideoTracks()[0]);
+      this.stream.addTrack(stream.getVideoTracks()[0]);
     }
     this.set({ [device]: !this[device] });
   }
 
-  // preview shows the camera in a video element, or hides the element.
+  // preview shows the camera in a video element or hides the element.
   preview(video) {
     video.srcObject = this.camera ? this.stream : null;
     video.hidden = !this.camera;

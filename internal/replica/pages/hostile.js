@@ -1,11 +1,10 @@
-// What the page of a hostile meeting tries: every address it is given, by every
-// means a script has. What comes of it is known where it arrives; the page only
-// says that it has tried. Nothing here may break the page.
+// The connection attempts of a hostile page: every URL in several ways. The trap server
+// records successful attempts. Errors must not break the page.
 
-const patience = 3000; // ms for one attempt
+const attemptTimeoutMs = 3000;
 
-const means = {
-  fetch: (url) => fetch(url, { mode: "no-cors", signal: AbortSignal.timeout(patience) }),
+const methods = {
+  fetch: (url) => fetch(url, { mode: "no-cors", signal: AbortSignal.timeout(attemptTimeoutMs) }),
 
   img: (url) => new Promise((resolve, reject) => {
     const image = new Image();
@@ -18,7 +17,7 @@ const means = {
     const socket = new WebSocket(url.replace("http:", "ws:"));
     socket.onopen = resolve;
     socket.onerror = reject;
-    setTimeout(() => socket.close(), patience);
+    setTimeout(() => socket.close(), attemptTimeoutMs);
   }),
 
   iframe: (url) => new Promise((resolve) => {
@@ -27,21 +26,21 @@ const means = {
     frame.src = url;
     frame.onload = resolve;
     document.body.append(frame);
-    setTimeout(() => frame.remove(), patience);
+    setTimeout(() => frame.remove(), attemptTimeoutMs);
   }),
 };
 
-const giveUp = () => new Promise((_, reject) => setTimeout(() => reject(new Error("no answer")), patience));
+const timeout = () => new Promise((_, reject) => setTimeout(() => reject(new Error("timeout")), attemptTimeoutMs));
 
-// probe returns what the page saw of each attempt, for people.
+// probe makes all attempts and returns their results as text.
 export async function probe(targets, guest) {
-  const attempts = targets.flatMap((target) => Object.keys(means).map(async (by) => {
+  const attempts = targets.flatMap((target) => Object.keys(methods).map(async (by) => {
     const url = new URL(target);
     url.searchParams.set("by", by);
     url.searchParams.set("guest", guest);
     try {
-      await Promise.race([means[by](url.href), giveUp()]);
-      return `${by} ${url.host}: answered`;
+      await Promise.race([methods[by](url.href), timeout()]);
+      return `${by} ${url.host}: succeeded`;
     } catch (problem) {
       return `${by} ${url.host}: ${problem?.message ?? "failed"}`;
     }

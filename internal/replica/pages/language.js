@@ -1,9 +1,8 @@
-// The language of a page. English is written in the page itself; a dictionary
-// translates it for those who get another one.
+// The language of a page. The page is written in English; dictionaries translate it.
 
 let dictionary = {};
 
-// speak chooses the language, with its dictionary from English where it has one.
+// speak sets the language. dictionaries contains a dictionary for each other language.
 export function speak(language, dictionaries) {
   document.documentElement.lang = language;
   dictionary = dictionaries[language.slice(0, 2)] ?? {};
@@ -11,10 +10,10 @@ export function speak(language, dictionaries) {
 
 export const say = (english) => dictionary[english] ?? english;
 
-// fresh is a copy of a template's first element, in the chosen language.
+// fresh returns a translated copy of a template's first element.
 export const fresh = (name) => translate(document.getElementById(name).content.cloneNode(true)).firstElementChild;
 
-// translate puts a fragment into the chosen language.
+// translate translates a fragment.
 export function translate(fragment) {
   for (const attribute of ["aria-label", "placeholder", "title"]) {
     for (const element of fragment.querySelectorAll(`[${attribute}]`)) {

@@ -1,15 +1,15 @@
-// The participants' sound and picture, as a page receives them.
+// Receives the participants' audio and video.
 
-// Media is the one peer connection of a page. It asks for the sound and picture
-// of each participant, and asks anew when one joins or the connection is lost.
+// Media is the peer connection of a page. It negotiates the media of each participant,
+// again when one joins or the connection is lost.
 export class Media {
   #exchange;
   #microphone;
   #onStream;
   #connection = null; // RTCPeerConnection
-  #number = 0; // what the server calls it
+  #number = 0; // of the connection on the server
   #confirmed = false; // a snapshot has named this connection
-  #asked = new Set(); // participants it has room for
+  #asked = new Set(); // participants with transceivers
   #queue = Promise.resolve();
   #latest = null;
   #closed = false;
@@ -20,7 +20,7 @@ export class Media {
     this.#onStream = onStream;
   }
 
-  // follow brings the connection up to the state; one negotiation at a time.
+  // follow updates the connection for the state, one negotiation at a time.
   follow(state) {
     this.#latest = state;
     this.#queue = this.#queue.then(() => this.#catchUp(state)).catch((problem) => {
@@ -32,8 +32,8 @@ export class Media {
 
   async #catchUp(state) {
     if (this.#closed) return;
-    // Snapshots that were on their way before the server knew of the connection
-    // do not name it either, so only one that comes after means it is lost.
+    // The connection is lost if a snapshot lacks its number after an earlier one had
+    // it. Snapshots sent before the negotiation do not have it either.
     if (this.#connection && state.media.connection === this.#number) this.#confirmed = true;
     else if (this.#confirmed) this.#drop();
     const missing = state.participants.filter((one) => one.media && !this.#asked.has(one.id));
@@ -86,24 +86,22 @@ export class Media {
   }
 }
 
-// connected waits until media can flow; a connection that does not come about
-// is given up for a new one.
+// connected waits until the connection is established, or fails after a timeout.
 function connected(connection) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("media do not connect")), 3000);
-    const look = () => {
+    const timer = setTimeout(() => reject(new Error("media connection timeout")), 3000);
+    const check = () => {
       if (connection.connectionState !== "connected") return;
       clearTimeout(timer);
       resolve();
     };
-    connection.addEventListener("connectionstatechange", look);
-    look();
+    connection.addEventListener("connectionstatechange", check);
+    check();
   });
 }
 
-// gathered waits until the description holds the page's addresses. Two seconds
-// are enough on loopback; without addresses the server still learns them from
-// the page's first packet.
+// gathered waits until the description contains the candidates, or two seconds, which
+// is enough on loopback. The server also learns the address from the first packet.
 function gathered(connection) {
   if (connection.iceGatheringState === "complete") return Promise.resolve();
   return new Promise((resolve) => {

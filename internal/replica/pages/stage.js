@@ -1,47 +1,46 @@
-// The platform-neutral half of every page: it registers the page as a guest,
-// follows the meeting's state, sends what the guest does, and receives the
-// participants' media. What is shown, and when, is the platform's page's.
+// The connection of a page to the server, the same for all platforms: it adds the page
+// as a guest, receives the state of the meeting and the media of the participants, and
+// sends the actions of the guest.
 
 import { probe } from "./hostile.js";
 import { Media } from "./media.js";
 
-// NoMeeting is thrown by Stage.enter and look when no meeting has the code.
+// NoMeeting is thrown by Stage.enter and look if there is no meeting with the code.
 export class NoMeeting extends Error {}
 
 const path = (code) => `/stage/${encodeURIComponent(code)}`;
 
-// look returns a meeting's settings to a page that comes before the meeting's
-// own, when the page may show itself.
+// look returns the settings of a meeting for a launcher page, after the page delay.
 export async function look(code) {
   const response = await fetch(path(code));
   if (response.status === 404) throw new NoMeeting(code);
   const settings = await response.json();
-  await new Promise((resolve) => setTimeout(resolve, tooEarly(settings)));
+  await new Promise((resolve) => setTimeout(resolve, remainingDelay(settings)));
   return settings;
 }
 
-// tooEarly is how many ms a slow page still shows nothing.
-const tooEarly = (settings) => Math.max(0, settings.pageDelayMs - performance.now());
+// remainingDelay returns the rest of the page delay in ms.
+const remainingDelay = (settings) => Math.max(0, settings.pageDelayMs - performance.now());
 
 export class Stage {
   #passcode;
   #path;
   #media = null;
-  #obeyed = { freeze: 0, reload: 0, wander: 0 };
+  #executed = { freeze: 0, reload: 0, navigate: 0 };
   #probing = false;
-  #held = null; // the timer of a slow page
+  #delayTimer = null;
 
   constructor(code, passcode = "") {
     this.code = code;
     this.#passcode = passcode;
     this.state = null; // the last snapshot
     this.receivedAt = 0; // performance.now() of its arrival
-    this.microphone = null; // the MediaStreamTrack that the guest sends, if any
+    this.microphone = null; // MediaStreamTrack of the guest, or null
     this.onState = () => {};
     this.onStream = () => {}; // (participant id, MediaStream)
   }
 
-  // enter makes the page a guest and follows the meeting until the page goes.
+  // enter adds the page as a guest and subscribes to the state.
   async enter() {
     const response = await fetch(`${path(this.code)}/guests`, {
       method: "POST",
@@ -49,21 +48,21 @@ export class Stage {
       body: JSON.stringify({ passcode: this.#passcode }),
     });
     if (response.status === 404) throw new NoMeeting(this.code);
-    if (!response.ok) throw new Error(`the replica answered ${response.status}`);
+    if (!response.ok) throw new Error(`the server responded with ${response.status}`);
     const { guest } = await response.json();
     this.#path = `${path(this.code)}/guests/${guest}`;
     const events = new EventSource(`${this.#path}/events`);
-    events.onmessage = (message) => this.#take(JSON.parse(message.data));
+    events.onmessage = (message) => this.#receive(JSON.parse(message.data));
   }
 
-  #take(state) {
+  #receive(state) {
     this.state = state;
     this.receivedAt = performance.now();
-    this.#obey(state.orders);
+    this.#execute(state.commands);
     this.#probe(state);
-    const wait = tooEarly(state.meeting);
+    const wait = remainingDelay(state.meeting);
     if (wait === 0) this.#show();
-    else this.#held ??= setTimeout(() => this.#show(), wait);
+    else this.#delayTimer ??= setTimeout(() => this.#show(), wait);
   }
 
   #show() {
@@ -77,13 +76,13 @@ export class Stage {
     this.#media.follow(this.state);
   }
 
-  // obey does to the page what a verb of the control surface asked for.
-  #obey(orders) {
-    const before = this.#obeyed;
-    this.#obeyed = orders;
-    if (orders.wander > before.wander) window.top.location.assign(orders.wanderTo);
-    if (orders.reload > before.reload) window.top.location.reload();
-    if (orders.freeze > before.freeze) for (;;);
+  // execute executes new commands of the control API.
+  #execute(commands) {
+    const before = this.#executed;
+    this.#executed = commands;
+    if (commands.navigate > before.navigate) window.top.location.assign(commands.navigateTo);
+    if (commands.reload > before.reload) window.top.location.reload();
+    if (commands.freeze > before.freeze) for (;;);
   }
 
   async #probe(state) {
@@ -100,7 +99,7 @@ export class Stage {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`${action}: the replica answered ${response.status}`);
+    if (!response.ok) throw new Error(`${action}: the server responded with ${response.status}`);
     return response.status === 204 ? null : response.json();
   }
 
@@ -113,9 +112,9 @@ export class Stage {
   pin(participant) { return this.#send("pin", { participant }); }
   requestPermission() { return this.#send("permission", {}); }
 
-  // speaking tells whether a participant speaks just now, from where the loops
-  // stood when the last snapshot came.
-  speaking(participant) {
+  // isSpeaking returns whether a participant speaks now, computed from the position in
+  // the last snapshot.
+  isSpeaking(participant) {
     const media = this.state?.media;
     if (!media || participant.muted) return false;
     const at = (media.positionMs + performance.now() - this.receivedAt) % media.loopMs;

@@ -130,7 +130,7 @@ function showMessage(state) {
 }
 
 function followCall(state) {
-  tiles.follow(state.participants);
+  tiles.update(state.participants);
   panels.follow(state);
   notices.follow(stage, () => stage.leave());
   const count = state.participants.length + 1; // everybody, this guest included
@@ -180,7 +180,7 @@ document.addEventListener("click", (event) => {
 
 setInterval(() => {
   if (shown !== "admitted") return;
-  tiles.speaking(stage.state.participants, (one) => stage.speaking(one));
+  tiles.showSpeaking(stage.state.participants, (participant) => stage.isSpeaking(participant));
   screen.querySelector("[data-time]").textContent =
     new Date().toLocaleTimeString("en", { hour: "numeric", minute: "2-digit" });
 }, 200);
@@ -189,7 +189,7 @@ stage.onState = (state) => {
   if (shown === null) speak(state.meeting.language);
   draw(state);
 };
-stage.onStream = (id, media) => tiles?.stream(id, media);
+stage.onStream = (id, media) => tiles?.setStream(id, media);
 
 try {
   await stage.enter();

@@ -167,7 +167,7 @@ function draw(state) {
     showDevices();
   }
   if (shown === "admitted") {
-    tiles.follow(state.participants);
+    tiles.update(state.participants);
     panels.follow(state);
   }
   banners.follow(state);
@@ -180,7 +180,7 @@ document.addEventListener("click", (event) => {
 
 setInterval(() => {
   if (shown !== "admitted") return;
-  tiles.speaking(stage.state.participants, (one) => stage.speaking(one));
+  tiles.showSpeaking(stage.state.participants, (participant) => stage.isSpeaking(participant));
   const passed = Math.floor((performance.now() - joinedAt) / 1000);
   screen.querySelector("[data-time]").textContent =
     [passed / 60, passed % 60].map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
@@ -190,7 +190,7 @@ stage.onState = (state) => {
   if (shown === null) speak(state.meeting.language);
   draw(state);
 };
-stage.onStream = (id, media) => tiles?.stream(id, media);
+stage.onStream = (id, media) => tiles?.setStream(id, media);
 
 try {
   await stage.enter();

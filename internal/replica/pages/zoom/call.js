@@ -33,7 +33,7 @@ export class Call {
   }
 
   follow(state) {
-    this.#tiles.follow(state.participants);
+    this.#tiles.update(state.participants);
     this.#panels.follow(state);
     this.#recording.follow(state);
     this.#consent(state.notices[0] ?? null);
@@ -52,9 +52,9 @@ export class Call {
     });
   }
 
-  stream(id, media) { this.#tiles.stream(id, media); }
+  stream(id, media) { this.#tiles.setStream(id, media); }
 
-  tick() { this.#tiles.speaking(this.#stage.state.participants, (one) => this.#stage.speaking(one)); }
+  tick() { this.#tiles.showSpeaking(this.#stage.state.participants, (participant) => this.#stage.isSpeaking(participant)); }
 
   // joinAudio is offered to who came without a microphone. Nobody needs it to
   // hear, other than on the real page.

@@ -1,136 +1,62 @@
-// The gallery: a tile for everybody. Each remote participant has a silent picture
-// and an element that plays the sound, both of one stream.
+// The gallery of a Zoom meeting.
 
 import { say } from "/assets/language.js";
+import { TileGrid, element, initial } from "/assets/tilegrid.js";
 import { moreOptions } from "./words.js";
 
 const frameClass = "gallery-video-container__video-frame";
 
-export class Tiles {
-  #stage;
-  #gallery;
-  #streams = new Map(); // participant id → MediaStream
-  #tiles = new Map(); // participant id → element
-  #pinned = null;
-
+export class Tiles extends TileGrid {
   constructor(call, stage) {
-    this.#stage = stage;
-    this.#gallery = call.querySelector(".gallery-video-container");
-    // The guest's own tile is there twice, in the gallery and floating above it
-    // (platforms: rules that cost others dearly).
+    // The guest has two tiles, in the gallery and above it.
     const { name } = stage.state;
-    this.#gallery.append(tile(name));
-    call.querySelector(".self-video").append(tile(name));
+    super(stage, call.querySelector(".gallery-video-container"), createTile(name), 10);
+    call.querySelector(".self-video").append(createTile(name));
   }
 
-  // follow brings the tiles up to the roster.
-  follow(participants) {
-    const present = new Set(participants.map((one) => one.id));
-    for (const [id, element] of this.#tiles) {
-      if (present.has(id)) continue;
-      element.remove();
-      this.#tiles.delete(id);
-      this.#streams.delete(id);
-      if (this.#pinned === id) this.#pin(null);
-    }
-    for (const one of participants) {
-      const element = this.#tiles.get(one.id) ?? this.#add(one);
-      element.classList.toggle("camera-off", one.cameraOff || !one.media);
-      element.classList.toggle("muted", one.muted);
-    }
-    this.#gallery.dataset.count = Math.min(this.#tiles.size + 1, 10);
-  }
+  mediaParent(tile) { return tile.firstElementChild; }
 
-  #add(one) {
-    const element = tile(one.name);
-    if (one.media) {
-      const video = document.createElement("video");
-      Object.assign(video, { autoplay: true, muted: true, playsInline: true });
-      const audio = document.createElement("audio");
-      audio.autoplay = true;
-      element.firstElementChild.prepend(video, audio);
-    }
-    element.append(this.#options(one));
-    this.#tiles.set(one.id, element);
-    this.#gallery.insertBefore(element, this.#gallery.lastElementChild);
-    this.#play(one.id);
-    return element;
-  }
-
-  // options are the three dots of a tile and the menu behind them.
-  #options(one) {
-    const options = document.createElement("div");
-    options.className = "avatar-more";
-    const dots = document.createElement("button");
+  // createTile adds the menu behind the three dots.
+  createTile(participant) {
+    const tile = createTile(participant.name);
+    const options = element("div", "avatar-more");
+    const dots = element("button", "", "•••");
     dots.type = "button";
-    dots.textContent = "•••";
-    dots.ariaLabel = moreOptions(one.name);
-    const menu = document.createElement("div");
-    menu.className = "dropdown-menu";
+    dots.ariaLabel = moreOptions(participant.name);
+    const menu = element("div", "dropdown-menu");
     menu.setAttribute("role", "menu");
     menu.hidden = true;
-    const pin = document.createElement("a");
-    pin.className = "dropdown-item";
+    const pin = element("a", "dropdown-item");
     pin.tabIndex = 0;
     pin.setAttribute("role", "menuitem");
     menu.append(pin);
     dots.addEventListener("click", () => {
       menu.hidden = !menu.hidden;
-      pin.textContent = say(this.#pinned === one.id ? "Remove Pin" : "Pin");
+      pin.textContent = say(this.pinned === participant.id ? "Remove Pin" : "Pin");
     });
     pin.addEventListener("click", () => {
       menu.hidden = true;
-      this.#pin(this.#pinned === one.id ? null : one.id);
+      this.togglePin(participant.id);
     });
     options.append(dots, menu);
-    return options;
+    tile.append(options);
+    return tile;
   }
 
-  #pin(id) {
-    this.#pinned = id;
-    for (const [other, element] of this.#tiles) element.classList.toggle("pinned", other === id);
-    this.#gallery.classList.toggle("has-pinned", id !== null);
-    if (id !== null) this.#stage.pin(id);
-  }
-
-  // stream takes a participant's media when they arrive.
-  stream(id, stream) {
-    this.#streams.set(id, stream);
-    this.#play(id);
-  }
-
-  #play(id) {
-    const element = this.#tiles.get(id);
-    const stream = this.#streams.get(id);
-    if (!element || !stream) return;
-    element.querySelector("video").srcObject = stream;
-    const audio = element.querySelector("audio");
-    audio.srcObject = stream;
-    audio.play().catch((problem) => console.warn("sound does not play:", problem));
-  }
-
-  // speaking marks the tiles of those who speak.
-  speaking(participants, speaks) {
-    for (const one of participants) {
-      this.#tiles.get(one.id)?.classList.toggle(`${frameClass}--active`, speaks(one));
+  // showSpeaking marks the tiles of participants who speak.
+  showSpeaking(participants, isSpeaking) {
+    for (const participant of participants) {
+      this.tiles.get(participant.id)?.classList.toggle(`${frameClass}--active`, isSpeaking(participant));
     }
   }
 }
 
-function tile(name) {
-  const frame = document.createElement("div");
-  frame.className = frameClass;
-  const avatar = document.createElement("div");
-  avatar.className = "video-avatar__avatar";
-  const letter = document.createElement("span");
-  letter.className = "video-avatar__avatar-title";
-  letter.textContent = [...name.trim()][0]?.toUpperCase() ?? "?";
-  const footer = document.createElement("div");
-  footer.className = "video-avatar__avatar-footer";
-  const label = document.createElement("span");
-  label.textContent = name;
-  footer.append(label);
-  avatar.append(letter, footer);
+function createTile(name) {
+  const frame = element("div", frameClass);
+  const avatar = element("div", "video-avatar__avatar");
+  const footer = element("div", "video-avatar__avatar-footer");
+  footer.append(element("span", "", name));
+  avatar.append(element("span", "video-avatar__avatar-title", initial(name)), footer);
   frame.append(avatar);
   return frame;
 }

@@ -1,0 +1,17 @@
+package browser
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+)
+
+// Crash crashes the page's renderer process. It returns when ctx ends or the crash is
+// reported.
+func (p *Page) Crash(ctx context.Context) error {
+	return p.call(ctx, func(ctx context.Context) error {
+		_, err := cdp.Call(ctx, p.session, page.Crash, cdp.Empty{})
+		return err
+	})
+}

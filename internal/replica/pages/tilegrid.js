@@ -1,0 +1,96 @@
+// The tiles of a meeting, as far as they are the same on all platforms. Each remote
+// participant has a muted video element and an audio element with the same stream.
+
+export class TileGrid {
+  #grid;
+  #maxCount;
+  #streams = new Map(); // MediaStream by participant ID
+  tiles = new Map(); // element by participant ID
+  pinned = null; // ID of the pinned participant
+
+  // selfTile is the guest's own tile, which stays the last one. The grid's
+  // data-count is the number of tiles up to maxCount.
+  constructor(stage, grid, selfTile, maxCount) {
+    this.stage = stage;
+    this.#grid = grid;
+    this.#maxCount = maxCount;
+    grid.append(selfTile);
+  }
+
+  // createTile returns the tile of a participant.
+  createTile(participant) { throw new Error("not implemented"); }
+
+  // mediaParent returns the element of a tile that contains video and audio.
+  mediaParent(tile) { return tile; }
+
+  // playsAudio returns whether tiles have audio elements.
+  playsAudio() { return true; }
+
+  // setStream sets the media of a participant.
+  setStream(id, stream) {
+    this.#streams.set(id, stream);
+    this.#play(id);
+  }
+
+  #play(id) {
+    const tile = this.tiles.get(id), stream = this.#streams.get(id);
+    if (!tile || !stream) return;
+    tile.querySelector("video").srcObject = stream;
+    const audio = tile.querySelector("audio");
+    if (!audio) return;
+    audio.srcObject = stream;
+    audio.play().catch((error) => console.warn("cannot play audio:", error));
+  }
+
+  // update shows the tiles of the participants.
+  update(participants) {
+    const present = new Set(participants.map((participant) => participant.id));
+    for (const [id, tile] of this.tiles) {
+      if (present.has(id)) continue;
+      tile.remove();
+      this.tiles.delete(id);
+      this.#streams.delete(id);
+      if (this.pinned === id) this.pin(null);
+    }
+    for (const participant of participants) {
+      const tile = this.tiles.get(participant.id) ?? this.#add(participant);
+      tile.classList.toggle("camera-off", participant.cameraOff || !participant.media);
+      tile.classList.toggle("muted", participant.muted);
+    }
+    this.#grid.dataset.count = Math.min(this.tiles.size + 1, this.#maxCount);
+  }
+
+  #add(participant) {
+    const tile = this.createTile(participant);
+    if (participant.media) {
+      const video = document.createElement("video");
+      Object.assign(video, { autoplay: true, muted: true, playsInline: true });
+      const media = [video];
+      if (this.playsAudio()) media.push(Object.assign(document.createElement("audio"), { autoplay: true }));
+      this.mediaParent(tile).prepend(...media);
+    }
+    this.tiles.set(participant.id, tile);
+    this.#grid.insertBefore(tile, this.#grid.lastElementChild);
+    this.#play(participant.id);
+    return tile;
+  }
+
+  // pin pins the tile of a participant, or none for null.
+  pin(id) {
+    if (id !== null) this.stage.pin(id);
+    this.pinned = id;
+    for (const [other, tile] of this.tiles) tile.classList.toggle("pinned", other === id);
+    this.#grid.classList.toggle("has-pinned", id !== null);
+  }
+
+  // togglePin pins or unpins the tile of a participant.
+  togglePin(id) { this.pin(this.pinned === id ? null : id); }
+}
+
+// initial returns the first letter of a name for an avatar.
+export const initial = (name) => [...name.trim()][0]?.toUpperCase() ?? "?";
+
+// element creates an element with a class and a text.
+export function element(tag, className, text = "") {
+  return Object.assign(document.createElement(tag), { className, textContent: text });
+}
