@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/bot"
+	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
@@ -37,6 +38,9 @@ type botCommand struct {
 func (c *botCommand) Run(ctx context.Context, to terminal) error {
 	config, err := c.config()
 	if err != nil {
+		return err
+	}
+	if err := browser.CheckSandbox(config.NoSandbox); err != nil {
 		return err
 	}
 	if config.Dir == "" {

@@ -103,6 +103,7 @@ func (h *harness) startService(listen string) {
 	h.Helper()
 	h.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", h.dir, "--loopback-meetings",
 		"--allowed-meeting-hosts", strings.TrimPrefix(h.replica.URL(), "http://"))
+	h.serve.Env = append(os.Environ(), "STANDIN_NO_SANDBOX=true") // for tests as root
 	h.serve.Stderr = h.log
 	out, err := h.serve.StdoutPipe()
 	if err != nil {

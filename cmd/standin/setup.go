@@ -12,8 +12,8 @@ const minSpoolMiB = 64
 // botFlags are the settings of all bots: of those that a service launches and
 // of one that runs by hand.
 type botFlags struct {
-	Browser       string `env:"STANDIN_BROWSER" help:"The Chromium that bots start. Default: found on PATH."`
-	NoSandbox     bool   `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, where the system does not allow one. As root it always runs without."`
+	Browser       string `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
+	NoSandbox     bool   `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, on systems that provide none. As root, bots start only with this setting."`
 	Profiles      string `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
 	SignIn        string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
 	ZoomSDKDir    string `env:"STANDIN_ZOOM_SDK_DIR" name:"zoom-sdk-dir" placeholder:"DIR" help:"Files of Zoom's Meeting SDK for Web, for the platform zoom-sdk. Default: that platform's jobs fail."`

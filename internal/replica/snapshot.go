@@ -36,8 +36,8 @@ type pageSettings struct {
 	Tips              bool     `json:"tips"`
 	LeaveAtOnce       bool     `json:"leaveAtOnce"`
 	PageDelayMS       int64    `json:"pageDelayMs"`
-	LongestName       int      `json:"maxNameLen"`
-	LongestMessage    int      `json:"longestMessage"`
+	MaxNameLen        int      `json:"maxNameLen"`
+	MaxMessageLen     int      `json:"maxMessageLen"`
 	Trap              []string `json:"trap"` // URLs for a hostile page
 }
 
@@ -50,7 +50,7 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		DevicesAfterJoin: m.settings.DevicesAfterJoin,
 		Tips:             !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
 		PageDelayMS: m.settings.PageDelay.Milliseconds(),
-		LongestName: m.platform.maxNameLen, LongestMessage: m.platform.maxMessageLen,
+		MaxNameLen:  m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,
 		Trap: append([]string{}, m.trap...),
 	}
 }

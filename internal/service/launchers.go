@@ -84,8 +84,13 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 // newProcess returns the launcher of bots that are processes of this machine.
 func (s *Service) newProcess(events *event.Publisher) (*launch.Process, error) {
 	check := func() error {
-		_, err := browser.Find(s.settings.Bots.Browser)
-		return err
+		if _, err := browser.Find(s.settings.Bots.Browser); err != nil {
+			return err
+		}
+		return browser.CheckSandbox(s.settings.Bots.NoSandbox)
+	}
+	if s.settings.Bots.NoSandbox {
+		s.warnNoSandbox(browser.NoSandboxSetting + " is set")
 	}
 	if err := check(); err != nil {
 		s.settings.Log.Error("no bot can be launched until this is fixed", "error", err)
@@ -119,8 +124,19 @@ func (s *Service) newKubernetes(events *event.Publisher) (engine, error) {
 func (s *Service) remoteSettings(settings launch.RemoteSettings, seccomp string, events *event.Publisher) launch.RemoteSettings {
 	settings.Instance, settings.IsWanted, settings.OnChange = s.instance(), s.wanted, botChanged(events)
 	settings.Bot, settings.Log = s.settings.Bots, s.settings.Log
-	settings.Bot.NoSandbox = settings.Bot.NoSandbox || seccomp == ""
+	switch {
+	case settings.Bot.NoSandbox:
+		s.warnNoSandbox(browser.NoSandboxSetting + " is set")
+	case seccomp == "":
+		settings.Bot.NoSandbox = true
+		s.warnNoSandbox("the default seccomp profile of containers does not allow it")
+	}
 	return settings
+}
+
+// warnNoSandbox logs that bots run Chromium without its sandbox, and why.
+func (s *Service) warnNoSandbox(reason string) {
+	s.settings.Log.Warn("bots run Chromium without its own sandbox", "reason", reason)
 }
 
 // instance identifies all services that share this one's database, to tell

@@ -59,7 +59,7 @@ type Options struct {
 	// lossy connection.
 	MediaThroughProxy bool
 	// NoSandbox runs Chromium without its own sandbox, for systems that provide
-	// none.
+	// none. As root, it always runs without; see CheckSandbox.
 	NoSandbox bool
 	// SeedProfile is an operator's Chromium user data directory with a signed-in
 	// user. The files that keep a user signed in are copied to the new profile.

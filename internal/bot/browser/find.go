@@ -44,10 +44,9 @@ func installAdvice(goos string) string {
 	}
 }
 
-// Find returns the path of the browser to start. A configured executable (a
-// path, or a name on PATH) is the only candidate when it is given; otherwise
-// the usual names of Chromium and Chrome are tried in order. The error is a
-// *NotFoundError.
+// Find returns the path of the browser to start: the configured executable (a path or
+// a name on PATH) or, if it is empty, the first Chromium or Google Chrome in its usual
+// places. The error is a *NotFoundError.
 func Find(configured string) (string, error) {
 	candidates := usualExecutables(runtime.GOOS)
 	if configured != "" {
@@ -61,11 +60,11 @@ func Find(configured string) (string, error) {
 	return "", &NotFoundError{Configured: configured, Tried: candidates}
 }
 
-// usualExecutables lists the names and places in which the named operating
-// system keeps Chromium and Chrome. headless_shell is left out on purpose: it
-// has no tab capture.
-func usualExecutables(system string) []string {
-	if system == "darwin" {
+// usualExecutables returns the usual names and paths of Chromium and Google Chrome on
+// an operating system (GOOS). headless_shell is not included because it has no tab
+// capture.
+func usualExecutables(goos string) []string {
+	if goos == "darwin" {
 		return []string{
 			"/Applications/Chromium.app/Contents/MacOS/Chromium",
 			"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -78,5 +77,6 @@ func usualExecutables(system string) []string {
 		"google-chrome",
 		"google-chrome-stable",
 		"chrome",
+		"/opt/google/chrome/chrome",
 	}
 }

@@ -29,6 +29,20 @@ func TestFindErrorIncludesInstallAdvice(t *testing.T) {
 	}
 }
 
+// Chromium is preferred to Google Chrome.
+func TestFindPrefersChromium(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	for _, name := range []string{"google-chrome-stable", "chromium"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if path, err := browser.Find(""); err != nil || path != filepath.Join(folder, name) {
+			t.Errorf("Find = %q, %v; want %s", path, err, name)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)

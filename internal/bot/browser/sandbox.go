@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"errors"
+	"os"
 	"strings"
 )
 
@@ -40,6 +42,20 @@ func asSandboxError(err error) error {
 		}
 	}
 	return err
+}
+
+// ErrSandboxAsRoot is returned by CheckSandbox. Its text is for the operator.
+var ErrSandboxAsRoot = errors.New("Chromium has no sandbox as root; run bots as another user, or set " +
+	NoSandboxSetting + "=true to run it without its sandbox")
+
+// CheckSandbox returns ErrSandboxAsRoot if Chromium would run without its sandbox
+// although the operator did not allow that with NoSandboxSetting. Launch does not
+// check it, for tests.
+func CheckSandbox(noSandbox bool) error {
+	if os.Geteuid() == 0 && !noSandbox {
+		return ErrSandboxAsRoot
+	}
+	return nil
 }
 
 // sandboxed reports whether Chromium runs in its own sandbox. Chromium has none if

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,16 @@ func TestSandboxed(t *testing.T) {
 		if got := sandboxed(Options{runsAsRoot: test.runsAsRoot, NoSandbox: test.noSandbox}); got != test.want {
 			t.Errorf("%+v: sandboxed = %v", test, got)
 		}
+	}
+}
+
+func TestCheckSandbox(t *testing.T) {
+	t.Parallel()
+	if err := CheckSandbox(true); err != nil {
+		t.Errorf("CheckSandbox(true) = %v", err)
+	}
+	if err := CheckSandbox(false); (err != nil) != (os.Geteuid() == 0) || err != nil && !errors.Is(err, ErrSandboxAsRoot) {
+		t.Errorf("CheckSandbox(false) = %v as user %d", err, os.Geteuid())
 	}
 }
 

@@ -155,6 +155,12 @@ type fixture struct {
 // in CI and is skipped elsewhere.
 func prepare(t *testing.T, query string) (context.Context, fixture) {
 	t.Helper()
+	return prepareFor(t, query, testTimeout)
+}
+
+// prepareFor is like prepare with another timeout.
+func prepareFor(t *testing.T, query string, timeout time.Duration) (context.Context, fixture) {
+	t.Helper()
 	executable, err := browser.Find("")
 	if err = errors.Join(err, mediacheck.Available()); err != nil {
 		if os.Getenv("CI") != "" {
@@ -162,16 +168,13 @@ func prepare(t *testing.T, query string) (context.Context, fixture) {
 		}
 		t.Skipf("this test needs tools: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if r.URL.Path == callPath {
-			_, _ = io.WriteString(w, callPage)
-			return
-		}
-		if r.URL.Path == participantsPath {
-			_, _ = io.WriteString(w, participantsPage)
+		other := map[string]string{callPath: callPage, participantsPath: participantsPage, visibilityPath: visibilityPage}
+		if page, ok := other[r.URL.Path]; ok {
+			_, _ = io.WriteString(w, page)
 			return
 		}
 		// The recorder must work despite a strict policy.

@@ -45,7 +45,7 @@ export class Panels {
     const writer = document.createElement("textarea");
     writer.ariaLabel = say("Send a message");
     writer.placeholder = say("Send a message");
-    writer.maxLength = this.#stage.state.meeting.longestMessage;
+    writer.maxLength = this.#stage.state.meeting.maxMessageLen;
     writer.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       event.preventDefault();

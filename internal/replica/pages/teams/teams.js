@@ -68,7 +68,7 @@ function showPasscode() {
 async function showPreJoin(state) {
   const input = screen.querySelector('[data-tid="prejoin-display-name-input"]');
   const join = screen.querySelector('[data-tid="prejoin-join-button"]');
-  input.maxLength = state.meeting.longestName;
+  input.maxLength = state.meeting.maxNameLen;
   join.textContent = say(state.meeting.joinLabel || "Join now");
   // The field takes what a person types; what a script puts there it overlooks.
   input.addEventListener("input", (event) => {

@@ -73,7 +73,7 @@ export class Panels {
     writer.className = "chat-box__chat-textarea";
     writer.ariaLabel = say("Type message here ...");
     writer.placeholder = say("Type message here ...");
-    writer.maxLength = this.#stage.state.meeting.longestMessage;
+    writer.maxLength = this.#stage.state.meeting.maxMessageLen;
     writer.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       event.preventDefault();

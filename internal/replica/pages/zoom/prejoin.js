@@ -19,7 +19,7 @@ export class PreJoin {
     this.#join = root.querySelector(".preview-join-button");
     const label = stage.state.meeting.joinLabel;
     if (label) this.#join.firstElementChild.textContent = say(label);
-    this.#name.maxLength = stage.state.meeting.longestName;
+    this.#name.maxLength = stage.state.meeting.maxNameLen;
     // A name that a script puts into the field does not count (platforms: rules
     // that cost others dearly).
     this.#name.addEventListener("input", (event) => {
