@@ -16,9 +16,10 @@ const (
 	ZoomSDK Platform = "zoom-sdk"
 )
 
-// PlatformOf tells the platform from the host of a meeting address (contract,
-// Jobs): Zoom's and Microsoft's own domains first, then a label that starts
-// with zoom or teams, else Meet. The path never counts.
+// PlatformOf returns the platform of a meeting URL by its host: Zoom's and
+// Microsoft's own domains, then a label that starts with zoom or teams, else
+// Meet. The path is ignored, and so are redirectors: package meetinglink resolves
+// those.
 func PlatformOf(meeting *url.URL) Platform {
 	host := strings.TrimSuffix(strings.ToLower(meeting.Hostname()), ".")
 	for _, suffix := range []string{"zoom.us", "zoom.com"} {
@@ -31,6 +32,9 @@ func PlatformOf(meeting *url.URL) Platform {
 		if under(host, suffix) {
 			return Teams
 		}
+	}
+	if under(host, "zoominfo.com") { // another company
+		return Meet
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		switch {

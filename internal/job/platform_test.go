@@ -17,6 +17,8 @@ func TestPlatformOf(t *testing.T) {
 		"https://ZOOM.US./j/1":                                   job.ZoomWeb,
 		"https://zoomgov.com/j/1":                                job.ZoomWeb,
 		"https://zoom.corp.example/j/1":                          job.ZoomWeb,
+		"https://www.zoominfo.com/j/1":                           job.Meet,
+		"https://teams.cloud.microsoft/meet/1":                   job.Teams,
 		"https://notzoom.us/j/1":                                 job.Meet,
 		"https://meet.example/zoom.us/j/1":                       job.Meet,
 		"https://meet.example/?u=teams.microsoft.com":            job.Meet,

@@ -1,0 +1,155 @@
+package meetinglink
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"standin/internal/job"
+)
+
+var (
+	meetHosts  = []string{"meet.google.com"}
+	teamsHosts = []string{
+		"teams.microsoft.com", "teams.live.com", "teams.microsoft.us", "teams.cloud.microsoft", "teams.microsoftonline.cn",
+	}
+	zoomHosts = []string{"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn"}
+)
+
+func isPlatformHost(host string) bool {
+	return inDomain(host, slices.Concat(meetHosts, teamsHosts, zoomHosts)...) || host == "g.co"
+}
+
+var (
+	meetCode       = regexp.MustCompile(`^/(?:_meet/)?([a-z]{3})-?([a-z]{4})-?([a-z]{3})/?$`)
+	meetLookup     = regexp.MustCompile(`^/lookup/[^/]+/?$`)
+	teamsMeeting   = regexp.MustCompile(`^/(l/meetup-join/.|light-meetings/launch|dl/launcher/launcher\.html|meet/\d|_#?/l/meetup-join/.)`)
+	zoomMeeting    = regexp.MustCompile(`^/(j|w|s|wc|my|launch)/.`)
+	zoomSpacedPath = regexp.MustCompile(`^/(j|w|s|wc|wc/join)/[\d ]+`)
+	zoomNumber     = regexp.MustCompile(`^/(j|w|s|wc|wc/join)/([\d -]+)(.*)$`)
+)
+
+// repair rewrites known defective spellings of meeting links.
+func repair(link *Link) {
+	host := hostOf(link.URL)
+	switch {
+	case host == "g.co" && strings.HasPrefix(link.URL.Path, "/meet/"):
+		link.URL.Scheme, link.URL.Host, link.URL.Path, link.URL.RawPath = "https", meetHosts[0], strings.TrimPrefix(link.URL.Path, "/meet"), ""
+		repair(link)
+	case inDomain(host, meetHosts...):
+		if code := meetCode.FindStringSubmatch(strings.ToLower(link.URL.Path)); code != nil {
+			link.URL.Path, link.URL.RawPath = "/"+strings.Join(code[1:], "-"), ""
+		}
+	case inDomain(host, zoomHosts...):
+		repairZoom(link.URL)
+	case inDomain(host, teamsHosts...):
+		query := link.URL.Query()
+		if context := query.Get("context"); strings.HasPrefix(context, "{") && strings.ContainsAny(link.URL.RawQuery, `{}"`) {
+			link.URL.RawQuery = query.Encode() // JSON that was pasted unencoded
+		}
+	}
+}
+
+// repairZoom removes spaces and hyphens from the meeting number, and rewrites
+// /j/<number>&pwd= and /join?confno=<number>.
+func repairZoom(address *url.URL) {
+	if path, parameters, found := strings.Cut(address.Path, "&"); found && zoomNumber.MatchString(path) {
+		address.Path, address.RawPath = path, ""
+		if address.RawQuery != "" {
+			parameters += "&" + address.RawQuery
+		}
+		address.RawQuery = parameters
+	}
+	if parts := zoomNumber.FindStringSubmatch(address.Path); parts != nil {
+		if number := strings.NewReplacer(" ", "", "-", "").Replace(parts[2]); number != "" {
+			address.Path, address.RawPath = "/"+parts[1]+"/"+number+parts[3], ""
+		}
+	}
+	query := address.Query()
+	number := strings.NewReplacer(" ", "", "-", "").Replace(query.Get("confno"))
+	if strings.Trim(address.Path, "/") == "join" && number != "" && strings.Trim(number, "0123456789") == "" {
+		query.Del("confno")
+		query.Del("action")
+		address.Path, address.RawPath, address.RawQuery = "/j/"+number, "", query.Encode()
+	}
+}
+
+// warning returns why nobody can join the link, or "".
+func warning(link Link, allowedHosts []string) string {
+	host := hostOf(link.URL)
+	path := decodedPath(link.URL.Path)
+	switch {
+	case isAllowed(link.URL, allowedHosts):
+		return ""
+	case inDomain(host, meetHosts...):
+		if !meetCode.MatchString(path) && !meetLookup.MatchString(path) {
+			return "This Google Meet link has no meeting code, as in https://meet.google.com/abc-defg-hij."
+		}
+	case inDomain(host, teamsHosts...):
+		if !isTeamsMeeting(link.URL, path) {
+			return "This Microsoft Teams link is not a link to join a meeting."
+		}
+	case inDomain(host, zoomHosts...):
+		switch {
+		case strings.HasPrefix(path, "/u/"):
+			return "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."
+		case strings.Contains(path, "/register/"):
+			return "This Zoom link is a registration page. Register, and use the link in the confirmation."
+		case host != "events.zoom.us" && !zoomMeeting.MatchString(path), strings.Trim(path, "/") == "":
+			return "This Zoom link is not a link to join a meeting."
+		}
+	default:
+		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.", host)
+	}
+	return ""
+}
+
+func isTeamsMeeting(address *url.URL, path string) bool {
+	return teamsMeeting.MatchString(path) ||
+		strings.Trim(path, "/") == "_" && teamsMeeting.MatchString(decodedPath(strings.TrimPrefix(address.Fragment, "!"))) ||
+		strings.HasPrefix(path, "/v2") && (strings.EqualFold(address.Query().Get("meetingjoin"), "true") || teamsMeeting.MatchString(decodedPath(address.Fragment)))
+}
+
+// decodedPath returns a path in lower case without repeated percent-encodings.
+func decodedPath(path string) string {
+	for range maxEncodings {
+		decoded, err := url.PathUnescape(path)
+		if err != nil || decoded == path {
+			break
+		}
+		path = decoded
+	}
+	return strings.ToLower(path)
+}
+
+// isAllowed reports whether an entry of the operator's list covers the URL: a
+// host, which includes its subdomains, or an exact host and port.
+func isAllowed(address *url.URL, allowedHosts []string) bool {
+	host, port := hostOf(address), address.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(address.Scheme)]
+	}
+	return slices.ContainsFunc(allowedHosts, func(entry string) bool {
+		entry = strings.ToLower(strings.TrimSpace(entry))
+		if name, entryPort, err := net.SplitHostPort(entry); err == nil {
+			return name == host && entryPort == port
+		}
+		entry = strings.TrimPrefix(strings.Trim(entry, "[]"), "*.")
+		return entry != "" && inDomain(host, entry)
+	})
+}
+
+// PlatformOf returns the platform of a link, whether or not it can be joined:
+// that of its target, or else of the text as a URL.
+func PlatformOf(text string) job.Platform {
+	if link, err := Resolve(text); err == nil {
+		return link.Platform
+	}
+	if parsed, err := url.Parse(strings.TrimSpace(text)); err == nil {
+		return job.PlatformOf(parsed)
+	}
+	return job.Meet
+}
