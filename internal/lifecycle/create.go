@@ -91,8 +91,9 @@ func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) 
 	return r.Job, checkOwner(r, caller)
 }
 
-// Cancel cancels a job. A running bot gets the command to leave. A job that has
-// ended does not change.
+// Cancel cancels a job. A running bot gets the command to leave, and the commands
+// that it has not acknowledged are withdrawn. A job that has ended does not
+// change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Change(ctx, id, func(c *Change) error {
 		if err := checkOwner(c.Record, caller); err != nil {
@@ -110,6 +111,9 @@ func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUI
 			return nil
 		}
 		c.WakeAt = c.Now.Add(cancelGrace)
+		if err := c.q.WithdrawCommands(ctx, c.ID, c.Now); err != nil {
+			return err
+		}
 		_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
 		return err
 	})

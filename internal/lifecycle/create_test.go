@@ -201,6 +201,21 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+func TestCancelWithdrawsOlderCommands(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	h.begin(t, id)
+	queue(t, h.Service, id, ingest.PauseRecording)
+	queue(t, h.Service, id, ingest.SendChatMessage)
+	if err := h.Cancel(t.Context(), h.caller, id); err != nil {
+		t.Fatal(err)
+	}
+	if commands := beat(t, h.Service, id, 0).Commands; len(commands) != 1 || commands[0].Kind != ingest.LeaveCall {
+		t.Errorf("the bot gets %+v, want only leave_call", commands)
+	}
+}
+
 // TestManifestOfACancelledRecording: it is attached, the job stays cancelled
 // and no job.finalized is sent (contract, Jobs).
 func TestManifestOfACancelledRecording(t *testing.T) {

@@ -81,12 +81,14 @@ func TestAddresses(t *testing.T) {
 		bots     string
 		loopback bool // webhooks may go to this machine
 	}{
-		"loopback":     {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
-		"all of IPv4":  {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
-		"everywhere":   {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
-		"base set":     {func(s *Settings) { s.BaseURL = "https://standin.test/" }, "https://standin.test", "http://127.0.0.1:%s", true},
-		"for bots set": {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
-		"networks set": {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"loopback":           {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
+		"all of IPv4":        {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"everywhere":         {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"base set":           {func(s *Settings) { s.BaseURL = "https://standin.test/" }, "https://standin.test", "http://127.0.0.1:%s", false},
+		"behind a TLS proxy": {func(s *Settings) { s.BaseURL = "https://203.0.113.5" }, "https://203.0.113.5", "http://127.0.0.1:%s", false},
+		"base on localhost":  {func(s *Settings) { s.BaseURL = "http://localhost:8443" }, "http://localhost:8443", "http://127.0.0.1:%s", true},
+		"for bots set":       {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
+		"networks set":       {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,11 +2,11 @@ package service
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -55,7 +55,7 @@ type Settings struct {
 
 	IngestSigningKey  string        // default: created once and kept in the data folder
 	WebhookSecret     string        // of new consumers; default: each gets its own
-	WebhookAllowCIDRs string        // default: loopback when the service itself listens on loopback
+	WebhookAllowCIDRs string        // default: loopback if the listener and the base URL are on loopback
 	WebhookProxy      string        // forward proxy for webhooks; none when empty, whatever the environment says
 	WebhookTimeout    time.Duration // of one attempt; the sender's default when 0
 
@@ -137,18 +137,27 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// webhookAllow returns the networks that webhooks may be sent to beside the
-// public internet.
+// webhookAllow returns the networks that webhooks may be sent to in addition to
+// the public internet. By default that is loopback if both the listener and the
+// host of the base URL are loopback addresses. Behind a TLS proxy the listener
+// is on loopback too, and the internal services of that machine must not be
+// reachable.
 func (s *Service) webhookAllow() ([]netip.Prefix, error) {
 	if s.settings.WebhookAllowCIDRs != "" {
 		return webhook.ParseAllow(s.settings.WebhookAllowCIDRs)
 	}
-	address, ok := s.listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return nil, errors.New("the service does not listen on TCP")
+	base, err := url.Parse(s.settings.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse the base URL: %w", err)
 	}
-	if address.IP.IsLoopback() {
+	if listen, _, err := net.SplitHostPort(s.Addr()); err == nil && isLoopback(listen) && isLoopback(base.Hostname()) {
 		return webhook.ParseAllow("127.0.0.0/8,::1/128")
 	}
 	return nil, nil
+}
+
+// isLoopback reports whether a host is a loopback address or localhost.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }

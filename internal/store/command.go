@@ -43,6 +43,15 @@ func (q *Queries) AckCommand(ctx context.Context, jobID uuid.UUID, id string, no
 	return nil
 }
 
+// WithdrawCommands withdraws the commands of a job that are not acknowledged. It
+// uses the index commands_waiting.
+func (q *Queries) WithdrawCommands(ctx context.Context, jobID uuid.UUID, now time.Time) error {
+	if _, err := q.exec(ctx, `UPDATE commands SET acked_at = $2 WHERE job_id = $1 AND acked_at IS NULL`, jobID, millis(now)); err != nil {
+		return fmt.Errorf("withdraw the commands of job %s: %w", jobID, err)
+	}
+	return nil
+}
+
 // PendingCommands returns the commands that are not acknowledged, oldest first.
 // It uses the index commands_waiting.
 func (q *Queries) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
