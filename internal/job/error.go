@@ -2,12 +2,11 @@ package job
 
 import "errors"
 
-// ErrorCode is a stable machine code, as it stands in error bodies
-// (specification, Errors; contract, Errors and limits).
+// ErrorCode is the stable code of an error body (see docs/api.md).
 type ErrorCode string
 
-// The codes that the domain itself gives. Anything that carries none is an
-// internal error: logged, and never shown.
+// The codes of the domain. An error without a code is an internal one: it is
+// logged and never shown.
 const (
 	InvalidInput ErrorCode = "invalid_input"
 	Unauthorized ErrorCode = "unauthorized"
@@ -15,12 +14,12 @@ const (
 	InvalidState ErrorCode = "invalid_state"
 )
 
-// Error is an error meant for the caller: a code for programs and a sentence
-// for people.
+// Error is an error for the caller: a code for programs and a sentence for
+// people.
 type Error struct {
 	Code    ErrorCode
 	Message string
-	Path    []any // of InvalidInput: the field at fault, names and array places
+	Path    []any // of InvalidInput: the invalid field, as names and array indexes
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }

@@ -1,23 +1,24 @@
-// Package job is the domain: what a job is, which states it may pass through,
-// what ends it, and which platform a meeting address belongs to.
+// Package job defines the domain: jobs, their state machine, the types in which
+// the other packages exchange them, and the platforms of meetings.
 //
-// It is pure. It reads no clock, no file, no network and no database, and it
-// imports nothing else of Standin; every other package may import it.
+// It is pure: it reads no clock, file, network or database, and imports no other
+// package of Standin. Every other package may import it.
 package job
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// DefaultDisplayName is the name shown to other participants when the job
-// names none.
+// DefaultDisplayName is the name that other participants see unless the job has
+// another.
 const DefaultDisplayName = "Standin"
 
-// Mode tells live jobs from test jobs. The two are separate spaces: the same
-// externalId may stand in both.
+// Mode separates live jobs from test jobs. The same externalId may exist in
+// both.
 type Mode string
 
 // The modes of keys and of the jobs made with them.
@@ -44,15 +45,15 @@ type Job struct {
 	State
 }
 
-// Webhooks are the addresses a job's events are posted to; either may be
-// empty.
+// Webhooks are the URLs that a job's events are sent to; either may be empty.
 type Webhooks struct {
 	OnStatusChange string
 	OnFinalize     string
 }
 
-// AutoLeave holds the knobs that make a bot leave by itself (specification,
-// AutoLeaveConfig). Each fires on its own; durations are in seconds, 1..86400.
+// AutoLeave is the AutoLeaveConfig schema of api/openapi.yaml: the conditions on
+// which a bot leaves the meeting. Each applies independently. Durations are in
+// seconds, from 1 to 86400.
 type AutoLeave struct {
 	AfterEntryDelaySeconds int  `json:"afterEntryDelaySeconds"`
 	AfterSilenceSeconds    int  `json:"afterSilenceSeconds"`
@@ -61,7 +62,7 @@ type AutoLeave struct {
 	OnBotDetected          bool `json:"onBotDetected"`
 }
 
-// DefaultAutoLeave returns the defaults of the specification.
+// DefaultAutoLeave returns the default conditions.
 func DefaultAutoLeave() AutoLeave {
 	return AutoLeave{
 		AfterEntryDelaySeconds: 600,
@@ -71,10 +72,10 @@ func DefaultAutoLeave() AutoLeave {
 	}
 }
 
-// FailureCode says why a job failed (specification, FailureCode).
+// FailureCode is the reason why a job failed.
 type FailureCode string
 
-// The failure codes of the specification.
+// The failure codes.
 const (
 	WaitingForHost      FailureCode = "waiting_for_host"
 	MeetingNotFound     FailureCode = "meeting_not_found"
@@ -90,7 +91,7 @@ const (
 	QuotaExceeded       FailureCode = "quota_exceeded"
 )
 
-// FailureCodes lists every failure code in the specification's order.
+// FailureCodes returns all failure codes, in the order of api/openapi.yaml.
 func FailureCodes() []FailureCode {
 	return []FailureCode{
 		WaitingForHost, MeetingNotFound, HostDeniedAdmission, RemovedFromMeeting,
@@ -99,12 +100,5 @@ func FailureCodes() []FailureCode {
 	}
 }
 
-// Known reports whether the code is one of the specification's.
-func (c FailureCode) Valid() bool {
-	for _, known := range FailureCodes() {
-		if c == known {
-			return true
-		}
-	}
-	return false
-}
+// Valid reports whether the code is one of FailureCodes.
+func (c FailureCode) Valid() bool { return slices.Contains(FailureCodes(), c) }

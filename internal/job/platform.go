@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Platform is the kind of meeting a bot joins (specification, Platform).
+// Platform is the kind of meeting that a bot joins.
 type Platform string
 
-// The platforms of the specification.
+// The platforms.
 const (
 	Meet    Platform = "meet"
 	Teams   Platform = "teams"

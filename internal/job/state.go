@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Trigger is anything that may move a job: what a bot reports (the ingest
-// kinds of the specification) or what the service does itself.
+// Trigger is an event that may change the state of a job: reported by a bot (the
+// kinds of the ingestEvent operation) or caused by the service.
 type Trigger string
 
-// What bots report: the kind field of an ingest event.
+// The triggers that bots report: the kind of an ingest event.
 const (
 	BotJoined             Trigger = "lifecycle.joined"
 	BotEnteringLobby      Trigger = "lifecycle.entering_lobby"
@@ -26,18 +26,19 @@ const (
 	ManifestFinalized     Trigger = "manifest.finalized"
 )
 
-// What the service itself does.
+// The triggers that the service causes.
 const (
 	NoCapacity      Trigger = "no capacity"
 	AttemptStarted  Trigger = "attempt begun"
-	SalvageStarted  Trigger = "salvage begun" // the bot is lost; its saved media is finalized without it
+	SalvageStarted  Trigger = "salvage begun" // the bot is lost; what it uploaded is finalized without it
 	SalvagePacking  Trigger = "salvage packing"
 	SalvageStoring  Trigger = "salvage storing"
 	CancelRequested Trigger = "cancel"
 	GivenUp         Trigger = "given up"
 )
 
-// BotTriggers lists the ingest kinds, in the specification's order.
+// BotTriggers returns the triggers that bots report, in the order of
+// api/openapi.yaml.
 func BotTriggers() []Trigger {
 	return []Trigger{
 		BotJoined, BotEnteringLobby, BotInMeeting, BotRecordingStarted,
@@ -47,11 +48,11 @@ func BotTriggers() []Trigger {
 	}
 }
 
-// Reason says why a trigger was not applied (contract, State machine).
+// Reason is why a trigger was not applied.
 type Reason string
 
-// The reasons an ingest answer may carry. Duplicate is found by whoever keeps
-// the history; this package never gives it.
+// The reasons of an ingest response. The state machine never returns Duplicate:
+// it has no history.
 const (
 	Duplicate    Reason = "duplicate"
 	OutOfOrder   Reason = "out_of_order"
@@ -59,12 +60,12 @@ const (
 	Terminal     Reason = "terminal"
 )
 
-// State is the part of a job that the machine moves.
+// State is the part of a job that the state machine changes.
 type State struct {
 	Status         Status
-	PreviousStatus Status // where a permission request came from; empty outside permission_requested
-	Attempts       int    // dispatches so far
-	Attempt        int    // the attempt whose events count; the first is 0
+	PreviousStatus Status // before the permission request; empty outside permission_requested
+	Attempts       int    // number of attempts so far
+	Attempt        int    // the current one; the first is 0
 	StartedAt      time.Time
 	FinalizedAt    time.Time
 	ManifestURI    string
@@ -72,33 +73,33 @@ type State struct {
 	FailureDetail  string
 }
 
-// Event is a trigger with what the machine needs to know of it.
+// Event is a trigger with its data.
 type Event struct {
 	Trigger Trigger
-	Attempt int       // of bot triggers: the attempt that reports
-	At      time.Time // when the service takes notice
+	Attempt int       // of bot triggers: the reporting attempt
+	At      time.Time // when the service handles it
 
 	FailureCode   FailureCode // of BotExited and GivenUp
 	FailureDetail string
 	ManifestURI   string // of ManifestFinalized
 }
 
-// Result tells what an event did.
+// Result is the outcome of an event.
 type Result struct {
 	Applied bool
-	Reason  Reason // empty when applied
+	Reason  Reason // empty if applied
 	From    Status
-	To      Status // equal to From when the state did not change
+	To      Status // equal to From if the status did not change
 }
 
 // Changed reports whether the job's status changed.
 func (r Result) Changed() bool { return r.From != r.To }
 
-// New returns the state of a job just created.
+// New returns the state of a new job.
 func New() State { return State{Status: Scheduled} }
 
-// Apply returns the state after the event, and what became of it. An event
-// that is not applied leaves the state as it was.
+// Apply returns the state after the event, and the outcome. An event that is not
+// applied does not change the state.
 func (s State) Apply(event Event) (State, Result) {
 	refuse := func(reason Reason) (State, Result) {
 		return s, Result{Reason: reason, From: s.Status, To: s.Status}
@@ -117,7 +118,7 @@ func (s State) Apply(event Event) (State, Result) {
 	}
 	if event.Trigger == BotCompetingDetected ||
 		event.Trigger == BotPermissionResponse && s.Status != PermissionRequested {
-		return next, Result{Applied: true, From: s.Status, To: s.Status} // told on, moves nothing
+		return next, Result{Applied: true, From: s.Status, To: s.Status} // reported by a webhook only
 	}
 
 	to, ok := s.destination(event, fromBot)
@@ -127,13 +128,13 @@ func (s State) Apply(event Event) (State, Result) {
 	next.enter(to, s, event)
 	if fromBot && event.Attempt > s.Attempt {
 		next.Attempt = event.Attempt
-		next.Attempts = max(s.Attempts, event.Attempt+1) // there were as many dispatches, wherever from
+		next.Attempts = max(s.Attempts, event.Attempt+1) // the operator may have started attempts
 	}
 	return next, Result{Applied: true, From: s.Status, To: to}
 }
 
-// applyAfterEnd is Apply for a job that has ended: only the manifest of a
-// cancelled recording still counts (contract, Jobs).
+// applyAfterEnd is Apply for a job that has ended. Only the manifest of a
+// cancelled recording is applied.
 func (s State) applyAfterEnd(event Event) (State, Result) {
 	result := Result{From: s.Status, To: s.Status}
 	if s.Status == Cancelled && event.Trigger == ManifestFinalized && s.ManifestURI == "" {
@@ -145,14 +146,14 @@ func (s State) applyAfterEnd(event Event) (State, Result) {
 	return s, result
 }
 
-// destination looks the event up in the table.
+// destination returns the status that the transition table gives for the event.
 func (s State) destination(event Event, fromBot bool) (Status, bool) {
 	at := s.Status
 	switch {
 	case fromBot && event.Attempt > s.Attempt:
-		at = Dispatching // a new attempt begins where every attempt begins
+		at = Dispatching // where every attempt starts
 	case at == PermissionRequested && event.Trigger != BotPermissionResponse:
-		at = s.PreviousStatus // asking for permission interrupts a state, it does not replace it
+		at = s.PreviousStatus // a permission request interrupts a status, it does not replace it
 		if event.Trigger == BotPermissionRequest {
 			return "", false
 		}
@@ -170,7 +171,7 @@ func (s State) destination(event Event, fromBot bool) (Status, bool) {
 	return "", false
 }
 
-// enter puts the state into to, having come from old.
+// enter changes the status to to. old is the state before the event.
 func (s *State) enter(to Status, old State, event Event) {
 	s.Status = to
 	s.PreviousStatus = ""

@@ -2,8 +2,10 @@ package job_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +16,7 @@ import (
 
 var at = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
-// TestWayOfARecording walks the usual way and the two ways back.
-func TestWayOfARecording(t *testing.T) {
+func TestApplyThroughRecording(t *testing.T) {
 	t.Parallel()
 	steps := []struct {
 		trigger job.Trigger
@@ -32,7 +33,7 @@ func TestWayOfARecording(t *testing.T) {
 		{job.BotRecordingPaused, job.RecordingPaused},
 		{job.BotRecordingStarted, job.RecordingStarted},
 		{job.BotPermissionRequest, job.PermissionRequested},
-		{job.BotRecordingPaused, job.RecordingPaused}, // overtakes the answer
+		{job.BotRecordingPaused, job.RecordingPaused}, // before the response
 		{job.BotPermissionResponse, job.RecordingPaused},
 		{job.BotRecordingStopped, job.RecordingStopped},
 		{job.BotExited, job.Finalizing},
@@ -50,13 +51,12 @@ func TestWayOfARecording(t *testing.T) {
 		state = next
 	}
 	if state.Attempts != 1 || state.Attempt != 0 || !state.StartedAt.Equal(at) || !state.FinalizedAt.Equal(at) {
-		t.Errorf("after the way: attempts %d, attempt %d, started %v, finalized %v",
+		t.Errorf("at the end: attempts %d, attempt %d, started %v, finalized %v",
 			state.Attempts, state.Attempt, state.StartedAt, state.FinalizedAt)
 	}
 }
 
-// TestRefusals holds what must not move a job, and why.
-func TestRefusals(t *testing.T) {
+func TestApplyRefuses(t *testing.T) {
 	t.Parallel()
 	in := func(status job.Status, attempt int) job.State {
 		return job.State{Status: status, Attempts: attempt + 1, Attempt: attempt}
@@ -86,15 +86,14 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("got applied %v with reason %q, want reason %q", result.Applied, result.Reason, test.reason)
 			}
 			if got != test.state {
-				t.Errorf("the state moved: %+v, was %+v", got, test.state)
+				t.Errorf("the state changed to %+v, was %+v", got, test.state)
 			}
 		})
 	}
 }
 
-// TestManifestOfACancelledRecording: it is attached once, and the job stays
-// cancelled.
-func TestManifestOfACancelledRecording(t *testing.T) {
+// A manifest is attached once to a cancelled job, which stays cancelled.
+func TestApplyManifestAfterCancel(t *testing.T) {
 	t.Parallel()
 	state := job.State{Status: job.Cancelled, Attempts: 1}
 	state, result := state.Apply(job.Event{Trigger: job.ManifestFinalized, At: at, ManifestURI: "https://standin.test/m"})
@@ -143,13 +142,13 @@ func TestAnySequence(t *testing.T) {
 	})
 }
 
-// checkStep holds a single step against the rules.
+// checkStep checks the invariants of a single step.
 func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event) {
 	if result.From != was.Status || result.To != is.Status {
-		t.Fatalf("%s: told %s -> %s, did %s -> %s", event.Trigger, result.From, result.To, was.Status, is.Status)
+		t.Fatalf("%s: result %s -> %s, state %s -> %s", event.Trigger, result.From, result.To, was.Status, is.Status)
 	}
 	if !result.Applied && (is != was || result.Reason == "") {
-		t.Fatalf("%s refused (%q), and the state moved: %+v -> %+v", event.Trigger, result.Reason, was, is)
+		t.Fatalf("%s refused (%q), and the state changed: %+v -> %+v", event.Trigger, result.Reason, was, is)
 	}
 	if was.Status.Terminal() && result.Changed() {
 		t.Fatalf("%s left the terminal state %s for %s", event.Trigger, was.Status, is.Status)
@@ -161,10 +160,10 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 		t.Fatalf("%s: completed without a manifest: %+v", event.Trigger, is)
 	}
 	if (is.Status == job.PermissionRequested) != (is.PreviousStatus != "") || is.PreviousStatus == job.PermissionRequested {
-		t.Fatalf("%s: status %s remembers %q", event.Trigger, is.Status, is.PreviousStatus)
+		t.Fatalf("%s: status %s with previous status %q", event.Trigger, is.Status, is.PreviousStatus)
 	}
 	if is.Attempts < was.Attempts || is.Attempt < was.Attempt {
-		t.Fatalf("%s: attempts went back: %+v -> %+v", event.Trigger, was, is)
+		t.Fatalf("%s: attempts decreased: %+v -> %+v", event.Trigger, was, is)
 	}
 	if !result.Changed() {
 		return
@@ -172,14 +171,14 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 	back := order(is) < order(was)
 	newAttempt := event.Trigger == job.AttemptStarted || event.Attempt > was.Attempt
 	resumed := was.Status == job.RecordingPaused && is.Status == job.RecordingStarted
-	resumedAsking := was.PreviousStatus == job.RecordingPaused && is.Status == job.RecordingStarted
-	if back && !newAttempt && !resumed && !resumedAsking {
+	resumedRequest := was.PreviousStatus == job.RecordingPaused && is.Status == job.RecordingStarted
+	if back && !newAttempt && !resumed && !resumedRequest {
 		t.Fatalf("%s went back from %+v to %+v", event.Trigger, was, is)
 	}
 }
 
-// order is how far a state is on its way; one that asks for permission is
-// where it asked from.
+// order returns the position of a state among the statuses. During a permission
+// request it is that of the previous status.
 func order(s job.State) int {
 	if s.Status == job.PermissionRequested {
 		s.Status = s.PreviousStatus
@@ -187,17 +186,16 @@ func order(s job.State) int {
 	return slices.Index(job.Statuses(), s.Status)
 }
 
-var update = flag.Bool("update", false, "draw docs/states.md anew")
+var update = flag.Bool("update", false, "write docs/states.md")
 
-// TestStatesDrawing: the drawing in the docs is the table's.
-func TestStatesDrawing(t *testing.T) {
+func TestStatesDocument(t *testing.T) {
 	t.Parallel()
 	const path = "../../docs/states.md"
-	want := "# States of a job\n\n" +
-		"Drawn from the transition table in `internal/job/transitions.go`; `go test ./internal/job -update` draws it anew.\n" +
-		"It shows the usual way, the ways back and the ends. Jumps ahead are legal too: a bot may report `lifecycle.in_meeting`\n" +
-		"without having seen a lobby. Nothing leaves `completed`, `failed` and `cancelled`.\n\n" +
-		"```mermaid\n" + job.Diagram() + "```\n"
+	want := "# Job statuses\n\n" +
+		"Generated from the transition table in `internal/job/transitions.go` by `go test ./internal/job -update`.\n" +
+		"A job may skip statuses, which is not shown: a bot may report `lifecycle.in_meeting` without having been in a lobby.\n" +
+		"`completed`, `failed` and `cancelled` are terminal.\n\n" +
+		"```mermaid\n" + diagram() + "```\n"
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
@@ -205,6 +203,43 @@ func TestStatesDrawing(t *testing.T) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != want {
-		t.Errorf("%s is not what the table says (%v); go test ./internal/job -update", path, err)
+		t.Errorf("%s does not match the transition table (%v); run go test ./internal/job -update", path, err)
 	}
+}
+
+// diagram returns the table as a Mermaid state diagram, without the skipped
+// statuses.
+func diagram() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n    [*] --> scheduled\n")
+	for _, row := range job.Transitions() {
+		label := string(row.Trigger)
+		if row.Failing {
+			label += " with a failure code"
+		}
+		label = strings.ReplaceAll(label, ".", "·") // a dot ends a Mermaid label early
+		switch {
+		case row.To == "":
+			fmt.Fprintf(&b, "    %s --> in_meeting: %s (back to the state before)\n", job.PermissionRequested, label)
+		case row.To == job.Cancelled || row.To == job.Failed:
+			fmt.Fprintf(&b, "    %s --> %s: %s (from any state before)\n", row.From[len(row.From)-1], row.To, label)
+		case row.Trigger == job.AttemptStarted:
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.Scheduled, row.To, label)
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.Pending, row.To, label)
+			fmt.Fprintf(&b, "    %s --> %s: %s again (bot lost)\n", job.InMeeting, row.To, label)
+		case row.Trigger == job.BotRecordingStarted:
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.InMeeting, row.To, label)
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.RecordingPaused, row.To, label)
+		case row.Trigger == job.BotPermissionRequest:
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.InMeeting, row.To, label)
+		default:
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", row.From[len(row.From)-1], row.To, label)
+		}
+	}
+	for _, status := range job.Statuses() {
+		if status.Terminal() {
+			fmt.Fprintf(&b, "    %s --> [*]\n", status)
+		}
+	}
+	return b.String()
 }

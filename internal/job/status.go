@@ -1,9 +1,9 @@
 package job
 
-// Status is where a job stands (specification, States and transitions).
+// Status is the status of a job. See docs/states.md.
 type Status string
 
-// The sixteen states of the specification.
+// The statuses.
 const (
 	Pending             Status = "pending"
 	Scheduled           Status = "scheduled"
@@ -23,8 +23,9 @@ const (
 	Cancelled           Status = "cancelled"
 )
 
-// Statuses lists every state in the order of a life. Pause and permission
-// stand beside recording_started: a job may go back from them.
+// Statuses returns all statuses in the order in which a job passes through them.
+// recording_paused and permission_requested are next to recording_started: a job
+// may return from them.
 func Statuses() []Status {
 	return []Status{
 		Scheduled, Pending, Dispatching, Joining, EnteringLobby, InMeeting,
@@ -33,25 +34,25 @@ func Statuses() []Status {
 	}
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether the job has ended: the status never changes again.
 func (s Status) Terminal() bool {
 	return s == Completed || s == Failed || s == Cancelled
 }
 
-// Teardown reports whether the meeting is over for the bot and only the
-// recording is still being put together. Control verbs answer 409 there.
+// Teardown reports whether the bot has left the meeting and only the recording is
+// still being finalized. Commands are refused with 409.
 func (s Status) Teardown() bool {
 	return s == Finalizing || s == PostProcessing || s == MediaUploading
 }
 
-// Dispatched reports whether an attempt has been begun and the job has not
+// Dispatched reports whether an attempt has been started and the job has not
 // ended: a bot runs, or should.
 func (s Status) Dispatched() bool {
 	return !s.Terminal() && s != Scheduled && s != Pending
 }
 
-// InCall reports whether the bot was seen inside the meeting and has not been
-// seen leaving it.
+// InCall reports whether the bot has reported that it is in the meeting, and not
+// that it has left.
 func (s Status) InCall() bool {
 	switch s {
 	case InMeeting, RecordingStarted, RecordingPaused, RecordingStopped, PermissionRequested:

@@ -1,24 +1,19 @@
 package job
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
-// Rule is a row of the transition table: from any of From, the trigger leads
-// to To.
+// Transition is a row of the transition table: the trigger changes any status of
+// From to To.
 type Transition struct {
 	Trigger Trigger
-	Failing bool // the row for events that carry a failure code
+	Failing bool // for events with a failure code
 	From    []Status
-	To      Status // empty: back to the state before the permission request
+	To      Status // empty: back to the status before the permission request
 }
 
-// Rules is the whole transition table (contract, State machine). Forward
-// jumps are legal; the only ways back are pause and resume, the permission
-// loop and a new attempt. A job in permission_requested counts as being in the
-// state it asked from.
+// Transitions returns the transition table. A job may skip statuses. It goes back
+// only by pause and resume, after a permission request, and for a new attempt. A
+// job in permission_requested counts as being in the status before the request.
 func Transitions() []Transition {
 	return []Transition{
 		{Trigger: NoCapacity, From: []Status{Scheduled}, To: Pending},
@@ -47,46 +42,9 @@ func Transitions() []Transition {
 	}
 }
 
-// upTo lists the states from scheduled up to and including last.
-// permission_requested is never among them but by itself: see State.destination.
+// upTo returns the statuses from scheduled up to and including last, without
+// permission_requested: see State.destination.
 func upTo(last Status) []Status {
 	order := slices.DeleteFunc(Statuses(), func(s Status) bool { return s == PermissionRequested })
 	return order[: slices.Index(order, last)+1 : slices.Index(order, last)+1]
-}
-
-// Diagram draws the table as a Mermaid state diagram: the usual way, the ways
-// back and the ends. Jumps ahead are legal but not drawn.
-func Diagram() string {
-	var b strings.Builder
-	b.WriteString("stateDiagram-v2\n    [*] --> scheduled\n")
-	for _, rule := range Transitions() {
-		label := string(rule.Trigger)
-		if rule.Failing {
-			label += " with a failure code"
-		}
-		label = strings.ReplaceAll(label, ".", "·") // a dot ends a Mermaid label early
-		switch {
-		case rule.To == "":
-			fmt.Fprintf(&b, "    %s --> in_meeting: %s (back to the state before)\n", PermissionRequested, label)
-		case rule.To == Cancelled || rule.To == Failed:
-			fmt.Fprintf(&b, "    %s --> %s: %s (from any state before)\n", rule.From[len(rule.From)-1], rule.To, label)
-		case rule.Trigger == AttemptStarted:
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", Scheduled, rule.To, label)
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", Pending, rule.To, label)
-			fmt.Fprintf(&b, "    %s --> %s: %s again (bot lost)\n", InMeeting, rule.To, label)
-		case rule.Trigger == BotRecordingStarted:
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", InMeeting, rule.To, label)
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", RecordingPaused, rule.To, label)
-		case rule.Trigger == BotPermissionRequest:
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", InMeeting, rule.To, label)
-		default:
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", rule.From[len(rule.From)-1], rule.To, label)
-		}
-	}
-	for _, status := range Statuses() {
-		if status.Terminal() {
-			fmt.Fprintf(&b, "    %s --> [*]\n", status)
-		}
-	}
-	return b.String()
 }

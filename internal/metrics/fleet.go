@@ -10,53 +10,53 @@ import (
 	"standin/internal/job"
 )
 
-// Fleet is how all nodes of a database are doing.
+// Fleet is the state of all nodes of a database.
 type Fleet struct {
 	Jobs            map[job.Status]int // that have not ended
 	Nodes           []Node
-	Next5Minutes    int           // live jobs that begin in the next 5 minutes
+	Next5Minutes    int           // live jobs that start in the next 5 minutes
 	Next24Hours     int           // in the next 24 hours
-	UntilShortage   time.Duration // until more bots begin within 5 minutes than there is room for; 0 when that is not foreseen
-	OldestHeartbeat time.Duration // since the bot was heard that is silent for longest
+	UntilShortage   time.Duration // until more bots start within 5 minutes than fit; 0 when all scheduled jobs fit
+	OldestHeartbeat time.Duration // age of the oldest last heartbeat of a bot
 }
 
-// Node is one service of those that share the database.
+// Node is one of the services that share the database.
 type Node struct {
 	Name           string
 	Bots, Capacity int
 	Full           bool
 	HeartbeatAge   time.Duration
-	BotCores       float64 // what its bots take, on average; 0 when none tells
+	BotCores       float64 // average of its bots; 0 when none reports it
 	BotMemory      uint64  // bytes
 }
 
-// lookTime bounds a look at the fleet.
-const lookTime = 10 * time.Second
+// readTimeout bounds the reading of the fleet.
+const readTimeout = 10 * time.Second
 
-// fleetCollector looks at the fleet whenever the metrics are asked for.
+// fleetCollector reads the fleet for each request for the metrics.
 type fleetCollector struct {
-	look                                                     func(context.Context) (Fleet, error)
+	read                                                     func(context.Context) (Fleet, error)
 	log                                                      *slog.Logger
 	jobs, bots, room, full, nodeAge, ahead, shortIn, unheard *prometheus.Desc
 	botCores, botMemory                                      *prometheus.Desc
 }
 
-func newFleetCollector(look func(context.Context) (Fleet, error), log *slog.Logger) *fleetCollector {
+func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logger) *fleetCollector {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("standin_"+name, help, labels, nil)
 	}
 	return &fleetCollector{
-		look: look, log: log,
-		jobs:      describe("jobs", "Jobs of all nodes that have not ended, by state.", "status"),
-		bots:      describe("node_bots", "Bots that take room on a node.", "node"),
-		room:      describe("node_room", "For how many bots a node has room.", "node"),
-		full:      describe("node_full", "Whether one bot more would not fit on a node now.", "node"),
-		nodeAge:   describe("node_heartbeat_age_seconds", "Since when a node was not heard.", "node"),
-		botCores:  describe("node_bot_cores", "Processors that a bot of a node and its browser take, on the average of those that tell.", "node"),
-		botMemory: describe("node_bot_memory_bytes", "Memory that a bot of a node and its browser take, on the average of those that tell.", "node"),
-		ahead:     describe("bots_ahead", "Live jobs that are scheduled to begin within a time.", "within"),
-		shortIn:   describe("room_short_seconds", "In what time more bots begin within 5 minutes than all nodes have room for; absent while that is not foreseen."),
-		unheard:   describe("bot_heartbeat_age_seconds", "Since when the bot was not heard that is silent for longest."),
+		read: read, log: log,
+		jobs:      describe("jobs", "Jobs of all nodes that have not ended, by status.", "status"),
+		bots:      describe("node_bots", "Bots that use capacity of a node.", "node"),
+		room:      describe("node_room", "Capacity of a node for bots.", "node"),
+		full:      describe("node_full", "1 if no more bots fit on a node now.", "node"),
+		nodeAge:   describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
+		botCores:  describe("node_bot_cores", "CPU cores that a bot of a node uses, browser included: average of the bots that report it.", "node"),
+		botMemory: describe("node_bot_memory_bytes", "Memory that a bot of a node uses, browser included: average of the bots that report it.", "node"),
+		ahead:     describe("bots_ahead", "Live jobs that are scheduled to start within a time.", "within"),
+		shortIn:   describe("room_short_seconds", "Time until more bots start within 5 minutes than all nodes have capacity for; absent while all scheduled jobs fit."),
+		unheard:   describe("bot_heartbeat_age_seconds", "Age of the last heartbeat of the bot that is silent for longest."),
 	}
 }
 
@@ -69,11 +69,11 @@ func (c *fleetCollector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookTime) // Collect is given none
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout) // Collect is given none
 	defer cancel()
-	fleet, err := c.look(ctx)
+	fleet, err := c.read(ctx)
 	if err != nil {
-		c.log.Error("metrics of the fleet cannot be had", "error", err)
+		c.log.Error("cannot read the state of the fleet for the metrics", "error", err)
 		return
 	}
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
@@ -87,7 +87,7 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 	seen := map[string]bool{}
 	for _, node := range fleet.Nodes {
 		if seen[node.Name] {
-			continue // a name twice would take all metrics with it
+			continue // a duplicate name would fail the whole request
 		}
 		seen[node.Name] = true
 		full := 0.0

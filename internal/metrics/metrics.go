@@ -1,9 +1,6 @@
-// Package metrics counts what the service does and shows it in Prometheus'
-// form. What is a state rather than an event, such as how many jobs wait, is
-// looked at when it is asked for.
-//
-// It knows nothing of how jobs move or where they are kept: those who know
-// call it.
+// Package metrics counts what the service does, for Prometheus. The state of the
+// fleet, such as the number of waiting jobs, is read when the metrics are
+// requested.
 package metrics
 
 import (
@@ -19,13 +16,13 @@ import (
 	"standin/internal/job"
 )
 
-// The ways to a meeting whose lateness is measured, each from joinAt.
+// The steps whose lateness is measured, each from joinAt.
 const (
 	UntilLaunched = "launched" // the first attempt's bot was started
-	UntilJoining  = "joining"  // it opens the meeting's page
+	UntilJoining  = "joining"  // the bot opens the meeting's page
 )
 
-// Metrics is what is counted. Its methods may be called from any goroutine.
+// Metrics counts events. Its methods may be called from any goroutine.
 type Metrics struct {
 	registry       *prometheus.Registry
 	lateness       *prometheus.HistogramVec
@@ -36,31 +33,31 @@ type Metrics struct {
 	log            *slog.Logger
 }
 
-// New returns metrics in which nothing was counted yet. look tells how the
-// fleet is doing.
-func New(look func(context.Context) (Fleet, error), log *slog.Logger) *Metrics {
+// New returns metrics that start at zero. readFleet returns the state of the
+// fleet.
+func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "standin_dispatch_lateness_seconds", Help: "How long after joinAt the first attempt's bot was launched, and was joining.",
+			Name: "standin_dispatch_lateness_seconds", Help: "Time from joinAt until the bot of the first attempt was launched, and until it was joining.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"until"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_job_transitions_total", Help: "Jobs that this node moved into a state.",
+			Name: "standin_job_transitions_total", Help: "Status changes of jobs that this node applied, by the new status.",
 		}, []string{"to"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_job_failures_total", Help: "Jobs that this node saw fail, by their failure code.",
+			Name: "standin_job_failures_total", Help: "Failed jobs on this node, by failure code.",
 		}, []string{"code"}),
 		launchFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_launch_failures_total", Help: "Launches that failed; each is tried again for a while.",
+			Name: "standin_launch_failures_total", Help: "Failed launches of bots, which are retried.",
 		}),
 		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_lease_losses_total", Help: "Jobs that another dispatcher took over from this node while it worked on them.",
+			Name: "standin_lease_losses_total", Help: "Jobs that another dispatcher claimed while this node processed them.",
 		}),
 		log: log,
 	}
 	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newFleetCollector(look, log))
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newFleetCollector(readFleet, log))
 	for _, until := range []string{UntilLaunched, UntilJoining} {
 		m.lateness.WithLabelValues(until) // there from the start, so that rates have a beginning
 	}
@@ -77,17 +74,18 @@ func (m *Metrics) Register(others ...prometheus.Collector) {
 	}
 }
 
-// Launched counts a first attempt whose bot was started so long after joinAt.
+// Launched counts a first attempt whose bot was started this long after joinAt.
 func (m *Metrics) Launched(late time.Duration) {
 	m.lateness.WithLabelValues(UntilLaunched).Observe(late.Seconds())
 }
 
-// Joining counts a first attempt whose bot began to join so long after joinAt.
+// Joining counts a first attempt whose bot started to join this long after joinAt.
 func (m *Metrics) Joining(late time.Duration) {
 	m.lateness.WithLabelValues(UntilJoining).Observe(late.Seconds())
 }
 
-// Moved counts a job that came into a state; code is why it failed.
+// Transitioned counts a status change of a job. code is the failure code of a
+// failed job.
 func (m *Metrics) Transitioned(to job.Status, code job.FailureCode) {
 	m.transitions.WithLabelValues(string(to)).Inc()
 	if to == job.Failed {
@@ -101,7 +99,7 @@ func (m *Metrics) LaunchFailed() { m.launchFailures.Inc() }
 // LeaseLost counts a job that another dispatcher took over.
 func (m *Metrics) LeaseLost() { m.leaseLosses.Inc() }
 
-// Handler shows the metrics, to whoever may call it.
+// Handler serves the metrics without authentication.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: errorLog{m.log}, ErrorHandling: promhttp.ContinueOnError,
@@ -109,14 +107,14 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// errorLog writes what went wrong with a scrape to the service's log.
+// errorLog writes the errors of a scrape to the service's log.
 type errorLog struct{ log *slog.Logger }
 
 // Println implements promhttp.Logger.
 func (l errorLog) Println(about ...any) {
 	for _, one := range about {
 		if err, ok := one.(error); ok {
-			l.log.Error("metrics cannot be shown in full", "error", err)
+			l.log.Error("cannot serve all metrics", "error", err)
 		}
 	}
 }
