@@ -1,9 +1,8 @@
-// Package retention deletes recordings whose time is up, brings deletions to
-// their end that were interrupted, and clears storage of what nobody needs.
-// How a recording is deleted, and that this is noted, is lifecycle's business;
-// how long one is kept is decided here.
+// Package retention deletes expired recordings, completes interrupted deletions,
+// and removes unused objects from storage. It decides when a recording expires;
+// package lifecycle deletes it and records that.
 //
-// Several nodes may do this at once: all of it can be repeated.
+// Several nodes may do this at once: every step may be repeated.
 package retention
 
 import (
@@ -18,17 +17,17 @@ import (
 )
 
 const (
-	batch = 100 // recordings looked up at a time
+	batch = 100 // recordings read at a time
 
-	// longestSleep is how soon a retention counts that was set in the
-	// meantime: nobody is woken by it.
-	longestSleep = 15 * time.Minute
+	// maxSleep is how soon a changed retention takes effect: a change does not
+	// wake the Cleaner.
+	maxSleep = 15 * time.Minute
 
-	// again is when what failed is tried once more.
-	again = 5 * time.Minute
+	// retryDelay is the delay after a failure.
+	retryDelay = 5 * time.Minute
 
-	// sweepEvery is how often storage is cleared up.
-	sweepEvery = 24 * time.Hour
+	// sweepInterval is how often unused objects are removed from storage.
+	sweepInterval = 24 * time.Hour
 )
 
 // Recordings deletes recordings, as lifecycle.Service does.
@@ -36,7 +35,7 @@ type Recordings interface {
 	ExpireRecording(ctx context.Context, id uuid.UUID) error
 }
 
-// Storage is where recordings are, as recording.Storage keeps them.
+// Storage stores recordings, as recording.Storage does.
 type Storage interface {
 	ListJobs(ctx context.Context, each func(recording.JobUsage) error) error
 	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
@@ -44,36 +43,36 @@ type Storage interface {
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }
 
-// Settings are what a Keeper is made of.
+// Settings configure a Cleaner.
 type Settings struct {
 	Store      *store.Store
 	Recordings Recordings
 	Storage    Storage
-	Retention  Period // of consumers that have none of their own
+	Retention  Period // of consumers without their own
 	Now        func() time.Time
 	Log        *slog.Logger
 }
 
-// Keeper deletes what need not be kept any more.
+// Cleaner deletes what is no longer needed.
 type Cleaner struct{ Settings }
 
-// New returns a Keeper. It does nothing before Run.
+// New returns a Cleaner. It does nothing before Run.
 func New(settings Settings) *Cleaner { return &Cleaner{settings} }
 
-// Run works until ctx ends.
-func (k *Cleaner) Run(ctx context.Context) {
+// Run deletes until ctx ends.
+func (c *Cleaner) Run(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
-		next := k.expire(ctx)
-		if now := k.Now(); now.Sub(swept) >= sweepEvery {
+		next := c.expire(ctx)
+		if now := c.Now(); now.Sub(swept) >= sweepInterval {
 			swept = now
-			k.sweep(ctx)
+			c.sweep(ctx)
 		}
-		k.sleep(ctx, min(next.Sub(k.Now()), longestSleep))
+		c.sleep(ctx, min(next.Sub(c.Now()), maxSleep))
 	}
 }
 
-func (k *Cleaner) sleep(ctx context.Context, length time.Duration) {
+func (c *Cleaner) sleep(ctx context.Context, length time.Duration) {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {
@@ -82,38 +81,37 @@ func (k *Cleaner) sleep(ctx context.Context, length time.Duration) {
 	}
 }
 
-// expire deletes all recordings whose time is up, and returns when to look
-// again.
-func (k *Cleaner) expire(ctx context.Context) time.Time {
-	next := k.Now().Add(longestSleep)
-	failed := k.finishDeletions(ctx) != nil
-	keepings, err := k.Store.ConsumerRetentions(ctx)
+// expire deletes all expired recordings, and returns when the next one expires.
+func (c *Cleaner) expire(ctx context.Context) time.Time {
+	next := c.Now().Add(maxSleep)
+	failed := c.finishDeletions(ctx) != nil
+	retentions, err := c.Store.ConsumerRetentions(ctx)
 	failed = failed || err != nil
 	if err != nil && ctx.Err() == nil {
-		k.Log.Error("cannot see how long recordings are kept", "error", err)
+		c.Log.Error("cannot read the retention of the consumers", "error", err)
 	}
-	for _, keeping := range keepings {
-		period := k.period(keeping)
+	for _, retention := range retentions {
+		period := c.period(retention)
 		if period == Forever {
 			continue
 		}
-		// Jobs that end from now on have their time up no sooner than this.
-		next = earlier(next, k.Now().Add(time.Duration(period)))
-		if keeping.Oldest.IsZero() {
+		// Recordings of jobs that end from now on expire no sooner than this.
+		next = earlier(next, c.Now().Add(time.Duration(period)))
+		if retention.Oldest.IsZero() {
 			continue
 		}
-		if until := k.Now().Add(-time.Duration(period)); !keeping.Oldest.After(until) {
-			err := k.expireOf(ctx, keeping.ConsumerID, until)
+		if until := c.Now().Add(-time.Duration(period)); !retention.Oldest.After(until) {
+			err := c.expireConsumer(ctx, retention.ConsumerID, until)
 			failed = failed || err != nil
 			if err == nil {
-				next = k.Now() // to see which is the next
+				next = c.Now() // to find the next one
 			}
 			continue
 		}
-		next = earlier(next, keeping.Oldest.Add(time.Duration(period)))
+		next = earlier(next, retention.Oldest.Add(time.Duration(period)))
 	}
 	if failed {
-		next = earlier(next, k.Now().Add(again))
+		next = earlier(next, c.Now().Add(retryDelay))
 	}
 	return next
 }
@@ -125,27 +123,27 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// period is how long a consumer's recordings are kept.
-func (k *Cleaner) period(keeping store.ConsumerRetention) Period {
-	if keeping.Retention != nil {
-		return Period(*keeping.Retention)
+// period returns how long a consumer's recordings are kept.
+func (c *Cleaner) period(retention store.ConsumerRetention) Period {
+	if retention.Retention != nil {
+		return Period(*retention.Retention)
 	}
-	return k.Retention
+	return c.Retention
 }
 
-// expireOf deletes a consumer's recordings of jobs that ended until a moment.
-// One that cannot be deleted does not keep the others.
-func (k *Cleaner) expireOf(ctx context.Context, consumer uuid.UUID, until time.Time) (failure error) {
+// expireConsumer deletes a consumer's recordings of jobs that ended by a time. It
+// continues after a failure, and returns the last one.
+func (c *Cleaner) expireConsumer(ctx context.Context, consumer uuid.UUID, until time.Time) (failure error) {
 	var after store.EndedJob
 	for {
-		jobs, err := k.Store.ExpiredRecordings(ctx, consumer, until, after, batch)
+		jobs, err := c.Store.ExpiredRecordings(ctx, consumer, until, after, batch)
 		if err != nil {
-			k.tell(ctx, uuid.Nil, "cannot find the recordings whose time is up", err)
+			c.logError(ctx, uuid.Nil, "cannot find expired recordings", err)
 			return err
 		}
 		for _, job := range jobs {
 			after = job
-			if err := k.delete(ctx, job.JobID, "retention"); err != nil {
+			if err := c.delete(ctx, job.JobID, "retention"); err != nil {
 				failure = err
 			}
 			if ctx.Err() != nil {
@@ -158,33 +156,34 @@ func (k *Cleaner) expireOf(ctx context.Context, consumer uuid.UUID, until time.T
 	}
 }
 
-// finishDeletions brings deletions to their end that were begun a while ago.
-func (k *Cleaner) finishDeletions(ctx context.Context) error {
-	jobs, err := k.Store.PendingErasures(ctx, k.Now().Add(-again), batch)
+// finishDeletions completes deletions that were interrupted.
+func (c *Cleaner) finishDeletions(ctx context.Context) error {
+	jobs, err := c.Store.PendingErasures(ctx, c.Now().Add(-retryDelay), batch)
 	if err != nil {
-		k.tell(ctx, uuid.Nil, "cannot find the deletions that are not finished", err)
+		c.logError(ctx, uuid.Nil, "cannot find interrupted deletions", err)
 		return err
 	}
 	for _, id := range jobs {
-		if err := k.delete(ctx, id, "a deletion that was not finished"); err != nil {
-			return err // storage is away, as likely as not
+		if err := c.delete(ctx, id, "interrupted deletion"); err != nil {
+			return err // the storage is probably unreachable
 		}
 	}
 	return nil
 }
 
-func (k *Cleaner) delete(ctx context.Context, id uuid.UUID, why string) error {
-	err := k.Recordings.ExpireRecording(ctx, id)
+func (c *Cleaner) delete(ctx context.Context, id uuid.UUID, reason string) error {
+	err := c.Recordings.ExpireRecording(ctx, id)
 	if err != nil {
-		k.tell(ctx, id, "cannot delete a recording; it is tried again", err)
+		c.logError(ctx, id, "cannot delete a recording; it is retried", err)
 		return err
 	}
-	k.Log.Info("recording deleted", "job", id, "why", why)
+	c.Log.Info("recording deleted", "job", id, "reason", reason)
 	return nil
 }
 
-func (k *Cleaner) tell(ctx context.Context, id uuid.UUID, what string, err error) {
+// logError logs an error, unless ctx has ended.
+func (c *Cleaner) logError(ctx context.Context, id uuid.UUID, message string, err error) {
 	if ctx.Err() == nil {
-		k.Log.Error(what, "job", id, "error", err)
+		c.Log.Error(message, "job", id, "error", err)
 	}
 }

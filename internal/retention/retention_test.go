@@ -28,15 +28,15 @@ var now = time.Now().UTC().Truncate(time.Millisecond)
 
 const day = 24 * time.Hour
 
-// world is a Keeper on a real database and real storage.
-type world struct {
+// harness is a Keeper on a real database and real storage.
+type harness struct {
 	*Cleaner
 	store   *store.Store
 	storage *recording.Storage
 	folder  string
 }
 
-func newWorld(t *testing.T, period Period) *world {
+func newHarness(t *testing.T, period Period) *harness {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
 	if err != nil {
@@ -54,13 +54,13 @@ func newWorld(t *testing.T, period Period) *world {
 	})
 	clock := func() time.Time { return now }
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: clock})
-	return &world{store: s, storage: storage, folder: folder, Cleaner: New(Settings{
+	return &harness{store: s, storage: storage, folder: folder, Cleaner: New(Settings{
 		Store: s, Recordings: jobs, Storage: storage, Retention: period, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
 }
 
 // consumer keeps a consumer.
-func (w *world) consumer(t *testing.T, own *time.Duration) uuid.UUID {
+func (w *harness) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 	t.Helper()
 	c, err := w.store.EnsureConsumer(t.Context(), account.Consumer{ID: uuid.New(), Name: uuid.NewString(), WebhookVersion: 2, CreatedAt: now})
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *world) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 
 // recorded keeps a job that ended so long ago, with a manifest, media and
 // diagnostics.
-func (w *world) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*job.Record)) uuid.UUID {
+func (w *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*job.Record)) uuid.UUID {
 	t.Helper()
 	r := job.Record{
 		Job: job.Job{
@@ -99,7 +99,7 @@ func (w *world) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, ch
 }
 
 // write puts files into a job's folder, as old as is said.
-func (w *world) write(t *testing.T, id uuid.UUID, ago time.Duration, names ...string) {
+func (w *harness) write(t *testing.T, id uuid.UUID, ago time.Duration, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		path := filepath.Join(w.folder, "jobs", id.String(), filepath.FromSlash(name))
@@ -116,7 +116,7 @@ func (w *world) write(t *testing.T, id uuid.UUID, ago time.Duration, names ...st
 }
 
 // there lists the files of a job.
-func (w *world) there(t *testing.T, id uuid.UUID) []string {
+func (w *harness) there(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
 	var names []string
 	folder := filepath.Join(w.folder, "jobs", id.String())
@@ -140,7 +140,7 @@ func (w *world) there(t *testing.T, id uuid.UUID) []string {
 // again when the next one's time is up.
 func TestExpire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Period(10*day))
+	w := newHarness(t, Period(10*day))
 	three, forever := 3*day, time.Duration(0)
 	usual, short, long := w.consumer(t, nil), w.consumer(t, &three), w.consumer(t, &forever)
 	gone := []uuid.UUID{w.recorded(t, usual, 10*day, nil), w.recorded(t, usual, 300*day, nil), w.recorded(t, short, 4*day, nil)}
@@ -172,9 +172,9 @@ func TestExpire(t *testing.T) {
 // TestForever: nothing is deleted, and hardly anything asked.
 func TestForever(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Forever)
+	w := newHarness(t, Forever)
 	id := w.recorded(t, w.consumer(t, nil), 4000*day, nil)
-	if next := w.expire(t.Context()); !next.Equal(now.Add(longestSleep)) || len(w.there(t, id)) != 3 {
+	if next := w.expire(t.Context()); !next.Equal(now.Add(maxSleep)) || len(w.there(t, id)) != 3 {
 		t.Errorf("looks again at %v; %v are left", next, w.there(t, id))
 	}
 }
@@ -182,7 +182,7 @@ func TestForever(t *testing.T) {
 // TestManyExpire: more than are looked up at a time.
 func TestManyExpire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Period(day))
+	w := newHarness(t, Period(day))
 	consumer := w.consumer(t, nil)
 	for range 2*batch + 1 {
 		w.recorded(t, consumer, 2*day, nil)
@@ -215,12 +215,12 @@ func (a away) ExpireRecording(ctx context.Context, id uuid.UUID) error {
 // in a while.
 func TestDeletionThatFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Period(day))
+	w := newHarness(t, Period(day))
 	consumer := w.consumer(t, nil)
 	stuck, free := w.recorded(t, consumer, 3*day, nil), w.recorded(t, consumer, 2*day, nil)
 	working := w.Recordings
 	w.Recordings = away{working, stuck}
-	if next := w.expire(t.Context()); !next.Equal(now.Add(again)) {
+	if next := w.expire(t.Context()); !next.Equal(now.Add(retryDelay)) {
 		t.Errorf("looks again in %v", next.Sub(now))
 	}
 	if len(w.there(t, stuck)) == 0 || len(w.there(t, free)) > 0 {
@@ -235,7 +235,7 @@ func TestDeletionThatFails(t *testing.T) {
 // TestUnfinishedDeletion is brought to its end, whoever began it.
 func TestUnfinishedDeletion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Forever)
+	w := newHarness(t, Forever)
 	begun := func(ago time.Duration) uuid.UUID {
 		return w.recorded(t, w.consumer(t, nil), day, func(r *job.Record) {
 			r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(-ago), "consumer"
@@ -252,7 +252,7 @@ func TestUnfinishedDeletion(t *testing.T) {
 // that the database does not know only when it is asked to.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Forever)
+	w := newHarness(t, Forever)
 	consumer := w.consumer(t, nil)
 	unknown, fresh := uuid.New(), uuid.New()
 	w.write(t, unknown, 2*day, "manifest.json", "media/recording.mp4")
@@ -264,10 +264,10 @@ func TestLeftovers(t *testing.T) {
 	})
 	torn := w.recorded(t, consumer, 2*day, nil)
 	w.write(t, torn, 2*day, "media/recording.mp4.18f.tmp")
-	untouched := map[uuid.UUID]int{fresh: 1}
+	minAge := map[uuid.UUID]int{fresh: 1}
 	keep := func(id uuid.UUID, more ...string) {
 		w.write(t, id, 2*day, more...)
-		untouched[id] = len(w.there(t, id))
+		minAge[id] = len(w.there(t, id))
 	}
 	keep(w.recorded(t, consumer, 2*day, nil))
 	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
@@ -291,7 +291,7 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("after clearing up %v are there, want %v", got, want)
 		}
 	}
-	for id, files := range untouched {
+	for id, files := range minAge {
 		if got := w.there(t, id); len(got) != files {
 			t.Errorf("of what is needed %v are left, want %d files", got, files)
 		}
@@ -305,7 +305,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-func (w *world) leftovers(t *testing.T) []Leftover {
+func (w *harness) leftovers(t *testing.T) []Leftover {
 	t.Helper()
 	var found []Leftover
 	err := w.Leftovers(t.Context(), func(one Leftover) error {
@@ -332,7 +332,7 @@ func (n noticed) ExpireRecording(ctx context.Context, id uuid.UUID) error {
 // TestRun works at once, and ends with its context.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Period(day))
+	w := newHarness(t, Period(day))
 	w.recorded(t, w.consumer(t, nil), 2*day, nil)
 	deleted := noticed{w.Recordings, make(chan struct{})}
 	w.Recordings = deleted
@@ -353,8 +353,8 @@ func TestParsePeriod(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
-		if again, err := ParsePeriod(got.String()); err != nil || again != got {
-			t.Errorf("%q is written as %q, and read as %v, %v", text, got, again, err)
+		if retryDelay, err := ParsePeriod(got.String()); err != nil || retryDelay != got {
+			t.Errorf("%q is written as %q, and read as %v, %v", text, got, retryDelay, err)
 		}
 	}
 	for _, text := range []string{"", "30", "-1d", "1.5d", "0", "0d", "10s", "-5h", "d", "9999999999d", "for ever"} {

@@ -11,11 +11,11 @@ import (
 	"standin/internal/recording"
 )
 
-// untouched is for how long nothing of a job may have been written before
-// anything of it is taken for left over.
-const untouched = 24 * time.Hour
+// minAge is for how long nothing of a job may have been written before its objects
+// count as left over.
+const minAge = 24 * time.Hour
 
-// Why something in storage is left over.
+// Reason is why objects in storage are left over.
 type Reason string
 
 // The reasons.
@@ -26,31 +26,31 @@ const (
 	Unfinished Reason = "writes that were interrupted"
 )
 
-// Leftover is what storage holds of a job and nobody needs.
+// Leftover is a job's objects in storage that nobody needs.
 type Leftover struct {
 	recording.JobUsage
 	Reason Reason
 }
 
-// Leftovers tells, one after the other, of what storage holds and nobody
-// needs: never of what was written within a day, and never of a job that has
-// not ended or that somebody still works on.
-func (k *Cleaner) Leftovers(ctx context.Context, each func(Leftover) error) error {
-	return k.Storage.ListJobs(ctx, func(kept recording.JobUsage) error {
-		if kept.Newest.After(k.Now().Add(-untouched)) {
+// Leftovers calls each for every job with objects in storage that nobody needs. It
+// leaves out jobs of which anything was written within a day, that have not
+// ended, or that are still being processed.
+func (c *Cleaner) Leftovers(ctx context.Context, each func(Leftover) error) error {
+	return c.Storage.ListJobs(ctx, func(usage recording.JobUsage) error {
+		if usage.Newest.After(c.Now().Add(-minAge)) {
 			return nil
 		}
-		why, err := k.why(ctx, kept)
-		if err != nil || why == "" {
+		reason, err := c.reason(ctx, usage)
+		if err != nil || reason == "" {
 			return err
 		}
-		return each(Leftover{JobUsage: kept, Reason: why})
+		return each(Leftover{JobUsage: usage, Reason: reason})
 	})
 }
 
-// why says why something is left over; empty when it is not.
-func (k *Cleaner) why(ctx context.Context, kept recording.JobUsage) (Reason, error) {
-	r, err := k.Store.Job(ctx, kept.JobID)
+// reason returns why a job's objects are left over; empty when they are not.
+func (c *Cleaner) reason(ctx context.Context, usage recording.JobUsage) (Reason, error) {
+	r, err := c.Store.Job(ctx, usage.JobID)
 	switch {
 	case job.ErrorIs(err, job.NotFound):
 		return NoSuchJob, nil
@@ -61,56 +61,55 @@ func (k *Cleaner) why(ctx context.Context, kept recording.JobUsage) (Reason, err
 	case !r.RecordingErasedAt.IsZero():
 		return Deleted, nil
 	case !r.RecordingDeletedAt.IsZero():
-		return "", nil // finishDeletions does it
-	case r.ManifestURI != "" && kept.Uploads > 0:
+		return "", nil // finishDeletions deletes it
+	case r.ManifestURI != "" && usage.Uploads > 0:
 		return Finished, nil
-	case kept.Unfinished > 0:
+	case usage.Unfinished > 0:
 		return Unfinished, nil
 	}
 	return "", nil
 }
 
-// Remove deletes what is left over. It may be repeated.
-func (k *Cleaner) Remove(ctx context.Context, leftover Leftover) error {
+// Remove deletes the objects. It may be repeated.
+func (c *Cleaner) Remove(ctx context.Context, leftover Leftover) error {
 	switch leftover.Reason {
 	case NoSuchJob, Deleted:
-		return k.Storage.DeleteRecording(ctx, leftover.JobID)
+		return c.Storage.DeleteRecording(ctx, leftover.JobID)
 	case Finished:
-		return k.Storage.DeleteUploads(ctx, leftover.JobID)
+		return c.Storage.DeleteUploads(ctx, leftover.JobID)
 	case Unfinished:
-		return k.Storage.DeleteUnfinished(ctx, leftover.JobID, k.Now().Add(-untouched))
+		return c.Storage.DeleteUnfinished(ctx, leftover.JobID, c.Now().Add(-minAge))
 	}
-	return fmt.Errorf("nothing says how to remove %q", leftover.Reason)
+	return fmt.Errorf("unknown reason %q", leftover.Reason)
 }
 
-// sweep removes what is left over of jobs that this service knows. Recordings
-// of jobs that it does not know are told of and left alone: that a database was
-// lost or put back to an earlier state must not cost the recordings too. The
-// operator removes them (standin recordings sweep).
-func (k *Cleaner) sweep(ctx context.Context) {
+// sweep removes the leftovers of jobs that are in the database. It only logs the
+// others: a database that was lost or restored from a backup must not cost the
+// recordings too. The operator removes them with standin recordings sweep.
+func (c *Cleaner) sweep(ctx context.Context) {
 	var removed, unknown int
 	var bytes int64
-	err := k.Leftovers(ctx, func(leftover Leftover) error {
+	err := c.Leftovers(ctx, func(leftover Leftover) error {
 		if leftover.Reason == NoSuchJob {
 			unknown++
 			bytes += leftover.Bytes
 			return nil
 		}
-		if err := k.Remove(ctx, leftover); err != nil {
-			k.tell(ctx, leftover.JobID, "cannot remove what is left over", err)
-			return ctx.Err() // the next one may go
+		if err := c.Remove(ctx, leftover); err != nil {
+			c.logError(ctx, leftover.JobID, "cannot remove leftover objects", err)
+			return ctx.Err() // the next one may succeed
 		}
 		removed++
-		k.Log.Info("left over in storage, and removed", "job", leftover.JobID, "why", leftover.Reason, "objects", leftover.Objects)
+		c.Log.Info("removed leftover objects", "job", leftover.JobID, "reason", leftover.Reason, "objects", leftover.Objects)
 		return nil
 	})
 	if err != nil {
-		k.tell(ctx, uuid.Nil, "cannot clear up storage; it is tried again in a day", err)
+		c.logError(ctx, uuid.Nil, "cannot sweep the storage; it is retried in a day", err)
 		return
 	}
 	if unknown > 0 {
-		k.Log.Warn("storage holds recordings of jobs that this database does not know; standin recordings sweep lists them",
+		c.Log.Warn("storage holds recordings of jobs that are not in the database; standin recordings sweep lists them",
 			"jobs", unknown, "bytes", bytes)
 	}
-	k.Log.Debug("storage is cleared up", "removed", removed)
+	c.Log.Debug("storage swept", "removed", removed)
 }
