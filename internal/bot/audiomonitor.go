@@ -50,7 +50,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 	})
 }
 
-// audioStats returns what is known about the audio; false if it is not monitored.
+// audioStats returns the statistics of the audio; false if it is not monitored.
 func (r *recordingSession) audioStats() (recorder.Stats, bool) {
 	switch {
 	case r.recorder != nil:
@@ -61,7 +61,7 @@ func (r *recordingSession) audioStats() (recorder.Stats, bool) {
 	return recorder.Stats{}, false
 }
 
-// updateLastAudio takes in when audio was last received.
+// updateLastAudio updates when audio was last received.
 func (r *recordingSession) updateLastAudio() {
 	if stats, ok := r.audioStats(); ok && stats.LastSoundAt.After(r.state.lastAudio) {
 		r.state.lastAudio = stats.LastSoundAt

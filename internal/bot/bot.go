@@ -10,6 +10,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -72,12 +73,8 @@ type Settings struct {
 
 func (s Settings) withDefaults() Settings {
 	s.Timeouts = s.Timeouts.withDefaults()
-	if s.PermissionTimeout <= 0 {
-		s.PermissionTimeout = 2 * time.Minute
-	}
-	if s.Log == nil {
-		s.Log = slog.Default()
-	}
+	s.PermissionTimeout = cmp.Or(s.PermissionTimeout, 2*time.Minute)
+	s.Log = cmp.Or(s.Log, slog.Default())
 	return s
 }
 

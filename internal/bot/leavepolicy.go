@@ -36,7 +36,7 @@ func (p *leavePolicy) admit(at time.Time) {
 	p.admitted, p.aloneSince = at, time.Time{}
 }
 
-// handleSnapshot takes in who is in the meeting. A page that does not show
+// handleSnapshot updates who is in the meeting. A page that does not show
 // participants, because it hides its toolbars or redraws, changes nothing.
 func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 	p.isAlone = s.seen.Screen == meeting.InMeeting && s.seen.Others == 0

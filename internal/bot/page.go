@@ -76,7 +76,7 @@ func (p *meetingPage) startWaiting(ctx context.Context, now time.Time) {
 	}
 }
 
-// update takes in a readable snapshot.
+// update updates the page from a readable snapshot.
 func (p *meetingPage) update(s snapshot) {
 	if s.seen.Screen != p.last.seen.Screen {
 		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)

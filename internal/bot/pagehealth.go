@@ -66,7 +66,7 @@ const (
 )
 
 // recovery returns what to do now. alive means that audio arrives or a call is
-// connected: a page that is merely not recognized is still recorded.
+// connected: only the screen is not recognized.
 func (h pageHealth) recovery(now time.Time, timeouts Timeouts, alive bool) recovery {
 	duration := now.Sub(h.since)
 	switch h.state {

@@ -177,7 +177,7 @@ func (r *report) endGap(from *time.Time, at time.Time, reason string) {
 	}
 }
 
-// updateRoster takes in who is in the meeting and who speaks.
+// updateRoster updates who is in the meeting and who speaks.
 func (r *report) updateRoster(participants []meeting.Participant, at time.Time) {
 	at = r.clock.convert(at)
 	r.saveIfChanged(func() bool { return r.roster.update(participants, at) })
@@ -202,7 +202,7 @@ func (r *report) addTrackParts(parts []recorder.ParticipantTrackPart) {
 	r.saveIfChanged(func() bool { return r.tracks.addParts(parts) })
 }
 
-// updatePlayed takes in which participants' tiles play which tracks.
+// updatePlayed updates which participants' tiles play which tracks.
 func (r *report) updatePlayed(tracks []meeting.TrackOwner) {
 	r.saveIfChanged(func() bool { return r.tracks.updatePlayed(tracks) })
 }

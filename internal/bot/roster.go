@@ -33,8 +33,8 @@ type participant struct {
 
 func newRoster() roster { return roster{byID: make(map[string]*participant)} }
 
-// update takes in the participants that a page shows at now, and reports
-// whether anybody joined, left or changed a name.
+// update updates the roster from the participants that a page shows at now, and
+// reports whether anybody joined, left or changed a name.
 func (r *roster) update(participants []meeting.Participant, now time.Time) (changed bool) {
 	for _, seen := range participants {
 		p, known := r.byID[seen.ID]

@@ -1,6 +1,9 @@
 package bot
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Timeouts bounds the steps of a session. Zero values take the defaults given
 // in brackets.
@@ -45,28 +48,18 @@ const (
 )
 
 func (t Timeouts) withDefaults() Timeouts {
-	for _, d := range []struct {
-		setting *time.Duration
-		value   time.Duration
-	}{
-		{&t.Open, 60 * time.Second},
-		{&t.Join, 90 * time.Second},
-		{&t.Unresponsive, 20 * time.Second},
-		{&t.Connection, 30 * time.Second},
-		{&t.Unknown, 60 * time.Second},
-		{&t.Settle, 3 * time.Second},
-		{&t.Command, 60 * time.Second},
-		{&t.Leave, 5 * time.Second},
-		{&t.RejoinPause, 2 * time.Second},
-	} {
-		if *d.setting <= 0 {
-			*d.setting = d.value
-		}
+	return Timeouts{
+		Open:         cmp.Or(t.Open, 60*time.Second),
+		Join:         cmp.Or(t.Join, 90*time.Second),
+		Unresponsive: cmp.Or(t.Unresponsive, 20*time.Second),
+		Connection:   cmp.Or(t.Connection, 30*time.Second),
+		Unknown:      cmp.Or(t.Unknown, 60*time.Second),
+		Settle:       cmp.Or(t.Settle, 3*time.Second),
+		Command:      cmp.Or(t.Command, 60*time.Second),
+		Leave:        cmp.Or(t.Leave, 5*time.Second),
+		RejoinPause:  cmp.Or(t.RejoinPause, 2*time.Second),
+		MaxRejoins:   cmp.Or(t.MaxRejoins, 8),
 	}
-	if t.MaxRejoins == 0 {
-		t.MaxRejoins = 8
-	}
-	return t
 }
 
 // pauseBefore returns the pause before a rejoin that follows n others.

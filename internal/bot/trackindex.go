@@ -57,8 +57,8 @@ func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bo
 	return changed
 }
 
-// updatePlayed takes in which participants' tiles play which tracks, and
-// reports whether an owner changed. A track belongs to a participant if that
+// updatePlayed updates which participants' tiles play which tracks, and reports
+// whether an owner changed. A track belongs to a participant if that
 // participant's tile, and no other, was seen to play it.
 func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {
 	for _, played := range tracks {

@@ -7,6 +7,7 @@
 package serviceclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,25 +115,12 @@ func (s Settings) check() (*url.URL, error) {
 }
 
 func (s Settings) withDefaults() Settings {
-	if s.Log == nil {
-		s.Log = slog.Default()
-	}
-	if s.UploadWorkers <= 0 {
-		s.UploadWorkers = 3
-	}
-	for _, d := range []struct {
-		setting *time.Duration
-		value   time.Duration
-	}{
-		{&s.MaxWait, 25 * time.Second},
-		{&s.Timeout, 30 * time.Second},
-		{&s.RetryMin, 100 * time.Millisecond},
-		{&s.RetryMax, 10 * time.Second},
-	} {
-		if *d.setting <= 0 {
-			*d.setting = d.value
-		}
-	}
+	s.Log = cmp.Or(s.Log, slog.Default())
+	s.UploadWorkers = cmp.Or(s.UploadWorkers, 3)
+	s.MaxWait = cmp.Or(s.MaxWait, 25*time.Second)
+	s.Timeout = cmp.Or(s.Timeout, 30*time.Second)
+	s.RetryMin = cmp.Or(s.RetryMin, 100*time.Millisecond)
+	s.RetryMax = cmp.Or(s.RetryMax, 10*time.Second)
 	return s
 }
 
@@ -164,7 +152,6 @@ func (c *Client) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.sendEvents(ctx) })
 	group.Go(func() error { return c.sendHeartbeats(ctx) })
-	group.Go(func() error { return c.commands.deliver(ctx) })
 	for range c.settings.UploadWorkers {
 		group.Go(func() error { return c.uploadFiles(ctx) })
 	}

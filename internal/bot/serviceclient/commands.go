@@ -30,62 +30,28 @@ func (c *Client) receiveCommands(commands []ingest.Command) {
 	}
 }
 
-// commandQueue passes commands to the bot, each once. It decouples the bot from
-// heartbeats and events, so that a busy bot does not block them.
+// commandQueue passes commands to the bot, each once. It never blocks heartbeats
+// and events, even if the bot is busy.
 type commandQueue struct {
 	mutex sync.Mutex
 	seen  map[string]bool
-	queue []ingest.Command
-	added chan struct{} // has an item if the queue may have grown
 	out   chan ingest.Command
 }
 
 func newCommandQueue() commandQueue {
-	return commandQueue{seen: map[string]bool{}, added: make(chan struct{}, 1), out: make(chan ingest.Command)}
+	return commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)}
 }
 
 func (q *commandQueue) add(command ingest.Command) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.seen[command.ID] || len(q.queue) >= maxQueuedCommands {
+	if q.seen[command.ID] {
 		return
 	}
-	q.seen[command.ID] = true
-	q.queue = append(q.queue, command)
 	select {
-	case q.added <- struct{}{}:
-	default:
-	}
-}
-
-func (q *commandQueue) pop() (ingest.Command, bool) {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	if len(q.queue) == 0 {
-		return ingest.Command{}, false
-	}
-	command := q.queue[0]
-	q.queue = q.queue[1:]
-	return command, true
-}
-
-// deliver passes commands to the bot until ctx ends.
-func (q *commandQueue) deliver(ctx context.Context) error {
-	for {
-		command, ok := q.pop()
-		if !ok {
-			select {
-			case <-q.added:
-				continue
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		select {
-		case q.out <- command:
-		case <-ctx.Done():
-			return nil
-		}
+	case q.out <- command:
+		q.seen[command.ID] = true
+	default: // the queue is full
 	}
 }
 
