@@ -201,26 +201,6 @@ func (c *Client) SetUsage(cores float64, memory int64) {
 	c.usage.Store(&usage{cores: cores, memory: memory})
 }
 
-// Stats returns the statistics that heartbeats carry.
-func (c *Client) Stats() ingest.Stats {
-	recorded, uploaded := c.spool.SegmentBytes()
-	stats := ingest.Stats{
-		BytesRecorded:  recorded,
-		BytesUploaded:  uploaded,
-		EventsWaiting:  c.spool.WaitingEvents(),
-		RecordedMillis: c.recorded.Load(),
-	}
-	if usage := c.usage.Load(); usage != nil {
-		stats.CoresUsed, stats.MemoryBytes = usage.cores, usage.memory
-	}
-	if c.delivering.Load() {
-		total, settled := c.spool.FinalBytes()
-		stats.FinalBytes = total
-		stats.FinalBytesSent = min(total, settled+c.uploads.sentBytes())
-	}
-	return stats
-}
-
 // Flush waits until every event and file in the spool was acknowledged or
 // rejected. It fails if ctx ends, or with a *RefusedError if the service refuses
 // the bot.

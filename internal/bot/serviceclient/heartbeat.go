@@ -87,7 +87,7 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Du
 	}
 	request, cancel := context.WithTimeout(request, wait+c.settings.Timeout)
 	defer cancel()
-	stats := c.Stats()
+	stats := c.stats()
 	err := c.post(request, ingest.HeartbeatPath, query, ingest.Heartbeat{
 		JobID:   c.settings.JobID,
 		Attempt: c.settings.Attempt,
@@ -106,6 +106,26 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Du
 	c.checkTermination(response.Reason, response.Status)
 	c.receiveCommands(response.Commands)
 	return response, nil
+}
+
+// stats returns the statistics that a heartbeat carries.
+func (c *Client) stats() ingest.Stats {
+	recorded, uploaded := c.spool.SegmentBytes()
+	stats := ingest.Stats{
+		BytesRecorded:  recorded,
+		BytesUploaded:  uploaded,
+		EventsWaiting:  c.spool.WaitingEvents(),
+		RecordedMillis: c.recorded.Load(),
+	}
+	if usage := c.usage.Load(); usage != nil {
+		stats.CoresUsed, stats.MemoryBytes = usage.cores, usage.memory
+	}
+	if c.delivering.Load() {
+		total, settled := c.spool.FinalBytes()
+		stats.FinalBytes = total
+		stats.FinalBytesSent = min(total, settled+c.uploads.sentBytes())
+	}
+	return stats
 }
 
 // pause separates heartbeats that the service does not hold, because it cannot

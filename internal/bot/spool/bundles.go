@@ -38,10 +38,3 @@ func (s *Spool) Bundles() []string {
 	slices.Sort(paths)
 	return paths
 }
-
-// isSegment reports whether a file is a segment or a bundle: it is written once
-// and never replaced.
-func isSegment(name string) bool {
-	_, _, segment := ingest.ParseSegmentName(name)
-	return segment || ingest.IsBundleName(name)
-}

@@ -102,9 +102,6 @@ func (s *Spool) evict(wanted int64) (bool, error) {
 	return freed > 0, nil
 }
 
-// evictable reports whether the service has this segment.
-func (f *file) evictable() bool { return f.segment && f.settled && f.refusal == "" }
-
 // recoverEvicted finds the uploaded segments that are no longer on the disk.
 func (f *files) recoverEvicted(marks marks) {
 	for name, mark := range marks {

@@ -2,39 +2,16 @@ package spool
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 
 	"standin/internal/ingest"
 )
-
-// maxPut is the largest file for Put. Such files are written repeatedly and are
-// uploaded before the segments.
-const maxPut = 8 << 20
-
-// File is one version of a file in the spool.
-type File struct {
-	Name string
-	Size int64
-	Sum  string // hex SHA-256
-}
-
-// file is a version of a file on the disk.
-type file struct {
-	name    string
-	size    int64
-	sum     string // empty after reopening, until it is needed
-	segment bool
-	settled bool   // uploaded or rejected
-	refusal string // why it was rejected
-}
 
 // files is the content of the media folder.
 type files struct {
@@ -229,22 +206,6 @@ func (s *Spool) FinalBytes() (total, settled int64) {
 	return total, settled
 }
 
-func (s *Spool) pathOf(name string) string { return filepath.Join(s.mediaDir(), name) }
-
-// ensureSum computes a missing checksum. The caller holds the mutex.
-func (s *Spool) ensureSum(f *file) error {
-	if f.sum != "" {
-		return nil
-	}
-	opened, err := os.Open(s.pathOf(f.name))
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	f.sum, err = checksum(opened)
-	return err
-}
-
 // recoverFiles reads the media folder when the spool is opened.
 func (s *Spool) recoverFiles(marks marks) error {
 	s.files.byName, s.files.evicted = map[string]*file{}, map[string]string{}
@@ -311,32 +272,6 @@ func (f *files) unqueue(settled *file) {
 	if at, found := slices.BinarySearchFunc(f.pending, settled, compareUploadOrder); found {
 		f.pending = slices.Delete(f.pending, at, at+1)
 	}
-}
-
-// compareUploadOrder orders files for upload: small ones, which describe the
-// others, then segments in the order of recording, then large ones.
-func compareUploadOrder(a, b *file) int {
-	rank := func(f *file) int {
-		switch {
-		case f.segment:
-			return 1
-		case f.size <= maxPut:
-			return 0
-		}
-		return 2
-	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name, b.name))
-}
-
-// checkName refuses invalid names and those of segments.
-func checkName(name string) error {
-	if !ingest.ValidMediaName(name) {
-		return fmt.Errorf("%q is not a valid name", name)
-	}
-	if isSegment(name) {
-		return fmt.Errorf("%q is the name of a segment", name)
-	}
-	return nil
 }
 
 func removeIfThere(path string) error {

@@ -18,10 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
-
-	"standin/internal/ingest"
 )
 
 // DefaultLimit is the default of Settings.Limit: about fourteen hours at the
@@ -98,12 +95,6 @@ func (s *Spool) Bind(owner string) error {
 	return s.events.bind(s.journal, owner)
 }
 
-// ScratchDir returns a folder on the same file system for files that are being
-// created, which AddFile then moves without copying. Open empties it.
-func (s *Spool) ScratchDir() string { return filepath.Join(s.dir, "scratch") }
-
-func (s *Spool) mediaDir() string { return filepath.Join(s.dir, ingest.SpoolMediaDir) }
-
 // DamagedLines returns how many complete lines of the journal Open could not read.
 // It is 0 unless the disk lost or changed synced data.
 func (s *Spool) DamagedLines() int { return s.journal.damaged }
@@ -146,27 +137,3 @@ func (e *FullError) Error() string {
 }
 
 func (e *FullError) Unwrap() error { return e.Err }
-
-// changes notifies the goroutines that wait for a change.
-type changes struct {
-	mutex sync.Mutex
-	open  chan struct{}
-}
-
-func (c *changes) wait() <-chan struct{} {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.open == nil {
-		c.open = make(chan struct{})
-	}
-	return c.open
-}
-
-func (c *changes) notify() {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.open != nil {
-		close(c.open)
-		c.open = nil
-	}
-}
