@@ -19,33 +19,33 @@ import (
 	"standin/internal/store"
 )
 
-// TestChaosOnPostgreSQL breaks three nodes and their database.
+// TestChaosOnPostgreSQL injects faults into three nodes and their database.
 func TestChaosOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	address := cluster.Fresh(t)
 	dir := t.TempDir()
-	h := &house{database: cluster}
+	h := &harness{database: cluster}
 	for _, name := range []string{"one", "two", "three"} {
-		line := newLine(t, cluster.Socket())
-		n := newNode(t, dir, name, through(t, address, line))
-		n.line = line
+		proxy := newDBProxy(t, cluster.Socket())
+		n := newNode(t, dir, name, through(t, address, proxy))
+		n.proxy = proxy
 		h.nodes = append(h.nodes, n)
 	}
 	chaos(t, h, address, 6)
 }
 
-// TestChaosOnSQLite breaks a node that is alone.
+// TestChaosOnSQLite injects faults into a single node.
 func TestChaosOnSQLite(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, t.TempDir(), "only", "")
 	if err := os.MkdirAll(n.settings.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chaos(t, &house{nodes: []*node{n}}, filepath.Join(n.settings.DataDir, "standin.db"), 3)
+	chaos(t, &harness{nodes: []*node{n}}, filepath.Join(n.settings.DataDir, "standin.db"), 3)
 }
 
-// through is a database's address by way of a line.
-func through(t *testing.T, address string, l *line) string {
+// through returns the address of a database behind a proxy.
+func through(t *testing.T, address string, l *dbProxy) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -63,12 +63,12 @@ func through(t *testing.T, address string, l *line) string {
 	return u.String()
 }
 
-// number reads a number from the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
+// envUint returns the integer value of an environment variable.
+func envUint(t *testing.T, name string, defaultValue uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return otherwise
+		return defaultValue
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -77,22 +77,21 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// chaos loads the house while it is broken, a few times unless more is asked
-// for, and checks what became of it. What
-// is done when follows from STANDIN_TEST_SEED; how it falls in with the nodes'
-// own work does not.
-func chaos(t *testing.T, h *house, address string, few uint64) {
+// chaos creates load while it injects faults, and checks the history afterwards.
+// STANDIN_TEST_FAULTS overrides the number of faults. STANDIN_TEST_SEED repeats the
+// random choices, but not their timing relative to the nodes' work.
+func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 	t.Helper()
-	count := int(number(t, "STANDIN_TEST_FAULTS", few))
-	seed := number(t, "STANDIN_TEST_SEED", uint64(time.Now().UnixNano()))
-	t.Logf("%d faults; to repeat them: STANDIN_TEST_FAULTS=%d STANDIN_TEST_SEED=%d", count, count, seed)
+	count := int(envUint(t, "STANDIN_TEST_FAULTS", defaultFaults))
+	seed := envUint(t, "STANDIN_TEST_SEED", uint64(time.Now().UnixNano()))
+	t.Logf("%d faults; repeat with STANDIN_TEST_FAULTS=%d STANDIN_TEST_SEED=%d", count, count, seed)
 	for _, n := range h.nodes {
 		if err := n.start(); err != nil {
 			t.Fatal(err)
 		}
-		waking, cancel := context.WithTimeout(t.Context(), time.Minute)
+		starting, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := n.awake(waking); err != nil {
+		if err := n.awaitHealthy(starting); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,13 +117,13 @@ func chaos(t *testing.T, h *house, address string, few uint64) {
 	running.Go(func() { l.run(loading, seed) })
 	defer running.Wait()
 	defer stop()
-	h.breakThings(t.Context(), t, count, rand.New(rand.NewPCG(seed, 1)))
+	h.injectFaults(t.Context(), t, count, rand.New(rand.NewPCG(seed, 1)))
 	stop()
 	running.Wait()
 
 	c := &checker{store: s, receiver: l.receiver, promises: l.promises}
 	settled := time.Now()
-	if err := c.untilSettled(t.Context()); err != nil {
+	if err := c.awaitSettled(t.Context()); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%d jobs, settled %s after the last fault", len(l.promises), time.Since(settled).Round(time.Millisecond))
@@ -135,8 +134,8 @@ func chaos(t *testing.T, h *house, address string, few uint64) {
 	for _, violation := range violations[:min(len(violations), 20)] {
 		t.Error(violation)
 	}
-	t.Logf("%d violations; %d further attempts; %d webhooks", len(violations), c.retries, c.hooks)
+	t.Logf("%d violations; %d additional attempts; %d webhooks", len(violations), c.retries, c.hooks)
 	if err := errors.Join(violations...); err != nil {
-		t.Errorf("to repeat these faults: STANDIN_TEST_FAULTS=%d STANDIN_TEST_SEED=%d", count, seed)
+		t.Errorf("repeat with STANDIN_TEST_FAULTS=%d STANDIN_TEST_SEED=%d", count, seed)
 	}
 }

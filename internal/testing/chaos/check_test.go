@@ -13,22 +13,22 @@ import (
 	"standin/internal/webhook"
 )
 
-// settleTime is how long the nodes have after the last fault. A try of a webhook
-// that was lost with its node is repeated when its lease is over.
+// settleTime is how long the nodes may take to recover after the last fault. A
+// delivery that was lost with its node is repeated when its lease expires.
 const settleTime = 2 * time.Minute
 
-// checker reads the whole history, and holds it against what was promised.
+// checker compares the whole history with the acknowledged requests.
 type checker struct {
 	store    *store.Store
 	receiver *receiver
 	promises []*promise
 
-	retries, hooks int // what was seen
+	retries, hooks int // counted
 }
 
-// untilSettled waits until every promised job has ended and been let go, and
-// every webhook was delivered.
-func (c *checker) untilSettled(ctx context.Context) error {
+// awaitSettled waits until every accepted job has ended and every webhook is
+// delivered.
+func (c *checker) awaitSettled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
@@ -48,14 +48,14 @@ func (c *checker) untilSettled(ctx context.Context) error {
 	return nil
 }
 
-// open is what is still to be done about a job; empty when nothing is.
+// open describes the remaining work for a job; it returns "" if there is none.
 func (c *checker) open(ctx context.Context, p *promise) (string, error) {
 	r, err := c.store.Job(ctx, p.id)
 	if err != nil {
 		return "it cannot be read", err
 	}
 	if !r.WakeAt.IsZero() {
-		return fmt.Sprintf("it is %s since %s, attempt %d of node %s, heard at %s, to be looked at at %s by %q",
+		return fmt.Sprintf("status %s since %s, attempt %d of node %s, last heartbeat %s, next check %s, lease %q",
 			r.Status, r.StatusSince, r.Attempt, r.Node, r.HeartbeatAt, r.WakeAt, r.Lease), nil
 	}
 	deliveries, _, err := c.store.ListDeliveries(ctx, p.id, webhook.DeliveryCursor{}, 1000)
@@ -64,19 +64,19 @@ func (c *checker) open(ctx context.Context, p *promise) (string, error) {
 	}
 	for _, d := range deliveries {
 		if d.State == webhook.DeliveryWaiting {
-			return fmt.Sprintf("webhook %d (%s) waits since %s, after %d tries, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt, d.DueAt), nil
+			return fmt.Sprintf("webhook %d (%s) is pending since %s, after %d attempts, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt, d.DueAt), nil
 		}
 	}
 	return "", nil
 }
 
-// check returns all violations of what was promised.
+// check returns all violations.
 func (c *checker) check(ctx context.Context) []error {
 	var all []error
 	for _, p := range c.promises {
 		r, err := c.store.Job(ctx, p.id)
 		if err != nil {
-			all = append(all, fmt.Errorf("job %s was accepted and is not there: %w", p.id, err))
+			all = append(all, fmt.Errorf("job %s was accepted and is missing: %w", p.id, err))
 			continue
 		}
 		entries, err := c.store.Timeline(ctx, p.id)
@@ -86,21 +86,21 @@ func (c *checker) check(ctx context.Context) []error {
 		}
 		c.retries += max(0, r.Attempts-1)
 		for what, err := range map[string]error{
-			"a write was lost":     checkWrites(p, r, entries),
-			"a wrong end":          checkEnd(p, r, entries),
-			"a broken timeline":    checkTimeline(r, entries),
-			"an attempt ran twice": checkAttempts(r, entries),
-			"a webhook is missing": c.checkHooks(ctx, r, entries),
+			"lost write":        checkWrites(p, r, entries),
+			"wrong end":         checkEnd(p, r, entries),
+			"broken timeline":   checkTimeline(r, entries),
+			"duplicate attempt": checkAttempts(r, entries),
+			"missing webhook":   c.checkWebhooks(ctx, r, entries),
 		} {
 			if err != nil {
-				all = append(all, fmt.Errorf("job %s: %s: %w\n%s", p.id, what, err, story(entries)))
+				all = append(all, fmt.Errorf("job %s: %s: %w\n%s", p.id, what, err, timelineText(entries)))
 			}
 		}
 	}
 	return all
 }
 
-// checkWrites holds what was acknowledged against what is kept.
+// checkWrites checks that acknowledged writes are stored.
 func checkWrites(p *promise, r job.Record, entries []job.TimelineEntry) error {
 	if r.ExternalID != p.externalID {
 		return fmt.Errorf("it has the externalId %s, not %s", r.ExternalID, p.externalID)
@@ -108,28 +108,28 @@ func checkWrites(p *promise, r job.Record, entries []job.TimelineEntry) error {
 	if p.name != "" && r.DisplayName != p.name {
 		return fmt.Errorf("it has the displayName %s, not %s", r.DisplayName, p.name)
 	}
-	for _, name := range p.told {
-		kept := slices.ContainsFunc(entries, func(e job.TimelineEntry) bool {
+	for _, name := range p.acknowledged {
+		stored := slices.ContainsFunc(entries, func(e job.TimelineEntry) bool {
 			var data struct{ DetectedBotName string }
 			return e.Kind == job.BotCompetingDetected && e.Applied && json.Unmarshal(e.Data, &data) == nil && data.DetectedBotName == name
 		})
-		if !kept {
+		if !stored {
 			return fmt.Errorf("the bot's event about %s is not on the timeline", name)
 		}
 	}
 	return nil
 }
 
-// checkEnd holds a job's end against what its bot was to do, and what was asked
-// meanwhile.
+// checkEnd compares a job's end with the outcome of its bot and with cancel
+// requests.
 func checkEnd(p *promise, r job.Record, entries []job.TimelineEntry) error {
 	if r.Status == job.Cancelled {
 		if !p.cancelling {
-			return errors.New("it is cancelled, and nobody asked for that")
+			return errors.New("it is cancelled without a request")
 		}
 		return nil
 	}
-	if unsaved(r, entries) {
+	if lostBeforeUpload(r, entries) {
 		return nil
 	}
 	if r.Status != p.want || r.FailureCode != p.code {
@@ -146,36 +146,35 @@ func checkEnd(p *promise, r job.Record, entries []job.TimelineEntry) error {
 	return nil
 }
 
-// unsaved reports whether the job's bot was lost after it had stopped recording
-// and before it had uploaded anything. A simulated bot uploads only then (a real
-// one while it records), so nothing is left to finalize, and another bot comes
-// too late: failed is the right end (contract, State machine).
-func unsaved(r job.Record, entries []job.TimelineEntry) bool {
+// lostBeforeUpload reports whether the job's bot was lost after it had stopped
+// recording and before it had uploaded anything. A simulated bot uploads only after
+// the recording (a real one while it records), so there is nothing to finalize, and
+// a new attempt would be too late. The right end is failed.
+func lostBeforeUpload(r job.Record, entries []job.TimelineEntry) bool {
 	return r.Status == job.Failed && (r.FailureCode == job.InternalError || r.FailureCode == job.NetworkLoss) &&
 		slices.ContainsFunc(entries, func(e job.TimelineEntry) bool {
 			return e.Kind == job.GivenUp && e.Applied && (e.From == job.RecordingStopped || e.From.Teardown())
 		})
 }
 
-// checkTimeline follows the states from the first to the last.
+// checkTimeline checks that every transition starts where the one before ended.
 func checkTimeline(r job.Record, entries []job.TimelineEntry) error {
 	at := job.Scheduled
-	for _, e := range inOrder(entries) {
+	for _, e := range causalOrder(entries) {
 		if e.From != at {
-			return fmt.Errorf("%s goes on from %s, and the job was %s", e.Kind, e.From, at)
+			return fmt.Errorf("%s starts at %s, but the job was %s", e.Kind, e.From, at)
 		}
 		at = e.To
 	}
 	if at != r.Status {
-		return fmt.Errorf("the timeline ends in %s, and the job is %s", at, r.Status)
+		return fmt.Errorf("the timeline ends in %s, but the job is %s", at, r.Status)
 	}
 	return nil
 }
 
-// inOrder are the entries that changed the status, put into the order in which
-// they follow from each other: nodes write at one time and their clocks' order
-// within a millisecond is not that of the commits.
-func inOrder(entries []job.TimelineEntry) []job.TimelineEntry {
+// causalOrder returns the entries that changed the status, in causal order. Within a
+// millisecond the order of the nodes' clocks can differ from the order of commits.
+func causalOrder(entries []job.TimelineEntry) []job.TimelineEntry {
 	changes := slices.DeleteFunc(slices.Clone(entries), func(e job.TimelineEntry) bool { return !e.Applied || e.From == e.To })
 	at := job.Scheduled
 	for i := range changes {
@@ -190,14 +189,14 @@ func inOrder(entries []job.TimelineEntry) []job.TimelineEntry {
 	return changes
 }
 
-// checkAttempts finds attempts that were begun twice, or whose bots were two:
-// each says once that it joins, and says when.
+// checkAttempts finds attempts that were started twice and attempts with two bots. A
+// bot reports once that it joins, with the time.
 func checkAttempts(r job.Record, entries []job.TimelineEntry) error {
-	begun, joined := map[int]int{}, map[int]map[time.Time]bool{}
+	started, joined := map[int]int{}, map[int]map[time.Time]bool{}
 	for _, e := range entries {
 		switch {
 		case e.Kind == job.AttemptStarted && e.Applied:
-			begun[e.Attempt]++
+			started[e.Attempt]++
 		case e.Kind == job.BotJoined:
 			if joined[e.Attempt] == nil {
 				joined[e.Attempt] = map[time.Time]bool{}
@@ -206,8 +205,8 @@ func checkAttempts(r job.Record, entries []job.TimelineEntry) error {
 		}
 	}
 	for attempt := range r.Attempts {
-		if begun[attempt] != 1 {
-			return fmt.Errorf("attempt %d was begun %d times", attempt, begun[attempt])
+		if started[attempt] != 1 {
+			return fmt.Errorf("attempt %d was started %d times", attempt, started[attempt])
 		}
 		if len(joined[attempt]) > 1 {
 			return fmt.Errorf("%d bots joined for attempt %d", len(joined[attempt]), attempt)
@@ -216,9 +215,8 @@ func checkAttempts(r job.Record, entries []job.TimelineEntry) error {
 	return nil
 }
 
-// checkHooks holds what the receiver got against what the timeline entails and
-// the outbox kept.
-func (c *checker) checkHooks(ctx context.Context, r job.Record, entries []job.TimelineEntry) error {
+// checkWebhooks compares the received webhooks with the timeline and the outbox.
+func (c *checker) checkWebhooks(ctx context.Context, r job.Record, entries []job.TimelineEntry) error {
 	got := c.receiver.of(r.ID)
 	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000)
 	if err != nil {
@@ -228,13 +226,13 @@ func (c *checker) checkHooks(ctx context.Context, r job.Record, entries []job.Ti
 	for _, d := range deliveries {
 		one, came := got[d.ID]
 		if !came || d.State != webhook.DeliveryDelivered {
-			return fmt.Errorf("webhook %d (%s) is %s and came %d times", d.Sequence, d.Event, d.State, one.times)
+			return fmt.Errorf("webhook %d (%s) is %s and was received %d times", d.Sequence, d.Event, d.State, one.times)
 		}
 		numbers[one.Sequence] = true
 		c.hooks++
 	}
 	if int64(len(numbers)) != r.Sequence {
-		return fmt.Errorf("there were %d events, and webhooks of %d", r.Sequence, len(numbers))
+		return fmt.Errorf("there were %d events, but webhooks for %d", r.Sequence, len(numbers))
 	}
 	changes := 0
 	for _, e := range entries {
@@ -242,20 +240,20 @@ func (c *checker) checkHooks(ctx context.Context, r job.Record, entries []job.Ti
 			changes++
 		}
 	}
-	told := 0
+	reported := 0
 	for _, one := range got {
 		if one.Event == "job.status_changed" {
-			told++
+			reported++
 		}
 	}
-	if told != changes {
-		return fmt.Errorf("the status changed %d times, and that was told %d times", changes, told)
+	if reported != changes {
+		return fmt.Errorf("the status changed %d times, but %d webhooks reported it", changes, reported)
 	}
 	return nil
 }
 
-// story is a timeline for people.
-func story(entries []job.TimelineEntry) string {
+// timelineText formats a timeline.
+func timelineText(entries []job.TimelineEntry) string {
 	var text []byte
 	for _, e := range entries {
 		text = fmt.Appendf(text, "\t%s %d %s %s→%s %s %s\n", e.ReceivedAt.Format("15:04:05.000"), e.Attempt, e.Kind, e.From, e.To, e.Reason, e.Data)

@@ -1,7 +1,5 @@
-// Package chaos breaks things and looks whether promises were kept. Its tests
-// run several services on one database, load them as consumers and bots would,
-// and kill, stop and cut off what they can meanwhile; afterwards a checker
-// reads the whole history (make chaos).
-//
-// There is no code here but tests.
+// Package chaos tests services under faults. Its tests run several nodes on one
+// database, create load as consumers and bots do, and meanwhile kill, stop and
+// disconnect nodes. Afterwards a checker reads the whole history (make chaos). The
+// package contains only tests.
 package chaos

@@ -11,40 +11,39 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// house is what is broken: the nodes, and their PostgreSQL unless they have
-// none.
-type house struct {
+// harness holds the nodes and their database server.
+type harness struct {
 	nodes    []*node
 	database *storetest.Cluster // nil on SQLite
 }
 
-// fault is a way to break things, and to mend them again.
+// fault disturbs a node and restores it.
 type fault struct {
 	name string
-	do   func(ctx context.Context, h *house, n *node, random *rand.Rand) error
+	do   func(ctx context.Context, h *harness, n *node, random *rand.Rand) error
 }
 
-// faults are those that the house knows.
-func (h *house) faults() []fault {
+// faults returns the faults that apply to the harness.
+func (h *harness) faults() []fault {
 	all := []fault{
-		{"killed", func(ctx context.Context, _ *house, n *node, random *rand.Rand) error {
+		{"killed", func(ctx context.Context, _ *harness, n *node, random *rand.Rand) error {
 			if err := n.end(syscall.SIGKILL); err != nil {
 				return err
 			}
-			rest(ctx, time.Duration(random.Int64N(int64(lease))))
+			pause(ctx, time.Duration(random.Int64N(int64(lease))))
 			return n.start()
 		}},
-		{"ended and started", func(_ context.Context, _ *house, n *node, _ *rand.Rand) error {
+		{"restarted", func(_ context.Context, _ *harness, n *node, _ *rand.Rand) error {
 			if err := n.end(syscall.SIGTERM); err != nil {
 				return err
 			}
 			return n.start()
 		}},
-		{"stopped past its lease", func(ctx context.Context, _ *house, n *node, random *rand.Rand) error {
+		{"stopped past its lease", func(ctx context.Context, _ *harness, n *node, random *rand.Rand) error {
 			if err := n.signal(syscall.SIGSTOP); err != nil {
 				return err
 			}
-			rest(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
+			pause(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
 			return n.signal(syscall.SIGCONT)
 		}},
 	}
@@ -52,31 +51,30 @@ func (h *house) faults() []fault {
 		return all
 	}
 	return append(all,
-		fault{"cut from the database", func(ctx context.Context, _ *house, n *node, random *rand.Rand) error {
-			n.line.sever()
-			rest(ctx, time.Duration(random.Int64N(int64(3*lease))))
-			n.line.mend()
+		fault{"disconnected from the database", func(ctx context.Context, _ *harness, n *node, random *rand.Rand) error {
+			n.proxy.disconnect()
+			pause(ctx, time.Duration(random.Int64N(int64(3*lease))))
+			n.proxy.restore()
 			return nil
 		}},
-		fault{"unheard by the database", func(ctx context.Context, _ *house, n *node, random *rand.Rand) error {
-			n.line.hold()
-			rest(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
-			n.line.mend()
+		fault{"connected to the database without data transfer", func(ctx context.Context, _ *harness, n *node, random *rand.Rand) error {
+			n.proxy.block()
+			pause(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
+			n.proxy.restore()
 			return nil
 		}},
-		fault{"without PostgreSQL", func(ctx context.Context, h *house, _ *node, random *rand.Rand) error {
+		fault{"without PostgreSQL", func(ctx context.Context, h *harness, _ *node, random *rand.Rand) error {
 			if err := h.database.Crash(); err != nil {
 				return err
 			}
-			rest(ctx, time.Duration(random.Int64N(int64(lease))))
+			pause(ctx, time.Duration(random.Int64N(int64(lease))))
 			return h.database.Restart(ctx)
 		}},
 	)
 }
 
-// breakThings does so many faults, one after the other, and lets the house
-// recover for a while between them. Its choices follow from the random source.
-func (h *house) breakThings(ctx context.Context, t *testing.T, count int, random *rand.Rand) {
+// injectFaults injects faults one at a time, with a short recovery between them.
+func (h *harness) injectFaults(ctx context.Context, t *testing.T, count int, random *rand.Rand) {
 	t.Helper()
 	faults := h.faults()
 	for number := range count {
@@ -90,19 +88,19 @@ func (h *house) breakThings(ctx context.Context, t *testing.T, count int, random
 			t.Fatal(fmt.Errorf("%s %s: %w", n.settings.Name, f.name, err))
 		}
 		for _, n := range h.nodes {
-			waking, cancel := context.WithTimeout(ctx, time.Minute)
-			err := n.awake(waking)
+			starting, cancel := context.WithTimeout(ctx, time.Minute)
+			err := n.awaitHealthy(starting)
 			cancel()
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		rest(ctx, time.Duration(random.Int64N(int64(time.Second))))
+		pause(ctx, time.Duration(random.Int64N(int64(time.Second))))
 	}
 }
 
-// rest lets time pass, which is what these faults are made of.
-func rest(ctx context.Context, length time.Duration) {
+// pause waits, which is part of a fault.
+func pause(ctx context.Context, length time.Duration) {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {

@@ -17,22 +17,21 @@ import (
 	"standin/internal/job"
 )
 
-// promise is a job that was accepted, and what was promised about it since.
+// promise is an accepted job with the changes that were acknowledged.
 type promise struct {
 	id         uuid.UUID
 	externalID string
-	want       job.Status // its end, unless it is cancelled
+	want       job.Status // the end, unless it is cancelled
 	code       job.FailureCode
 
-	mu         sync.Mutex
-	name       string    // the displayName that was set last; empty when it is not known which
-	cancelled  time.Time // when a cancel was acknowledged; zero when none was
-	cancelling bool      // a cancel was asked for
-	told       []string  // names of notetakers that a bot's acknowledged event told of
+	mu           sync.Mutex
+	name         string    // the last acknowledged displayName; empty if unknown
+	cancelled    time.Time // when a cancel was acknowledged; zero if none was
+	cancelling   bool      // a cancel was requested
+	acknowledged []string  // names of notetakers in acknowledged bot events
 }
 
-// outcomes are what the simulated bots of this load may do, and how their jobs
-// end.
+// outcomes returns the outcomes of the simulated bots and the ends of their jobs.
 func outcomes() []promise {
 	return []promise{
 		{name: "success", want: job.Completed},
@@ -46,8 +45,8 @@ func outcomes() []promise {
 	}
 }
 
-// load is what consumers and bots do to the nodes. Whatever is not acknowledged
-// is asked again of another node, as a consumer would.
+// load sends the requests of consumers and bots. A request without a response is
+// repeated on another node, as a consumer would do.
 type load struct {
 	nodes    []*node
 	key      string
@@ -58,14 +57,14 @@ type load struct {
 	promises []*promise
 }
 
-// run works until ctx ends: creators make jobs, meddlers do something to them.
+// run creates jobs and sends requests for them until ctx ends.
 func (l *load) run(ctx context.Context, seed uint64) {
 	var working sync.WaitGroup
 	for number := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 100+number))
 		do, pause := l.create, 150*time.Millisecond
 		if number%2 == 1 {
-			do, pause = l.meddle, 60*time.Millisecond
+			do, pause = l.interfere, 60*time.Millisecond
 		}
 		working.Go(func() {
 			ticker := time.NewTicker(pause)
@@ -83,51 +82,51 @@ func (l *load) run(ctx context.Context, seed uint64) {
 	working.Wait()
 }
 
-// create makes a job, and promises it once it was accepted.
+// create creates a job and records it when it is accepted.
 func (l *load) create(ctx context.Context, random *rand.Rand) {
-	wish := &outcomes()[random.IntN(len(outcomes()))]
-	p := &promise{externalID: uuid.NewString(), want: wish.want, code: wish.code, name: "first"}
+	outcome := &outcomes()[random.IntN(len(outcomes()))]
+	p := &promise{externalID: uuid.NewString(), want: outcome.want, code: outcome.code, name: "first"}
 	body := map[string]any{
 		"externalId": p.externalID, "meetingUrl": "https://meet.google.com/abc-defg-hij", "displayName": p.name,
 		"joinAt":   time.Now().Add(time.Duration(random.IntN(3000)) * time.Millisecond).UTC().Format(time.RFC3339Nano),
 		"webhooks": map[string]string{"onStatusChange": l.receiver.server.URL, "onFinalize": l.receiver.server.URL + "/final"},
-		"metadata": map[string]any{"simulate": map[string]any{"outcome": wish.name, "speed": 1 + random.IntN(4)}},
+		"metadata": map[string]any{"simulate": map[string]any{"outcome": outcome.name, "speed": 1 + random.IntN(4)}},
 	}
-	var made struct{ ID uuid.UUID }
+	var created struct{ ID uuid.UUID }
 	for ctx.Err() == nil {
-		status := l.ask(ctx, random, http.MethodPost, "/api/v1/jobs", l.key, body, &made)
+		status := l.request(ctx, random, http.MethodPost, "/api/v1/jobs", l.key, body, &created)
 		if status == http.StatusCreated || status == http.StatusOK {
 			break
 		}
 	}
-	if made.ID == uuid.Nil {
-		return // it was never accepted
+	if created.ID == uuid.Nil {
+		return // never accepted
 	}
-	p.id = made.ID
+	p.id = created.ID
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.promises = append(l.promises, p)
 }
 
-// meddle does something to a job of late.
-func (l *load) meddle(ctx context.Context, random *rand.Rand) {
+// interfere sends a request for a recent job.
+func (l *load) interfere(ctx context.Context, random *rand.Rand) {
 	l.mu.Lock()
-	late := l.promises[max(0, len(l.promises)-30):]
+	recent := l.promises[max(0, len(l.promises)-30):]
 	l.mu.Unlock()
-	if len(late) == 0 {
+	if len(recent) == 0 {
 		return
 	}
-	p := late[random.IntN(len(late))]
+	p := recent[random.IntN(len(recent))]
 	switch random.IntN(8) {
 	case 0:
 		l.cancel(ctx, random, p)
 	case 1, 2, 3:
 		l.patch(ctx, random, p)
 	case 4:
-		// Whether the job is still in a state for it is not known here.
-		l.ask(ctx, random, http.MethodPost, "/api/v1/jobs/"+p.id.String()+"/request-recording-permission", l.key, nil, nil)
+		// The job may be in a state that does not allow it.
+		l.request(ctx, random, http.MethodPost, "/api/v1/jobs/"+p.id.String()+"/request-recording-permission", l.key, nil, nil)
 	default:
-		l.tell(ctx, random, p)
+		l.sendBotEvent(ctx, random, p)
 	}
 }
 
@@ -135,31 +134,31 @@ func (l *load) cancel(ctx context.Context, random *rand.Rand, p *promise) {
 	p.mu.Lock()
 	p.cancelling = true
 	p.mu.Unlock()
-	if l.ask(ctx, random, http.MethodDelete, "/api/v1/jobs/"+p.id.String(), l.key, nil, nil) == http.StatusNoContent {
+	if l.request(ctx, random, http.MethodDelete, "/api/v1/jobs/"+p.id.String(), l.key, nil, nil) == http.StatusNoContent {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.cancelled = time.Now()
 	}
 }
 
-// patch renames the bot. Two at once could come in either order, so that each
-// job is patched by one at a time.
+// patch renames the bot. Only one patch runs per job, because the order of two would
+// be unknown.
 func (l *load) patch(ctx context.Context, random *rand.Rand, p *promise) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := uuid.NewString()
-	switch l.ask(ctx, random, http.MethodPatch, "/api/v1/jobs/"+p.id.String(), l.key, map[string]any{"displayName": name}, nil) {
+	switch l.request(ctx, random, http.MethodPatch, "/api/v1/jobs/"+p.id.String(), l.key, map[string]any{"displayName": name}, nil) {
 	case http.StatusOK:
 		p.name = name
 	case http.StatusConflict:
 	default:
-		p.name = "" // it may have been done, or not
+		p.name = "" // unknown whether it was applied
 	}
 }
 
-// tell has the job's bot say that another notetaker is there, over HTTP as bots
-// do. It moves nothing, but is on the timeline and has its webhook.
-func (l *load) tell(ctx context.Context, random *rand.Rand, p *promise) {
+// sendBotEvent reports another notetaker over HTTP as the job's bot. The event does
+// not change the status, but it is on the timeline and has a webhook.
+func (l *load) sendBotEvent(ctx context.Context, random *rand.Rand, p *promise) {
 	name := uuid.NewString()
 	const attempt = 0
 	event := map[string]any{
@@ -168,30 +167,30 @@ func (l *load) tell(ctx context.Context, random *rand.Rand, p *promise) {
 	}
 	var answer struct{ Applied bool }
 	token := ingest.Token([]byte(signingKey), p.id.String(), attempt)
-	if l.ask(ctx, random, http.MethodPost, "/api/v1/ingest", token, event, &answer) == http.StatusOK && answer.Applied {
+	if l.request(ctx, random, http.MethodPost, "/api/v1/ingest", token, event, &answer) == http.StatusOK && answer.Applied {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.told = append(p.told, name)
+		p.acknowledged = append(p.acknowledged, name)
 	}
 }
 
-// ask sends a request to some node and returns the status; 0 when no answer
-// came.
-func (l *load) ask(ctx context.Context, random *rand.Rand, method, path, bearer string, body, into any) int {
+// request sends a request to a random node and returns the status code, or 0 without
+// a response.
+func (l *load) request(ctx context.Context, random *rand.Rand, method, path, bearer string, body, into any) int {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			panic(fmt.Sprintf("a request that cannot be written: %v", err))
+			panic(fmt.Sprintf("encode the request: %v", err))
 		}
 		content = bytes.NewReader(text)
 	}
 	at := l.nodes[random.IntN(len(l.nodes))]
 	request, err := http.NewRequestWithContext(ctx, method, at.url()+path, content)
 	if err != nil {
-		panic(fmt.Sprintf("a request that cannot be made: %v", err))
+		panic(fmt.Sprintf("create the request: %v", err))
 	}
 	request.Header.Set("Authorization", "Bearer "+bearer)
 	request.Header.Set("Content-Type", "application/json")
@@ -202,7 +201,7 @@ func (l *load) ask(ctx context.Context, random *rand.Rand, method, path, bearer 
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0 // the answer did not come whole
+		return 0 // incomplete response
 	}
 	if into != nil && response.StatusCode < 300 {
 		if err := json.Unmarshal(text, into); err != nil {

@@ -16,11 +16,11 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// cluster is the PostgreSQL of these tests; nil when it is not installed.
+// cluster is the PostgreSQL server of these tests; nil if it is not installed.
 var cluster *storetest.Cluster
 
-// TestMain lets the test binary stand in for standin serve: a node is a process
-// that can be killed.
+// TestMain runs the test binary as standin serve if envNode is set, so that a node is
+// a process that can be killed.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(envNode); text != "" {
 		os.Exit(serve(text))
@@ -28,25 +28,25 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-// envNode holds a node's settings, as JSON.
+// envNode is the environment variable with a node's settings as JSON.
 const envNode = "STANDIN_CHAOS_NODE"
 
-// nodeSettings are what a node is told.
+// nodeSettings are the settings of a node.
 type nodeSettings struct {
 	Name, Listen, BaseURL, DataDir, DatabaseURL, StorageURL string
 
-	Patient bool // it has the usual timeouts and lease
+	DefaultTimeouts bool // use the default timeouts and lease
 }
 
-// lease is what these nodes have: short, so that much can happen.
+// lease is the nodes' lease, short so that many leases expire.
 const lease = 2 * time.Second
 
-// signingKey is of the nodes' ingest tokens.
+// signingKey signs the nodes' ingest tokens.
 const signingKey = "a key for chaos"
 
-// timeouts are quick ones. All faults of a run may hit the same job, and none may
-// run out of attempts for that: with one node, 500 faults cost some jobs more
-// than a hundred.
+// timeouts returns short timeouts. All faults of a run can affect the same job, so
+// attempts are not limited: with one node, 500 faults cost some jobs more than a
+// hundred attempts.
 func timeouts() dispatch.Timeouts {
 	t := dispatch.DefaultTimeouts()
 	t.Launch, t.FirstHeartbeat, t.Heartbeat, t.Joining = time.Minute, 4*time.Second, 4*time.Second, time.Minute
@@ -54,21 +54,21 @@ func timeouts() dispatch.Timeouts {
 	return t
 }
 
-// noBots is no program: only simulated bots are sent here.
+// noBots does not exist, because these tests send only simulated bots.
 const noBots = "/no/such/program"
 
-// serve is the program of a node: what standin serve does.
+// serve runs a node, as standin serve does.
 func serve(text string) int {
-	var told nodeSettings
-	if err := json.Unmarshal([]byte(text), &told); err != nil {
+	var node nodeSettings
+	if err := json.Unmarshal([]byte(text), &node); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
 	settings := service.Settings{
-		Listen: told.Listen, BaseURL: told.BaseURL, DataDir: told.DataDir, DatabaseURL: told.DatabaseURL, StorageURL: told.StorageURL,
-		NodeName: told.Name, IngestSigningKey: signingKey, Executable: noBots, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Listen: node.Listen, BaseURL: node.BaseURL, DataDir: node.DataDir, DatabaseURL: node.DatabaseURL, StorageURL: node.StorageURL,
+		NodeName: node.Name, IngestSigningKey: signingKey, Executable: noBots, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
-	if !told.Patient {
+	if !node.DefaultTimeouts {
 		settings.Lease, settings.WebhookTimeout, settings.Timeouts = lease, 2*time.Second, timeouts()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

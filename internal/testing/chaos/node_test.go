@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// node is a service in a process of its own.
+// node is a service in its own process.
 type node struct {
 	settings nodeSettings
-	log      string // file
-	line     *line  // to the database; nil on SQLite
+	log      string   // file
+	proxy    *dbProxy // to the database; nil on SQLite
 
 	mu      sync.Mutex
 	process *exec.Cmd
 	exited  chan struct{}
 }
 
-// url is where the node listens.
+// url returns the base URL of the node.
 func (n *node) url() string { return "http://" + n.settings.Listen }
 
 // start starts the node's process.
@@ -66,7 +66,7 @@ func (n *node) signal(signal syscall.Signal) error {
 	return nil
 }
 
-// end ends the node's process with a signal and waits for that.
+// end signals the node's process and waits until it exits.
 func (n *node) end(signal syscall.Signal) error {
 	if err := n.signal(signal); err != nil {
 		return err
@@ -75,13 +75,13 @@ func (n *node) end(signal syscall.Signal) error {
 	case <-n.exited:
 		return nil
 	case <-time.After(60 * time.Second):
-		return fmt.Errorf("node %s does not end", n.settings.Name)
+		return fmt.Errorf("node %s does not exit", n.settings.Name)
 	}
 }
 
-// awake starts the node again if it has ended by itself, as one does that does
-// not find its database when it starts, and waits until it answers.
-func (n *node) awake(ctx context.Context) error {
+// awaitHealthy waits until the node answers. It restarts the node if its process has
+// exited, as a node does that cannot reach its database at start.
+func (n *node) awaitHealthy(ctx context.Context) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -103,7 +103,7 @@ func (n *node) awake(ctx context.Context) error {
 	}
 }
 
-// answers reports whether a page is there.
+// answers reports whether a request succeeds.
 func answers(ctx context.Context, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -119,7 +119,7 @@ func answers(ctx context.Context, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// freeAddress is an address that nobody listens on.
+// freeAddress returns an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,7 +130,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// newNode prepares a node of that name in a folder.
+// newNode prepares a node with its data in a directory.
 func newNode(t *testing.T, dir, name, database string) *node {
 	t.Helper()
 	listen := freeAddress(t)
@@ -153,13 +153,13 @@ func newNode(t *testing.T, dir, name, database string) *node {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("the end of the log of %s:\n%s", name, tail(n.log))
+			t.Logf("last part of the log of %s:\n%s", name, tail(n.log))
 		}
 	})
 	return n
 }
 
-// tail is the end of a file.
+// tail returns the last part of a file.
 func tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// receiver is a consumer's webhook endpoint. It keeps all that it gets.
+// receiver is a consumer's webhook endpoint. It stores all webhooks.
 type receiver struct {
 	server *httptest.Server
 
@@ -18,7 +18,7 @@ type receiver struct {
 	got map[uuid.UUID]map[string]hook // by job and delivery
 }
 
-// hook is a webhook that came.
+// hook is a received webhook.
 type hook struct {
 	Event    string
 	Sequence int64
@@ -34,7 +34,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// receive keeps a webhook before it is acknowledged.
+// receive stores a webhook and acknowledges it.
 func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
 	var envelope struct {
 		DeliveryID string
@@ -62,7 +62,7 @@ func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// of is what came about a job, by delivery.
+// of returns the webhooks of a job by delivery ID.
 func (r *receiver) of(id uuid.UUID) map[string]hook {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,20 +23,20 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// scale is how large a measurement is.
+// scale is the size of a measurement.
 type scale struct {
-	jobs    []int // scheduled ones; the first is what the others are compared with
+	jobs    []int // numbers of scheduled jobs; the first is the baseline
 	due     int
-	within  time.Duration // the due ones come within it
+	within  time.Duration // period in which the due jobs start
 	creates int
-	strict  bool // the issue's bounds hold; the machine is otherwise quiet
+	strict  bool // apply the bounds for an idle machine
 }
 
-// asked is the scale that STANDIN_TEST_JOBS asks for, else a short one that
+// scaleFromEnv returns the scale of STANDIN_TEST_JOBS, or a short one which only
 // shows that nothing is lost.
-func asked(t *testing.T) scale {
+func scaleFromEnv(t *testing.T) scale {
 	t.Helper()
-	most := int(number(t, "STANDIN_TEST_JOBS", 0))
+	most := int(envUint(t, "STANDIN_TEST_JOBS", 0))
 	if most == 0 {
 		return scale{jobs: []int{1000}, due: 60, within: 2 * time.Second, creates: 100}
 	}
@@ -47,14 +47,14 @@ func asked(t *testing.T) scale {
 	return scale{jobs: append(sizes, most), due: 2000, within: time.Minute, creates: 3000, strict: true}
 }
 
-// measured is what a run showed.
+// measured is the result of a run.
 type measured struct {
-	lateness, create time.Duration // the 99th of a hundred
-	memory           int64         // the most that the node's process had, in bytes
+	lateness, create time.Duration // 99th percentiles
+	memory           int64         // peak memory of the node's process, in bytes
 }
 
-// TestScale: with very many jobs scheduled, those that are due get their bots on
-// time, each once, and neither creating jobs nor the service's memory grows.
+// TestScale checks with many scheduled jobs that due jobs get one bot each, on time,
+// and that neither the time of creates nor the memory of the service grows.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T, string) (dataDir, address string){
@@ -62,9 +62,9 @@ func TestScale(t *testing.T) {
 			return dir, filepath.Join(dir, "standin.db")
 		},
 		"PostgreSQL": func(t *testing.T, dir string) (string, string) {
-			private, err := storetest.Start(context.WithoutCancel(t.Context())) // the other tests crash theirs
+			private, err := storetest.Start(context.WithoutCancel(t.Context())) // other tests crash the shared server
 			if err != nil {
-				skipWithout(t, err)
+				skipWithoutPostgres(t, err)
 			}
 			t.Cleanup(func() {
 				if err := private.Stop(); err != nil {
@@ -79,7 +79,7 @@ func TestScale(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := asked(t)
+			size := scaleFromEnv(t)
 			if !size.strict {
 				t.Parallel()
 			}
@@ -102,8 +102,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// skipWithout skips a test for which PostgreSQL is missing, but not in CI.
-func skipWithout(t *testing.T, err error) {
+// skipWithoutPostgres skips a test if PostgreSQL is missing, and fails it in CI.
+func skipWithoutPostgres(t *testing.T, err error) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
 		t.Fatal(err)
@@ -111,16 +111,16 @@ func skipWithout(t *testing.T, err error) {
 	t.Skip(err)
 }
 
-// check holds what was measured against what was promised: on a quiet machine
-// the issue's bounds, on a busy one that nothing was seconds late.
+// check compares the result with the bounds: strict ones on an idle machine, and
+// otherwise that nothing was many seconds late.
 func (m measured) check(t *testing.T, size scale, first measured) {
 	t.Helper()
-	latest := 10 * time.Second
+	maxLateness := 10 * time.Second
 	if size.strict {
-		latest = 50 * time.Millisecond
+		maxLateness = 50 * time.Millisecond
 	}
-	if m.lateness > latest {
-		t.Errorf("the p99 of lateness is %s, more than %s", m.lateness, latest)
+	if m.lateness > maxLateness {
+		t.Errorf("the p99 of lateness is %s, more than %s", m.lateness, maxLateness)
 	}
 	if !size.strict {
 		return
@@ -133,7 +133,7 @@ func (m measured) check(t *testing.T, size scale, first measured) {
 	}
 }
 
-// measure fills a database, starts a node on it, and looks on.
+// measure fills a database, starts a node on it, and measures it.
 func measure(t *testing.T, dir, address string, size scale, jobs int) (m measured) {
 	t.Helper()
 	s, err := store.Open(t.Context(), address)
@@ -151,19 +151,19 @@ func measure(t *testing.T, dir, address string, size scale, jobs int) (m measure
 		t.Fatal(err)
 	}
 	fill(t, s, key.ConsumerID, jobs, time.Now().Add(24*time.Hour), 30*24*time.Hour, job.Live)
-	settle(t, address)
+	vacuum(t, address)
 
 	n := newNode(t, dir, "only", address)
 	if !strings.HasPrefix(address, "postgres") {
 		n.settings.DatabaseURL = ""
 	}
-	n.settings.Patient = true
+	n.settings.DefaultTimeouts = true
 	if err := n.start(); err != nil {
 		t.Fatal(err)
 	}
-	waking, cancel := context.WithTimeout(t.Context(), time.Minute)
+	starting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := n.awake(waking); err != nil {
+	if err := n.awaitHealthy(starting); err != nil {
 		t.Fatal(err)
 	}
 	m.create = createP99(t, n, secret, size.creates)
@@ -173,12 +173,10 @@ func measure(t *testing.T, dir, address string, size scale, jobs int) (m measure
 	return m
 }
 
-// visit is what the bots of the due jobs do: each sits in a lobby for a while
-// and is heard every few seconds. Recordings are put together an hour after
-// their meetings begin, not in the same minute.
-const visit = `{"simulate": {"outcome": "lobby_timeout", "seconds": 20}}`
+// lobbyMetadata makes the bots of due jobs wait in a lobby with regular heartbeats.
+const lobbyMetadata = `{"simulate": {"outcome": "lobby_timeout", "seconds": 20}}`
 
-// fill keeps jobs whose joinAt are spread over a time, and returns their ids.
+// fill inserts jobs whose joinAt is spread over a period, and returns their IDs.
 func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time.Time, over time.Duration, mode job.Mode) []uuid.UUID {
 	t.Helper()
 	const batch = 500
@@ -193,7 +191,7 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 					Job: job.Job{
 						ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: mode, ExternalID: uuid.NewString(),
 						MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
-						JoinAt: joinAt, CreatedAt: time.Now().UTC().Truncate(time.Millisecond), Metadata: json.RawMessage(visit),
+						JoinAt: joinAt, CreatedAt: time.Now().UTC().Truncate(time.Millisecond), Metadata: json.RawMessage(lobbyMetadata),
 						AutoLeave: job.DefaultAutoLeave(), State: job.New(),
 					},
 					StatusSince: time.Now(), WakeAt: joinAt,
@@ -213,8 +211,8 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 	return ids
 }
 
-// settle does what PostgreSQL does by itself within minutes after so many writes.
-func settle(t *testing.T, address string) {
+// vacuum runs the maintenance that PostgreSQL runs within minutes after many writes.
+func vacuum(t *testing.T, address string) {
 	t.Helper()
 	if !strings.HasPrefix(address, "postgres") {
 		return
@@ -231,7 +229,7 @@ func settle(t *testing.T, address string) {
 	}
 }
 
-// createP99 creates jobs over HTTP, one after the other.
+// createP99 creates jobs over HTTP, one at a time.
 func createP99(t *testing.T, n *node, key string, count int) time.Duration {
 	t.Helper()
 	var took []time.Duration
@@ -244,31 +242,31 @@ func createP99(t *testing.T, n *node, key string, count int) time.Duration {
 		}
 		request.Header.Set("Authorization", "Bearer "+key)
 		request.Header.Set("Content-Type", "application/json")
-		began := time.Now()
+		start := time.Now()
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusCreated {
-			t.Fatalf("a job was answered with %s", response.Status)
+			t.Fatalf("create job: %s", response.Status)
 		}
 		if i >= 20 { // the first ones warm up
-			took = append(took, time.Since(began))
+			took = append(took, time.Since(start))
 		}
 	}
 	return p99(took)
 }
 
-// latenessP99 waits until all due jobs have ended, and returns how late their
-// bots were. Each job must have had one bot, which went all its way.
+// latenessP99 waits until all due jobs have ended and returns the lateness of their
+// launches. Each job must have had one attempt.
 func latenessP99(t *testing.T, s *store.Store, due []uuid.UUID) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
-	var late []time.Duration
+	var latenesses []time.Duration
 	for i := 0; i < len(due); {
 		r, err := s.Job(ctx, due[i])
 		if err != nil {
@@ -278,7 +276,7 @@ func latenessP99(t *testing.T, s *store.Store, due []uuid.UUID) time.Duration {
 			if r.Attempts != 1 {
 				t.Errorf("job %s took %d attempts", r.ID, r.Attempts)
 			}
-			late = append(late, r.LaunchedAt.Sub(r.JoinAt))
+			latenesses = append(latenesses, r.LaunchedAt.Sub(r.JoinAt))
 			i++
 			continue
 		}
@@ -288,10 +286,10 @@ func latenessP99(t *testing.T, s *store.Store, due []uuid.UUID) time.Duration {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("job %s is %s since %s, to begin at %s", r.ID, r.Status, r.StatusSince, r.JoinAt)
+			t.Fatalf("job %s is %s since %s, joinAt %s", r.ID, r.Status, r.StatusSince, r.JoinAt)
 		}
 	}
-	return p99(late)
+	return p99(latenesses)
 }
 
 func p99(all []time.Duration) time.Duration {
@@ -299,15 +297,15 @@ func p99(all []time.Duration) time.Duration {
 	return all[len(all)*99/100]
 }
 
-// peakMemory is the most memory that a process had.
+// peakMemory returns the peak memory of a process in bytes.
 func peakMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(status)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+	for row := range strings.Lines(string(status)) {
+		if rest, found := strings.CutPrefix(row, "VmHWM:"); found {
 			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 			if err != nil {
 				t.Fatal(err)
@@ -315,6 +313,6 @@ func peakMemory(t *testing.T, pid int) int64 {
 			return kilobytes << 10
 		}
 	}
-	t.Fatal("the kernel does not tell how much memory a process had")
+	t.Fatal("/proc has no VmHWM")
 	return 0
 }
