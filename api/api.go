@@ -1,9 +1,7 @@
-// Package api is the contract of Standin's HTTP surface: the OpenAPI
-// description and the recording manifest's JSON Schema, embedded, and the
-// checks of requests and responses against them.
+// Package api embeds the OpenAPI description of Standin's HTTP API and the JSON
+// Schema of the recording manifest, and checks requests against them.
 //
-// It knows JSON and JSON Schema. It knows nothing of jobs or of net/http's
-// handlers, and imports nothing else of Standin.
+// It imports no other package of Standin.
 package api
 
 import (
@@ -24,9 +22,8 @@ var openapiYAML []byte
 //go:embed manifest.schema.json
 var manifestSchema []byte
 
-// Addresses under which the schema compiler knows the two documents. Nothing
-// is fetched from them; only their last parts matter, because the description
-// names the manifest's schema by a relative reference.
+// URLs of the two documents in the schema compiler. Nothing is fetched from them. The
+// description refers to the manifest's schema by a relative reference.
 const (
 	descriptionURL = "https://standin.invalid/openapi.json"
 	manifestURL    = "https://standin.invalid/manifest.schema.json"
@@ -48,14 +45,13 @@ type Description struct {
 // Operation names one operation of the description.
 type Operation struct {
 	ID       string
-	Method   string   // in capitals
-	Path     string   // as a template: /api/v1/jobs/{id}
-	Statuses []string // that it may answer, in order
+	Method   string   // upper case
+	Path     string   // template: /api/v1/jobs/{id}
+	Security string   // name of the security scheme; empty without credentials
+	Statuses []string // of its responses, in order
 }
 
-// Load reads the embedded documents and compiles every schema that a request
-// or a response is checked against. It fails only when the documents are
-// wrong.
+// Load compiles the embedded documents. It fails only when they are invalid.
 func Load() (*Description, error) {
 	document, err := yamlToJSON(openapiYAML)
 	if err != nil {
@@ -105,8 +101,8 @@ func (d *Description) ManifestSchema() []byte { return manifestSchema }
 // Operations lists every operation, ordered by path and method.
 func (d *Description) Operations() []Operation { return slices.Clone(d.operations) }
 
-// newCompiler knows both documents and this package's formats, and asserts
-// them.
+// newCompiler returns a compiler with both documents and the formats of this
+// package.
 func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -126,8 +122,7 @@ func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 	return compiler, nil
 }
 
-// outline is the part of an OpenAPI document that tells where its schemas
-// are.
+// outline is the part of an OpenAPI document that locates its schemas.
 type outline struct {
 	Paths      map[string]map[string]json.RawMessage `json:"paths"`
 	Webhooks   map[string]json.RawMessage            `json:"webhooks"`
@@ -140,6 +135,7 @@ type outline struct {
 type outlineOperation struct {
 	OperationID string                 `json:"operationId"`
 	Parameters  []outlineParameter     `json:"parameters"`
+	Security    []map[string]any       `json:"security"`
 	RequestBody *outlineBody           `json:"requestBody"`
 	Responses   map[string]outlineBody `json:"responses"`
 }
@@ -148,6 +144,10 @@ type outlineParameter struct {
 	Ref  string `json:"$ref"`
 	Name string `json:"name"`
 	In   string `json:"in"`
+
+	Schema struct {
+		Type any `json:"type"`
+	} `json:"schema"`
 }
 
 type outlineBody struct {
@@ -163,7 +163,7 @@ func readOutline(document []byte) (*outline, error) {
 	return &o, nil
 }
 
-// methods lists the keys of a path item that are operations.
+// methods returns the keys of a path item that are operations.
 func methods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 }
@@ -173,7 +173,7 @@ func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) e
 	for path, item := range o.Paths {
 		for method, raw := range item {
 			if !slices.Contains(methods(), method) {
-				continue // parameters, summary and the like
+				continue // for example parameters
 			}
 			if err := d.addOperation(compiler, o, path, method, raw); err != nil {
 				return fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err)
@@ -186,7 +186,7 @@ func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) e
 	return nil
 }
 
-// addOperation compiles what one operation takes and answers.
+// addOperation compiles the schemas of an operation.
 func (d *Description) addOperation(
 	compiler *jsonschema.Compiler, o *outline, path, method string, raw json.RawMessage,
 ) error {
@@ -197,8 +197,14 @@ func (d *Description) addOperation(
 	if operation.OperationID == "" {
 		return fmt.Errorf("no operationId")
 	}
+	security := ""
+	for _, schemes := range operation.Security {
+		for name := range schemes {
+			security = name
+		}
+	}
 	d.operations = append(d.operations, Operation{
-		ID: operation.OperationID, Method: strings.ToUpper(method), Path: path,
+		ID: operation.OperationID, Method: strings.ToUpper(method), Path: path, Security: security,
 		Statuses: slices.Sorted(maps.Keys(operation.Responses)),
 	})
 	at := "/paths/" + escapePointer(path) + "/" + method
@@ -227,8 +233,8 @@ const (
 	jsonSchemaAt = "/content/application~1json/schema"
 )
 
-// escapePointer writes a key as a reference token of a JSON Pointer in a URL
-// fragment (RFC 6901, sections 3 and 6).
+// escapePointer escapes a key for a JSON Pointer in a URL fragment (RFC 6901,
+// sections 3 and 6).
 func escapePointer(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(key)
 }

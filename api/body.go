@@ -12,16 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// What a body may hold beside its schema. Everything that reads a body later
-// may rely on it.
+// Bounds of a body, whatever its schema.
 const (
-	maxDepth  = 256 // arrays and objects inside each other
+	maxDepth  = 256 // of nested arrays and objects
 	maxDigits = 400 // characters of a number, and the size of its exponent
 )
 
-// Parse reads a JSON body. Objects become map[string]any, of which the last
-// of two equal keys counts, and numbers json.Number. A body that cannot be
-// read gives one issue with the code invalid_json.
+// Parse parses a JSON body. Objects become map[string]any, in which the last of
+// equal keys wins, and numbers become json.Number. An invalid body has one issue
+// with the code invalid_json.
 func Parse(body []byte) (any, []Issue) {
 	unreadable := func(message string) (any, []Issue) {
 		return nil, []Issue{{Path: []any{}, Message: message, Code: CodeInvalidJSON}}
@@ -39,7 +38,7 @@ func Parse(body []byte) (any, []Issue) {
 		return unreadable(syntaxMessage(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return unreadable("something follows the JSON value")
+		return unreadable("the body has text after the JSON value")
 	}
 	if message := checkValue(value, 0); message != "" {
 		return unreadable(message)
@@ -47,7 +46,7 @@ func Parse(body []byte) (any, []Issue) {
 	return value, nil
 }
 
-// syntaxMessage says where the body stops being JSON, as far as that is known.
+// syntaxMessage describes a syntax error and its position.
 func syntaxMessage(err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -56,7 +55,7 @@ func syntaxMessage(err error) string {
 	return "the body is not valid JSON: it ends too early"
 }
 
-// checkValue returns what of a value is beyond the bounds, or nothing.
+// checkValue returns a message when a value exceeds the bounds, else "".
 func checkValue(value any, depth int) string {
 	if depth > maxDepth {
 		return fmt.Sprintf("the body is more than %d levels deep", maxDepth)
@@ -80,8 +79,8 @@ func checkValue(value any, depth int) string {
 	return ""
 }
 
-// checkNumber refuses numbers that common readers of JSON cannot hold (RFC
-// 8259, section 6), and those that are cheap to write but dear to reckon with.
+// checkNumber refuses numbers beyond the range of a float64 (RFC 8259, section 6),
+// and short literals that are expensive to compute with, such as 1e999999.
 func checkNumber(literal string) string {
 	const message = "a number is too long or too large"
 	if len(literal) > maxDigits {

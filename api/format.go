@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/mail"
 	"net/url"
@@ -12,15 +13,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// formats lists the formats that this package checks in its own way. Each
-// error completes the sentence "the field must be …".
+// formats returns the formats that this package checks. Each error completes the
+// sentence "the field must be …".
 func formats() []*jsonschema.Format {
 	check := func(name string, valid func(string) error) *jsonschema.Format {
 		return &jsonschema.Format{Name: name, Validate: func(value any) error {
 			if text, ok := value.(string); ok {
 				return valid(text)
 			}
-			return nil // type says what else may stand here
+			return nil // the type keyword checks other values
 		}}
 	}
 	return []*jsonschema.Format{
@@ -34,7 +35,7 @@ func formats() []*jsonschema.Format {
 var (
 	errUUID     = errors.New("a UUID, for example 0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80")
 	errURI      = errors.New("an absolute http or https URL with a host")
-	errDateTime = errors.New("an RFC 3339 date-time with an offset, for example 2026-11-20T13:00:00Z")
+	errDateTime = errors.New("an ISO 8601 date-time with an offset, for example 2026-11-20T13:00:00Z")
 	errEmail    = errors.New("an e-mail address")
 )
 
@@ -48,17 +49,17 @@ func checkUUID(text string) error {
 	return nil
 }
 
-// checkURI takes any absolute http or https URI with a host (contract, Jobs).
-// Beyond RFC 3986 it takes letters outside ASCII, which browsers take too.
+// checkURI accepts an absolute http or https URI with a host. Like browsers, it also
+// accepts letters outside ASCII.
 func checkURI(text string) error {
-	if strings.ContainsFunc(text, neverInURL) {
+	if strings.ContainsFunc(text, invalidInURL) {
 		return errURI
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Hostname() == "" {
 		return errURI
 	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" { // Parse lowers the scheme
+	if parsed.Scheme != "http" && parsed.Scheme != "https" { // url.Parse converts the scheme to lower case
 		return errURI
 	}
 	if port := parsed.Port(); port != "" {
@@ -69,9 +70,9 @@ func checkURI(text string) error {
 	return nil
 }
 
-// neverInURL reports the characters that can stand in no part of a URL and
-// that url.Parse lets through in some.
-func neverInURL(r rune) bool {
+// invalidInURL reports characters that are invalid in every part of a URL, but that
+// url.Parse accepts in some.
+func invalidInURL(r rune) bool {
 	return r <= ' ' || r == 0x7f || strings.ContainsRune("<>\"\\`", r)
 }
 
@@ -83,25 +84,32 @@ func checkEmail(text string) error {
 	return nil
 }
 
-// dateTimeForm is date-time of RFC 3339, section 5.6, in either case.
+// dateTimeForm is a date-time of ISO 8601 with an offset: the extended form of RFC
+// 3339, section 5.6, and the basic form without separators. Seconds and the
+// minutes of the offset are optional.
 var dateTimeForm = regexp.MustCompile(
-	`^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`)
+	`^(\d{4})(?:-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?|(\d\d)(\d\d)[Tt](\d\d)(\d\d)(?:(\d\d)(\.\d+)?)?)` +
+		`(?:[Zz]|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)$`)
 
-// ParseDateTime reads a date-time as the description's schemas take it: RFC
-// 3339 with any offset and any number of decimals. A leap second is read as
-// the first moment of the next minute. The result is in UTC, and its year there is
-// 0 to 9999 so that it can be written again.
+// ParseDateTime parses a date-time of ISO 8601 with an offset, for example
+// 2026-11-20T13:00:00Z, 2026-11-20T13:00+0100 or 20261120T130000Z. A leap second is
+// the start of the next minute. The result is in UTC, with a year from 0 to 9999.
 func ParseDateTime(text string) (time.Time, error) {
 	part := dateTimeForm.FindStringSubmatch(text)
 	if part == nil {
 		return time.Time{}, errDateTime
 	}
-	seconds, leap := part[3], time.Duration(0)
+	at := func(i int) string { return part[i] + part[i+6] } // extended or basic form
+	seconds, leap := cmp.Or(at(6), "00"), time.Duration(0)
 	if seconds == "60" {
 		seconds, leap = "59", time.Second
 	}
+	offset := "Z"
+	if part[14] != "" {
+		offset = part[14] + part[15] + ":" + cmp.Or(part[16], "00")
+	}
 	parsed, err := time.Parse(time.RFC3339Nano,
-		part[1]+"T"+part[2]+":"+seconds+part[4]+strings.ToUpper(part[5]))
+		part[1]+"-"+at(2)+"-"+at(3)+"T"+at(4)+":"+at(5)+":"+seconds+at(7)+offset)
 	if err != nil {
 		return time.Time{}, errDateTime
 	}

@@ -14,30 +14,29 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Codes of issues that no JSON Schema keyword names. A keyword's issue has the
-// keyword as its code.
+// Codes of issues that are not JSON Schema keywords. Other issues have the keyword
+// as their code.
 const (
-	CodeInvalidJSON = "invalid_json" // the body cannot be read
-	CodeChecksum    = "checksum"     // the body does not agree with its checksum
-	CodeUnknown     = "unknown"      // the id of something that does not exist
+	CodeInvalidJSON = "invalid_json" // the body is not valid JSON
+	CodeChecksum    = "checksum"     // the body does not match its checksum
+	CodeUnknown     = "unknown"      // the id does not exist
 )
 
-// maxItems is how many items of a list are checked. It is more than any
-// request's schema allows, so that a longer list always has an issue, and few
-// enough that a body full of issues is cheap to refuse.
+// maxItems is the number of list items that are checked. Schemas allow fewer, so
+// that a longer list always has an issue, and refusing a body full of issues is
+// cheap.
 const maxItems = 1001
 
-// Issue is one thing that is wrong with a request (specification, Error).
+// Issue is an issue of a request, the Issue schema of openapi.yaml.
 type Issue struct {
-	Path    []any  `json:"path"` // strings, and ints for array places; never nil
+	Path    []any  `json:"path"` // strings, and ints for array indexes; never nil
 	Message string `json:"message"`
 	Code    string `json:"code"`
 }
 
-// CheckRequest reads a body and checks it against the request schema of an
-// operation. The value is as Parse returns it, and is only to be used when
-// there is no issue. An operation that takes no JSON body is a mistake of the
-// caller's and panics.
+// CheckRequest parses a body and checks it against the request schema of an
+// operation. It returns the value of Parse, nil when the body is not valid JSON. It
+// panics when the operation has no JSON body.
 func (d *Description) CheckRequest(operationID string, body []byte) (any, []Issue) {
 	value, issues := Parse(body)
 	if issues != nil {
@@ -46,7 +45,7 @@ func (d *Description) CheckRequest(operationID string, body []byte) (any, []Issu
 	return value, d.CheckValue(operationID, value)
 }
 
-// CheckValue is the second half of CheckRequest, for a value from Parse.
+// CheckValue checks a value of Parse against the request schema of an operation.
 func (d *Description) CheckValue(operationID string, value any) []Issue {
 	schema, ok := d.requests[operationID]
 	if !ok {
@@ -55,11 +54,36 @@ func (d *Description) CheckValue(operationID string, value any) []Issue {
 	return check(schema, value)
 }
 
-// CheckIdentity checks only jobId and attempt of a bot's message: what must
-// be right before its token can be judged (contract, State machine).
+// CheckIdentity checks jobId and attempt of a bot's message, to which its token is
+// bound.
 func (d *Description) CheckIdentity(value any) []Issue { return check(d.identity, value) }
 
-// check returns every issue of a value, in a stable order.
+// UnknownFields returns the names of the top-level fields of a request body that the
+// schema of an operation does not describe, sorted.
+func (d *Description) UnknownFields(operationID string, value any) []string {
+	fields, _ := value.(map[string]any)
+	var unknown []string
+	for name := range fields {
+		if !hasProperty(d.requests[operationID], name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// hasProperty reports whether a schema describes a field.
+func hasProperty(schema *jsonschema.Schema, name string) bool {
+	if schema == nil {
+		return false
+	}
+	if _, ok := schema.Properties[name]; ok || hasProperty(schema.Ref, name) {
+		return true
+	}
+	return slices.ContainsFunc(schema.AllOf, func(part *jsonschema.Schema) bool { return hasProperty(part, name) })
+}
+
+// check returns all issues of a value in a stable order.
 func check(schema *jsonschema.Schema, value any) []Issue {
 	err := schema.Validate(shortened(value))
 	if err == nil {
@@ -74,8 +98,7 @@ func check(schema *jsonschema.Schema, value any) []Issue {
 	return issues
 }
 
-// shortened is the value with the lists among its fields cut to what is
-// checked. The value itself stays as it is.
+// shortened returns a copy of a value whose lists are cut to maxItems.
 func shortened(value any) any {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -96,15 +119,18 @@ func shortened(value any) any {
 	return short
 }
 
-// collect appends the issues that a failure and its causes stand for.
+// collect appends the issues of a failure and its causes.
 func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Issue {
+	path := readPath(failure.InstanceLocation, root)
+	if anyOf, ok := failure.ErrorKind.(*kind.AnyOf); ok {
+		return append(issues, anyOfIssue(path, failure, anyOf))
+	}
 	for _, cause := range failure.Causes {
 		issues = collect(issues, cause, root)
 	}
 	if len(failure.Causes) > 0 {
 		return issues
 	}
-	path := readPath(failure.InstanceLocation, root)
 	if required, ok := failure.ErrorKind.(*kind.Required); ok {
 		for _, name := range required.Missing {
 			issues = append(issues, Issue{
@@ -113,26 +139,46 @@ func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Is
 		}
 		return issues
 	}
-	keyword := "schema" // of a schema that is false and so takes nothing
+	keyword := "schema"
 	if keywords := failure.ErrorKind.KeywordPath(); len(keywords) > 0 {
 		keyword = keywords[0]
 	}
-	return append(issues, Issue{Path: path, Message: say(failure.ErrorKind, keyword), Code: keyword})
+	if _, ok := failure.ErrorKind.(*kind.Not); ok {
+		keyword = "readOnly" // of fields that a request must not have
+	}
+	return append(issues, Issue{Path: path, Message: describe(failure.ErrorKind, keyword), Code: keyword})
 }
 
-// readPath tells places in arrays from names of fields, which look alike in a
-// JSON Pointer, by walking the value.
+// anyOfIssue returns the issue of an anyOf whose alternatives each require a field.
+func anyOfIssue(path []any, failure *jsonschema.ValidationError, anyOf *kind.AnyOf) Issue {
+	var names []string
+	for _, cause := range failure.Causes {
+		for _, inner := range append(cause.Causes, cause) {
+			if required, ok := inner.ErrorKind.(*kind.Required); ok {
+				names = append(names, required.Missing...)
+			}
+		}
+	}
+	message := describe(anyOf, "anyOf")
+	if len(names) > 0 {
+		message = "must have at least one of " + strings.Join(names, ", ")
+	}
+	return Issue{Path: path, Message: message, Code: "anyOf"}
+}
+
+// readPath converts a JSON Pointer to a path. It walks the value to distinguish
+// array indexes from field names.
 func readPath(pointer []string, root any) []any {
 	path := make([]any, 0, len(pointer)+1)
 	at := root
 	for _, token := range pointer {
 		switch here := at.(type) {
 		case []any:
-			place, err := strconv.Atoi(token)
-			if err != nil || place >= len(here) {
+			index, err := strconv.Atoi(token)
+			if err != nil || index >= len(here) {
 				return append(path, token)
 			}
-			path, at = append(path, place), here[place]
+			path, at = append(path, index), here[index]
 		case map[string]any:
 			path, at = append(path, token), here[token]
 		default:
@@ -142,9 +188,11 @@ func readPath(pointer []string, root any) []any {
 	return path
 }
 
-// say puts a failed keyword into words that follow the field's name.
-func say(failed jsonschema.ErrorKind, keyword string) string {
+// describe returns a message about a failed keyword, to follow the field's name.
+func describe(failed jsonschema.ErrorKind, keyword string) string {
 	switch failed := failed.(type) {
+	case *kind.Not:
+		return "cannot be changed"
 	case *kind.Type:
 		return "must be " + orList(typeNames(failed.Want)) + ", not " + typeName(failed.Got)
 	case *kind.Format:
@@ -174,7 +222,7 @@ func say(failed jsonschema.ErrorKind, keyword string) string {
 	case *kind.MaxItems:
 		return fmt.Sprintf("must have at most %d items", failed.Want)
 	}
-	return "does not fit its schema's " + keyword
+	return "does not match the keyword " + keyword + " of its schema"
 }
 
 func typeNames(types []string) []string {
@@ -204,7 +252,7 @@ func orList(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// valueList writes the values of an enum; strings need no quotes to be read.
+// valueList joins the values of an enum, strings without quotes.
 func valueList(values []any) string {
 	texts := make([]string, len(values))
 	for i, value := range values {
@@ -231,10 +279,10 @@ func compareIssues(a, b Issue) int {
 }
 
 func compareSegments(a, b any) int {
-	placeA, isPlaceA := a.(int)
-	placeB, isPlaceB := b.(int)
-	if isPlaceA && isPlaceB {
-		return cmp.Compare(placeA, placeB)
+	indexA, isIndexA := a.(int)
+	indexB, isIndexB := b.(int)
+	if isIndexA && isIndexB {
+		return cmp.Compare(indexA, indexB)
 	}
 	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }

@@ -13,30 +13,33 @@ func TestQueries(t *testing.T) {
 	t.Parallel()
 	d := description(t)
 	for query, want := range map[string][]string{
-		"":                            nil,
-		"limit=1&cursor=x":            nil,
-		"limit=100&status=failed":     nil,
-		"limit=&status=&createdFrom=": nil,
-		"limit=5.0":                   nil,
-		"unknown=1&Limit=no":          nil,
-		"externalId=%00%ff":           nil,
+		"":                                       nil,
+		"limit=1&cursor=x":                       nil,
+		"limit=100&status=failed":                nil,
+		"status=failed&status=completed,joining": nil,
+		"createdAfter=2026-11-20T00:00Z&metadata.a=b": nil,
+		"limit=5.0":          nil,
+		"unknown=1&Limit=no": nil,
+		"externalId=%00%ff":  nil,
 		"createdFrom=2026-11-20T00:00:00Z&createdTo=2026-11-20T01:00:00%2B01:00": nil,
 		"joinFrom=2026-11-20T00:00:00+01:00":                                     nil, // a plus sign that was not escaped
 
-		"limit=0":                        {"[limit] minimum"},
-		"limit=101":                      {"[limit] maximum"},
-		"limit=-1":                       {"[limit] minimum"},
-		"limit=1.5":                      {"[limit] type"},
-		"limit=ten":                      {"[limit] type"},
-		"limit=0x10":                     {"[limit] type"},
-		"limit=1e999":                    {"[limit] type"},
-		"limit=5&limit=6":                {"[limit] maxItems"},
-		"status=done":                    {"[status] enum"},
-		"status=failed&status=completed": {"[status] maxItems"},
-		"platform=webex":                 {"[platform] enum"},
-		"createdFrom=yesterday":          {"[createdFrom] format"},
-		"joinTo=2026-11-20":              {"[joinTo] format"},
-		"limit=x&status=x&platform=x":    {"[limit] type", "[platform] enum", "[status] enum"},
+		"limit=0":                     {"[limit] minimum"},
+		"limit=101":                   {"[limit] maximum"},
+		"limit=-1":                    {"[limit] minimum"},
+		"limit=1.5":                   {"[limit] type"},
+		"limit=ten":                   {"[limit] type"},
+		"limit=0x10":                  {"[limit] type"},
+		"limit=1e999":                 {"[limit] type"},
+		"limit=5&limit=6":             {"[limit] maxItems"},
+		"status=done":                 {"[status] enum"},
+		"status=failed&status=done":   {"[status] enum"},
+		"joinTo=":                     {"[joinTo] format"},
+		"limit=&status=&createdFrom=": {"[createdFrom] format", "[limit] type", "[status] enum"},
+		"platform=webex":              {"[platform] enum"},
+		"createdFrom=yesterday":       {"[createdFrom] format"},
+		"joinTo=2026-11-20":           {"[joinTo] format"},
+		"limit=x&status=x&platform=x": {"[limit] type", "[platform] enum", "[status] enum"},
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -87,7 +90,7 @@ func TestWebhooksAreChecked(t *testing.T) {
 func TestOperationsTellTheirStatuses(t *testing.T) {
 	t.Parallel()
 	for _, operation := range description(t).Operations() {
-		want := api.Operation{ID: "hostMetrics", Method: "GET", Path: "/api/v1/admin/host", Statuses: []string{"200", "401", "429", "500"}}
+		want := api.Operation{ID: "hostMetrics", Method: "GET", Path: "/api/v1/admin/host", Security: "adminSecret", Statuses: []string{"200", "401", "429", "500"}}
 		if operation.ID == want.ID && !reflect.DeepEqual(operation, want) {
 			t.Errorf("got %+v, want %+v", operation, want)
 		}

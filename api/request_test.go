@@ -121,7 +121,7 @@ func TestMessagesAreForPeople(t *testing.T) {
 		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":0}}`:      "must be at least 1",
 		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":99999}}`:  "must be at most 86400",
 		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1.5}}`:    "must be an integer, not a number",
-		`{` + goodJob + `,"joinAt":"2026-11-20 13:00"}`:             "must be an RFC 3339 date-time with an offset, for example 2026-11-20T13:00:00Z",
+		`{` + goodJob + `,"joinAt":"2026-11-20 13:00"}`:             "must be an ISO 8601 date-time with an offset, for example 2026-11-20T13:00:00Z",
 		`{` + goodJob + `,"metadata":[]}`:                           "must be an object, not an array",
 		`{` + goodJob + `,"autoLeave":{"onBotDetected":null}}`:      "must be a boolean, not null",
 		`{` + goodJob + `,"autoLeave":{"afterSilenceSeconds":"9"}}`: "must be an integer, not a string",

@@ -8,9 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlToJSON turns a YAML document into JSON and keeps the order of its keys,
-// so that the description reads on the wire as it was written. Anything that
-// is no number, boolean or null is a string, dates among them.
+// yamlToJSON converts a YAML document to JSON and keeps the order of its keys.
+// Values other than numbers, booleans and null become strings, including dates.
 func yamlToJSON(text []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -36,11 +35,11 @@ func writeNode(out *bytes.Buffer, node *yaml.Node) error {
 	case yaml.ScalarNode:
 		return writeScalar(out, node)
 	}
-	return fmt.Errorf("line %d: no such kind of node", node.Line)
+	return fmt.Errorf("line %d: unknown kind of node", node.Line)
 }
 
-// writeList writes a mapping, whose nodes are keys and values in turn, or a
-// sequence.
+// writeList writes a sequence, or a mapping, whose nodes are alternating keys and
+// values.
 func writeList(out *bytes.Buffer, node *yaml.Node, opening, closing byte) error {
 	mapping := node.Kind == yaml.MappingNode
 	out.WriteByte(opening)
@@ -85,14 +84,8 @@ func writeScalar(out *bytes.Buffer, node *yaml.Node) error {
 	return writeString(out, node.Value)
 }
 
-// writeString writes a JSON string as people would: with no escapes that only
-// HTML needs.
 func writeString(out *bytes.Buffer, value string) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return err
-	}
-	out.Truncate(out.Len() - 1) // the line break that Encode adds
-	return nil
+	text, err := Encode(value)
+	out.Write(text)
+	return err
 }

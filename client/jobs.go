@@ -97,7 +97,8 @@ func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
 
 // JobFilter selects jobs. Zero fields match every job.
 type JobFilter struct {
-	Status, Platform, ExternalID string
+	Status, Platform, ExternalID string // several statuses are separated by commas
+	Metadata                     map[string]string
 	CreatedFrom, CreatedTo       time.Time // from is inclusive, to is exclusive
 	JoinFrom, JoinTo             time.Time
 }
@@ -109,6 +110,9 @@ func (f JobFilter) query() url.Values {
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	for key, value := range f.Metadata {
+		query.Set("metadata."+key, value)
 	}
 	for name, at := range map[string]time.Time{
 		"createdFrom": f.CreatedFrom, "createdTo": f.CreatedTo, "joinFrom": f.JoinFrom, "joinTo": f.JoinTo,

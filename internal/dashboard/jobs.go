@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,10 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 		Statuses: job.Statuses(), Platforms: []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, Depth: job.SearchDepth,
 	}
 	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
-	filter := job.Filter{Status: list.Status, Platform: list.Platform}
+	filter := job.Filter{Platform: list.Platform}
+	if list.Status != "" {
+		filter.Statuses = []job.Status{list.Status}
+	}
 	// By creation, which is the order of the list: a filter by joinAt would make
 	// the database sort all jobs.
 	for text, into := range map[*string]*time.Time{&list.From: &filter.CreatedFrom, &list.To: &filter.CreatedTo} {
@@ -119,7 +123,7 @@ func matching(found []job.Job, filter job.Filter) []job.Job {
 	var kept []job.Job
 	for _, j := range found {
 		switch {
-		case filter.Status != "" && j.Status != filter.Status,
+		case len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, j.Status),
 			filter.Platform != "" && j.Platform != filter.Platform,
 			!filter.CreatedFrom.IsZero() && j.CreatedAt.Before(filter.CreatedFrom),
 			!filter.CreatedTo.IsZero() && !j.CreatedAt.Before(filter.CreatedTo):

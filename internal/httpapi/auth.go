@@ -12,6 +12,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/httpapi/requestlog"
+	"standin/internal/job"
 )
 
 // Keys authenticates API keys. A bearer that is not a valid key results in a
@@ -35,9 +36,12 @@ func (a *API) forConsumer(handle consumerHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := bearer(r)
 		if !ok {
-			return unauthorized()
+			return wrongBearer()
 		}
 		caller, err := a.settings.Keys.Authenticate(r.Context(), token)
+		if job.ErrorIs(err, job.Unauthorized) {
+			return wrongBearer()
+		}
 		if err != nil {
 			return fmt.Errorf("authenticate: %w", err)
 		}
@@ -57,6 +61,33 @@ func bearer(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
+// forBot serves a request that has a bearer token. It does not check the token,
+// which is bound to the message.
+func forBot(handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, ok := bearer(r); !ok {
+			return wrongBearer()
+		}
+		return handle(w, r)
+	}
+}
+
+// authenticated wraps a handler with the check of a security scheme of
+// api/openapi.yaml.
+func (a *API) authenticated(scheme string, handle handler) handler {
+	switch scheme {
+	case "apiKey":
+		return a.forConsumer(func(w http.ResponseWriter, r *http.Request, _ account.Caller) error { return handle(w, r) })
+	case "botToken":
+		return forBot(handle)
+	case "intakeSecret":
+		return a.withSecret(IntakeSecretHeader, a.settings.IntakeSecret, handle)
+	case "adminSecret":
+		return a.withSecret(AdminSecretHeader, a.settings.AdminSecret, handle)
+	}
+	return handle
+}
+
 // withSecret serves requests that carry the shared secret in a header. It
 // refuses every request when the secret is empty. Wrong secrets are rate
 // limited; the right one is always accepted.
@@ -65,19 +96,16 @@ func (a *API) withSecret(header, secret string, handle handler) handler {
 		if secret != "" && sameSecret(r.Header.Get(header), secret) {
 			return handle(w, r)
 		}
-		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header))
+		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header), header)
 	}
 }
 
 // refuseSecret returns the error for a wrong shared secret.
-func (a *API) refuseSecret(r *http.Request, challenge string) error {
+func (a *API) refuseSecret(r *http.Request, challenge, header string) error {
 	if ok, wait := a.limits.guesses.Allow(a.addressKey(r)); !ok {
 		return rateLimited(wait)
 	}
-	return &failure{
-		status: http.StatusUnauthorized, code: "unauthorized",
-		message: unauthorizedMessage, challenge: challenge,
-	}
+	return unauthorized(challenge, header)
 }
 
 // sameSecret compares two secrets in constant time, whatever their lengths.

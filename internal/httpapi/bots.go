@@ -84,7 +84,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string) (map[string]any, []api.Issue, error) {
 	token, ok := bearer(r)
 	if !ok {
-		return nil, nil, unauthorized()
+		return nil, nil, wrongBearer()
 	}
 	body, err := readBody(w, r)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID
 	message := value.(map[string]any)
 	message["jobId"] = sender.JobID.String() // tokens are computed over the lower-case form
 	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) {
-		return nil, nil, unauthorized()
+		return nil, nil, wrongBearer()
 	}
 	return message, a.settings.Description.CheckValue(operationID, value), nil
 }

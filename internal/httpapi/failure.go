@@ -22,7 +22,7 @@ type failure struct {
 	code       string
 	message    string
 	issues     []api.Issue
-	challenge  string        // WWW-Authenticate of a 401; Bearer when empty
+	challenge  string        // WWW-Authenticate of a 401 (RFC 9110, section 11.6.1)
 	retryAfter time.Duration // of a 429
 }
 
@@ -34,8 +34,6 @@ type errorBody struct {
 	Message string      `json:"message,omitempty"`
 	Issues  []api.Issue `json:"issues,omitempty"`
 }
-
-const unauthorizedMessage = "The credentials are missing or not valid."
 
 // invalid returns the error for a request with issues.
 func invalid(issues []api.Issue) error {
@@ -58,7 +56,17 @@ func issue(code, message string, path ...any) []api.Issue {
 	return []api.Issue{{Path: path, Message: message, Code: code}}
 }
 
-func unauthorized() error { return &job.Error{Code: job.Unauthorized, Message: unauthorizedMessage} }
+// unauthorized returns the error for missing or wrong credentials. The challenge is
+// the WWW-Authenticate header, and header tells where the credentials belong.
+func unauthorized(challenge, header string) error {
+	return &failure{
+		status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge,
+		message: "The credentials are missing or not valid. Send them in the header “" + header + "”.",
+	}
+}
+
+// wrongBearer returns the error for a missing or wrong bearer token.
+func wrongBearer() error { return unauthorized("Bearer", "Authorization: Bearer …") }
 
 func methodNotAllowed(allowed string) handler {
 	return func(w http.ResponseWriter, _ *http.Request) error {
@@ -68,7 +76,7 @@ func methodNotAllowed(allowed string) handler {
 }
 
 func noSuchPath(http.ResponseWriter, *http.Request) error {
-	return &job.Error{Code: job.NotFound, Message: "There is no such path."}
+	return &job.Error{Code: job.NotFound, Message: "no such path"}
 }
 
 func rateLimited(retryAfter time.Duration) error {
@@ -109,11 +117,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	errors.As(err, &own)
 	switch status {
 	case http.StatusUnauthorized:
-		challenge := own.challenge
-		if challenge == "" {
-			challenge = "Bearer" // RFC 9110, section 11.6.1
-		}
-		w.Header().Set("WWW-Authenticate", challenge)
+		w.Header().Set("WWW-Authenticate", own.challenge)
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.retryAfter)))
 	}
@@ -140,13 +144,11 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues}
 	}
 	if own := (*job.Error)(nil); errors.As(err, &own) {
-		body := errorBody{Error: string(own.Code), Message: own.Message}
+		body := errorBody{Error: string(own.Code), Message: sentence(own.Message)}
 		switch own.Code {
 		case job.InvalidInput:
 			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
 			return http.StatusBadRequest, body
-		case job.Unauthorized:
-			return http.StatusUnauthorized, body
 		case job.NotFound:
 			return http.StatusNotFound, body
 		case job.InvalidState:
@@ -157,6 +159,14 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 		Error:   "internal_server_error",
 		Message: "Something went wrong on our side. Quote " + requestID + " when you report it.",
 	}
+}
+
+// sentence capitalizes a message and ends it with a period.
+func sentence(message string) string {
+	if message == "" || strings.HasSuffix(message, ".") {
+		return message
+	}
+	return strings.ToUpper(message[:1]) + message[1:] + "."
 }
 
 // domainCode returns the code of an issue that the service found and no schema:

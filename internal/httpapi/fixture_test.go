@@ -123,12 +123,12 @@ func (s *shelf) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID)
 	return err
 }
 
-func (s *shelf) Jobs(_ context.Context, caller account.Caller, _ job.Filter, _ lifecycle.Page) ([]job.Job, string, error) {
+func (s *shelf) Jobs(_ context.Context, caller account.Caller, filter job.Filter, _ lifecycle.Page) ([]job.Job, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var own []job.Job
 	for _, j := range s.jobs {
-		if j.ConsumerID == caller.ConsumerID {
+		if j.ConsumerID == caller.ConsumerID && (filter.ExternalID == "" || filter.ExternalID == j.ExternalID) {
 			own = append(own, j)
 		}
 	}

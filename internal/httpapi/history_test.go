@@ -45,7 +45,7 @@ func TestHistoryIsTold(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) { settings.History = archive{} })
 	own := jobsPath + "/" + adasJob.String()
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"deliveries", request{"GET", own + "/deliveries", adasKey, nil, ""}, jobRoute + "/deliveries", 200, []string{
 			`"url":"https://a.example/?a&b"`, `"state":"gave_up"`, `"endReason":"the receiver is gone"`, `"nextTryAt":null`, `"endedAt":"1970-01-01T00:00:00.000Z"`,
 			`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":null,"error":"no answer","answer":""}`,

@@ -142,6 +142,7 @@ func (a *API) adapt(handle handler) http.Handler {
 func (a *API) route() error {
 	handlers := a.handlers()
 	allowed := map[string][]string{}
+	security := map[string]string{} // of each path
 	for _, operation := range a.settings.Description.Operations() {
 		handle, ok := handlers[operation.ID]
 		if !ok {
@@ -150,20 +151,22 @@ func (a *API) route() error {
 		delete(handlers, operation.ID)
 		a.mux.Handle(operation.Method+" "+operation.Path, a.adapt(handle))
 		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
+		security[operation.Path] = operation.Security
 	}
 	for id := range handlers {
 		return fmt.Errorf("handler %s has no operation", id)
 	}
 	if a.settings.Metrics != nil { // not part of the description: it changes with the version
-		a.mux.Handle("GET /metrics", a.adapt(a.metrics))
-		allowed["/metrics"] = []string{http.MethodGet}
+		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
+		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed("GET, HEAD"))))
 	}
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		a.mux.Handle(path, a.adapt(methodNotAllowed(strings.Join(methods, ", "))))
+		refuse := methodNotAllowed(strings.Join(methods, ", "))
+		a.mux.Handle(path, a.adapt(a.authenticated(security[path], refuse)))
 	}
 	a.mux.Handle("/", a.adapt(noSuchPath))
 	return nil
@@ -172,11 +175,12 @@ func (a *API) route() error {
 // handlers returns the handler of each operation, by operation id.
 func (a *API) handlers() map[string]handler {
 	return map[string]handler{
-		"createJob": a.forConsumer(a.createJob),
-		"listJobs":  a.forConsumer(a.listJobs),
-		"getJob":    a.forConsumer(a.getJob),
-		"patchJob":  a.forConsumer(a.patchJob),
-		"cancelJob": a.forConsumer(a.cancelJob),
+		"createJob":      a.forConsumer(a.createJob),
+		"listJobs":       a.forConsumer(a.listJobs),
+		"getJob":         a.forConsumer(a.getJob),
+		"getJobSettings": a.forConsumer(a.getJobSettings),
+		"patchJob":       a.forConsumer(a.patchJob),
+		"cancelJob":      a.forConsumer(a.cancelJob),
 
 		"requestRecordingPermission": a.forConsumer(a.command(a.settings.Controls.RequestRecordingPermission)),
 		"pauseRecording":             a.forConsumer(a.command(a.settings.Controls.PauseRecording)),
@@ -203,8 +207,8 @@ func (a *API) handlers() map[string]handler {
 		"heartbeat":   a.heartbeat,
 		"uploadMedia": a.uploadMedia,
 
-		"intakeInvite":   a.withSecret(IntakeSecretHeader, a.settings.IntakeSecret, a.intakeInvite),
-		"hostMetrics":    a.withSecret(AdminSecretHeader, a.settings.AdminSecret, a.hostMetrics),
+		"intakeInvite":   a.authenticated("intakeSecret", a.intakeInvite),
+		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
 		"receivePayment": a.receivePayment,
 
 		"initLogin":     a.perAddress(a.limits.initLogin, a.initLogin),

@@ -31,6 +31,9 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	if err := a.readRequest(w, r, "intakeInvite", &invite); err != nil {
 		return err
 	}
+	if invite.JoinAt.IsZero() {
+		invite.JoinAt = time.Now() // an unset date of Go and .NET clients
+	}
 	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
 		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,
 		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID,

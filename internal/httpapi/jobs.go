@@ -47,9 +47,18 @@ type jobWebhooks struct {
 }
 
 func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	request := createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
-	if err := a.readRequest(w, r, "createJob", &request); err != nil {
+	body, err := readBody(w, r)
+	if err != nil {
 		return err
+	}
+	value, issues := a.settings.Description.CheckRequest("createJob", body)
+	request := createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
+	err = a.decodeRequest(w, "createJob", value, issues, &request)
+	if err == nil {
+		err = checkMetadata(request.Metadata)
+	}
+	if err != nil {
+		return a.replayOr(w, r, caller, value, err)
 	}
 	newJob, err := request.newJob()
 	if err != nil {
@@ -59,6 +68,31 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return fmt.Errorf("create a job: %w", err)
 	}
+	a.writeCreated(w, r, j, replayed)
+	return nil
+}
+
+// replayOr responds to an invalid request with the job that has its externalId. It
+// returns the error of the request when there is no such job.
+func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Caller, value any, invalid error) error {
+	fields, _ := value.(map[string]any)
+	externalID, _ := fields["externalId"].(string)
+	if externalID == "" {
+		return invalid
+	}
+	found, _, err := a.settings.Jobs.Jobs(r.Context(), caller, job.Filter{ExternalID: externalID}, lifecycle.Page{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("find a job by externalId: %w", err)
+	}
+	if len(found) == 0 {
+		return invalid
+	}
+	a.writeCreated(w, r, found[0], true)
+	return nil
+}
+
+// writeCreated responds with a job, which a replayed request did not create.
+func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool) {
 	requestlog.Of(r).JobID = j.ID
 	status := http.StatusCreated
 	if replayed {
@@ -68,6 +102,15 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 		w.Header().Set("Location", "/api/v1/jobs/"+j.ID.String())
 	}
 	a.writeJSON(w, status, job.NewView(j))
+}
+
+// maxMetadataBytes bounds the metadata of a job as JSON.
+const maxMetadataBytes = 256 << 10
+
+func checkMetadata(metadata json.RawMessage) error {
+	if len(metadata) > maxMetadataBytes {
+		return invalid(issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", maxMetadataBytes), "metadata"))
+	}
 	return nil
 }
 
@@ -95,11 +138,17 @@ func displayName(name string) string {
 		}
 		return r
 	}, name))
+	if runes := []rune(name); len(runes) > maxDisplayName {
+		name = strings.TrimSpace(string(runes[:maxDisplayName]))
+	}
 	if name == "" {
 		return job.DefaultDisplayName
 	}
 	return name
 }
+
+// maxDisplayName is the number of characters to which display names are cut.
+const maxDisplayName = 1000
 
 func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	j, err := a.namedJob(r, caller)
@@ -123,16 +172,39 @@ func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) 
 	return j, nil
 }
 
+// settingsBody is the JobSettings schema of api/openapi.yaml.
+type settingsBody struct {
+	DisplayName string `json:"displayName"`
+	Webhooks    struct {
+		OnStatusChange *string `json:"onStatusChange"`
+		OnFinalize     *string `json:"onFinalize"`
+	} `json:"webhooks"`
+}
+
+func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return err
+	}
+	body := settingsBody{DisplayName: j.DisplayName}
+	body.Webhooks.OnStatusChange = nullText(j.Webhooks.OnStatusChange)
+	body.Webhooks.OnFinalize = nullText(j.Webhooks.OnFinalize)
+	a.writeJSON(w, http.StatusOK, body)
+	return nil
+}
+
 // listQuery is the query of listJobs.
 type listQuery struct {
 	pageQuery
-	Status      job.Status   `json:"status"`
-	Platform    job.Platform `json:"platform"`
-	ExternalID  string       `json:"externalId"`
-	CreatedFrom time.Time    `json:"createdFrom"`
-	CreatedTo   time.Time    `json:"createdTo"`
-	JoinFrom    time.Time    `json:"joinFrom"`
-	JoinTo      time.Time    `json:"joinTo"`
+	Status        []job.Status `json:"status"`
+	Platform      job.Platform `json:"platform"`
+	ExternalID    string       `json:"externalId"`
+	CreatedFrom   time.Time    `json:"createdFrom"`
+	CreatedTo     time.Time    `json:"createdTo"`
+	CreatedAfter  time.Time    `json:"createdAfter"`
+	CreatedBefore time.Time    `json:"createdBefore"`
+	JoinFrom      time.Time    `json:"joinFrom"`
+	JoinTo        time.Time    `json:"joinTo"`
 }
 
 func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -140,10 +212,11 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := a.readQuery(r, "listJobs", &query); err != nil {
 		return err
 	}
-	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, job.Filter{
-		Status: query.Status, Platform: query.Platform, ExternalID: query.ExternalID,
-		CreatedFrom: query.CreatedFrom, CreatedTo: query.CreatedTo, JoinFrom: query.JoinFrom, JoinTo: query.JoinTo,
-	}, query.page())
+	filter, err := query.filter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, filter, query.page())
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
@@ -156,6 +229,39 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 		Next *string    `json:"nextCursor"`
 	}{views, nullText(next)})
 	return nil
+}
+
+// filter returns the filter of a query. Metadata filters are not in the struct,
+// because their names are not fixed.
+func (q listQuery) filter(values url.Values) (job.Filter, error) {
+	filter := job.Filter{
+		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID,
+		CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo, JoinFrom: q.JoinFrom, JoinTo: q.JoinTo,
+	}
+	if !q.CreatedAfter.IsZero() {
+		after := q.CreatedAfter.Truncate(time.Millisecond).Add(time.Millisecond) // times are stored with milliseconds
+		if after.After(filter.CreatedFrom) {
+			filter.CreatedFrom = after
+		}
+	}
+	if !q.CreatedBefore.IsZero() && (filter.CreatedTo.IsZero() || q.CreatedBefore.Before(filter.CreatedTo)) {
+		filter.CreatedTo = q.CreatedBefore
+	}
+	const maxMetadataFilters = 10
+	for name, given := range values {
+		key, ok := strings.CutPrefix(name, "metadata.")
+		if !ok {
+			continue
+		}
+		if len(given) > 1 || len(filter.Metadata) == maxMetadataFilters {
+			return filter, invalid(issue("maxItems", fmt.Sprintf("must be given once, and with at most %d metadata filters", maxMetadataFilters), name))
+		}
+		if filter.Metadata == nil {
+			filter.Metadata = make(map[string]string)
+		}
+		filter.Metadata[key] = given[0]
+	}
+	return filter, nil
 }
 
 // patchRequest is the PatchJobRequest schema of api/openapi.yaml. A nil field
@@ -189,6 +295,12 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	var request patchRequest
 	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
 		return err
+	}
+	if err := checkMetadata(request.Metadata); err != nil {
+		return err
+	}
+	if request.JoinAt != nil && request.JoinAt.IsZero() {
+		request.JoinAt = nil // an unset date of Go and .NET clients
 	}
 	if request.DisplayName != nil {
 		*request.DisplayName = displayName(*request.DisplayName)

@@ -128,7 +128,7 @@ func TestSecretsAreHardToGuess(t *testing.T) {
 		t.Errorf("the right secret: %d %s", got.status, got.body)
 	}
 	s.untilRefused(t, request{"POST", inviteRoute, "", nil, ""}, 30) // guesses are counted together
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"a key", request{"GET", jobsPath, "standin_live_eve", nil, ""}, jobsPath, 401, nil, nil, nil},
 		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, nil, nil, nil},
 	})
@@ -143,7 +143,7 @@ func TestSurfacesWithoutASecretAreShut(t *testing.T) {
 	challenge := func(header string) map[string]string {
 		return map[string]string{"WWW-Authenticate": `Secret header="` + header + `"`}
 	}
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"intake", request{"POST", inviteRoute, "", nil, "{"}, inviteRoute, 401, []string{`"error":"unauthorized"`}, nil, challenge("x-service-intake-secret")},
 		{"intake with an empty one", request{"POST", inviteRoute, "", map[string]string{"x-service-intake-secret": ""}, "{"}, inviteRoute, 401, nil, nil, nil},
 		{"operator", request{"GET", hostRoute, "", map[string]string{"x-service-admin-secret": ""}, ""}, hostRoute, 401, nil, nil, challenge("x-service-admin-secret")},

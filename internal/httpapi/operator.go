@@ -37,15 +37,21 @@ func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// metrics serves the metrics to scrapers that send an operator's secret as a
-// bearer token.
+// metrics serves the metrics.
 func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
-	token, ok := bearer(r)
-	for _, secret := range []string{a.settings.MetricsSecret, a.settings.AdminSecret} {
-		if ok && secret != "" && sameSecret(token, secret) {
-			a.settings.Metrics.ServeHTTP(w, r)
-			return nil
+	a.settings.Metrics.ServeHTTP(w, r)
+	return nil
+}
+
+// forScraper serves requests with an operator's secret as a bearer token.
+func (a *API) forScraper(handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		token, ok := bearer(r)
+		for _, secret := range []string{a.settings.MetricsSecret, a.settings.AdminSecret} {
+			if ok && secret != "" && sameSecret(token, secret) {
+				return handle(w, r)
+			}
 		}
+		return a.refuseSecret(r, "Bearer", "Authorization: Bearer …")
 	}
-	return a.refuseSecret(r, "Bearer")
 }

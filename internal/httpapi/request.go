@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,10 +44,38 @@ func (a *API) readRequest(w http.ResponseWriter, r *http.Request, operationID st
 		return err
 	}
 	value, issues := a.settings.Description.CheckRequest(operationID, body)
+	return a.decodeRequest(w, operationID, value, issues, into)
+}
+
+// decodeRequest decodes a checked body and lists its unknown fields in the response.
+func (a *API) decodeRequest(w http.ResponseWriter, operationID string, value any, issues []api.Issue, into any) error {
+	if unknown := a.settings.Description.UnknownFields(operationID, value); len(unknown) > 0 {
+		w.Header().Set(ignoredFieldsHeader, fieldList(unknown))
+	}
 	if len(issues) > 0 {
 		return invalid(issues)
 	}
 	return decode(value, into)
+}
+
+// ignoredFieldsHeader lists the unknown top-level fields of a request.
+const ignoredFieldsHeader = "X-Ignored-Fields"
+
+// fieldList joins field names for a header. It encodes them and bounds the length.
+func fieldList(names []string) string {
+	const maxBytes = 1000
+	var list strings.Builder
+	for _, name := range names {
+		name = url.QueryEscape(name)
+		if list.Len()+len(name) > maxBytes {
+			break
+		}
+		if list.Len() > 0 {
+			list.WriteString(", ")
+		}
+		list.WriteString(name)
+	}
+	return list.String()
 }
 
 // readQuery checks the query against the parameters of an operation and decodes
@@ -78,7 +108,7 @@ func (q pageQuery) page() lifecycle.Page { return lifecycle.Page{Cursor: q.Curso
 func jobID(r *http.Request) (uuid.UUID, error) {
 	id, ok := parseID(r.PathValue("id"))
 	if !ok {
-		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "There is no such job."}
+		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such job"}
 	}
 	requestlog.Of(r).JobID = id
 	return id, nil

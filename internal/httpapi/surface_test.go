@@ -17,8 +17,8 @@ import (
 	"standin/internal/lifecycle"
 )
 
-// exchangeTest is a request and what must and must not come back.
-type exchangeTest struct {
+// surfaceCase is a request and what must and must not come back.
+type surfaceCase struct {
 	name    string
 	request request
 	route   string // the path's template; empty where no operation is meant
@@ -30,7 +30,7 @@ type exchangeTest struct {
 
 // run sends each request and checks the answer against the table and against
 // the description.
-func (s *surface) run(t *testing.T, tests []exchangeTest) {
+func (s *surface) run(t *testing.T, tests []surfaceCase) {
 	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestConsumerSurface(t *testing.T) {
 	unauthorized := []string{`"error":"unauthorized"`}
 	challenge := map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}
 	notFound := []string{`"error":"not_found"`}
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"create", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath, 201,
 			[]string{`"externalId":"standup"`, `"status":"scheduled"`, `"attempts":0`, `"metadata":{}`, `"startedAt":null`}, nil,
 			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "Cache-Control": "no-store"}},
@@ -101,6 +101,27 @@ func TestConsumerSurface(t *testing.T) {
 			[]string{`"status":"completed"`, adasJob.String(), "meet.google.com"}, []string{"zoom"},
 			map[string]string{"Idempotent-Replayed": "true"}},
 		{"create what another has", request{"POST", jobsPath, adasKey, nil, `{"externalId":"bobs","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 201, nil, []string{bobsJob.String()}, nil},
+		{"create again with an invalid URL", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"nope","joinAt":7}`}, jobsPath, 200,
+			[]string{adasJob.String()}, nil, map[string]string{"Idempotent-Replayed": "true"}},
+		{"create with unknown fields", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo","meetingUrl":"https://zoom.us/j/1","join_at":"x","ä,":1}`}, jobsPath, 201,
+			nil, nil, map[string]string{"X-Ignored-Fields": "join_at, %C3%A4%2C"}},
+		{"create with an unset date", request{"POST", jobsPath, adasKey, nil, `{"externalId":"unset","meetingUrl":"https://zoom.us/j/1","joinAt":"0001-01-01T00:00:00Z"}`}, jobsPath, 201,
+			nil, []string{"0001-01-01"}, nil},
+		{"create with a long externalId", request{"POST", jobsPath, adasKey, nil, `{"externalId":"` + strings.Repeat("x", 2049) + `","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 400,
+			[]string{`"path":["externalId"]`, `"code":"maxLength"`}, nil, nil},
+		{"create with a long URL", request{"POST", jobsPath, adasKey, nil, `{"externalId":"long","meetingUrl":"https://zoom.us/` + strings.Repeat("x", 8192) + `"}`}, jobsPath, 400,
+			[]string{`"path":["meetingUrl"]`, `"code":"maxLength"`}, nil, nil},
+		{"create with large metadata", request{"POST", jobsPath, adasKey, nil, `{"externalId":"large","meetingUrl":"https://zoom.us/j/1","metadata":{"a":"` + strings.Repeat("x", 256<<10) + `"}}`}, jobsPath, 400,
+			[]string{`"path":["metadata"]`, `"code":"maxLength"`}, nil, nil},
+		{"change what cannot be changed", request{"PATCH", own, adasKey, nil, `{"meetingUrl":"https://zoom.us/j/1","status":"completed"}`}, jobRoute, 400,
+			[]string{`"path":["meetingUrl"]`, `"path":["status"]`, "cannot be changed"}, nil, nil},
+		{"change to an unset date", request{"PATCH", own, adasKey, nil, `{"joinAt":"0001-01-01T00:00:00Z"}`}, jobRoute, 200, nil, nil, nil},
+		{"settings", request{"GET", own + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 200, []string{`"displayName":`, `"webhooks":{"onStatusChange":null,"onFinalize":null}`}, nil, nil},
+		{"settings of another", request{"GET", foreign + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 404, notFound, nil, nil},
+		{"list with an empty time", request{"GET", jobsPath + "?joinTo=", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["joinTo"]`}, nil, nil},
+		{"list by two metadata values", request{"GET", jobsPath + "?metadata.a=1&metadata.a=2", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["metadata.a"]`}, nil, nil},
+		{"redeliver nothing", request{"POST", "/api/v1/webhook-deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/webhook-deliveries/redeliver", 400, []string{`"code":"anyOf"`, "at least one of"}, nil, nil},
+		{"create with the scheme Token", request{"POST", jobsPath, "", map[string]string{"Authorization": "Token " + adasKey}, leastJob}, jobsPath, 401, []string{"Authorization: Bearer"}, nil, challenge},
 		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, leastJob2}, jobsPath, 201, nil, nil, nil},
 		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, leastJob3}, jobsPath, 201, nil, nil, nil},
 		{"create without a key", request{"POST", jobsPath, "", nil, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
@@ -150,7 +171,7 @@ const (
 
 // padded is a valid create request of the given length.
 func padded(length int) string {
-	head := `{"externalId":"padded","meetingUrl":"https://meet.google.com/abc-defg-hij","metadata":{"x":"`
+	head := `{"externalId":"padded","meetingUrl":"https://meet.google.com/abc-defg-hij","padding":{"x":"`
 	return head + strings.Repeat("x", length-len(head)-3) + `"}}`
 }
 
@@ -159,7 +180,7 @@ func TestPathsAndMethods(t *testing.T) {
 	s := newSurface(t, nil)
 	notFound := []string{`"error":"not_found"`}
 	wrong := []string{`"error":"method_not_allowed"`}
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, []string{"ok\n"}, nil, map[string]string{"Content-Type": "text/plain; charset=utf-8"}},
 		{"health with a wrong key", request{"GET", "/healthz", "x", nil, ""}, "/healthz", 200, nil, nil, nil},
 		{"description", request{"GET", "/openapi.json", "", nil, ""}, "/openapi.json", 200, []string{`"openapi":"3.1.0"`}, nil, map[string]string{"Content-Type": "application/json"}},
@@ -172,11 +193,15 @@ func TestPathsAndMethods(t *testing.T) {
 		{"dots", request{"POST", "/api/v1/x/../jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
 		{"escaped dots", request{"GET", "/api/v1/jobs/%2e%2e/jobs", adasKey, nil, ""}, "", 404, notFound, nil, nil},
 		{"put jobs", request{"PUT", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD, POST"}},
-		{"put a job", request{"PUT", jobsPath + "/42", "", nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
+		{"put a job", request{"PUT", jobsPath + "/42", adasKey, nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
 		{"post health", request{"POST", "/healthz", "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD"}},
-		{"get an ingest path", request{"GET", ingest.EventPath, "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
+		{"get an ingest path", request{"GET", ingest.EventPath, "x", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
 		{"a method of no standard", request{"BREW", "/healthz", "", nil, ""}, "", 405, wrong, nil, nil},
-		{"options", request{"OPTIONS", jobsPath, "", nil, ""}, "", 405, wrong, nil, nil},
+		{"options", request{"OPTIONS", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, nil},
+		{"401 before 405 with a key", request{"PUT", jobsPath, "", nil, ""}, "", 401, []string{"unauthorized"}, nil, map[string]string{"Allow": ""}},
+		{"401 before 405 with a wrong key", request{"PUT", jobsPath, "x", nil, ""}, "", 401, []string{"unauthorized"}, nil, nil},
+		{"401 before 405 with a bot token", request{"GET", ingest.EventPath, "", nil, ""}, "", 401, []string{"unauthorized"}, nil, nil},
+		{"401 before 405 with a secret", request{"POST", "/api/v1/admin/host", "", nil, ""}, "", 401, []string{httpapi.AdminSecretHeader}, nil, nil},
 	})
 }
 
@@ -189,7 +214,7 @@ func TestBotSurface(t *testing.T) {
 	unknown := `{"jobId":"` + nobodysJob.String() + `","attempt":0,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`
 	path, beat := ingest.EventPath, ingest.HeartbeatPath
 	unauthorized := []string{`"error":"unauthorized"`}
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"event", request{"POST", path, good, nil, event}, path, 200, []string{`"ok":true`, `"applied":true`, `"commands":[]`}, []string{"reason"}, nil},
 		{"event with an id in capitals", request{"POST", path, good, nil, strings.ReplaceAll(event, adasJob.String(), strings.ToUpper(adasJob.String()))}, path, 200, nil, nil, nil},
 		{"event with a whole number written with a point", request{"POST", path, good, nil, strings.Replace(event, `"attempt":0`, `"attempt":0.0`, 1)}, path, 200, nil, nil, nil},
@@ -233,7 +258,7 @@ func TestUploads(t *testing.T) {
 	}
 	large := strings.Repeat("x", 1<<20+1)
 	unauthorized := []string{`"error":"unauthorized"`}
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"again", request{"PUT", path, good, checksum(body), body}, uploadRoute, 200, []string{`"ok":true`}, nil, nil},
 		{"another body under the name", request{"PUT", path, good, checksum("other"), "other"}, uploadRoute, 409, []string{`"error":"invalid_state"`}, nil, nil},
 		{"no bearer comes first", request{"PUT", at("x", "y", "Z"), "", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
@@ -260,7 +285,7 @@ func TestManifestAndMedia(t *testing.T) {
 	media := jobsPath + "/" + adasJob.String() + "/media/"
 	tag := `"` + sumOf(video) + `"`
 	whole := map[string]string{"Content-Type": "video/mp4", "Content-Length": "50000", "ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"whole", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, []string{video}, nil, whole},
 		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, whole},
 		{"range", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=10-14"}, ""}, mediaRoute, 206, []string{"01234"}, []string{"5"},
@@ -290,7 +315,7 @@ func TestMediaIsRedirectedToSignedAddresses(t *testing.T) {
 	s.storage.signed = "https://bucket.example/signed/"
 	s.keepRecording("video")
 	media := jobsPath + "/" + adasJob.String() + "/media/"
-	s.run(t, []exchangeTest{
+	s.run(t, []surfaceCase{
 		{"get", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 307, nil, nil,
 			map[string]string{"Location": "https://bucket.example/signed/recording.mp4", "Cache-Control": "no-store"}},
 		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, map[string]string{"Content-Length": "5"}},
@@ -383,7 +408,7 @@ func TestInternalErrorsTellNothing(t *testing.T) {
 		{panicking, "panic", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.surface.run(t, []exchangeTest{{"answer", test.request, test.route, 500, []string{"internal_server_error", "req_"}, []string{"panic"}, nil}})
+			test.surface.run(t, []surfaceCase{{"answer", test.request, test.route, 500, []string{"internal_server_error", "req_"}, []string{"panic"}, nil}})
 		})
 	}
 }

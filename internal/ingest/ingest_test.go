@@ -121,3 +121,12 @@ func TestReportJSON(t *testing.T) {
 		t.Errorf("decoded as %+v (%v)", back, err)
 	}
 }
+
+// TestValidTokenAcceptsUpperCaseHex: the hex digits of a token have no case.
+func TestValidTokenAcceptsUpperCaseHex(t *testing.T) {
+	t.Parallel()
+	token := ingest.Token([]byte("key"), jobID, 1)
+	if !ingest.ValidToken([]byte("key"), jobID, 1, strings.ToUpper(token)) || ingest.ValidToken([]byte("key"), jobID, 2, token) {
+		t.Error("an upper-case token is refused, or the token of another attempt is accepted")
+	}
+}

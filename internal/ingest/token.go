@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 )
 
 // Token returns the bearer token of an attempt: hex HMAC-SHA256 over
@@ -15,7 +16,8 @@ func Token(signingKey []byte, jobID string, attempt int) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// ValidToken reports, in constant time, whether token is the attempt's.
+// ValidToken reports whether token is the token of the attempt, in constant time.
+// Its hex digits may be in upper case.
 func ValidToken(signingKey []byte, jobID string, attempt int, token string) bool {
-	return hmac.Equal([]byte(Token(signingKey, jobID, attempt)), []byte(token))
+	return hmac.Equal([]byte(Token(signingKey, jobID, attempt)), []byte(strings.ToLower(token)))
 }

@@ -38,13 +38,36 @@ const SearchDepth = 2000
 
 // Filter selects jobs of a consumer. Zero fields match every job.
 type Filter struct {
-	Status      Status
+	Statuses    []Status // any of them
 	Platform    Platform
 	ExternalID  string
 	CreatedFrom time.Time // inclusive
 	CreatedTo   time.Time // exclusive
 	JoinFrom    time.Time // inclusive
 	JoinTo      time.Time // exclusive
+	Metadata    map[string]string
+}
+
+// MatchesMetadata reports whether the metadata of a job have all values of the
+// filter. Values other than strings are compared as JSON.
+func (f Filter) MatchesMetadata(metadata json.RawMessage) bool {
+	if len(f.Metadata) == 0 {
+		return true
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(metadata, &fields) != nil {
+		return false
+	}
+	for key, want := range f.Metadata {
+		var text string
+		if json.Unmarshal(fields[key], &text) != nil {
+			text = string(fields[key])
+		}
+		if _, ok := fields[key]; !ok || text != want {
+			return false
+		}
+	}
+	return true
 }
 
 // Cursor is a position in a list of jobs, which is ordered by creation, newest

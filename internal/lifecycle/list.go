@@ -49,20 +49,39 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		}
 		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
-	records, more, err := s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	jobs = make([]job.Job, len(records))
-	for i, r := range records {
-		jobs[i] = r.Job
-	}
-	if more {
-		last := jobs[len(jobs)-1]
-		next = cursor(last.CreatedAt.UnixMilli(), last.ID)
+	jobs = []job.Job{}
+	for examined, more := 0, true; more && examined < maxExamined && len(jobs) < limit; {
+		read := limit
+		if len(filter.Metadata) > 0 {
+			read = MaxPage
+		}
+		var records []job.Record
+		records, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, read)
+		if err != nil {
+			return nil, "", err
+		}
+		next = ""
+		for i, r := range records {
+			after = job.Cursor{CreatedAt: r.CreatedAt, ID: r.ID}
+			if filter.MatchesMetadata(r.Metadata) {
+				jobs = append(jobs, r.Job)
+			}
+			if more = more || i < len(records)-1 && len(jobs) == limit; len(jobs) == limit {
+				break
+			}
+		}
+		if examined += len(records); more {
+			next = cursor(after.CreatedAt.UnixMilli(), after.ID)
+		}
+		if len(filter.Metadata) == 0 {
+			break // a page of very large jobs is shorter
+		}
 	}
 	return jobs, next, nil
 }
+
+// maxExamined bounds the jobs that a page with a metadata filter examines.
+const maxExamined = 2000
 
 // Timeline returns the timeline of a job of the caller, in the order in which
 // the service received or decided the events, and the cursor of the next page.
@@ -150,7 +169,7 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 
 // checkFilter returns an error if no job can match the filter.
 func checkFilter(filter job.Filter) error {
-	if filter.Status != "" && !slices.Contains(job.Statuses(), filter.Status) {
+	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
 		return &job.Error{Code: job.InvalidInput, Message: "status is none of the job statuses", Path: []any{"status"}}
 	}
 	if filter.Platform != "" && !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, filter.Platform) {

@@ -46,7 +46,7 @@ func TestJobs(t *testing.T) {
 				t.Errorf("%s sees %d jobs, %q, %v", who, len(jobs), next, err)
 			}
 		}
-		filtered, _, err := h.Jobs(t.Context(), h.caller, job.Filter{Status: job.Completed}, lifecycle.Page{})
+		filtered, _, err := h.Jobs(t.Context(), h.caller, job.Filter{Statuses: []job.Status{job.Completed}}, lifecycle.Page{})
 		if err != nil || len(filtered) != 0 {
 			t.Errorf("completed: %d, %v", len(filtered), err)
 		}
@@ -91,7 +91,7 @@ func TestPagesAreChecked(t *testing.T) {
 				t.Errorf("%s with a limit beyond the most: %v", list, err)
 			}
 		}
-		for field, filter := range map[string]job.Filter{"status": {Status: "x\x00"}, "platform": {Platform: "x\x00"}} {
+		for field, filter := range map[string]job.Filter{"status": {Statuses: []job.Status{"x\x00"}}, "platform": {Platform: "x\x00"}} {
 			_, _, err := h.Jobs(t.Context(), h.caller, filter, lifecycle.Page{})
 			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
 				t.Errorf("filter %+v: %v", filter, err)

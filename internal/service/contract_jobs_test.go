@@ -46,8 +46,10 @@ func contractJobs(t *testing.T, h *contractHouse) {
 
 	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada})
 	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getJob", in: []string{id}})
+	h.expect(t, 200, contractAsk{op: "getJobSettings", in: []string{id}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getJobSettings", in: []string{id}})
 	for _, unknown := range []string{"x", uuid.NewString(), strings.ReplaceAll(id, "-", "")} {
-		for _, op := range []string{"getJob", "cancelJob"} {
+		for _, op := range []string{"getJob", "getJobSettings", "cancelJob"} {
 			h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{unknown}, bearer: h.ada})
 		}
 	}
@@ -63,7 +65,9 @@ func contractJobs(t *testing.T, h *contractHouse) {
 func contractPatch(t *testing.T, h *contractHouse) {
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
 	changed := h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada,
-		body: `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"meetingUrl":"https://other.example"}`})
+		body: `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"mood":"good"}`})
+	h.expectCode(t, 400, "invalid_input", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"meetingUrl":"https://other.example"}`})
+	h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":"0001-01-01T00:00:00Z"}`})
 	for name, want := range map[string]string{"joinAt": "2999-02-03T03:05:06.000Z", "meetingUrl": "https://meet.google.com/abc-defg-hij"} {
 		if got := changed.text(t, name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
@@ -111,7 +115,9 @@ func contractLists(t *testing.T, h *contractHouse) {
 	for query, want := range map[string][]string{
 		"": made, "status=cancelled": made[4:], "status=scheduled": made[:4], "platform=teams": made, "platform=meet": nil,
 		"externalId=list+3": made[1:2], "joinFrom=2999-01-02T00:00:00Z&joinTo=2999-01-04T00:00:00Z": made[2:4],
-		"createdFrom=2999-01-01T00:00:00Z": nil, "createdTo=2999-01-01T00:00:00%2B00:00": made, "status=": made, "mood=good": made,
+		"createdFrom=2999-01-01T00:00:00Z": nil, "createdTo=2999-01-01T00:00:00%2B00:00": made, "mood=good": made,
+		"status=cancelled&status=failed": made[4:], "status=cancelled,scheduled": made, "metadata.none=1": nil,
+		"createdBefore=2999-01-01T00:00Z": made, "createdAfter=29990101T000000Z": nil,
 	} {
 		if got, _ := list(query); !slices.Equal(got, want) {
 			t.Errorf("?%s lists %v, want %v", query, got, want)
@@ -119,7 +125,7 @@ func contractLists(t *testing.T, h *contractHouse) {
 	}
 	for query, field := range map[string]string{
 		"limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "status=done": "status", "platform=webex": "platform",
-		"cursor=x": "cursor", "createdFrom=now": "createdFrom", "joinTo=2026": "joinTo", "status=failed&status=failed": "status",
+		"cursor=x": "cursor", "createdFrom=now": "createdFrom", "joinTo=2026": "joinTo", "status=": "status", "joinTo=": "joinTo",
 	} {
 		reply := h.expectCode(t, 400, "invalid_input", contractAsk{op: "listJobs", query: query, bearer: key})
 		if !strings.Contains(string(reply.body), `"path":["`+field+`"]`) {
@@ -127,6 +133,10 @@ func contractLists(t *testing.T, h *contractHouse) {
 		}
 	}
 	h.expectCode(t, 401, "unauthorized", contractAsk{op: "listJobs"})
+	tagged := h.create(t, key, contractJob(contractFuture+`,"metadata":{"room":7,"customer":"ada"}`))
+	if got, _ := list("metadata.room=7&metadata.customer=ada&limit=1"); !slices.Equal(got, []string{tagged}) {
+		t.Errorf("the jobs with the metadata are %v, want %s", got, tagged)
+	}
 }
 
 // specification, request-recording-permission; contract, the control verbs.

@@ -134,7 +134,7 @@ func contractAll(id string, h *contractHouse) []contractAsk {
 		{op: "receivePayment", header: contractSigned(contractPaymentSecret, event, time.Now()), body: event},
 	}
 	for _, op := range []string{
-		"getJob", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
+		"getJob", "getJobSettings", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
 		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "deleteRecording",
 	} {
 		asks = append(asks, contractAsk{op: op, in: []string{id}, bearer: h.ada, body: "{}"})

@@ -21,6 +21,7 @@ import (
 	"standin/internal/account/device"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
+	"standin/internal/httpapi"
 	"standin/internal/launch"
 	"standin/internal/metrics"
 	"standin/internal/recording"
@@ -146,7 +147,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
-		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.server.Serve(httpapi.Listen(s.listener, httpapi.DefaultMaxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			fail("HTTP server", err)
 		}
 	})

@@ -74,7 +74,17 @@ func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.C
 			where = append(where, condition+placeholder(value))
 		}
 	}
-	and(filter.Status != "", "status = ", filter.Status)
+	switch len(filter.Statuses) {
+	case 0:
+	case 1:
+		and(true, "status = ", filter.Statuses[0])
+	default:
+		var anyOf []string
+		for _, status := range filter.Statuses {
+			anyOf = append(anyOf, placeholder(status))
+		}
+		where = append(where, "status IN ("+strings.Join(anyOf, ", ")+")")
+	}
 	and(filter.Platform != "", "platform = ", filter.Platform)
 	and(filter.ExternalID != "", "external_hash = ", hashText(filter.ExternalID))
 	and(!filter.CreatedFrom.IsZero(), "created_at >= ", ceilMillis(filter.CreatedFrom))

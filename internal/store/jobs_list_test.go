@@ -41,9 +41,9 @@ func TestListJobs(t *testing.T) {
 			want   []int // places in jobs
 		}{
 			"all":                     {job.Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-			"by status":               {job.Filter{Status: job.Pending}, []int{8, 6, 4, 2, 0}},
+			"by status":               {job.Filter{Statuses: []job.Status{job.Pending}}, []int{8, 6, 4, 2, 0}},
 			"by platform":             {job.Filter{Platform: job.Teams}, []int{9, 6, 3, 0}},
-			"by status and platform":  {job.Filter{Status: job.Pending, Platform: job.Teams}, []int{6, 0}},
+			"by status and platform":  {job.Filter{Statuses: []job.Status{job.Pending}, Platform: job.Teams}, []int{6, 0}},
 			"by externalId":           {job.Filter{ExternalID: "job 4"}, []int{4}},
 			"by another externalId":   {job.Filter{ExternalID: "job"}, nil},
 			"not created before":      {job.Filter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},
@@ -51,9 +51,9 @@ func TestListJobs(t *testing.T) {
 			"created within":          {job.Filter{CreatedFrom: at(1), CreatedTo: at(2)}, []int{3, 2}},
 			"a part of a millisecond": {job.Filter{CreatedFrom: at(1).Add(time.Microsecond), CreatedTo: at(2).Add(time.Microsecond)}, []int{5, 4}},
 			"joining within":          {job.Filter{JoinFrom: at(92), JoinTo: at(95)}, []int{8, 7, 6}},
-			"joining and status":      {job.Filter{JoinFrom: at(92), JoinTo: at(95), Status: job.Pending}, []int{8, 6}},
+			"joining and status":      {job.Filter{JoinFrom: at(92), JoinTo: at(95), Statuses: []job.Status{job.Pending}}, []int{8, 6}},
 			"joining and created":     {job.Filter{JoinFrom: at(92), CreatedTo: at(3)}, []int{5, 4, 3, 2, 1, 0}},
-			"no job's status":         {job.Filter{Status: job.Completed}, nil},
+			"no job's status":         {job.Filter{Statuses: []job.Status{job.Completed}}, nil},
 		}
 		for name, test := range tests {
 			for _, limit := range []int{1, 3, 5, 100} {
@@ -186,13 +186,13 @@ func TestListPlans(t *testing.T) {
 	}{
 		"all":          {job.Filter{}, "COVERING INDEX jobs_created (consumer_id=? AND mode=?", false},
 		"created":      {job.Filter{CreatedFrom: from, CreatedTo: to}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false},
-		"status":       {job.Filter{Status: job.Failed}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
-		"status since": {job.Filter{Status: job.Failed, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},
+		"status":       {job.Filter{Statuses: []job.Status{job.Failed}}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
+		"status since": {job.Filter{Statuses: []job.Status{job.Failed}, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},
 		"platform":     {job.Filter{Platform: job.Teams}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=?", false},
 		"platform since": {
 			job.Filter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=? AND", false,
 		},
-		"both":       {job.Filter{Status: job.Failed, Platform: job.Teams}, "INDEX jobs_", false},
+		"both":       {job.Filter{Statuses: []job.Status{job.Failed}, Platform: job.Teams}, "INDEX jobs_", false},
 		"externalId": {job.Filter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND external_hash=?)", false},
 		"joinAt":     {job.Filter{JoinFrom: from, JoinTo: to}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>? AND join_at<?)", true},
 		"joinAt from": {
@@ -252,9 +252,9 @@ func BenchmarkListJobs(b *testing.B) {
 	middle := now.Add(jobs / 2 * time.Second)
 	lists := map[string]job.Filter{
 		"all":                {},
-		"status":             {Status: job.Failed},
+		"status":             {Statuses: []job.Status{job.Failed}},
 		"platform, none":     {Platform: job.ZoomSDK},
-		"status, platform":   {Status: job.Failed, Platform: job.ZoomSDK},
+		"status, platform":   {Statuses: []job.Status{job.Failed}, Platform: job.ZoomSDK},
 		"created to middle":  {CreatedTo: middle},
 		"joining in an hour": {JoinFrom: middle, JoinTo: middle.Add(time.Hour)},
 		"joining after now":  {JoinFrom: now},
