@@ -111,6 +111,7 @@ func (r *recordingSession) interrupt(ctx context.Context, reason string) {
 		if stopped {
 			r.report.setPartEnd(reason)
 		}
+		r.monitorAudio(ctx)
 		return nil
 	})
 }
