@@ -97,7 +97,7 @@ func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
 	r.stopPart(ctx, &command, func(bool) *exitResult {
 		r.state.stopped, r.state.paused = true, false
 		if err := r.events.emit(job.BotRecordingStopped, nil); err != nil {
-			r.log.Error("recording stopped", "error", err)
+			r.log.Error("report that the recording stopped", "error", err)
 		}
 		r.monitorAudio(ctx)
 		return nil

@@ -292,7 +292,7 @@ func (s *session) closeBrowser(ctx context.Context, end exitResult) []ingest.Com
 	s.recording.close(end)
 	if !end.retry && s.report.hasRecording() { // else another browser may continue
 		if err := s.events.emit(job.BotRecordingStopped, nil); err != nil {
-			s.log.Error("recording stopped", "error", err)
+			s.log.Error("report that the recording stopped", "error", err)
 		}
 	}
 	leaving.Wait()
