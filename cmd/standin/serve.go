@@ -45,6 +45,9 @@ type serveCommand struct {
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
 	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
 
+	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token works after its job has ended: the time to upload the rest of a recording."`
+	UploadQuota      int64         `env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
+
 	Retention retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
 
 	IngestSigningKey  string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
@@ -88,6 +91,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		Docker: engines.Docker, Kubernetes: engines.Kubernetes, StartTimeout: c.StartTime,
 		Listen: c.Listen, BaseURL: c.BaseURL, BotServiceURL: c.BotServiceURL,
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention,
+		BotTokenLifetime: c.BotTokenLifetime, UploadQuota: c.UploadQuota << 20,
 		NodeName: c.NodeName, MaxBots: c.MaxBots, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
 		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,

@@ -14,6 +14,7 @@ import (
 	"standin/api"
 	"standin/internal/httpapi/requestlog"
 	"standin/internal/ingest"
+	"standin/internal/recording"
 )
 
 // Bots serves bots whose token was checked. A job that does not exist results
@@ -25,6 +26,8 @@ type Bots interface {
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil when media of the attempt may be stored.
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
+	// UploadQuota returns what the bots of a job may upload in all.
+	UploadQuota(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error)
 }
 
 // maxWait bounds how long the response to a heartbeat is held.

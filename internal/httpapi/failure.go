@@ -153,6 +153,8 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 			return http.StatusNotFound, body
 		case job.InvalidState:
 			return http.StatusConflict, body
+		case job.OverQuota:
+			return http.StatusTooManyRequests, body
 		}
 	}
 	return http.StatusInternalServerError, errorBody{

@@ -69,6 +69,7 @@ type shelf struct {
 	jobs    map[uuid.UUID]job.Job
 	last    lifecycle.NewJob
 	broken  error
+	quota   recording.UploadQuota
 	panics  bool
 	beats   []ingest.Heartbeat
 	events  []ingest.Event
@@ -151,6 +152,10 @@ func (s *shelf) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 		return &job.Error{Code: job.InvalidInput, Message: "no such job", Path: []any{"jobId"}}
 	}
 	return s.broken
+}
+
+func (s *shelf) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuota, error) {
+	return s.quota, nil
 }
 
 func (s *shelf) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
@@ -261,6 +266,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	s := &surface{
 		t: t, description: description, store: database, ada: ada, bob: bob, storage: &storage{Storage: files}, log: &logText{},
 		shelf: &shelf{
+			quota: recording.UploadQuota{Files: 1000, Bytes: 1 << 40},
 			jobs: map[uuid.UUID]job.Job{
 				adasJob: {
 					ID: adasJob, ConsumerID: ada.ConsumerID, ExternalID: "done", MeetingURL: "https://meet.google.com/abc-defg-hij",

@@ -15,6 +15,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/recording"
 )
 
 // surfaceCase is a request and what must and must not come back.
@@ -240,6 +241,21 @@ func TestBotSurface(t *testing.T) {
 		{"heartbeat that waits backwards", request{"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
 		{"heartbeat that waits for no number", request{"POST", beat + "?wait=NaN", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"type"`}, nil, nil},
 	})
+}
+
+// TestUploadBeyondTheQuota is answered with 429 and a code that bots do not retry.
+func TestUploadBeyondTheQuota(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	s.shelf.quota = recording.UploadQuota{Files: 1, Bytes: 1 << 20}
+	const body = "segment"
+	for sequence, status := range []int{200, 429} {
+		path := ingest.MediaPath + "/" + adasJob.String() + "/0/" + ingest.SegmentName(0, sequence)
+		got := s.send(t, request{"PUT", path, token(adasJob, 0), checksum(body), body})
+		if got.status != status || status == 429 && !strings.Contains(got.body, `"error":"quota_exceeded"`) {
+			t.Errorf("upload %d: %d %s", sequence, got.status, got.body)
+		}
+	}
 }
 
 func TestUploads(t *testing.T) {

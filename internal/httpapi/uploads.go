@@ -40,14 +40,37 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if err := a.settings.Bots.AdmitUpload(r.Context(), id, attempt); err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
+	done, err := a.reserveUpload(r, id)
+	if err != nil {
+		return err
+	}
 	content := newStallReader(w, r.Body, a.settings.Timeouts)
-	_, err := a.settings.Recordings.PutUpload(
+	stored, err := a.settings.Recordings.PutUpload(
 		r.Context(), id, attempt, r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.settings.MaxUploadBytes)
+	done(err == nil && stored.New)
 	if err != nil {
 		return uploadError(err, content.err)
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})
 	return nil
+}
+
+// reserveUpload reserves an upload in its job's quota. One of unknown length
+// counts with the maximum.
+func (a *API) reserveUpload(r *http.Request, id uuid.UUID) (done func(stored bool), err error) {
+	quota, err := a.settings.Bots.UploadQuota(r.Context(), id)
+	if err != nil {
+		return nil, fmt.Errorf("determine the upload quota: %w", err)
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = a.settings.MaxUploadBytes
+	}
+	done, err = a.settings.Recordings.ReserveUpload(r.Context(), id, size, quota)
+	if exceeded := (*recording.QuotaError)(nil); errors.As(err, &exceeded) {
+		return nil, &job.Error{Code: job.OverQuota, Message: exceeded.Error()}
+	}
+	return done, err
 }
 
 // uploader returns the job and the attempt in the path, to which the token is

@@ -12,6 +12,7 @@ const (
 	Unauthorized ErrorCode = "unauthorized"
 	NotFound     ErrorCode = "not_found"
 	InvalidState ErrorCode = "invalid_state"
+	OverQuota    ErrorCode = "quota_exceeded"
 )
 
 // Error is an error for the caller: a code for programs and a sentence for

@@ -37,6 +37,9 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 	if err != nil {
 		return ingest.EventResponse{}, err
 	}
+	if err := s.checkBot(ctx, id, e.Kind, len(e.Data)); err != nil {
+		return ingest.EventResponse{}, ingestError(err)
+	}
 	if e.Kind == job.ManifestFinalized {
 		if err := s.writeManifest(ctx, id, e.Attempt); err != nil {
 			return ingest.EventResponse{}, ingestError(err)
@@ -167,6 +170,8 @@ func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
 	switch {
 	case err != nil:
 		return ingestError(err)
+	case s.tokenExpired(r):
+		return errTokenExpired()
 	case r.Status == job.Completed || r.ManifestURI != "":
 		return &job.Error{Code: job.InvalidState, Message: "the recording of this job is finished"}
 	case !r.RecordingDeletedAt.IsZero():
@@ -220,6 +225,9 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 		r, err := q.LockJob(ctx, id)
 		if err != nil {
 			return err
+		}
+		if s.tokenExpired(r) {
+			return errTokenExpired()
 		}
 		for _, acked := range beat.Acked {
 			if err := q.AckCommand(ctx, id, acked, s.Now()); err != nil {

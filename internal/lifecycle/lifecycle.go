@@ -38,6 +38,10 @@ type Settings struct {
 	BaseURL    string // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
 	Now        func() time.Time
+
+	BotTokenLifetime time.Duration // how long a bot's token works after its job has ended; DefaultBotTokenLifetime when 0
+	UploadBytes      int64         // quota of a job's uploads in bytes; derived from its maximum duration when 0
+	RecordingBitRate int64         // of all tracks of a recording together, for the derived quota; DefaultRecordingBitRate when 0
 }
 
 // Service changes jobs. Its methods may be called from any goroutine.

@@ -40,6 +40,8 @@ type Storage struct {
 	// committing makes the library's check-then-rename of a folder one step,
 	// so that of two uploads of one name only the first is kept.
 	committing sync.Mutex
+
+	counts uploadCounts
 }
 
 // OpenStorage opens a file:///absolute/folder, which is made with mode 0700

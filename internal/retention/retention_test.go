@@ -272,9 +272,13 @@ func TestLeftovers(t *testing.T) {
 	keep(w.recorded(t, consumer, 2*day, nil))
 	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
 	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
-	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }), "uploads/0/recording-000-000000.mp4s")
+	failed := w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
+	cancelled := w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Cancelled, "" })
+	w.write(t, failed, 2*day, "uploads/0/recording-000-000000.mp4s")
+	w.write(t, cancelled, 2*day, "uploads/0/recording-000-000000.mp4s")
+	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI, r.WakeAt = job.Failed, "", now }), "uploads/0/recording-000-000000.mp4s")
 
-	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished}
+	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished, failed: Ended, cancelled: Ended}
 	found := w.leftovers(t)
 	if len(found) != len(want) {
 		t.Errorf("found %v", found)
@@ -286,7 +290,7 @@ func TestLeftovers(t *testing.T) {
 	}
 	w.sweep(t.Context())
 	whole := []string{"manifest.json", "media/recording.mp4", "uploads/0/diagnostics-page.png"}
-	for id, want := range map[uuid.UUID][]string{unknown: whole[:2], finished: whole, erased: nil, torn: whole} {
+	for id, want := range map[uuid.UUID][]string{unknown: whole[:2], finished: whole, erased: nil, torn: whole, failed: whole, cancelled: whole} {
 		if got := w.there(t, id); !slices.Equal(got, want) {
 			t.Errorf("after clearing up %v are there, want %v", got, want)
 		}

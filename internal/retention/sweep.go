@@ -22,6 +22,7 @@ type Reason string
 const (
 	NoSuchJob  Reason = "there is no such job"
 	Finished   Reason = "uploads left after the recording was finished"
+	Ended      Reason = "uploads of a job that failed or was cancelled"
 	Deleted    Reason = "left after the recording was deleted"
 	Unfinished Reason = "writes that were interrupted"
 )
@@ -64,6 +65,8 @@ func (c *Cleaner) reason(ctx context.Context, usage recording.JobUsage) (Reason,
 		return "", nil // finishDeletions deletes it
 	case r.ManifestURI != "" && usage.Uploads > 0:
 		return Finished, nil
+	case (r.Status == job.Failed || r.Status == job.Cancelled) && usage.Uploads > 0:
+		return Ended, nil
 	case usage.Unfinished > 0:
 		return Unfinished, nil
 	}
@@ -75,7 +78,7 @@ func (c *Cleaner) Remove(ctx context.Context, leftover Leftover) error {
 	switch leftover.Reason {
 	case NoSuchJob, Deleted:
 		return c.Storage.DeleteRecording(ctx, leftover.JobID)
-	case Finished:
+	case Finished, Ended:
 		return c.Storage.DeleteUploads(ctx, leftover.JobID)
 	case Unfinished:
 		return c.Storage.DeleteUnfinished(ctx, leftover.JobID, c.Now().Add(-minAge))

@@ -157,3 +157,12 @@ func (s *Service) wanted(ctx context.Context, jobID uuid.UUID, attempt int) (boo
 	}
 	return err == nil && r.Attempt == attempt && !r.WakeAt.IsZero(), err
 }
+
+// recordingBitRate returns the bit rate of all tracks of a recording together;
+// 0 with the default settings.
+func recordingBitRate(r launch.Recording) int64 {
+	if r.VideoBitRate == 0 || r.AudioBitRate == 0 {
+		return 0
+	}
+	return int64(r.VideoBitRate) + int64(r.AudioBitRate)*int64(1+r.ParticipantAudioLimit)
+}

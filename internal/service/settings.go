@@ -73,6 +73,8 @@ type Settings struct {
 	LoopbackMeetings    bool // meetings on this machine may send media: for replicas
 
 	Executable        string             // the standin binary, to start bots with
+	BotTokenLifetime  time.Duration      // after the end of a job; lifecycle.DefaultBotTokenLifetime when 0
+	UploadQuota       int64              // of a job, in bytes; derived from its maximum duration when 0
 	Bots              launch.BotSettings // of all bots
 	RequirePermission bool               // nothing is recorded without the host's permission, whatever the job says
 	Timeouts          dispatch.Timeouts  // dispatch.DefaultTimeouts when zero

@@ -61,6 +61,7 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	jobs := lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+		BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	if s.simulator, err = simulator.New(simulator.Settings{
 		Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log,

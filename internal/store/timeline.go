@@ -38,6 +38,16 @@ func (q *Queries) EventExists(ctx context.Context, jobID uuid.UUID, attempt int,
 	return n > 0, nil
 }
 
+// CountBotEvents returns the number of events that a job's bots have reported,
+// and the bytes of their data. It uses the index timeline_order.
+func (q *Queries) CountBotEvents(ctx context.Context, jobID uuid.UUID) (count int, bytes int64, err error) {
+	err = q.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(LENGTH(data)), 0) FROM timeline WHERE job_id = $1 AND source = 'bot'`, jobID).Scan(&count, &bytes)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the events of job %s: %w", jobID, err)
+	}
+	return count, bytes, nil
+}
+
 // Timeline returns all entries of a job in the order of their arrival. It
 // uses the index timeline_order.
 func (q *Queries) Timeline(ctx context.Context, jobID uuid.UUID) ([]job.TimelineEntry, error) {

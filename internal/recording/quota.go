@@ -1,0 +1,145 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// recountInterval is the minimum time between two counts of a job's uploads.
+const recountInterval = time.Second
+
+// maxTracked is the number of jobs above which old counts are dropped.
+const maxTracked = 1000
+
+// UploadQuota limits what the bots of one job may upload.
+type UploadQuota struct {
+	Files int
+	Bytes int64
+}
+
+// QuotaError is the error of an upload that exceeds its job's quota.
+type QuotaError struct{ Quota UploadQuota }
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("the bots of this job may upload %d files with %d bytes in all", e.Quota.Files, e.Quota.Bytes)
+}
+
+// uploadCounts holds what each job has uploaded, so that an upload does not cost
+// a list of all earlier ones. Another node may upload for the same job, and an
+// upload may replace a file, so an exceeded quota is counted again.
+type uploadCounts struct {
+	counting sync.Mutex // held while uploads are counted
+	mu       sync.Mutex
+	jobs     map[uuid.UUID]*uploadCount
+}
+
+// uploadCount is what one job has uploaded.
+type uploadCount struct {
+	stored, reserved UploadQuota // reserved: by uploads in progress
+	countedAt        time.Time
+}
+
+func (c *uploadCount) fits(size int64, quota UploadQuota) bool {
+	return c.stored.Files+c.reserved.Files < quota.Files && c.stored.Bytes+c.reserved.Bytes+size <= quota.Bytes
+}
+
+// ReserveUpload reserves one file of a size in a job's quota, or returns a
+// QuotaError. Call done when the upload has ended, with whether it was stored.
+func (s *Storage) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), err error) {
+	if done, _ = s.counts.reserve(jobID, size, quota); done != nil {
+		return done, nil
+	}
+	s.counts.counting.Lock()
+	defer s.counts.counting.Unlock()
+	done, recount := s.counts.reserve(jobID, size, quota) // another upload may have counted
+	if done == nil && recount {
+		before := s.counts.stored(jobID)
+		counted, err := s.countUploads(ctx, jobID)
+		if err != nil {
+			return nil, fmt.Errorf("count the uploads of job %s: %w", jobID, err)
+		}
+		s.counts.set(jobID, before, counted)
+		done, _ = s.counts.reserve(jobID, size, quota)
+	}
+	if done == nil {
+		return nil, &QuotaError{Quota: quota}
+	}
+	return done, nil
+}
+
+// countUploads counts the files and bytes below a job's uploads.
+func (s *Storage) countUploads(ctx context.Context, jobID uuid.UUID) (UploadQuota, error) {
+	var stored UploadQuota
+	for object, err := range s.objects(ctx, uploadsFolder(jobID)) {
+		if err != nil {
+			return stored, err
+		}
+		if !isUnfinished(object.Key) {
+			stored.Files++
+			stored.Bytes += object.Size
+		}
+	}
+	return stored, nil
+}
+
+// reserve returns a nil done when the size does not fit, and whether a new count
+// may help.
+func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), recount bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	job := c.jobs[jobID]
+	if job == nil || !job.fits(size, quota) {
+		return nil, job == nil || time.Since(job.countedAt) > recountInterval
+	}
+	job.reserved.Files++
+	job.reserved.Bytes += size
+	return func(stored bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		job.reserved.Files--
+		job.reserved.Bytes -= size
+		if stored {
+			job.stored.Files++
+			job.stored.Bytes += size
+		}
+	}, false
+}
+
+// stored returns what a job has uploaded as far as it is known.
+func (c *uploadCounts) stored(jobID uuid.UUID) UploadQuota {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if job := c.jobs[jobID]; job != nil {
+		return job.stored
+	}
+	return UploadQuota{}
+}
+
+// set replaces the count of a job, and adds what was stored since before: the
+// count may not include it.
+func (c *uploadCounts) set(jobID uuid.UUID, before, counted UploadQuota) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.jobs == nil {
+		c.jobs = make(map[uuid.UUID]*uploadCount)
+	}
+	if len(c.jobs) >= maxTracked {
+		for id, job := range c.jobs {
+			if job.reserved.Files == 0 && time.Since(job.countedAt) > time.Hour {
+				delete(c.jobs, id)
+			}
+		}
+	}
+	job := c.jobs[jobID]
+	if job == nil {
+		job = new(uploadCount)
+		c.jobs[jobID] = job
+	}
+	counted.Files += job.stored.Files - before.Files
+	counted.Bytes += job.stored.Bytes - before.Bytes
+	job.stored, job.countedAt = counted, time.Now()
+}

@@ -1,0 +1,48 @@
+package recording
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// TestBotThatFillsTheStorage: uploads beyond a job's quota of files or bytes are
+// refused, also when they are sent side by side, and other jobs are not affected.
+func TestBotThatFillsTheStorage(t *testing.T) {
+	t.Parallel()
+	storage := openStorage(t, "file://"+t.TempDir())
+	for name, quota := range map[string]UploadQuota{"files": {Files: 5, Bytes: 1 << 30}, "bytes": {Files: 1000, Bytes: 5 * 100}} {
+		jobID := uuid.New()
+		put(t, storage, jobID, 0, "before.mp4", strings.Repeat("x", 100)) // by an earlier service
+		var admitted atomic.Int32
+		var uploads sync.WaitGroup
+		for range 50 {
+			uploads.Go(func() {
+				done, err := storage.ReserveUpload(t.Context(), jobID, 100, quota)
+				if exceeded := new(QuotaError); err != nil && !errors.As(err, &exceeded) {
+					t.Error(err)
+				}
+				if err == nil {
+					admitted.Add(1)
+					done(true)
+				}
+			})
+		}
+		uploads.Wait()
+		if got := admitted.Load(); got != 4 {
+			t.Errorf("%s: %d further uploads were admitted, want 4", name, got)
+		}
+		if _, err := storage.ReserveUpload(t.Context(), uuid.New(), 100, quota); err != nil {
+			t.Errorf("%s: another job: %v", name, err)
+		}
+	}
+	done, err := storage.ReserveUpload(t.Context(), uuid.New(), 100, UploadQuota{Files: 1, Bytes: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done(false) // a failed upload gives its reservation back
+}
