@@ -1,10 +1,39 @@
 package bot
 
 import (
+	"log/slog"
+	"slices"
 	"testing"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/ingest"
 )
+
+// TestAcceptEarly: before admission every command is acknowledged, and only
+// leave_call is executed.
+func TestAcceptEarly(t *testing.T) {
+	t.Parallel()
+	var acked []string
+	c := &commands{log: slog.New(slog.DiscardHandler), ack: func(id string) { acked = append(acked, id) }}
+	page := &meetingPage{phase: phaseWaiting}
+	for _, command := range []ingest.Command{{ID: "1", Kind: ingest.PauseRecording}, {ID: "2", Kind: ingest.SendChatMessage}} {
+		if end := c.accept(t.Context(), command, page, nil); end != nil {
+			t.Errorf("%s ends the session with %+v", command.Kind, end)
+		}
+	}
+	end := c.accept(t.Context(), ingest.Command{ID: "3", Kind: ingest.LeaveCall}, page, nil)
+	if end == nil || end.reason != reasonCommand || end.retry {
+		t.Errorf("leave_call ends the session with %+v", end)
+	}
+	c.restore([]ingest.Command{{ID: "0"}})
+	var deferred []string
+	for _, command := range c.deferred {
+		deferred = append(deferred, command.ID)
+	}
+	if !slices.Equal(acked, []string{"1", "2", "3"}) || !slices.Equal(deferred, []string{"0", "1", "2"}) {
+		t.Errorf("acknowledged %v, deferred %v", acked, deferred)
+	}
+}
 
 // TestFindParticipant finds by id, or else by an unambiguous name.
 func TestFindParticipant(t *testing.T) {

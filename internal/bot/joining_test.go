@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"standin/internal/bot/meeting"
 	"standin/internal/job"
 	"standin/internal/replica"
 )
@@ -33,6 +34,49 @@ func TestWaitForJoinTime(t *testing.T) {
 			t.Errorf("canceled, it returns %v", err)
 		}
 	})
+}
+
+// TestJoiningSnapshots: only the meeting's screen admits, and a screen that ends
+// the visit ends the session.
+func TestJoiningSnapshots(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	for screen, want := range map[meeting.Screen]struct {
+		admitted bool
+		code     job.FailureCode
+	}{
+		meeting.Lobby: {}, meeting.HostAbsent: {}, meeting.Unknown: {}, meeting.Reconnecting: {}, meeting.CannotConnect: {},
+		meeting.InMeeting: {admitted: true},
+		meeting.Ended:     {code: job.MeetingEnded},
+	} {
+		j := &joining{log: log, events: newEmitter(log, nil), requestedAt: after(0)}
+		j.events.emitted[job.BotEnteringLobby] = true // nothing is sent
+		admitted, end := j.handleSnapshot(snapshot{seen: meeting.Observation{Screen: screen}})
+		code := job.FailureCode("")
+		if end != nil {
+			code = end.code
+		}
+		if admitted != want.admitted || code != want.code || j.requestedAt.IsZero() != want.admitted {
+			t.Errorf("%s: admitted %v, result %+v", screen, admitted, end)
+		}
+	}
+}
+
+// TestEntryDelay: a bot on an unknown screen saves diagnostics.
+func TestEntryDelay(t *testing.T) {
+	t.Parallel()
+	j := &joining{requestedAt: after(0), entryDelay: time.Minute}
+	page := &meetingPage{last: snapshot{seen: meeting.Observation{Screen: meeting.Lobby}}}
+	if end := j.checkEntryDelay(after(59), page); end != nil {
+		t.Errorf("before the delay: %+v", end)
+	}
+	if end := j.checkEntryDelay(after(60), page); end == nil || end.code != job.LobbyTimeout || end.needsDiagnostics {
+		t.Errorf("in the lobby: %+v", end)
+	}
+	page.last.seen.Screen = meeting.Unknown
+	if end := j.checkEntryDelay(after(60), page); end == nil || end.code != job.InternalError || !end.needsDiagnostics {
+		t.Errorf("on an unknown screen: %+v", end)
+	}
 }
 
 // TestJoinedData is the format that the service reads.
