@@ -34,7 +34,7 @@ func NewForProfile(profile *Profile, ownName string) (Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ownName = Truncate(SingleLine(ownName), profile.Limits.Name)
+	s.visit.setName(Truncate(SingleLine(ownName), profile.Limits.Name))
 	return s, nil
 }
 

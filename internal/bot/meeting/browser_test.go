@@ -131,6 +131,27 @@ func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what s
 	}
 }
 
+// observeDocument observes the page twice, because a terminal screen needs a second
+// snapshot, with a new adapter for which the bot was or was not admitted.
+func observeDocument(t *testing.T, ctx context.Context, platform job.Platform, page Page, admitted bool) Observation {
+	t.Helper()
+	site := siteOf(t, platform)
+	site.visit.past.admitted = admitted
+	observation, err := site.Observe(ctx, page)
+	if err == nil && observation.Pending != "" {
+		observation, err = site.Observe(ctx, page)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return observation
+}
+
+// showsCall reports whether the bot was admitted before a page shows a screen.
+func showsCall(screen Screen) bool {
+	return screen == InMeeting || screen == Removed || screen == Ended || screen == Reconnecting
+}
+
 // on returns the condition that the page shows a screen.
 func on(screen Screen) func(Observation) bool {
 	return func(observation Observation) bool { return observation.Screen == screen }

@@ -4,30 +4,104 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // errorScheme is the scheme of the page that Chromium shows in place of one
 // that it could not load.
 const errorScheme = "chrome-error:"
 
-// Classify returns the screen that a snapshot shows, and its evidence. The
-// screen is Unknown unless a rule of the profile matches.
-func (p *Profile) Classify(snapshot Snapshot) (Screen, string) {
+// history is what earlier snapshots of a visit established.
+type history struct {
+	ownName   string        // under which the bot joined; empty when unknown
+	requested bool          // the join button was pressed
+	admitted  bool          // the meeting was observed, with proof
+	aloneFor  time.Duration // the page has looked like a call without others
+	joinedFor time.Duration // the join button has been disabled after it was pressed
+}
+
+// classification is the screen that a snapshot shows.
+type classification struct {
+	screen   Screen
+	evidence string // for people
+	reload   bool   // the page does not change unless it is loaded again
+}
+
+// classify returns the screen of a snapshot. The screen is Unknown unless the
+// evidence of the profile's rules suffices.
+func (p *Profile) classify(snapshot Snapshot, past history) classification {
 	if snapshot.Scheme == errorScheme {
-		return CannotConnect, "the browser's own error page"
+		return classification{screen: CannotConnect, evidence: "the browser's own error page"}
 	}
 	for _, screen := range Screens() {
-		if evidence, ok := matchAny(p.Screens[screen], snapshot); ok {
-			return screen, evidence
+		if screen == PreJoin && !past.admitted {
+			if evidence, ok := lobbyOverPreJoin(snapshot, past); ok {
+				return classification{screen: Lobby, evidence: evidence}
+			}
+		}
+		if screen == InMeeting {
+			break
+		}
+		if found, ok := p.matchScreen(screen, snapshot, past); ok {
+			return found
 		}
 	}
-	return Unknown, ""
+	return p.classifyCall(snapshot, past)
+}
+
+// disabledJoinTime is how long the join button must be disabled after it was
+// pressed before the page counts as the lobby.
+const disabledJoinTime = 3 * time.Second
+
+// lobbyOverPreJoin returns the evidence that a page which still shows parts of
+// the pre-join screen is the lobby: a lobby's words anywhere, or a join button
+// that stays disabled after it was pressed. A page that offers to join is not.
+func lobbyOverPreJoin(snapshot Snapshot, past history) (evidence string, ok bool) {
+	switch {
+	case snapshot.clickable(joinButton) || snapshot.Visible(nameInput) && !past.requested:
+		return "", false
+	case snapshot.LobbyText != "":
+		return fmt.Sprintf("text %q", snapshot.LobbyText), true
+	case past.requested && past.joinedFor >= disabledJoinTime:
+		return fmt.Sprintf("the join button has been disabled for %s", past.joinedFor.Round(time.Second)), true
+	}
+	return "", false
+}
+
+// minWeight is the evidence that a screen needs: one rule that is unmistakable,
+// or two weak ones.
+const minWeight = 2
+
+// matchScreen reports whether the rules of a screen that match are sufficient
+// evidence. For Ended, it is also evidence that a call's controls and tiles are
+// gone.
+func (p *Profile) matchScreen(screen Screen, snapshot Snapshot, past history) (classification, bool) {
+	found := classification{screen: screen}
+	weight := 0
+	var all []string
+	for _, rule := range p.Screens[screen] {
+		evidence, ok := rule.match(snapshot, past)
+		if !ok {
+			continue
+		}
+		weight += rule.weight()
+		found.reload = found.reload || rule.Reload
+		if all = append(all, evidence); weight >= minWeight {
+			break
+		}
+	}
+	if weight > 0 && weight < minWeight && screen == Ended && past.admitted && p.callIsGone(snapshot) {
+		weight++
+		all = append(all, "the call's controls are gone")
+	}
+	found.evidence = strings.Join(all, "; ")
+	return found, weight >= minWeight
 }
 
 // permission returns the host's answer that a snapshot shows.
 func (p *Profile) permission(snapshot Snapshot) Permission {
 	for _, answer := range []Permission{Refused, Granted} {
-		if _, ok := matchAny(p.Permission[answer], snapshot); ok {
+		if _, ok := matchAny(p.Permission[answer], snapshot, history{}); ok {
 			return answer
 		}
 	}
@@ -37,22 +111,33 @@ func (p *Profile) permission(snapshot Snapshot) Permission {
 // recorded reports whether the platform shows that the meeting is being
 // recorded.
 func (p *Profile) recorded(snapshot Snapshot) bool {
-	_, ok := matchAny(p.Recorded, snapshot)
+	_, ok := matchAny(p.Recorded, snapshot, history{})
 	return ok
 }
 
 // matchAny returns the evidence of the first rule that matches.
-func matchAny(rules []Rule, snapshot Snapshot) (evidence string, ok bool) {
+func matchAny(rules []Rule, snapshot Snapshot, past history) (evidence string, ok bool) {
 	for _, rule := range rules {
-		if evidence, ok := rule.match(snapshot); ok {
+		if evidence, ok := rule.match(snapshot, past); ok {
 			return evidence, true
 		}
 	}
 	return "", false
 }
 
+// weight returns the evidence that the rule contributes.
+func (r Rule) weight() int {
+	if r.Weak {
+		return 1
+	}
+	return minWeight
+}
+
 // match reports whether all conditions of a rule hold, and its evidence.
-func (r Rule) match(snapshot Snapshot) (evidence string, ok bool) {
+func (r Rule) match(snapshot Snapshot, past history) (evidence string, ok bool) {
+	if r.Requested && !past.requested || r.Admitted != nil && *r.Admitted != past.admitted {
+		return "", false
+	}
 	var found []string
 	if len(r.Hosts) > 0 {
 		if !slices.Contains(r.Hosts, snapshot.Host) {

@@ -25,6 +25,7 @@ const (
 	// Dialogs and notices.
 	dialog         = "dialog"
 	answerCookies  = "answerCookies"
+	allowDevices   = "allowDevices"
 	withoutDevices = "continueWithoutDevices"
 	acceptNotice   = "acceptNotice"
 	dismissTip     = "dismissTip"
@@ -55,14 +56,14 @@ func requiredElements() []string {
 // usableElements are all elements that an adapter can use.
 func usableElements() []string {
 	return append(requiredElements(),
-		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinInDialog, captcha, pinItem,
+		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinInDialog, captcha, pinItem, allowDevices,
 		moreButton, recordButton, requestPermission, closePermission)
 }
 
 // dismissals are the buttons of dialogs and notices that block the page, in the
 // order in which they are pressed.
 func dismissals() []string {
-	return []string{answerCookies, withoutDevices, acceptNotice, joinInDialog, dismissTip}
+	return []string{answerCookies, allowDevices, withoutDevices, acceptNotice, joinInDialog, dismissTip}
 }
 
 // pendingActions lists the elements that should be pressed after joining was

@@ -70,7 +70,8 @@ func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, erro
 		Platform: profile.Platform, Version: profile.Version, Date: profile.Date, Source: profile.source,
 		Recorded: profile.recorded(snapshot), Permission: profile.permission(snapshot), Chat: profile.chatMessages(snapshot, ""),
 	}
-	inspection.Screen, inspection.Evidence = profile.Classify(snapshot)
+	found := profile.classify(snapshot, history{})
+	inspection.Screen, inspection.Evidence = found.screen, found.evidence
 	inspection.Participants, inspection.Others = profile.participants(snapshot, "")
 	for _, name := range slices.Sorted(maps.Keys(profile.Elements)) {
 		inspection.Elements = append(inspection.Elements, inspectElement(snapshot, name, profile.Elements[name]))

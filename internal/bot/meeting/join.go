@@ -14,12 +14,18 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 	if name == "" {
 		name = job.DefaultDisplayName
 	}
+	s.visit.reset()
 	progress := newJoinSteps(name, SingleLine(options.Passcode))
 	var last Observation
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
-		last = s.observation(snapshot)
-		s.rememberName(snapshot)
-		next := progress.next(snapshot, last.Screen, time.Now())
+		now := time.Now()
+		if field, visible := snapshot.Elements[nameInput]; visible && field.Value != "" {
+			s.visit.setName(field.Value) // the page may have cut it
+		}
+		if last = s.observe(snapshot, now); last.Pending != "" {
+			return false, nil
+		}
+		next := progress.next(snapshot, last.Screen, now)
 		switch next.kind {
 		case stepFail:
 			if next.evidence != "" {
@@ -44,13 +50,16 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 	return err
 }
 
-// pressBeforeMeeting presses an element, and prevents a launcher from starting
-// the platform's program.
+// pressBeforeMeeting presses an element. It prevents a launcher from starting the
+// platform's program, and records that joining was requested.
 func (s *site) pressBeforeMeeting(ctx context.Context, page Page, element string) error {
 	if element == launchApp {
 		if err := page.Eval(ctx, navigationGuardScript, nil); err != nil {
 			return fmt.Errorf("keep the launcher in the browser: %w", err)
 		}
+	}
+	if element == joinButton || element == joinInDialog {
+		s.visit.request()
 	}
 	return s.press(ctx, page, element)
 }

@@ -15,7 +15,7 @@ const goneTime = 500 * time.Millisecond
 func (s *site) Leave(ctx context.Context, page Page) error {
 	var progress leaveSteps
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
-		screen, _ := s.profile.Classify(snapshot)
+		screen := s.profile.classify(snapshot, s.visit.history()).screen
 		switch next := progress.next(snapshot, screen, time.Now()); next.kind {
 		case stepDone:
 			return true, nil

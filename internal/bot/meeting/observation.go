@@ -6,6 +6,10 @@ import "standin/internal/job"
 type Observation struct {
 	Screen   Screen
 	Evidence string // what the screen was recognized by, for people
+	// Pending is a terminal screen that the next snapshot has to confirm. Until
+	// then Screen is Unknown.
+	Pending Screen
+	Reload  bool // Tidy loads the page again, because it does not change otherwise
 
 	Participants []Participant // those that the page shows, without the bot
 	// TrackOwners lists the tracks that exactly one participant's tile plays.

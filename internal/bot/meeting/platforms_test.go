@@ -149,6 +149,10 @@ func wallRows(replicaPlatform replica.Platform) (rows []row) {
 		rows = append(rows, row{string(wall), func(t *testing.T, s env) {
 			_, page, _ := s.visit(t, replica.Settings{Refusal: wall})
 			err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"})
+			if err == nil && notFoundOnZoom(s.replicaPlatform, wall) {
+				s.await(t, page, "a meeting that may not have started", on(HostAbsent))
+				return
+			}
 			var stopped *ScreenError
 			if !errors.As(err, &stopped) || stopped.Observation.Screen != want || stopped.Cause != nil {
 				s.report(t, page)
@@ -157,6 +161,12 @@ func wallRows(replicaPlatform replica.Platform) (rows []row) {
 		}})
 	}
 	return rows
+}
+
+// notFoundOnZoom reports whether a page cannot tell an unknown meeting from one that
+// has not started.
+func notFoundOnZoom(platform replica.Platform, refusal replica.Refusal) bool {
+	return platform == replica.Zoom && refusal == replica.RefusalNotFound
 }
 
 // launcherRows checks that a launcher is passed in the browser, also on a page

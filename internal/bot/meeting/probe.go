@@ -38,8 +38,9 @@ func newProbe(profile *Profile) (probe, error) {
 		"regions":            profile.Regions,
 		"elements":           profile.Elements,
 		"conditions":         conditions,
+		"lobbyTexts":         profile.Admission.LobbyTexts,
 		"roster": Roster{
-			Tiles: notNil(profile.Roster.Tiles), Rows: notNil(profile.Roster.Rows), ID: notNil(profile.Roster.ID),
+			Ignore: notNil(profile.Roster.Ignore), Tiles: notNil(profile.Roster.Tiles), Rows: notNil(profile.Roster.Rows), ID: notNil(profile.Roster.ID),
 			Name: notNil(profile.Roster.Name), Self: notNil(profile.Roster.Self),
 			Speaking: notNil(profile.Roster.Speaking), Count: notNil(profile.Roster.Count),
 			Pin: notNil(profile.Roster.Pin), Pinned: notNil(profile.Roster.Pinned), Menu: notNil(profile.Roster.Menu),

@@ -27,7 +27,11 @@
 	// Returns the visible part of an element in its own document, or null when it
 	// or an ancestor is hidden, transparent, clipped away or off the page.
 	const boxInDocument = element => {
-		if (!element.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true})) return null;
+		// A switch may be a transparent checkbox over the picture of a switch.
+		const transparent = element.localName === "input" && ["checkbox", "radio"].includes(element.type) && element.parentElement;
+		const opaque = transparent ? element.parentElement : element;
+		if (!element.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}) ||
+			!opaque.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true})) return null;
 		const doc = element.ownerDocument, view = doc.defaultView;
 		const bounds = element.getBoundingClientRect();
 		let {left, top, right, bottom} = bounds;
@@ -176,7 +180,7 @@
 	const controls = ["pin", "pinned", "menu"];
 	const people = selectors => withoutNested(queryAll(selectors)).slice(0, maxPeople).flatMap(element => {
 		const bounds = box(element);
-		if (!bounds) return [];
+		if (!bounds || findWithin(element, profile.roster.ignore)) return [];
 		const {x, y} = documentOf.get(element.ownerDocument);
 		const person = {
 			element,
@@ -252,9 +256,9 @@
 	// Returns the texts of a region outside participants' content, each with its
 	// element: text nodes, and elements whose text is in several nodes.
 	const cachedRegions = {};
-	const regionTexts = region => {
-		if (cachedRegions[region]) return cachedRegions[region];
-		const texts = cachedRegions[region] = [];
+	const regionTexts = region => cachedRegions[region] ||= textsIn(queryAll(profile.regions[region]));
+	const textsIn = roots => {
+		const texts = [];
 		const visited = new Set(), parents = new Set();
 		const add = (element, text) => {
 			if (text.length <= shortText && texts.length < maxTexts) texts.push({element, text, folded: fold(text)});
@@ -267,7 +271,7 @@
 			visited.add(node);
 			return NodeFilter.FILTER_SKIP;
 		};
-		for (const root of queryAll(profile.regions[region])) {
+		for (const root of roots) {
 			if (visited.has(root) || isExcluded(root)) continue;
 			visited.add(root);
 			parents.add(root);
@@ -289,6 +293,23 @@
 			if (found) { texts[condition.key] = clean(found.text); break; }
 		}
 	}
+
+	// The lobby's words, in the texts and accessible labels of the whole page.
+	const lobbyText = () => {
+		const match = profile.lobbyTexts;
+		if (!match.equals && !match.startsWith && !match.contains) return "";
+		const labeled = queryAll(["[aria-label]"]).filter(element => !isExcluded(element))
+			.map(element => ({element, text: element.ariaLabel, folded: fold(element.ariaLabel)}));
+		const found = [...textsIn(documents.map(entry => entry.doc.body).filter(Boolean)), ...labeled]
+			.find(({element, folded}) => matches(match, folded) && box(element));
+		return found ? clean(found.text) : "";
+	};
+
+	// The tracks on which media from others arrive, of the connections that
+	// receivers.js of package recorder collects.
+	const media = documents.map(({doc}) => [...(doc.defaultView || {})[Symbol.for("standin.connections")] || []]).flat()
+		.map(reference => reference.deref()).filter(connection => connection && connection.connectionState === "connected")
+		.flatMap(connection => connection.getReceivers()).filter(({track}) => track && track.readyState === "live" && !track.muted).length;
 
 	const counts = [];
 	for (const source of profile.roster.count) {
@@ -349,7 +370,8 @@
 		title: clean(document.title),
 		width: innerWidth,
 		height: innerHeight,
-		elements, hidden, texts, counts, chat,
+		elements, hidden, texts, counts, chat, media,
+		lobbyText: lobbyText(),
 		tiles: people(profile.roster.tiles).map(encodable),
 		rows: people(profile.roster.rows).map(encodable),
 	};

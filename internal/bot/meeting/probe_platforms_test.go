@@ -57,6 +57,12 @@ func testProbeOnPlatforms(t *testing.T, ctx context.Context, running *browser.Br
 		{job.Teams, "the button alone", said("Something went wrong"), Unknown},
 		{job.Teams, "ended", `<main><h1>Meeting ended</h1></main>`, Ended},
 		{job.Teams, "ended by its screen", `<div data-tid="calling-e2ee-end-screen">Thanks for joining</div>`, Ended},
+		{job.Teams, "unknown meeting", `<div data-tid="calling-retry-screen"><h2 id="calling-retry-screen-description">We couldn't find a meeting matching this ID and passcode.</h2>
+			<input data-tid="meeting-code-input" value=1><input data-tid="meeting-passcode-input" value=x><button disabled>Rejoin call</button></div>`, NotFound},
+		{job.Teams, "unknown meeting in another language", `<div data-tid="calling-retry-screen"><h2>…</h2><input data-tid="meeting-code-input" value=1></div>`, NotFound},
+		{job.Teams, "sign-in of another kind", `<main><h1>Sign in to join this meeting</h1></main>`, SignInWall},
+		{job.Teams, "lobby text in a span", `<div><span id="call-status">Someone will let you in soon</span></div><button disabled data-tid="prejoin-join-button">Join now</button>`, Lobby},
+		{job.Teams, "left before admission", `<main><h1>You left the meeting</h1></main>`, Denied},
 		{job.Teams, "not found", `<main><h1>Looks like the meeting URL is incorrect. Please check the URL and try again.</h1></main>`, NotFound},
 		{job.Teams, "sign-in", `<main><input name=loginfmt type=email></main>`, SignInWall},
 		{job.Teams, "sign-in by text", `<main><h1>Due to org policy, you need to sign in</h1></main>`, SignInWall},
@@ -81,7 +87,9 @@ func testProbeOnPlatforms(t *testing.T, ctx context.Context, running *browser.Br
 		{job.ZoomWeb, "ended, over the meeting", `<div class=meeting-app>` + zoomTile + zoomBar + `</div>` + modal("This meeting has been ended by host", "Thank you."), Ended},
 		{job.ZoomWeb, "ended in a frame", framed(modal("This meeting has been ended by host", "Thank you.")), Ended},
 		{job.ZoomWeb, "ended by its label", `<div role=dialog aria-label="Meeting is end now">Thank you</div>`, Ended},
-		{job.ZoomWeb, "invalid by its text", `<main><h1>This meeting link is invalid (3,001)</h1></main>`, NotFound},
+		{job.ZoomWeb, "invalid, or not started", `<main><h1>This meeting link is invalid (3,001)</h1></main>`, HostAbsent},
+		{job.ZoomWeb, "authentication required", `<main><h1>This meeting requires authentication</h1></main>`, SignInWall},
+		{job.ZoomWeb, "left before admission", `<main><h1>You have left the meeting</h1></main>`, Denied},
 		{job.ZoomWeb, "wrong passcode", `<main><input type=password><p>Passcode wrong. Please try again.</p></main>`, NotFound},
 		{job.ZoomWeb, "sign-in", `<main><h1>Sign in to join this meeting</h1></main>`, SignInWall},
 		{job.ZoomWeb, "bots not allowed", `<main><p>Automated bots aren't allowed to join this meeting</p></main>`, BotWall},
@@ -90,10 +98,7 @@ func testProbeOnPlatforms(t *testing.T, ctx context.Context, running *browser.Br
 	} {
 		t.Run(string(c.platform)+"/"+c.name, func(t *testing.T) {
 			showDocument(t, ctx, page, c.document)
-			observation, err := siteOf(t, c.platform).Observe(ctx, page)
-			if err != nil {
-				t.Fatal(err)
-			}
+			observation := observeDocument(t, ctx, c.platform, page, showsCall(c.want))
 			if observation.Screen != c.want {
 				t.Errorf("screen = %s by %s, want %s", observation.Screen, observation.Evidence, c.want)
 			}

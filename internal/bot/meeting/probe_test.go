@@ -23,7 +23,6 @@ const (
 // testProbe classifies documents of Meet in a real browser, and documents that
 // only resemble them.
 func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
-	adapter := siteOf(t, job.Meet)
 	page := openPage(t, ctx, running)
 	for _, c := range []struct {
 		name, document string
@@ -38,6 +37,12 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 			<button>Join now</button></main>`},
 		{name: "lobby that shows Leave call and call controls", want: Lobby, others: -1,
 			document: `<main><div role=status><p>Asking to be let in...</p></div>` + callBar + `</main>`},
+		{name: "lobby text in a label", want: Lobby, others: -1,
+			document: `<div aria-label="Please wait until a meeting host brings you into the call"><span>…</span></div>` + callBar},
+		{name: "lobby text in an element without a role", want: Lobby, others: -1,
+			document: `<div><div>You'll join the call when someone lets you in</div></div>` + callBar + `<a aria-label="Return to home screen" href="#">home</a>`},
+		{name: "effects control of the lobby's preview", want: Unknown, others: -1,
+			document: `<main><div data-participant-id="me" aria-label="visual_effects Backgrounds and effects">fx</div>` + callBar + `</main>`},
 		{name: "lobby, curly apostrophe, other case, broken lines", want: Lobby, others: -1,
 			document: "<main><div>You\u2019ll Join the call\n\t when <b>someone</b> lets you in</div>" + callBar + `</main>`},
 		{name: "host absent", want: HostAbsent, others: -1, document: `<main><p>Waiting for the host to join</p>` + callBar + `</main>`},
@@ -57,6 +62,10 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 			document: `<main>` + ownTile + `</main><div style="visibility:hidden"><button aria-label="People - 5 joined">p</button>` + callBar + `</div>`},
 		{name: "a tile that is gone from sight", want: InMeeting, others: 0,
 			document: `<main>` + ownTile + `<div style="display:none">` + adaTile + `</div></main>`},
+		{name: "someone speaks on the live page", want: InMeeting, others: 1, people: []string{"ada Ada Quill (speaking)"},
+			document: `<main>` + ownTile + strings.Replace(adaTile, "</div>", `<div class="HX2H7" style="width:9px;height:9px"></div></div>`, 1) + `</main>`},
+		{name: "someone is silent on the live page", want: InMeeting, others: 1, people: []string{"ada Ada Quill"},
+			document: `<main>` + ownTile + strings.Replace(adaTile, "</div>", `<div class="HX2H7 gjg47c" style="width:9px;height:9px"></div></div>`, 1) + `</main>`},
 		{name: "someone speaks", want: InMeeting, others: 1, people: []string{"ada Ada Quill (speaking)"},
 			document: `<main>` + ownTile + strings.Replace(adaTile, "<div ", `<div class="tile speaking" `, 1) + `</main>`},
 		{name: "chat full of ends", want: InMeeting, others: 1, people: []string{"ada Ada Quill"},
@@ -75,6 +84,9 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 		{name: "removed", want: Removed, others: -1, document: `<main><h1>You've been removed from the meeting</h1><button>Return to home screen</button></main>`},
 		{name: "ended", want: Ended, others: -1, document: `<main><h1>Your host ended the meeting for everyone</h1></main>`},
 		{name: "left", want: Ended, others: -1, document: `<main><h1>You left the meeting</h1><button>Rejoin</button></main>`},
+		{name: "denied by \"You left the meeting\"", want: Denied, others: -1, document: `<main><h1>You left the meeting</h1><button>Return to home screen</button></main>`},
+		{name: "the header's way home", want: Unknown, others: -1, document: `<header><a aria-label="Return to home screen" href="#">home</a></header><main>Getting ready…</main>`},
+		{name: "blocked meeting", want: BotWall, others: -1, document: `<main><h1>You can't join this meeting</h1><button>Return to home screen</button></main>`},
 		{name: "denied", want: Denied, others: -1, document: `<main><h1>You can't join this video call</h1><p>Someone in the call denied your request to join</p>
 			<button>Return to home screen</button></main>`},
 		{name: "lobby timed out", want: LobbyTimedOut, others: -1, document: `<main><h1>No one responded to your request to join the call</h1></main>`},
@@ -90,10 +102,7 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			showDocument(t, ctx, page, c.document)
-			observation, err := adapter.Observe(ctx, page)
-			if err != nil {
-				t.Fatal(err)
-			}
+			observation := observeDocument(t, ctx, job.Meet, page, showsCall(c.want))
 			if observation.Screen != c.want {
 				t.Errorf("screen = %s by %s, want %s", observation.Screen, observation.Evidence, c.want)
 			}
@@ -116,6 +125,7 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 func BenchmarkProbe(b *testing.B) {
 	ctx, running := launchBrowser(b)
 	adapter := siteOf(b, job.Meet)
+	adapter.visit.past.admitted = true
 	var document strings.Builder
 	document.WriteString("<main>" + ownTile + callBar)
 	for i := range 49 {

@@ -23,6 +23,8 @@ type Profile struct {
 	Elements map[string]Element  `yaml:"elements"`
 	Screens  map[Screen][]Rule   `yaml:"screens"`
 
+	Admission Admission `yaml:"admission"`
+
 	// In the meeting: nobody else is there; the platform records; the host
 	// answered the platform's own request for permission.
 	Alone      []Rule                `yaml:"alone"`
@@ -78,13 +80,28 @@ type Rule struct {
 	Elements []string        `yaml:"elements"` // at least AtLeast of these are visible
 	AtLeast  int             `yaml:"atLeast"`  // 1 when omitted
 	Unless   []string        `yaml:"unless"`   // none of these elements is visible
+
+	Requested bool  `yaml:"requested"` // only after the join button was pressed
+	Admitted  *bool `yaml:"admitted"`  // only after, or only before, the bot was admitted
+	Weak      bool  `yaml:"weak"`      // the screen needs another matching rule too
+	Reload    bool  `yaml:"reload"`    // the page must be loaded again to change
+}
+
+// Admission describes how a call differs from a lobby.
+type Admission struct {
+	// LobbyTexts show that the bot was not admitted. They are searched in every
+	// visible element and accessible label outside participants' content.
+	LobbyTexts TextMatch `yaml:"lobbyTexts"`
+	// Controls are elements that a call has and a lobby lacks.
+	Controls []string `yaml:"controls"`
 }
 
 // Roster describes how to read who is in the meeting.
 type Roster struct {
-	Tiles    []string     `yaml:"tiles" json:"tiles"` // CSS; one or more elements per participant
-	Rows     []string     `yaml:"rows" json:"rows"`   // CSS; the open list of people
-	ID       []string     `yaml:"id" json:"id"`       // attributes that hold a participant's id
+	Tiles    []string     `yaml:"tiles" json:"tiles"`   // CSS; one or more elements per participant
+	Rows     []string     `yaml:"rows" json:"rows"`     // CSS; the open list of people
+	Ignore   []Candidate  `yaml:"ignore" json:"ignore"` // in a tile: it is not a participant's
+	ID       []string     `yaml:"id" json:"id"`         // attributes that hold a participant's id
 	Name     []TextSource `yaml:"name" json:"name"`
 	Self     []TextSource `yaml:"self" json:"self"` // marks the bot's own tile
 	OwnNames []string     `yaml:"ownNames" json:"-"`

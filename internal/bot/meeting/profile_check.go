@@ -48,6 +48,7 @@ func checkProfile(p *Profile) []string {
 			c.rule(fmt.Sprintf("%s[%d]", path, i), rule)
 		}
 	}
+	c.elements("admission.controls", p.Admission.Controls)
 	c.roster(p.Roster)
 	c.chat(p.Chat)
 	slices.Sort(c.issues)
@@ -79,7 +80,11 @@ func (c *profileChecker) rule(path string, rule Rule) {
 			c.expect(known, at, "region %q is not defined", region)
 		}
 	}
-	for _, name := range slices.Concat(rule.Elements, rule.Unless) {
+	c.elements(path, slices.Concat(rule.Elements, rule.Unless))
+}
+
+func (c *profileChecker) elements(path string, names []string) {
+	for _, name := range names {
 		_, known := c.profile.Elements[name]
 		c.expect(known, path, "element %q is not defined", name)
 	}
@@ -91,6 +96,7 @@ func (c *profileChecker) roster(roster Roster) {
 	c.textSources("roster.name", roster.Name)
 	c.textSources("roster.self", roster.Self)
 	c.textSources("roster.count", roster.Count)
+	c.candidates("roster.ignore", roster.Ignore)
 	c.candidates("roster.speaking", roster.Speaking)
 	c.candidates("roster.pin", roster.Pin)
 	c.candidates("roster.pinned", roster.Pinned)
@@ -191,6 +197,7 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 			usable = slices.Concat(usable, rule.Elements, rule.Unless)
 		}
 	}
+	usable = slices.Concat(usable, p.Admission.Controls)
 	for name := range p.Elements {
 		if !slices.Contains(usable, name) {
 			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))

@@ -13,7 +13,7 @@ import (
 // small is a minimal valid profile.
 const small = `
 platform: meet
-version: 3
+version: 99
 date: 2026-12-01
 limits: {name: 60, chat: 500}
 regions: {headings: [h1]}
@@ -24,9 +24,9 @@ screens: {preJoin: [{elements: [join]}]}
 func TestProfileMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ replace, with, want string }{
-		"unknown field":       {"version: 3", "version: 3\nversoin: 4", "versoin"},
+		"unknown field":       {"version: 99", "version: 99\nversoin: 4", "versoin"},
 		"unknown platform":    {"platform: meet", "platform: jitsi", `platform: "jitsi" is not a platform`},
-		"no version":          {"version: 3", "version: 0", "version: must be 1 or more"},
+		"no version":          {"version: 99", "version: 0", "version: must be 1 or more"},
 		"no date":             {"date: 2026-12-01", "date: soon", "date: must be a date"},
 		"no limit":            {"name: 60", "name: 0", "limits.name: must be 1 or more"},
 		"no candidate":        {"[{css: button}]", "[]", "elements.join: has no candidate"},
@@ -45,9 +45,9 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 		"no region":           {"elements: [join]}", "text: [{equals: [a]}]}", "screens.preJoin[0].text[0]: has no region"},
 		"bad pattern":         {"limits:", "roster: {name: [{css: a, pattern: '('}]}\nlimits:", "roster.name[0].pattern"},
 		"pattern, no group":   {"limits:", "roster: {name: [{css: a, pattern: 'x'}]}\nlimits:", "has no group"},
-		"two documents":       {"version: 3", "version: 3\n---\nversion: 4", "more than one document"},
+		"two documents":       {"version: 99", "version: 99\n---\nversion: 4", "more than one document"},
 		"no YAML":             {"platform: meet", "\tplatform", "profile custom.yaml"},
-		"larger than allowed": {"version: 3", "version: 3 #" + strings.Repeat("x", maxProfileBytes), "larger than"},
+		"larger than allowed": {"version: 99", "version: 99 #" + strings.Repeat("x", maxProfileBytes), "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 
 func TestProfileAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("version: 3", "version: 0", "css: button", "css: ''").Replace(small)
+	text := strings.NewReplacer("version: 99", "version: 0", "css: button", "css: ''").Replace(small)
 	_, err := parseProfile("custom.yaml", []byte(text))
 	if err == nil || !strings.Contains(err.Error(), "version") || !strings.Contains(err.Error(), "elements.join[0].css") {
 		t.Errorf("error = %v; want both mistakes", err)
@@ -92,7 +92,7 @@ func TestLoadReplacesByPlatform(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shipped[job.Meet] == nil || shipped[job.Meet].Version == 3 {
+	if shipped[job.Meet] == nil || shipped[job.Meet].Version == 99 {
 		t.Fatalf("the built-in Meet profile is %+v", shipped[job.Meet])
 	}
 	folder := t.TempDir()
@@ -102,7 +102,7 @@ func TestLoadReplacesByPlatform(t *testing.T) {
 	}
 	write(t, folder, "mine.yaml", small)
 	replaced, err := Load(folder)
-	if err != nil || replaced[job.Meet].Version != 3 {
+	if err != nil || replaced[job.Meet].Version != 99 {
 		t.Fatalf("loading a folder with a Meet profile = %+v, %v", replaced[job.Meet], err)
 	}
 	write(t, folder, "other.yml", small)

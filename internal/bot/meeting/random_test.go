@@ -96,6 +96,9 @@ func (v *scenarioVisit) run(t *testing.T) {
 	}()
 	err := v.site.Join(v.ctx, v.page, JoinOptions{Name: v.scenario.botName, Passcode: address.Passcode})
 	walls := map[outcome]Screen{notFoundOutcome: NotFound, signInOutcome: SignInWall, captchaOutcome: BotWall}
+	if err == nil && notFoundOnZoom(v.replicaPlatform, v.scenario.settings.Refusal) {
+		return
+	}
 	if wall, walled := walls[v.scenario.outcome]; walled {
 		var stopped *ScreenError
 		if !errors.As(err, &stopped) || stopped.Observation.Screen != wall {

@@ -45,7 +45,7 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 		}
 	}
 	others = countOthers(snapshot.Counts, len(ownIDs), len(participants))
-	if _, alone := matchAny(p.Alone, snapshot); alone && len(participants) == 0 {
+	if _, alone := matchAny(p.Alone, snapshot, history{}); alone && len(participants) == 0 {
 		others = 0
 	}
 	return participants, others

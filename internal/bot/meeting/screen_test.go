@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"standin/internal/job"
 )
@@ -31,9 +32,9 @@ func showing(t *testing.T, profile *Profile, elements []string, texts ...string)
 	}
 	for _, text := range texts {
 		known := false
-		for _, signs := range profile.Screens {
-			for _, sign := range signs {
-				for _, condition := range sign.Text {
+		for _, rules := range profile.Screens {
+			for _, rule := range rules {
+				for _, condition := range rule.Text {
 					if slices.Contains(slices.Concat(condition.Equals, condition.StartsWith, condition.Contains), text) {
 						snapshot.Texts[condition.key] = text
 						known = true
@@ -48,6 +49,22 @@ func showing(t *testing.T, profile *Profile, elements []string, texts ...string)
 	return snapshot
 }
 
+// in and waiting are histories of a visit.
+var (
+	in      = history{ownName: "Standin", requested: true, admitted: true}
+	waiting = history{ownName: "Standin", requested: true}
+)
+
+// withTiles returns a snapshot with the bot's own tile and tiles of others.
+func withTiles(snapshot Snapshot, names ...string) Snapshot {
+	snapshot.Tiles = []RosterEntry{markedAs("me", "Standin", "Standin")}
+	for _, name := range names {
+		snapshot.Tiles = append(snapshot.Tiles, shownAs(name, name))
+	}
+	return snapshot
+}
+
+// TestClassify classifies snapshots of Meet.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	profile := siteOf(t, job.Meet).profile
@@ -55,53 +72,174 @@ func TestClassify(t *testing.T) {
 	for name, c := range map[string]struct {
 		elements []string
 		texts    []string
+		past     history
 		want     Screen
 	}{
-		"nothing":                               {nil, nil, Unknown},
-		"controls alone are no meeting":         {[]string{leaveButton, callControls}, nil, Unknown},
-		"devices alone are nothing":             {[]string{microphoneOff, cameraOff}, nil, Unknown},
-		"pre-join":                              {[]string{nameInput, joinButton}, nil, PreJoin},
-		"signed-in pre-join":                    {[]string{joinButton}, nil, PreJoin},
-		"lobby that looks like a meeting":       {append(call, participantLabel), []string{"Asking to be let in"}, Lobby},
-		"lobby with a tile":                     {append(call, tile, selfName), []string{"Waiting for the host to let you in"}, Lobby},
-		"host absent":                           {call, []string{"Waiting for the host to join"}, HostAbsent},
-		"lobby words in an open chat":           {append(call, tile, chatInput), []string{"Asking to be let in"}, InMeeting},
-		"a tile":                                {[]string{tile}, nil, InMeeting},
-		"own name":                              {[]string{selfName}, nil, InMeeting},
-		"captions":                              {[]string{captionsButton}, nil, InMeeting},
-		"two weak signs":                        {[]string{callControls, chatButton}, nil, InMeeting},
-		"one weak sign":                         {[]string{chatButton}, nil, Unknown},
-		"join button over a meeting":            {[]string{tile, joinButton}, nil, PreJoin},
-		"removed":                               {[]string{returnHome}, []string{"You've been removed from the meeting"}, Removed},
-		"ended":                                 {[]string{returnHome}, []string{"The call ended"}, Ended},
-		"left":                                  {nil, []string{"You left the meeting"}, Ended},
-		"only the way home":                     {[]string{returnHome}, nil, Ended},
-		"ended, but leaving is offered":         {append(call, tile), []string{"The call ended"}, InMeeting},
-		"denied":                                {[]string{returnHome}, []string{"Someone in the call denied your request to join"}, Denied},
-		"denied on the page of the blocked":     {[]string{returnHome}, []string{"You can't join this video call", "Someone in the call denied your request to join"}, Denied},
-		"lobby timed out":                       {[]string{returnHome}, []string{"No one responded to your request to join the call"}, LobbyTimedOut},
-		"not found":                             {[]string{returnHome}, []string{"Check your meeting code"}, NotFound},
-		"denial read out in a meeting":          {[]string{tile}, []string{"Someone in the call denied your request to join"}, InMeeting},
-		"sign-in heading without the account":   {[]string{nameInput, joinButton}, []string{"Sign in"}, PreJoin},
-		"account without the sign-in heading":   {nil, []string{"your Google Account"}, Unknown},
-		"sign-in":                               {nil, []string{"Sign in", "your Google Account"}, SignInWall},
-		"captcha":                               {[]string{captcha}, nil, BotWall},
-		"captcha on the pre-join page":          {[]string{captcha, joinButton, nameInput}, nil, BotWall},
-		"blocked":                               {[]string{returnHome}, []string{"You can't join this video call"}, BotWall},
-		"cannot connect":                        {[]string{returnHome}, []string{"There is a problem connecting to this video call"}, CannotConnect},
-		"blocked, because it could not connect": {nil, []string{"You can't join this video call", "There is a problem connecting to this video call"}, CannotConnect},
+		"nothing":                               {nil, nil, history{}, Unknown},
+		"controls alone are no meeting":         {[]string{leaveButton, callControls}, nil, in, Unknown},
+		"devices alone are nothing":             {[]string{microphoneOff, cameraOff}, nil, in, Unknown},
+		"pre-join":                              {[]string{nameInput, joinButton}, nil, history{}, PreJoin},
+		"pre-join with the header's link":       {[]string{nameInput, joinButton, returnHome}, nil, history{}, PreJoin},
+		"signed-in pre-join":                    {[]string{joinButton}, nil, history{}, PreJoin},
+		"lobby that looks like a meeting":       {append(call, participantLabel), []string{"Asking to be let in"}, waiting, Lobby},
+		"lobby with a tile":                     {append(call, tile, selfName), []string{"Waiting for the host to let you in"}, waiting, Lobby},
+		"lobby with the way home":               {append(call, returnHome), []string{"Asking to be let in"}, waiting, Lobby},
+		"host absent":                           {call, []string{"Waiting for the host to join"}, waiting, HostAbsent},
+		"not started":                           {nil, []string{"This meeting hasn't started"}, waiting, HostAbsent},
+		"lobby words in an open chat":           {append(call, tile, chatInput), []string{"Asking to be let in"}, in, InMeeting},
+		"back in the lobby":                     {call, []string{"Asking to be let in"}, in, Lobby},
+		"a tile":                                {[]string{tile}, nil, in, InMeeting},
+		"a tile without proof":                  {[]string{tile, leaveButton}, nil, waiting, Unknown},
+		"own name":                              {[]string{selfName}, nil, in, InMeeting},
+		"captions":                              {[]string{captionsButton}, nil, in, InMeeting},
+		"two weak controls":                     {[]string{callControls, chatButton}, nil, in, InMeeting},
+		"one weak control":                      {[]string{chatButton}, nil, in, Unknown},
+		"join button over a meeting":            {[]string{tile, joinButton}, nil, in, PreJoin},
+		"removed":                               {[]string{returnHome}, []string{"You've been removed from the meeting"}, in, Removed},
+		"ended":                                 {[]string{returnHome}, []string{"The call ended"}, in, Ended},
+		"left":                                  {nil, []string{"You left the meeting"}, in, Ended},
+		"left, but never admitted":              {nil, []string{"You left the meeting"}, waiting, Denied},
+		"only the way home":                     {[]string{returnHome}, nil, waiting, Unknown},
+		"only the way home, and no call":        {[]string{returnHome}, nil, in, Ended},
+		"the way home in a call":                {append(call, tile, returnHome), nil, in, InMeeting},
+		"ended, but leaving is offered":         {append(call, tile), []string{"The call ended"}, in, InMeeting},
+		"denied":                                {[]string{returnHome}, []string{"Someone in the call denied your request to join"}, waiting, Denied},
+		"denied on the page of the blocked":     {[]string{returnHome}, []string{"You can't join this video call", "Someone in the call denied your request to join"}, waiting, Denied},
+		"lobby timed out":                       {[]string{returnHome}, []string{"No one responded to your request to join the call"}, waiting, LobbyTimedOut},
+		"not found":                             {[]string{returnHome}, []string{"Check your meeting code"}, history{}, NotFound},
+		"denial read out in a meeting":          {[]string{tile}, []string{"Someone in the call denied your request to join"}, in, InMeeting},
+		"sign-in heading without the account":   {[]string{nameInput, joinButton}, []string{"Sign in"}, history{}, PreJoin},
+		"account without the sign-in heading":   {nil, []string{"your Google Account"}, history{}, Unknown},
+		"sign-in":                               {nil, []string{"Sign in", "your Google Account"}, history{}, SignInWall},
+		"sign-in offered on the pre-join page":  {[]string{nameInput, joinButton}, []string{"Sign in", "your Google Account"}, history{}, PreJoin},
+		"credentials changed":                   {nil, []string{"Your sign-in credentials might have changed"}, history{}, SignInWall},
+		"captcha":                               {[]string{captcha}, nil, history{}, BotWall},
+		"captcha on the pre-join page":          {[]string{captcha, joinButton, nameInput}, nil, history{}, BotWall},
+		"blocked":                               {[]string{returnHome}, []string{"You can't join this video call"}, history{}, BotWall},
+		"blocked meeting":                       {[]string{returnHome}, []string{"You can't join this meeting"}, history{}, BotWall},
+		"full":                                  {nil, []string{"The meeting is full"}, waiting, BotWall},
+		"cannot connect":                        {[]string{returnHome}, []string{"There is a problem connecting to this video call"}, waiting, CannotConnect},
+		"blocked, because it could not connect": {nil, []string{"You can't join this video call", "There is a problem connecting to this video call"}, waiting, CannotConnect},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			screen, evidence := profile.Classify(showing(t, profile, c.elements, c.texts...))
-			if screen != c.want {
-				t.Errorf("screen = %s by %q, want %s", screen, evidence, c.want)
+			found := profile.classify(showing(t, profile, c.elements, c.texts...), c.past)
+			if found.screen != c.want {
+				t.Errorf("screen = %s by %q, want %s", found.screen, found.evidence, c.want)
 			}
-			if (screen == Unknown) != (evidence == "") {
-				t.Errorf("screen %s has evidence %q", screen, evidence)
+			if found.screen != Unknown && found.evidence == "" {
+				t.Errorf("screen %s has no evidence", found.screen)
 			}
 		})
 	}
+}
+
+// TestAdmission checks that only proof that a lobby cannot show makes a call, and
+// that a lobby's words anywhere on the page outweigh it.
+func TestAdmission(t *testing.T) {
+	t.Parallel()
+	meet, teams, zoom := siteOf(t, job.Meet).profile, siteOf(t, job.Teams).profile, siteOf(t, job.ZoomWeb).profile
+	with := func(past history, change func(*history)) history { change(&past); return past }
+	alone := func(since time.Duration) history { return with(waiting, func(h *history) { h.aloneFor = since }) }
+	media := func(snapshot Snapshot, tracks int) Snapshot { snapshot.Media = tracks; return snapshot }
+	lobby := func(snapshot Snapshot, text string) Snapshot { snapshot.LobbyText = text; return snapshot }
+	counted := func(snapshot Snapshot, label string) Snapshot {
+		snapshot.Counts = append(snapshot.Counts, label)
+		return snapshot
+	}
+	disabled := func(snapshot Snapshot) Snapshot {
+		snapshot.Elements[joinButton] = VisibleElement{Disabled: true}
+		return snapshot
+	}
+	for name, c := range map[string]struct {
+		profile  *Profile
+		snapshot Snapshot
+		past     history
+		want     Screen
+	}{
+		"tiles and controls of a lobby":    {meet, withTiles(showing(t, meet, []string{tile, selfName, leaveButton, callControls})), waiting, Unknown},
+		"tiles of others without a call":   {meet, withTiles(showing(t, meet, []string{tile}), "Ada"), waiting, Unknown},
+		"others in the roster":             {meet, withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada"), waiting, InMeeting},
+		"others beside a lobby's controls": {meet, withTiles(showing(t, meet, []string{tile, leaveButton, callControls}), "Ada"), waiting, Unknown},
+		"others, and a lobby's words":      {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada"), "Asking to be let in"), waiting, Lobby},
+		"media":                            {meet, media(showing(t, meet, []string{leaveButton}), 2), waiting, InMeeting},
+		"media, and a lobby's words":       {meet, media(lobby(showing(t, meet, []string{tile, leaveButton}), "Asking to be let in"), 2), waiting, Lobby},
+		"media before the call":            {meet, media(showing(t, meet, nil), 2), waiting, Unknown},
+		"an unnamed tile": {meet, func() Snapshot {
+			s := showing(t, meet, []string{tile, leaveButton, captionsButton})
+			s.Tiles = []RosterEntry{shownAs("x", "")}
+			return s
+		}(), waiting, Unknown},
+		"more are counted than drawn":           {meet, counted(withTiles(showing(t, meet, []string{leaveButton, chatButton})), "People - 12 joined"), waiting, InMeeting},
+		"alone at first":                        {meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"), alone(0), Unknown},
+		"alone for some time":                   {meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"), alone(aloneTime), InMeeting},
+		"a lobby's words during the call":       {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton}), "Ada"), "Asking to be let in"), in, InMeeting},
+		"a lobby of unknown make":               {meet, lobby(showing(t, meet, nil), "Asking to be let in"), waiting, Lobby},
+		"a lobby's words on the pre-join page":  {meet, lobby(showing(t, meet, []string{nameInput, joinButton}), "Waiting for the host"), history{}, PreJoin},
+		"Teams: lobby over the pre-join screen": {teams, disabled(lobby(showing(t, teams, []string{nameInput}), "Someone will let you in soon")), waiting, Lobby},
+		"Teams: join was just pressed":          {teams, disabled(showing(t, teams, []string{nameInput})), waiting, PreJoin},
+		"Teams: join stays disabled":            {teams, disabled(showing(t, teams, []string{nameInput})), with(waiting, func(h *history) { h.joinedFor = disabledJoinTime }), Lobby},
+		"Teams: disabled before it was pressed": {teams, disabled(showing(t, teams, []string{nameInput})), history{}, PreJoin},
+		"Teams: others in the roster":           {teams, withTiles(showing(t, teams, []string{"stream", "raiseHand", leaveButton}), "Ada"), waiting, InMeeting},
+		"Teams: others beside the menu only":    {teams, withTiles(showing(t, teams, []string{"stream", moreButton, leaveButton}), "Ada"), waiting, Unknown},
+		"Teams: unknown meeting":                {teams, showing(t, teams, []string{"retryForm", passcodeInput}), waiting, NotFound},
+		"Teams: end screen, never admitted":     {teams, showing(t, teams, []string{"endScreen"}), waiting, Unknown},
+		"Teams: end screen after the call":      {teams, showing(t, teams, []string{"endScreen"}), in, Ended},
+		"Zoom: others in the roster":            {zoom, withTiles(showing(t, zoom, []string{"avatar", "peopleButton"}), "Ada"), waiting, InMeeting},
+		"Zoom: avatar in the waiting room":      {zoom, withTiles(showing(t, zoom, []string{"avatar", leaveButton})), waiting, Unknown},
+		"Zoom: sign-in page":                    {zoom, showing(t, zoom, []string{"signInButton"}), history{}, SignInWall},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if found := c.profile.classify(c.snapshot, c.past); found.screen != c.want {
+				t.Errorf("screen = %s by %q, want %s", found.screen, found.evidence, c.want)
+			}
+		})
+	}
+}
+
+// TestVisitState runs snapshots through an adapter.
+func TestVisitState(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	meet := siteOf(t, job.Meet)
+	step := func(s *site, after time.Duration, snapshot Snapshot, want, pending Screen) {
+		t.Helper()
+		now = now.Add(after)
+		got := s.observe(snapshot, now)
+		if got.Screen != want || got.Pending != pending {
+			t.Errorf("screen = %s (pending %q) by %q, want %s (pending %q)", got.Screen, got.Pending, got.Evidence, want, pending)
+		}
+	}
+	show := func(elements []string, texts ...string) Snapshot { return showing(t, meet.profile, elements, texts...) }
+	alone := withTiles(show([]string{tile, leaveButton, chatButton, captionsButton}))
+	step(meet, 0, show([]string{returnHome}), Unknown, "")
+	step(meet, 0, alone, Unknown, "")
+	step(meet, aloneTime, alone, InMeeting, "")
+	step(meet, 0, show([]string{tile}), InMeeting, "")
+	step(meet, 0, show(nil, "The call ended"), Unknown, Ended)
+	step(meet, 0, show([]string{tile}), InMeeting, "") // it was not the end
+	step(meet, 0, show([]string{returnHome}), Unknown, Ended)
+	step(meet, 0, show(nil, "You've been removed from the meeting"), Unknown, Removed)
+	step(meet, 0, show(nil, "You've been removed from the meeting"), Removed, "")
+
+	// Zoom shows an unknown meeting and one that has not started alike.
+	zoom := siteOf(t, job.ZoomWeb)
+	invalid := showing(t, zoom.profile, nil, "This meeting link is invalid")
+	step(zoom, 0, invalid, HostAbsent, "")
+	for range int(reloadTimeout/reloadInterval) - 1 {
+		now = now.Add(reloadInterval)
+		if got := zoom.observe(invalid, now); got.Screen != HostAbsent || !got.Reload {
+			t.Fatalf("after a reload the screen is %s, reload %t", got.Screen, got.Reload)
+		}
+		if got := zoom.observe(invalid, now); got.Reload {
+			t.Fatal("the page is reloaded twice")
+		}
+	}
+	step(zoom, reloadInterval, invalid, Unknown, NotFound)
+	step(zoom, 0, invalid, NotFound, "")
+	step(zoom, 0, showing(t, zoom.profile, []string{nameInput, joinButton}), PreJoin, "")
+	step(zoom, 0, invalid, HostAbsent, "")
 }
 
 func TestClassifyByAddress(t *testing.T) {
@@ -112,8 +250,8 @@ func TestClassifyByAddress(t *testing.T) {
 		CannotConnect: {Scheme: "chrome-error:", Host: "chromewebdata"},
 		Unknown:       {Scheme: "https:", Host: "accounts.google.com.example.org"},
 	} {
-		if screen, evidence := profile.Classify(snapshot); screen != want {
-			t.Errorf("%s//%s is %s by %q, want %s", snapshot.Scheme, snapshot.Host, screen, evidence, want)
+		if found := profile.classify(snapshot, history{}); found.screen != want {
+			t.Errorf("%s//%s is %s by %q, want %s", snapshot.Scheme, snapshot.Host, found.screen, found.evidence, want)
 		}
 	}
 }

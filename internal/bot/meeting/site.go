@@ -3,7 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
-	"sync"
+	"time"
 )
 
 // site implements Adapter for a platform's pages, as its profile describes them.
@@ -11,9 +11,7 @@ type site struct {
 	driver
 	platform platform
 	profile  *Profile
-
-	mu      sync.Mutex
-	ownName string // under which the bot joined, as the page accepted it
+	visit    visitState
 }
 
 // newSite checks that the profile fits the platform.
@@ -43,12 +41,16 @@ func (s *site) Observe(ctx context.Context, page Page) (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
-	return s.observation(snapshot), nil
+	return s.observe(snapshot, time.Now()), nil
 }
 
 // Tidy implements Adapter.
 func (s *site) Tidy(ctx context.Context, page Page, observation Observation) error {
 	switch {
+	case observation.Reload:
+		if err := page.Eval(ctx, "location.reload()", nil); err != nil && !Transient(err) {
+			return fmt.Errorf("reload the page: %w", err)
+		}
 	case len(observation.Notices) > 0:
 		element := observation.Notices[0]
 		if err := s.press(ctx, page, element); err != nil && !Transient(err) {
@@ -60,37 +62,22 @@ func (s *site) Tidy(ctx context.Context, page Page, observation Observation) err
 	return nil
 }
 
-// observation interprets a snapshot.
-func (s *site) observation(snapshot Snapshot) Observation {
-	observation := Observation{Others: -1, Dialog: snapshot.Elements[dialog].Text}
-	observation.Screen, observation.Evidence = s.profile.Classify(snapshot)
+// observe interprets a snapshot in view of the visit's earlier snapshots.
+func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
+	past := s.visit.before(snapshot, s.profile, now)
+	found := s.profile.classify(snapshot, past)
+	observation := Observation{Others: -1, Dialog: snapshot.Elements[dialog].Text, Screen: found.screen, Evidence: found.evidence}
+	s.visit.after(found, &observation, now)
 	switch observation.Screen {
 	case InMeeting, Reconnecting:
-		ownName := s.name()
-		observation.Participants, observation.Others = s.profile.participants(snapshot, ownName)
-		observation.TrackOwners = s.profile.trackOwners(snapshot, ownName)
+		observation.Participants, observation.Others = s.profile.participants(snapshot, past.ownName)
+		observation.TrackOwners = s.profile.trackOwners(snapshot, past.ownName)
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
-		observation.Chat = s.profile.chatMessages(snapshot, ownName)
+		observation.Chat = s.profile.chatMessages(snapshot, past.ownName)
 	}
-	if !observation.Screen.Terminal() {
+	if !observation.Screen.Terminal() && observation.Pending == "" {
 		observation.Notices = pendingActions(snapshot, observation.Screen)
 	}
 	return observation
-}
-
-// rememberName stores the name that the page will show for the bot.
-func (s *site) rememberName(snapshot Snapshot) {
-	if field, visible := snapshot.Elements[nameInput]; visible && field.Value != "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ownName = field.Value
-	}
-}
-
-// name returns the name that the page shows for the bot, or "".
-func (s *site) name() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ownName
 }

@@ -12,6 +12,9 @@ type Snapshot struct {
 	Hidden   map[string]int            `json:"hidden"`   // on the page but not visible: the index of the candidate
 	Texts    map[string]string         `json:"texts"`    // by condition: the text that meets it
 
+	LobbyText string `json:"lobbyText"` // one of the profile's lobby texts, anywhere on the page
+	Media     int    `json:"media"`     // tracks on which media from others arrive
+
 	Tiles  []RosterEntry `json:"tiles"`
 	Rows   []RosterEntry `json:"rows"`
 	Counts []string      `json:"counts"`
