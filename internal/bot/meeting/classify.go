@@ -135,7 +135,7 @@ func (r Rule) weight() int {
 
 // match reports whether all conditions of a rule hold, and its evidence.
 func (r Rule) match(snapshot Snapshot, past history) (evidence string, ok bool) {
-	if r.Requested && !past.requested || r.Admitted != nil && *r.Admitted != past.admitted {
+	if r.Admitted != nil && *r.Admitted != past.admitted {
 		return "", false
 	}
 	var found []string

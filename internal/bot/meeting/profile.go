@@ -81,10 +81,9 @@ type Rule struct {
 	AtLeast  int             `yaml:"atLeast"`  // 1 when omitted
 	Unless   []string        `yaml:"unless"`   // none of these elements is visible
 
-	Requested bool  `yaml:"requested"` // only after the join button was pressed
-	Admitted  *bool `yaml:"admitted"`  // only after, or only before, the bot was admitted
-	Weak      bool  `yaml:"weak"`      // the screen needs another matching rule too
-	Reload    bool  `yaml:"reload"`    // the page must be loaded again to change
+	Admitted *bool `yaml:"admitted"` // only after, or only before, the bot was admitted
+	Weak     bool  `yaml:"weak"`     // the screen needs another matching rule too
+	Reload   bool  `yaml:"reload"`   // the page must be loaded again to change
 }
 
 // Admission describes how a call differs from a lobby.

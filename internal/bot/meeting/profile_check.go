@@ -192,6 +192,9 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 			issues = append(issues, fmt.Sprintf("elements.%s: missing", name))
 		}
 	}
+	if len(p.Admission.Controls) == 0 {
+		issues = append(issues, "admission.controls: missing")
+	}
 	for _, rules := range p.rules() {
 		for _, rule := range rules {
 			usable = slices.Concat(usable, rule.Elements, rule.Unless)

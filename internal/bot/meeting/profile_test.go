@@ -79,7 +79,7 @@ func TestProfileMustFitTheAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = New(job.Meet, Profiles{job.Meet: profile})
-	for _, want := range []string{"profile custom.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "elements.slip: neither the adapter of meet nor a rule uses it"} {
+	for _, want := range []string{"profile custom.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "admission.controls: missing", "elements.slip: neither the adapter of meet nor a rule uses it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v; want %q in it", err, want)
 		}
