@@ -44,7 +44,7 @@ func TestVisits(t *testing.T) {
 			}
 		})
 	}
-	for number, s := range slices.Concat(failureScenarios(), leaveScenarios(), commandScenarios(), recoveryScenarios()) {
+	for number, s := range slices.Concat(failureScenarios(), leaveScenarios(), commandScenarios(), recoveryScenarios(), []scenario{notStartedOnZoom()}) {
 		for _, platform := range platformsOf(s, number) {
 			queue <- func() {
 				t.Run(fmt.Sprintf("%s/%s", platform, s.name), func(t *testing.T) {
@@ -76,6 +76,15 @@ func platformsOf(s scenario, number int) []job.Platform {
 
 // fullMatrix reports whether all scenarios run on all platforms, with full-size video.
 func fullMatrix() bool { return os.Getenv("STANDIN_TEST_MATRIX") == "full" }
+
+// notStartedOnZoom returns a visit to a Zoom meeting whose page cannot tell an
+// unknown meeting from one that has not started.
+func notStartedOnZoom() scenario {
+	return scenario{
+		name: "not started or not found", only: []job.Platform{job.ZoomWeb}, configure: entryDelay(2),
+		meeting: withRefusal(replica.RefusalNotFound), code: job.WaitingForHost, detail: "3,001",
+	}
+}
 
 // withRefusal returns a meeting that refuses visitors.
 func withRefusal(refusal replica.Refusal) replica.Settings { return replica.Settings{Refusal: refusal} }
@@ -159,7 +168,7 @@ func failureScenarios() []scenario {
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.Deny() },
 			code:   job.HostDeniedAdmission,
 		},
-		{name: "not found", meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
+		{name: "not found", only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
 		{name: "sign-in wall", meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall"},
 		{name: "captcha", meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall"},
 		{
