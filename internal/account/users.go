@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -132,10 +133,15 @@ func (u *Users) SignIn(ctx context.Context, email, password string) (User, error
 // who is not a user and has no invitation.
 var ErrNotInvited = errors.New("nobody has invited this e-mail address")
 
+// ErrHasPassword is the error for a person whom the provider has authenticated and
+// whose e-mail belongs to a user with a password. LinkOIDC connects the two.
+var ErrHasPassword = errors.New("the user with this e-mail address signs in with a password")
+
 // SignInOIDC returns the user whom an OpenID Connect provider has authenticated:
-// the user with that identity, else the user with that e-mail, else a new user
-// from an invitation of that e-mail. Otherwise the error is ErrNotInvited. Only
-// an e-mail that the provider has verified counts.
+// the user with that identity, else the user with that e-mail and no password, else
+// a new user from an invitation of that e-mail. Otherwise the error is
+// ErrNotInvited, or ErrHasPassword: whoever created a password account did not prove
+// to own its e-mail address. Only an e-mail that the provider has verified counts.
 func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string, verified bool, name string) (User, error) {
 	if identity.Issuer == "" || identity.Subject == "" {
 		return User{}, ErrNotInvited
@@ -152,6 +158,8 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	switch {
 	case err == nil && found.Identity != Identity{}:
 		return User{}, ErrNotInvited // the provider has reassigned the address
+	case err == nil && found.PasswordHash != "":
+		return User{}, ErrHasPassword
 	case err == nil:
 		found.Identity = identity
 		return found, u.store.SetIdentity(ctx, found.ID, identity)
@@ -170,6 +178,16 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	return invited, u.store.AcceptInvitation(ctx, invitation.Hash, invited, u.now())
 }
 
+// LinkOIDC connects a signed-in user to an identity with the user's verified e-mail.
+// Otherwise the error is ErrHasPassword.
+func (u *Users) LinkOIDC(ctx context.Context, user User, identity Identity, email string, verified bool) (User, error) {
+	if !verified || plainEmail(email) != user.Email || user.Identity != (Identity{}) || identity.Issuer == "" || identity.Subject == "" {
+		return User{}, ErrHasPassword
+	}
+	user.Identity = identity
+	return user, u.store.SetIdentity(ctx, user.ID, identity)
+}
+
 // Of returns the users of a consumer, by e-mail.
 func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
 	return u.store.ConsumerUsers(ctx, consumerID)
@@ -177,10 +195,19 @@ func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
 
 // Remove removes a user of the same consumer and ends all of the user's
 // sessions, and with revokeKeys revokes the keys that the user created. Users
-// cannot remove themselves.
+// cannot remove themselves, and only operators can remove operators.
 func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bool) error {
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot remove yourself"}
+	}
+	if !by.Operator {
+		users, err := u.store.ConsumerUsers(ctx, by.ConsumerID)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(users, func(user User) bool { return user.ID == id && user.Operator }) {
+			return &job.Error{Code: job.InvalidState, Message: "only an operator can remove an operator"}
+		}
 	}
 	var at time.Time
 	if revokeKeys {

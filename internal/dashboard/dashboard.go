@@ -127,8 +127,9 @@ type Settings struct {
 
 // Limits bound sign-ins.
 type Limits struct {
-	Address ratelimit.Rate // sign-ins and invitations of one client address; 30 a minute
-	Account ratelimit.Rate // sign-ins under one e-mail; 10 in 15 minutes
+	Address  ratelimit.Rate // sign-ins and invitations of one client address; 30 a minute
+	Account  ratelimit.Rate // sign-ins of one client address to one account; 10 in 15 minutes
+	Failures ratelimit.Rate // failed sign-ins of all client addresses; 600 a minute
 }
 
 func (l Limits) orDefaults() Limits {
@@ -137,6 +138,9 @@ func (l Limits) orDefaults() Limits {
 	}
 	if l.Account.Off() {
 		l.Account = ratelimit.Rate{Requests: 10, Per: 15 * time.Minute}
+	}
+	if l.Failures.Off() {
+		l.Failures = ratelimit.Rate{Requests: 600, Per: time.Minute}
 	}
 	return l
 }
@@ -150,6 +154,8 @@ type Dashboard struct {
 	origins   *http.CrossOriginProtection
 	byAddress *ratelimit.Limiter
 	byAccount *ratelimit.Limiter
+	failures  *ratelimit.Limiter
+	streams   *streams
 	oidc      *provider // nil without OpenID Connect
 	mux       *http.ServeMux
 	overview  overviewCache
@@ -170,6 +176,8 @@ func New(settings Settings) (*Dashboard, error) {
 		origins:   http.NewCrossOriginProtection(),
 		byAddress: ratelimit.New(ratelimit.Settings{Rate: limits.Address, Now: settings.Now}),
 		byAccount: ratelimit.New(ratelimit.Settings{Rate: limits.Account, Now: settings.Now}),
+		failures:  ratelimit.New(ratelimit.Settings{Rate: limits.Failures, Now: settings.Now}),
+		streams:   newStreams(),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {

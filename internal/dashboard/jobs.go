@@ -144,11 +144,10 @@ func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
 
 // liveJobs streams the changes of the list.
 func (d *Dashboard) liveJobs(req *pageRequest, session account.Session) error {
-	return req.stream(func() (parts, error) {
-		list, err := d.readJobs(req, session.User)
-		if err != nil {
-			return nil, err
-		}
+	name := "jobs " + session.User.ConsumerID.String() + " " + req.r.URL.Query().Encode()
+	return req.stream(name, func(*topic) (any, error) {
+		return d.readJobs(req, session.User)
+	}, func(list any) (parts, error) {
 		return req.parts("jobs", list, "rows")
 	})
 }

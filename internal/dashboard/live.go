@@ -36,8 +36,21 @@ func (req *pageRequest) parts(page string, data any, names ...string) (parts, er
 
 // stream sends server-sent events: first all parts, then the parts that changed,
 // as a JSON object. It polls the database, because other nodes change jobs too.
-func (req *pageRequest) stream(read func() (parts, error)) error {
-	sent, err := read()
+// Streams of the same topic share what read returns; each renders it for its user.
+func (req *pageRequest) stream(name string, read func(*topic) (any, error), render func(any) (parts, error)) error {
+	shared, leave, ok := req.d.streams.join(req.session.Hash, name)
+	if !ok {
+		return &pageError{http.StatusTooManyRequests, "Too many pages with live updates are open. Close one of them."}
+	}
+	defer leave()
+	current := func() (parts, error) {
+		view, err := shared.current(read)
+		if err != nil {
+			return nil, err
+		}
+		return render(view)
+	}
+	sent, err := current()
 	if err != nil {
 		return err
 	}
@@ -73,18 +86,18 @@ func (req *pageRequest) stream(read func() (parts, error)) error {
 				return nil
 			}
 		}
-		current, err := read()
+		latest, err := current()
 		if err != nil {
 			req.Err = err
 			return nil // the browser reconnects and gets the error
 		}
 		changed := make(parts)
-		for name, text := range current {
+		for name, text := range latest {
 			if sent[name] != text {
 				changed[name] = text
 			}
 		}
-		if sent = current; len(changed) == 0 {
+		if sent = latest; len(changed) == 0 {
 			continue
 		}
 		if lastWrite = time.Now(); !req.event(control, changed) {
@@ -119,12 +132,10 @@ func (req *pageRequest) writeEvent(control *http.ResponseController, text string
 
 // liveJob streams the changes of a job's page.
 func (d *Dashboard) liveJob(req *pageRequest, session account.Session) error {
-	cache := new(recordingCache)
-	return req.stream(func() (parts, error) {
-		view, err := d.readJob(req, session, cache)
-		if err != nil {
-			return nil, err
-		}
+	name := "job " + session.User.ConsumerID.String() + " " + req.r.PathValue("id")
+	return req.stream(name, func(shared *topic) (any, error) {
+		return d.readJob(req, session, &shared.recording)
+	}, func(view any) (parts, error) {
 		return req.parts("job", view, "state", "controls", "recording", "timeline", "deliveries")
 	})
 }

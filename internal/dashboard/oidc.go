@@ -91,7 +91,7 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 	if d.oidc == nil {
 		return notFound("There is no such page.")
 	}
-	if err := d.throttle(req.r); err != nil {
+	if err := d.throttle(req); err != nil {
 		return err
 	}
 	found, err := d.oidc.discover(req.r.Context())
@@ -113,7 +113,7 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	if d.oidc == nil {
 		return notFound("There is no such page.")
 	}
-	if err := d.throttle(req.r); err != nil {
+	if err := d.throttle(req); err != nil {
 		return err
 	}
 	state, ok := d.oidcStateOf(req.r)
@@ -125,7 +125,10 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	if query.Get("error") != "" || query.Get("code") == "" {
 		return &pageError{http.StatusUnauthorized, "The sign-in service rejected the sign-in."}
 	}
-	user, err := d.oidc.user(req.r.Context(), d.settings.Users, query.Get("code"), state)
+	user, err := d.oidcUser(req, query.Get("code"), state)
+	if errors.Is(err, account.ErrHasPassword) {
+		return &pageError{http.StatusForbidden, "This account has a password. Sign in with it, then connect the sign-in of your organization on the page Team."}
+	}
 	if errors.Is(err, account.ErrNotInvited) {
 		return &pageError{http.StatusForbidden, "Your e-mail address has no account or invitation here, or the sign-in service has not verified it. Ask a colleague who uses this service for an invitation."}
 	}
@@ -150,36 +153,56 @@ func (d *Dashboard) oidcStateOf(r *http.Request) (oidcState, bool) {
 	return state, state.State != "" && state.Nonce != "" && state.Verifier != ""
 }
 
-// user exchanges the code for a token, verifies it, and returns its user.
-func (p *provider) user(ctx context.Context, users *account.Users, code string, state oidcState) (account.User, error) {
-	found, err := p.discover(ctx)
+// oidcUser returns the user whom the provider authenticated. It connects the identity
+// to the user who is signed in already and has the same e-mail address.
+func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (account.User, error) {
+	ctx, users := req.r.Context(), d.settings.Users
+	identity, claims, err := d.oidc.identify(ctx, code, state)
 	if err != nil {
 		return account.User{}, err
+	}
+	user, err := users.SignInOIDC(ctx, identity, claims.Email, claims.Verified, claims.Name)
+	if !errors.Is(err, account.ErrHasPassword) {
+		return user, err
+	}
+	session, _, sessionErr := d.sessionOf(req.r)
+	if sessionErr != nil {
+		return account.User{}, err
+	}
+	return users.LinkOIDC(ctx, session.User, identity, claims.Email, claims.Verified)
+}
+
+// oidcClaims are the claims of an ID token that the dashboard reads.
+type oidcClaims struct {
+	Email    string `json:"email"`
+	Verified bool   `json:"email_verified"`
+	Name     string `json:"name"`
+}
+
+// identify exchanges the code for an ID token and verifies it.
+func (p *provider) identify(ctx context.Context, code string, state oidcState) (identity account.Identity, claims oidcClaims, err error) {
+	found, err := p.discover(ctx)
+	if err != nil {
+		return identity, claims, err
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	tokens, err := p.config(found).Exchange(ctx, code, oauth2.VerifierOption(state.Verifier))
 	if err != nil {
-		return account.User{}, fmt.Errorf("exchange the code: %w", err)
+		return identity, claims, fmt.Errorf("exchange the code: %w", err)
 	}
 	raw, ok := tokens.Extra("id_token").(string)
 	if !ok {
-		return account.User{}, errors.New("the provider sent no ID token")
+		return identity, claims, errors.New("the provider sent no ID token")
 	}
 	token, err := found.Verifier(&oidc.Config{ClientID: p.settings.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return account.User{}, fmt.Errorf("verify the ID token: %w", err)
+		return identity, claims, fmt.Errorf("verify the ID token: %w", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(state.Nonce)) != 1 {
-		return account.User{}, errors.New("the ID token belongs to another sign-in")
-	}
-	var claims struct {
-		Email    string `json:"email"`
-		Verified bool   `json:"email_verified"`
-		Name     string `json:"name"`
+		return identity, claims, errors.New("the ID token belongs to another sign-in")
 	}
 	if err := token.Claims(&claims); err != nil {
-		return account.User{}, fmt.Errorf("read the ID token: %w", err)
+		return identity, claims, fmt.Errorf("read the ID token: %w", err)
 	}
-	identity := account.Identity{Issuer: token.Issuer, Subject: token.Subject}
-	return users.SignInOIDC(ctx, identity, claims.Email, claims.Verified, claims.Name)
+	return account.Identity{Issuer: token.Issuer, Subject: token.Subject}, claims, nil
 }

@@ -152,9 +152,9 @@ func (p *provider) leave(who *person) string {
 	return answer.Header.Get("Location")
 }
 
-// TestSignInElsewhere signs in at a provider: who is invited or a user comes in,
+// TestSignInWithOIDC signs in at a provider: who is invited or a user comes in,
 // nobody else; and nothing that was forged, changed or used before.
-func TestSignInElsewhere(t *testing.T) {
+func TestSignInWithOIDC(t *testing.T) {
 	t.Parallel()
 	p := startProvider(t)
 	h := newHarness(t, func(s *service.Settings) {
@@ -188,7 +188,20 @@ func TestSignInElsewhere(t *testing.T) {
 	as("sub-ada", "ada@example.test", false)
 	comesIn("an e-mail that is not verified", false)
 	as("sub-ada", "Ada@example.test", true)
-	comesIn("a user", true)
+	comesIn("a user with a password", false)
+	linked := h.signedIn("ada@example.test")
+	if page := linked.get("/team"); !strings.Contains(page.body, "Connect the sign-in of your organization") {
+		t.Error("the team page offers no connection")
+	}
+	as("sub-ada", "eve@example.test", true)
+	if got := p.walk(linked); got.status != http.StatusForbidden {
+		t.Errorf("another e-mail is connected: %d", got.status)
+	}
+	as("sub-ada", "Ada@example.test", true)
+	if got := p.walk(linked); got.status != http.StatusSeeOther {
+		t.Errorf("connect the signed-in user: %d: %s", got.status, got.body)
+	}
+	comesIn("a connected user", true)
 	as("sub-ada", "", false)
 	comesIn("a user that is known there", true)
 	as("sub-else", "ada@example.test", true)

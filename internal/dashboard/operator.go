@@ -84,12 +84,10 @@ func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
 
 // liveOperator streams the changes of the operator page.
 func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
-	return req.stream(func() (parts, error) {
-		shown, err := d.operatorView(req.r.Context())
-		if err != nil {
-			return nil, err
-		}
-		return req.parts("operator", shown, "figures", "bots", "failures", "recent")
+	return req.stream("operator", func(*topic) (any, error) {
+		return d.operatorView(req.r.Context())
+	}, func(view any) (parts, error) {
+		return req.parts("operator", view, "figures", "bots", "failures", "recent")
 	})
 }
 

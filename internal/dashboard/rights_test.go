@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/webhook"
 )
 
@@ -46,6 +47,17 @@ func TestOthers(t *testing.T) {
 	}
 	if got := ada.get(page); got.status != 200 {
 		t.Errorf("the owner's page: %d", got.status)
+	}
+	token, err := f.users().Invite(t.Context(), f.ada, "carol@example.test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.users().Accept(t.Context(), token, account.NewUser{Name: "Carol", Password: password}); err != nil {
+		t.Fatal(err)
+	}
+	carol := f.signedIn("carol@example.test")
+	if got := carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil); got.status != http.StatusConflict || !strings.Contains(got.body, "Only an operator can remove an operator.") {
+		t.Errorf("a member removes an operator: %d", got.status)
 	}
 }
 

@@ -118,12 +118,36 @@ func (d *Dashboard) signInPage(req *pageRequest) error {
 	return req.show("signin", "Sign in", signInForm{Next: next, OIDC: d.oidc != nil})
 }
 
-// throttle limits the sign-ins of each client address.
-func (d *Dashboard) throttle(r *http.Request) error {
-	if ok, wait := d.byAddress.Allow(ratelimit.AddressKey(d.settings.Proxies.Address(r))); !ok {
+// throttle limits the sign-ins of each client address, and logs the address.
+func (d *Dashboard) throttle(req *pageRequest) error {
+	address := d.settings.Proxies.Address(req.r)
+	req.Client = address.String()
+	if ok, wait := d.byAddress.Allow(ratelimit.AddressKey(address)); !ok {
 		return &limitedError{wait}
 	}
 	return nil
+}
+
+// throttleAccount limits the sign-ins of each client address to an account. Other
+// addresses can still sign in.
+func (d *Dashboard) throttleAccount(req *pageRequest, email string) error {
+	key := ratelimit.AddressKey(d.settings.Proxies.Address(req.r)) + " " + strings.ToLower(strings.TrimSpace(email))
+	if ok, wait := d.byAccount.Allow(key); !ok {
+		return &limitedError{wait}
+	}
+	return nil
+}
+
+// countFailure limits the failed sign-ins of all addresses together. A correct
+// password is accepted nevertheless.
+func (d *Dashboard) countFailure(err error) error {
+	if !errors.Is(err, account.ErrBadCredentials) {
+		return err
+	}
+	if ok, wait := d.failures.Allow("all"); !ok {
+		return &limitedError{wait}
+	}
+	return err
 }
 
 // signIn starts a session for an e-mail address and its password. Attempts are
@@ -133,15 +157,14 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 		return unreadableForm(err)
 	}
 	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
-	err := d.throttle(req.r)
+	err := d.throttle(req)
 	if err == nil {
-		if ok, wait := d.byAccount.Allow(strings.ToLower(strings.TrimSpace(form.Email))); !ok {
-			err = &limitedError{wait}
-		}
+		err = d.throttleAccount(req, form.Email)
 	}
 	var user account.User
 	if err == nil {
 		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
+		err = d.countFailure(err)
 	}
 	switch limited := (*limitedError)(nil); {
 	case err == nil:
@@ -187,7 +210,7 @@ type invitationForm struct {
 }
 
 func (d *Dashboard) invitationPage(req *pageRequest) error {
-	if err := d.throttle(req.r); err != nil {
+	if err := d.throttle(req); err != nil {
 		return err
 	}
 	token := req.r.URL.Query().Get("token")
@@ -214,7 +237,7 @@ func expiredLink(err error) error {
 
 // acceptInvitation creates the user and signs in.
 func (d *Dashboard) acceptInvitation(req *pageRequest) error {
-	if err := d.throttle(req.r); err != nil {
+	if err := d.throttle(req); err != nil {
 		return err
 	}
 	if err := req.r.ParseForm(); err != nil {

@@ -1,9 +1,13 @@
 package dashboard_test
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,8 +122,8 @@ func TestSecureCookie(t *testing.T) {
 	}
 }
 
-// TestThrottle: tries are counted by address and by e-mail; the right password
-// does not help either while there are too many.
+// TestThrottle: attempts are limited per client address, per address and account,
+// and failures in total. A throttled address does not lock out another one.
 func TestThrottle(t *testing.T) {
 	t.Parallel()
 	try := func(h *harness, email, with string) answered {
@@ -127,7 +131,9 @@ func TestThrottle(t *testing.T) {
 	}
 	t.Run("e-mail", func(t *testing.T) {
 		t.Parallel()
-		h := newHarness(t, func(s *service.Settings) { s.DashboardLimits.Account = ratelimit.Rate{Requests: 3, Per: time.Hour} })
+		h := newHarness(t, func(s *service.Settings) {
+			s.DashboardLimits.Account, s.TrustedProxies = ratelimit.Rate{Requests: 3, Per: time.Hour}, "127.0.0.1"
+		})
 		h.ada()
 		for range 3 {
 			if got := try(h, "ada@example.test", "wrong"); got.status != http.StatusUnauthorized {
@@ -138,8 +144,33 @@ func TestThrottle(t *testing.T) {
 		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Too many attempts. Try again in") {
 			t.Errorf("the fourth try: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
 		}
+		elsewhere := h.person()
+		elsewhere.header = http.Header{"X-Forwarded-For": {"203.0.113.9"}}
+		if got := elsewhere.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}}); got.status != http.StatusSeeOther {
+			t.Errorf("the right password from another address: %d", got.status)
+		}
 		if got := try(h, "other@example.test", "wrong"); got.status != http.StatusUnauthorized {
 			t.Errorf("another e-mail: %d", got.status)
+		}
+	})
+	t.Run("ceiling", func(t *testing.T) {
+		t.Parallel()
+		log := new(safeBuffer)
+		h := newHarness(t, func(s *service.Settings) {
+			s.DashboardLimits.Failures = ratelimit.Rate{Requests: 3, Per: time.Hour}
+			s.Log = slog.New(slog.NewTextHandler(log, nil))
+		})
+		h.ada()
+		for i, want := range []int{401, 401, 401, 429} {
+			if got := try(h, fmt.Sprintf("user%d@example.test", i), "wrong"); got.status != want {
+				t.Errorf("failure %d: %d, want %d", i, got.status, want)
+			}
+		}
+		if got := try(h, "ada@example.test", password); got.status != http.StatusSeeOther {
+			t.Errorf("the right password at the ceiling: %d", got.status)
+		}
+		if !strings.Contains(log.String(), "client=127.0.0.1") {
+			t.Error("the log of a sign-in has no client address")
 		}
 	})
 	t.Run("address", func(t *testing.T) {
@@ -229,4 +260,22 @@ func TestExpiredSession(t *testing.T) {
 	if got := p.post("/keys", url.Values{"token": {token}}); got.status != 401 {
 		t.Errorf("a form of an ended session: %d", got.status)
 	}
+}
+
+// safeBuffer is a buffer for concurrent use.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(data)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

@@ -21,6 +21,7 @@ type teamView struct {
 	Days        int // that the link is valid
 	MinPassword int
 	HasPassword bool
+	CanLink     bool // to the sign-in of the organization
 	Problem     string
 	Email       string
 }
@@ -38,6 +39,7 @@ func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status i
 	}
 	shown.Days, shown.MinPassword = int(account.InvitationLifetime/(24*time.Hour)), account.MinPassword
 	shown.HasPassword = session.User.PasswordHash != ""
+	shown.CanLink = d.oidc != nil && session.User.Identity == account.Identity{}
 	return req.showStatus(status, "team", "Team", shown)
 }
 
@@ -75,7 +77,7 @@ func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error 
 }
 
 func (d *Dashboard) changePassword(req *pageRequest, session account.Session) error {
-	if err := d.throttle(req.r); err != nil {
+	if err := d.throttle(req); err != nil {
 		return err
 	}
 	err := d.settings.Users.ChangePassword(req.r.Context(), session, req.r.PostForm.Get("old"), req.r.PostForm.Get("password"))

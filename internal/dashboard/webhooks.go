@@ -68,7 +68,7 @@ func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error
 
 // testEndpoint posts a test event to the default endpoint and shows the result.
 func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) error {
-	if err := d.throttle(req.r); err != nil {
+	if err := d.throttle(req); err != nil {
 		return err
 	}
 	consumer, err := d.settings.Records.Consumer(req.r.Context(), session.User.ConsumerID)

@@ -269,6 +269,16 @@ func TestSignInElsewhere(t *testing.T) {
 		if _, err := users.Invite(t.Context(), ada, "bob@example.test", false); err != nil {
 			t.Fatal(err)
 		}
+		takeOver := account.Identity{Issuer: "https://id.test", Subject: "1"}
+		if _, err := users.SignInOIDC(t.Context(), takeOver, "ADA@example.test", true, "Eve"); !errors.Is(err, account.ErrHasPassword) {
+			t.Errorf("an identity was attached to a password account: %v", err)
+		}
+		if _, err := users.LinkOIDC(t.Context(), ada, takeOver, "eve@example.test", true); !errors.Is(err, account.ErrHasPassword) {
+			t.Errorf("an identity with another e-mail was linked: %v", err)
+		}
+		if _, err := users.LinkOIDC(t.Context(), ada, account.Identity{Issuer: "https://id.test", Subject: "9"}, "ADA@example.test", true); err != nil {
+			t.Fatal(err)
+		}
 		at := func(subject string) account.Identity {
 			return account.Identity{Issuer: "https://id.test", Subject: subject}
 		}
@@ -279,8 +289,7 @@ func TestSignInElsewhere(t *testing.T) {
 			want     string // e-mail of the user; empty for nobody
 		}{
 			{at("1"), "ada@example.test", false, ""},
-			{at("1"), "ADA@example.test", true, "ada@example.test"},
-			{at("1"), "", false, "ada@example.test"},
+			{at("9"), "", false, "ada@example.test"},
 			{at("2"), "ada@example.test", true, ""},
 			{at("3"), "carol@example.test", true, ""},
 			{at("4"), "bob@example.test", false, ""},

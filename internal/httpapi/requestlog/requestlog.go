@@ -35,6 +35,7 @@ type Record struct {
 	UserID     uuid.UUID // uuid.Nil unless a user signed in
 	ConsumerID uuid.UUID // uuid.Nil before authentication
 	JobID      uuid.UUID // uuid.Nil when the request names no job
+	Client     string    // address of the client; empty unless it is logged
 	Level      slog.Level
 	Err        error // why the request failed
 
@@ -136,6 +137,9 @@ func (rec *Record) Log(log *slog.Logger, message string, r *http.Request) {
 		if named.id != uuid.Nil {
 			attrs = append(attrs, slog.String(named.key, named.id.String()))
 		}
+	}
+	if rec.Client != "" {
+		attrs = append(attrs, slog.String("client", rec.Client))
 	}
 	if rec.Err != nil {
 		attrs = append(attrs, slog.String("error", rec.Err.Error()))

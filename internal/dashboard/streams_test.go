@@ -1,0 +1,48 @@
+package dashboard
+
+import "testing"
+
+// TestStreamsAreBoundedPerSession opens more streams than a session may have.
+func TestStreamsAreBoundedPerSession(t *testing.T) {
+	t.Parallel()
+	s := newStreams()
+	var leave func()
+	for range maxStreams {
+		var ok bool
+		if _, leave, ok = s.join("session", "job"); !ok {
+			t.Fatal("an allowed stream is refused")
+		}
+	}
+	if _, _, ok := s.join("session", "job"); ok {
+		t.Errorf("a session has %d streams", maxStreams+1)
+	}
+	if _, _, ok := s.join("another session", "job"); !ok {
+		t.Error("the streams of a session count against another")
+	}
+	leave()
+	if _, _, ok := s.join("session", "job"); !ok {
+		t.Error("an ended stream still counts")
+	}
+}
+
+// TestStreamsShareReads reads a topic from many streams within one interval.
+func TestStreamsShareReads(t *testing.T) {
+	t.Parallel()
+	s := newStreams()
+	reads := 0
+	for range 10 {
+		shared, _, ok := s.join(string(rune('a'+reads)), "job")
+		for range 3 {
+			if !ok {
+				continue
+			}
+			view, err := shared.current(func(*topic) (any, error) { reads++; return reads, nil })
+			if err != nil || view != 1 {
+				t.Fatalf("got %v, %v", view, err)
+			}
+		}
+	}
+	if reads != 1 {
+		t.Errorf("%d reads of one topic", reads)
+	}
+}
