@@ -35,12 +35,13 @@ type serveCommand struct {
 	storageFlags
 	launcherFlags
 
-	NodeName   string             `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
-	MaxBots    int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
-	BotCores   float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
-	BotMemory  float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
-	LaunchLead dispatch.Prelaunch `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
-	Lease      time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
+	NodeName           string             `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
+	MaxBots            int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
+	MaxBotsPerConsumer int                `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a consumer may run at a time, on all nodes; 0 is no limit."`
+	BotCores           float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
+	BotMemory          float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
+	LaunchLead         dispatch.Prelaunch `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
+	Lease              time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
 
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
 	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
@@ -92,7 +93,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		Listen: c.Listen, BaseURL: c.BaseURL, BotServiceURL: c.BotServiceURL,
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention,
 		BotTokenLifetime: c.BotTokenLifetime, UploadQuota: c.UploadQuota << 20,
-		NodeName: c.NodeName, MaxBots: c.MaxBots, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
+		NodeName: c.NodeName, MaxBots: c.MaxBots, MaxBotsPerConsumer: c.MaxBotsPerConsumer, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
 		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,
 		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,

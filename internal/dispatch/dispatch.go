@@ -9,6 +9,7 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -48,6 +49,7 @@ type Settings struct {
 	Timeouts          Timeouts
 	Prelaunch         Prelaunch
 	Capacity          *Capacity // for the bots of this node; unlimited when nil
+	PerConsumer       int       // how many bots a consumer may run on all nodes; 0 is no limit
 	Node              Node
 	SingleNode        bool          // no other dispatcher uses this database
 	Lease             time.Duration // DefaultLease when 0
@@ -153,60 +155,74 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 }
 
 // startTasks claims as many due jobs as there are free workers, starts a task
-// for each, and returns their number. First bots get their slots in the order
-// of the claim.
+// for each, and returns their number. Admitted jobs get a slot for their first
+// bot.
 func (d *Dispatcher) startTasks(ctx context.Context) (int, error) {
 	claimedAt := time.Now() // before the claim: the lease must not appear longer than it is
-	due, err := d.claimDue(ctx)
+	admitted, others, err := d.claimDue(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range due {
-		d.workers <- struct{}{}
-		t := &task{
-			d: d, job: r, lease: newLeaseGuard(r, claimedAt, d.Lease),
-			noCapacity:    d.reserveFirst(ctx, r),
-			releaseWorker: sync.OnceFunc(func() { <-d.workers; d.Wake() }),
-		}
-		d.tasks.Go(func() {
-			defer t.releaseWorker()
-			t.process(ctx)
-		})
+	for _, r := range admitted {
+		d.startTask(ctx, r, claimedAt, d.Capacity.reserve(ctx, r.ID, r.Attempts, d.Now()))
 	}
-	return len(due), nil
+	for _, r := range others {
+		noCapacity := ""
+		if r.Mode == job.Live && (r.Status == job.Scheduled || r.Status == job.Pending) {
+			noCapacity = d.notAdmitted(ctx)
+		}
+		d.startTask(ctx, r, claimedAt, noCapacity)
+	}
+	return len(admitted) + len(others), nil
+}
+
+// startTask starts the task of a claimed job when a worker is free. noCapacity
+// is why the job got no slot for its first bot.
+func (d *Dispatcher) startTask(ctx context.Context, r job.Record, claimedAt time.Time, noCapacity string) {
+	d.workers <- struct{}{}
+	t := &task{
+		d: d, job: r, lease: newLeaseGuard(r, claimedAt, d.Lease), noCapacity: noCapacity,
+		releaseWorker: sync.OnceFunc(func() { <-d.workers; d.Wake() }),
+	}
+	d.tasks.Go(func() {
+		defer t.releaseWorker()
+		t.process(ctx)
+	})
+}
+
+// notAdmitted returns why a due job was not admitted.
+func (d *Dispatcher) notAdmitted(ctx context.Context) string {
+	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
+		return reason
+	}
+	if d.PerConsumer > 0 {
+		return fmt.Sprintf("its consumer runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first", d.PerConsumer)
+	}
+	return "other jobs are served first"
 }
 
 // claimDue leases due jobs. It starts a write only when there is something to
 // claim.
-func (d *Dispatcher) claimDue(ctx context.Context) (due []job.Record, err error) {
+func (d *Dispatcher) claimDue(ctx context.Context) (admitted, others []job.Record, err error) {
 	now, limit := d.Now(), cap(d.workers)-len(d.workers)
 	if limit == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	claim := job.Claim{
 		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
-		Capacity: min(limit, d.Capacity.Free(ctx, now)), Prelaunch: d.prelaunch(),
+		Capacity: min(limit, d.Capacity.Free(ctx, now)), PerConsumer: d.PerConsumer, Prelaunch: d.prelaunch(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
 	defer cancel()
 	waiting, err := d.Store.CanClaim(ctx, claim)
 	if err != nil || !waiting {
-		return nil, err
+		return nil, nil, err
 	}
 	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
-		due, err = q.ClaimJobs(ctx, claim)
+		admitted, others, err = q.ClaimJobs(ctx, claim)
 		return err
 	})
-	return due, err
-}
-
-// reserveFirst reserves a slot for the first bot of a live job, or returns why
-// there is none.
-func (d *Dispatcher) reserveFirst(ctx context.Context, r job.Record) (noCapacity string) {
-	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
-		return ""
-	}
-	return d.Capacity.reserve(ctx, r.ID, r.Attempts, d.Now())
+	return admitted, others, err
 }
 
 // untilNextDue is how long the dispatcher may sleep. While all workers are

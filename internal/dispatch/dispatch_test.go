@@ -471,7 +471,7 @@ func TestLostLease(t *testing.T) {
 		<-h.bots.entered
 		var taken []job.Record
 		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			taken, err = q.ClaimJobs(t.Context(), job.Claim{Now: h.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
+			_, taken, err = q.ClaimJobs(t.Context(), job.Claim{Now: h.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
 			return err
 		})
 		if err != nil || len(taken) != 1 {

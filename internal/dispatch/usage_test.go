@@ -31,12 +31,12 @@ func TestMeasuredRoom(t *testing.T) {
 		"a little more is noise":             {[]BotResources{{1.05, gib}, {1.12, gib * 11 / 10}}, 0, 8, 6, ""},
 		"more processor time":                {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 0, 5, 2, ""},
 		"beside young ones":                  {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 1, 5, 1, ""},
-		"until none fits":                    {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has room for 5: 8.0 cores and 16.0 GiB of memory, of which a bot uses 1.6 cores and 1.0 GiB of memory (measured, on the average of 3; reckoned with were 1.0 and 1.0 GiB)"},
+		"until none fits":                    {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has capacity for 5: 8.0 cores and 16.0 GiB of memory, of which a bot uses 1.6 cores and 1.0 GiB of memory (measured average of 3 bots; configured are 1.0 and 1.0 GiB)"},
 		"on average":                         {[]BotResources{{1, gib}, {3, gib}}, 0, 4, 2, ""},
-		"more than there is":                 {[]BotResources{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has room for 4"},
+		"more than there is":                 {[]BotResources{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has capacity for 4"},
 		"more memory":                        {[]BotResources{{1, 4 * gib}, {1, 4 * gib}}, 0, 4, 2, ""},
-		"only memory can be measured":        {[]BotResources{{0, 8 * gib}}, 1, 2, 0, "a bot takes 1.0 cores and 8.0 GiB of memory (measured, on the average of 1;"},
-		"more than the machine: one may run": {[]BotResources{{20, gib}}, 0, 1, 0, "1 bots and has room for 1"},
+		"only memory can be measured":        {[]BotResources{{0, 8 * gib}}, 1, 2, 0, "a bot uses 1.0 cores and 8.0 GiB of memory (measured average of 1 bots;"},
+		"more than the machine: one may run": {[]BotResources{{20, gib}}, 0, 1, 0, "1 bots and has capacity for 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func roomOf8(cost BotResources) *Capacity {
 	}})
 }
 
-// TestMeasuredRoomIsSteady: what a bot takes is an average over its last minute,
+// TestMeasuredRoomIsSteady: what a bot uses is an average over its last minute,
 // small changes of it change nothing, and with it goes what was measured.
 func TestMeasuredRoomIsSteady(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestMeasuredRoomIsSteady(t *testing.T) {
 	}
 	for _, cores := range []float64{1.7, 1.5, 1.65, 1.55, 1.75} {
 		if got := tell(1, 25*time.Second, cores); got != 5 {
-			t.Errorf("room for %d when a bot takes %.2f for a moment", got, cores)
+			t.Errorf("room for %d when a bot uses %.2f for a moment", got, cores)
 		}
 	}
 	if got := tell(1, 15*time.Second, 2.5); got != 4 {
@@ -104,7 +104,7 @@ func TestMeasuredRoomIsSteady(t *testing.T) {
 		tell(1, 25*time.Second, 0.5)
 	}
 	if got := room.Total(t.Context()); got != 8 {
-		t.Errorf("room for %d after minutes in which a bot takes less than was reckoned with", got)
+		t.Errorf("room for %d after minutes in which a bot uses less than was reckoned with", got)
 	}
 	if got := tell(1, time.Hour, 4); got != 2 {
 		t.Errorf("room for %d", got)

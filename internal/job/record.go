@@ -84,6 +84,7 @@ type Claim struct {
 	Lease time.Duration // how long the lease lasts, and after how long a silent node counts as gone
 	Limit int           // of each kind of job
 
-	Capacity  int           // how many live jobs that wait for capacity may be claimed
-	Prelaunch time.Duration // live jobs are claimed this long before they are due
+	Capacity    int           // how many live jobs that wait for capacity may be claimed
+	PerConsumer int           // how many bots a consumer may run; 0 is no limit
+	Prelaunch   time.Duration // live jobs are claimed this long before they are due
 }

@@ -56,7 +56,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 			State:       job.New(),
 		},
 		StatusSince: now,
-		WakeAt:      joinAt,
+		WakeAt:      laterOf(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
 	err = s.Store.Write(ctx, func(q *store.Queries) error {
 		inserted, err := q.InsertJob(ctx, r)
@@ -127,4 +127,11 @@ func checkOwner(r job.Record, caller account.Caller) error {
 		return &job.Error{Code: job.NotFound, Message: "no such job"}
 	}
 	return nil
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

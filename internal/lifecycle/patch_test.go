@@ -130,7 +130,7 @@ func TestPatchStopsADispatch(t *testing.T) {
 		id := h.newJob(t)
 		var claimed []job.Record
 		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
+			_, claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 			return err
 		})
 		if err != nil || len(claimed) != 1 {

@@ -42,11 +42,12 @@ type Settings struct {
 	Kubernetes   KubernetesSettings // of the launcher kubernetes; the service completes them
 	StartTimeout time.Duration      // of either for starting a bot; DefaultStartTimeout when 0
 
-	NodeName     string                // for people; default the machine's name
-	MaxBots      int                   // that this node runs at once; derived from the machine when 0
-	BotResources dispatch.BotResources // of each bot; dispatch.DefaultBotResources when zero
-	Prelaunch    dispatch.Prelaunch    // how long before joinAt bots are launched
-	Lease        time.Duration         // dispatch.DefaultLease when 0
+	NodeName           string                // for people; default the machine's name
+	MaxBots            int                   // that this node runs at once; derived from the machine when 0
+	MaxBotsPerConsumer int                   // on all nodes; 0 is no limit
+	BotResources       dispatch.BotResources // of each bot; dispatch.DefaultBotResources when zero
+	Prelaunch          dispatch.Prelaunch    // how long before joinAt bots are launched
+	Lease              time.Duration         // dispatch.DefaultLease when 0
 
 	MetricsListen string // address that serves only metrics, without credentials; none when empty
 	MetricsSecret string // gives access to the metrics on the service's own address; only the admin secret does when empty
@@ -85,6 +86,9 @@ type Settings struct {
 // check returns an error for settings that cannot work, before anything is
 // opened.
 func (s Settings) check() error {
+	if s.MaxBotsPerConsumer < 0 {
+		return fmt.Errorf("a consumer cannot run %d bots", s.MaxBotsPerConsumer)
+	}
 	if s.MaxBots < 0 || s.BotResources.Cores < 0 {
 		return fmt.Errorf("a capacity of %d bots of %g cores is not possible", s.MaxBots, s.BotResources.Cores)
 	}

@@ -77,7 +77,7 @@ func (s *Service) build(ctx context.Context) error {
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
 		AllowedHosts: settings.AllowedMeetingHosts, LoopbackPeers: settings.LoopbackMeetings, RequirePermission: settings.RequirePermission,
 		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
-		Prelaunch: settings.Prelaunch, Capacity: s.newCapacity(machine), Lease: settings.Lease,
+		Prelaunch: settings.Prelaunch, Capacity: s.newCapacity(machine), PerConsumer: settings.MaxBotsPerConsumer, Lease: settings.Lease,
 		Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,67 +14,141 @@ import (
 	"standin/internal/job"
 )
 
-// claimQuery selects one kind of claimable jobs.
-type claimQuery struct {
-	limit int
-	where string // starts with the range of an index; its arguments start at $2
-	args  []any
+// ClaimJobs leases jobs that are due and moves their wake time to the end of
+// the lease, so that the jobs of a crashed dispatcher are claimed again then.
+//
+// The admitted jobs may use capacity. Each consumer in turn gets one, in the
+// order of max(joinAt, createdAt); jobs to prelaunch come after due ones. The
+// other jobs need no capacity, or there is none for them.
+func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (admitted, others []job.Record, err error) {
+	if admitted, err = q.admitJobs(ctx, claim); err != nil {
+		return nil, nil, fmt.Errorf("claim jobs that wait for capacity: %w", err)
+	}
+	where, args := dueCondition(claim)
+	others, err = list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1`+q.skip+`)
+		UPDATE jobs SET lease = $5, wake_at = $6 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns,
+		slices.Concat([]any{claim.Limit}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("claim due jobs: %w", err)
+	}
+	slices.SortFunc(others, func(a, b job.Record) int { return a.JoinAt.Compare(b.JoinAt) })
+	return admitted, others, nil
 }
 
-// claimQueries returns the queries of a claim, in order: jobs that wait for
-// capacity, due jobs, jobs to prelaunch. They use the indexes jobs_upcoming,
-// jobs_wake and jobs_upcoming.
+// admitJobs leases as many live jobs without an attempt as there is capacity
+// for, in the order in which they are to be served.
+func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record, error) {
+	limit := min(claim.Limit, claim.Capacity)
+	if limit <= 0 {
+		return nil, nil
+	}
+	where, args := waitingCondition(claim)
+	ids, err := list(ctx, q, scanColumn[uuid.UUID], `
+		WITH waiting AS (
+			SELECT id, consumer_id, CASE WHEN join_at > $2 THEN 1 ELSE 0 END AS early,
+				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
+			FROM jobs WHERE `+where+`
+		), ranked AS (
+			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS position
+			FROM waiting
+		)
+		SELECT ranked.id FROM ranked LEFT JOIN dispatch_turns ON dispatch_turns.consumer_id = ranked.consumer_id
+		WHERE `+consumerLimit(claim)+`
+		ORDER BY early, position, COALESCE(turn, 0), due_at, ranked.id LIMIT $1`, slices.Concat([]any{limit}, args)...)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	order := make(map[uuid.UUID]int, len(ids))
+	values := []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))}
+	var places []string
+	for i, id := range ids {
+		order[id] = i
+		values = append(values, id)
+		places = append(places, fmt.Sprintf("$%d", i+3))
+	}
+	jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+strings.Join(places, ", ")+`) AND lease = ''`+q.skip+`)
+		UPDATE jobs SET lease = $1, wake_at = $2 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, values...)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(jobs, func(a, b job.Record) int { return order[a.ID] - order[b.ID] })
+	return jobs, q.takeTurns(ctx, jobs)
+}
+
+// waitingCondition selects live jobs that wait for their first bot: due ones, and
+// those to prelaunch. It uses the index jobs_upcoming. Its arguments start at $2.
+func waitingCondition(claim job.Claim) (string, []any) {
+	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $3 AND (join_at <= $2 OR status = 'scheduled') AND lease = ''`,
+		[]any{millis(claim.Now), millis(claim.Now.Add(claim.Prelaunch))}
+}
+
+// dueCondition selects due jobs. It uses the index jobs_wake. Its arguments start
+// at $2.
 //
 // A job with an attempt belongs to the node that runs its bot, because no other
 // node can observe the bot. Other nodes claim it when that node has sent no
 // heartbeat for a lease, or the job has been due for a lease.
-func claimQueries(c job.Claim) []claimQuery {
-	now, expired := millis(c.Now), millis(c.Now.Add(-c.Lease))
-	queries := []claimQuery{
-		{min(c.Limit, c.Capacity), `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $2
-			AND status = 'pending' AND lease = '' ORDER BY join_at`, []any{now}},
-		{c.Limit, `wake_at <= $2 AND (node = '' OR node = $3 OR wake_at <= $4
-			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $4)) ORDER BY wake_at`, []any{now, c.Node, expired}},
-	}
-	if c.Prelaunch > 0 {
-		queries = append(queries, claimQuery{min(c.Limit, c.Capacity), `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $2 AND join_at <= $3
-			AND status = 'scheduled' AND lease = '' ORDER BY join_at`, []any{now, millis(c.Now.Add(c.Prelaunch))}})
-	}
-	return slices.DeleteFunc(queries, func(q claimQuery) bool { return q.limit <= 0 })
+func dueCondition(claim job.Claim) (string, []any) {
+	return `wake_at <= $2 AND (node = '' OR node = $3 OR wake_at <= $4
+			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $4)) ORDER BY wake_at`,
+		[]any{millis(claim.Now), claim.Node, millis(claim.Now.Add(-claim.Lease))}
 }
 
-// ClaimJobs leases jobs that are due and moves their wake time to the end of
-// the lease, so that the jobs of a crashed dispatcher are claimed again then.
-// Jobs that wait for capacity come first, ordered by joinAt.
-func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) ([]job.Record, error) {
-	lease, until := newLease(claim.Node), millis(claim.Now.Add(claim.Lease))
-	var claimed []job.Record
-	for _, query := range claimQueries(claim) {
-		set := fmt.Sprintf(`lease = $%d, wake_at = $%d`, len(query.args)+2, len(query.args)+3)
-		jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+query.where+` LIMIT $1`+q.skip+`)
-			UPDATE jobs SET `+set+` WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns,
-			slices.Concat([]any{query.limit}, query.args, []any{lease, until})...)
+// consumerLimit is the condition that a consumer runs fewer bots than its limit,
+// counting the waiting jobs ahead of the ranked one.
+func consumerLimit(claim job.Claim) string {
+	if claim.PerConsumer == 0 {
+		return "1 = 1"
+	}
+	return fmt.Sprintf(`position + (
+		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND `+dispatchedCondition()+`
+	) + (
+		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND lease <> '' AND status IN ('scheduled', 'pending')
+	) <= %d`, claim.PerConsumer)
+}
+
+// takeTurns moves the consumers of admitted jobs behind all others.
+func (q *Queries) takeTurns(ctx context.Context, jobs []job.Record) error {
+	last, err := one(q.queryRow(ctx, `SELECT COALESCE(MAX(turn), 0) FROM dispatch_turns`), scanColumn[int64], "turn")
+	if err != nil {
+		return err
+	}
+	turns := make(map[uuid.UUID]int64)
+	for _, r := range jobs {
+		last++
+		turns[r.ConsumerID] = last
+	}
+	// In the same order on every node, so that concurrent claims cannot deadlock.
+	consumers := slices.SortedFunc(maps.Keys(turns), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	for _, consumer := range consumers {
+		_, err := q.exec(ctx, `INSERT INTO dispatch_turns (consumer_id, turn) VALUES ($1, $2)
+			ON CONFLICT (consumer_id) DO UPDATE SET turn = $2`, consumer, turns[consumer])
 		if err != nil {
-			return nil, fmt.Errorf("claim due jobs: %w", err)
+			return err
 		}
-		slices.SortFunc(jobs, func(a, b job.Record) int { return a.JoinAt.Compare(b.JoinAt) })
-		claimed = append(claimed, jobs...)
 	}
-	return claimed, nil
+	return nil
 }
 
-// CanClaim reports whether ClaimJobs would claim a job.
+// CanClaim reports whether ClaimJobs may find a job. It does not consider the
+// limit of consumers.
 func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
-	for _, query := range claimQueries(claim) {
-		ids, err := list(ctx, q, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+query.where+` LIMIT $1`, slices.Concat([]any{1}, query.args)...)
+	exists := func(where string, args []any) (bool, error) {
+		ids, err := list(ctx, q, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` LIMIT $1`, slices.Concat([]any{1}, args)...)
 		if err != nil {
 			return false, fmt.Errorf("find due jobs: %w", err)
 		}
-		if len(ids) > 0 {
-			return true, nil
+		return len(ids) > 0, nil
+	}
+	if claim.Limit <= 0 {
+		return false, nil
+	}
+	if claim.Capacity > 0 {
+		if found, err := exists(waitingCondition(claim)); found || err != nil {
+			return found, err
 		}
 	}
-	return false, nil
+	return exists(dueCondition(claim))
 }
 
 // newLease returns a unique token that starts with the ID of the node.

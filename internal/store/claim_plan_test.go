@@ -24,7 +24,6 @@ func TestHotPathPlans(t *testing.T) {
 			return err
 		}, []string{
 			"SEARCH jobs USING INDEX jobs_upcoming (join_at<?)", "SEARCH jobs USING INDEX jobs_wake (wake_at<?)",
-			"SEARCH jobs USING INDEX jobs_upcoming (join_at>? AND join_at<?)",
 		}},
 		"next": {func(q *store.Queries) error {
 			_, _, err := q.NextWake(ctx, "a", now, time.Second)

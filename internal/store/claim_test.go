@@ -20,8 +20,8 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	claim.Lease, claim.Limit = time.Minute, 10
 	ids := []uuid.UUID{}
 	err := s.Write(t.Context(), func(q *store.Queries) error {
-		records, err := q.ClaimJobs(t.Context(), claim)
-		for _, r := range records {
+		admitted, others, err := q.ClaimJobs(t.Context(), claim)
+		for _, r := range append(admitted, others...) {
 			ids = append(ids, r.ID)
 		}
 		return err
@@ -92,9 +92,8 @@ func TestClaimOfAnothersJob(t *testing.T) {
 	})
 }
 
-// TestClaimOrder: jobs that wait for room are taken first, in the order of
-// their joinAt and no more than there is room; jobs still to come, as far as
-// the lead reaches.
+// A consumer's jobs are admitted in the order of joinAt, as many as there is
+// capacity for. Jobs to prelaunch come last.
 func TestClaimOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -105,7 +104,7 @@ func TestClaimOrder(t *testing.T) {
 			"due": -time.Hour, "soon": 3 * time.Second, "later": time.Minute,
 		} {
 			r := newJob(consumer)
-			r.JoinAt, r.WakeAt = now.Add(in), now.Add(in)
+			r.CreatedAt, r.JoinAt, r.WakeAt = now.Add(-2*time.Hour), now.Add(in), now.Add(in)
 			insert(t, s, r)
 			if name != "due" && in < 0 {
 				r.Status, r.WakeAt = job.Pending, now.Add(time.Hour)
@@ -117,9 +116,17 @@ func TestClaimOrder(t *testing.T) {
 		if err != nil || !waits || !early.Equal(now.Add(-time.Hour)) {
 			t.Errorf("next: %v, %v (%v)", early, waits, err)
 		}
-		want := []uuid.UUID{made["first waiting"], made["second waiting"], made["due"], made["soon"]}
-		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: now, Capacity: 2, Prelaunch: 4 * time.Second}); !slices.Equal(got, want) {
-			t.Errorf("taken: %v, want %v of %v", got, want, made)
+		for _, claim := range []struct {
+			capacity int
+			want     []uuid.UUID
+		}{
+			{2, []uuid.UUID{made["due"], made["first waiting"]}},
+			{3, []uuid.UUID{made["second waiting"], made["third waiting"], made["soon"]}},
+		} {
+			got := claimIDs(t, s, job.Claim{Node: "mine", Now: now, Capacity: claim.capacity, Prelaunch: 4 * time.Second})
+			if !slices.Equal(got, claim.want) {
+				t.Errorf("claimed %v, want %v of %v", got, claim.want, made)
+			}
 		}
 		early, waits, err = s.NextWake(t.Context(), "mine", now, 4*time.Second)
 		if err != nil || !waits || !early.Equal(now.Add(56*time.Second)) {
@@ -142,7 +149,7 @@ func TestNodeStartsAgain(t *testing.T) {
 		for _, node := range []string{"a", "ab"} {
 			insert(t, s, newJob(consumer))
 			err := s.Write(t.Context(), func(q *store.Queries) error {
-				taken, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
+				_, taken, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
 				held[node] = taken[0]
 				return err
 			})
