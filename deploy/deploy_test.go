@@ -34,18 +34,17 @@ func read(t *testing.T, name string) []byte {
 	return content
 }
 
-// manifests decodes the Kubernetes manifests as strictly as a cluster does
-// that is asked to be strict.
+// manifests decodes the Kubernetes manifests with strict field validation.
 func manifests(t *testing.T) (objects []runtime.Object) {
 	t.Helper()
 	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 	names, err := filepath.Glob("kubernetes/*.yaml")
 	if err != nil || len(names) == 0 {
-		t.Fatalf("there are no manifests: %v", err)
+		t.Fatalf("no manifests: %v", err)
 	}
 	for _, name := range names {
 		if strings.Contains(name, "pod-template") {
-			continue // a part of an object
+			continue // not a whole object
 		}
 		documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(read(t, name))))
 		for {
@@ -66,8 +65,8 @@ func manifests(t *testing.T) (objects []runtime.Object) {
 	return objects
 }
 
-// TestManifests: they decode, fit together, and give the service the rights
-// that its launcher uses and no others.
+// TestManifests: the manifests decode and refer to each other, and grant the
+// permissions that the launcher uses and no others.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	var deployment *appsv1.Deployment
@@ -90,10 +89,10 @@ func TestManifests(t *testing.T) {
 		}
 	}
 	if deployment == nil || role == nil || binding == nil || account == nil || service == nil {
-		t.Fatal("something is missing")
+		t.Fatal("an object is missing")
 	}
 	pod := deployment.Spec.Template
-	for what, right := range map[string]bool{
+	for rule, ok := range map[string]bool{
 		"the pod uses the service account":    pod.Spec.ServiceAccountName == account.Name,
 		"the role is bound to it":             binding.RoleRef.Name == role.Name && binding.Subjects[0].Name == account.Name,
 		"the service chooses the pods":        service.Spec.Selector["app.kubernetes.io/name"] == pod.Labels["app.kubernetes.io/name"],
@@ -101,8 +100,8 @@ func TestManifests(t *testing.T) {
 		"its root file system is not written": *pod.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem,
 		"secrets can be made and not read":    !slices.ContainsFunc(role.Rules, readsSecrets),
 	} {
-		if !right {
-			t.Errorf("it does not hold that %s", what)
+		if !ok {
+			t.Errorf("violated: %s", rule)
 		}
 	}
 	if _, err := kubernetes.ReadPodTemplate("kubernetes/pod-template.example.yaml"); err != nil {
@@ -114,7 +113,7 @@ func readsSecrets(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.Resources, "secrets") && !slices.Equal(rule.Verbs, []string{"create"})
 }
 
-// compose is what the tests know of a compose file.
+// compose is the part of the compose format that the file uses.
 type compose struct {
 	Name     string
 	Services map[string]struct {
@@ -131,6 +130,10 @@ type compose struct {
 		ReadOnly    bool `yaml:"read_only"`
 		Tmpfs       []string
 		CapDrop     []string `yaml:"cap_drop"`
+		CapAdd      []string `yaml:"cap_add"`
+		NetworkMode string   `yaml:"network_mode"`
+		User        string
+		Entrypoint  []string
 		SecurityOpt []string `yaml:"security_opt"`
 		Healthcheck struct {
 			Test              []string
@@ -139,14 +142,15 @@ type compose struct {
 		}
 	}
 	Networks map[string]struct {
-		Name     string
-		Internal bool
+		Name       string
+		Internal   bool
+		DriverOpts map[string]string `yaml:"driver_opts"`
 	}
 	Volumes map[string]any
 }
 
-// TestCompose: the file holds nothing that the tests do not know, and what it
-// names is there.
+// TestCompose: all references within the file resolve, and bots cannot reach the
+// database.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	decoder := yaml.NewDecoder(bytes.NewReader(read(t, "compose.yaml")))
@@ -158,37 +162,36 @@ func TestCompose(t *testing.T) {
 	for name, service := range file.Services {
 		for other := range service.DependsOn {
 			if _, there := file.Services[other]; !there {
-				t.Errorf("%s depends on %s, which is not there", name, other)
+				t.Errorf("%s depends on %s, which does not exist", name, other)
 			}
 		}
 		for _, network := range service.Networks {
 			if _, there := file.Networks[network]; !there {
-				t.Errorf("%s is in the network %s, which is not there", name, network)
+				t.Errorf("%s is in the network %s, which does not exist", name, network)
 			}
 		}
 		for _, volume := range service.Volumes {
 			source, _, _ := strings.Cut(volume, ":")
-			if _, there := file.Volumes[source]; !there && !strings.HasPrefix(source, "/") {
-				t.Errorf("%s has the volume %s, which is not there", name, source)
+			if _, there := file.Volumes[source]; !there && !strings.HasPrefix(source, "/") && !strings.HasPrefix(source, "./") {
+				t.Errorf("%s has the volume %s, which does not exist", name, source)
 			}
 		}
 		for _, port := range service.Ports {
 			if !strings.HasPrefix(port, "127.0.0.1:") {
-				t.Errorf("%s is open to the world at %s", name, port)
+				t.Errorf("%s listens on all interfaces: %s", name, port)
 			}
 		}
 	}
 	standin := file.Services["standin"]
 	if standin.Environment["STANDIN_DOCKER_NETWORK"] != file.Networks["bots"].Name || standin.Environment["STANDIN_DOCKER_IMAGE"] != standin.Image {
-		t.Errorf("bots are not where the service is: %v", standin.Environment)
+		t.Errorf("the bots' network or image is not the service's: %v", standin.Environment)
 	}
 	if !file.Networks["inner"].Internal || slices.Contains(file.Services["database"].Networks, "bots") {
 		t.Error("bots can reach the database")
 	}
 }
 
-// TestVariables: every variable that the files set is one that the service
-// reads.
+// TestVariables: the service reads every variable that the files set.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob("../cmd/standin/*.go")
@@ -240,5 +243,28 @@ func TestSeccomp(t *testing.T) {
 		if slices.Contains(forbidden, name) != want {
 			t.Errorf("%s is forbidden: %v", name, !want)
 		}
+	}
+}
+
+// TestBotThatReachesMetadata: the egress rules of both engines keep bots off
+// private networks and metadata addresses.
+func TestBotThatReachesMetadata(t *testing.T) {
+	t.Parallel()
+	rules := map[string]string{"egress.nft": string(read(t, "egress.nft")), "kubernetes/network.yaml": string(read(t, "kubernetes/network.yaml"))}
+	for name, text := range rules {
+		for _, network := range []string{"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"} {
+			if !strings.Contains(text, network) {
+				t.Errorf("%s does not name %s", name, network)
+			}
+		}
+	}
+	composed := string(read(t, "compose.yaml"))
+	for _, want := range []string{"nft -f /egress.nft", "com.docker.network.bridge.name: standin-bots", "./egress.nft:/egress.nft:ro"} {
+		if !strings.Contains(composed, want) {
+			t.Errorf("compose.yaml lacks %q", want)
+		}
+	}
+	if !strings.Contains(rules["egress.nft"], `iifname "standin-bots"`) {
+		t.Error("egress.nft does not name the bridge of compose.yaml")
 	}
 }

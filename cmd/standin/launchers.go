@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"standin/deploy"
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
@@ -44,8 +45,8 @@ type dockerFlags struct {
 	Tmp              string   `env:"STANDIN_DOCKER_TMP" default:"256Mi" help:"Size of /tmp, in bytes or such as 256Mi; counts against the memory limit."`
 	Processes        int64    `env:"STANDIN_DOCKER_PROCESSES" default:"1024" help:"Maximum number of processes and threads of a bot; 0 means no limit."`
 	User             string   `env:"STANDIN_DOCKER_USER" default:"10001:10001" placeholder:"UID:GID" help:"Numeric user and group of the bots; root is rejected."`
-	Seccomp          string   `env:"STANDIN_DOCKER_SECCOMP" type:"existingfile" help:"Seccomp profile that allows Chromium's sandbox, such as deploy/seccomp.json. Default: the engine's profile, with Chromium's sandbox off."`
-	SpoolVolume      string   `env:"STANDIN_DOCKER_SPOOL_VOLUME" help:"Named volume for the bots' spools; its content is never removed. Default: one volume per bot, removed with the bot."`
+	Seccomp          string   `env:"STANDIN_DOCKER_SECCOMP" default:"embedded" placeholder:"embedded|engine|FILE" help:"Seccomp profile of bots: embedded (deploy/seccomp.json, which allows Chromium's sandbox), engine (the engine's own, with Chromium's sandbox off), or a file."`
+	SpoolVolume      string   `env:"STANDIN_DOCKER_SPOOL_VOLUME" help:"Prefix of named volumes for the bots' spools, one for each bot, which are never removed. Default: an anonymous volume for each bot, removed with the bot."`
 }
 
 // settings converts the flags.
@@ -65,7 +66,11 @@ func (f dockerFlags) settings() (docker.Settings, error) {
 			ShmBytes: bytes("docker-shm", f.Shm), TmpBytes: bytes("docker-tmp", f.Tmp),
 		},
 	}
-	if f.Seccomp != "" {
+	switch f.Seccomp {
+	case "engine":
+	case "embedded":
+		settings.Seccomp = deploy.SeccompProfile()
+	default:
 		profile, err := os.ReadFile(f.Seccomp)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("read the seccomp profile: %w", err))

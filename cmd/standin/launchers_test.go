@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"standin/deploy"
 )
 
 // TestBotNeedsItsConfiguration: without --config, four flags are required.
@@ -29,6 +32,29 @@ func TestBotNeedsItsConfiguration(t *testing.T) {
 		if code := run(test.arguments, &out, &errOut); code != test.code || !strings.Contains(errOut.String(), test.want) {
 			t.Errorf("%v ended with %d: %s", test.arguments, code, errOut.String())
 		}
+	}
+}
+
+// TestSeccompProfile: bots run under the embedded profile unless the operator
+// chooses another one.
+func TestSeccompProfile(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{"": deploy.SeccompProfile(), "embedded": deploy.SeccompProfile(), "engine": ""} {
+		var serve serveCommand
+		arguments := []string{}
+		if value != "" {
+			arguments = []string{"--docker-seccomp", value}
+		}
+		parse(t, &serve, arguments...)
+		if settings, err := serve.Docker.settings(); err != nil || settings.Seccomp != want {
+			t.Errorf("%q: a profile of %d bytes (%v), want %d", value, len(settings.Seccomp), err, len(want))
+		}
+	}
+	if _, err := (dockerFlags{Seccomp: "/missing", Memory: "0", Shm: "0", Tmp: "0"}).settings(); err == nil {
+		t.Error("a missing file was accepted")
+	}
+	if !json.Valid([]byte(deploy.SeccompProfile())) {
+		t.Error("the embedded profile is not JSON")
 	}
 }
 

@@ -64,7 +64,7 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 		ShmSize:        limits.ShmBytes,
 		Init:           new(true), // reaps orphaned processes of the browser
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
-		Mounts:         l.mounts(),
+		Mounts:         l.mounts(key),
 		Resources: container.Resources{
 			NanoCPUs: int64(limits.CPUs * 1e9), Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes,
 		},
@@ -96,9 +96,14 @@ func tmpfsSize(bytes int64) string {
 }
 
 // mounts returns the volume for the spool and, read-only, the folders of the
-// bots' settings.
-func (l *Launcher) mounts() []mount.Mount {
-	mounts := []mount.Mount{{Type: mount.TypeVolume, Source: l.settings.Volume, Target: spoolDir}}
+// bots' settings. No two bots share a volume: a bot must not read what another
+// has recorded.
+func (l *Launcher) mounts(key launch.Key) []mount.Mount {
+	volume := ""
+	if l.settings.Volume != "" {
+		volume = l.settings.Volume + "-" + key.String()
+	}
+	mounts := []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: spoolDir}}
 	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir} {
 		if folder != "" {
 			mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})

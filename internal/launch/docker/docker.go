@@ -38,7 +38,7 @@ type Settings struct {
 	Limits     Limits
 	User       string // uid:gid, numeric
 	Seccomp    string // a seccomp profile, as JSON; the engine's default when empty
-	Volume     string // a named volume for all spools; one anonymous volume for each bot when empty
+	Volume     string // prefix of the named volumes for spools, one for each bot; anonymous volumes when empty
 
 	PullWait time.Duration // how long a launch waits for the image; default 20 s
 }

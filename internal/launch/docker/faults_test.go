@@ -106,6 +106,24 @@ func TestContainer(t *testing.T) {
 	}
 }
 
+// TestBotThatReadsTheSpoolOfAnother: with a named volume too, each bot has its own.
+func TestBotThatReadsTheSpoolOfAnother(t *testing.T) {
+	t.Parallel()
+	h, engine := newFakeHarness(t, func(s *docker.Settings) { s.Volume = "spools" })
+	for range 2 {
+		h.launch(t, launchtest.Assignment())
+	}
+	engine.mu.Lock()
+	defer engine.mu.Unlock()
+	volumes := map[string]bool{}
+	for _, c := range engine.containers {
+		volumes[c.request.HostConfig.Mounts[0].Source] = true
+	}
+	if len(volumes) != 2 || volumes["spools"] {
+		t.Errorf("two bots have the volumes %v", volumes)
+	}
+}
+
 // TestPullErrors: a failed pull is reported with the registry's message.
 func TestPullErrors(t *testing.T) {
 	t.Parallel()
