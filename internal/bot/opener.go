@@ -169,9 +169,6 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 	if err := page.GuardNavigation(ctx, o.mayNavigate); err != nil {
 		return nil, err
 	}
-	if err := page.EvalOnNewDocument(ctx, meeting.NavigationGuardScript()); err != nil {
-		return nil, fmt.Errorf("keep the page from starting other programs: %w", err)
-	}
 	return page, recorder.Prepare(ctx, page)
 }
 

@@ -137,9 +137,6 @@ func open(ctx context.Context, running *browser.Browser, address string) (*brows
 	if err != nil {
 		return nil, err
 	}
-	if err := page.EvalOnNewDocument(ctx, meeting.NavigationGuardScript()); err != nil {
-		return nil, err
-	}
 	if err := recorder.Prepare(ctx, page); err != nil {
 		return nil, err
 	}

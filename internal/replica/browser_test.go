@@ -14,11 +14,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a test waits for what should come at once, on a machine
-// that may be busy with much else.
-const patience = 40 * time.Second
+// waitTimeout is how long a test waits for a condition on a busy machine.
+const waitTimeout = 40 * time.Second
 
-// chromium is the browser's name on this system, or the empty string.
+// chromium returns the path of the browser, or "".
 func chromium() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -28,13 +27,13 @@ func chromium() string {
 	return ""
 }
 
-// tab is a page in a real browser, driven by real input events.
+// tab is a browser page that is controlled with input events.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 }
 
-// devicesGranted says whether the browser has microphone and camera for pages.
+// devicesGranted is whether pages have access to microphone and camera.
 type devicesGranted bool
 
 // openTab starts a browser with the flags that bots use.
@@ -74,7 +73,7 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
-	// The tab lives as long as the context that it is first used with.
+	// The tab is tied to the context of its first use.
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start %s: %v", path, err)
 	}
@@ -94,7 +93,7 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.t.Fatalf("%s: %v; the page shows: %s", what, err, p.text())
@@ -108,22 +107,22 @@ func (p *tab) click(selector string) {
 	p.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
-// clickText clicks the button of that text.
+// clickText clicks the button with the text.
 func (p *tab) clickText(text string) {
 	p.t.Helper()
 	search := chromedp.Search(`//button[normalize-space()="` + text + `"]`)
 	p.do("click "+text, chromedp.Click(search, chromedp.NodeVisible))
 }
 
-func (p *tab) sees(selector string) {
+func (p *tab) waitVisible(selector string) {
 	p.t.Helper()
 	p.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// until waits for a JavaScript condition of the page, which may await.
-func (p *tab) until(condition string) {
+// waitUntil waits until a JavaScript expression, which may be a promise, is true.
+func (p *tab) waitUntil(condition string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -140,10 +139,10 @@ func (p *tab) until(condition string) {
 	}
 }
 
-// reads evaluates an expression, which may be a promise.
-func reads[T any](p *tab, expression string) T {
+// evalAs evaluates an expression, which may be a promise.
+func evalAs[T any](p *tab, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -152,14 +151,14 @@ func reads[T any](p *tab, expression string) T {
 	return value
 }
 
-// says waits until the page's visible text holds a text.
-func (p *tab) says(text string) {
+// waitForText waits until the page's visible text contains the text.
+func (p *tab) waitForText(text string) {
 	p.t.Helper()
 	quoted, _ := json.Marshal(text)
-	p.until(fmt.Sprintf("document.body.innerText.includes(%s)", quoted))
+	p.waitUntil(fmt.Sprintf("document.body.innerText.includes(%s)", quoted))
 }
 
-// moveMouse brings out the controls of the call.
+// moveMouse makes the controls of the call visible.
 func (p *tab) moveMouse() {
 	p.t.Helper()
 	x := 500 + rand.IntN(200)
@@ -169,10 +168,10 @@ func (p *tab) moveMouse() {
 func (p *tab) count(selector string) int {
 	p.t.Helper()
 	quoted, _ := json.Marshal(selector)
-	return reads[int](p, fmt.Sprintf("document.querySelectorAll(%s).length", quoted))
+	return evalAs[int](p, fmt.Sprintf("document.querySelectorAll(%s).length", quoted))
 }
 
-// text is the page's visible text, for messages of failing tests.
+// text returns the page's visible text.
 func (p *tab) text() string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
@@ -183,36 +182,34 @@ func (p *tab) text() string {
 	return text
 }
 
-// join walks from the pre-join page to the request.
+// join enters the name and asks to join.
 func (p *tab) join(m *Meeting, name string) {
 	p.t.Helper()
 	p.open(m.URL() + "?hl=en")
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`input[type="text"][aria-label="Your name"]`), name))
-	p.until(`!document.querySelector("[data-join]").disabled`)
+	p.waitUntil(`!document.querySelector("[data-join]").disabled`)
 	p.click("[data-join]")
 }
 
-// playsMedia checks that the picture and the sound within an element, given by a
-// JavaScript expression, play: the picture moves at full size, and the sound is
-// not silence.
+// playsMedia requires that the video in an element, given by a JavaScript expression,
+// plays at full size and that its audio is not silent.
 func playsMedia(p *tab, element string) {
 	p.t.Helper()
-	p.until(element + `?.querySelector("video")?.videoWidth === 1280`)
-	if high := reads[int](p, element+`.querySelector("video").videoHeight`); high != 720 {
+	p.waitUntil(element + `?.querySelector("video")?.videoWidth === 1280`)
+	if high := evalAs[int](p, element+`.querySelector("video").videoHeight`); high != 720 {
 		p.t.Errorf("the picture is %d high", high)
 	}
-	before := reads[float64](p, element+`.querySelector("video").currentTime`)
-	p.until(element + `.querySelector("video").currentTime > ` + fmt.Sprint(before) + ` + 1`)
-	p.until(element + `.querySelector("audio").currentTime > 1`)
+	before := evalAs[float64](p, element+`.querySelector("video").currentTime`)
+	p.waitUntil(element + `.querySelector("video").currentTime > ` + fmt.Sprint(before) + ` + 1`)
+	p.waitUntil(element + `.querySelector("audio").currentTime > 1`)
 	meter(p, element)
-	p.until(`window.loudness() > 0.02`)
+	p.waitUntil(`window.loudness() > 0.02`)
 }
 
-// meter measures the sound within an element: window.loudness() is its peak of
-// the last moments.
+// meter measures the audio of an element: window.loudness() returns its recent peak.
 func meter(p *tab, element string) {
 	p.t.Helper()
-	reads[bool](p, `(() => {
+	evalAs[bool](p, `(() => {
 		const sound = new AudioContext();
 		const meter = sound.createAnalyser();
 		meter.fftSize = 32768;
@@ -250,9 +247,9 @@ func openMeeting(t *testing.T, s *Server, settings Settings) *Meeting {
 	return m
 }
 
-func happens(t *testing.T, m *Meeting, kind EventKind) Event {
+func waitForEvent(t *testing.T, m *Meeting, kind EventKind) Event {
 	t.Helper()
-	event, err := m.Wait(deadline(t, patience), kind)
+	event, err := m.Wait(deadline(t, waitTimeout), kind)
 	if err != nil {
 		t.Fatal(err)
 	}

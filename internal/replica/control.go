@@ -106,26 +106,27 @@ func (m *Meeting) Leave(name string) error {
 
 // SetMuted mutes or unmutes the first participant with the name.
 func (m *Meeting) SetMuted(name string, muted bool) error {
-	return m.change(func() error {
-		p, err := m.participant(name)
-		if err != nil {
-			return err
-		}
+	return m.updateParticipant(name, func(p *participant) {
 		p.Muted = muted
 		p.publisher.soundOn.Store(!muted)
-		return nil
 	})
 }
 
 // SetCameraOff turns the camera of the first participant with the name off or on.
 func (m *Meeting) SetCameraOff(name string, off bool) error {
+	return m.updateParticipant(name, func(p *participant) {
+		p.CameraOff = off
+		p.publisher.pictureOn.Store(!off)
+	})
+}
+
+func (m *Meeting) updateParticipant(name string, apply func(*participant)) error {
 	return m.change(func() error {
 		p, err := m.participant(name)
 		if err != nil {
 			return err
 		}
-		p.CameraOff = off
-		p.publisher.pictureOn.Store(!off)
+		apply(p)
 		return nil
 	})
 }

@@ -26,44 +26,15 @@ func (s *Server) routeControl(mux *http.ServeMux) {
 
 // openRequest is the JSON form of Settings, with durations in seconds.
 type openRequest struct {
-	Platform          Platform         `json:"platform"`
-	Code              string           `json:"code"`
-	Participants      []Participant    `json:"participants"`
-	NoLobby           bool             `json:"noLobby"`
-	AdmitAfterSeconds float64          `json:"admitAfterSeconds"`
-	LobbyLimitSeconds float64          `json:"lobbyLimitSeconds"`
-	HostAbsent        bool             `json:"hostAbsent"`
-	Refusal           Refusal          `json:"wall"`
-	SignInCookie      bool             `json:"signInCookie"`
-	Passcode          string           `json:"passcode"`
-	Texts             map[State]string `json:"texts"`
-	JoinLabel         string           `json:"joinLabel"`
-	Language          string           `json:"language"`
-	NoLauncher        bool             `json:"noLauncher"`
-	CookieBanner      bool             `json:"cookieBanner"`
-	Framed            bool             `json:"framed"`
-	DeviceDialog      bool             `json:"deviceDialog"`
-	DevicesBeforeJoin bool             `json:"devicesBeforeJoin"`
-	DevicesAfterJoin  bool             `json:"devicesAfterJoin"`
-	Notices           []Notice         `json:"notices"`
-	NoTips            bool             `json:"noTips"`
-	LeaveAtOnce       bool             `json:"leaveAtOnce"`
-	PageDelaySeconds  float64          `json:"pageDelaySeconds"`
-	NeverLoads        bool             `json:"neverLoads"`
-	Hostile           bool             `json:"hostile"`
+	Settings
+	AdmitAfterSeconds float64 `json:"admitAfterSeconds"`
+	LobbyLimitSeconds float64 `json:"lobbyLimitSeconds"`
+	PageDelaySeconds  float64 `json:"pageDelaySeconds"`
 }
 
 func (r openRequest) settings() Settings {
-	return Settings{
-		Platform: r.Platform, Code: r.Code, Participants: r.Participants, NoLobby: r.NoLobby,
-		AdmitAfter: seconds(r.AdmitAfterSeconds), LobbyLimit: seconds(r.LobbyLimitSeconds),
-		HostAbsent: r.HostAbsent, Refusal: r.Refusal, SignInCookie: r.SignInCookie, Passcode: r.Passcode,
-		Texts: r.Texts, JoinLabel: r.JoinLabel, Language: r.Language,
-		NoLauncher: r.NoLauncher, CookieBanner: r.CookieBanner, Framed: r.Framed,
-		DeviceDialog: r.DeviceDialog, DevicesBeforeJoin: r.DevicesBeforeJoin, DevicesAfterJoin: r.DevicesAfterJoin,
-		Notices: r.Notices, NoTips: r.NoTips, LeaveAtOnce: r.LeaveAtOnce,
-		PageDelay: seconds(r.PageDelaySeconds), NeverLoads: r.NeverLoads, Hostile: r.Hostile,
-	}
+	r.AdmitAfter, r.LobbyLimit, r.PageDelay = seconds(r.AdmitAfterSeconds), seconds(r.LobbyLimitSeconds), seconds(r.PageDelaySeconds)
+	return r.Settings
 }
 
 func (s *Server) controlOpen(w http.ResponseWriter, r *http.Request) {

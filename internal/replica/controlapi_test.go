@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// call sends a request as a program would, and decodes the answer.
+// call sends a request and decodes the response.
 func call(t *testing.T, method, url, body string, header http.Header) (int, map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -38,7 +38,7 @@ func call(t *testing.T, method, url, body string, header http.Header) (int, map[
 	return response.StatusCode, decoded
 }
 
-// Another process opens a meeting, follows a guest and moves it.
+// The control API opens a meeting and controls a guest.
 func TestControlOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -97,9 +97,9 @@ func TestControlOverHTTP(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("report: %d", status)
 	}
-	seen := report["guests"].([]any)[0].(map[string]any)
-	if seen["state"] != "removed" || seen["name"] != "Stand-in" {
-		t.Errorf("the report shows the guest as %v", seen)
+	reported := report["guests"].([]any)[0].(map[string]any)
+	if reported["state"] != "removed" || reported["name"] != "Stand-in" {
+		t.Errorf("the report shows the reported as %v", reported)
 	}
 	rest := report["participants"].([]any)
 	if len(rest) != 1 || rest[0].(map[string]any)["cameraOff"] != true || rest[0].(map[string]any)["muted"] != false {
@@ -107,7 +107,7 @@ func TestControlOverHTTP(t *testing.T) {
 	}
 }
 
-// Every setting that has a name on the wire arrives in the meeting.
+// Every field of the request is applied to the meeting.
 func TestControlOpensAnyPlatform(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)

@@ -88,13 +88,13 @@ func (m *Meeting) Wait(ctx context.Context, kind EventKind) (Event, error) {
 // WaitFor returns the first matching event, which may already have happened. Its
 // error lists the events until then.
 func (m *Meeting) WaitFor(ctx context.Context, match func(Event) bool) (Event, error) {
-	for seen := 0; ; {
-		events, changed := m.eventsAfter(seen)
+	for last := 0; ; {
+		events, changed := m.eventsAfter(last)
 		for _, event := range events {
 			if match(event) {
 				return event, nil
 			}
-			seen = event.Number
+			last = event.Number
 		}
 		select {
 		case <-changed:

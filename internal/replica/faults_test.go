@@ -13,8 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The verbs of misfortune change what they are meant to change, and tell how
-// many guests they changed.
+// The methods return the number of affected guests.
 func TestDisturbances(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -70,7 +69,7 @@ func countOf(m *Meeting, kind EventKind) (count int) {
 	return count
 }
 
-// A guest that lost its connection can do nothing in the meeting but leave it.
+// A disconnected guest can only leave.
 func TestOfflineGuestsAreMuted(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -110,7 +109,7 @@ func TestPinsNameWhomTheyPin(t *testing.T) {
 	if err := m.pin(id, snapshot.Participants[1].ID); err != nil {
 		t.Fatal(err)
 	}
-	if pinned := happens(t, m, EventPinned); pinned.Text != "Ben Okafor" || pinned.Guest != id {
+	if pinned := waitForEvent(t, m, EventPinned); pinned.Text != "Ben Okafor" || pinned.Guest != id {
 		t.Errorf("pinned %+v", pinned)
 	}
 	if err := m.pin(id, "p99"); !errors.Is(err, ErrNoSuchParticipant) {
@@ -118,7 +117,7 @@ func TestPinsNameWhomTheyPin(t *testing.T) {
 	}
 }
 
-// Each platform asks for its passcode in its own way.
+// Platforms handle passcodes differently.
 func TestPasscodes(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -144,7 +143,7 @@ func TestPasscodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A guest that is not let past the passcode is refused, or sent away before.
+		// Without the passcode, joining fails.
 		if err := m.requestJoin(id, "Stand-in", test.typed); err != nil && !errors.Is(err, ErrNotNow) {
 			t.Errorf("%s: %v", test.name, err)
 		}
@@ -158,7 +157,7 @@ func TestPasscodes(t *testing.T) {
 	}
 }
 
-// Only Zoom's page has a request to record, and the host answers it.
+// Only Zoom has requests to record.
 func TestPermission(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -188,8 +187,8 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// The document of a meeting that never loads hangs until the client gives up,
-// and the others of the server come at once.
+// With NeverLoads, the request hangs until the client cancels it, and other requests
+// succeed.
 func TestNeverLoads(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -218,7 +217,7 @@ func TestNeverLoads(t *testing.T) {
 	}
 }
 
-// A page that lost its connection says so and has no media, until both come back.
+// A disconnected page shows that and has no media until it is reconnected.
 func TestMeetOfflineAndSilence(t *testing.T) {
 	t.Parallel()
 	media, _ := mediaForTest(t)
@@ -226,37 +225,35 @@ func TestMeetOfflineAndSilence(t *testing.T) {
 	m := openMeeting(t, s, Settings{NoLobby: true, NoTips: true, Participants: []Participant{{Name: "Ada Quill", Beeps: true}}})
 	p := openTab(t, true)
 	p.join(m, "Stand-in")
-	happens(t, m, EventMediaConnected)
+	waitForEvent(t, m, EventMediaConnected)
 
 	m.Disconnect()
-	happens(t, m, EventMediaLost)
-	p.says("You lost your network connection. Trying to reconnect")
+	waitForEvent(t, m, EventMediaLost)
+	p.waitForText("You lost your network connection. Trying to reconnect")
 	if p.count("[data-self-name]") != 1 {
 		t.Error("the call is gone from the page")
 	}
 	m.Reconnect()
-	if _, err := m.WaitFor(deadline(t, patience), nth(EventMediaConnected, 2)); err != nil {
+	if _, err := m.WaitFor(deadline(t, waitTimeout), nth(EventMediaConnected, 2)); err != nil {
 		t.Fatal(err)
 	}
-	seesMedia(p, "Ada Quill")
-	p.until(`document.getElementById("offline").hidden`)
+	requireMedia(p, "Ada Quill")
+	p.waitUntil(`document.getElementById("offline").hidden`)
 
-	// SetSilent: the page still gets sound, but there is nothing in it, not even the
-	// beep of every second.
+	// With SetSilent, the audio is silent, without beeps.
 	const received = `document.querySelector("audio").currentTime`
-	before := reads[float64](p, received)
+	before := evalAs[float64](p, received)
 	m.SetSilent(true)
-	p.until(`await ` + loudest + ` < 0.001`)
-	p.until(received + ` > ` + fmt.Sprint(before+3))
-	if muted := reads[bool](p, `document.querySelector("audio").srcObject.getAudioTracks()[0].muted`); muted {
+	p.waitUntil(`await ` + loudest + ` < 0.001`)
+	p.waitUntil(received + ` > ` + fmt.Sprint(before+3))
+	if muted := evalAs[bool](p, `document.querySelector("audio").srcObject.getAudioTracks()[0].muted`); muted {
 		t.Error("silence is no sound at all")
 	}
 	m.SetSilent(false)
-	p.until(`await ` + loudest + ` > 0.02`)
+	p.waitUntil(`await ` + loudest + ` > 0.02`)
 }
 
-// loudest is the peak of two and a half seconds, each moment of which is looked
-// at.
+// loudest returns the peak of 2.5 seconds.
 const loudest = `(async () => {
 	let peak = 0;
 	for (let i = 0; i < 10; i++) {
@@ -266,44 +263,44 @@ const loudest = `(async () => {
 	return peak;
 })()`
 
-// A page can be told to load itself anew, to go elsewhere, and to hang.
+// Pages reload, navigate away and hang on command.
 func TestPageDoesAsTold(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
 	m := openMeeting(t, s, Settings{NoLobby: true, NoTips: true, PageDelay: time.Second})
 	p := openTab(t, true)
 	p.open(m.URL() + "?hl=en")
-	happens(t, m, EventOpened)
-	p.sees(`[aria-label="Your name"]`)
-	if shown := reads[float64](p, `performance.now()`); shown < 1000 {
+	waitForEvent(t, m, EventOpened)
+	p.waitVisible(`[aria-label="Your name"]`)
+	if shown := evalAs[float64](p, `performance.now()`); shown < 1000 {
 		t.Errorf("the slow page shows itself after %.0f ms", shown)
 	}
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Stand-in"))
 	p.click("[data-join]")
-	happens(t, m, EventKind(StateAdmitted))
+	waitForEvent(t, m, EventKind(StateAdmitted))
 
 	if moved := m.Reload(); moved != 1 {
 		t.Fatalf("%d reload", moved)
 	}
-	happens(t, m, EventVanished)
-	second, err := m.WaitFor(deadline(t, patience), nth(EventOpened, 2))
+	waitForEvent(t, m, EventVanished)
+	second, err := m.WaitFor(deadline(t, waitTimeout), nth(EventOpened, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.sees(`[aria-label="Your name"]`)
+	p.waitVisible(`[aria-label="Your name"]`)
 
 	other := openMeeting(t, s, Settings{})
 	if moved, err := m.NavigateAway(other.URL(), second.Guest); moved != 1 || err != nil {
 		t.Fatalf("%d wander: %v", moved, err)
 	}
-	arrived := happens(t, other, EventOpened)
-	p.sees(`[aria-label="Your name"]`)
+	arrived := waitForEvent(t, other, EventOpened)
+	p.waitVisible(`[aria-label="Your name"]`)
 
 	if moved := other.Freeze(arrived.Guest); moved != 1 {
 		t.Fatalf("%d freeze", moved)
 	}
-	// Nothing tells of the hang but that questions stay without an answer.
-	limit := deadline(t, patience)
+	// A page that hangs does not respond.
+	limit := deadline(t, waitTimeout)
 	for answered := true; answered; {
 		if limit.Err() != nil {
 			t.Fatal("the page never hung")
@@ -318,16 +315,16 @@ func TestPageDoesAsTold(t *testing.T) {
 	}
 }
 
-// A hostile page tries what it says it tries, and goes on working. Here nothing
-// keeps it from the trap.
+// The attempts of a hostile page reach the trap server if nothing blocks them, and the
+// page keeps working.
 func TestHostilePage(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
 	m := openMeeting(t, s, Settings{Hostile: true, NoLobby: true})
 	p := openTab(t, true)
 	p.join(m, "Stand-in")
-	happens(t, m, EventKind(StateAdmitted))
-	probed := happens(t, m, EventProbeFinished)
+	waitForEvent(t, m, EventKind(StateAdmitted))
+	probed := waitForEvent(t, m, EventProbeFinished)
 	for _, target := range []string{"fetch 127.0.0.1:", "img localhost:", "websocket 127.0.0.1:", "iframe localhost:"} {
 		if !strings.Contains(probed.Text, target) {
 			t.Errorf("the page did not try %q: %s", target, probed.Text)
@@ -337,18 +334,18 @@ func TestHostilePage(t *testing.T) {
 		reached := func(event Event) bool {
 			return event.Kind == EventTrapReached && strings.HasPrefix(event.Text, by+" 127.0.0.1:")
 		}
-		if _, err := m.WaitFor(deadline(t, patience), reached); err != nil {
+		if _, err := m.WaitFor(deadline(t, waitTimeout), reached); err != nil {
 			t.Errorf("by %s: %v", by, err)
 		}
 	}
-	p.until(`document.querySelector("[data-self-name]")`)
+	p.waitUntil(`document.querySelector("[data-self-name]")`)
 	if moved, err := m.NavigateAway(m.TrapURL()); moved != 1 || err != nil {
 		t.Fatalf("%d wander: %v", moved, err)
 	}
-	wandered := func(event Event) bool {
+	navigated := func(event Event) bool {
 		return event.Kind == EventTrapReached && strings.HasPrefix(event.Text, "wander ")
 	}
-	if _, err := m.WaitFor(deadline(t, patience), wandered); err != nil {
+	if _, err := m.WaitFor(deadline(t, waitTimeout), navigated); err != nil {
 		t.Error(err)
 	}
 	if harmless := openMeeting(t, s, Settings{}); harmless.TrapURL() != "" {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// prepared holds the media of this test run: made anew each time, so that what
-// is tested is what the code makes now, and once, for it takes seconds.
+// prepared is the media of this test run, encoded once.
 type prepared struct {
 	once   sync.Once
 	folder string
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// mediaForTest returns the prepared media and the folder they are in.
+// mediaForTest returns the prepared media and its folder.
 func mediaForTest(t *testing.T) (*Media, string) {
 	t.Helper()
 	needTool(t, "ffmpeg")
@@ -46,7 +45,7 @@ func mediaForTest(t *testing.T) (*Media, string) {
 	return testMedia.media, testMedia.folder
 }
 
-// needTool skips a test whose tool is missing, and fails it in CI.
+// needTool skips the test if the tool is missing, or fails it in CI.
 func needTool(t *testing.T, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err == nil {
@@ -58,7 +57,7 @@ func needTool(t *testing.T, name string) {
 	t.Skipf("%s is not installed", name)
 }
 
-// deadline is the time a test may wait for something that should come soon.
+// deadline returns a context with a timeout.
 func deadline(t *testing.T, wait time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)

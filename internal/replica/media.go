@@ -72,7 +72,7 @@ func prepare(ctx context.Context, folder string, q quality) (*Media, error) {
 			return nil, err
 		}
 	} else if err != nil {
-		return nil, fmt.Errorf("look for prepared media: %w", err)
+		return nil, fmt.Errorf("find prepared media: %w", err)
 	}
 	prepared := &Media{}
 	for _, design := range designs() {

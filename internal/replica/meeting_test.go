@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// visitor opens the meeting and asks to join, as a page does.
+// visitor adds a guest that asks to join.
 func visitor(t *testing.T, m *Meeting) string {
 	t.Helper()
 	id, err := m.addGuest(arrivingPage{})
@@ -30,7 +30,7 @@ func stateOf(m *Meeting, id string) State {
 	return ""
 }
 
-// Each verb moves the guests it is meant for, and no others.
+// Control methods change only guests in the right states.
 func TestVerbsMoveGuests(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -84,7 +84,7 @@ func TestLobbyEndsByItself(t *testing.T) {
 			t.Parallel()
 			m := openMeeting(t, s, test.settings)
 			visitor(t, m)
-			asked, ended := happens(t, m, EventKind(StateLobby)), happens(t, m, EventKind(test.state))
+			asked, ended := waitForEvent(t, m, EventKind(StateLobby)), waitForEvent(t, m, EventKind(test.state))
 			if waited := ended.At.Sub(asked.At); waited < 30*time.Millisecond {
 				t.Errorf("the wait ended after %v", waited)
 			}
@@ -92,7 +92,7 @@ func TestLobbyEndsByItself(t *testing.T) {
 	}
 }
 
-// What a guest may not do now is refused, with an error that says why.
+// Actions that are not allowed in the current state fail.
 func TestGuestsKeepToTheirState(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -144,7 +144,7 @@ func TestOpenRefusesWrongSettings(t *testing.T) {
 		"taken code":       {Code: "abc-defg-hij"},
 		"nameless":         {Participants: []Participant{{}}},
 		"crowd":            {Participants: make([]Participant, 17)},
-		"wall":             {Refusal: "fire"},
+		"refusal":          {Refusal: "fire"},
 		"notice":           {Notices: []Notice{"smoke"}},
 		"language":         {Language: "xx"},
 		"state":            {Texts: map[State]string{"nowhere": "text"}},

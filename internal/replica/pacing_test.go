@@ -12,8 +12,8 @@ func testLoops() (picture, sound loop) {
 	return picture, sound
 }
 
-// Whatever the sender's wakes are like, every unit is sent once, in order, when
-// its time has come, and sound and picture stay together for hours.
+// Every unit is sent once, in order and when it is due, and audio and video stay
+// synchronized for hours.
 func TestCursorsDoNotDrift(t *testing.T) {
 	t.Parallel()
 	const length = 3 * time.Hour
@@ -50,14 +50,14 @@ func TestCursorsDoNotDrift(t *testing.T) {
 				t.Fatalf("%s: %v behind the clock after a wake at %v", name, behind, now)
 			}
 		}
-		// From the clock alone, without the walk: the unit that is due now.
+		// The unit that is due now, computed from the clock.
 		if want := track.unitAt(now); last != want {
 			t.Errorf("%s: after %v unit %d was the last one sent, by the clock it is %d", name, now, last, want)
 		}
 	}
 }
 
-// Timestamps of both tracks name the same moment, at any time of a long meeting.
+// The timestamps of both tracks match at any time of a long meeting.
 func TestTimestampsAgree(t *testing.T) {
 	t.Parallel()
 	picture, sound := testLoops()
@@ -70,7 +70,7 @@ func TestTimestampsAgree(t *testing.T) {
 		if got := sound.timestamp(unit); got != second*48000-312 {
 			t.Errorf("second %d: the sound's timestamp is %d", second, got)
 		}
-		// The beep begins as many samples into the packet as the decoder runs ahead.
+		// The decoder delay shifts the start of the beep within the packet.
 		if early := at - sound.position(unit); early < 6499*time.Microsecond || early > 6501*time.Microsecond {
 			t.Errorf("second %d: its packet is due %v before", second, early)
 		}
@@ -80,7 +80,7 @@ func TestTimestampsAgree(t *testing.T) {
 	}
 }
 
-// A sender that slept too long begins anew instead of flooding the page.
+// A sender that is far behind restarts instead of sending all missed units.
 func TestCursorGivesUpCatchingUp(t *testing.T) {
 	t.Parallel()
 	picture, _ := testLoops()

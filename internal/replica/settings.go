@@ -13,62 +13,63 @@ import (
 // two people, one of whom beeps and flashes, and a lobby in which a guest waits
 // until Admit.
 type Settings struct {
-	// Platform is whose page shows the meeting; empty: Meet.
-	Platform Platform
-	// Code is the meeting's code: "abc-defg-hij" on Meet, 12 to 15 digits on
-	// Teams, 9 to 11 on Zoom; empty: any.
-	Code string
-	// Participants are in the meeting from its start; nil: two, the first of
-	// whom beeps; empty: nobody.
-	Participants []Participant
+	// Platform is the platform. The default is Meet.
+	Platform Platform `json:"platform"`
+	// Code is the meeting's code: "abc-defg-hij" on Meet, 12 to 15 digits on Teams, 9
+	// to 11 on Zoom. The default is random.
+	Code string `json:"code"`
+	// Participants are the initial participants. If nil, there are two, the first of
+	// whom beeps.
+	Participants []Participant `json:"participants"`
 	// NoLobby admits guests at once.
-	NoLobby bool
+	NoLobby bool `json:"noLobby"`
 	// AdmitAfter admits each guest after this time in the lobby; 0 means never.
-	AdmitAfter time.Duration
+	AdmitAfter time.Duration `json:"-"`
 	// LobbyLimit ends the wait of a guest. The default is ten minutes, like Meet.
-	LobbyLimit time.Duration
+	LobbyLimit time.Duration `json:"-"`
 	// HostAbsent makes guests wait for HostArrives before the lobby.
-	HostAbsent bool
+	HostAbsent bool `json:"hostAbsent"`
 	// Refusal is a page that is shown instead of the meeting.
-	Refusal Refusal
+	Refusal Refusal `json:"wall"`
 	// SignInCookie ignores RefusalSignIn for browsers with the cookie
 	// session=signed-in.
-	SignInCookie bool
+	SignInCookie bool `json:"signInCookie"`
 	// Passcode is required to join. Meeting.URL contains it; a page without it in the
 	// URL asks for it. Teams and Zoom only.
-	Passcode string
+	Passcode string `json:"passcode"`
 	// Texts replaces the text of a state. The default is the text of the page.
-	Texts map[State]string
+	Texts map[State]string `json:"texts"`
 	// JoinLabel replaces the label of the join button.
-	JoinLabel string
+	JoinLabel string `json:"joinLabel"`
 	// Language is the language of the page, "en" or "de", unless the browser asks for
 	// one of them. The default is "en".
-	Language string
+	Language string `json:"language"`
 	// NoLauncher skips the launcher page of Teams and Zoom.
-	NoLauncher bool
+	NoLauncher bool `json:"noLauncher"`
 	// CookieBanner covers the launcher until it is answered.
-	CookieBanner bool
+	CookieBanner bool `json:"cookieBanner"`
 	// Framed embeds Zoom's web client in a frame.
-	Framed bool
+	Framed bool `json:"framed"`
 	// DeviceDialog makes Meet's and Zoom's pre-join page show "Continue without
 	// microphone and camera" even if the browser granted them.
-	DeviceDialog bool
+	DeviceDialog bool `json:"deviceDialog"`
 	// DevicesBeforeJoin and DevicesAfterJoin make Teams show "Continue without audio
 	// or video", before or after Join now, even if the browser granted them.
 	// Otherwise it is shown, before, only if the browser did not.
-	DevicesBeforeJoin, DevicesAfterJoin bool
+	DevicesBeforeJoin bool `json:"devicesBeforeJoin"`
+	DevicesAfterJoin  bool `json:"devicesAfterJoin"`
 	// Notices are shown to each guest after admission until they are accepted.
-	Notices []Notice
+	Notices []Notice `json:"notices"`
 	// NoTips disables the tip that is shown after admission.
-	NoTips bool
+	NoTips bool `json:"noTips"`
 	// LeaveAtOnce disables the confirmation after the leave button of Meet and Zoom.
-	LeaveAtOnce bool
+	LeaveAtOnce bool `json:"leaveAtOnce"`
 	// PageDelay delays the first screen of the page.
-	PageDelay time.Duration
+	PageDelay time.Duration `json:"-"`
 	// NeverLoads makes the request for the meeting's document hang.
-	NeverLoads bool
+	NeverLoads bool `json:"neverLoads"`
 	// Hostile makes the page attack the network (see hostile.go).
-	Hostile bool
+	Hostile bool `json:"hostile"`
 }
 
 // Participant is a simulated participant.

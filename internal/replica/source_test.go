@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// The prepared files, decoded by ffmpeg, have the beep and the flash of the
-// beeping source at each whole second, and none in the others.
+// The beeping source has a beep and a flash at each full second, the others have none.
 func TestBeepAndFlashMeetAtWholeSeconds(t *testing.T) {
 	t.Parallel()
 	_, folder := mediaForTest(t)
@@ -42,7 +41,7 @@ func TestBeepAndFlashMeetAtWholeSeconds(t *testing.T) {
 	}
 }
 
-// People speak in turns, and louder than silence but well below a beep.
+// The sources speak in turn, louder than silence and below the level of a beep.
 func TestSpeechIsHeardInItsPhrases(t *testing.T) {
 	t.Parallel()
 	for _, design := range designs() {
@@ -78,7 +77,7 @@ func spokenAt(phrases []Span, at time.Duration) bool {
 	return false
 }
 
-// Loops are whole in every unit, or they would not repeat without a seam.
+// Loops contain a whole number of units.
 func TestLoopIsWhole(t *testing.T) {
 	t.Parallel()
 	media, _ := mediaForTest(t)
@@ -101,7 +100,7 @@ func TestLoopIsWhole(t *testing.T) {
 	}
 }
 
-// decodePictures returns the mean luma of every picture.
+// decodePictures returns the mean luma of every frame.
 func decodePictures(t *testing.T, path string) []float64 {
 	t.Helper()
 	const wide, high = 64, 36
@@ -137,7 +136,7 @@ func ffmpegOutput(t *testing.T, arguments ...string) []byte {
 	return raw
 }
 
-// flashStarts finds the pictures that are white after one that is not.
+// flashStarts returns the first white frame of each flash.
 func flashStarts(lumas []float64) []time.Duration {
 	const white = 210
 	var starts []time.Duration
@@ -149,9 +148,8 @@ func flashStarts(lumas []float64) []time.Duration {
 	return starts
 }
 
-// beepStarts finds where the level rises above all speech. Windows of a
-// millisecond are short enough to place the start, and a beep is then over for
-// at least half a second.
+// beepStarts returns the times at which the level rises above that of speech, with a
+// resolution of a millisecond.
 func beepStarts(samples []float64) []time.Duration {
 	const window = sampleRate / 1000
 	var starts []time.Duration

@@ -17,14 +17,13 @@ const (
 	teamsJoin = `[data-tid="prejoin-join-button"]`
 )
 
-// teamsTile is the tile of a participant who is not the guest.
+// teamsTile returns the expression for the tile of a participant.
 func teamsTile(name string) string {
 	return `[...document.querySelectorAll('[data-cid="calling-participant-stream"]')].find((tile) => tile.querySelector('[data-stream-type="Video"]').dataset.tid === ` +
 		fmt.Sprintf("%q", name) + `)`
 }
 
-// A guest comes from the launcher through the lobby, gets everybody's sound and
-// picture, and leaves by the button.
+// A guest joins from the launcher, receives media and leaves with the button.
 func TestTeamsFromLauncherToLeave(t *testing.T) {
 	t.Parallel()
 	media, _ := mediaForTest(t)
@@ -35,47 +34,47 @@ func TestTeamsFromLauncherToLeave(t *testing.T) {
 	p.open(m.URL())
 	p.clickText("Accept")
 	p.click(`[aria-label="Join meeting from this browser"]`)
-	happens(t, m, EventOpened)
-	p.until(`document.querySelector('[data-tid="toggle-mute"]')?.ariaChecked === "true"`)
+	waitForEvent(t, m, EventOpened)
+	p.waitUntil(`document.querySelector('[data-tid="toggle-mute"]')?.ariaChecked === "true"`)
 	p.click(`[data-tid="toggle-mute"]`)
 	p.click(`[data-tid="toggle-video"]`)
-	p.until(`["toggle-mute", "toggle-video"].every((name) => document.querySelector('[data-tid="' + name + '"]').ariaChecked === "false")`)
-	if !reads[bool](p, `document.querySelector('`+teamsJoin+`').disabled`) {
+	p.waitUntil(`["toggle-mute", "toggle-video"].every((name) => document.querySelector('[data-tid="' + name + '"]').ariaChecked === "false")`)
+	if !evalAs[bool](p, `document.querySelector('`+teamsJoin+`').disabled`) {
 		t.Error("one can join without a name")
 	}
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(teamsName), "Stand-in"))
 	p.click(teamsJoin)
-	happens(t, m, EventKind(StateLobby))
-	p.says("Someone will let you in shortly")
-	p.sees("#hangup-button")
+	waitForEvent(t, m, EventKind(StateLobby))
+	p.waitForText("Someone will let you in shortly")
+	p.waitVisible("#hangup-button")
 	if p.count("#callingButtons-showMoreBtn, #raisehands-button, [data-cid]") != 0 {
 		t.Error("the lobby shows what only the meeting has")
 	}
 
 	m.Admit()
-	happens(t, m, EventMediaConnected)
-	p.says("Recording has started")
+	waitForEvent(t, m, EventMediaConnected)
+	p.waitForText("Recording has started")
 	p.click(`button[aria-label="Dismiss"]`)
-	happens(t, m, EventNoticeAccepted)
+	waitForEvent(t, m, EventNoticeAccepted)
 	for _, name := range []string{"Ada Quill", "Ben Okafor"} {
 		playsMedia(p, teamsTile(name))
 	}
-	if visible := reads[string](p, `getComputedStyle(document.querySelector("#hangup-button")).visibility`); visible != "hidden" {
+	if visible := evalAs[string](p, `getComputedStyle(document.querySelector("#hangup-button")).visibility`); visible != "hidden" {
 		t.Errorf("the bar is %s before the mouse moves", visible)
 	}
 	p.moveMouse()
-	p.sees("#callingButtons-showMoreBtn")
-	p.sees("#raisehands-button")
+	p.waitVisible("#callingButtons-showMoreBtn")
+	p.waitVisible("#raisehands-button")
 	p.click(`#hangup-button[data-tid="hangup-main-btn"]`)
-	happens(t, m, EventKind(StateLeft))
-	p.says("You left the meeting")
+	waitForEvent(t, m, EventKind(StateLeft))
+	p.waitForText("You left the meeting")
 	guest := m.Guests()[0]
 	if guest.Name != "Stand-in" || guest.Vanished || guest.Microphone || guest.Camera {
 		t.Errorf("the guest is %+v", guest)
 	}
 }
 
-// What the control verbs do is what the page then says.
+// The page shows the result of each control method.
 func TestTeamsEndings(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -104,17 +103,17 @@ func TestTeamsEndings(t *testing.T) {
 		p.clickText("Continue without audio or video")
 		p.do("type the name", chromedp.SendKeys(chromedp.CSS(teamsName), "Stand-in"))
 		p.click(teamsJoin)
-		happens(t, m, EventKind(StateLobby))
+		waitForEvent(t, m, EventKind(StateLobby))
 		if test.admit {
 			m.Admit()
-			p.until(`document.querySelector("#callingButtons-showMoreBtn")`)
+			p.waitUntil(`document.querySelector("#callingButtons-showMoreBtn")`)
 		}
 		if moved := test.verb(m); moved != 1 {
 			t.Fatalf("%s: moved %d guests", test.name, moved)
 		}
-		p.until(`document.querySelector('` + test.title + `')?.innerText === ` + fmt.Sprintf("%q", test.text))
+		p.waitUntil(`document.querySelector('` + test.title + `')?.innerText === ` + fmt.Sprintf("%q", test.text))
 		if test.title == retry {
-			p.sees(`[data-tid="calling-retry-cancelbutton"]`)
+			p.waitVisible(`[data-tid="calling-retry-cancelbutton"]`)
 		}
 		if controls := p.count("#hangup-button"); controls != 0 {
 			t.Errorf("%s: Leave is still there", test.name)
@@ -122,54 +121,54 @@ func TestTeamsEndings(t *testing.T) {
 	}
 }
 
-// Walls stand before the meeting, each with its own marks.
+// Each refusal has its own page.
 func TestTeamsWalls(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
 	p := openTab(t, false)
 	const incorrect = "Looks like the meeting URL is incorrect. Please check the URL and try again."
 	for _, test := range []struct {
-		wall  Refusal
-		texts map[State]string
-		mark  string
-		says  string
+		refusal Refusal
+		texts   map[State]string
+		mark    string
+		says    string
 	}{
-		{wall: RefusalNotFound, mark: "p", says: incorrect},
-		{wall: RefusalBlocked, mark: "#calling-retry-screen-title", says: "we couldn't connect you"},
-		{wall: RefusalSignIn, mark: `input[name="loginfmt"]`, says: "Sign in"},
+		{refusal: RefusalNotFound, mark: "p", says: incorrect},
+		{refusal: RefusalBlocked, mark: "#calling-retry-screen-title", says: "we couldn't connect you"},
+		{refusal: RefusalSignIn, mark: `input[name="loginfmt"]`, says: "Sign in"},
 		{
-			wall: RefusalSignIn, mark: "h1", says: "We need to verify your info before you can join",
+			refusal: RefusalSignIn, mark: "h1", says: "We need to verify your info before you can join",
 			texts: map[State]string{StateSignIn: "We need to verify your info before you can join"},
 		},
-		{wall: RefusalCaptcha, mark: "h1", says: "Verify you're a real person"},
+		{refusal: RefusalCaptcha, mark: "h1", says: "Verify you're a real person"},
 	} {
-		m := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Refusal: test.wall, Texts: test.texts})
+		m := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Refusal: test.refusal, Texts: test.texts})
 		p.open(m.URL())
-		p.sees(test.mark)
-		p.says(test.says)
-		happens(t, m, EventKind(test.wall))
+		p.waitVisible(test.mark)
+		p.waitForText(test.says)
+		waitForEvent(t, m, EventKind(test.refusal))
 	}
 	p.open(s.URL() + "/v2/?meetingjoin=true#/meet/999999999999")
-	p.says(incorrect)
+	p.waitForText(incorrect)
 
 	signedIn := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Refusal: RefusalSignIn, SignInCookie: true})
 	p.open(signedIn.URL())
-	p.sees(`input[name="loginfmt"]`)
+	p.waitVisible(`input[name="loginfmt"]`)
 	if _, err := chromedp.Call(p.ctx, network.SetCookie, network.SetCookieParams{Name: "session", Value: "signed-in", URL: s.URL()}); err != nil {
 		t.Fatal(err)
 	}
 	p.open(signedIn.URL())
-	p.sees(teamsName)
+	p.waitVisible(teamsName)
 
 	locked := openMeeting(t, s, Settings{Platform: Teams, NoLauncher: true, Passcode: "sesame"})
 	for _, try := range []struct{ passcode, then string }{{"salt", ".large"}, {"sesame", teamsName}} {
 		p.open(s.URL() + "/meet/" + locked.Code())
 		p.do("type the passcode", chromedp.SendKeys(chromedp.CSS(`[aria-label="Type a meeting passcode"]`), try.passcode+"\r"))
-		p.sees(try.then)
+		p.waitVisible(try.then)
 	}
 }
 
-// Every form of address leads to the meeting, whatever the wrapping.
+// Every form of URL opens the meeting.
 func TestTeamsAddresses(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -192,15 +191,15 @@ func TestTeamsAddresses(t *testing.T) {
 		if test.launcher {
 			p.click(`[aria-label="Join meeting from this browser"]`)
 		}
-		p.sees(teamsName)
+		p.waitVisible(teamsName)
 		if _, err := m.WaitFor(p.ctx, nth(EventOpened, i+1)); err != nil {
 			t.Fatalf("%s: %v", test.address, err)
 		}
 	}
 }
 
-// The traps before the meeting: devices asked for late, a page in another
-// language, a field that cuts, a host who is not there.
+// Special cases before the meeting: late device dialog, another language, length limit
+// of the name, absent host.
 func TestTeamsTrapsBeforeJoining(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, nil)
@@ -210,7 +209,7 @@ func TestTeamsTrapsBeforeJoining(t *testing.T) {
 	})
 	p.open(m.URL())
 	p.clickText("Continue without audio or video")
-	if reads[bool](p, `(() => {
+	if evalAs[bool](p, `(() => {
 		const input = document.querySelector('`+teamsName+`');
 		input.value = "Scripted";
 		input.dispatchEvent(new Event("input", { bubbles: true }));
@@ -223,13 +222,13 @@ func TestTeamsTrapsBeforeJoining(t *testing.T) {
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(teamsName), strings.Repeat("Stand-in ", 7)))
 	p.clickText("Ask to join")
 	p.clickText("Continue without audio or video")
-	happens(t, m, EventKind(StateWaitingForHost))
-	p.says("When the meeting starts, we'll let people know you're waiting")
+	waitForEvent(t, m, EventKind(StateWaitingForHost))
+	p.waitForText("When the meeting starts, we'll let people know you're waiting")
 	if name := m.Guests()[0].Name; name != strings.Repeat("Stand-in ", 7)[:50] {
 		t.Errorf("the name became %q", name)
 	}
 	m.HostArrives()
-	p.says("Someone will let you in shortly")
+	p.waitForText("Someone will let you in shortly")
 
 	if _, err := chromedp.Call(p.ctx, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
 		Headers: network.Headers{"Accept-Language": "de-AT,de;q=0.9,en;q=0.8"},
@@ -241,11 +240,11 @@ func TestTeamsTrapsBeforeJoining(t *testing.T) {
 	p.click(`[aria-label="Über diesen Browser an der Besprechung teilnehmen"]`)
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(teamsName), "Stand-in"))
 	p.clickText("Jetzt teilnehmen")
-	p.says("Jemand wird Sie in Kürze hereinlassen")
+	p.waitForText("Jemand wird Sie in Kürze hereinlassen")
 }
 
-// The traps of the meeting: the own tile twice, names that look alike, words of
-// the chat that look like the page's, sound that does not come without audio.
+// Special cases in the meeting: two tiles of the guest, similar names, texts of the page
+// in the chat, joining without audio.
 func TestTeamsInTheMeeting(t *testing.T) {
 	t.Parallel()
 	media, _ := mediaForTest(t)
@@ -257,8 +256,8 @@ func TestTeamsInTheMeeting(t *testing.T) {
 	p.click(`input[aria-label="Don't use audio"]`)
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(teamsName), "Stand-in"))
 	p.click(teamsJoin)
-	happens(t, m, EventKind(StateAdmitted))
-	p.says("Waiting for others to join")
+	waitForEvent(t, m, EventKind(StateAdmitted))
+	p.waitForText("Waiting for others to join")
 	if tiles := p.count(`[data-cid="calling-participant-stream"] [data-tid="Stand-in"]`); tiles != 2 {
 		t.Errorf("the own tile is there %d times", tiles)
 	}
@@ -271,52 +270,52 @@ func TestTeamsInTheMeeting(t *testing.T) {
 	p.moveMouse()
 	p.click("#roster-button")
 	roster := func() string {
-		return reads[string](p, `[...document.querySelectorAll('[data-tid*="roster"] [role="treeitem"]')].map((item) => item.ariaLabel).join()`)
+		return evalAs[string](p, `[...document.querySelectorAll('[data-tid*="roster"] [role="treeitem"]')].map((item) => item.ariaLabel).join()`)
 	}
-	p.until(`document.querySelectorAll('[data-tid*="roster"] [role="treeitem"]').length === 3`)
+	p.waitUntil(`document.querySelectorAll('[data-tid*="roster"] [role="treeitem"]').length === 3`)
 	if got, want := roster(), "Stand-in,"+lookAlike+",Ben Okafor"; got != want {
 		t.Errorf("the roster is %q, want %q", got, want)
 	}
-	p.until(teamsTile("Ben Okafor") + `.querySelector("video").videoWidth === 1280`)
+	p.waitUntil(teamsTile("Ben Okafor") + `.querySelector("video").videoWidth === 1280`)
 	if p.count("audio") != 0 {
 		t.Error("who joined without audio hears")
 	}
-	p.until(`getComputedStyle(` + teamsTile("Ben Okafor") + `.querySelector('[data-tid="voice-level-stream-outline"]')).visibility === "visible"`)
-	p.until(`getComputedStyle(` + teamsTile("Ben Okafor") + `.querySelector('[data-tid="voice-level-stream-outline"]')).visibility === "hidden"`)
+	p.waitUntil(`getComputedStyle(` + teamsTile("Ben Okafor") + `.querySelector('[data-tid="voice-level-stream-outline"]')).visibility === "visible"`)
+	p.waitUntil(`getComputedStyle(` + teamsTile("Ben Okafor") + `.querySelector('[data-tid="voice-level-stream-outline"]')).visibility === "hidden"`)
 
 	p.do("open the menu", chromedp.Evaluate[chromedp.Void](teamsTile("Ben Okafor")+`.querySelector('[aria-label="More options"]').click()`))
 	p.clickText("Pin for me")
-	if pinned := happens(t, m, EventPinned); pinned.Text != "Ben Okafor" {
+	if pinned := waitForEvent(t, m, EventPinned); pinned.Text != "Ben Okafor" {
 		t.Errorf("pinned %q", pinned.Text)
 	}
 	teamsChat(p, m)
 
 	m.Disconnect()
-	p.says("Your network connection was lost. Trying to reconnect")
+	p.waitForText("Your network connection was lost. Trying to reconnect")
 	m.Reconnect()
-	p.until(`document.querySelector("#offline").hidden`)
+	p.waitUntil(`document.querySelector("#offline").hidden`)
 	if err := m.Leave(""); err != nil {
 		t.Fatal(err)
 	}
-	p.says("You're the only one here")
+	p.waitForText("You're the only one here")
 }
 
-// teamsChat writes and reads; what others write pops up while the chat is closed.
+// teamsChat uses the chat and its notifications.
 func teamsChat(p *tab, m *Meeting) {
 	p.t.Helper()
 	const dangerous = "You've been removed from this meeting"
 	if err := m.Say("Ben Okafor", dangerous); err != nil {
 		p.t.Fatal(err)
 	}
-	p.says(dangerous)
+	p.waitForText(dangerous)
 	p.moveMouse()
 	p.click("button#chat-button")
 	p.do("write", chromedp.SendKeys(chromedp.CSS(`[aria-label="Type a message"]`), "Recording has begun.\r"))
-	if written := happens(p.t, m, EventChat); written.Text != "Recording has begun." {
+	if written := waitForEvent(p.t, m, EventChat); written.Text != "Recording has begun." {
 		p.t.Errorf("the guest wrote %q", written.Text)
 	}
-	p.until(`document.querySelectorAll('[data-tid="chat-pane-message"]').length === 2`)
-	lines := reads[[]string](p, `[...document.querySelectorAll('[data-tid="chat-pane-item"]')].map((item) =>
+	p.waitUntil(`document.querySelectorAll('[data-tid="chat-pane-message"]').length === 2`)
+	lines := evalAs[[]string](p, `[...document.querySelectorAll('[data-tid="chat-pane-item"]')].map((item) =>
 		item.querySelector('[data-tid="message-author-name"]').textContent + ": " + item.querySelector('[data-tid="chat-pane-message"]').textContent)`)
 	if want := []string{"Ben Okafor: " + dangerous, "Stand-in: Recording has begun."}; !slices.Equal(lines, want) {
 		p.t.Errorf("the chat shows %q, want %q", lines, want)

@@ -7,18 +7,17 @@ import (
 	"github.com/pion/rtp/codecs"
 )
 
-// boundTracks are the tracks of a participant as if a page had accepted them;
-// what they send goes nowhere.
+// boundTracks returns the tracks of a participant, bound without a connection.
 func boundTracks(t *testing.T) (from *publisher, sound, picture *track) {
 	t.Helper()
-	shown, heard := testLoops()
+	shown, audio := testLoops()
 	for i := range shown.units {
 		shown.units[i] = make([]byte, 3000)
 	}
-	for i := range heard.units {
-		heard.units[i] = make([]byte, 120)
+	for i := range audio.units {
+		audio.units[i] = make([]byte, 120)
 	}
-	from = &publisher{id: "p1", source: &source{video: shown, audio: heard}}
+	from = &publisher{id: "p1", source: &source{video: shown, audio: audio}}
 	from.soundOn.Store(true)
 	from.pictureOn.Store(true)
 	tracks, err := newTracks(from)
@@ -31,7 +30,7 @@ func boundTracks(t *testing.T) (from *publisher, sound, picture *track) {
 	return from, tracks[0], tracks[1]
 }
 
-// Both tracks are of one stream, or a browser would not keep them together.
+// Both tracks have the same stream, so that browsers synchronize them.
 func TestTracksShareAStream(t *testing.T) {
 	t.Parallel()
 	_, sound, picture := boundTracks(t)
@@ -40,8 +39,7 @@ func TestTracksShareAStream(t *testing.T) {
 	}
 }
 
-// Sound and picture begin with the same whole second, and what was muted begins
-// again with one.
+// Audio and video start at the same full second, also after they were off.
 func TestTracksBeginTogether(t *testing.T) {
 	t.Parallel()
 	from, sound, picture := boundTracks(t)
@@ -57,8 +55,8 @@ func TestTracksBeginTogether(t *testing.T) {
 		t.Errorf("%d packets before the whole second", sound.packets+picture.packets)
 	}
 	send(5 * time.Second)
-	// From the fourth second to the fifth: 50 packets of sound and 25 pictures of
-	// three packets each, and the first of the next second.
+	// One second has 50 audio packets and 25 frames of three packets each, plus the
+	// first of the next second.
 	if sound.packets != 51 || picture.packets != 26*3 {
 		t.Errorf("a second has %d packets of sound and %d of picture", sound.packets, picture.packets)
 	}
@@ -75,8 +73,7 @@ func TestTracksBeginTogether(t *testing.T) {
 	}
 }
 
-// Every picture is described alike: one that is numbered after one that is not
-// would be waited for.
+// All frames have the same payload descriptor, without picture IDs.
 func TestPicturesAreDescribedAlike(t *testing.T) {
 	t.Parallel()
 	_, _, picture := boundTracks(t)
@@ -93,8 +90,7 @@ func TestPicturesAreDescribedAlike(t *testing.T) {
 	}
 }
 
-// The reports of both tracks name the same moment of the wall clock for the same
-// moment of the media, however late the sender wakes.
+// The sender reports of both tracks are consistent, however late they are sent.
 func TestReportsTieTracksTogether(t *testing.T) {
 	t.Parallel()
 	_, sound, picture := boundTracks(t)
@@ -119,7 +115,7 @@ func TestReportsTieTracksTogether(t *testing.T) {
 			}
 		}
 	}
-	// One every half second at most, and no fewer than wakes allow.
+	// At most one every half second.
 	if most := 2 * 2 * 30 * 60; reports > most || reports < most*3/4 {
 		t.Errorf("%d reports in half an hour, at most %d", reports, most)
 	}

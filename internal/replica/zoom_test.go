@@ -17,8 +17,7 @@ const (
 	zoomTitle = `document.querySelector(".zm-modal-body-title")?.innerText`
 )
 
-// Two browsers are enough for all of Zoom's page: what a browser grants is a
-// setting of the whole.
+// The tests share two browsers, with and without devices.
 func TestZoomWithDevices(t *testing.T) {
 	t.Parallel()
 	media, _ := mediaForTest(t)
@@ -31,16 +30,15 @@ func TestZoomWithoutDevices(t *testing.T) {
 	t.Parallel()
 	p := openTab(t, false)
 	t.Run("endings", func(t *testing.T) { testZoomEndings(p.in(t), startServer(t, nil)) })
-	t.Run("walls", func(t *testing.T) { testZoomWalls(p.in(t), startServer(t, nil)) })
+	t.Run("refusals", func(t *testing.T) { testZoomRefusals(p.in(t), startServer(t, nil)) })
 	t.Run("in the meeting", func(t *testing.T) { testZoomInTheMeeting(p.in(t), startServer(t, nil)) })
 }
 
-// in is the same tab for a part of a test.
+// in returns the same tab for a subtest.
 func (p *tab) in(t *testing.T) *tab { return &tab{t: t, ctx: p.ctx} }
 
-// stayInBrowser keeps pages from starting programs. The page of a real launcher
-// does, Chromium then asks in a window of its own whether it may, and from there
-// on the tab takes neither mouse nor keys, wherever it goes.
+// stayInBrowser keeps pages from starting external programs. Otherwise Chromium shows a
+// dialog, and the page receives no mouse and key events.
 func (p *tab) stayInBrowser() {
 	p.t.Helper()
 	if _, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
@@ -59,15 +57,14 @@ func (p *tab) typeZoomName(name string) {
 	p.do("type the name", chromedp.SendKeys(chromedp.CSS(zoomName), name))
 }
 
-// joinZoom walks from the web client's pre-join page, in a browser that grants no
-// devices, to the request.
+// joinZoom asks to join in a browser without devices.
 func (p *tab) joinZoom(m *Meeting, name string) {
 	p.t.Helper()
 	p.open(m.URL())
 	for range 2 { // once for each device
 		p.clickText("Continue without microphone and camera")
 	}
-	p.until(`!document.querySelector(".zm-modal")`)
+	p.waitUntil(`!document.querySelector(".zm-modal")`)
 	p.typeZoomName(name)
 	p.click(zoomJoin)
 }
@@ -77,24 +74,23 @@ func zoomTile(name string) string {
 		tile.querySelector("video") && tile.querySelector(".video-avatar__avatar-footer").textContent === %q)`, name)
 }
 
-// A guest comes by the launcher and through the lobby, gets everybody's sound and
-// picture, and is gone only after the second button of leaving.
+// A guest joins from the launcher, receives media and leaves with the second button.
 func testZoomFromLauncherToLeave(p *tab, s *Server) {
 	p.t.Helper()
 	m := openMeeting(p.t, s, Settings{Platform: Zoom, Passcode: "s3cret", CookieBanner: true, DeviceDialog: true, Notices: []Notice{NoticeRecorded}})
 	p.stayInBrowser()
 
 	zoomLauncher(p, m)
-	happens(p.t, m, EventOpened)
+	waitForEvent(p.t, m, EventOpened)
 	p.clickText("Continue without microphone and camera")
-	p.sees(`#preview-audio-control-button[aria-label="Unmute"]`)
+	p.waitVisible(`#preview-audio-control-button[aria-label="Unmute"]`)
 	p.click(`#preview-video-control-button[aria-label="Start Video"]`)
-	p.sees(`#preview-video-control-button[aria-label="Stop Video"]`)
+	p.waitVisible(`#preview-video-control-button[aria-label="Stop Video"]`)
 	p.click("#preview-video-control-button")
 	if p.count(`[data-passcode]:not([hidden])`) != 0 {
 		p.t.Error("the page asks for the passcode that its address brought")
 	}
-	if reads[bool](p, `(() => {
+	if evalAs[bool](p, `(() => {
 		const input = document.querySelector("#input-for-name");
 		input.value = "Scripted";
 		input.dispatchEvent(new Event("input", { bubbles: true }));
@@ -106,44 +102,43 @@ func testZoomFromLauncherToLeave(p *tab, s *Server) {
 	}
 	p.typeZoomName(strings.Repeat("Stand-in ", 8))
 	p.click(zoomJoin)
-	happens(p.t, m, EventKind(StateLobby))
+	waitForEvent(p.t, m, EventKind(StateLobby))
 	if name := m.Guests()[0].Name; name != strings.Repeat("Stand-in ", 8)[:64] {
 		p.t.Errorf("the name became %q", name)
 	}
 
-	// The lobby looks like the meeting to who does not look well.
-	p.says("Please wait, the meeting host will let you in soon.")
-	p.sees(".meeting-app " + zoomLeave)
+	// The lobby is similar to the meeting.
+	p.waitForText("Please wait, the meeting host will let you in soon.")
+	p.waitVisible(".meeting-app " + zoomLeave)
 	if p.count("#wc-footer, .gallery-video-container") != 0 {
 		p.t.Error("the lobby shows what only the meeting has")
 	}
 
 	m.Admit()
-	happens(p.t, m, EventMediaConnected)
-	p.until(zoomTitle + ` === "This meeting is being recorded"`)
+	waitForEvent(p.t, m, EventMediaConnected)
+	p.waitUntil(zoomTitle + ` === "This meeting is being recorded"`)
 	p.click(".zm-modal .zm-btn--primary")
-	happens(p.t, m, EventNoticeAccepted)
+	waitForEvent(p.t, m, EventNoticeAccepted)
 	p.click(`[aria-label="Tip"] button`)
 	playsMedia(p, zoomTile("Ada Quill"))
 	playsMedia(p, zoomTile("Ben Okafor"))
-	p.until(`document.querySelector(".gallery-video-container__video-frame--active")`)
+	p.waitUntil(`document.querySelector(".gallery-video-container__video-frame--active")`)
 	zoomConnection(p, m)
-	zoomGoes(p, m)
+	zoomLeaves(p, m)
 }
 
-// zoomLauncher walks from the link to the web client. The cookie banner covers
-// what is at the page's bottom, and the way to the client comes only after the
-// program was tried.
+// zoomLauncher opens the web client from the launcher. The cookie banner covers the
+// bottom of the page, and the link appears only after an attempt to start the app.
 func zoomLauncher(p *tab, m *Meeting) {
 	p.t.Helper()
 	p.open(m.URL() + "&tk=token")
-	p.sees("#onetrust-accept-btn-handler")
+	p.waitVisible("#onetrust-accept-btn-handler")
 	if p.count("[data-browser]:not([hidden])") != 0 {
 		p.t.Error("the way to the web client is there from the start")
 	}
 	p.click(".launch")
-	p.sees("[data-browser] a")
-	if program := reads[string](p, `window.program`); !strings.HasPrefix(program, "zoommtg://") {
+	p.waitVisible("[data-browser] a")
+	if program := evalAs[string](p, `window.program`); !strings.HasPrefix(program, "zoommtg://") {
 		p.t.Errorf("the launcher started %q", program)
 	}
 	const covered = `(() => {
@@ -151,58 +146,58 @@ func zoomLauncher(p *tab, m *Meeting) {
 		const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
 		return top.closest("#onetrust-banner-sdk") !== null;
 	})()`
-	if !reads[bool](p, covered) {
+	if !evalAs[bool](p, covered) {
 		p.t.Error("the cookie banner leaves the way to the web client free")
 	}
 	p.click("#onetrust-accept-btn-handler")
-	if reads[bool](p, covered) {
+	if evalAs[bool](p, covered) {
 		p.t.Error("the cookie banner is still there")
 	}
 	p.click("[data-browser] a")
-	p.sees(zoomName)
-	if address := reads[string](p, `location.pathname + location.search`); address != "/wc/"+m.Code()+"/join?pwd=s3cret&tk=token" {
+	p.waitVisible(zoomName)
+	if address := evalAs[string](p, `location.pathname + location.search`); address != "/wc/"+m.Code()+"/join?pwd=s3cret&tk=token" {
 		p.t.Errorf("the launcher leads to %s", address)
 	}
 }
 
-// zoomConnection loses the meeting and finds it again.
+// zoomConnection disconnects and reconnects.
 func zoomConnection(p *tab, m *Meeting) {
 	p.t.Helper()
 	picture := zoomTile("Ada Quill") + `.querySelector("video").srcObject`
-	reads[bool](p, `(() => { window.lost = `+picture+`; return true; })()`)
+	evalAs[bool](p, `(() => { window.lost = `+picture+`; return true; })()`)
 	m.Disconnect()
-	p.says("Reconnecting…")
+	p.waitForText("Reconnecting…")
 	m.Reconnect()
-	p.until(`!document.querySelector(".reconnecting")`)
+	p.waitUntil(`!document.querySelector(".reconnecting")`)
 	if _, err := m.WaitFor(p.ctx, nth(EventMediaConnected, 2)); err != nil {
 		p.t.Fatal(err)
 	}
-	p.until(picture + ` !== window.lost`)
+	p.waitUntil(picture + ` !== window.lost`)
 	playsMedia(p, zoomTile("Ada Quill"))
 }
 
-// zoomGoes leaves: the controls are hidden until the mouse moves, and the first
-// button alone changes nothing.
-func zoomGoes(p *tab, m *Meeting) {
+// zoomLeaves leaves the meeting. The controls are hidden until the mouse moves, and the
+// first button only opens a menu.
+func zoomLeaves(p *tab, m *Meeting) {
 	p.t.Helper()
-	if visible := reads[string](p, `getComputedStyle(document.querySelector("#wc-footer")).visibility`); visible != "hidden" {
+	if visible := evalAs[string](p, `getComputedStyle(document.querySelector("#wc-footer")).visibility`); visible != "hidden" {
 		p.t.Errorf("the controls are %s before the mouse moves", visible)
 	}
 	p.moveMouse()
 	p.click(zoomLeave)
-	p.sees("button.leave-meeting-options__btn--danger")
+	p.waitVisible("button.leave-meeting-options__btn--danger")
 	if state := m.Guests()[0].State; state != StateAdmitted {
 		p.t.Errorf("without the confirmation the guest is %s", state)
 	}
 	p.click("button.leave-meeting-options__btn--danger")
-	happens(p.t, m, EventKind(StateLeft))
-	p.says("You have left the meeting")
+	waitForEvent(p.t, m, EventKind(StateLeft))
+	p.waitForText("You have left the meeting")
 	if guest := m.Guests()[0]; guest.Vanished || guest.Microphone || guest.Camera {
 		p.t.Errorf("the guest is %+v", guest)
 	}
 }
 
-// What the control verbs do is what a dialog over the last screen then says.
+// A dialog shows the result of each control method.
 func testZoomEndings(p *tab, s *Server) {
 	p.t.Helper()
 	for _, test := range []struct {
@@ -231,16 +226,16 @@ func testZoomEndings(p *tab, s *Server) {
 		test.settings.Platform, test.settings.NoLauncher = Zoom, true
 		m := openMeeting(p.t, s, test.settings)
 		p.joinZoom(m, "Stand-in")
-		p.sees(".waiting-room-container")
+		p.waitVisible(".waiting-room-container")
 		if test.admit {
 			m.Admit()
-			p.until(`document.querySelector("#wc-footer")`)
+			p.waitUntil(`document.querySelector("#wc-footer")`)
 		}
 		if moved := test.verb(m); moved != 1 {
 			p.t.Fatalf("%s: moved %d guests", test.name, moved)
 		}
-		p.until(zoomTitle + fmt.Sprintf(` === %q`, test.title))
-		p.until(fmt.Sprintf(`document.querySelector(".zm-modal-body-content").innerText.includes(%q)`, test.content))
+		p.waitUntil(zoomTitle + fmt.Sprintf(` === %q`, test.title))
+		p.waitUntil(fmt.Sprintf(`document.querySelector(".zm-modal-body-content").innerText.includes(%q)`, test.content))
 		if beneath := p.count(".meeting-app " + zoomLeave); beneath != 1 {
 			p.t.Errorf("%s: what was on the screen is gone from beneath the dialog", test.name)
 		}
@@ -251,16 +246,15 @@ func testZoomEndings(p *tab, s *Server) {
 	}
 }
 
-// Walls stand before the meeting, each with its own marks, and one of them falls
-// to who is signed in.
-func testZoomWalls(p *tab, s *Server) {
+// Each refusal has its own page, and a session cookie skips the sign-in page.
+func testZoomRefusals(p *tab, s *Server) {
 	p.t.Helper()
 	const heading = `document.querySelector("h1")?.innerText`
 	const invalid = `document.title === "Error - Zoom" && document.body.innerText.includes("This meeting link is invalid (3,001)")`
 	for _, test := range []struct {
-		wall Refusal
-		text string
-		mark string
+		refusal Refusal
+		text    string
+		mark    string
 	}{
 		{RefusalNotFound, "", invalid},
 		{RefusalBlocked, "", zoomTitle + ` === "Joining Meeting Timeout or Browser restriction"`},
@@ -269,49 +263,49 @@ func testZoomWalls(p *tab, s *Server) {
 		{RefusalCaptcha, "", heading + ` === "We detected you may be a bot" && document.body.innerText.includes("Automated bots aren't allowed")`},
 		{RefusalCaptcha, "check captcha", heading + ` === "check captcha" && !document.body.innerText.includes("bots")`},
 	} {
-		m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Refusal: test.wall, Texts: map[State]string{State(test.wall): test.text}})
+		m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Refusal: test.refusal, Texts: map[State]string{State(test.refusal): test.text}})
 		p.open(m.URL())
-		p.until(test.mark)
-		happens(p.t, m, EventKind(test.wall))
+		p.waitUntil(test.mark)
+		waitForEvent(p.t, m, EventKind(test.refusal))
 	}
 	for _, path := range []string{"/j/9876543210", "/wc/9876543210/join", "/my/ada"} {
 		p.open(s.URL() + path)
-		p.until(invalid)
+		p.waitUntil(invalid)
 	}
 
 	m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, Refusal: RefusalSignIn, SignInCookie: true})
-	reads[bool](p, `(() => { document.cookie = "session=signed-in; path=/"; return true; })()`)
+	evalAs[bool](p, `(() => { document.cookie = "session=signed-in; path=/"; return true; })()`)
 	p.open(m.URL())
-	p.sees(zoomName)
+	p.waitVisible(zoomName)
 }
 
-// The traps before the meeting: a passcode that is missing and then wrong, a host
-// who comes late, the client in a frame, a page in another language.
+// Special cases before the meeting: missing and wrong passcode, absent host, web client
+// in a frame, another language.
 func testZoomTrapsBeforeJoining(p *tab, s *Server) {
 	p.t.Helper()
 	m := openMeeting(p.t, s, Settings{Platform: Zoom, Passcode: "s3cret", HostAbsent: true})
 	const passcode = `input[type="password"]`
 	p.open(s.URL() + "/wc/" + m.Code() + "/join")
-	p.sees(passcode)
+	p.waitVisible(passcode)
 	p.typeZoomName("Stand-in")
-	if !reads[bool](p, `document.querySelector(".preview-join-button").disabled`) {
+	if !evalAs[bool](p, `document.querySelector(".preview-join-button").disabled`) {
 		p.t.Error("one can join without the passcode")
 	}
 	p.do("type a wrong passcode", chromedp.SendKeys(chromedp.CSS(passcode), "sesame"))
 	p.click(zoomJoin)
-	p.says("Passcode wrong")
+	p.waitForText("Passcode wrong")
 	p.do("type over it", chromedp.SendKeys(chromedp.CSS(passcode), strings.Repeat("\b", len("sesame"))+"s3cret"))
 	p.click(zoomJoin)
-	happens(p.t, m, EventKind(StateWaitingForHost))
-	p.says("Waiting for the host to start this meeting")
+	waitForEvent(p.t, m, EventKind(StateWaitingForHost))
+	p.waitForText("Waiting for the host to start this meeting")
 	m.HostArrives()
-	p.says("Host has joined. We've let them know you're here")
+	p.waitForText("Host has joined. We've let them know you're here")
 	p.click(zoomLeave)
 	p.click("button.leave-meeting-options__btn--danger")
-	happens(p.t, m, EventKind(StateLeft))
+	waitForEvent(p.t, m, EventKind(StateLeft))
 
 	p.open(s.URL() + "/wc/" + m.Code() + "/join?pwd=sesame")
-	p.says("Passcode wrong")
+	p.waitForText("Passcode wrong")
 
 	zoomInFrame(p, openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, NoLobby: true, Framed: true}))
 
@@ -322,81 +316,79 @@ func testZoomTrapsBeforeJoining(p *tab, s *Server) {
 	}
 	german := openMeeting(p.t, s, Settings{Platform: Zoom})
 	p.open(german.URL())
-	p.says("Meeting eröffnen")
+	p.waitForText("Meeting eröffnen")
 	p.open(s.URL() + "/wc/" + german.Code() + "/join")
 	p.typeZoomName("Stand-in")
 	p.clickText("Beitreten")
-	p.says("Bitte warten Sie, der Meeting-Host lässt Sie in Kürze eintreten.")
-	p.sees(`button[aria-label="Verlassen"]`)
+	p.waitForText("Bitte warten Sie, der Meeting-Host lässt Sie in Kürze eintreten.")
+	p.waitVisible(`button[aria-label="Verlassen"]`)
 }
 
-// zoomInFrame joins where the outer page has nothing but the frame.
+// zoomInFrame joins with the web client in a frame.
 func zoomInFrame(p *tab, m *Meeting) {
 	p.t.Helper()
 	p.open(m.URL())
 	const inner = `document.querySelector("iframe#webclient")?.contentDocument`
-	p.until(inner + `?.querySelector("#input-for-name")?.matches(":focus")`)
+	p.waitUntil(inner + `?.querySelector("#input-for-name")?.matches(":focus")`)
 	if outside := p.count("#input-for-name"); outside != 0 {
 		p.t.Error("the name field is outside the frame")
 	}
 	p.do("press a key in the frame", clickIn(p, inner, zoomName), chromedp.KeyEvent("Stand-in"))
-	p.until(`!` + inner + `.querySelector(".preview-join-button").disabled`)
+	p.waitUntil(`!` + inner + `.querySelector(".preview-join-button").disabled`)
 	p.do("join", clickIn(p, inner, zoomJoin))
-	happens(p.t, m, EventKind(StateAdmitted))
-	p.until(inner + `.querySelector("#wc-footer") !== null`)
+	waitForEvent(p.t, m, EventKind(StateAdmitted))
+	p.waitUntil(inner + `.querySelector("#wc-footer") !== null`)
 	p.moveMouse()
-	p.until(`document.querySelector("iframe").contentWindow.getComputedStyle(` + inner + `.querySelector("#wc-footer")).visibility === "visible"`)
+	p.waitUntil(`document.querySelector("iframe").contentWindow.getComputedStyle(` + inner + `.querySelector("#wc-footer")).visibility === "visible"`)
 }
 
-// clickIn clicks the middle of an element of a frame that fills the page.
+// clickIn clicks the center of an element in a frame that fills the page.
 func clickIn(p *tab, document, selector string) chromedp.Action[chromedp.Void] {
 	p.t.Helper()
-	middle := reads[[]float64](p, fmt.Sprintf(`(() => {
+	middle := evalAs[[]float64](p, fmt.Sprintf(`(() => {
 		const box = %s.querySelector(%q).getBoundingClientRect();
 		return [box.x + box.width / 2, box.y + box.height / 2];
 	})()`, document, selector))
 	return chromedp.MouseClickXY(middle[0], middle[1])
 }
 
-// In the meeting: who is there, what they write, whom the guest pins, and the
-// host's leave to record.
+// The roster, the chat, pinning and recording permission.
 func testZoomInTheMeeting(p *tab, s *Server) {
 	p.t.Helper()
 	m := openMeeting(p.t, s, Settings{Platform: Zoom, NoLauncher: true, NoLobby: true, NoTips: true})
 	p.joinZoom(m, "Stand-in")
-	happens(p.t, m, EventKind(StateAdmitted))
+	waitForEvent(p.t, m, EventKind(StateAdmitted))
 
-	// The own tile is there twice, and the count has the guest once.
-	p.until(`document.querySelectorAll(".video-avatar__avatar-footer").length === 4`)
+	// The guest's own tile exists twice; the count includes the guest once.
+	p.waitUntil(`document.querySelectorAll(".video-avatar__avatar-footer").length === 4`)
 	p.moveMouse()
 	p.click(`#wc-footer button[aria-label$="3 participants"]`)
 	const roster = `[...document.querySelectorAll("#participants-ul li")].map((item) => item.innerText.replace(/\s+/g, " ")).join()`
-	p.until(roster + ` === "Stand-in (Me),Ada Quill (Host),Ben Okafor"`)
+	p.waitUntil(roster + ` === "Stand-in (Me),Ada Quill (Host),Ben Okafor"`)
 	if err := m.Join(Participant{Name: "Cleo Marsh"}); err != nil {
 		p.t.Fatal(err)
 	}
-	p.until(roster + ` === "Stand-in (Me),Ada Quill (Host),Ben Okafor,Cleo Marsh"`)
+	p.waitUntil(roster + ` === "Stand-in (Me),Ada Quill (Host),Ben Okafor,Cleo Marsh"`)
 	if err := m.Leave("Ada Quill"); err != nil {
 		p.t.Fatal(err)
 	}
-	p.until(roster + ` === "Stand-in (Me),Ben Okafor (Host),Cleo Marsh"`)
+	p.waitUntil(roster + ` === "Stand-in (Me),Ben Okafor (Host),Cleo Marsh"`)
 
 	zoomChat(p, m)
 	p.do("open the tile's menu", chromedp.Click(chromedp.CSS(`[aria-label="More options for Cleo Marsh"]`)))
 	p.do("pin", chromedp.Click(chromedp.CSS(`.avatar-more .dropdown-menu:not([hidden]) .dropdown-item`), chromedp.NodeVisible))
-	if pinned := happens(p.t, m, EventPinned); pinned.Text != "Cleo Marsh" {
+	if pinned := waitForEvent(p.t, m, EventPinned); pinned.Text != "Cleo Marsh" {
 		p.t.Errorf("the guest pinned %q", pinned.Text)
 	}
 	zoomPermission(p, m)
 
-	// Without a microphone the page offers to join by sound, and that changes
-	// nothing here.
+	// Without a microphone the page offers to join audio.
 	p.moveMouse()
 	p.click(`[aria-label="Join Audio"]`)
-	p.until(zoomTitle + ` === "Join Audio"`)
+	p.waitUntil(zoomTitle + ` === "Join Audio"`)
 	p.clickText("Close")
 	m.Reload()
-	p.sees(zoomName)
+	p.waitVisible(zoomName)
 }
 
 func zoomChat(p *tab, m *Meeting) {
@@ -404,14 +396,14 @@ func zoomChat(p *tab, m *Meeting) {
 	if err := m.Say("Ben Okafor", "You have been removed"); err != nil {
 		p.t.Fatal(err)
 	}
-	p.says("You have been removed") // as a message that pops up
+	p.waitForText("You have been removed") // as a message that pops up
 	p.moveMouse()
 	p.click(`button[aria-label="open the chat panel"]`)
 	p.do("write", chromedp.SendKeys(chromedp.CSS("textarea"), "Recording has begun.\r"))
-	if written := happens(p.t, m, EventChat); written.Text != "Recording has begun." {
+	if written := waitForEvent(p.t, m, EventChat); written.Text != "Recording has begun." {
 		p.t.Errorf("the guest wrote %q", written.Text)
 	}
-	p.until(`[...document.querySelectorAll('[aria-label="Chat Message List"] [id^="chat-message-"]')].map((message) =>
+	p.waitUntil(`[...document.querySelectorAll('[aria-label="Chat Message List"] [id^="chat-message-"]')].map((message) =>
 		message.querySelector(".chat-item__sender").innerText + ": " + message.querySelector(".chat-message__text-box").innerText
 	).join() === "Ben Okafor: You have been removed,You: Recording has begun."`)
 	if p.count(".zm-modal") != 0 {
@@ -419,7 +411,7 @@ func zoomChat(p *tab, m *Meeting) {
 	}
 }
 
-// zoomPermission asks to record and is refused, asks again and is allowed.
+// zoomPermission requests permission to record twice: it is denied, then granted.
 func zoomPermission(p *tab, m *Meeting) {
 	p.t.Helper()
 	for i, answer := range []struct {
@@ -432,20 +424,20 @@ func zoomPermission(p *tab, m *Meeting) {
 		p.moveMouse()
 		p.click(`button[aria-label="More meeting control"]`)
 		p.click(`[role="menuitem"][aria-label="Record"]`)
-		p.until(zoomTitle + ` === "Permission needed from Meeting Host"`)
+		p.waitUntil(zoomTitle + ` === "Permission needed from Meeting Host"`)
 		p.clickText("Request Permission")
 		if _, err := m.WaitFor(p.ctx, nth(EventPermissionAsked, i+1)); err != nil {
 			p.t.Fatal(err)
 		}
-		p.says("Your request was sent to the host")
+		p.waitForText("Your request was sent to the host")
 		if answered := m.AnswerPermission(answer.granted); answered != 1 {
 			p.t.Errorf("%d requests were answered", answered)
 		}
-		p.says(answer.text)
+		p.waitForText(answer.text)
 	}
 	p.click(".zm-notification button")
 	p.moveMouse()
 	p.click(`button[aria-label="More meeting control"]`)
 	p.click(`[role="menuitem"][aria-label="Record"]`)
-	p.sees(".recording-indicator")
+	p.waitVisible(".recording-indicator")
 }

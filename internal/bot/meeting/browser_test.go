@@ -101,9 +101,6 @@ func openPage(t testing.TB, ctx context.Context, running *browser.Browser) *brow
 		t.Fatalf("opening a page: %v", err)
 	}
 	t.Cleanup(page.Close)
-	if err := page.EvalOnNewDocument(ctx, NavigationGuardScript()); err != nil {
-		t.Fatalf("keeping the page in the browser: %v", err)
-	}
 	return page
 }
 

@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"standin/internal/job"
@@ -50,14 +49,8 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 	return err
 }
 
-// pressBeforeMeeting presses an element. It prevents a launcher from starting the
-// platform's program, and records that joining was requested.
+// pressBeforeMeeting presses an element, and records that joining was requested.
 func (s *site) pressBeforeMeeting(ctx context.Context, page Page, element string) error {
-	if element == launchApp {
-		if err := page.Eval(ctx, navigationGuardScript, nil); err != nil {
-			return fmt.Errorf("keep the launcher in the browser: %w", err)
-		}
-	}
 	if element == joinButton || element == joinInDialog {
 		s.visit.request()
 	}
