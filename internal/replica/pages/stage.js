@@ -5,13 +5,13 @@
 import { probe } from "./hostile.js";
 import { Media } from "./media.js";
 
-// NoMeeting is thrown by Stage.enter and look if there is no meeting with the code.
+// NoMeeting is thrown by Stage.enter and loadSettings if there is no meeting with the code.
 export class NoMeeting extends Error {}
 
 const path = (code) => `/stage/${encodeURIComponent(code)}`;
 
-// look returns the settings of a meeting for a launcher page, after the page delay.
-export async function look(code) {
+// loadSettings returns the settings of a meeting for a launcher page, after the page delay.
+export async function loadSettings(code) {
   const response = await fetch(path(code));
   if (response.status === 404) throw new NoMeeting(code);
   const settings = await response.json();

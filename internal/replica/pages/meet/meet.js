@@ -1,4 +1,4 @@
-// The Meet page: it draws the state that the stage reports, in Meet's elements.
+// The Meet page.
 
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
@@ -7,7 +7,7 @@ import { Notices, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { people, screens, speak } from "./words.js";
 
-const barStays = 4000; // ms after the last move of the mouse
+const barHideMs = 4000; // after the last mouse move
 
 const screen = document.getElementById("screen");
 const dialogs = document.getElementById("dialogs");
@@ -16,13 +16,13 @@ const stage = new Stage(code);
 const notices = new Notices();
 const devices = new Devices(stage, showDevices);
 
-let shown = null; // the state that is on the screen
+let shown = null; // state on the screen
 let tiles = null;
 let panels = null;
 
 // ---- devices
 
-async function askForDevices() {
+async function requestDevices() {
   if (!await devices.request() || stage.state.meeting.deviceDialog) deviceDialog();
 }
 
@@ -41,7 +41,7 @@ function deviceDialog() {
   const dialog = fresh("devices");
   dialog.querySelector("[data-use]").addEventListener("click", () => {
     dialog.remove();
-    if (!devices.stream) askForDevices();
+    if (!devices.stream) requestDevices();
   });
   dialog.querySelector("[data-without]").addEventListener("click", () => {
     dialog.remove();
@@ -57,20 +57,19 @@ function showPreJoin(state) {
   const join = screen.querySelector("[data-join]");
   const label = state.meeting.joinLabel || (state.meeting.lobby ? "Ask to join" : "Join now");
   join.firstElementChild.textContent = say(label);
-  // A name that a script puts into the field does not count: the button waits
-  // for a person's keys.
+  // Only trusted input events enable the button.
   input.addEventListener("input", (event) => {
     if (event.isTrusted) join.disabled = input.value.trim() === "";
   });
-  const ask = () => {
+  const submit = () => {
     if (join.disabled) return;
     join.disabled = true;
     stage.ask(input.value);
   };
-  join.addEventListener("click", ask);
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(); });
+  join.addEventListener("click", submit);
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter") submit(); });
   input.focus();
-  askForDevices();
+  requestDevices();
 }
 
 function showWaiting(state) {
@@ -99,13 +98,13 @@ function showCall(state) {
   hideBar(call.querySelector(".bar"));
 }
 
-// hideBar hides the controls of the call until the mouse moves.
+// hideBar hides the controls until the mouse moves.
 function hideBar(bar) {
   let timer = 0;
   document.onmousemove = () => {
     bar.classList.add("shown");
     clearTimeout(timer);
-    timer = setTimeout(() => bar.classList.remove("shown"), barStays);
+    timer = setTimeout(() => bar.classList.remove("shown"), barHideMs);
   };
 }
 
@@ -133,7 +132,7 @@ function followCall(state) {
   tiles.update(state.participants);
   panels.follow(state);
   notices.follow(stage, () => stage.leave());
-  const count = state.participants.length + 1; // everybody, this guest included
+  const count = state.participants.length + 1; // including this guest
   const badge = screen.querySelector("[data-avatar-count]");
   badge.dataset.avatarCount = count;
   badge.textContent = count;
@@ -141,7 +140,7 @@ function followCall(state) {
   screen.querySelector("[data-people]").ariaLabel = people(count);
 }
 
-// ---- the state decides
+// ---- state
 
 const templates = {
   prejoin: ["prejoin", showPreJoin],
@@ -152,21 +151,21 @@ const templates = {
   captcha: ["captcha", () => {}],
 };
 
-function draw(state) {
+function render(state) {
   if (state.state !== shown) {
     shown = state.state;
     document.onmousemove = null;
     dialogs.replaceChildren();
-    const [template, prepare] = templates[shown] ?? ["message", showMessage];
+    const [template, show] = templates[shown] ?? ["message", showMessage];
     screen.replaceChildren(fresh(template));
-    prepare(state);
+    show(state);
     showDevices();
   }
   if (shown === "admitted") followCall(state);
   showOffline(state.offline);
 }
 
-// showOffline lies over whatever the page showed last, which stays as it was.
+// showOffline shows or hides the banner above the current screen.
 function showOffline(offline) {
   const banner = document.getElementById("offline");
   banner.hidden = !offline;
@@ -187,14 +186,14 @@ setInterval(() => {
 
 stage.onState = (state) => {
   if (shown === null) speak(state.meeting.language);
-  draw(state);
+  render(state);
 };
 stage.onStream = (id, media) => tiles?.setStream(id, media);
 
 try {
   await stage.enter();
-} catch (problem) {
-  if (!(problem instanceof NoMeeting)) throw problem;
+} catch (error) {
+  if (!(error instanceof NoMeeting)) throw error;
   speak("en");
-  draw({ state: "not_found", text: "" });
+  render({ state: "not_found", text: "" });
 }

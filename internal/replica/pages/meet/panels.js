@@ -1,4 +1,4 @@
-// The panels beside the call, the chat's bubbles, and the dialogs over it.
+// The people and chat panels, chat notifications and notice dialogs of a Meet call.
 
 import { fresh, say } from "/assets/language.js";
 import { notices } from "./words.js";
@@ -7,8 +7,8 @@ export class Panels {
   #panel;
   #stage;
   #tiles;
-  #open = null; // "people", "chat" or none
-  #seen = 0; // messages that were shown as bubbles
+  #open = null; // "people", "chat" or null
+  #seen = 0; // messages already shown
 
   constructor(call, stage, tiles) {
     this.#panel = call.querySelector(".panel");
@@ -16,7 +16,7 @@ export class Panels {
     this.#tiles = tiles;
     call.querySelector("[data-people]").addEventListener("click", () => this.#toggle("people"));
     call.querySelector("[data-chat]").addEventListener("click", () => this.#toggle("chat"));
-    this.#seen = stage.state.messages.length; // who comes later does not see them pop up
+    this.#seen = stage.state.messages.length;
   }
 
   #toggle(name) {
@@ -56,7 +56,7 @@ export class Panels {
     return writer;
   }
 
-  // follow brings the open panel and the bubbles up to the state.
+  // follow updates the open panel and the notifications.
   follow(state) {
     for (const message of state.messages.slice(this.#seen)) {
       if (this.#open !== "chat" && !message.mine) bubble(message);
@@ -66,9 +66,9 @@ export class Panels {
     list?.replaceChildren(...this.#people(state));
     const history = this.#panel.querySelector(".history");
     history?.replaceChildren(...state.messages.map((message) => {
-      const kept = line(message);
-      kept.dataset.messageId = message.number;
-      return kept;
+      const element = messageElement(message);
+      element.dataset.messageId = message.number;
+      return element;
     }));
   }
 
@@ -98,7 +98,7 @@ function heading(text) {
   return element;
 }
 
-function line(message) {
+function messageElement(message) {
   const element = document.createElement("div");
   const from = document.createElement("b");
   from.textContent = message.mine ? "You" : message.from;
@@ -108,16 +108,15 @@ function line(message) {
   return element;
 }
 
-// bubble shows a message for a while though the chat is closed: whatever people
-// write stands in the page's own text then.
+// bubble shows a notification for a message while the chat is closed.
 function bubble(message) {
-  const element = line(message);
+  const element = messageElement(message);
   element.className = "bubble";
   document.getElementById("toasts").append(element);
   setTimeout(() => element.remove(), 8000);
 }
 
-// Notices shows the first notice that the guest has not accepted.
+// Notices shows the first notice that is not accepted.
 export class Notices {
   #shown = null;
   #element = null;

@@ -1,9 +1,9 @@
-// The words of the page. English is written in the page itself; another
-// language is what a viewer gets who asked for none, as on the real page.
+// The texts of the page and their German translations. German is used if the URL asks
+// for no language.
 
 import { speak as choose } from "/assets/language.js";
 
-// screens are the texts of the states, the usual one first (platforms: Meet).
+// screens are the texts of the states.
 export const screens = {
   lobby: "Asking to be let in. You'll join the call when someone lets you in",
   waiting_for_host: "Waiting for the host to join",
@@ -58,11 +58,11 @@ const german = {
   "Your name": "Mein Name",
 };
 
-// speak chooses the language: what the address asks for, else the meeting's.
+// speak sets the language: that of the URL or of the meeting.
 export function speak(meetingLanguage) {
   choose(new URLSearchParams(location.search).get("hl") ?? meetingLanguage, { de: german });
 }
 
-// people is the label of the People button.
+// people returns the label of the People button.
 export const people = (count) =>
   document.documentElement.lang.startsWith("de") ? `Personen – ${count} im Anruf` : `People - ${count} joined`;

@@ -1,18 +1,18 @@
-// The launcher: it asks whether to go on in the app or in the browser.
+// The launcher, which offers the app and the browser.
 
 import { fresh } from "/assets/language.js";
-import { NoMeeting, look } from "/assets/stage.js";
+import { NoMeeting, loadSettings } from "/assets/stage.js";
 import { clientAddress, meetingAddress } from "./address.js";
 import { speak } from "./words.js";
 
 const address = meetingAddress(location.href);
 
-// A meeting that does not exist has a launcher too: it is the client that tells.
+// The launcher is also shown if the meeting does not exist.
 let settings = { language: "en", cookieBanner: false };
 try {
-  settings = await look(address.code);
-} catch (problem) {
-  if (!(problem instanceof NoMeeting)) throw problem;
+  settings = await loadSettings(address.code);
+} catch (error) {
+  if (!(error instanceof NoMeeting)) throw error;
 }
 
 speak(settings.language);

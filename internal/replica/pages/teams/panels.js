@@ -1,4 +1,4 @@
-// The panels beside the meeting, the bubbles of the chat, and the banners above.
+// The people and chat panels, chat notifications and banners of a Teams meeting.
 
 import { fresh, say } from "/assets/language.js";
 import { notices } from "./words.js";
@@ -6,15 +6,15 @@ import { notices } from "./words.js";
 export class Panels {
   #panel;
   #stage;
-  #open = null; // "People", "Chat" or none
-  #seen; // messages that were shown as bubbles
+  #open = null; // "People", "Chat" or null
+  #seen; // messages already shown
 
   constructor(call, stage) {
     this.#panel = call.querySelector(".panel");
     this.#stage = stage;
     call.querySelector("#roster-button").addEventListener("click", () => this.#toggle("People"));
     call.querySelector("#chat-button").addEventListener("click", () => this.#toggle("Chat"));
-    this.#seen = stage.state.messages.length; // who comes later does not see them pop up
+    this.#seen = stage.state.messages.length;
   }
 
   #toggle(name) {
@@ -29,7 +29,7 @@ export class Panels {
     this.follow(this.#stage.state);
   }
 
-  // writer is no field but an element that can be edited.
+  // writer returns a contenteditable element.
   #writer() {
     const writer = document.createElement("div");
     writer.className = "writer";
@@ -46,18 +46,18 @@ export class Panels {
     return writer;
   }
 
-  // follow brings the open panel and the bubbles up to the state.
+  // follow updates the open panel and the notifications.
   follow(state) {
     for (const message of state.messages.slice(this.#seen)) {
       if (this.#open !== "Chat" && !message.mine) bubble(message);
     }
     this.#seen = state.messages.length;
-    this.#panel.querySelector("[role=tree]")?.replaceChildren(...everybody(state).map(attendee));
-    this.#panel.querySelector("[role=list]")?.replaceChildren(...state.messages.map(line));
+    this.#panel.querySelector("[role=tree]")?.replaceChildren(...allPeople(state).map(attendee));
+    this.#panel.querySelector("[role=list]")?.replaceChildren(...state.messages.map(messageElement));
   }
 }
 
-const everybody = (state) => [{ name: state.name, self: true }, ...state.participants];
+const allPeople = (state) => [{ name: state.name, self: true }, ...state.participants];
 
 function attendee(one) {
   const item = document.createElement("div");
@@ -69,7 +69,7 @@ function attendee(one) {
   return item;
 }
 
-function line(message) {
+function messageElement(message) {
   const item = document.createElement("div");
   item.setAttribute("role", "listitem");
   item.dataset.tid = "chat-pane-item";
@@ -82,8 +82,7 @@ function line(message) {
   return item;
 }
 
-// bubble shows a message for a while though the chat is closed: whatever people
-// write stands in the page's own text then.
+// bubble shows a notification for a message while the chat is closed.
 function bubble(message) {
   const toast = document.createElement("div");
   toast.className = "bubble";
@@ -106,8 +105,8 @@ function element(name, text) {
   return made;
 }
 
-// Banners are the notices that the guest has not dismissed, all at once, and the
-// word that the connection is lost, which lies over whatever was there.
+// Banners shows all notices that are not dismissed, and the banner for a lost
+// connection.
 export class Banners {
   #stage;
   #shown = "";

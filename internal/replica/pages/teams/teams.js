@@ -1,4 +1,4 @@
-// The Teams page: it draws the state that the stage reports, in Teams' elements.
+// The Teams page.
 
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
@@ -8,7 +8,7 @@ import { Banners, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { screens, speak } from "./words.js";
 
-const barStays = 4000; // ms after the last move of the mouse
+const barHideMs = 4000; // after the last mouse move
 
 const screen = document.getElementById("screen");
 const dialogs = document.getElementById("dialogs");
@@ -17,8 +17,8 @@ const stage = new Stage(code, passcode);
 const devices = new Devices(stage, showDevices);
 const banners = new Banners(stage);
 
-let shown = null; // the screen that is there
-let hears = true; // false for who joins without audio: no sound comes either
+let shown = null; // current screen
+let withAudio = true; // false if the guest joins without audio
 let tiles = null;
 let panels = null;
 let joinedAt = 0;
@@ -36,13 +36,13 @@ function showDevices() {
     button.ariaChecked = String(on);
     button.ariaLabel = say(labels[button.dataset.device][on]);
     button.classList.toggle("off", !on);
-    button.disabled = !devices.stream || button.dataset.device === "microphone" && !hears;
+    button.disabled = !devices.stream || button.dataset.device === "microphone" && !withAudio;
   }
   const preview = document.querySelector(".preview video");
   if (preview) devices.preview(preview);
 }
 
-// withoutDevices asks whether to go on without them, and waits for the yes.
+// withoutDevices shows the dialog about missing devices and waits for the confirmation.
 function withoutDevices() {
   const dialog = fresh("devices");
   dialogs.append(dialog);
@@ -59,9 +59,9 @@ function withoutDevices() {
 
 function showPasscode() {
   const input = screen.querySelector("input");
-  const give = () => stage.passcode(input.value);
-  screen.querySelector("[data-passcode]").addEventListener("click", give);
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter") give(); });
+  const submit = () => stage.passcode(input.value);
+  screen.querySelector("[data-passcode]").addEventListener("click", submit);
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter") submit(); });
   input.focus();
 }
 
@@ -70,7 +70,7 @@ async function showPreJoin(state) {
   const join = screen.querySelector('[data-tid="prejoin-join-button"]');
   input.maxLength = state.meeting.maxNameLen;
   join.textContent = say(state.meeting.joinLabel || "Join now");
-  // The field takes what a person types; what a script puts there it overlooks.
+  // Only trusted input events enable the button.
   input.addEventListener("input", (event) => {
     if (event.isTrusted) join.disabled = input.value.trim() === "";
   });
@@ -81,8 +81,8 @@ async function showPreJoin(state) {
   });
   for (const choice of screen.querySelectorAll("[name=audio]")) {
     choice.addEventListener("change", () => {
-      hears = choice.value === "computer";
-      if (!hears) devices.set({ microphone: false });
+      withAudio = choice.value === "computer";
+      if (!withAudio) devices.set({ microphone: false });
       showDevices();
     });
   }
@@ -102,7 +102,7 @@ function showWaiting(state) {
 function showCall(state) {
   const call = screen.firstElementChild;
   joinedAt = performance.now();
-  tiles = new Tiles(call, stage, hears);
+  tiles = new Tiles(call, stage, withAudio);
   panels = new Panels(call, stage);
   call.querySelector("#hangup-button").addEventListener("click", () => stage.leave());
   if (state.meeting.tips) {
@@ -113,13 +113,13 @@ function showCall(state) {
   hideBar(call.querySelector(".bar"));
 }
 
-// hideBar hides the controls of the meeting until the mouse moves.
+// hideBar hides the controls until the mouse moves.
 function hideBar(bar) {
   let timer = 0;
   document.onmousemove = () => {
     bar.classList.add("shown");
     clearTimeout(timer);
-    timer = setTimeout(() => bar.classList.remove("shown"), barStays);
+    timer = setTimeout(() => bar.classList.remove("shown"), barHideMs);
   };
 }
 
@@ -132,7 +132,7 @@ function showMessage(state) {
 
 const initial = (name) => [...name.trim()][0]?.toUpperCase() ?? "?";
 
-// ---- the state decides
+// ---- state
 
 const templates = {
   prejoin: ["prejoin", showPreJoin],
@@ -148,22 +148,22 @@ const templates = {
   captcha: ["captcha", showMessage],
 };
 
-// screenOf is the state, but for two that have two screens.
+// screenOf returns the screen for a state. Two states have two screens.
 function screenOf(state) {
   if (state.state === "prejoin" && state.passcode) return "passcode";
   if (state.state === "sign_in" && state.text) return "sign_in_needed";
   return state.state;
 }
 
-function draw(state) {
+function render(state) {
   const wanted = screenOf(state);
   if (wanted !== shown) {
     shown = wanted;
     document.onmousemove = null;
     dialogs.replaceChildren();
-    const [template, prepare] = templates[shown] ?? ["retry", showMessage];
+    const [template, show] = templates[shown] ?? ["retry", showMessage];
     screen.replaceChildren(fresh(template));
-    prepare(state);
+    show(state);
     showDevices();
   }
   if (shown === "admitted") {
@@ -188,14 +188,14 @@ setInterval(() => {
 
 stage.onState = (state) => {
   if (shown === null) speak(state.meeting.language);
-  draw(state);
+  render(state);
 };
 stage.onStream = (id, media) => tiles?.setStream(id, media);
 
 try {
   await stage.enter();
-} catch (problem) {
-  if (!(problem instanceof NoMeeting)) throw problem;
+} catch (error) {
+  if (!(error instanceof NoMeeting)) throw error;
   speak("en");
-  draw({ state: "not_found", text: "", notices: [], offline: false });
+  render({ state: "not_found", text: "", notices: [], offline: false });
 }

@@ -1,10 +1,9 @@
-// The words of the page.
+// The texts of the page.
 
 import { speak as choose } from "/assets/language.js";
 
-// screens are the texts of the states, the usual one first (platforms: Teams).
-// Of a host who is absent, and of a wait that nobody answered, nothing was
-// published.
+// screens are the texts of the states. Those of waiting_for_host and lobby_timeout are
+// invented, because the real ones are not known.
 export const screens = {
   lobby: "Someone will let you in shortly",
   waiting_for_host: "When the meeting starts, we'll let people know you're waiting",

@@ -1,6 +1,5 @@
-// meetingCode is the number of the meeting that the page's address speaks of. It
-// stands in one of several places of the path (platforms: URL forms, Zoom).
+// meetingCode returns the number of the meeting in the path of the URL.
 export const meetingCode = () => location.pathname.match(/\d{9,11}/)?.[0] ?? "none";
 
-// passcode is what the address brings along.
+// passcode returns the passcode in the URL.
 export const passcode = () => new URLSearchParams(location.search).get("pwd") ?? "";

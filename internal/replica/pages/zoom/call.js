@@ -1,4 +1,4 @@
-// The meeting as one who was let in sees it: tiles, controls, panels.
+// The screen of an admitted guest: tiles, controls and panels.
 
 import { fresh } from "/assets/language.js";
 import { leaveButton } from "./leaving.js";
@@ -8,7 +8,7 @@ import { Recording } from "./recording.js";
 import { Tiles } from "./tiles.js";
 import { notices } from "./words.js";
 
-const footerStays = 4000; // ms after the last move of the mouse
+const footerHideMs = 4000; // after the last mouse move
 
 export class Call {
   #stage;
@@ -16,7 +16,7 @@ export class Call {
   #tiles;
   #panels;
   #recording;
-  #notice = null; // that is shown, with its dialog
+  #notice = null; // the current notice
   #noticeDialog = null;
 
   constructor(element, stage, devices) {
@@ -28,7 +28,7 @@ export class Call {
     const footer = element.querySelector("#wc-footer");
     leaveButton(footer, stage);
     moreMenu(footer);
-    hideUntilMoved(footer);
+    hideFooter(footer);
     if (stage.state.meeting.tips) tip();
   }
 
@@ -39,7 +39,7 @@ export class Call {
     this.#consent(state.notices[0] ?? null);
   }
 
-  // consent shows the first notice that the guest has not accepted.
+  // consent shows the first notice that is not accepted.
   #consent(notice) {
     if (notice === this.#notice) return;
     this.#notice = notice;
@@ -56,8 +56,8 @@ export class Call {
 
   tick() { this.#tiles.showSpeaking(this.#stage.state.participants, (participant) => this.#stage.isSpeaking(participant)); }
 
-  // joinAudio is offered to who came without a microphone. Nobody needs it to
-  // hear, other than on the real page.
+  // joinAudio is offered if the guest has no microphone. Unlike on the real page, audio
+  // is played without it.
   joinAudio() {
     modal({
       title: "Join Audio",
@@ -77,18 +77,17 @@ function moreMenu(footer) {
   menu.addEventListener("click", () => show(false));
 }
 
-// hideUntilMoved hides the controls until the mouse moves, and again a while
-// after; a menu that is open keeps them.
-function hideUntilMoved(footer) {
+// hideFooter hides the controls until the mouse moves, unless a menu is open.
+function hideFooter(footer) {
   let timer = 0;
   const hide = () => {
-    if (footer.querySelector(".leave-meeting-options, .dropdown-menu:not([hidden])")) timer = setTimeout(hide, footerStays);
+    if (footer.querySelector(".leave-meeting-options, .dropdown-menu:not([hidden])")) timer = setTimeout(hide, footerHideMs);
     else footer.classList.remove("footer--shown");
   };
   document.onmousemove = () => {
     footer.classList.add("footer--shown");
     clearTimeout(timer);
-    timer = setTimeout(hide, footerStays);
+    timer = setTimeout(hide, footerHideMs);
   };
 }
 

@@ -1,18 +1,17 @@
-// The question about cookies: it lies over the lower part of the page until it
-// is answered, and takes the clicks that are meant for what is beneath.
+// The cookie banner, which covers the lower part of the page until it is answered.
 
 import { fresh } from "/assets/language.js";
 import { meetingCode } from "./address.js";
 
-// It is asked once for each meeting that a tab opens.
-const memory = `cookies:${meetingCode()}`;
+// Shown once per meeting and tab.
+const storageKey = `cookies:${meetingCode()}`;
 
 export function cookieBanner() {
-  if (sessionStorage.getItem(memory)) return;
+  if (sessionStorage.getItem(storageKey)) return;
   const banner = fresh("cookies");
   for (const id of ["onetrust-accept-btn-handler", "onetrust-reject-all-handler"]) {
     banner.querySelector(`#${id}`).addEventListener("click", () => {
-      sessionStorage.setItem(memory, "answered");
+      sessionStorage.setItem(storageKey, "answered");
       banner.remove();
     });
   }

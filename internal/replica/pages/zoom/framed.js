@@ -1,5 +1,4 @@
-// The page that app.zoom.us puts around the web client at times: all that can be
-// seen is in the frame.
+// The page that embeds the web client in a frame, like app.zoom.us sometimes does.
 
 const address = new URL(location.href);
 address.searchParams.set("inner", "1");

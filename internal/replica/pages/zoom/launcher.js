@@ -1,13 +1,13 @@
-// The page that a meeting's link opens: it would rather start the program, and
-// shows the way to the web client only when that was tried.
+// The launcher, which shows the link to the web client only after an attempt to start
+// the app.
 
 import { fresh, say, speak } from "/assets/language.js";
-import { NoMeeting, look } from "/assets/stage.js";
+import { NoMeeting, loadSettings } from "/assets/stage.js";
 import { meetingCode } from "./address.js";
 import { cookieBanner } from "./cookies.js";
 import { dictionaries, screens } from "./words.js";
 
-const triesToOpen = 800; // ms until the page takes it that no program came
+const appTimeoutMs = 800; // until the link to the web client is shown
 
 const root = document.getElementById("root");
 const code = meetingCode();
@@ -19,18 +19,17 @@ function showLauncher() {
   other.querySelector("a").href = webClient();
   const start = () => {
     location.assign(`zoommtg://${location.hostname}/join?action=join&confno=${code}`);
-    setTimeout(() => { other.hidden = false; }, triesToOpen);
+    setTimeout(() => { other.hidden = false; }, appTimeoutMs);
   };
   launch.addEventListener("click", start);
   launch.addEventListener("keydown", (event) => { if (event.key === "Enter") start(); });
 }
 
-// webClient is the address of the meeting's own page; the passcode and the token
-// of a registration go with it.
+// webClient returns the URL of the web client with passcode and registration token.
 function webClient() {
   const address = new URL(`/wc/${code}/join`, location.origin);
-  const asked = new URLSearchParams(location.search);
-  for (const name of ["pwd", "tk"]) if (asked.has(name)) address.searchParams.set(name, asked.get(name));
+  const query = new URLSearchParams(location.search);
+  for (const name of ["pwd", "tk"]) if (query.has(name)) address.searchParams.set(name, query.get(name));
   return address.href;
 }
 
@@ -41,11 +40,11 @@ function showInvalid() {
 }
 
 try {
-  const settings = await look(code);
+  const settings = await loadSettings(code);
   speak(settings.language, dictionaries);
   showLauncher();
   if (settings.cookieBanner) cookieBanner();
-} catch (problem) {
-  if (!(problem instanceof NoMeeting)) throw problem;
+} catch (error) {
+  if (!(error instanceof NoMeeting)) throw error;
   showInvalid();
 }

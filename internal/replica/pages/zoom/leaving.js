@@ -1,5 +1,4 @@
-// The Leave button of the lobby and of the meeting: it only opens a menu, and
-// who does not choose there stays (platforms: Zoom web client, Leave).
+// The leave button of the lobby and of the meeting, which opens a menu.
 
 import { fresh } from "/assets/language.js";
 

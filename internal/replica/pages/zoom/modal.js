@@ -1,11 +1,11 @@
-// Dialogs over the screen, in the one form that Zoom's have.
+// Zoom's dialogs.
 
 import { fresh, say } from "/assets/language.js";
 
 const dialogs = document.getElementById("dialogs");
 
-// modal shows a dialog. Each button is [text, what it does]; the last is the
-// dialog's own wish, and every one closes the dialog.
+// modal shows a dialog. Buttons are [text, action]; the last one is the primary button.
+// All buttons close the dialog.
 export function modal({ title, content = "", label = "", buttons = [] }) {
   const element = fresh("modal");
   element.firstElementChild.ariaLabel = label || say(title);

@@ -1,18 +1,17 @@
-// The list of participants and the chat, beside the meeting or closed, and the
-// messages that pop up while the chat is closed.
+// The participants and chat panels and chat notifications of a Zoom meeting.
 
 import { say } from "/assets/language.js";
 import { people, roles } from "./words.js";
 
-const popUpStays = 8000; // ms
+const notificationMs = 8000;
 
 export class Panels {
   #stage;
   #panel;
-  #participants; // the button that opens the list
+  #participants; // button
   #chat;
-  #open = null; // "participants", "chat" or none
-  #seen; // messages that popped up, or were there before
+  #open = null; // "participants", "chat" or null
+  #seen; // messages already shown
 
   constructor(call, stage) {
     this.#stage = stage;
@@ -33,22 +32,22 @@ export class Panels {
     this.follow(this.#stage.state);
   }
 
-  // follow brings the open panel, the buttons and the pop-ups up to the state.
+  // follow updates the open panel, the buttons and the notifications.
   follow(state) {
-    const count = state.participants.length + 1; // everybody, this guest included
+    const count = state.participants.length + 1; // including this guest
     this.#participants.ariaLabel = people(count, this.#open === "participants");
     this.#participants.querySelector("[data-count]").textContent = count;
     this.#chat.ariaLabel = say(`${this.#open === "chat" ? "close" : "open"} the chat panel`);
     for (const message of state.messages.slice(this.#seen)) {
-      if (this.#open !== "chat" && !message.mine) popUp(message);
+      if (this.#open !== "chat" && !message.mine) notify(message);
     }
     this.#seen = state.messages.length;
     this.#panel.querySelector("#participants-ul")?.replaceChildren(...this.#entries(state));
-    this.#panel.querySelector(".chat-message-list")?.replaceChildren(...state.messages.map(line));
+    this.#panel.querySelector(".chat-message-list")?.replaceChildren(...state.messages.map(messageElement));
   }
 
-  // entries are the guest first, then everybody else, of whom who was here first
-  // is the host.
+  // entries returns the guest and then the other participants, the first of whom is the
+  // host.
   #entries(state) {
     const self = { name: state.name, muted: !this.#stage.microphone?.enabled };
     return [self, ...state.participants].map((one, place) => {
@@ -108,7 +107,7 @@ function messageList() {
   return list;
 }
 
-function line(message) {
+function messageElement(message) {
   const item = document.createElement("div");
   item.id = `chat-message-${message.number}`;
   item.className = "chat-item-container";
@@ -120,14 +119,13 @@ function line(message) {
   return item;
 }
 
-// popUp shows a message for a while though the chat is closed: whatever people
-// write stands in the page's own text then.
-function popUp(message) {
+// notify shows a notification for a message while the chat is closed.
+function notify(message) {
   const element = document.createElement("div");
   element.className = "chat-notification";
   element.append(span("chat-notification__name", message.from), span("chat-notification__text", message.text));
   document.getElementById("notifications").append(element);
-  setTimeout(() => element.remove(), popUpStays);
+  setTimeout(() => element.remove(), notificationMs);
 }
 
 function span(className, text) {

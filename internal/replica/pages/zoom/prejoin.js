@@ -1,4 +1,4 @@
-// The screen before the meeting: name, passcode, microphone and camera.
+// The pre-join screen: name, passcode, microphone and camera.
 
 import { fresh, say } from "/assets/language.js";
 
@@ -8,8 +8,8 @@ export class PreJoin {
   #name;
   #passcode;
   #join;
-  #named = false; // by keys that a person pressed
-  #asking = false;
+  #named = false; // by trusted input events
+  #submitting = false;
 
   constructor(root, stage, devices) {
     this.#stage = stage;
@@ -20,22 +20,21 @@ export class PreJoin {
     const label = stage.state.meeting.joinLabel;
     if (label) this.#join.firstElementChild.textContent = say(label);
     this.#name.maxLength = stage.state.meeting.maxNameLen;
-    // A name that a script puts into the field does not count (platforms: rules
-    // that cost others dearly).
+    // Only trusted input events count.
     this.#name.addEventListener("input", (event) => {
       this.#named = event.isTrusted && this.#name.value.trim() !== "";
       this.#refresh();
     });
     this.#passcode.addEventListener("input", () => this.#refresh());
-    this.#join.addEventListener("click", () => this.#ask());
+    this.#join.addEventListener("click", () => this.#submit());
     root.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.target.matches("input")) this.#ask();
+      if (event.key === "Enter" && event.target.matches("input")) this.#submit();
     });
     this.#name.focus();
     this.#requestDevices();
   }
 
-  // follow shows whether a passcode is missing or was wrong.
+  // follow shows whether the passcode is missing or wrong.
   follow(state) {
     const field = this.#passcode.closest("[data-passcode]");
     field.hidden = state.passcode === "";
@@ -45,30 +44,30 @@ export class PreJoin {
 
   #refresh() {
     const incomplete = this.#stage.state.passcode !== "" && this.#passcode.value === "";
-    this.#join.disabled = !this.#named || incomplete || this.#asking;
+    this.#join.disabled = !this.#named || incomplete || this.#submitting;
     this.#join.classList.toggle("disabled", this.#join.disabled);
   }
 
-  async #ask() {
+  async #submit() {
     if (this.#join.disabled) return;
-    this.#asking = true;
+    this.#submitting = true;
     this.#refresh();
     try {
       await this.#stage.ask(this.#name.value, this.#passcode.value);
     } finally {
-      this.#asking = false;
+      this.#submitting = false;
       this.#refresh();
     }
   }
 
   async #requestDevices() {
     const granted = await this.#devices.request();
-    // The question is put twice to who gives neither, as for each device.
-    if (!granted) this.#question(2);
-    else if (this.#stage.state.meeting.deviceDialog) this.#question(1);
+    // Without permission the dialog is shown twice, for each device.
+    if (!granted) this.#showDeviceDialog(2);
+    else if (this.#stage.state.meeting.deviceDialog) this.#showDeviceDialog(1);
   }
 
-  #question(times) {
+  #showDeviceDialog(times) {
     if (this.#stage.state.state !== "prejoin") return;
     const dialog = fresh("devices");
     dialog.querySelector("[data-use]").addEventListener("click", () => {
@@ -78,7 +77,7 @@ export class PreJoin {
     dialog.querySelector("[data-without]").addEventListener("click", () => {
       dialog.remove();
       this.#devices.set({ microphone: false, camera: false });
-      if (times > 1) this.#question(times - 1);
+      if (times > 1) this.#showDeviceDialog(times - 1);
     });
     document.getElementById("dialogs").append(dialog);
   }

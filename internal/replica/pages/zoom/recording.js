@@ -1,5 +1,4 @@
-// The guest's own request to record: the item of the menu, the dialog that asks
-// for the host's permission, and what the host answers.
+// Recording by the guest: the menu item and the request for permission.
 
 import { say } from "/assets/language.js";
 import { button, modal } from "./modal.js";
@@ -9,7 +8,7 @@ export class Recording {
   #stage;
   #item;
   #indicator;
-  #permission = ""; // that was told last
+  #permission = ""; // last known
   #recording = false;
 
   constructor(call, stage) {
@@ -41,7 +40,7 @@ export class Recording {
     });
   }
 
-  // follow tells what became of the request.
+  // follow shows the response to the request.
   follow(state) {
     if (state.permission === this.#permission) return;
     this.#permission = state.permission;
@@ -49,15 +48,15 @@ export class Recording {
   }
 }
 
-// notify replaces the last notification; it stays until it is closed.
+// notify shows a notification until it is closed.
 function notify(text) {
   const notification = document.createElement("div");
   notification.className = "zm-notification";
   notification.setAttribute("role", "alert");
-  const words = document.createElement("span");
-  words.textContent = text;
+  const message = document.createElement("span");
+  message.textContent = text;
   const close = button("Close", () => notification.remove());
-  notification.append(words, close);
+  notification.append(message, close);
   for (const earlier of document.querySelectorAll(".zm-notification")) earlier.remove();
   document.getElementById("notifications").append(notification);
 }

@@ -1,10 +1,8 @@
-// The words of the page. English is written in the page itself; German is for a
-// browser that asks for it.
+// The texts of the page and their German translations.
 
 import { say } from "/assets/language.js";
 
-// screens are the texts of the states, the usual one first (platforms: Zoom web
-// client).
+// screens are the texts of the states.
 export const screens = {
   lobby: "Please wait, the meeting host will let you in soon.",
   waiting_for_host: "Waiting for the host to start this meeting",
@@ -14,13 +12,12 @@ export const screens = {
   left: "You have left the meeting",
 };
 
-// The lobby of a guest who saw the host come.
+// The text of the lobby after the host has joined.
 export const hostJoined = "Host has joined. We've let them know you're here";
 
-// ends are the states that a dialog tells, over whatever screen was there. Being
-// turned away in the lobby and being removed from the meeting have one title.
-// Nothing is published of how the page tells of a lobby that nobody answered and
-// of a connection that never came about; those words are made up.
+// ends are the states that are shown in a dialog above the current screen. denied and
+// removed have the same title. The texts of lobby_timeout and blocked are invented,
+// because the real ones are not known.
 export const ends = {
   denied: { title: "You have been removed", content: "The host has removed you from the waiting room." },
   lobby_timeout: { title: "The host did not let you in", content: "Nobody answered your request to join. Please try again later." },

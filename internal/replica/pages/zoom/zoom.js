@@ -1,5 +1,4 @@
-// The Zoom web client: it draws the state that the stage reports, in Zoom's
-// elements.
+// The Zoom web client.
 
 import { Devices } from "/assets/devices.js";
 import { fresh, say, speak } from "/assets/language.js";
@@ -16,8 +15,8 @@ const root = document.getElementById("root");
 const stage = new Stage(meetingCode(), passcode());
 const devices = new Devices(stage, showDevices);
 
-let shown = null; // the state that is on the screen
-let screen = null; // what follows the state on its screen, if anything does
+let shown = null; // state on the screen
+let screen = null; // object that updates the screen, or null
 
 // ---- screens
 
@@ -26,8 +25,8 @@ function showPreJoin() {
 }
 
 function showWaiting(state, before) {
-  const usual = state.state === "lobby" && before === "waiting_for_host" ? hostJoined : screens[state.state];
-  root.querySelector("[data-text]").textContent = say(state.text || usual);
+  const text = state.state === "lobby" && before === "waiting_for_host" ? hostJoined : screens[state.state];
+  root.querySelector("[data-text]").textContent = say(state.text || text);
   leaveButton(root.querySelector("footer"), stage);
 }
 
@@ -40,7 +39,7 @@ function showInvalid(state) {
   showText(state);
 }
 
-// A wall of another wording says nothing else besides.
+// With a replaced text, the details are removed.
 function showText(state) {
   root.querySelector("[data-text]").textContent = say(state.text || screens[state.state]);
   if (state.text) root.querySelector("[data-detail]")?.remove();
@@ -52,14 +51,13 @@ function showGone(state) {
   root.querySelector("[data-rejoin]").addEventListener("click", () => location.reload());
 }
 
-// showEnd tells of an end in a dialog; what was on the screen stays beneath, with
-// the controls of the meeting or of the lobby.
+// showEnd shows an end in a dialog above the current screen, which keeps its controls.
 function showEnd(state) {
   devices.stop();
   const { title, content, label } = ends[state.state];
   const home = () => window.top.location.assign("/");
   if (!state.text) modal({ title, content, label, buttons: [["OK", home]] });
-  // The dialog of an end can be known by its label alone.
+  // The text may be the label of the dialog.
   else if (state.text === label) modal({ title: "", content, label, buttons: [["OK", home]] });
   else modal({ title: state.text, buttons: [["OK", home]] });
 }
@@ -75,9 +73,9 @@ const templates = {
   captcha: ["captcha", showText],
 };
 
-// ---- the state decides
+// ---- state
 
-function draw(state) {
+function render(state) {
   if (state.state !== shown) {
     const before = shown;
     shown = state.state;
@@ -86,9 +84,9 @@ function draw(state) {
     closeDialogs();
     if (ends[shown]) showEnd(state);
     else {
-      const [template, prepare] = templates[shown];
+      const [template, show] = templates[shown];
       root.replaceChildren(fresh(template));
-      prepare(state, before);
+      show(state, before);
     }
     showDevices();
   }
@@ -96,14 +94,14 @@ function draw(state) {
   showConnection(state.offline);
 }
 
-// showConnection says that the meeting is out of reach, for as long as it is.
+// showConnection shows or hides the reconnecting banner.
 function showConnection(offline) {
   const banner = root.querySelector(".reconnecting");
   if (!offline) banner?.remove();
   else if (!banner) root.append(fresh("reconnecting"));
 }
 
-// The words on the buttons of a device, before the meeting and in it.
+// The labels of device buttons, before the meeting and in it.
 const captions = {
   microphone: { on: "Mute", off: "Unmute", onInCall: "mute my microphone", offInCall: "unmute my microphone" },
   camera: { on: "Stop Video", off: "Start Video", onInCall: "stop my video", offInCall: "start my video" },
@@ -113,8 +111,8 @@ function showDevices() {
   for (const button of document.querySelectorAll("[data-device]")) {
     const device = button.dataset.device;
     const side = devices[device] ? "on" : "off";
-    const words = captions[device];
-    let [caption, label] = [words[side], shown === "prejoin" ? words[side] : words[`${side}InCall`]];
+    const texts = captions[device];
+    let [caption, label] = [texts[side], shown === "prejoin" ? texts[side] : texts[`${side}InCall`]];
     if (offersAudio(device)) caption = label = "Join Audio";
     button.querySelector("[data-caption]").textContent = say(caption);
     button.ariaLabel = say(label);
@@ -142,7 +140,7 @@ stage.onState = (state) => {
     speak(state.meeting.language, dictionaries);
     if (state.meeting.cookieBanner) cookieBanner();
   }
-  draw(state);
+  render(state);
 };
 stage.onStream = (id, media) => {
   if (shown === "admitted") screen.stream(id, media);
@@ -150,7 +148,7 @@ stage.onStream = (id, media) => {
 
 try {
   await stage.enter();
-} catch (problem) {
-  if (!(problem instanceof NoMeeting)) throw problem;
-  draw({ state: "not_found", text: "" });
+} catch (error) {
+  if (!(error instanceof NoMeeting)) throw error;
+  render({ state: "not_found", text: "" });
 }
