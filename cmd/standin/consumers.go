@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"text/tabwriter"
 	"time"
 
+	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/store"
 )
@@ -14,6 +17,8 @@ type consumersCommand struct {
 	List consumersListCommand `cmd:"" help:"Print a line for each consumer: id, name, e-mail, created."`
 	Show consumersShowCommand `cmd:"" help:"Print one consumer."`
 	Set  consumersSetCommand  `cmd:"" help:"Change the settings of one consumer. A running service applies them within 15 minutes."`
+
+	Delete consumersDeleteCommand `cmd:"" help:"Delete a consumer and everything of it: recordings, jobs, keys, users and payments. It cannot be undone."`
 
 	RotateSecret consumersRotateSecretCommand `cmd:"" help:"Create a new webhook secret for a consumer and print it, alone, on standard output. It is not shown again; the old one also signs for 24 hours."`
 	SetVersion   consumersSetVersionCommand   `cmd:"" name:"set-webhook-version" help:"Set the payload version of a consumer's webhooks."`
@@ -60,8 +65,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return printConsumer(to.out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept for\t%s\ncreated\t%s\n",
-			one.ID, one.Name, orDash(one.Email), orDash(one.WebhookURL), one.WebhookVersion, retentionText(one.Retention), formatUTC(one.CreatedAt))
+		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
+			one.ID, one.Name, orDash(one.Email), orDash(one.WebhookURL), one.WebhookVersion, retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}
@@ -79,25 +84,76 @@ func retentionText(own *time.Duration) string {
 
 type consumersSetCommand struct {
 	dataFlags
-	Name      string `arg:"" help:"The consumer's name."`
-	Retention string `required:"" placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
+	Name         string `arg:"" help:"The consumer's name."`
+	Retention    string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
+	JobRetention string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	var own *time.Duration
-	if c.Retention != "default" {
-		period, err := retention.ParsePeriod(c.Retention)
-		if err != nil {
-			return err
-		}
-		own = (*time.Duration)(&period)
+	if c.Retention == "" && c.JobRetention == "" {
+		return errors.New("give --retention, --job-retention or both")
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
-		if err := s.SetRetention(ctx, c.Name, own); err != nil {
+		for _, setting := range []struct {
+			value, subject string
+			set            func(ctx context.Context, name string, retention *time.Duration) error
+		}{
+			{c.Retention, "recordings", s.SetRetention}, {c.JobRetention, "jobs", s.SetJobRetention},
+		} {
+			if setting.value == "" {
+				continue
+			}
+			own, err := parseRetention(setting.value)
+			if err != nil {
+				return err
+			}
+			if err := setting.set(ctx, c.Name, own); err != nil {
+				return fmt.Errorf("consumer %q: %w", c.Name, err)
+			}
+			if _, err := fmt.Fprintf(to.out, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// parseRetention parses a retention period, nil for default.
+func parseRetention(text string) (*time.Duration, error) {
+	if text == "default" {
+		return nil, nil
+	}
+	period, err := retention.ParsePeriod(text)
+	return (*time.Duration)(&period), err
+}
+
+type consumersDeleteCommand struct {
+	dataFlags
+	storageFlags
+	Name string `arg:"" help:"The consumer's name."`
+	Yes  bool   `required:"" help:"Confirm the deletion."`
+}
+
+// Help describes the effect.
+func (consumersDeleteCommand) Help() string {
+	return "Pass the same settings as to standin serve, which may be running. The command revokes the consumer's keys first. " +
+		"It refuses while jobs of the consumer have not ended, and when the only operators are its users. It can be repeated after an error."
+}
+
+// Run deletes the consumer.
+func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
+	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
+		consumer, err := s.ConsumerByName(ctx, c.Name)
+		if err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
 		}
-		_, err := fmt.Fprintf(to.out, "retention of recordings of %s: %s\n", c.Name, retentionText(own))
+		cleaner := retention.New(retention.Settings{Store: s, Storage: storage, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		jobs, err := cleaner.DeleteConsumer(ctx, consumer.ID)
+		if err != nil {
+			return fmt.Errorf("delete consumer %q: %w", c.Name, err)
+		}
+		_, err = fmt.Fprintf(to.out, "deleted consumer %s and %d jobs\n", c.Name, jobs)
 		return err
 	})
 }

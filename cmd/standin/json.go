@@ -32,14 +32,15 @@ func printKeys(w io.Writer, keys []account.Key) error {
 
 // shownConsumer is the JSON form of a consumer.
 type shownConsumer struct {
-	ID               string    `json:"id"`
-	Name             string    `json:"name"`
-	Email            string    `json:"email"`
-	WebhookURL       string    `json:"webhookUrl"`
-	WebhookVersion   int       `json:"webhookVersion"`
-	WebhookSecret    string    `json:"webhookSecret,omitempty"` // only with --secret
-	RetentionSeconds *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
-	CreatedAt        time.Time `json:"createdAt"`
+	ID                  string    `json:"id"`
+	Name                string    `json:"name"`
+	Email               string    `json:"email"`
+	WebhookURL          string    `json:"webhookUrl"`
+	WebhookVersion      int       `json:"webhookVersion"`
+	WebhookSecret       string    `json:"webhookSecret,omitempty"` // only with --secret
+	RetentionSeconds    *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
+	JobRetentionSeconds *float64  `json:"jobRetentionSeconds"`     // the same, of jobs
+	CreatedAt           time.Time `json:"createdAt"`
 }
 
 func showConsumer(one account.Consumer, secret bool) shownConsumer {
@@ -49,11 +50,16 @@ func showConsumer(one account.Consumer, secret bool) shownConsumer {
 	if secret {
 		shown.WebhookSecret = one.WebhookSecret
 	}
-	if one.Retention != nil {
-		seconds := one.Retention.Seconds()
-		shown.RetentionSeconds = &seconds
-	}
+	shown.RetentionSeconds, shown.JobRetentionSeconds = secondsOrNull(one.Retention), secondsOrNull(one.JobRetention)
 	return shown
+}
+
+func secondsOrNull(duration *time.Duration) *float64 {
+	if duration == nil {
+		return nil
+	}
+	seconds := duration.Seconds()
+	return &seconds
 }
 
 // printNewKey prints a new key with its secret.

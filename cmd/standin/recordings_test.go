@@ -151,14 +151,44 @@ func TestConsumersSetRetention(t *testing.T) {
 		if code, out, stderr := command("consumers", "set", "acme", "--retention", test.set, "--data-dir", dir); code != 0 {
 			t.Errorf("set %s: exit code %d, %s%s", test.set, code, out, stderr)
 		}
-		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "recordings kept for  "+test.shown+"\n") {
+		if code, out, stderr := command("consumers", "set", "acme", "--job-retention", test.set, "--data-dir", dir); code != 0 {
+			t.Errorf("set %s for jobs: exit code %d, %s%s", test.set, code, out, stderr)
+		}
+		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "recordings kept for  "+test.shown+"\n") ||
+			!strings.Contains(out, "jobs kept for        "+test.shown+"\n") {
 			t.Errorf("after %s: %s", test.set, out)
 		}
+	}
+	if code, _, stderr := command("consumers", "set", "acme", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "--job-retention") {
+		t.Errorf("nothing to set: exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := command("consumers", "set", "acme", "--retention", "soon", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "30d") {
 		t.Errorf("invalid duration: exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := command("consumers", "set", "unknown", "--retention", "1d", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {
 		t.Errorf("unknown consumer: exit code %d, %s", code, stderr)
+	}
+}
+
+// TestConsumersDelete deletes a consumer, with confirmation.
+func TestConsumersDelete(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"acme", "other"} {
+		if code, _, stderr := command("keys", "create", "--consumer", name, "--data-dir", dir); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	if code, _, stderr := command("consumers", "delete", "acme", "--data-dir", dir); code == 0 || !strings.Contains(stderr, "--yes") {
+		t.Errorf("without confirmation: exit code %d, %s", code, stderr)
+	}
+	if code, out, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 0 || out != "deleted consumer acme and 0 jobs\n" {
+		t.Errorf("delete: exit code %d, %s%s", code, out, stderr)
+	}
+	if code, _, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {
+		t.Errorf("delete again: exit code %d, %s", code, stderr)
+	}
+	if _, out, _ := command("consumers", "list", "--data-dir", dir); strings.Contains(out, "acme") || !strings.Contains(out, "other") {
+		t.Errorf("left: %s", out)
 	}
 }

@@ -49,7 +49,8 @@ type serveCommand struct {
 	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token works after its job has ended: the time to upload the rest of a recording."`
 	UploadQuota      int64         `env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
 
-	Retention retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
+	Retention    retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
+	JobRetention retention.Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after their end, with their timelines, metadata and webhook deliveries, such as 90d or forever. A job whose recording is kept stays as long as the recording. standin consumers set overrides it for one consumer."`
 
 	IngestSigningKey  string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
 	WebhookSecret     string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
@@ -91,7 +92,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	s, err := service.Start(ctx, service.Settings{
 		Docker: engines.Docker, Kubernetes: engines.Kubernetes, StartTimeout: c.StartTime,
 		Listen: c.Listen, BaseURL: c.BaseURL, BotServiceURL: c.BotServiceURL,
-		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention,
+		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention, JobRetention: c.JobRetention,
 		BotTokenLifetime: c.BotTokenLifetime, UploadQuota: c.UploadQuota << 20,
 		NodeName: c.NodeName, MaxBots: c.MaxBots, MaxBotsPerConsumer: c.MaxBotsPerConsumer, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
 		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,

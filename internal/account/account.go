@@ -24,6 +24,7 @@ type Consumer struct {
 	WebhookVersion        int
 	CreatedAt             time.Time
 	Retention             *time.Duration // of recordings; nil: the default of the service; 0: for ever
+	JobRetention          *time.Duration // of jobs, in the same way
 }
 
 // Caller identifies the sender of an authenticated request.

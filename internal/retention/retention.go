@@ -48,7 +48,8 @@ type Settings struct {
 	Store      *store.Store
 	Recordings Recordings
 	Storage    Storage
-	Retention  Period // of consumers without their own
+	Retention  Period // of recordings of consumers without their own
+	Jobs       Period // retention of jobs of such consumers
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -63,7 +64,7 @@ func New(settings Settings) *Cleaner { return &Cleaner{settings} }
 func (c *Cleaner) Run(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
-		next := c.expire(ctx)
+		next := earlier(c.expire(ctx), c.eraseJobs(ctx))
 		if now := c.Now(); now.Sub(swept) >= sweepInterval {
 			swept = now
 			c.sweep(ctx)

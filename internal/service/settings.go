@@ -52,7 +52,8 @@ type Settings struct {
 	MetricsListen string // address that serves only metrics, without credentials; none when empty
 	MetricsSecret string // gives access to the metrics on the service's own address; only the admin secret does when empty
 
-	Retention retention.Period // of recordings, unless the consumer has its own; forever when zero
+	Retention    retention.Period // of recordings, unless the consumer has its own; forever when zero
+	JobRetention retention.Period // of jobs, likewise
 
 	IngestSigningKey  string        // default: created once and kept in the data folder
 	WebhookSecret     string        // of new consumers; default: each gets its own

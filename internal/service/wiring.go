@@ -84,7 +84,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.subscribe(ctx, events, jobs, node)
 	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
 	s.cleaner = retention.New(retention.Settings{
-		Store: s.store, Recordings: jobs, Storage: s.storage, Retention: settings.Retention, Now: time.Now, Log: log,
+		Store: s.store, Recordings: jobs, Storage: s.storage, Retention: settings.Retention, Jobs: settings.JobRetention, Now: time.Now, Log: log,
 	})
 	return s.buildServer(jobs, machine)
 }

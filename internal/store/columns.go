@@ -55,6 +55,14 @@ func nullDuration(ms sql.NullInt64) *time.Duration {
 	return &duration
 }
 
+// durationMillis is the inverse of nullDuration.
+func durationMillis(duration *time.Duration) sql.NullInt64 {
+	if duration == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: duration.Milliseconds(), Valid: true}
+}
+
 // Text from outside may contain NUL, which JSON allows and PostgreSQL does not.
 // It is stored as \0, and a backslash as two backslashes.
 

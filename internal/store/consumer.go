@@ -12,7 +12,7 @@ import (
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms`
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -75,10 +75,10 @@ func (q *Queries) oneConsumer(ctx context.Context, query string, args ...any) (a
 }
 
 func scanConsumer(row scanner) (c account.Consumer, err error) {
-	var retention sql.NullInt64
+	var recordings, jobs sql.NullInt64
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &retention)
-	c.Retention = nullDuration(retention)
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs)
+	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
 	return c, err
 }
 
@@ -104,9 +104,11 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, sec
 // SetRetention sets how long the recordings of a consumer are kept: nil for the
 // service's default, 0 for ever.
 func (s *Store) SetRetention(ctx context.Context, name string, retention *time.Duration) error {
-	value := sql.NullInt64{Valid: retention != nil}
-	if retention != nil {
-		value.Int64 = retention.Milliseconds()
-	}
-	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, value)
+	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+}
+
+// SetJobRetention sets how long the jobs of a consumer are kept after their end,
+// in the same way.
+func (s *Store) SetJobRetention(ctx context.Context, name string, retention *time.Duration) error {
+	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
 }

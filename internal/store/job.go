@@ -21,7 +21,7 @@ const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, d
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
 	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node`
 
-// InsertJob inserts a job and returns true. If the consumer already has a job
+// InsertJob inserts a job and returns true. If the consumer has or had a job
 // with that externalId in that mode, it does nothing and returns false.
 func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	autoLeave, err := json.Marshal(r.AutoLeave)
@@ -41,7 +41,18 @@ func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("insert job: %w", err)
 	}
-	return n == 1, nil
+	if n == 0 {
+		return false, nil
+	}
+	// Only now is it certain that no other transaction is erasing such a job.
+	_, err = q.tombstone(ctx, r.ConsumerID, r.Mode, r.ExternalID)
+	if job.ErrorIs(err, job.NotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, q.deleteJob(ctx, r.ID)
 }
 
 // Job returns the job, or a *job.Error with NotFound.
@@ -54,11 +65,16 @@ func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error)
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`+q.forUpdate, id)
 }
 
-// JobByExternalID returns the consumer's job with that externalId. It uses the
-// index jobs_external.
+// JobByExternalID returns the consumer's job with that externalId, or what is
+// left of it once it was erased. It uses the indexes jobs_external and
+// job_tombstones_external.
 func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Record, error) {
-	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
+	r, err := q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
 		consumer, mode, hashText(externalID))
+	if job.ErrorIs(err, job.NotFound) {
+		return q.tombstone(ctx, consumer, mode, externalID)
+	}
+	return r, err
 }
 
 // SaveJob updates the fields that change while a job runs.

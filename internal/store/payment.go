@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/payment"
 )
 
@@ -118,4 +119,33 @@ func (q *Queries) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payme
 		return payment.Plan{}, fmt.Errorf("read the plan of consumer %s: %w", consumerID, err)
 	}
 	return payment.Best(subscriptions), nil
+}
+
+// deletePayments deletes the events, subscriptions and customers of a consumer:
+// those that name it, and those that name no consumer and belong to its
+// customers or, unless another consumer has the same e-mail, have its e-mail.
+func (q *Queries) deletePayments(ctx context.Context, c account.Consumer) error {
+	email := strings.ToLower(c.Email)
+	var others int
+	if err := q.queryRow(ctx, `SELECT COUNT(*) FROM consumers WHERE lower(email) = $1 AND id <> $2`, email, c.ID).Scan(&others); err != nil {
+		return fmt.Errorf("find consumers with the same e-mail: %w", err)
+	}
+	if others > 0 {
+		email = ""
+	}
+	const (
+		customers     = `SELECT id FROM payment_customers WHERE consumer IN ($1, $2) OR consumer = '' AND email = $3 AND email <> ''`
+		subscriptions = `SELECT id FROM subscriptions WHERE consumer IN ($1, $2) OR consumer = '' AND customer_id <> '' AND customer_id IN (` + customers + `)`
+	)
+	for _, statement := range []string{
+		`DELETE FROM payment_events WHERE consumer IN ($1, $2) OR consumer = '' AND (customer_id = '' AND email = $3 AND email <> ''
+			OR subscription_id IN (` + subscriptions + `) OR customer_id IN (` + customers + `))`,
+		`DELETE FROM subscriptions WHERE id IN (` + subscriptions + `)`,
+		`DELETE FROM payment_customers WHERE id IN (` + customers + `)`,
+	} {
+		if _, err := q.exec(ctx, statement, c.ID.String(), c.Name, email); err != nil {
+			return fmt.Errorf("delete the payments of consumer %s: %w", c.ID, err)
+		}
+	}
+	return nil
 }

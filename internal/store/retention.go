@@ -11,24 +11,31 @@ import (
 	"standin/internal/job"
 )
 
-// ConsumerRetention is how long the recordings of a consumer are kept.
+// ConsumerRetention is how long the recordings and the jobs of a consumer are
+// kept.
 type ConsumerRetention struct {
 	ConsumerID uuid.UUID
 	Retention  *time.Duration // nil: the service's default; 0: for ever
 	Oldest     time.Time      // when the oldest job with a recording ended; zero when there is none
+
+	JobRetention *time.Duration // nil: the service's default; 0: for ever
+	OldestJob    time.Time      // when the oldest job without a recording ended; zero when there is none
 }
 
 // ConsumerRetentions returns the retention of every consumer. For each it uses
-// the index jobs_kept, whose condition it repeats literally.
+// the indexes jobs_kept and jobs_erasable, whose conditions it repeats literally.
 func (q *Queries) ConsumerRetentions(ctx context.Context) ([]ConsumerRetention, error) {
 	retentions, err := list(ctx, q, func(row scanner) (r ConsumerRetention, err error) {
-		var retention sql.NullInt64
-		err = row.Scan(&r.ConsumerID, &retention, timeColumn{&r.Oldest})
-		r.Retention = nullDuration(retention)
+		var recordings, jobs sql.NullInt64
+		err = row.Scan(&r.ConsumerID, &recordings, &jobs, timeColumn{&r.Oldest}, timeColumn{&r.OldestJob})
+		r.Retention, r.JobRetention = nullDuration(recordings), nullDuration(jobs)
 		return r, err
-	}, `SELECT c.id, c.retention_ms,
+	}, `SELECT c.id, c.retention_ms, c.job_retention_ms,
 			(SELECT j.status_since FROM jobs j WHERE j.consumer_id = c.id
 				AND j.recording_deleted_at IS NULL AND j.wake_at IS NULL AND j.attempts > 0
+				ORDER BY j.status_since, j.id LIMIT 1),
+			(SELECT j.status_since FROM jobs j WHERE j.consumer_id = c.id
+				AND j.wake_at IS NULL AND (j.manifest_uri = '' OR j.recording_erased_at IS NOT NULL)
 				ORDER BY j.status_since, j.id LIMIT 1)
 		FROM consumers c ORDER BY c.id`)
 	if err != nil {

@@ -187,6 +187,14 @@ func TestRetentionUsesItsIndexes(t *testing.T) {
 			_, err := q.ExpiredRecordings(t.Context(), uuid.Nil, now, store.EndedJob{}, 10)
 			return err
 		},
+		"SEARCH j USING INDEX jobs_erasable (consumer_id=?)": func(q *store.Queries) error {
+			_, err := q.ConsumerRetentions(t.Context())
+			return err
+		},
+		"SEARCH jobs USING INDEX jobs_erasable (consumer_id=?": func(q *store.Queries) error {
+			_, err := q.ErasableJobs(t.Context(), uuid.Nil, now, store.EndedJob{}, 10)
+			return err
+		},
 		"USING INDEX jobs_erasing": func(q *store.Queries) error {
 			_, err := q.PendingErasures(t.Context(), now, 10)
 			return err

@@ -1,0 +1,89 @@
+package retention
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// TestEraseJobs erases jobs after the retention of the service or of their
+// consumer, with what is stored of them, but no job whose recording is kept.
+func TestEraseJobs(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, Forever)
+	h.Jobs = Period(90 * day)
+	failed := func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }
+	ada, bob, eve := h.consumer(t, nil), h.consumer(t, nil), h.consumer(t, nil)
+	for consumer, own := range map[uuid.UUID]time.Duration{bob: 10 * day, eve: time.Duration(Forever)} {
+		c, err := h.store.Consumer(t.Context(), consumer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.store.SetJobRetention(t.Context(), c.Name, &own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	erased := []uuid.UUID{
+		h.recorded(t, ada, 91*day, failed),
+		h.recorded(t, ada, 400*day, func(r *job.Record) { r.RecordingDeletedAt, r.RecordingErasedAt = now, now }),
+		h.recorded(t, bob, 11*day, failed),
+	}
+	kept := []uuid.UUID{
+		h.recorded(t, ada, 89*day, failed), h.recorded(t, ada, 400*day, nil),
+		h.recorded(t, bob, 9*day, failed), h.recorded(t, eve, 400*day, failed),
+	}
+	h.eraseJobs(t.Context())
+	for _, id := range erased {
+		if _, err := h.store.Job(t.Context(), id); !job.ErrorIs(err, job.NotFound) || len(h.there(t, id)) > 0 {
+			t.Errorf("job %s: %v, stored %v", id, err, h.there(t, id))
+		}
+	}
+	for _, id := range kept {
+		if _, err := h.store.Job(t.Context(), id); err != nil || len(h.there(t, id)) != 3 {
+			t.Errorf("job %s: %v, stored %v", id, err, h.there(t, id))
+		}
+	}
+}
+
+// TestDeleteConsumer deletes the recordings and jobs of a consumer, and keeps
+// those of others.
+func TestDeleteConsumer(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, Forever)
+	ada, bob := h.consumer(t, nil), h.consumer(t, nil)
+	var ids []uuid.UUID
+	for range batch + 1 {
+		ids = append(ids, h.recorded(t, ada, day, nil))
+	}
+	kept := h.recorded(t, bob, day, nil)
+	running := h.recorded(t, ada, day, func(r *job.Record) { r.Status, r.WakeAt = job.InMeeting, now })
+	if _, err := h.DeleteConsumer(t.Context(), ada); !job.ErrorIs(err, job.InvalidState) || len(h.there(t, ids[0])) != 3 {
+		t.Fatalf("delete a consumer with a running job: %v", err)
+	}
+	r, err := h.store.Job(t.Context(), running)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Status, r.WakeAt = job.Cancelled, time.Time{}
+	if err := h.store.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := h.DeleteConsumer(t.Context(), ada); err != nil || n != batch+2 {
+		t.Fatalf("deleted %d jobs, %v", n, err)
+	}
+	for _, id := range append(ids, running) {
+		if len(h.there(t, id)) > 0 {
+			t.Fatalf("job %s: stored %v", id, h.there(t, id))
+		}
+	}
+	if _, err := h.store.Consumer(t.Context(), ada); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("the deleted consumer: %v", err)
+	}
+	if _, err := h.store.Job(t.Context(), kept); err != nil || len(h.there(t, kept)) != 3 {
+		t.Errorf("the other consumer's job: %v, stored %v", err, h.there(t, kept))
+	}
+}
