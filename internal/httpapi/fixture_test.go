@@ -124,6 +124,15 @@ func (s *shelf) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID)
 	return err
 }
 
+// JobByExternalID returns the caller's job with that externalId.
+func (s *shelf) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
+	found, _, err := s.Jobs(ctx, caller, job.Filter{ExternalID: externalID}, lifecycle.Page{})
+	if err != nil || len(found) == 0 {
+		return job.Job{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+	}
+	return found[0], nil
+}
+
 func (s *shelf) Jobs(_ context.Context, caller account.Caller, filter job.Filter, _ lifecycle.Page) ([]job.Job, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

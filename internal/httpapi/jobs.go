@@ -23,6 +23,7 @@ import (
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
 	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
+	JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error)
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
@@ -80,14 +81,14 @@ func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if externalID == "" {
 		return invalid
 	}
-	found, _, err := a.settings.Jobs.Jobs(r.Context(), caller, job.Filter{ExternalID: externalID}, lifecycle.Page{Limit: 1})
+	found, err := a.settings.Jobs.JobByExternalID(r.Context(), caller, externalID)
+	if job.ErrorIs(err, job.NotFound) {
+		return invalid
+	}
 	if err != nil {
 		return fmt.Errorf("find a job by externalId: %w", err)
 	}
-	if len(found) == 0 {
-		return invalid
-	}
-	a.writeCreated(w, r, found[0], true)
+	a.writeCreated(w, r, found, true)
 	return nil
 }
 

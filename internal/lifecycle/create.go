@@ -81,6 +81,14 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 	return j, replayed, nil
 }
 
+// JobByExternalID returns the caller's job with that externalId, or what is left
+// of it once it was erased. The error is a *job.Error with NotFound if there
+// never was one.
+func (s *Service) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
+	r, err := s.Store.JobByExternalID(ctx, caller.ConsumerID, caller.Mode, externalID)
+	return r.Job, err
+}
+
 // Job returns a job of the caller. A job that does not exist or belongs to
 // another consumer is a *job.Error with NotFound.
 func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error) {
