@@ -115,7 +115,7 @@ func TestRequiredFieldsAreMarked(t *testing.T) {
 			t.Errorf("%s is marked %v, want %v", field, got, required)
 		}
 	}
-	for _, want := range []string{"1 to 86400", "default 60<", "Omitted or past"} {
+	for _, want := range []string{"1 to 86400", "default 60<", "or in the past"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("createJob lacks %q", want)
 		}
