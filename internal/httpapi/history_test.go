@@ -40,8 +40,8 @@ func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Pa
 	}, "", nil
 }
 
-// TestHistoryIsTold looks at each form that a field of a history may take.
-func TestHistoryIsTold(t *testing.T) {
+// TestHistoryListsEntriesAndDeliveries looks at each form that a field of a history may take.
+func TestHistoryListsEntriesAndDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) { settings.History = archive{} })
 	own := jobsPath + "/" + adasJob.String()

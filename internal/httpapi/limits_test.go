@@ -29,9 +29,9 @@ func (s *surface) untilRefused(t *testing.T, r request, limit int) int {
 	return 0
 }
 
-// TestClientsAreCountedByThemselves uses up what one client may do, and goes
+// TestEachClientHasItsOwnLimit uses up what one client may do, and goes
 // on as others: each behind the trusted proxy, and an IPv6 client as one.
-func TestClientsAreCountedByThemselves(t *testing.T) {
+func TestEachClientHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		proxies, err := ratelimit.ParseProxies("127.0.0.0/8")
@@ -61,8 +61,8 @@ func TestClientsAreCountedByThemselves(t *testing.T) {
 	}
 }
 
-// TestClientsCannotNameThemselves sends what a proxy would, without being one.
-func TestClientsCannotNameThemselves(t *testing.T) {
+// TestForgedAddressesDoNotCount sends what a proxy would, without being one.
+func TestForgedAddressesDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	n := 0
@@ -94,7 +94,7 @@ func TestTooManyOpenFlows(t *testing.T) {
 	}
 }
 
-func TestKeysAreLimitedWhenToldTo(t *testing.T) {
+func TestKeyRateLimit(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) { settings.KeyRate = ratelimit.Rate{Requests: 5, Per: time.Minute} })
 	fetch := request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}
@@ -116,9 +116,9 @@ func TestKeysAreLimitedWhenToldTo(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHardToGuess tries secrets until it is told to wait, and then
+// TestWrongSecretsAreRateLimited tries secrets until it is told to wait, and then
 // shows the right one.
-func TestSecretsAreHardToGuess(t *testing.T) {
+func TestWrongSecretsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	wrong := request{"GET", hostRoute, "", map[string]string{httpapi.AdminSecretHeader: "guess"}, ""}
@@ -134,8 +134,8 @@ func TestSecretsAreHardToGuess(t *testing.T) {
 	})
 }
 
-// TestSurfacesWithoutASecretAreShut configures none (contract, Starting it).
-func TestSurfacesWithoutASecretAreShut(t *testing.T) {
+// TestSurfacesWithoutASecretRefuseAll configures no secret.
+func TestSurfacesWithoutASecretRefuseAll(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.IntakeSecret, settings.AdminSecret, settings.Payments = "", "", nil

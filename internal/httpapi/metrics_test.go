@@ -8,10 +8,10 @@ import (
 	"standin/internal/httpapi"
 )
 
-// TestMetricsAreTheOperators: they are shown to those who show the metrics'
+// TestMetricsRequireTheOperatorsSecret: they are shown to those who show the metrics'
 // secret or the admin secret, and nobody learns that they are there where they
 // are not.
-func TestMetricsAreTheOperators(t *testing.T) {
+func TestMetricsRequireTheOperatorsSecret(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.MetricsSecret = "scrape me"

@@ -84,7 +84,7 @@ func TestSlowClientsDoNotStopOthers(t *testing.T) {
 	}
 }
 
-func TestSlowClientsAreLetGo(t *testing.T) {
+func TestSlowClientsTimeOut(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Idle: short}
@@ -112,9 +112,9 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 	}
 }
 
-// TestHeldAnswersOutliveTheBodysDeadline holds a heartbeat for longer than a
+// TestHeldHeartbeatOutlivesTheBodyDeadline holds a heartbeat for longer than a
 // body may take.
-func TestHeldAnswersOutliveTheBodysDeadline(t *testing.T) {
+func TestHeldHeartbeatOutlivesTheBodyDeadline(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Idle: short, Answer: short}
@@ -153,7 +153,7 @@ func TestShutdownEndsTheWaiting(t *testing.T) {
 	}
 }
 
-func TestABotThatHangsUpIsNoError(t *testing.T) {
+func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	held := s.heldHeartbeat("1e300")
@@ -173,7 +173,7 @@ func TestABotThatHangsUpIsNoError(t *testing.T) {
 	}
 }
 
-func TestUploadsTakeTheirTime(t *testing.T) {
+func TestSlowUploadsSucceed(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Stall: 20 * short, Idle: short}
@@ -202,9 +202,9 @@ func TestUploadsTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestAReaderThatStallsIsLetGo asks for more than the kernel buffers and
+// TestStalledReaderTimesOut asks for more than the kernel buffers and
 // reads none of it.
-func TestAReaderThatStallsIsLetGo(t *testing.T) {
+func TestStalledReaderTimesOut(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Stall: short}

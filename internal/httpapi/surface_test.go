@@ -377,8 +377,8 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	}
 }
 
-// TestWhatBotsSayArrives looks at what reaches the lifecycle.
-func TestWhatBotsSayArrives(t *testing.T) {
+// TestBotMessagesAreDecoded looks at what reaches the lifecycle.
+func TestBotMessagesAreDecoded(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	identity := `"jobId":"` + strings.ToUpper(adasJob.String()) + `","attempt":2`
@@ -400,7 +400,7 @@ func TestWhatBotsSayArrives(t *testing.T) {
 	}
 }
 
-func TestInternalErrorsTellNothing(t *testing.T) {
+func TestInternalErrorsAreHidden(t *testing.T) {
 	t.Parallel()
 	broken := newSurface(t, nil)
 	broken.shelf.broken = errors.New(secret)
@@ -429,8 +429,8 @@ func TestInternalErrorsTellNothing(t *testing.T) {
 	}
 }
 
-// TestEachExchangeIsOneLine reads the log of a few requests.
-func TestEachExchangeIsOneLine(t *testing.T) {
+// TestEachRequestHasOneLogLine reads the log of a few requests.
+func TestEachRequestHasOneLogLine(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	s.shelf.panics = true
