@@ -66,8 +66,18 @@ func notNil[T any](list []T) []T {
 
 // snapshot returns what the page shows.
 func (p probe) snapshot(ctx context.Context, page Page) (Snapshot, error) {
+	return p.eval(ctx, page, p.call+")")
+}
+
+// snapshotInMeeting is snapshot without the search for a lobby's texts in the
+// whole page.
+func (p probe) snapshotInMeeting(ctx context.Context, page Page) (Snapshot, error) {
+	return p.eval(ctx, page, p.call+",undefined,true)")
+}
+
+func (p probe) eval(ctx context.Context, page Page, expression string) (Snapshot, error) {
 	var snapshot Snapshot
-	if err := page.Eval(ctx, p.call+")", &snapshot); err != nil {
+	if err := page.Eval(ctx, expression, &snapshot); err != nil {
 		return Snapshot{}, fmt.Errorf("read the page: %w", err)
 	}
 	return snapshot, nil

@@ -1,9 +1,9 @@
 // The probe returns a snapshot: which of a profile's elements, texts and people
 // the page shows now, in its document and in its same-origin frames. Its
 // arguments are the profile as probe.go encodes it and, to return one element
-// instead, what is wanted: an element's name, or a control of a participant. It
-// does not change the page.
-(profile, wanted) => {
+// instead, what is wanted: an element's name, or a control of a participant; and
+// whether to skip the search for a lobby's texts. It does not change the page.
+(profile, wanted, skipLobby) => {
 	const shortText = 300;    // longer texts are prose, not labels
 	const longText = 2000;    // of a chat message
 	const maxTexts = 3000;    // per region
@@ -297,7 +297,7 @@
 	// The lobby's words, in the texts and accessible labels of the whole page.
 	const lobbyText = () => {
 		const match = profile.lobbyTexts;
-		if (!match.equals && !match.startsWith && !match.contains) return "";
+		if (skipLobby || !match.equals && !match.startsWith && !match.contains) return "";
 		const labeled = queryAll(["[aria-label]"]).filter(element => !isExcluded(element))
 			.map(element => ({element, text: element.ariaLabel, folded: fold(element.ariaLabel)}));
 		const found = [...textsIn(documents.map(entry => entry.doc.body).filter(Boolean)), ...labeled]

@@ -136,8 +136,5 @@ func TestPlatformsWithoutAdapter(t *testing.T) {
 		if _, err := New(platform, profiles); err != nil {
 			t.Errorf("New(%s): %v", platform, err)
 		}
-		if _, err := NewForProfile(profiles[platform], "Standin"); err != nil {
-			t.Errorf("NewForProfile of %s: %v", platform, err)
-		}
 	}
 }

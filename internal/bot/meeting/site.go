@@ -37,7 +37,11 @@ func (s *site) Address(meetingURL string) (Address, error) {
 
 // Observe implements Adapter.
 func (s *site) Observe(ctx context.Context, page Page) (Observation, error) {
-	snapshot, err := s.probe.snapshot(ctx, page)
+	take := s.probe.snapshot
+	if s.visit.inMeeting() {
+		take = s.probe.snapshotInMeeting
+	}
+	snapshot, err := take(ctx, page)
 	if err != nil {
 		return Observation{}, err
 	}

@@ -20,6 +20,7 @@ type visitState struct {
 	past       history
 	aloneSince time.Time // the page has looked like a call without others
 	joinSince  time.Time // the join button has been disabled after it was pressed
+	last       Screen    // of the last snapshot
 	pending    Screen    // the terminal screen of the last snapshot
 
 	reloadSince time.Time // the page has needed reloads
@@ -55,6 +56,13 @@ func (v *visitState) history() history {
 	return v.past
 }
 
+// inMeeting reports whether the last snapshot showed the meeting.
+func (v *visitState) inMeeting() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last == InMeeting
+}
+
 // before returns the history for classifying a snapshot.
 func (v *visitState) before(snapshot Snapshot, profile *Profile, now time.Time) history {
 	v.mu.Lock()
@@ -82,7 +90,7 @@ func lasting(since *time.Time, holds bool, now time.Time) time.Duration {
 func (v *visitState) after(found classification, observation *Observation, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	switch found.screen {
+	switch v.last = found.screen; v.last {
 	case InMeeting:
 		v.past.admitted = true
 	case PreJoin, Lobby, HostAbsent:
