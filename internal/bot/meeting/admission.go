@@ -20,7 +20,7 @@ func (p *Profile) classifyCall(snapshot Snapshot, past history) classification {
 		return classification{screen: InMeeting, evidence: evidence}
 	}
 	if snapshot.LobbyText != "" {
-		if !looksLikeCall {
+		if !looksLikeCall && !p.callIsGone(snapshot) {
 			return classification{screen: Unknown}
 		}
 		return classification{screen: Lobby, evidence: fmt.Sprintf("text %q", snapshot.LobbyText)}
