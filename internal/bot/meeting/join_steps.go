@@ -28,7 +28,7 @@ const (
 
 // joinSteps is the state of the way from the opened page to the pressed join
 // button. The parts and dialogs of the page come in any order, so each snapshot
-// is decided anew.
+// is decided separately.
 type joinSteps struct {
 	name     string
 	passcode string

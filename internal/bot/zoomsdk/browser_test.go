@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// browserTestTime bounds everything one test asks of the browser.
+	// browserTestTime limits the browser's work in one test.
 	browserTestTime = 90 * time.Second
 
 	testKey    = "the-apps-key"
@@ -50,8 +50,8 @@ func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	return ctx, running
 }
 
-// newAdapter serves the page for the SDK's files in a folder, until the test
-// ends.
+// newAdapter returns an adapter for the SDK's files in a folder. It is closed with
+// the test.
 func newAdapter(t testing.TB, dir string) *zoomsdk.Adapter {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -67,7 +67,7 @@ func newAdapter(t testing.TB, dir string) *zoomsdk.Adapter {
 	return adapter
 }
 
-// violationsScript notes what the page's policy refuses.
+// violationsScript records violations of the page's policy.
 const violationsScript = `window.violations = [];
 document.addEventListener("securitypolicyviolation", v => window.violations.push(v.effectiveDirective + " " + v.blockedURI));`
 
@@ -92,7 +92,7 @@ func openMeeting(t testing.TB, ctx context.Context, running *browser.Browser, ad
 	return page
 }
 
-// await looks at the page until it shows what is wanted.
+// await observes the page until a condition holds.
 func await(t testing.TB, ctx context.Context, adapter *zoomsdk.Adapter, page *browser.Page, what string, wanted func(meeting.Observation) bool) meeting.Observation {
 	t.Helper()
 	again := time.NewTicker(50 * time.Millisecond)
@@ -108,13 +108,13 @@ func await(t testing.TB, ctx context.Context, adapter *zoomsdk.Adapter, page *br
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("never seen: %s; the page shows %+v (last error %v)", what, last, err)
+			t.Fatalf("timeout waiting for %s; the page shows %+v (last error %v)", what, last, err)
 		case <-again.C:
 		}
 	}
 }
 
-// on makes the condition that the page shows a screen.
+// on returns the condition that the page shows a screen.
 func on(screen meeting.Screen) func(meeting.Observation) bool {
 	return func(observation meeting.Observation) bool { return observation.Screen == screen }
 }

@@ -15,7 +15,7 @@ import (
 	"standin/internal/bot/zoomsdk"
 )
 
-// stage is a page with the double of the SDK in it.
+// stage is a page that runs the double of the SDK.
 type stage struct {
 	t       *testing.T
 	ctx     context.Context
@@ -32,7 +32,7 @@ func newStage(t *testing.T, ctx context.Context, running *browser.Browser) *stag
 	return s
 }
 
-// do drives the double.
+// do runs JavaScript that controls the double.
 func (s *stage) do(script string) {
 	s.t.Helper()
 	if err := s.page.Eval(s.ctx, "(() => { window.double."+script+"; })()", nil); err != nil {
@@ -40,7 +40,7 @@ func (s *stage) do(script string) {
 	}
 }
 
-// next sets what joining comes to.
+// next sets the result of the next join.
 func (s *stage) next(outcome map[string]any) {
 	s.t.Helper()
 	encoded, err := json.Marshal(outcome)
@@ -71,13 +71,13 @@ func (s *stage) see(screen meeting.Screen) meeting.Observation {
 	return await(s.t, s.ctx, s.adapter, s.page, string(screen), on(screen))
 }
 
-// call is what the double noted of a call.
+// call is a call that the double recorded.
 type call struct {
 	Name string
 	Args map[string]any
 }
 
-// calls returns the calls of a name.
+// calls returns the recorded calls of a name.
 func (s *stage) calls(name string) []call {
 	s.t.Helper()
 	var all []call
@@ -135,7 +135,7 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 	}
 }
 
-// TestRefusals: what joining comes to when there is no way in.
+// TestRefusals checks the result of joins that the SDK refuses.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
@@ -250,14 +250,14 @@ func TestHostAbsent(t *testing.T) {
 			s.see(meeting.HostAbsent)
 			s.next(map[string]any{"kind": "enter"})
 			if outcome["kind"] == "notStarted" {
-				s.do("state.join && ZoomMtg.join(window.double.state.join)") // the SDK goes on by itself
+				s.do("state.join && ZoomMtg.join(window.double.state.join)") // the SDK retries
 			}
 			s.see(meeting.InMeeting) // by a later try
 		})
 	}
 }
 
-// leftPage waits until the SDK has gone to the page after the meeting.
+// leftPage waits until the SDK has opened the page after the meeting.
 func (s *stage) leftPage() {
 	s.t.Helper()
 	again := time.NewTicker(50 * time.Millisecond)
@@ -275,7 +275,7 @@ func (s *stage) leftPage() {
 	}
 }
 
-// leave leaves, and makes sure that Zoom was told.
+// leave leaves and checks that the SDK was called.
 func (s *stage) leave() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
@@ -362,7 +362,7 @@ func TestPeople(t *testing.T) {
 	}
 	var absent *meeting.ParticipantNotFoundError
 	if err := s.adapter.Pin(ctx, s.page, meeting.Participant{ID: "1", Name: "Nobody"}); !errors.As(err, &absent) {
-		t.Errorf("pinning nobody: %v", err)
+		t.Errorf("pinning an unknown participant: %v", err)
 	}
 	s.do(`go(16779264)`)
 	await(t, ctx, s.adapter, s.page, "Ada gone", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && o.Others == 0 })
@@ -435,7 +435,7 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// TestTidy: the bot hears and is not heard.
+// TestTidy checks that the bot joins the audio and is muted.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)

@@ -8,7 +8,7 @@ import (
 	"standin/internal/job"
 )
 
-// webAdapter is that of Zoom's web client.
+// webAdapter returns the adapter of Zoom's web client.
 func webAdapter(t *testing.T) meeting.Adapter {
 	t.Helper()
 	profiles, err := meeting.Embedded()

@@ -15,8 +15,8 @@ import (
 	"standin/internal/bot/zoomsdk"
 )
 
-// realSDK returns the folder of an operator's copy of the SDK. All ways out of
-// this machine lead to a closed port while it runs.
+// realSDK returns the folder of an operator's copy of the SDK. During the test all
+// requests to other machines go to a closed port.
 func realSDK(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv(zoomsdk.DirSetting)
@@ -53,7 +53,7 @@ func TestRealSDK(t *testing.T) {
 	}
 }
 
-// answerScript answers the SDK's question for a meeting in Zoom's place.
+// answerScript answers the SDK's first request in place of Zoom.
 const answerScript = `(body => {
 	const open = XMLHttpRequest.prototype.open, get = window.fetch, question = /zoom\.us\/api\/v1\/wc\/info/;
 	window.fetch = (resource, options) => question.test(String(resource && resource.url || resource))
@@ -64,8 +64,8 @@ const answerScript = `(body => {
 	};
 })`
 
-// TestRealSDKRefusals holds what the real SDK makes of Zoom's refusals, which
-// are this test's own, against what the adapter makes of it.
+// TestRealSDKRefusals checks the adapter's result for refusals that the test sends
+// to the real SDK in place of Zoom.
 func TestRealSDKRefusals(t *testing.T) {
 	dir := realSDK(t)
 	ctx, running := launchBrowser(t)
@@ -115,7 +115,7 @@ func TestRealSDKRefusals(t *testing.T) {
 	}
 }
 
-// checkInterface makes sure that all exists which the page calls.
+// checkInterface checks that every function exists that the page calls.
 func checkInterface(t *testing.T, ctx context.Context, page *browser.Page) {
 	t.Helper()
 	const script = `["setZoomJSLib", "preLoadWasm", "prepareWebSDK", "init", "join", "inMeetingServiceListener", "getAttendeeslist",
@@ -129,8 +129,8 @@ func checkInterface(t *testing.T, ctx context.Context, page *browser.Page) {
 	}
 }
 
-// checkIsolation makes sure that the SDK has shared memory and gets its
-// WebAssembly, and that the page's secret path is hidden from it.
+// checkIsolation checks that the SDK has shared memory and its WebAssembly, and
+// that it does not get the page's secret path.
 func checkIsolation(t *testing.T, ctx context.Context, page *browser.Page) {
 	t.Helper()
 	const script = `(async () => {
@@ -159,8 +159,7 @@ func checkIsolation(t *testing.T, ctx context.Context, page *browser.Page) {
 	}
 }
 
-// checkViolations makes sure that the page's policy refused nothing of the
-// bot's own.
+// checkViolations checks that the page's policy blocked nothing of the bot's own.
 func checkViolations(t *testing.T, ctx context.Context, page *browser.Page) {
 	t.Helper()
 	var violations []string

@@ -9,13 +9,13 @@ import (
 	"standin/internal/job"
 )
 
-// Adapter is one of package meeting's.
+// Adapter implements meeting.Adapter.
 var _ meeting.Adapter = (*Adapter)(nil)
 
-// TestClassify holds what the page tells against what it means.
+// TestClassify checks the screen of reports.
 func TestClassify(t *testing.T) {
 	t.Parallel()
-	for told, want := range map[string]meeting.Screen{
+	for text, want := range map[string]meeting.Screen{
 		`{}`:                                    meeting.Unknown,
 		`{"ready": true}`:                       meeting.PreJoin,
 		`{"ready": true, "joining": true}`:      meeting.Unknown,
@@ -61,20 +61,20 @@ func TestClassify(t *testing.T) {
 		`{"scheme": "about:"}`:                       meeting.Unknown,
 	} {
 		var r report
-		if err := json.Unmarshal([]byte(told), &r); err != nil {
-			t.Fatalf("%s: %v", told, err)
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatalf("%s: %v", text, err)
 		}
 		screen, evidence := r.classify()
 		if screen != want {
-			t.Errorf("%s is %s (%s), want %s", told, screen, evidence, want)
+			t.Errorf("%s is %s (%s), want %s", text, screen, evidence, want)
 		}
 		if screen != meeting.Unknown && evidence == "" {
-			t.Errorf("%s is %s by no evidence", told, screen)
+			t.Errorf("%s is %s by no evidence", text, screen)
 		}
 	}
 }
 
-// TestChatDecidesNothing: what participants write is no evidence.
+// TestChatDecidesNothing checks that chat messages are no evidence for a screen.
 func TestChatDecidesNothing(t *testing.T) {
 	t.Parallel()
 	r := report{InMeeting: true, OwnID: "7", Chat: []message{
@@ -102,7 +102,7 @@ func TestRefusedErrorNamesTheSetting(t *testing.T) {
 	}
 }
 
-// TestEndingsHaveFailureCodes: whatever ends a join has one.
+// TestEndingsHaveFailureCodes checks that every terminal screen has a failure code.
 func TestEndingsHaveFailureCodes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]job.FailureCode{

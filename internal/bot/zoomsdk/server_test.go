@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// ask makes one request and returns its status, header and body.
+// ask sends one request and returns the status, header and body.
 func ask(t *testing.T, method, address string, change func(*http.Request)) (int, http.Header, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader("{}"))

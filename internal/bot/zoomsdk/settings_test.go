@@ -13,7 +13,7 @@ import (
 	"standin/internal/bot/zoomsdk"
 )
 
-// doubleDir holds the double of the SDK.
+// doubleDir is the folder of the double of the SDK.
 var doubleDir = filepath.Join("testdata", "double")
 
 func TestWhatIsNotConfiguredIsNamed(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"standin/internal/bot/zoomsdk"
 )
 
-// readSignature verifies a signature by its parts and returns its claims.
+// readSignature verifies a signature and returns its claims.
 func readSignature(t *testing.T, signature, secret string) map[string]any {
 	t.Helper()
 	parts := strings.Split(signature, ".")
@@ -74,8 +74,8 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestSignatureByHand holds one whole token, made with another implementation:
-// printf of header and claims, base64 and openssl.
+// TestSignatureByHand checks one token that was made with printf, base64 and
+// openssl.
 func TestSignatureByHand(t *testing.T) {
 	t.Parallel()
 	signature, err := zoomsdk.Signature(zoomsdk.Settings{Key: "KEY", Secret: "SECRET"}, "123456789", zoomsdk.Attendee, time.Unix(1800000000, 0))
