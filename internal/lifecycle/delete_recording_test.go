@@ -2,8 +2,11 @@ package lifecycle_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +21,9 @@ import (
 func (h *harness) recordSomething(t *testing.T, id uuid.UUID) {
 	t.Helper()
 	h.upload(t, id, 0)
-	if _, err := h.storage.Adopt(t.Context(), id, 0, "recording-000-000000.mp4s"); err != nil {
+	const media = "media"
+	sum := sha256.Sum256([]byte(media))
+	if _, err := h.storage.PutMedia(t.Context(), id, "recording.mp4", strings.NewReader(media), hex.EncodeToString(sum[:])); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {

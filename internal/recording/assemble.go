@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// assembly is a job's media in the making.
+// assemblyPlan says what a job's media is made of.
 type assemblyPlan struct {
 	adopted  []attemptData // whose bots' finished files are taken as they are
 	packed   []attemptData // whose segments are packed
@@ -87,8 +87,8 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, recorders []attemp
 	return plan, nil
 }
 
-// storeAll puts the packed files into storage, and those that bots had
-// finished. It returns what all of them hold, in the order of the attempts.
+// storeMedia stores the packed files and the finished files of bots. It
+// returns what all of them hold, in the order of the attempts.
 func (f *Finisher) storeMedia(
 	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptData, work string, progress Progress,
 ) (Packed, error) {
@@ -127,8 +127,8 @@ func (f *Finisher) storeMedia(
 	return packed, nil
 }
 
-// place is where a file stands among the others: where its first part does,
-// or behind all that hold one.
+// fileOrder returns the index of a file's first part; files without parts come
+// last.
 func (p Packed) fileOrder(file File) int {
 	at := slices.IndexFunc(p.Parts, func(part PackedPart) bool { return part.File == file.Name })
 	if at < 0 {
@@ -156,9 +156,9 @@ func firstStart(packed []PackedPart, adopted []attemptData) time.Time {
 	return first
 }
 
-// on puts the offsets of an attempt's files, which count from its own first
-// part, onto the clock of a recording that began at origin. Those of files
-// that hold a part are set by Build.
+// withOrigin converts the offsets of an attempt's files, which are relative to
+// its own first part, to a recording that began at origin. Build sets the
+// offsets of files that hold parts.
 func (a attemptData) withOrigin(origin time.Time) attemptData {
 	began := firstStart(nil, []attemptData{a})
 	if began.IsZero() || origin.IsZero() {
@@ -171,7 +171,7 @@ func (a attemptData) withOrigin(origin time.Time) attemptData {
 	return a
 }
 
-// store puts a packed file into storage.
+// storeFile stores a packed file.
 func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file File, path string, tell func(bytes int64)) error {
 	content, err := os.Open(path)
 	if err != nil {
@@ -182,7 +182,7 @@ func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file File, pa
 	return err
 }
 
-// toldReader tells of what is read.
+// progressReader calls onRead with the number of bytes of each read.
 type progressReader struct {
 	io.Reader
 	onRead func(bytes int64)
@@ -232,7 +232,7 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData,
 	return packedFromReport(left.report), nil
 }
 
-// freeName is the name, or one made of it that no other file has.
+// uniqueName returns the name, with a suffix if another file has it.
 func uniqueName(name string, others []File) string {
 	free := name
 	for number := 2; slices.ContainsFunc(others, func(file File) bool { return file.Name == free }); number++ {

@@ -11,18 +11,18 @@ import (
 	"standin/internal/job"
 )
 
-// Facts is what the service knows of a job when its manifest is written.
+// ManifestInput is what the service contributes to a manifest.
 type ManifestInput struct {
 	Job      job.Job
 	Consents []Consent
 
-	// What the service heard of the bot as it happened. It counts where no
-	// report tells, as with a bot that uploads none.
+	// What the service received from the bot during the meeting. It counts where
+	// no report does.
 	ObservedTimeline Timeline
 	EndReason        string
 	EndDetail        string
 
-	// BotLost says that the last attempt's bot did not finish by itself.
+	// BotLost says that the last attempt's bot did not finish the job.
 	BotLost bool
 }
 
@@ -63,8 +63,8 @@ type builder struct {
 	keptParts []keptPart
 }
 
-// kept is a part of which something is in a file: from when until when, on
-// the recording's clock.
+// keptPart is a part with media in a file, with its span on the recording's
+// clock.
 type keptPart struct {
 	PackedPart
 	from, to time.Duration
@@ -114,7 +114,7 @@ func (b *builder) offset(at time.Time) time.Duration {
 	return at.Sub(b.origin).Round(time.Millisecond)
 }
 
-// keptUntil is the end of what was kept so far.
+// keptEnd returns the end of the kept parts so far.
 func (b *builder) keptEnd() time.Duration {
 	end := time.Duration(0)
 	for _, part := range b.keptParts {
@@ -123,7 +123,7 @@ func (b *builder) keptEnd() time.Duration {
 	return end
 }
 
-// told is what the reports say of a part.
+// reportedPart returns what the reports say about a part.
 func (b *builder) reportedPart(attempt, number int) (ingest.RecordingPart, bool) {
 	for _, report := range b.reports {
 		for _, part := range report.Parts {
@@ -135,7 +135,7 @@ func (b *builder) reportedPart(attempt, number int) (ingest.RecordingPart, bool)
 	return ingest.RecordingPart{}, false
 }
 
-// last is the report of the last attempt that made one.
+// lastReport returns the report of the last attempt that has one.
 func (b *builder) lastReport() ingest.Report {
 	if len(b.reports) == 0 {
 		return ingest.Report{}
@@ -214,12 +214,12 @@ func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 	return media
 }
 
-// MediaURI is where a job's media file is read (contract, Jobs).
+// MediaURI is where a job's media file is read (GET in api/openapi.yaml).
 func MediaURI(baseURL, jobID, name string) string {
 	return jobURI(baseURL, jobID) + "/media/" + name
 }
 
-// ManifestURI is where a job's manifest is read (contract, Jobs).
+// ManifestURI is where a job's manifest is read (GET in api/openapi.yaml).
 func ManifestURI(baseURL, jobID string) string {
 	return jobURI(baseURL, jobID) + "/manifest"
 }

@@ -16,12 +16,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// deleters is how many objects are deleted at a time: each costs round trips
-// where the store is far.
+// deleteConcurrency is the number of objects deleted at a time. Each deletion
+// costs round trips to the store.
 const deleteConcurrency = 16
 
-// choice says of an object, by its key and when it was written, whether it is
-// meant.
+// objectFilter selects objects by key and time of writing.
 type objectFilter func(key string, modified time.Time) bool
 
 // DeleteUploads deletes what the bots uploaded, but for what is for the
@@ -45,11 +44,11 @@ func (s *Storage) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before 
 	})
 }
 
-// unfinished reports whether a key is that of a write in progress, or of one
-// that was interrupted.
+// isUnfinished reports whether a key is that of a write in progress or
+// interrupted.
 func isUnfinished(key string) bool { return path.Ext(key) == unfinishedSuffix }
 
-// deleteBelow deletes the objects below a folder that are chosen.
+// deleteMatching deletes the selected objects below a folder.
 func (s *Storage) deleteMatching(ctx context.Context, folder string, chosen objectFilter) error {
 	if s.folder != "" {
 		return s.deleteOnDisk(folder, chosen)

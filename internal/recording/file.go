@@ -1,6 +1,6 @@
 package recording
 
-// MediaKind says what a media file holds (contract, Manifest).
+// MediaKind says what a media file holds (api/manifest.schema.json).
 type MediaKind string
 
 // The kinds of media.

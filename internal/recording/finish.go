@@ -57,13 +57,11 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 	return false, nil
 }
 
-// FromBot finishes a job whose bot says that it is finished, of all that its
-// attempts left (assemble). A file that a bot's report names and that was not
-// uploaded as it says is passed over where its segments are there; where
-// nothing else is, the error is a MediaMismatchError. A bot that uploaded
-// nothing gets a manifest without media.
-//
-// With segments but nothing usable among them the error is a NothingSavedError.
+// Finish finishes a job whose bot has ended normally, from the uploads of all
+// attempts. Where a finished file was not uploaded as the bot's report says,
+// the segments are packed instead; without segments the error is a
+// MediaMismatchError. A bot that uploaded nothing gets a manifest without
+// media. When no segment is usable, the error is a NothingSavedError.
 func (f *Finisher) Finish(ctx context.Context, facts ManifestInput) (Manifest, error) {
 	left, done, err := f.loadUploads(ctx, facts)
 	if done || err != nil {
@@ -79,10 +77,10 @@ func (f *Finisher) Finish(ctx context.Context, facts ManifestInput) (Manifest, e
 	return f.writeManifest(ctx, facts, left, packed)
 }
 
-// FromUploads finishes a job without its bot, of all that its attempts left
-// (assemble). endReason is why the visit ended, unless the last attempt's
-// report tells. If nothing usable was uploaded the error is a
-// NothingSavedError. progress may be nil.
+// Salvage finishes a job without its bot, from the uploads of all attempts.
+// endReason is the reason of the end, unless the last attempt's report has
+// one. When nothing usable was uploaded, the error is a NothingSavedError.
+// progress may be nil.
 func (f *Finisher) Salvage(ctx context.Context, facts ManifestInput, endReason string, progress Progress) (Manifest, error) {
 	facts.EndReason, facts.BotLost = endReason, true
 	left, done, err := f.loadUploads(ctx, facts)
@@ -99,13 +97,13 @@ func (f *Finisher) Salvage(ctx context.Context, facts ManifestInput, endReason s
 	return f.writeManifest(ctx, facts, left, packed)
 }
 
-// uploaded is what the bots of a job left behind.
+// jobUploads is what the bots of a job uploaded.
 type jobUploads struct {
 	attempts []attemptData
 	manifest Manifest // of a job that was finished before and whose uploads are gone
 }
 
-// attemptLeft is what one attempt's bot left behind.
+// attemptData is what one attempt's bot uploaded.
 type attemptData struct {
 	AttemptUploads
 	report FinalReport
@@ -119,8 +117,7 @@ func (a attemptData) segments() []Upload {
 	})
 }
 
-// recorded lists all that the attempt's media may be made of: the segments, and
-// the bundles of tracks'.
+// mediaUploads returns the segments and the bundles of tracks.
 func (a attemptData) mediaUploads() []Upload {
 	return slices.DeleteFunc(slices.Clone(a.Files), func(file Upload) bool {
 		_, _, ok := ingest.ParseSegmentName(file.Name)
@@ -140,11 +137,12 @@ func (a attemptData) bundles(folder string) []string {
 	return paths
 }
 
-// usable reports whether there is anything to make a recording of.
+// hasRecording reports whether the attempt has anything that a recording can
+// be made of.
 func (a attemptData) hasRecording() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
 
-// complete reports whether all segments are there that the attempt's report
-// tells of.
+// hasAllSegments reports whether all segments in the attempt's report were
+// uploaded.
 func (a attemptData) hasAllSegments() bool {
 	there := map[int]int{} // by part
 	for _, segment := range a.segments() {
@@ -156,7 +154,7 @@ func (a attemptData) hasAllSegments() bool {
 	})
 }
 
-// recorders are the attempts that recorded anything.
+// recordings returns the attempts that recorded anything.
 func (u jobUploads) recordings() []attemptData {
 	return slices.DeleteFunc(slices.Clone(u.attempts), func(left attemptData) bool { return !left.hasRecording() })
 }
@@ -173,8 +171,9 @@ func (u jobUploads) reports() []ingest.Report {
 	return reports
 }
 
-// survey lists the uploads and reads the reports. It is done already when a
-// manifest stands and the uploads are gone: an earlier run got that far.
+// loadUploads lists the uploads and reads the reports. done is true when a
+// manifest exists and the uploads are deleted: an earlier run has finished the
+// job.
 func (f *Finisher) loadUploads(ctx context.Context, facts ManifestInput) (left jobUploads, done bool, err error) {
 	attempts, err := f.Storage.Uploads(ctx, facts.Job.ID)
 	if err != nil {
@@ -197,7 +196,7 @@ func (f *Finisher) loadUploads(ctx context.Context, facts ManifestInput) (left j
 	return left, false, nil
 }
 
-// conclude builds the manifest and stores it.
+// writeManifest builds and stores the manifest.
 func (f *Finisher) writeManifest(ctx context.Context, facts ManifestInput, left jobUploads, packed Packed) (Manifest, error) {
 	manifest := Build(facts, left.reports(), packed, f.BaseURL)
 	if err := f.Storage.PutManifest(ctx, facts.Job.ID, manifest); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// fragmented is what a file of movie fragments holds (ISO/IEC 14496-12, 8.8):
-// a header (ftyp, moov) and then fragments, each a moof and its mdat.
+// fragmentScan describes a fragmented MP4 (ISO/IEC 14496-12, 8.8): a header
+// (ftyp, moov) and fragments, each a moof with its mdat.
 type fragmentScan struct {
 	Header    bool  // it begins with a whole header
 	Fragments int   // whole ones

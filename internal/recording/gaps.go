@@ -15,14 +15,13 @@ const (
 	GapNotRecording = "not_recording" // a part had ended in order, the next had not begun
 )
 
-// GapNoRoom is the reason that bots give where their disk had no room for more.
+// GapDiskFull is the reason that bots report when their spool was full.
 const GapDiskFull = "no_room"
 
 // GapPaused is the reason that bots give for a pause.
 const GapPaused = "paused"
 
-// ordered reports whether a gap is as it was asked for, so that nothing is
-// missing.
+// requested reports whether a gap was requested, so that nothing is missing.
 func (g Gap) requested() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
 
 // shortestGap is the shortest gap that is told: bots do not know when a part
@@ -70,7 +69,8 @@ func (b *builder) gaps() []Gap {
 	return asGaps(holes)
 }
 
-// toldGaps are the bots' own gaps, on the recording's clock.
+// reportedGaps returns the gaps in the bots' reports, on the recording's
+// clock.
 func (b *builder) reportedGaps() []span {
 	if b.origin.IsZero() {
 		return nil // there is no clock to put them on
@@ -89,7 +89,7 @@ func (b *builder) reportedGaps() []span {
 	return reported
 }
 
-// reason is what the bot told of most of a hole, or else its cause.
+// gapReason returns the reported reason of most of a gap, or else its cause.
 func (b *builder) gapReason(hole span, reported []span, cause string) string {
 	for _, gap := range reported {
 		if hole.overlap(gap) > (hole.to-hole.from)/2 {
@@ -99,7 +99,7 @@ func (b *builder) gapReason(hole span, reported []span, cause string) string {
 	return cause
 }
 
-// causeBefore says why there is a hole before a kept part.
+// gapCause returns why there is a gap before a kept part.
 func (b *builder) gapCause(i int) string {
 	if i == 0 {
 		return GapMediaLost
@@ -116,8 +116,7 @@ func (b *builder) gapCause(i int) string {
 	return cmp.Or(ended.EndedBy, GapNotRecording)
 }
 
-// lostUntil is when the last part ended of which not all was kept, as far
-// as a report tells.
+// lostMediaEnd returns the reported end of the last part that is not complete.
 func (b *builder) lostMediaEnd() time.Duration {
 	until := time.Duration(0)
 	for _, report := range b.reports {
@@ -130,8 +129,8 @@ func (b *builder) lostMediaEnd() time.Duration {
 	return until
 }
 
-// openBefore reports whether a part behind the last kept moment had begun by
-// then, of which nobody tells how it ended: it went on until then, and was lost.
+// openPartBefore reports whether a part after the last kept moment began
+// before moment and has no reported end: it continued and was lost.
 func (b *builder) openPartBefore(moment time.Duration) bool {
 	since := time.Duration(0)
 	if last := len(b.keptParts) - 1; last >= 0 {
@@ -148,7 +147,7 @@ func (b *builder) openPartBefore(moment time.Duration) bool {
 	return false
 }
 
-// whole reports whether all of a part is in a file.
+// isComplete reports whether a whole part is in a file.
 func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
 	if isEmpty(part) {
 		return true
@@ -192,8 +191,7 @@ func (b *builder) partial() bool {
 	return b.facts.BotLost && !b.stoppedNormally()
 }
 
-// voicesMissing reports whether anything is missing of what participants were
-// recorded saying by themselves.
+// tracksMissing reports whether any participant audio is missing.
 func (b *builder) tracksMissing() bool {
 	for _, report := range b.reports {
 		for _, reported := range report.AudioTracks {
@@ -208,8 +206,8 @@ func (b *builder) tracksMissing() bool {
 	return false
 }
 
-// stoppedInOrder reports whether the last recording ended because it was to
-// end, so that a bot lost later took nothing with it.
+// stoppedNormally reports whether the last recording ended as intended, so
+// that a bot lost later lost no media.
 func (b *builder) stoppedNormally() bool {
 	last := b.lastReport()
 	if !last.LeftAt.IsZero() || last.EndReason != "" {

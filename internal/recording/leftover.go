@@ -13,15 +13,15 @@ import (
 	"standin/internal/ingest"
 )
 
-// Leftover is the folder of a bot that is gone and whose disk is this
-// machine's: it may hold what the bot had no time to upload.
+// LeftoverSpool is the folder of an ended bot on this machine. It may hold
+// media that the bot did not upload.
 type LeftoverSpool struct {
 	Attempt int
 	Folder  string
 }
 
-// TakeLeftover stores what such a bot had not uploaded, as if it had. Files are whole as soon as they are there, so
-// nothing is lost or doubled if the bot lives after all.
+// ImportLeftover stores what such a bot did not upload. Files appear in the
+// folder complete, so nothing is lost or stored twice if the bot still runs.
 func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, left LeftoverSpool) error {
 	folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
 	entries, err := os.ReadDir(folder)
@@ -76,7 +76,7 @@ func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt in
 	return sizes, nil
 }
 
-// takeFile stores a file of this machine as an upload.
+// importFile stores a file of this machine as an upload.
 func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
 	size, sum, err := syncAndHash(path)
 	if err != nil {

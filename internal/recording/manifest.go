@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// SchemaVersion is the version of the manifest that this package writes
-// (contract, Manifest). api/manifest.schema.json describes it.
+// SchemaVersion is the version of the manifest that this package writes.
+// api/manifest.schema.json describes it.
 const SchemaVersion = 1
 
-// Manifest tells what was recorded of a meeting. Offsets are milliseconds
+// Manifest describes the recording of a meeting. Offsets are milliseconds
 // from Timeline.RecordingStartedAt, as the clock went on, so gaps count.
 type Manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
@@ -82,7 +82,7 @@ type Speech struct {
 	EndMs         int64  `json:"endMs"`
 }
 
-// Consent is a request for the host's permission to record, and its outcome.
+// Consent is a request for the host's permission to record, with its outcome.
 type Consent struct {
 	CommandID   string         `json:"commandId"`
 	RequestedAt Instant        `json:"requestedAt"`
@@ -93,7 +93,7 @@ type Consent struct {
 // ConsentOutcome is what became of a request; empty while nobody answered.
 type ConsentOutcome string
 
-// The outcomes (contract, State machine).
+// The outcomes (docs/states.md).
 const (
 	ConsentGranted ConsentOutcome = "granted"
 	ConsentDenied  ConsentOutcome = "denied"

@@ -25,28 +25,6 @@ const largestServerCopy = 5_000_000_000
 // a large meeting need.
 const maxManifestBytes = 256 << 20
 
-// Adopt makes a finished file that a bot uploaded the job's media, under the
-// same name, in place of what may be there. An upload that is not there is a
-// NotFoundError.
-func (s *Storage) Adopt(ctx context.Context, jobID uuid.UUID, attempt int, name string) (StoredObject, error) {
-	from, err := uploadKey(jobID, attempt, name)
-	if err != nil {
-		return StoredObject{}, err
-	}
-	to, err := mediaKey(jobID, name)
-	if err != nil {
-		return StoredObject{}, err
-	}
-	length, sum, err := s.stat(ctx, from)
-	if err != nil {
-		return StoredObject{}, err
-	}
-	if err := s.copyUpload(ctx, from, to, length, sum); err != nil {
-		return StoredObject{}, err
-	}
-	return StoredObject{Name: name, Bytes: length, SHA256: sum, New: true}, nil
-}
-
 // copyUpload copies an object whose length and SHA-256 are known.
 func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64, sum string) error {
 	if s.folder == "" && length <= largestServerCopy {

@@ -97,7 +97,7 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	return packed, nil
 }
 
-// removeAllNamed removes whatever in dir has a name that begins with prefix.
+// removeAllWithPrefix removes everything in dir whose name begins with prefix.
 func removeAllWithPrefix(dir, prefix string) error {
 	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
 	if err != nil {
@@ -179,7 +179,7 @@ func fileName(number int, media probeResult) string {
 	return fmt.Sprintf("recording-%d%s", number+1, extension)
 }
 
-// groups puts neighbours together that fit into one file.
+// groupPieces groups neighbors that fit into one file.
 func groupPieces(pieces []piece) [][]piece {
 	var groups [][]piece
 	for i, piece := range pieces {
@@ -191,7 +191,7 @@ func groupPieces(pieces []piece) [][]piece {
 	return groups
 }
 
-// finish makes one file of the group, puts it into dir under its name and
+// finishFile makes one file of the group, moves it into dir under its name and
 // describes it.
 func (p packing) finishFile(ctx context.Context, group []piece, name string) (File, error) {
 	source, err := p.concatPieces(ctx, group, name)
@@ -223,7 +223,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (Fi
 	return file, nil
 }
 
-// settle makes a file durable, and tells its length and SHA-256.
+// syncAndHash makes a file durable and returns its length and SHA-256.
 func syncAndHash(path string) (length int64, sum string, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// probed is what ffprobe tells of a media file.
+// probeResult is the output of ffprobe for a media file.
 type probeResult struct {
 	Duration time.Duration
 	Streams  []probeStream

@@ -58,8 +58,7 @@ type ReportedPart struct {
 	Loss     Loss   `json:"loss,omitempty"`
 }
 
-// ToldStretches are the parts of what a bot packed, as its report tells
-// them.
+// ReportedParts converts the packed parts for a bot's report.
 func ReportedParts(packed Packed) []ReportedPart {
 	var reported []ReportedPart
 	for _, part := range packed.Parts {
@@ -101,8 +100,8 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	return report, nil
 }
 
-// agreeAll checks the files that a report names. The error for one that was
-// not uploaded as the report says is a MediaMismatchError.
+// checkReportedFiles checks the finished files of a report. The error for one
+// that was not uploaded as reported is a MediaMismatchError.
 func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, left attemptData) error {
 	for i, file := range left.report.Media {
 		if err := f.checkReportedFile(ctx, jobID, left, file); err != nil {
@@ -159,7 +158,7 @@ func contentTypes(kind MediaKind) []string {
 	return nil
 }
 
-// packedByBot is what a bot has packed: where each part is, as it tells.
+// packedFromReport returns what a bot has packed, according to its report.
 func packedFromReport(report FinalReport) Packed {
 	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
 	for _, reported := range report.PackedParts {
@@ -175,7 +174,8 @@ func packedFromReport(report FinalReport) Packed {
 	return packed
 }
 
-// in makes a told part that of its report; false when it cannot be so.
+// resolve combines a reported part with the rest of its report; false when
+// they contradict each other.
 func (t ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 	known := slices.IndexFunc(report.Parts, func(s ingest.RecordingPart) bool { return s.Number == t.Number })
 	if known < 0 || t.OffsetMs < 0 || t.LengthMs < 0 {
@@ -194,9 +194,9 @@ func (t ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 	}, true
 }
 
-// packedInOrder is for a bot that does not tell: it puts the parts of a
-// report into the first of its files, one after the other. How long each is the
-// bot's clock tells; what is left of the file goes to one that has no end.
+// packedInSequence is for a report without packed parts: it assumes that the
+// first file holds the parts in sequence. The length of a part comes from the
+// bot's clock; a part without an end gets the rest of the file.
 func packedInSequence(report FinalReport) Packed {
 	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
 	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
@@ -234,7 +234,8 @@ func packedInSequence(report FinalReport) Packed {
 	return packed
 }
 
-// voicesByBot are the tracks that a bot has packed, as its report knows them.
+// tracksFromReport returns the tracks that a bot has packed, according to its
+// report.
 func tracksFromReport(report FinalReport) []PackedTrack {
 	var tracks []PackedTrack
 	for _, track := range report.PackedTracks {

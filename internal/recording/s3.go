@@ -15,10 +15,9 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
-// stalled is how long a connection to an object store may carry nothing
-// before it is given up: longer than a store takes to copy its largest object
-// (largestServerCopy) within itself. Without a bound, a store that answers no
-// more would hold a job for ever (contract: no job can hang).
+// stallTimeout is how long a connection to an object store may carry no data:
+// longer than a store takes to copy its largest object (largestServerCopy).
+// Without it, an unresponsive store would block a job forever.
 const stallTimeout = 3 * time.Minute
 
 // openObjects opens a bucket of an object store.
@@ -57,7 +56,7 @@ func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.B
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialWatched gives connections that end when nothing moves.
+// dialWithStallTimeout returns connections that fail when no data moves.
 func dialWithStallTimeout(dial dialFunc, stall time.Duration) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dial(ctx, network, address)
@@ -68,8 +67,8 @@ func dialWithStallTimeout(dial dialFunc, stall time.Duration) dialFunc {
 	}
 }
 
-// watchedConn is a connection on which a read or a write that makes no
-// progress for as long as stall is an error.
+// stallConn is a connection on which a read or write fails after a stall
+// without progress.
 type stallConn struct {
 	net.Conn
 	stall time.Duration

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fetchers is how many segments are fetched at a time: each costs a round trip
-// where the store is far.
+// fetchConcurrency is the number of segments fetched at a time. Each costs a
+// round trip to the store.
 const fetchConcurrency = 8
 
 // A segment whose reading breaks off is fetched again, so many times in all,
@@ -135,7 +135,7 @@ func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, a
 	return err
 }
 
-// pause waits, or until ctx ends.
+// sleep waits for a time or until ctx ends.
 func sleep(ctx context.Context, length time.Duration) error {
 	timer := time.NewTimer(length)
 	defer timer.Stop()

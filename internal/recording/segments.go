@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// noticeable is how much shorter a file may get by packing before it counts:
-// less than the time of a few frames is how containers round.
+// minShortening is the difference in length that counts as a loss. Containers
+// round by a few frames.
 const minShortening = 500 * time.Millisecond
 
 // remux makes a file with an index of a part's segments. A piece without a
@@ -61,8 +61,8 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	return piece{path: target, media: after}, loss, nil
 }
 
-// gather puts the segments up to the first hole one behind the other into
-// target, and cuts what is not whole at its end.
+// concatSegments writes the segments before the first missing one to target,
+// and cuts an incomplete fragment at the end.
 func concatSegments(ctx context.Context, segments []string, target string) (Loss, error) {
 	file, err := os.OpenFile(target, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -124,8 +124,8 @@ func appendFile(ctx context.Context, target io.Writer, path string) error {
 	return err
 }
 
-// join puts the pieces of a group one behind the other, and returns where the
-// result is.
+// concatPieces concatenates the pieces of a group and returns the path of the
+// result.
 func (p packing) concatPieces(ctx context.Context, group []piece, name string) (string, error) {
 	if len(group) == 1 {
 		return group[0].path, nil

@@ -163,7 +163,7 @@ func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.Li
 	}
 }
 
-// syncFolders makes the entries of key's directories durable.
+// syncDirs makes the entries of key's directories durable.
 func (s *Storage) syncDirs(key string) error {
 	if s.folder == "" {
 		return nil
@@ -176,7 +176,7 @@ func (s *Storage) syncDirs(key string) error {
 	return syncDir(s.folder)
 }
 
-// syncFolder makes a directory's entries durable, where the system can.
+// syncDir makes a directory's entries durable, where the system supports it.
 func syncDir(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be synced there

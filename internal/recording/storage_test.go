@@ -195,7 +195,7 @@ func TestMedia(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
-		if _, err := storage.Adopt(t.Context(), jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
+		if _, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
 			t.Errorf("adopting what is not there: %v", err)
 		}
 		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "recording.mp4"); !is[*NotFoundError](err) {
@@ -209,7 +209,7 @@ func TestMedia(t *testing.T) {
 		}
 		put(t, storage, jobID, 0, "recording.mp4", "0123456789")
 		for range 2 {
-			stored, err := storage.Adopt(t.Context(), jobID, 0, "recording.mp4")
+			stored, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4")
 			if err != nil || stored.Bytes != 10 || stored.SHA256 != sumText("0123456789") {
 				t.Fatalf("adopted %+v, %v", stored, err)
 			}
@@ -343,7 +343,7 @@ func TestFolder(t *testing.T) {
 	if _, err := storage.PutUpload(stopped, jobID, 0, "half", body, sumText("half"), 9); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted upload: %v", err)
 	}
-	if _, err := storage.Adopt(t.Context(), jobID, 0, "recording.mp4"); err != nil {
+	if _, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4"); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
@@ -381,4 +381,18 @@ func TestOpenStorageRefuses(t *testing.T) {
 			t.Errorf("%q: the error shows the secret: %v", address, err)
 		}
 	}
+}
+
+// adopt copies an upload to the job's media, as Finisher does.
+func adopt(ctx context.Context, s *Storage, jobID uuid.UUID, attempt int, name string) (StoredObject, error) {
+	from, fromErr := uploadKey(jobID, attempt, name)
+	to, toErr := mediaKey(jobID, name)
+	if err := errors.Join(fromErr, toErr); err != nil {
+		return StoredObject{}, err
+	}
+	length, sum, err := s.stat(ctx, from)
+	if err != nil {
+		return StoredObject{}, err
+	}
+	return StoredObject{Name: name, Bytes: length, SHA256: sum, New: true}, s.copyUpload(ctx, from, to, length, sum)
 }

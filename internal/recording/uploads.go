@@ -21,7 +21,7 @@ import (
 // of a recording, and is kept as long as one would be.
 const diagnosticsPrefix = "diagnostics-"
 
-// diagnostic reports whether an upload is for the operator.
+// isDiagnostic reports whether an upload is for the operator.
 func isDiagnostic(name string) bool {
 	return strings.HasPrefix(name, diagnosticsPrefix) && storableName(name)
 }

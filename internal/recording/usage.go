@@ -16,7 +16,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Kept is what storage holds of a job.
+// JobUsage describes what storage holds of a job.
 type JobUsage struct {
 	JobID      uuid.UUID
 	Objects    int
@@ -26,8 +26,8 @@ type JobUsage struct {
 	Unfinished int       // of these, writes in progress or interrupted
 }
 
-// Kept tells what is kept of each job, one after the other; an error that each
-// returns ends it. What is no job's is passed over.
+// ListJobs calls each with the usage of every job; an error of each ends it.
+// Objects outside of job folders are skipped.
 func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error {
 	if s.folder != "" {
 		return s.listJobsInFolder(ctx, each)
@@ -56,8 +56,8 @@ func yieldUsage(job JobUsage, each func(JobUsage) error) error {
 	return each(job)
 }
 
-// keptInFolder lists job by job: in a folder each page of a list walks all
-// that lies below.
+// listJobsInFolder lists job by job, because in a folder each page of a list
+// walks the whole tree.
 func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) error) error {
 	folder, err := os.Open(filepath.Join(s.folder, "jobs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +94,7 @@ func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) erro
 	}
 }
 
-// KeptOf tells what is kept of one job.
+// JobUsage returns what storage holds of one job.
 func (s *Storage) JobUsage(ctx context.Context, jobID uuid.UUID) (JobUsage, error) {
 	job := JobUsage{JobID: jobID}
 	err := s.list(ctx, jobFolder(jobID), func(_ uuid.UUID, object *blob.ListObject) error {

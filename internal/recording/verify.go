@@ -34,14 +34,14 @@ type Verifier struct {
 	Tools   Tools
 }
 
-// Verdict is what became of a recording.
+// VerifyReport is the result of verifying a recording.
 type VerifyReport struct {
 	JobID    string       `json:"jobId"`
 	Problems []string     `json:"problems"` // of the recording as a whole
 	Files    []FileReport `json:"files"`
 }
 
-// FileVerdict is what became of one of its files.
+// FileReport is the result of verifying one file.
 type FileReport struct {
 	Name      string   `json:"name"`
 	Bytes     int64    `json:"bytes"`     // as they are
@@ -84,7 +84,7 @@ func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, e
 	return verdict, nil
 }
 
-// contradictions are what a manifest says against itself.
+// checkManifest returns the contradictions within a manifest.
 func checkManifest(manifest Manifest, jobID uuid.UUID) []string {
 	var problems []string
 	if manifest.SchemaVersion != SchemaVersion {
@@ -104,7 +104,7 @@ func checkManifest(manifest Manifest, jobID uuid.UUID) []string {
 	return problems
 }
 
-// file verifies one file.
+// verifyFile verifies one file.
 func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported File) (FileReport, error) {
 	found := FileReport{Name: reported.Name, Problems: []string{}}
 	wrong := func(format string, arguments ...any) {
@@ -178,8 +178,8 @@ func (v *Verifier) decode(ctx context.Context, address string, reported File, fo
 	return nil
 }
 
-// beginning holds that a file plays from its start: what it begins with lies
-// at 0, and a picture can be decoded by itself.
+// checkStart checks that a file plays from its start: its first stream begins
+// at 0 with a key frame.
 func (v *Verifier) checkStart(ctx context.Context, address string, reported File, wrong func(string, ...any)) error {
 	stream := "a:0"
 	if reported.Kind == Video {
@@ -215,9 +215,9 @@ func (v *Verifier) checkStart(ctx context.Context, address string, reported File
 	return nil
 }
 
-// offer gives ffmpeg an address on this machine at which it can read a media
-// file, wherever that is stored, and seek in it, so that nothing has to be
-// copied. The address cannot be guessed and ends with use.
+// serveFile serves a stored media file to ffmpeg over HTTP on this machine, so
+// that it can seek without a copy. The address cannot be guessed and is valid
+// during use only.
 func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

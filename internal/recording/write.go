@@ -13,7 +13,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Stored is an object that is in storage.
+// StoredObject describes an object in storage.
 type StoredObject struct {
 	Name   string
 	Bytes  int64
@@ -21,11 +21,11 @@ type StoredObject struct {
 	New    bool   // false when it was there already
 }
 
-// sumKey is the metadata under which object stores keep an object's SHA-256.
-// Folders keep no metadata; there it is computed when it is wanted.
+// checksumKey is the metadata key of an object's SHA-256 in object stores.
+// Folders have no metadata; there the sum is computed when it is needed.
 const checksumKey = "sha256"
 
-// body is a stream of bounded length that is summed while it is read.
+// hashingReader hashes a stream of bounded length while it is read.
 type hashingReader struct {
 	reader io.Reader
 	sum    hash.Hash
@@ -112,7 +112,7 @@ func (s *Storage) commit(writer *blob.Writer) error {
 	return writer.Close()
 }
 
-// sumOf tells the length and SHA-256 of an object that is there.
+// stat returns the length and SHA-256 of an object.
 func (s *Storage) stat(ctx context.Context, key string) (length int64, sum string, err error) {
 	attributes, err := s.bucket.Attributes(ctx, key)
 	if gcerrors.Code(err) == gcerrors.NotFound {
