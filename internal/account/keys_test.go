@@ -149,8 +149,8 @@ func TestLastUsed(t *testing.T) {
 	}
 }
 
-// TestIssueAtOnce: a new consumer that is named several times at once is one.
-func TestIssueAtOnce(t *testing.T) {
+// TestConcurrentIssue: a new consumer that is named several times at once is one.
+func TestConcurrentIssue(t *testing.T) {
 	t.Parallel()
 	keys, _ := newKeys(t)
 	var group sync.WaitGroup

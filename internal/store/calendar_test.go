@@ -33,9 +33,11 @@ func ensure(t *testing.T, s *store.Store, name, email string) account.Consumer {
 	return kept
 }
 
-// TestConsumerOfEmail: found whatever the case of what is kept, the oldest of
-// several, and made once, by another name when somebody has the one wished for.
-func TestConsumerOfEmail(t *testing.T) {
+// TestEnsureConsumerByEmail finds the oldest consumer with an e-mail, ignoring
+// case, and inserts one otherwise.
+// TestEnsureConsumerByEmail finds the oldest consumer with an e-mail, ignoring
+// case, and inserts one otherwise.
+func TestEnsureConsumerByEmail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for i, name := range []string{"older", "newer"} {
@@ -76,8 +78,9 @@ func TestConsumerOfEmail(t *testing.T) {
 	})
 }
 
-// TestInvitedJobs finds jobs by what invites know of them, and counts them.
-func TestInvitedJobs(t *testing.T) {
+// TestCalendarJobs finds and counts the jobs that invites created.
+// TestCalendarJobs finds and counts the jobs that invites created.
+func TestCalendarJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer, other := newConsumer(t, s), newConsumer(t, s)
@@ -163,8 +166,9 @@ func TestInvitedJobs(t *testing.T) {
 	})
 }
 
-// TestSaveRequest keeps what was asked for with a job.
-func TestSaveRequest(t *testing.T) {
+// TestSaveJobRequest updates the requested fields of a job.
+// TestSaveJobRequest updates the requested fields of a job.
+func TestSaveJobRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
@@ -194,7 +198,10 @@ func TestSaveRequest(t *testing.T) {
 	})
 }
 
-// TestCommandsOfKind: all of one kind, and the oldest that still waits.
+// TestCommandsOfKind lists the commands of a kind, and finds the oldest pending
+// one.
+// TestCommandsOfKind lists the commands of a kind, and finds the oldest pending
+// one.
 func TestCommandsOfKind(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -235,8 +242,9 @@ func TestCommandsOfKind(t *testing.T) {
 	})
 }
 
-// TestIntakePlans holds which index each query uses.
-func TestIntakePlans(t *testing.T) {
+// TestCalendarPlans checks the index of each query.
+// TestCalendarPlans checks the index of each query.
+func TestCalendarPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	ctx, id := t.Context(), uuid.New()
@@ -264,7 +272,7 @@ func TestIntakePlans(t *testing.T) {
 		"sqlite_autoindex_deliver": func(q *store.Queries) error { return missing(q.Delivery(ctx, id, "dlv_1")) },
 	}
 	for name, fn := range tests {
-		plan, err := s.StepsOf(ctx, fn)
+		plan, err := s.QueryPlan(ctx, fn)
 		if err != nil {
 			t.Fatal(fmt.Errorf("%s: %w", name, err))
 		}
@@ -274,7 +282,7 @@ func TestIntakePlans(t *testing.T) {
 		}
 	}
 	// The consumer's e-mail is an expression.
-	plan, err := s.StepsOf(ctx, func(q *store.Queries) error { return missing(q.ConsumerByEmail(ctx, "a@b.test")) })
+	plan, err := s.QueryPlan(ctx, func(q *store.Queries) error { return missing(q.ConsumerByEmail(ctx, "a@b.test")) })
 	if err != nil || !strings.Contains(plan, "INDEX consumers_email (<expr>=?)") {
 		t.Errorf("by e-mail: %v\n%s", err, plan)
 	}

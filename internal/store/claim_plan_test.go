@@ -9,8 +9,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestHotPathPlans: what is asked all the time is found by an index, however
-// many jobs are scheduled.
+// TestHotPathPlans: frequent queries use an index.
+// TestHotPathPlans: frequent queries use an index.
 func TestHotPathPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -46,7 +46,7 @@ func TestHotPathPlans(t *testing.T) {
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
 	} {
-		plan, err := s.StepsOf(ctx, test.ask)
+		plan, err := s.QueryPlan(ctx, test.ask)
 		if err != nil {
 			t.Fatal(err)
 		}

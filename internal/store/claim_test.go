@@ -40,8 +40,8 @@ func save(t *testing.T, s *store.Store, r job.Record) {
 	}
 }
 
-// hear notes that a node is there.
-func hear(t *testing.T, s *store.Store, id string, at time.Time) {
+// heartbeat notes that a node is there.
+func heartbeat(t *testing.T, s *store.Store, id string, at time.Time) {
 	t.Helper()
 	err := s.Write(t.Context(), func(q *store.Queries) error {
 		return q.SaveNode(t.Context(), job.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Capacity: 4})
@@ -51,17 +51,18 @@ func hear(t *testing.T, s *store.Store, id string, at time.Time) {
 	}
 }
 
-// TestClaimOfAnothersJob: a job whose bot another node runs is left to that
-// node, until the node is not heard for a lease or leaves the job lying for as
-// long.
-func TestClaimOfAnothersJob(t *testing.T) {
+// TestClaimSkipsJobsOfOtherNodes: a job belongs to the node that runs its bot,
+// until the node is silent for a lease or the job has been due for a lease.
+// TestClaimSkipsJobsOfOtherNodes: a job belongs to the node that runs its bot,
+// until the node is silent for a lease or the job has been due for a lease.
+func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
 		r.Node = "other"
 		save(t, s, r)
-		hear(t, s, "other", now)
+		heartbeat(t, s, "other", now)
 		soon := now.Add(30 * time.Second)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: soon}); len(got) != 0 {
 			t.Error("it was taken while its node was heard")
@@ -80,12 +81,12 @@ func TestClaimOfAnothersJob(t *testing.T) {
 		save(t, s, r) // and ends the lease
 		unheard := now.Add(2*time.Minute + time.Second)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
-			t.Errorf("of a node that was not heard for two minutes: %v", got)
+			t.Errorf("of a node that was not received for two minutes: %v", got)
 		}
 
 		r.WakeAt = now
 		save(t, s, r)
-		hear(t, s, "other", unheard)
+		heartbeat(t, s, "other", unheard)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("left lying for two minutes: %v", got)
 		}
@@ -94,6 +95,8 @@ func TestClaimOfAnothersJob(t *testing.T) {
 
 // A consumer's jobs are admitted in the order of joinAt, as many as there is
 // capacity for. Jobs to prelaunch come last.
+// TestClaimOrder: jobs that wait for capacity are claimed first, ordered by
+// joinAt.
 func TestClaimOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -139,9 +142,11 @@ func TestClaimOrder(t *testing.T) {
 	})
 }
 
-// TestNodeStartsAgain: what it held before is due at once, and what others hold
-// is left to them.
-func TestNodeStartsAgain(t *testing.T) {
+// TestNodeRestart: the leases of a restarted node end at once, and those of other
+// nodes do not.
+// TestNodeRestart: the leases of a restarted node end at once, and those of other
+// nodes do not.
+func TestNodeRestart(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
@@ -169,16 +174,17 @@ func TestNodeStartsAgain(t *testing.T) {
 	})
 }
 
-// TestNodes are kept once each, and forgotten.
+// TestNodes inserts, updates and deletes nodes.
+// TestNodes inserts, updates and deletes nodes.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		hear(t, s, "a", now)
-		hear(t, s, "b", now.Add(time.Second))
-		hear(t, s, "a", now.Add(2*time.Second))
+		heartbeat(t, s, "a", now)
+		heartbeat(t, s, "b", now.Add(time.Second))
+		heartbeat(t, s, "a", now.Add(2*time.Second))
 		nodes, err := s.Nodes(t.Context(), now.Add(time.Second))
 		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Capacity != 4 {
-			t.Errorf("heard since: %+v (%v)", nodes, err)
+			t.Errorf("received since: %+v (%v)", nodes, err)
 		}
 		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.DeleteNodes(t.Context(), now.Add(time.Second)) }); err != nil {
 			t.Fatal(err)
@@ -192,56 +198,58 @@ func TestNodes(t *testing.T) {
 // listening runs a line and gives what it hears.
 func listening(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
 	t.Helper()
-	heard := make(chan store.Notification, 1000)
-	line := s.NewNotifier(func(news store.Notification) { heard <- news }, slog.New(slog.DiscardHandler))
+	received := make(chan store.Notification, 1000)
+	line := s.NewNotifier(func(news store.Notification) { received <- news }, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { line.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return line, heard
+	return line, received
 }
 
 // await waits for news of a kind.
-func await(t *testing.T, heard <-chan store.Notification, what string, wanted func(store.Notification) bool) {
+func await(t *testing.T, received <-chan store.Notification, what string, wanted func(store.Notification) bool) {
 	t.Helper()
 	patience := time.After(30 * time.Second)
 	for {
 		select {
-		case news := <-heard:
+		case news := <-received:
 			if wanted(news) {
 				return
 			}
 		case <-patience:
-			t.Fatalf("nothing was heard of %s", what)
+			t.Fatalf("nothing was received of %s", what)
 		}
 	}
 }
 
-// TestLine: what a node tells is heard by the others and not by itself, also
-// after the database has ended every connection.
-func TestLine(t *testing.T) {
+// TestNotifier: a node receives the notifications of other nodes and not its
+// own, also after a lost connection.
+// TestNotifier: a node receives the notifications of other nodes and not its
+// own, also after a lost connection.
+func TestNotifier(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
-	one, heardByOne := listening(t, s)
-	_, heardByTwo := listening(t, s)
+	one, receivedByOne := listening(t, s)
+	_, receivedByTwo := listening(t, s)
 	missed := func(news store.Notification) bool { return news.Missed }
-	await(t, heardByOne, "the first line's begin", missed)
-	await(t, heardByTwo, "the second line's begin", missed)
+	await(t, receivedByOne, "the first line's begin", missed)
+	await(t, receivedByTwo, "the second line's begin", missed)
 	id := uuid.New()
 	one.Notify(store.Notification{Commands: []uuid.UUID{id}})
 	one.Notify(store.Notification{Jobs: true})
 	commands := func(news store.Notification) bool { return slices.Contains(news.Commands, id) }
-	await(t, heardByTwo, "a command", commands)
+	await(t, receivedByTwo, "a command", commands)
 
-	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.EndLines(t.Context()) }); err != nil {
+	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.TerminateNotifiers(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
-	await(t, heardByTwo, "the line's return", missed)
+	await(t, receivedByTwo, "the line's return", missed)
 	one.Notify(store.Notification{Deliveries: true})
-	await(t, heardByTwo, "webhooks after the line's return", func(news store.Notification) bool { return news.Deliveries && !news.Missed })
+	await(t, receivedByTwo, "webhooks after the line's return", func(news store.Notification) bool { return news.Deliveries && !news.Missed })
 	for {
 		select {
-		case news := <-heardByOne:
+		case news := <-receivedByOne:
 			if !news.Missed {
 				t.Errorf("it hears itself: %+v", news)
 			}

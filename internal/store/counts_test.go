@@ -10,7 +10,7 @@ import (
 	"standin/internal/store"
 )
 
-func TestCountUnended(t *testing.T) {
+func TestCountActive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		counts, err := s.CountActive(t.Context())
@@ -38,12 +38,14 @@ func TestCountUnended(t *testing.T) {
 	})
 }
 
-// TestCountUnendedReadsOnlyItsIndex: operators ask often, and ended jobs are
-// many.
-func TestCountUnendedReadsOnlyItsIndex(t *testing.T) {
+// TestCountActiveReadsOnlyItsIndex: the query runs often, and most jobs have
+// ended.
+// TestCountActiveReadsOnlyItsIndex: the query runs often, and most jobs have
+// ended.
+func TestCountActiveReadsOnlyItsIndex(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
-	plan, err := s.StepsOf(t.Context(), func(q *store.Queries) error {
+	plan, err := s.QueryPlan(t.Context(), func(q *store.Queries) error {
 		_, err := q.CountActive(t.Context())
 		return err
 	})

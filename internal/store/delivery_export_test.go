@@ -10,14 +10,14 @@ import (
 	"standin/internal/webhook"
 )
 
-// LookForClaim asks what a claim asks.
-func (q *Queries) LookForClaim(ctx context.Context, claim webhook.Claim) error {
+// FindDue asks what a claim asks.
+func (q *Queries) FindDue(ctx context.Context, claim webhook.Claim) error {
 	_, err := q.dueDeliveries(ctx, claim)
 	return err
 }
 
-// LookForFailed asks what RedeliverFailed asks.
-func (q *Queries) LookForFailed(ctx context.Context, consumer uuid.UUID, filter webhook.FailedFilter, now time.Time) error {
+// FindFailed asks what RedeliverFailed asks.
+func (q *Queries) FindFailed(ctx context.Context, consumer uuid.UUID, filter webhook.FailedFilter, now time.Time) error {
 	_, err := q.failedDeliveries(ctx, consumer, job.Live, filter, now)
 	return err
 }

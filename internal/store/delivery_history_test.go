@@ -70,7 +70,8 @@ func redeliver(t *testing.T, s *store.Store, jobID uuid.UUID, id string, at time
 	return s.Write(t.Context(), func(q *store.Queries) error { return q.Redeliver(t.Context(), jobID, id, at) })
 }
 
-// TestListDeliveries pages through a job's deliveries with their tries.
+// TestListDeliveries pages through the deliveries of a job with their tries.
+// TestListDeliveries pages through the deliveries of a job with their tries.
 func TestListDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -152,8 +153,10 @@ func TestListDeliveries(t *testing.T) {
 	})
 }
 
-// TestRedeliver tries a final delivery once more, and keeps what the sender is
-// promised: number and order of tries, and who is behind whom.
+// TestRedeliver retries deliveries in a final state. Their numbers of tries and
+// their order stay.
+// TestRedeliver retries deliveries in a final state. Their numbers of tries and
+// their order stay.
 func TestRedeliver(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -224,7 +227,8 @@ func TestRedeliver(t *testing.T) {
 	})
 }
 
-// TestRedeliverIsBounded: a delivery's history stays readable.
+// TestRedeliverIsBounded: a delivery has at most webhook.MaxTries tries.
+// TestRedeliverIsBounded: a delivery has at most webhook.MaxTries tries.
 func TestRedeliverIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

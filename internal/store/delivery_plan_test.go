@@ -10,8 +10,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestDeliveryPlans: what the sender and its consumers ask is answered from
-// indexes.
+// TestDeliveryPlans: the queries of the sender and of consumers use indexes.
+// TestDeliveryPlans: the queries of the sender and of consumers use indexes.
 func TestDeliveryPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -21,7 +21,7 @@ func TestDeliveryPlans(t *testing.T) {
 		uses []string
 	}{
 		"a claim": {func(q *store.Queries) error {
-			return q.LookForClaim(ctx, webhook.Claim{Now: now, Limit: 100})
+			return q.FindDue(ctx, webhook.Claim{Now: now, Limit: 100})
 		}, []string{"deliveries_due", "deliveries_ahead"}},
 		"the next due time": {func(q *store.Queries) error {
 			_, _, err := q.NextDelivery(ctx, now)
@@ -36,10 +36,10 @@ func TestDeliveryPlans(t *testing.T) {
 			return err
 		}, []string{"webhook_endpoints_consumer", "deliveries_ahead"}},
 		"what was given up in a time span": {func(q *store.Queries) error {
-			return q.LookForFailed(ctx, uuid.New(), webhook.FailedFilter{From: now, URL: "https://a.test/"}, now)
+			return q.FindFailed(ctx, uuid.New(), webhook.FailedFilter{From: now, URL: "https://a.test/"}, now)
 		}, []string{"deliveries_gave_up"}},
 	} {
-		plan, err := s.StepsOf(ctx, test.ask)
+		plan, err := s.QueryPlan(ctx, test.ask)
 		if err != nil {
 			t.Fatal(err)
 		}

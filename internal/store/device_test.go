@@ -200,8 +200,9 @@ func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenByOpener int) *device
 	})
 }
 
-// TestDeviceFlowsOpenedAtOnce: the last place is given once.
-func TestDeviceFlowsOpenedAtOnce(t *testing.T) {
+// TestConcurrentDeviceFlows: concurrent calls do not exceed the limit.
+// TestConcurrentDeviceFlows: concurrent calls do not exceed the limit.
+func TestConcurrentDeviceFlows(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		flows := flowsAt(s, now, 12, 7)
@@ -229,9 +230,9 @@ func TestDeviceFlowsOpenedAtOnce(t *testing.T) {
 	})
 }
 
-// TestDeviceFlowCompletedAtOnce: of several keys handed in at once, one is
-// kept, and whoever was told ok is told the truth.
-func TestDeviceFlowCompletedAtOnce(t *testing.T) {
+// TestConcurrentCompletion: of several keys, one completes the flow.
+// TestConcurrentCompletion: of several keys, one completes the flow.
+func TestConcurrentCompletion(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		flows := flowsAt(s, now, 0, 0)
@@ -270,8 +271,9 @@ func TestDeviceFlowCompletedAtOnce(t *testing.T) {
 	})
 }
 
-// TestSealDeviceFlow: a flow is completed once, and only while it lives.
-func TestSealDeviceFlow(t *testing.T) {
+// TestCompleteDeviceFlow: a flow is completed once, and only before it expires.
+// TestCompleteDeviceFlow: a flow is completed once, and only before it expires.
+func TestCompleteDeviceFlow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		limits := device.Limits{Open: 10, OpenPerClient: 10}
@@ -300,8 +302,8 @@ func TestSealDeviceFlow(t *testing.T) {
 	})
 }
 
-// TestLongDeviceKeysAreBounded: long keys share an allowance until they
-// expire; ordinary ones need none of it.
+// TestLongDeviceKeysAreBounded: long keys share a limit until they expire.
+// TestLongDeviceKeysAreBounded: long keys share a limit until they expire.
 func TestLongDeviceKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -336,9 +338,11 @@ func TestLongDeviceKeysAreBounded(t *testing.T) {
 	})
 }
 
-// TestDatabaseTellsNoDeviceKey looks for the nonce, the key and the e-mail in
-// every column of every table, and in the database's files.
-func TestDatabaseTellsNoDeviceKey(t *testing.T) {
+// TestDatabaseDoesNotRevealDeviceKeys searches the database for the nonce, the
+// key and the e-mail.
+// TestDatabaseDoesNotRevealDeviceKeys searches the database for the nonce, the
+// key and the e-mail.
+func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()

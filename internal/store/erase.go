@@ -165,6 +165,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			`DELETE FROM api_keys WHERE consumer_id = $1`,
 			`DELETE FROM webhook_endpoints WHERE consumer_id = $1`,
 			`DELETE FROM job_tombstones WHERE consumer_id = $1`,
+			`DELETE FROM dispatch_turns WHERE consumer_id = $1`,
 		} {
 			if _, err := q.exec(ctx, statement, consumer); err != nil {
 				return fmt.Errorf("delete consumer %s: %w", consumer, err)

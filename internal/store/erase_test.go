@@ -221,7 +221,7 @@ func TestDeleteConsumer(t *testing.T) {
 		named := change(c, "sub_named", 1, payment.Began, payment.ActiveStatus)
 		byEmail := payment.Event{ID: "evt_mail", Type: "t", Created: at(1), Customer: "cus_mail", Email: "ops@acme.test"}
 		others := change(other, "sub_other", 1, payment.Began, payment.ActiveStatus)
-		tell(t, s, named, byEmail, others)
+		receive(t, s, named, byEmail, others)
 
 		if err := s.RetireConsumer(t.Context(), c.ID, now); err != nil {
 			t.Fatal(err)

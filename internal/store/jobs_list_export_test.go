@@ -17,8 +17,8 @@ func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.
 	return q.explain(ctx, query, args, func(parent int) bool { return parent != 0 })
 }
 
-// StepsOf is how SQLite runs the queries of fn, a line for each step.
-func (q *Queries) StepsOf(ctx context.Context, fn func(*Queries) error) (string, error) {
+// QueryPlan is how SQLite runs the queries of fn, a line for each step.
+func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (string, error) {
 	kept := &recorder{conn: q.conn}
 	if err := fn(&Queries{conn: kept}); err != nil {
 		return "", err

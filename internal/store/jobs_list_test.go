@@ -113,7 +113,8 @@ func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 	return slices.Equal(got, want)
 }
 
-// TestPagesAreStable: jobs made while somebody pages through shift nothing.
+// TestPagesAreStable: jobs created while paging do not shift later pages.
+// TestPagesAreStable: jobs created while paging do not shift later pages.
 func TestPagesAreStable(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -150,8 +151,8 @@ func TestPagesAreStable(t *testing.T) {
 	})
 }
 
-// TestLargeJobsMakeShortPages: what a page carries is bounded, not only how
-// many jobs it holds.
+// TestLargeJobsMakeShortPages: the size of a page is bounded.
+// TestLargeJobsMakeShortPages: the size of a page is bounded.
 func TestLargeJobsMakeShortPages(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -173,8 +174,8 @@ func TestLargeJobsMakeShortPages(t *testing.T) {
 	}
 }
 
-// TestListPlans holds which index each list walks, and that none but those by
-// joinAt sorts.
+// TestListPlans checks the index of each list.
+// TestListPlans checks the index of each list.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

@@ -10,7 +10,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestBotStats are those of live bots that run and were heard.
+// TestBotStats returns the statistics of live bots that have sent a heartbeat.
+// TestBotStats returns the statistics of live bots that have sent a heartbeat.
 func TestBotStats(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {

@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// EndLines breaks the connections off on which nodes listen and tell.
-func (q *Queries) EndLines(ctx context.Context) error {
+// TerminateNotifiers breaks the connections off on which nodes listen and tell.
+func (q *Queries) TerminateNotifiers(ctx context.Context) error {
 	_, err := q.exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND (query LIKE 'LISTEN%' OR query LIKE '%pg_notify%' OR query LIKE 'SELECT 1%' OR query LIKE '-- ping%') AND pid <> pg_backend_pid()`)
 	return err

@@ -12,8 +12,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestSearchJobs finds whole ids, and parts of texts as they are written,
-// whatever they would mean in a pattern.
+// TestSearchJobs finds whole IDs and parts of texts, ignoring case.
+// TestSearchJobs finds whole IDs and parts of texts, ignoring case.
 func TestSearchJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -62,8 +62,8 @@ func sameIDs(got, want []uuid.UUID) bool {
 	return true
 }
 
-// TestOverview counts what waits, lists the bots by how long they are silent,
-// and failures by day and code.
+// TestOverview checks the counts and lists of the overview.
+// TestOverview checks the counts and lists of the overview.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -121,8 +121,8 @@ func bounded(step string) bool {
 	return step == "SCAN jobs USING COVERING INDEX jobs_failed" || step == "SCAN jobs USING INDEX jobs_failed" || step == "SCAN jobs USING COVERING INDEX jobs_unended"
 }
 
-// TestDashboardPlans: nothing that the dashboard's pages ask goes through all
-// jobs.
+// TestDashboardPlans: no query of the dashboard scans all jobs.
+// TestDashboardPlans: no query of the dashboard scans all jobs.
 func TestDashboardPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -147,7 +147,7 @@ func TestDashboardPlans(t *testing.T) {
 			return err
 		},
 	} {
-		plan, err := s.StepsOf(t.Context(), func(q *store.Queries) error { return ask(t.Context(), q) })
+		plan, err := s.QueryPlan(t.Context(), func(q *store.Queries) error { return ask(t.Context(), q) })
 		if err != nil {
 			t.Fatal(err)
 		}

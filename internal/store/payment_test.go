@@ -26,8 +26,8 @@ import (
 // at is a moment of a subscription's life, in seconds after its beginning.
 func at(seconds int64) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
 
-// tell applies events that must all be new.
-func tell(t *testing.T, s *store.Store, events ...payment.Event) {
+// receive applies events that must all be new.
+func receive(t *testing.T, s *store.Store, events ...payment.Event) {
 	t.Helper()
 	for _, e := range events {
 		result, err := payment.Apply(t.Context(), s, e, now)
@@ -64,8 +64,8 @@ func invoice(subscription string, second int64, effect payment.Effect) payment.E
 	return payment.Event{ID: uuid.NewString(), Type: "invoice.paid", Created: at(second), Effect: effect, Subscription: subscription}
 }
 
-// TestPlanFollowsEvents tells histories, each in its order and then turned
-// round, and reads the plan that they leave.
+// TestPlanFollowsEvents receives events in order and in reverse order.
+// TestPlanFollowsEvents receives events in order and in reverse order.
 func TestPlanFollowsEvents(t *testing.T) {
 	t.Parallel()
 	type history []struct {
@@ -114,7 +114,7 @@ func TestPlanFollowsEvents(t *testing.T) {
 				if reversed {
 					slices.Reverse(events)
 				}
-				tell(t, s, events...)
+				receive(t, s, events...)
 				plan := planOf(t, s, consumer.ID)
 				if plan.Status != test.want || plan.Active() != test.active {
 					t.Errorf("%s, reversed %v: %q, active %v; want %q, active %v", name, reversed, plan.Status, plan.Active(), test.want, test.active)
@@ -124,7 +124,8 @@ func TestPlanFollowsEvents(t *testing.T) {
 	})
 }
 
-// TestPlanDetails: names and periods follow the newest event that tells them.
+// TestPlanDetails: names and periods follow the newest event that has them.
+// TestPlanDetails: names and periods follow the newest event that has them.
 func TestPlanDetails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -137,7 +138,7 @@ func TestPlanDetails(t *testing.T) {
 		renewed.PeriodEnd = at(300)
 		extra := invoice("sub_1", 40, payment.PaymentMade)
 		extra.PeriodEnd = at(150)
-		tell(t, s, upgraded, extra, renewed, began)
+		receive(t, s, upgraded, extra, renewed, began)
 		want := payment.Plan{Name: "team", Status: payment.ActiveStatus, PeriodEnd: at(300), Customer: "cus_1", Subscription: "sub_1"}
 		if plan := planOf(t, s, consumer.ID); plan != want {
 			t.Errorf("\n got %+v\nwant %+v", plan, want)
@@ -145,18 +146,19 @@ func TestPlanDetails(t *testing.T) {
 
 		second := change(consumer, "sub_2", 50, payment.Began, payment.Trialing)
 		second.Plan, second.PeriodEnd = "studio", at(400)
-		tell(t, s, second)
+		receive(t, s, second)
 		if plan := planOf(t, s, consumer.ID); plan.Name != "studio" {
 			t.Errorf("of two active subscriptions, %q counts, not the one that ends last", plan.Name)
 		}
-		tell(t, s, change(consumer, "sub_2", 60, payment.Ended, payment.Canceled))
+		receive(t, s, change(consumer, "sub_2", 60, payment.Ended, payment.Canceled))
 		if plan := planOf(t, s, consumer.ID); plan.Name != "team" {
 			t.Errorf("an ended subscription hides an active one: %+v", plan)
 		}
 	})
 }
 
-// TestWhoseSubscription walks down the ladder of package payment's doc.
+// TestWhoseSubscription checks each rule of package payment, Whose subscription.
+// TestWhoseSubscription checks each rule of package payment, Whose subscription.
 func TestWhoseSubscription(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -192,30 +194,30 @@ func TestWhoseSubscription(t *testing.T) {
 
 		began := change(account.Consumer{}, "sub_1", 1, payment.Began, payment.ActiveStatus)
 		began.Customer = "cus_1"
-		tell(t, s, began)
+		receive(t, s, began)
 		expect("nobody is named")
 
-		tell(t, s, payment.Event{ID: "e1", Type: "customer.created", Created: at(1), Customer: "cus_1", Email: "ada@example.com"})
+		receive(t, s, payment.Event{ID: "e1", Type: "customer.created", Created: at(1), Customer: "cus_1", Email: "ada@example.com"})
 		expect("by e-mail", "mail", "same mail")
 
-		tell(t, s, payment.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
+		receive(t, s, payment.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
 		expect("by a name that nobody has: still by e-mail", "mail", "same mail")
 
-		tell(t, s, payment.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
+		receive(t, s, payment.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
 		expect("by the customer", "customer's")
 
-		tell(t, s, change(consumers[0], "sub_1", 4, payment.Changed, ""))
+		receive(t, s, change(consumers[0], "sub_1", 4, payment.Changed, ""))
 		expect("by the subscription", "named")
 
-		tell(t, s, change(consumers[1], "sub_1", 3, payment.Changed, ""))
+		receive(t, s, change(consumers[1], "sub_1", 3, payment.Changed, ""))
 		expect("by an older event of the subscription", "named")
 
 		second := change(account.Consumer{}, "sub_2", 9, payment.Began, payment.ActiveStatus)
 		second.Customer = "cus_1"
-		tell(t, s, second)
+		receive(t, s, second)
 		expect("another subscription of a known customer", "named", "customer's")
 
-		tell(t, s, change(account.Consumer{Name: "late"}, "sub_3", 1, payment.Began, payment.ActiveStatus))
+		receive(t, s, change(account.Consumer{Name: "late"}, "sub_3", 1, payment.Began, payment.ActiveStatus))
 		late, err := s.EnsureConsumer(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: "late", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
 		})
@@ -228,7 +230,7 @@ func TestWhoseSubscription(t *testing.T) {
 	})
 }
 
-func TestPlanOfNobody(t *testing.T) {
+func TestPlanOfUnknownConsumer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		if _, err := s.ConsumerPlan(t.Context(), uuid.New()); !job.ErrorIs(err, job.NotFound) {
@@ -237,8 +239,8 @@ func TestPlanOfNobody(t *testing.T) {
 	})
 }
 
-// TestPlanDoesNotDependOnArrival tells a history twice: to one consumer in the
-// order in which it happened, to another in any order and with duplicates.
+// TestPlanDoesNotDependOnArrival receives the same events in two orders.
+// TestPlanDoesNotDependOnArrival receives the same events in two orders.
 func TestPlanDoesNotDependOnArrival(t *testing.T) {
 	t.Parallel()
 	effects := []payment.Effect{payment.NoEffect, payment.Began, payment.PaymentFailed, payment.PaymentMade, payment.Changed, payment.Ended}
@@ -269,8 +271,8 @@ func TestPlanDoesNotDependOnArrival(t *testing.T) {
 			history = append(history, payment.Event{ID: "link", Type: "checkout.session.completed", Created: at(5), Customer: "cus"})
 
 			arrivals := rapid.Permutation(slices.Concat(history, history[:len(history)/2])).Draw(r, "arrivals")
-			want := tellAs(t.Context(), r, s, inOrder, history)
-			got := tellAs(t.Context(), r, s, shuffled, arrivals)
+			want := receiveAs(t.Context(), r, s, inOrder, history)
+			got := receiveAs(t.Context(), r, s, shuffled, arrivals)
 			if got != want {
 				r.Errorf("\n in order %+v\n shuffled %+v", want, got)
 			}
@@ -278,9 +280,9 @@ func TestPlanDoesNotDependOnArrival(t *testing.T) {
 	})
 }
 
-// tellAs applies events with their identifiers made the consumer's own, and
+// receiveAs applies events with their identifiers made the consumer's own, and
 // returns the plan that comes of them with the identifiers as they were.
-func tellAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Consumer, events []payment.Event) payment.Plan {
+func receiveAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Consumer, events []payment.Event) payment.Plan {
 	t.Helper()
 	own := consumer.ID.String() + ":"
 	known := map[string]bool{}
@@ -321,9 +323,11 @@ func withoutPrefix(prefix, id string) string {
 	return id[len(prefix):]
 }
 
-// TestPaymentEventsAtOnce: of copies of one event one is applied, and events
-// of one subscription that arrive together are all heard.
-func TestPaymentEventsAtOnce(t *testing.T) {
+// TestConcurrentPaymentEvents: of copies of an event one is applied, and no event
+// is lost.
+// TestConcurrentPaymentEvents: of copies of an event one is applied, and no event
+// is lost.
+func TestConcurrentPaymentEvents(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for range 5 {
@@ -365,8 +369,10 @@ func (b breaking) WritePayment(ctx context.Context, fn func(payment.Ledger) erro
 	})
 }
 
-// TestPaymentEventIsWholeOrNothing: an event whose effect was not kept is not
-// known either, so the provider's next try applies it.
+// TestPaymentEventIsWholeOrNothing: an event whose effect was not saved is not
+// stored, and can be received again.
+// TestPaymentEventIsWholeOrNothing: an event whose effect was not saved is not
+// stored, and can be received again.
 func TestPaymentEventIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -378,14 +384,15 @@ func TestPaymentEventIsWholeOrNothing(t *testing.T) {
 		if plan := planOf(t, s, consumer.ID); plan != (payment.Plan{}) {
 			t.Errorf("half an event was kept: %+v", plan)
 		}
-		tell(t, s, began)
+		receive(t, s, began)
 		if plan := planOf(t, s, consumer.ID); !plan.Active() {
 			t.Errorf("the second try did nothing: %+v", plan)
 		}
 	})
 }
 
-// TestReceive follows a sign-up from signed bytes to a plan.
+// TestReceive receives the signed events of a sign-up.
+// TestReceive receives the signed events of a sign-up.
 func TestReceive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {

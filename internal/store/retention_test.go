@@ -27,9 +27,11 @@ func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, chang
 	return r.ID
 }
 
-// TestKeptJobs: of a consumer, that have ended, were dispatched, and whose
-// recordings were not deleted; page by page, the first to end first.
-func TestKeptJobs(t *testing.T) {
+// TestExpiredRecordings pages through the ended jobs of a consumer whose
+// recordings are kept, in the order of their end.
+// TestExpiredRecordings pages through the ended jobs of a consumer whose
+// recordings are kept, in the order of their end.
+func TestExpiredRecordings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ada, bob := newConsumer(t, s).ID, newConsumer(t, s).ID
@@ -93,9 +95,9 @@ func nameOf(t *testing.T, s *store.Store, id uuid.UUID) string {
 	return c.Name
 }
 
-// TestErasingJobs: deletions that were begun and not finished, the oldest
-// first.
-func TestErasingJobs(t *testing.T) {
+// TestPendingErasures lists unfinished deletions, oldest first.
+// TestPendingErasures lists unfinished deletions, oldest first.
+func TestPendingErasures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
@@ -122,7 +124,8 @@ func TestErasingJobs(t *testing.T) {
 	})
 }
 
-// TestRecordedJobs: those with a manifest that was not deleted, page by page.
+// TestRecordedJobs pages through jobs with a manifest that was not deleted.
+// TestRecordedJobs pages through jobs with a manifest that was not deleted.
 func TestRecordedJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -173,8 +176,8 @@ func TestSetRetention(t *testing.T) {
 	})
 }
 
-// TestRetentionUsesItsIndexes: the service asks each quarter of an hour, and
-// jobs are never deleted.
+// TestRetentionUsesItsIndexes: the queries run every quarter of an hour.
+// TestRetentionUsesItsIndexes: the queries run every quarter of an hour.
 func TestRetentionUsesItsIndexes(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -200,7 +203,7 @@ func TestRetentionUsesItsIndexes(t *testing.T) {
 			return err
 		},
 	} {
-		plan, err := s.StepsOf(t.Context(), ask)
+		plan, err := s.QueryPlan(t.Context(), ask)
 		if err != nil || !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("the plan is %q (%v), want %q", plan, err, want)
 		}

@@ -33,8 +33,10 @@ func randomText(length int) string {
 	return hex.EncodeToString(random)
 }
 
-// TestJobRoundTrip keeps a job with everything set, text included that one of
-// the databases does not like, and reads it again.
+// TestJobRoundTrip saves and reads a job with all fields set, including texts with
+// NUL.
+// TestJobRoundTrip saves and reads a job with all fields set, including texts with
+// NUL.
 func TestJobRoundTrip(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -69,7 +71,8 @@ func TestJobRoundTrip(t *testing.T) {
 	})
 }
 
-// TestOneJobPerExternalID: of many inserts at once, one is kept.
+// TestOneJobPerExternalID: of concurrent inserts, one succeeds.
+// TestOneJobPerExternalID: of concurrent inserts, one succeeds.
 func TestOneJobPerExternalID(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -103,8 +106,10 @@ func TestOneJobPerExternalID(t *testing.T) {
 	})
 }
 
-// TestClaims: a due job is claimed by one, an undue one by none, and a lease
-// that ran out frees it again.
+// TestClaims: a due job is claimed once until its lease ends, and other jobs are
+// not claimed.
+// TestClaims: a due job is claimed once until its lease ends, and other jobs are
+// not claimed.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -167,8 +172,10 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 	return ids
 }
 
-// TestLeases: only the holder extends, a nudge leaves a held job alone, and a
-// sole dispatcher takes back what an earlier run held.
+// TestLeases: only the holder extends a lease, WakeJob skips leased jobs, and
+// ReleaseLeases ends all leases.
+// TestLeases: only the holder extends a lease, WakeJob skips leased jobs, and
+// ReleaseLeases ends all leases.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -212,9 +219,11 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// TestNoJobHangs: the database itself refuses a job that has not ended and
-// that nobody will look at.
-func TestNoJobHangs(t *testing.T) {
+// TestUnendedJobNeedsWakeTime: the database refuses a job that has not ended and
+// has no wake time.
+// TestUnendedJobNeedsWakeTime: the database refuses a job that has not ended and
+// has no wake time.
+func TestUnendedJobNeedsWakeTime(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
@@ -230,8 +239,10 @@ func TestNoJobHangs(t *testing.T) {
 	})
 }
 
-// TestTimelineAndCommands keeps events in the order of arrival and commands
-// until they are acknowledged.
+// TestTimelineAndCommands reads entries in the order of arrival, and commands until
+// they are acknowledged.
+// TestTimelineAndCommands reads entries in the order of arrival, and commands until
+// they are acknowledged.
 func TestTimelineAndCommands(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -277,8 +288,8 @@ func TestTimelineAndCommands(t *testing.T) {
 	})
 }
 
-// TestKeys: a key is found by its hash, refused once revoked, and its
-// consumer made once.
+// TestKeys authenticates with a key until it is revoked.
+// TestKeys authenticates with a key until it is revoked.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -342,7 +353,8 @@ func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 	return nil
 }
 
-// TestOutbox holds both databases against what the sender is promised.
+// TestOutbox runs the conformance suite of webhook.Outbox on both databases.
+// TestOutbox runs the conformance suite of webhook.Outbox on both databases.
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {

@@ -36,7 +36,8 @@ func founder(t *testing.T, users *account.Users) account.User {
 	return user
 }
 
-// TestFirstUser: there is one, however many links were printed.
+// TestFirstUser: only one first user is created, however many links exist.
+// TestFirstUser: only one first user is created, however many links exist.
 func TestFirstUser(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -82,8 +83,10 @@ func TestFirstUser(t *testing.T) {
 	})
 }
 
-// TestInvitation: a link works once, within its time, and for nobody who is a
-// user already; only operators make operators.
+// TestInvitation: a link works once before it expires, and not for existing users.
+// Only operators invite operators.
+// TestInvitation: a link works once before it expires, and not for existing users.
+// Only operators invite operators.
 func TestInvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -130,8 +133,10 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// TestSessions: a session is good for its time, while it is used, until it is
-// ended, its user removed, or the password changed elsewhere.
+// TestSessions: a session ends after its lifetime, after inactivity, when the user
+// is removed and when the password is changed elsewhere.
+// TestSessions: a session ends after its lifetime, after inactivity, when the user
+// is removed and when the password is changed elsewhere.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -202,7 +207,10 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestRemoveUser ends the sessions of whom it removes, and leaves an operator.
+// TestRemoveUser ends the sessions of the user and revokes the keys. The only
+// operator cannot be removed.
+// TestRemoveUser ends the sessions of the user and revokes the keys. The only
+// operator cannot be removed.
 func TestRemoveUser(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -259,9 +267,11 @@ func TestRemoveUser(t *testing.T) {
 	})
 }
 
-// TestSignInElsewhere: the identity counts first, then a verified e-mail of a
-// user without one, then an invitation.
-func TestSignInElsewhere(t *testing.T) {
+// TestSignInOIDC: the identity counts first, then a verified e-mail, then an
+// invitation.
+// TestSignInOIDC: the identity counts first, then a verified e-mail, then an
+// invitation.
+func TestSignInOIDC(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)

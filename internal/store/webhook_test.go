@@ -15,8 +15,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestEndpoints: what tries tell of their endpoints is summed up, and shown to
-// its consumer alone.
+// TestEndpoints lists the endpoints of a consumer with their health.
+// TestEndpoints lists the endpoints of a consumer with their health.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -80,8 +80,10 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-// TestEndpointsCountFailuresInARow: a success ends the row, in one group of
-// tries as in several.
+// TestEndpointsCountFailuresInARow: a success resets the number of consecutive
+// failures.
+// TestEndpointsCountFailuresInARow: a success resets the number of consecutive
+// failures.
 func TestEndpointsCountFailuresInARow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -128,7 +130,8 @@ func TestEndpointsCountFailuresInARow(t *testing.T) {
 	})
 }
 
-// TestRedeliverFailed: what was given up waits again, as the filter says.
+// TestRedeliverFailed schedules failed deliveries that match a filter.
+// TestRedeliverFailed schedules failed deliveries that match a filter.
 func TestRedeliverFailed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -203,7 +206,8 @@ func TestRedeliverFailed(t *testing.T) {
 	})
 }
 
-// TestRedeliverManyFailed: more than one group.
+// TestRedeliverManyFailed schedules more than one batch.
+// TestRedeliverManyFailed schedules more than one batch.
 func TestRedeliverManyFailed(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -236,8 +240,10 @@ func TestRedeliverManyFailed(t *testing.T) {
 	}
 }
 
-// TestRotateSecret: the new secret signs with the old one beside it, and after
-// a second rotation the oldest is gone.
+// TestRotateSecret: both secrets sign after a rotation, and only the newer two
+// after another.
+// TestRotateSecret: both secrets sign after a rotation, and only the newer two
+// after another.
 func TestRotateSecret(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {

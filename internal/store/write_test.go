@@ -16,8 +16,8 @@ import (
 
 var errWanted = errors.New("this write fails")
 
-// TestWriteIsWholeOrNothing runs writes that fail among writes that do not:
-// whether they shared a commit or not, none takes another with it.
+// TestWriteIsWholeOrNothing runs failing writes among succeeding ones.
+// TestWriteIsWholeOrNothing runs failing writes among succeeding ones.
 func TestWriteIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -60,9 +60,9 @@ func TestWriteIsWholeOrNothing(t *testing.T) {
 	})
 }
 
-// TestWriteOfACancelledCaller: a caller that goes away breaks nothing for the
-// others, and is told the truth about its own write.
-func TestWriteOfACancelledCaller(t *testing.T) {
+// TestWriteSurvivesCancellation: cancelling a caller does not affect other writes.
+// TestWriteSurvivesCancellation: cancelling a caller does not affect other writes.
+func TestWriteSurvivesCancellation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
@@ -91,7 +91,8 @@ func TestWriteOfACancelledCaller(t *testing.T) {
 	})
 }
 
-// TestClose: a closed store refuses writes instead of hanging.
+// TestClose: a closed store refuses writes.
+// TestClose: a closed store refuses writes.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -106,8 +107,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSecondProcess: a command beside the running service, such as standin
-// keys create, shares the database with it.
+// TestSecondProcess writes from a second process while the first one runs.
+// TestSecondProcess writes from a second process while the first one runs.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "standin.db")
@@ -131,9 +132,9 @@ func TestSecondProcess(t *testing.T) {
 	group.Wait()
 }
 
-// TestOpenedAtOnce: a service and a command that start together on an empty
-// folder both get a whole schema.
-func TestOpenedAtOnce(t *testing.T) {
+// TestConcurrentOpen opens a new database several times at once.
+// TestConcurrentOpen opens a new database several times at once.
+func TestConcurrentOpen(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
