@@ -13,9 +13,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestBotsTellWhatTheyTake with their heartbeats, and a job that waits because
+// TestCapacityFollowsReportedUsage with their heartbeats, and a job that waits because
 // of it is told so.
-func TestBotsTellWhatTheyTake(t *testing.T) {
+func TestCapacityFollowsReportedUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		room := dispatch.NewCapacity(dispatch.CapacitySettings{

@@ -53,8 +53,8 @@ func TestLaunch(t *testing.T) {
 	})
 }
 
-// TestNotBeforeItsTime: a job waits for its joinAt.
-func TestNotBeforeItsTime(t *testing.T) {
+// TestNoLaunchBeforeJoinAt: a job waits for its joinAt.
+func TestNoLaunchBeforeJoinAt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t)
@@ -69,9 +69,9 @@ func TestNotBeforeItsTime(t *testing.T) {
 	h.untilLaunched(t, later, 0)
 }
 
-// TestFailingLaunches are tried again with growing delays while the job stays
+// TestFailedLaunchIsRetried are tried again with growing delays while the job stays
 // dispatching, and end with the launcher's own words (contract, Jobs).
-func TestFailingLaunches(t *testing.T) {
+func TestFailedLaunchIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.bots.fail(errors.New("no Chromium here: install it"))
@@ -120,9 +120,9 @@ func TestLaunchAfterFailures(t *testing.T) {
 	}
 }
 
-// TestLostBot: a bot that is no longer heard is ended before the next one is
+// TestLostBotIsReplaced: a bot that is no longer heard is ended before the next one is
 // sent, with a token of its own; after the last one the job fails.
-func TestLostBot(t *testing.T) {
+func TestLostBotIsReplaced(t *testing.T) {
 	t.Parallel()
 	timeouts := dispatch.DefaultTimeouts()
 	timeouts.MaxAttempts = 2
@@ -153,8 +153,8 @@ func TestLostBot(t *testing.T) {
 	}
 }
 
-// TestExitedBot: nobody waits for a bot that is known to have ended.
-func TestExitedBot(t *testing.T) {
+// TestGoneBotIsReplacedAtOnce: nobody waits for a bot that is known to have ended.
+func TestGoneBotIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	d, _ := h.run(t)
@@ -165,9 +165,9 @@ func TestExitedBot(t *testing.T) {
 	h.untilLaunched(t, id, 1)
 }
 
-// TestBotIsHeard: an event of the bot puts off the moment at which it counts
+// TestHeartbeatsKeepBot: an event of the bot puts off the moment at which it counts
 // as lost.
-func TestBotIsHeard(t *testing.T) {
+func TestHeartbeatsKeepBot(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	timeouts := dispatch.DefaultTimeouts()
@@ -225,9 +225,9 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSecondBotComesTooLate: the meeting is over when the second bot comes; what
+// TestSecondBotAfterMeeting: the meeting is over when the second bot comes; what
 // the first one recorded is kept.
-func TestSecondBotComesTooLate(t *testing.T) {
+func TestSecondBotAfterMeeting(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	d, _ := h.run(t)
@@ -245,9 +245,9 @@ func TestSecondBotComesTooLate(t *testing.T) {
 	}
 }
 
-// TestNothingUsable: of a lost bot whose uploads turn out to be no recording
+// TestSalvageWithoutMedia: of a lost bot whose uploads turn out to be no recording
 // nothing is left but the failure.
-func TestNothingUsable(t *testing.T) {
+func TestSalvageWithoutMedia(t *testing.T) {
 	t.Parallel()
 	recorded(t) // finding out takes ffmpeg
 	h := newHarness(t)
@@ -279,8 +279,8 @@ func (brokenStorage) Salvage(context.Context, job.Record, string, func(dispatch.
 	return errors.New("the disk is full")
 }
 
-// TestSalvageThatFails is tried again, and not for ever; what was saved stays.
-func TestSalvageThatFails(t *testing.T) {
+// TestFailedSalvageIsRetried is tried again, and not for ever; what was saved stays.
+func TestFailedSalvageIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) {
@@ -355,8 +355,8 @@ func TestCancelledJob(t *testing.T) {
 	})
 }
 
-// TestCancelledBeforeItsTime: nothing is launched any more.
-func TestCancelledBeforeItsTime(t *testing.T) {
+// TestCancelBeforeJoinAt: nothing is launched any more.
+func TestCancelBeforeJoinAt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t)
@@ -395,8 +395,8 @@ func TestCompletedJob(t *testing.T) {
 	}
 }
 
-// TestTwoDispatchers never handle the same job.
-func TestTwoDispatchers(t *testing.T) {
+// TestTwoDispatchersLaunchOnce never handle the same job.
+func TestTwoDispatchersLaunchOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		h.run(t)
@@ -417,11 +417,11 @@ func TestTwoDispatchers(t *testing.T) {
 	})
 }
 
-// TestDispatcherDies in the middle of a launch: its node goes on with the same
+// TestJobOfCrashedDispatcherIsClaimed in the middle of a launch: its node goes on with the same
 // attempt as soon as it is back. Another node waits until the lease has run out
 // and the node is gone, and sends the bot of a new attempt: the first one's may
 // yet be started.
-func TestDispatcherDies(t *testing.T) {
+func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*dispatch.Settings){
 		"alone":         func(s *dispatch.Settings) { s.SingleNode, s.Node.ID = true, "a" },
@@ -502,9 +502,9 @@ func (l *lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestDispatcherDiesAfterTheLaunch: the bot that runs is adopted, and no second
+// TestRunningBotIsAdopted: the bot that runs is adopted, and no second
 // one is started.
-func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
+func TestRunningBotIsAdopted(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.bots.block()
@@ -521,9 +521,9 @@ func TestDispatcherDiesAfterTheLaunch(t *testing.T) {
 	}
 }
 
-// TestBotByHand: with the manual launcher a bot may come before its time; it is
+// TestManualBot: with the manual launcher a bot may come before its time; it is
 // watched like any other.
-func TestBotByHand(t *testing.T) {
+func TestManualBot(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	timeouts := dispatch.DefaultTimeouts().Manual()

@@ -8,9 +8,9 @@ import (
 	"standin/internal/job"
 )
 
-// TestManifestFromWhatWasHeard: a bot that uploads no report gets a manifest of
+// TestManifestTimeline: a bot that uploads no report gets a manifest of
 // what the service heard.
-func TestManifestFromWhatWasHeard(t *testing.T) {
+func TestManifestTimeline(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t)
@@ -44,9 +44,9 @@ func TestManifestFromWhatWasHeard(t *testing.T) {
 	}
 }
 
-// TestOneFinishesAtATime: however many times a bot says at once that its
+// TestFinalizerRunsOncePerJob: however many times a bot says at once that its
 // recording is complete, there is one manifest and one end.
-func TestOneFinishesAtATime(t *testing.T) {
+func TestFinalizerRunsOncePerJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t)

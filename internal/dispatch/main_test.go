@@ -36,10 +36,10 @@ import (
 // signingKey is of these tests' ingest tokens.
 var signingKey = []byte("a key for tests")
 
-// testTimeout is how long these tests wait for what should come at once.
+// testTimeout is how long tests wait for something that happens at once.
 const testTimeout = 20 * time.Second
 
-// clock is a clock that the test sets.
+// clock is a clock that tests set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -59,8 +59,7 @@ func (c *clock) set(now time.Time) {
 	}
 }
 
-// bots is a launcher whose bots do nothing: the test says what becomes of
-// them.
+// bots is a launcher whose bots do nothing: tests set their states.
 type bots struct {
 	mu      sync.Mutex
 	states  map[string]launch.State
@@ -174,7 +173,7 @@ func (b *bots) done() []string {
 	return slices.Clone(b.history)
 }
 
-// harness is a database, storage and launcher for dispatchers to work on.
+// harness is a database, storage and launcher for dispatchers.
 type harness struct {
 	clock      *clock
 	store      *store.Store
@@ -196,7 +195,7 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-// onBoth runs a test in a harness on SQLite and in one on PostgreSQL.
+// onBoth runs a test on SQLite and on PostgreSQL.
 func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newHarnessOn(t, address)) })
@@ -208,7 +207,7 @@ func newHarness(t *testing.T) *harness {
 	return newHarnessOn(t, filepath.Join(t.TempDir(), "standin.db"))
 }
 
-// newHarnessOn is newHarness on a database of the test's.
+// newHarnessOn returns a harness on the test's own database.
 func newHarnessOn(t *testing.T, address string) *harness {
 	t.Helper()
 	s, err := store.Open(t.Context(), address)

@@ -29,9 +29,9 @@ func (h *harness) untilPending(t *testing.T, id uuid.UUID) job.Record {
 	return h.until(t, id, "pending", func(r job.Record) bool { return r.Status == job.Pending })
 }
 
-// TestRoom: a due job without room waits, is told why, and gets its bot in the
+// TestJobWaitsForCapacity: a due job without room waits, is told why, and gets its bot in the
 // order of joinAt when there is room: on its node or on another.
-func TestRoom(t *testing.T) {
+func TestJobWaitsForCapacity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		d, _ := h.run(t, node("a", 1))
@@ -64,8 +64,8 @@ func TestRoom(t *testing.T) {
 	})
 }
 
-// TestRoomOfSimulatedBots: they take none.
-func TestRoomOfSimulatedBots(t *testing.T) {
+// TestSimulatedBotsUseNoCapacity: they take none.
+func TestSimulatedBotsUseNoCapacity(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t, node("a", 1))
@@ -75,8 +75,8 @@ func TestRoomOfSimulatedBots(t *testing.T) {
 	h.untilLaunched(t, h.create(t, time.Time{}), 0)
 }
 
-// TestWaitingEnds: a job for which no room comes fails when its time is over.
-func TestWaitingEnds(t *testing.T) {
+// TestWaitingForCapacityEnds: a job for which no room comes fails when its time is over.
+func TestWaitingForCapacityEnds(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		h.run(t, node("a", 1))
@@ -99,9 +99,9 @@ func TestWaitingEnds(t *testing.T) {
 	})
 }
 
-// TestRoomIsMeasured: what bots cost is reckoned with at first; when they use
+// TestCapacityOfMachine: what bots cost is reckoned with at first; when they use
 // more memory than that, there is less room.
-func TestRoomIsMeasured(t *testing.T) {
+func TestCapacityOfMachine(t *testing.T) {
 	t.Parallel()
 	has := host.Resources{Cores: 8, MemoryTotal: 16 << 30, MemoryAvailable: 16 << 30}
 	room := dispatch.NewCapacity(dispatch.CapacitySettings{
@@ -144,9 +144,9 @@ func TestRoomIsMeasured(t *testing.T) {
 	}
 }
 
-// TestEarlyLaunch: the bot is launched by its lead before joinAt and told when to
+// TestPrelaunch: the bot is launched by its lead before joinAt and told when to
 // join; a job that changes its time before then gets it before its new time.
-func TestEarlyLaunch(t *testing.T) {
+func TestPrelaunch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		joinAt := h.clock.Now().Add(time.Hour)
@@ -172,9 +172,9 @@ func TestEarlyLaunch(t *testing.T) {
 	})
 }
 
-// TestNodesShareTheWork: two nodes launch each job once, and each looks after
+// TestNodesShareJobs: two nodes launch each job once, and each looks after
 // its own bots.
-func TestNodesShareTheWork(t *testing.T) {
+func TestNodesShareJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		h.run(t, node("a", 10))

@@ -30,9 +30,9 @@ func (h *harness) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
 	})
 }
 
-// TestStartingBot: an engine that has a bot to start is waited for, and the bot
+// TestStartingBotIsAwaited: an engine that has a bot to start is waited for, and the bot
 // is taken up when it runs. It is not launched a second time, whoever looks.
-func TestStartingBot(t *testing.T) {
+func TestStartingBotIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*dispatch.Settings){
 		"the node that launched it":       nil, // it does not die
@@ -65,10 +65,10 @@ func TestStartingBot(t *testing.T) {
 	}
 }
 
-// TestNodeDiesBeforeItNotesTheStart: a bot that its engine was given, and of
+// TestNodeCrashesBeforeRecordingLaunch: a bot that its engine was given, and of
 // which nothing was written down, is found by whoever looks next, and not
 // launched a second time.
-func TestNodeDiesBeforeItNotesTheStart(t *testing.T) {
+func TestNodeCrashesBeforeRecordingLaunch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		again func(*dispatch.Settings)
@@ -105,11 +105,11 @@ func TestNodeDiesBeforeItNotesTheStart(t *testing.T) {
 	}
 }
 
-// TestStartingBotOfAnotherEngine: nobody can tell what became of a bot whose
+// TestStartingBotOfOtherNode: nobody can tell what became of a bot whose
 // node is gone and whose engine nobody else knows. Another attempt is sent; the
 // first one's bot is not taken up when its node is back, and leaves when it is
 // heard.
-func TestStartingBotOfAnotherEngine(t *testing.T) {
+func TestStartingBotOfOtherNode(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		h.bots.starts = true

@@ -12,9 +12,9 @@ import (
 	"standin/internal/host"
 )
 
-// TestMeasuredRoom: what bots take leaves less room than was reckoned with,
+// TestCapacityWithMeasuredUsage: what bots take leaves less room than was reckoned with,
 // never more.
-func TestMeasuredRoom(t *testing.T) {
+func TestCapacityWithMeasuredUsage(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
 	for name, test := range map[string]struct {
@@ -70,9 +70,9 @@ func roomOf8(cost BotResources) *Capacity {
 	}})
 }
 
-// TestMeasuredRoomIsSteady: what a bot uses is an average over its last minute,
+// TestMeasuredCapacityIsStable: what a bot uses is an average over its last minute,
 // small changes of it change nothing, and with it goes what was measured.
-func TestMeasuredRoomIsSteady(t *testing.T) {
+func TestMeasuredCapacityIsStable(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	room := roomOf8(BotResources{})

@@ -44,8 +44,7 @@ const (
 	baseURL     = "https://standin.test"
 )
 
-// harness is a lifecycle.Service on a real database and real storage, with a
-// consumer.
+// harness is a lifecycle.Service on a real database and storage, with a consumer.
 type harness struct {
 	*lifecycle.Service
 	store   *store.Store
@@ -61,7 +60,7 @@ func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newHarness(t, address)) })
 }
 
-// newSQLiteHarness is for what does not depend on the database.
+// newSQLiteHarness is for tests that do not depend on the database.
 func newSQLiteHarness(t *testing.T) *harness {
 	t.Helper()
 	return newHarness(t, filepath.Join(t.TempDir(), "standin.db"))

@@ -35,10 +35,10 @@ const readTimeout = 10 * time.Second
 
 // fleetCollector reads the fleet for each request for the metrics.
 type fleetCollector struct {
-	read                                                     func(context.Context) (Fleet, error)
-	log                                                      *slog.Logger
-	jobs, bots, room, full, nodeAge, ahead, shortIn, unheard *prometheus.Desc
-	botCores, botMemory                                      *prometheus.Desc
+	read                                                                     func(context.Context) (Fleet, error)
+	log                                                                      *slog.Logger
+	jobs, bots, capacity, full, nodeAge, upcoming, shortage, oldestHeartbeat *prometheus.Desc
+	botCores, botMemory                                                      *prometheus.Desc
 }
 
 func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logger) *fleetCollector {
@@ -47,22 +47,22 @@ func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logg
 	}
 	return &fleetCollector{
 		read: read, log: log,
-		jobs:      describe("jobs", "Jobs of all nodes that have not ended, by status.", "status"),
-		bots:      describe("node_bots", "Bots that use capacity of a node.", "node"),
-		room:      describe("node_room", "Capacity of a node for bots.", "node"),
-		full:      describe("node_full", "1 if no more bots fit on a node now.", "node"),
-		nodeAge:   describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
-		botCores:  describe("node_bot_cores", "CPU cores that a bot of a node uses, browser included: average of the bots that report it.", "node"),
-		botMemory: describe("node_bot_memory_bytes", "Memory that a bot of a node uses, browser included: average of the bots that report it.", "node"),
-		ahead:     describe("bots_ahead", "Live jobs that are scheduled to start within a time.", "within"),
-		shortIn:   describe("room_short_seconds", "Time until more bots start within 5 minutes than all nodes have capacity for; absent while all scheduled jobs fit."),
-		unheard:   describe("bot_heartbeat_age_seconds", "Age of the last heartbeat of the bot that is silent for longest."),
+		jobs:            describe("jobs", "Jobs of all nodes that have not ended, by status.", "status"),
+		bots:            describe("node_bots", "Bots that use capacity of a node.", "node"),
+		capacity:        describe("node_room", "Capacity of a node for bots.", "node"),
+		full:            describe("node_full", "1 if no more bots fit on a node now.", "node"),
+		nodeAge:         describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
+		botCores:        describe("node_bot_cores", "CPU cores that a bot of a node uses, browser included: average of the bots that report it.", "node"),
+		botMemory:       describe("node_bot_memory_bytes", "Memory that a bot of a node uses, browser included: average of the bots that report it.", "node"),
+		upcoming:        describe("bots_ahead", "Live jobs that are scheduled to start within a time.", "within"),
+		shortage:        describe("room_short_seconds", "Time until more bots start within 5 minutes than all nodes have capacity for; absent while all scheduled jobs fit."),
+		oldestHeartbeat: describe("bot_heartbeat_age_seconds", "Age of the last heartbeat of the bot that is silent for longest."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *fleetCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.jobs, c.bots, c.room, c.full, c.nodeAge, c.botCores, c.botMemory, c.ahead, c.shortIn, c.unheard} {
+	for _, desc := range []*prometheus.Desc{c.jobs, c.bots, c.capacity, c.full, c.nodeAge, c.botCores, c.botMemory, c.upcoming, c.shortage, c.oldestHeartbeat} {
 		to <- desc
 	}
 }
@@ -95,7 +95,7 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 			full = 1
 		}
 		gauge(c.bots, float64(node.Bots), node.Name)
-		gauge(c.room, float64(node.Capacity), node.Name)
+		gauge(c.capacity, float64(node.Capacity), node.Name)
 		gauge(c.full, full, node.Name)
 		gauge(c.nodeAge, node.HeartbeatAge.Seconds(), node.Name)
 		if node.BotCores > 0 {
@@ -105,10 +105,10 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 			gauge(c.botMemory, float64(node.BotMemory), node.Name)
 		}
 	}
-	gauge(c.ahead, float64(fleet.Next5Minutes), "5m")
-	gauge(c.ahead, float64(fleet.Next24Hours), "24h")
+	gauge(c.upcoming, float64(fleet.Next5Minutes), "5m")
+	gauge(c.upcoming, float64(fleet.Next24Hours), "24h")
 	if fleet.UntilShortage > 0 {
-		gauge(c.shortIn, fleet.UntilShortage.Seconds())
+		gauge(c.shortage, fleet.UntilShortage.Seconds())
 	}
-	gauge(c.unheard, fleet.OldestHeartbeat.Seconds())
+	gauge(c.oldestHeartbeat, fleet.OldestHeartbeat.Seconds())
 }

@@ -15,8 +15,8 @@ import (
 	"standin/internal/metrics"
 )
 
-// shown are the metrics as a scraper gets them.
-func shown(t *testing.T, m *metrics.Metrics) string {
+// scrape returns the metrics as Prometheus reads them.
+func scrape(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	m.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -26,17 +26,16 @@ func shown(t *testing.T, m *metrics.Metrics) string {
 	return answer.Body.String()
 }
 
-// expect fails for each line that is missing.
+// expect fails the test for each line that is missing.
 func expect(t *testing.T, text string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		if !strings.Contains(text, line+"\n") {
-			t.Errorf("there is no line %q", line)
+			t.Errorf("missing line %q", line)
 		}
 	}
 }
 
-// TestMetrics are what was counted, and what the fleet is like.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	fleet := metrics.Fleet{
@@ -53,7 +52,7 @@ func TestMetrics(t *testing.T) {
 	m.Transitioned(job.Completed, "")
 	m.LeaseLost()
 	m.LaunchFailed()
-	expect(t, shown(t, m),
+	expect(t, scrape(t, m),
 		`standin_dispatch_lateness_seconds_bucket{until="launched",le="0.01"} 0`,
 		`standin_dispatch_lateness_seconds_bucket{until="launched",le="0.025"} 1`,
 		`standin_dispatch_lateness_seconds_sum{until="joining"} 3`,
@@ -67,15 +66,14 @@ func TestMetrics(t *testing.T) {
 		`standin_room_short_seconds 90`, `standin_bot_heartbeat_age_seconds 7`)
 }
 
-// TestMetricsWithoutFleet: when the fleet cannot be looked at, what was counted
-// is shown all the same.
+// Counters are served even when the fleet cannot be read.
 func TestMetricsWithoutFleet(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	m := metrics.New(func(context.Context) (metrics.Fleet, error) { return metrics.Fleet{}, errors.New("no database") },
 		slog.New(slog.NewTextHandler(&log, nil)))
 	m.LeaseLost()
-	text := shown(t, m)
+	text := scrape(t, m)
 	expect(t, text, `standin_lease_losses_total 1`)
 	if strings.Contains(text, "standin_jobs{") || !strings.Contains(log.String(), "no database") {
 		t.Errorf("shown:\n%s\nlogged:\n%s", text, log.String())

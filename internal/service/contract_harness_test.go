@@ -38,8 +38,8 @@ const (
 	contractPatience      = 30 * time.Second
 )
 
-// contractHouse is the whole program, in this process, with two consumers.
-type contractHouse struct {
+// contractHarness is the whole program, in this process, with two consumers.
+type contractHarness struct {
 	*service.Service
 	description *api.Description
 	walk        *contractWalk
@@ -73,14 +73,14 @@ func contractSettings(dir string) service.Settings {
 	}
 }
 
-// openContractHouse starts the program; it is closed when the test ends.
-func openContractHouse(t testing.TB, walk *contractWalk, settings service.Settings) *contractHouse {
+// openContractHarness starts the program; it is closed when the test ends.
+func openContractHarness(t testing.TB, walk *contractWalk, settings service.Settings) *contractHarness {
 	t.Helper()
 	description, err := api.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &contractHouse{
+	h := &contractHarness{
 		description: description, walk: walk,
 		client: &http.Client{
 			Transport:     &http.Transport{MaxIdleConnsPerHost: 32},
@@ -99,7 +99,7 @@ func openContractHouse(t testing.TB, walk *contractWalk, settings service.Settin
 }
 
 // newKey makes a key of a consumer's.
-func (h *contractHouse) newKey(t testing.TB, consumer string, mode job.Mode) (string, uuid.UUID) {
+func (h *contractHarness) newKey(t testing.TB, consumer string, mode job.Mode) (string, uuid.UUID) {
 	t.Helper()
 	key, secret, err := h.Keys.Issue(t.Context(), consumer, consumer+"@example.com", mode)
 	if err != nil {
@@ -126,7 +126,7 @@ type contractReply struct {
 }
 
 // operation finds an operation of the description.
-func (h *contractHouse) operation(t testing.TB, id string) api.Operation {
+func (h *contractHarness) operation(t testing.TB, id string) api.Operation {
 	t.Helper()
 	operations := h.description.Operations()
 	at := slices.IndexFunc(operations, func(o api.Operation) bool { return o.ID == id })
@@ -162,7 +162,7 @@ func contractPath(t testing.TB, operation api.Operation, in []string) string {
 
 // ask sends a request, holds the answer against the description, and notes
 // its status as seen.
-func (h *contractHouse) ask(t testing.TB, a contractAsk) contractReply {
+func (h *contractHarness) ask(t testing.TB, a contractAsk) contractReply {
 	t.Helper()
 	operation := h.operation(t, a.op)
 	address := h.BaseURL() + contractPath(t, operation, a.in)
@@ -194,7 +194,7 @@ func (h *contractHouse) ask(t testing.TB, a contractAsk) contractReply {
 }
 
 // check holds an answer against the description.
-func (h *contractHouse) check(t testing.TB, operation api.Operation, reply contractReply) {
+func (h *contractHarness) check(t testing.TB, operation api.Operation, reply contractReply) {
 	t.Helper()
 	h.walk.note(operation.ID, reply.status)
 	if err := h.description.CheckResponse(operation.Method, operation.Path, reply.status, reply.body); err != nil {
@@ -214,7 +214,7 @@ func (h *contractHouse) check(t testing.TB, operation api.Operation, reply contr
 }
 
 // expect asks, and fails unless the status is the one wanted.
-func (h *contractHouse) expect(t testing.TB, status int, a contractAsk) contractReply {
+func (h *contractHarness) expect(t testing.TB, status int, a contractAsk) contractReply {
 	t.Helper()
 	reply := h.ask(t, a)
 	if reply.status != status {
@@ -224,7 +224,7 @@ func (h *contractHouse) expect(t testing.TB, status int, a contractAsk) contract
 }
 
 // expectCode is expect for an error with a code.
-func (h *contractHouse) expectCode(t testing.TB, status int, code string, a contractAsk) contractReply {
+func (h *contractHarness) expectCode(t testing.TB, status int, code string, a contractAsk) contractReply {
 	t.Helper()
 	reply := h.expect(t, status, a)
 	if got := reply.field(t, "error"); got != code {
@@ -250,7 +250,7 @@ func (r contractReply) text(t testing.TB, name string) string {
 }
 
 // create makes a job and returns its id.
-func (h *contractHouse) create(t testing.TB, key, body string) string {
+func (h *contractHarness) create(t testing.TB, key, body string) string {
 	t.Helper()
 	return h.expect(t, http.StatusCreated, contractAsk{op: "createJob", bearer: key, body: body}).text(t, "id")
 }
@@ -270,7 +270,7 @@ func contractToken(id string, attempt int) string {
 }
 
 // tell sends a bot's event.
-func (h *contractHouse) tell(t testing.TB, id, kind, data string) contractReply {
+func (h *contractHarness) tell(t testing.TB, id, kind, data string) contractReply {
 	t.Helper()
 	body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
 	if data != "" {
@@ -280,7 +280,7 @@ func (h *contractHouse) tell(t testing.TB, id, kind, data string) contractReply 
 }
 
 // awaitStatus waits until a job is in one of the states, and returns it.
-func (h *contractHouse) awaitStatus(t testing.TB, key, id string, statuses ...job.Status) contractReply {
+func (h *contractHarness) awaitStatus(t testing.TB, key, id string, statuses ...job.Status) contractReply {
 	t.Helper()
 	var reply contractReply
 	contractEventually(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {

@@ -14,7 +14,7 @@ import (
 )
 
 // specification, POST and GET and DELETE of jobs; contract, Jobs.
-func contractJobs(t *testing.T, h *contractHouse) {
+func contractJobs(t *testing.T, h *contractHarness) {
 	full := `{"externalId":"full","meetingUrl":"https://us02web.zoom.us/j/1?pwd=x","joinAt":"2999-11-20T14:00:00.5+01:00",
 		"displayName":"Notes","webhooks":{"onStatusChange":"https://example.com/s","onFinalize":"https://example.com/f"},
 		"metadata":{"a":{"b":[1,null]}},"autoLeave":{"afterSoloSeconds":120,"onBotDetected":true},"beyond":1}`
@@ -62,7 +62,7 @@ func contractJobs(t *testing.T, h *contractHouse) {
 }
 
 // contract, Jobs: PATCH while not yet dispatched.
-func contractPatch(t *testing.T, h *contractHouse) {
+func contractPatch(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
 	changed := h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada,
 		body: `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"mood":"good"}`})
@@ -88,7 +88,7 @@ func contractPatch(t *testing.T, h *contractHouse) {
 }
 
 // contract, Jobs: the list, its filters and its pages.
-func contractLists(t *testing.T, h *contractHouse) {
+func contractLists(t *testing.T, h *contractHarness) {
 	key, _ := h.newKey(t, "lister", job.Live)
 	var made []string
 	for i := range 5 {
@@ -140,7 +140,7 @@ func contractLists(t *testing.T, h *contractHouse) {
 }
 
 // specification, request-recording-permission; contract, the control verbs.
-func contractControls(t *testing.T, h *contractHouse) {
+func contractControls(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	ended := h.create(t, h.ada, contractJob(contractFuture))
 	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{ended}, bearer: h.ada})
@@ -194,7 +194,7 @@ func contractControls(t *testing.T, h *contractHouse) {
 
 // specification, manifestUri; contract, manifest, media and their deletion. The
 // recording is the simulator's, which comes with real webhooks.
-func contractRecordings(t *testing.T, h *contractHouse) {
+func contractRecordings(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.description)
 	urls := `,"webhooks":{"onStatusChange":"` + hooks.URL + `","onFinalize":"` + hooks.URL + `"}`
 	key := h.adasTest
@@ -235,7 +235,7 @@ func contractRecordings(t *testing.T, h *contractHouse) {
 }
 
 // contractMedia asks for a file in all the ways of RFC 9110.
-func contractMedia(t *testing.T, h *contractHouse, key, id, name string, size int) {
+func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size int) {
 	t.Helper()
 	in := []string{id, name}
 	whole := h.expect(t, 200, contractAsk{op: "getMedia", in: in, bearer: key})
@@ -258,7 +258,7 @@ func contractMedia(t *testing.T, h *contractHouse, key, id, name string, size in
 }
 
 // contract, Jobs: timeline, deliveries, redelivery.
-func contractHistory(t *testing.T, h *contractHouse) {
+func contractHistory(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.description)
 	hooks.status = http.StatusGone // the first is given up at once
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))

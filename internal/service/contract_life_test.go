@@ -20,7 +20,7 @@ import (
 // credentials and with wrong ones (specification, Authentication, rule 1).
 func TestContractUnauthorizedComesFirst(t *testing.T) {
 	t.Parallel()
-	h := openContractHouse(t, newContractWalk(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
 	asked := 0
 	for _, operation := range h.description.Operations() {
 		guarded := false
@@ -58,7 +58,7 @@ func TestContractUnauthorizedComesFirst(t *testing.T) {
 // (specification, What the service does, 8).
 func TestContractForeignJobsAreNotFound(t *testing.T) {
 	t.Parallel()
-	h := openContractHouse(t, newContractWalk(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
 	bodies := map[string]string{"patchJob": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`}
 	jobs := map[string]string{
 		"another consumer's": h.create(t, h.bob, contractJob(contractFuture)),
@@ -93,7 +93,7 @@ func TestContractForeignJobsAreNotFound(t *testing.T) {
 // used.
 func TestContractRevokedKeysAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	h := openContractHouse(t, newContractWalk(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada})
 	if found, err := h.Store().RevokeKey(t.Context(), h.adasKeyID, time.Now()); err != nil || !found {
@@ -113,7 +113,7 @@ func TestContractRevokedKeysAreRefusedAtOnce(t *testing.T) {
 func TestContractIdempotency(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
-	h := openContractHouse(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractWalk(), settings)
 	body := `{"externalId":"once","meetingUrl":"https://meet.google.com/abc"` + contractFuture + `}`
 	var mu sync.Mutex
 	statuses, ids := map[int]int{}, map[string]int{}
@@ -132,7 +132,7 @@ func TestContractIdempotency(t *testing.T) {
 	if statuses[201] != 1 || statuses[200] != 19 || len(ids) != 1 {
 		t.Fatalf("20 requests at once answered %v, with the jobs %v", statuses, ids)
 	}
-	replay := func(h *contractHouse, key string) {
+	replay := func(h *contractHarness, key string) {
 		t.Helper()
 		reply := h.expect(t, 200, contractAsk{op: "createJob", bearer: key, body: `{"externalId":"once","meetingUrl":"https://zoom.us/j/1"}`})
 		if ids[reply.text(t, "id")] == 0 || reply.header.Get("Idempotent-Replayed") != "true" {
@@ -143,7 +143,7 @@ func TestContractIdempotency(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	h = openContractHouse(t, newContractWalk(), settings)
+	h = openContractHarness(t, newContractWalk(), settings)
 	replay(h, key)
 	for id := range ids {
 		h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: key})
@@ -156,7 +156,7 @@ func TestContractIdempotency(t *testing.T) {
 func TestContractGracefulStop(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
-	h := openContractHouse(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractWalk(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	h.awaitStatus(t, h.ada, id, job.Dispatching)
 	h.tell(t, id, "lifecycle.recording_started", "")
@@ -188,7 +188,7 @@ func TestContractGracefulStop(t *testing.T) {
 	contractRefused(t, h.Service)
 
 	key, testKey := h.ada, h.adasTest
-	h = openContractHouse(t, newContractWalk(), settings)
+	h = openContractHarness(t, newContractWalk(), settings)
 	if now := h.awaitStatus(t, key, id, job.RecordingStarted); now.field(t, "attempts") != 1.0 {
 		t.Errorf("after the restart the bot's job is %s", now.body)
 	}
@@ -223,7 +223,7 @@ func TestContractFreeTier(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
 	settings.FreeTierJobs = 2
-	h := openContractHouse(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractWalk(), settings)
 	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
 	invite := func(n, status int) contractReply {
 		t.Helper()

@@ -16,7 +16,7 @@ import (
 
 // contractBodyOps are the operations that read a JSON body, each asked with
 // good credentials and a path that leads to the body.
-func contractBodyOps(t *testing.T, h *contractHouse) []contractAsk {
+func contractBodyOps(t *testing.T, h *contractHarness) []contractAsk {
 	t.Helper()
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	return []contractAsk{
@@ -34,7 +34,7 @@ func contractBodyOps(t *testing.T, h *contractHouse) []contractAsk {
 }
 
 // contract, Errors and limits: a body of 1 MiB, and what cannot be read.
-func contractBodies(t *testing.T, h *contractHouse) {
+func contractBodies(t *testing.T, h *contractHarness) {
 	for _, ask := range contractBodyOps(t, h) {
 		ask.body = `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
 		h.expectCode(t, 413, "payload_too_large", ask)
@@ -56,7 +56,7 @@ func contractBodies(t *testing.T, h *contractHouse) {
 }
 
 // raw sends a request past net/http's client, and reads the answer.
-func (h *contractHouse) raw(t testing.TB, op string, in []string, bearer, header, body string) contractReply {
+func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, header, body string) contractReply {
 	t.Helper()
 	operation := h.operation(t, op)
 	connection, err := net.Dial("tcp", h.Addr())
@@ -92,7 +92,7 @@ func (h *contractHouse) raw(t testing.TB, op string, in []string, bearer, header
 func contractSlow(t *testing.T, walk *contractWalk) {
 	settings := contractSettings(t.TempDir())
 	settings.HTTP = httpapi.Timeouts{Body: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
-	h := openContractHouse(t, walk, settings)
+	h := openContractHarness(t, walk, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	asks := append(contractBodyOps(t, h), contractAsk{
 		op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("x"),
@@ -113,7 +113,7 @@ func contractSlow(t *testing.T, walk *contractWalk) {
 
 // contractAll is a request to each operation that needs the database, with good
 // credentials.
-func contractAll(id string, h *contractHouse) []contractAsk {
+func contractAll(id string, h *contractHarness) []contractAsk {
 	beat := `{"jobId":"` + id + `","attempt":0`
 	event := `{"id":"evt_all"}`
 	asks := []contractAsk{
@@ -147,7 +147,7 @@ func contractAll(id string, h *contractHouse) []contractAsk {
 
 // contractBroken: the database is away. Nobody is told so.
 func contractBroken(t *testing.T, walk *contractWalk) {
-	h := openContractHouse(t, walk, contractSettings(t.TempDir()))
+	h := openContractHarness(t, walk, contractSettings(t.TempDir()))
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	if err := h.Store().Close(); err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func contractBroken(t *testing.T, walk *contractWalk) {
 func contractLimited(t *testing.T, walk *contractWalk) {
 	settings := contractSettings(t.TempDir())
 	settings.RateLimit = ratelimit.Rate{Requests: 1, Per: 24 * time.Hour}
-	h := openContractHouse(t, walk, settings)
+	h := openContractHarness(t, walk, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	for _, ask := range contractAll(id, h) {
 		if ask.bearer != h.ada {
@@ -216,7 +216,7 @@ func contractLimited(t *testing.T, walk *contractWalk) {
 
 // untilRefused asks until the answer is 429, and returns how often it was
 // another, which must be the one given.
-func (h *contractHouse) untilRefused(t *testing.T, ask contractAsk, status, limit int) int {
+func (h *contractHarness) untilRefused(t *testing.T, ask contractAsk, status, limit int) int {
 	t.Helper()
 	for served := range limit {
 		switch reply := h.ask(t, ask); reply.status {

@@ -13,7 +13,7 @@ import (
 
 // specification, POST /api/v1/ingest; contract, State machine and Bot channel:
 // the order of checks.
-func contractBots(t *testing.T, h *contractHouse) {
+func contractBots(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	nobody := uuid.NewString()
 	good := contractToken(id, 0)
@@ -63,7 +63,7 @@ func contractBots(t *testing.T, h *contractHouse) {
 }
 
 // contract, Bot channel: media.
-func contractUploads(t *testing.T, h *contractHouse) {
+func contractUploads(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	at := func(attempt, name string) []string { return []string{id, attempt, name} }
 	put := func(status int, in []string, bearer, body string, header map[string]string) {
@@ -87,7 +87,7 @@ func contractUploads(t *testing.T, h *contractHouse) {
 }
 
 // specification, POST /api/v1/intake/calendar-invite; contract, Accounts.
-func contractCalendar(t *testing.T, h *contractHouse) {
+func contractCalendar(t *testing.T, h *contractHarness) {
 	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
 	invite := func(uid, joinAt string) string {
 		return `{"organizerEmail":"Ada@Example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"` + joinAt + `","icalUid":` + uid + `}`
@@ -113,7 +113,7 @@ func contractCalendar(t *testing.T, h *contractHouse) {
 }
 
 // specification, cli-auth; contract, Device flow.
-func contractLogin(t *testing.T, h *contractHouse) {
+func contractLogin(t *testing.T, h *contractHarness) {
 	flow := h.expect(t, 201, contractAsk{op: "initLogin"})
 	nonce := flow.text(t, "nonce")
 	if flow.text(t, "verifyUrl") != h.BaseURL()+"/cli?nonce="+nonce {
@@ -152,7 +152,7 @@ func contractLogin(t *testing.T, h *contractHouse) {
 }
 
 // specification, GET /api/v1/admin/host.
-func contractOperator(t *testing.T, h *contractHouse) {
+func contractOperator(t *testing.T, h *contractHarness) {
 	h.create(t, h.bob, contractJob(contractFuture))
 	begun := h.create(t, h.bob, contractJob(contractFuture))
 	h.tell(t, begun, "lifecycle.joined", "")
@@ -167,7 +167,7 @@ func contractOperator(t *testing.T, h *contractHouse) {
 }
 
 // specification, POST /webhooks/payments; contract, Payments.
-func contractPayments(t *testing.T, h *contractHouse) {
+func contractPayments(t *testing.T, h *contractHarness) {
 	event := `{"id":"evt_1","type":"customer.subscription.created","created":` + fmt.Sprint(time.Now().Unix()) +
 		`,"data":{"object":{"id":"sub_1","customer":"cus_1","status":"active","metadata":{"standin_consumer":"ada","plan":"team"}}}}`
 	now := time.Now()
@@ -204,14 +204,14 @@ func contractPayments(t *testing.T, h *contractHouse) {
 	}
 	settings := contractSettings(t.TempDir())
 	settings.PaymentWebhookSecret = ""
-	without := openContractHouse(t, h.walk, settings)
+	without := openContractHarness(t, h.walk, settings)
 	without.expect(t, 503, contractAsk{op: "receivePayment", header: contractSigned("", event, now), body: event})
 	without.expect(t, 503, contractAsk{op: "receivePayment"})
 }
 
 // specification, GET /healthz; what describes the rest; paths and methods that
 // are none.
-func contractService(t *testing.T, h *contractHouse) {
+func contractService(t *testing.T, h *contractHarness) {
 	health := h.expect(t, 200, contractAsk{op: "health"})
 	if string(health.body) != "ok\n" || !strings.HasPrefix(health.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("health is %q, %s", health.body, health.header.Get("Content-Type"))

@@ -11,7 +11,7 @@ import (
 )
 
 // Webhooks as a whole: addresses, redelivery of what failed, the secret.
-func contractWebhooks(t *testing.T, h *contractHouse) {
+func contractWebhooks(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.description)
 	hooks.status = http.StatusGone
 	key, _ := h.newKey(t, "carol", job.Live)

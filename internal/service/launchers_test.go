@@ -93,7 +93,7 @@ func TestEngineAway(t *testing.T) {
 	t.Parallel()
 	settings := onDocker(t.TempDir(), "unix:///nowhere/docker.sock")
 	settings.StartTimeout = 2 * time.Second
-	h := openContractHouse(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractWalk(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
 	if code != string(job.DispatchTimeout) || !strings.Contains(detail, "could not be started within 2s") || !strings.Contains(detail, "/nowhere/docker.sock") {
@@ -126,7 +126,7 @@ func TestNoSuchImage(t *testing.T) {
 	t.Cleanup(func() { engine.CloseClientConnections(); engine.Close() })
 	settings := onDocker(t.TempDir(), "tcp://"+engine.Listener.Addr().String())
 	settings.StartTimeout = 2 * time.Second
-	h := openContractHouse(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractWalk(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	reply := h.awaitStatus(t, h.ada, id, job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
