@@ -15,7 +15,7 @@ func TestFindMeeting(t *testing.T) {
 		platform job.Platform
 	}{
 		"Meet":                   {"https://meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Meet with more":         {"HTTPS://Meet.Google.com/abc-defg-hij?authuser=0#x", "HTTPS://Meet.Google.com/abc-defg-hij?authuser=0#x", job.Meet},
+		"Meet with more":         {"HTTPS://Meet.Google.com/abc-defg-hij?authuser=0#x", "https://Meet.Google.com/abc-defg-hij?authuser=0#x", job.Meet},
 		"Meet's front page":      {"https://meet.google.com/", "", ""},
 		"another site":           {"https://example.test/abc-defg-hij", "", ""},
 		"Meet in another's path": {"https://evil.test/meet.google.com/abc-defg-hij", "", ""},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // Invitation is the meeting of a pasted invitation.
@@ -27,12 +28,15 @@ func ParseInvitation(text string) (Invitation, bool) {
 			}
 		}
 	}
+	if link, err := meetinglink.Resolve(text); err == nil { // a link alone, which may have spaces or no scheme
+		return Invitation{MeetingURL: link.URL.String(), Platform: link.Platform}, true
+	}
 	if address, platform, found := FindMeeting(text); found {
 		return Invitation{MeetingURL: address, Platform: platform}, true
 	}
 	for address, rest, more := nextAddress(text); more; address, rest, more = nextAddress(rest) {
-		if parsed, ok := parseMeetingURL(address); ok {
-			return Invitation{MeetingURL: address, Platform: job.PlatformOf(parsed)}, true
+		if link, err := meetinglink.Resolve(address); err == nil {
+			return Invitation{MeetingURL: link.URL.String(), Platform: link.Platform}, true
 		}
 	}
 	return Invitation{}, false
