@@ -65,6 +65,10 @@ type Job struct {
 	FailureDetail *string         `json:"failureDetail"`
 	Metadata      json.RawMessage `json:"metadata"`
 	AutoLeave     AutoLeave       `json:"autoLeave"`
+
+	// Warning is why the meeting link cannot lead to a meeting, or "". Only
+	// CreateJob sets it, from the response header X-Standin-Warning.
+	Warning string `json:"-"`
 }
 
 // The final statuses of a job.
@@ -86,6 +90,7 @@ func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replaye
 	if err != nil {
 		return Job{}, false, err
 	}
+	job.Warning = header.Get("X-Standin-Warning")
 	return job, header.Get("Idempotent-Replayed") == "true", nil
 }
 

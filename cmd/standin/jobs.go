@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/client"
+	"standin/internal/meetinglink"
 )
 
 type jobsCommand struct {
@@ -74,9 +75,20 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 	if request.AutoLeave, err = autoLeavePatch(c.AutoLeave); err != nil {
 		return err
 	}
+	// The service alone knows which other hosts its operator allows: its warning
+	// about a host is printed after the request.
+	warned := ""
+	if link, err := meetinglink.Resolve(c.MeetingURL); err == nil && meetinglink.IsPlatform(link.URL) {
+		if warned = link.Warning; warned != "" {
+			fmt.Fprintln(to.err, "warning:", warned)
+		}
+	}
 	created, replayed, err := api.CreateJob(ctx, request)
 	if err != nil {
 		return err
+	}
+	if created.Warning != "" && created.Warning != warned {
+		fmt.Fprintln(to.err, "warning:", created.Warning)
 	}
 	if replayed {
 		fmt.Fprintln(to.err, "a job with this externalId already exists")

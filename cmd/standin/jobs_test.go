@@ -122,6 +122,11 @@ func TestJobsCommands(t *testing.T) {
 		t.Errorf("create again: %v: %s%s", err, out, stderr)
 	}
 
+	_, stderr = d.run(t, 0, "jobs", "create", "https://zoom.us/u/abc", "--join-at", "2099-01-01T10:00:00Z")
+	if strings.Count(stderr, "warning: This Zoom link lists telephone numbers.") != 1 {
+		t.Errorf("a link without a meeting is accepted with %q", stderr)
+	}
+
 	_, stderr = d.run(t, exitJobFailed, "jobs", "create", meeting, "--metadata", `{"simulate":"lobby_timeout"}`, "--watch")
 	if !strings.Contains(stderr, "failed with lobby_timeout: ") {
 		t.Errorf("a failed job is reported as %s", stderr)

@@ -118,6 +118,8 @@ type Settings struct {
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
 
+	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
+
 	BaseURL string // public; cookies are Secure when it is https
 	Proxies ratelimit.Proxies
 	Now     func() time.Time

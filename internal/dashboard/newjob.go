@@ -18,6 +18,7 @@ import (
 	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/meetinglink"
 	"standin/internal/simulator"
 )
 
@@ -31,6 +32,7 @@ type newJobForm struct {
 	Simulate                                       string
 	Problem                                        string
 	Detected                                       string // platform of the meeting URL
+	Warning                                        string // why the meeting URL cannot lead to a meeting
 	Platforms                                      []job.Platform
 	Outcomes                                       []string
 	Defaults                                       job.AutoLeave
@@ -48,7 +50,11 @@ func (f newJobForm) filled() newJobForm {
 
 func (d *Dashboard) newJobPage(req *pageRequest, _ account.Session) error {
 	query := req.r.URL.Query()
-	return req.show("newjob", "Send a bot", newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled())
+	form := newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled()
+	if _, address, _ := findMeeting(form.MeetingURL); form.Mode != job.Test {
+		form.Warning = d.linkWarning(address)
+	}
+	return req.show("newjob", "Send a bot", form)
 }
 
 // findMeeting returns the meeting URL in a text, which may be a whole
@@ -63,15 +69,24 @@ func (d *Dashboard) detectPlatform(req *pageRequest, _ account.Session) error {
 	platform, address, ok := findMeeting(clip(req.r.URL.Query().Get("text"), 10_000))
 	answer, err := json.Marshal(struct {
 		OK      bool   `json:"ok"`
+		Warning string `json:"warning"`
 		Name    string `json:"name"`
 		Address string `json:"address"`
-	}{ok, platformName(platform), address})
+	}{ok, d.linkWarning(address), platformName(platform), address})
 	if err != nil {
 		return fmt.Errorf("encode the meeting: %w", err)
 	}
 	req.Header().Set("Content-Type", "application/json")
 	_, _ = req.Write(answer) // the client may be gone
 	return nil
+}
+
+// linkWarning returns why a meeting URL cannot lead to a meeting, or "".
+func (d *Dashboard) linkWarning(address string) string {
+	if address == "" {
+		return ""
+	}
+	return meetinglink.Warning(address, d.settings.AllowedMeetingHosts...)
 }
 
 // createJob sends a bot.

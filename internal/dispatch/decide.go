@@ -41,6 +41,7 @@ type situation struct {
 	botReason  string // what the launcher reports about the bot beyond its state; may be empty
 	noCapacity string // why this node cannot run another bot; empty when it can
 	otherNode  bool   // the current attempt was started by another node, which is gone
+	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
 	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 
 	timeouts  Timeouts
@@ -94,6 +95,10 @@ func (s situation) decideDue() decision {
 	switch {
 	case s.now.Before(joinAt.Add(-s.prelaunch)):
 		return decision{action: wait, until: joinAt}
+	case s.badLink != "" && s.now.Before(joinAt):
+		return decision{action: wait, until: joinAt}
+	case s.badLink != "":
+		return decision{action: giveUp, code: job.MeetingNotFound, detail: s.badLink}
 	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
 		return decision{action: giveUp, code: job.InternalError,
 			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}

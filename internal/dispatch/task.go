@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/meetinglink"
 )
 
 // task processes one claimed job.
@@ -53,7 +54,7 @@ func (t *task) load(ctx context.Context) (situation, error) {
 	d, r := t.d, t.job
 	s := situation{
 		job: r, bot: t.botState(), now: d.Now(),
-		noCapacity: t.noCapacity, otherNode: t.onOtherNode(), noZoomSDK: d.NoZoomSDK,
+		noCapacity: t.noCapacity, otherNode: t.onOtherNode(), badLink: t.badLink(), noZoomSDK: d.NoZoomSDK,
 		timeouts: t.timeouts(), reachable: time.Unix(0, d.reachable.Load()).UTC(),
 	}
 	if r.Mode != job.Test {
@@ -132,4 +133,13 @@ func (s situation) lateness(next decision) time.Duration {
 		return 0
 	}
 	return s.now.Sub(s.job.JoinAt)
+}
+
+// badLink returns why the meeting link cannot lead to a meeting, or "". The
+// simulator opens no link.
+func (t *task) badLink() string {
+	if t.job.Mode == job.Test || t.job.Status != job.Scheduled && t.job.Status != job.Pending {
+		return ""
+	}
+	return meetinglink.Warning(t.job.MeetingURL, t.d.AllowedHosts...)
 }

@@ -50,6 +50,8 @@ type Settings struct {
 	AdminSecret   string // the operator surface refuses every request when empty
 	MetricsSecret string // grants access to the metrics, as AdminSecret does
 
+	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
+
 	Proxies        ratelimit.Proxies
 	KeyRate        ratelimit.Rate // of each API key; zero is unlimited
 	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0

@@ -16,6 +16,7 @@ import (
 	"standin/internal/httpapi/requestlog"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/meetinglink"
 )
 
 // Jobs manages the jobs of consumers. A job that does not exist or belongs to
@@ -94,6 +95,11 @@ func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Ca
 
 // writeCreated responds with a job, which a replayed request did not create.
 func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool) {
+	if j.Mode == job.Live { // the simulator opens no link
+		if warning := meetinglink.Warning(j.MeetingURL, a.settings.AllowedMeetingHosts...); warning != "" {
+			w.Header().Set("X-Standin-Warning", warning)
+		}
+	}
 	requestlog.Of(r).JobID = j.ID
 	status := http.StatusCreated
 	if replayed {
@@ -117,11 +123,7 @@ func checkMetadata(metadata json.RawMessage) error {
 
 func (c createRequest) newJob() (lifecycle.NewJob, error) {
 	if c.Platform == "" {
-		meeting, err := url.Parse(c.MeetingURL)
-		if err != nil {
-			return lifecycle.NewJob{}, fmt.Errorf("parse meetingUrl: %w", err)
-		}
-		c.Platform = job.PlatformOf(meeting)
+		c.Platform = meetinglink.PlatformOf(c.MeetingURL)
 	}
 	return lifecycle.NewJob{
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, JoinAt: c.JoinAt,

@@ -97,7 +97,11 @@ func TestConsumerSurface(t *testing.T) {
 	s.run(t, []surfaceCase{
 		{"create", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath, 201,
 			[]string{`"externalId":"standup"`, `"status":"scheduled"`, `"attempts":0`, `"metadata":{}`, `"startedAt":null`}, nil,
-			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "Cache-Control": "no-store"}},
+			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "X-Standin-Warning": "", "Cache-Control": "no-store"}},
+		{"create with a wrapped link", request{"POST", jobsPath, adasKey, nil, `{"externalId":"wrapped","meetingUrl":"https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F1&data=x"}`}, jobsPath, 201,
+			[]string{`"platform":"zoom-web"`, "safelinks"}, nil, map[string]string{"X-Standin-Warning": ""}},
+		{"create with a link that leads to no meeting", request{"POST", jobsPath, adasKey, nil, `{"externalId":"numbers","meetingUrl":"https://zoom.us/u/abc"}`}, jobsPath, 201,
+			[]string{`"platform":"zoom-web"`}, nil, map[string]string{"X-Standin-Warning": "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
 		{"create again", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 200,
 			[]string{`"status":"completed"`, adasJob.String(), "meet.google.com"}, []string{"zoom"},
 			map[string]string{"Idempotent-Replayed": "true"}},

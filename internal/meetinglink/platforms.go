@@ -19,6 +19,9 @@ var (
 	zoomHosts = []string{"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn"}
 )
 
+// IsPlatform reports whether a URL is on a host of a meeting platform.
+func IsPlatform(address *url.URL) bool { return isPlatformHost(hostOf(address)) }
+
 func isPlatformHost(host string) bool {
 	return inDomain(host, slices.Concat(meetHosts, teamsHosts, zoomHosts)...) || host == "g.co"
 }
@@ -140,6 +143,15 @@ func isAllowed(address *url.URL, allowedHosts []string) bool {
 		entry = strings.TrimPrefix(strings.Trim(entry, "[]"), "*.")
 		return entry != "" && inDomain(host, entry)
 	})
+}
+
+// Warning returns a sentence that says why a link cannot lead to a meeting, or "".
+func Warning(text string, allowedHosts ...string) string {
+	link, err := Resolve(text, allowedHosts...)
+	if err != nil {
+		return "The meeting link cannot be used: " + err.Error() + "."
+	}
+	return link.Warning
 }
 
 // PlatformOf returns the platform of a link, whether or not it can be joined:

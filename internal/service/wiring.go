@@ -221,7 +221,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
 		SigningKey: s.key, IntakeSecret: settings.IntakeSecret, AdminSecret: settings.AdminSecret,
-		Proxies: proxies, KeyRate: settings.RateLimit,
+		AllowedMeetingHosts: settings.AllowedMeetingHosts, Proxies: proxies, KeyRate: settings.RateLimit,
 		MaxUploadBytes: maxUpload, Timeouts: settings.HTTP, Log: settings.Log,
 	}
 	if apiSettings.Timeouts.Upload == 0 {
@@ -240,7 +240,8 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Records: s.store, Flows: s.flows, Host: machine,
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
-		BaseURL: settings.BaseURL, Proxies: proxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		AllowedMeetingHosts: settings.AllowedMeetingHosts,
+		BaseURL:             settings.BaseURL, Proxies: proxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)

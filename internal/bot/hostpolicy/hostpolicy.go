@@ -43,8 +43,8 @@ func NavigationAllowed(address string, allowed []string) bool {
 func platformHosts() []string {
 	return []string{
 		"meet.google.com",
-		"teams.microsoft.com", "teams.live.com", "teams.microsoft.us",
-		"zoom.us", "zoom.com", "zoomgov.com",
+		"teams.microsoft.com", "teams.live.com", "teams.microsoft.us", "teams.cloud.microsoft", "teams.microsoftonline.cn",
+		"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn",
 	}
 }
 

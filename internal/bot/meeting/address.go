@@ -1,10 +1,11 @@
 package meeting
 
 import (
-	"net"
 	"net/url"
 	"slices"
 	"strings"
+
+	"standin/internal/meetinglink"
 )
 
 const (
@@ -27,97 +28,22 @@ type AddressError struct {
 func (e *AddressError) Error() string { return "not a meeting address: " + e.Reason }
 
 // twoAddressesError is the error for a text with more than one address.
-func twoAddressesError() error { return &AddressError{Reason: "it holds more than one address"} }
+func twoAddressesError() error { return &AddressError{Reason: meetinglink.ErrManyURLs.Error()} }
 
 // unwrapURL returns the one URL in a text, without redirectors and repeated
 // percent-encoding.
 func unwrapURL(text string) (*url.URL, error) {
-	text = strings.TrimSpace(text)
-	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "<"), ">"))
-	if len(text) > maxAddressLength {
-		return nil, &AddressError{Reason: "it is too long"}
-	}
-	for range maxWrappings {
-		address, err := parseURL(text)
-		if err != nil {
-			return nil, err
-		}
-		parameters := redirectorParameters(address)
-		if len(parameters) == 0 {
-			return address, nil
-		}
-		text = firstValue(address.Query(), parameters...)
-		if text == "" {
-			return nil, &AddressError{Reason: "the redirector in it names no target"}
-		}
-	}
-	return nil, &AddressError{Reason: "it is wrapped in too many redirectors"}
-}
-
-// parseURL parses one absolute http or https URL, after removing the
-// percent-encodings that hide its scheme.
-func parseURL(text string) (*url.URL, error) {
-	for range maxEncodings {
-		if hasWebScheme(text) {
-			break
-		}
-		decoded, err := url.PathUnescape(text)
-		if err != nil || decoded == text {
-			break
-		}
-		text = decoded
-	}
-	if strings.ContainsAny(text, " \t\r\n<>\"") {
-		return nil, twoAddressesError()
-	}
-	address, err := url.Parse(text)
+	link, err := meetinglink.Resolve(text)
 	if err != nil {
-		return nil, &AddressError{Reason: "it cannot be parsed"} // the parser's own text repeats the address
+		return nil, &AddressError{Reason: err.Error()}
 	}
-	if !hasWebScheme(text) || address.Hostname() == "" {
-		return nil, &AddressError{Reason: "it is not an http or https address with a host"}
-	}
-	if !asciiHost(address.Hostname()) {
-		return nil, &AddressError{Reason: "its host is not written in plain letters"}
-	}
-	if containsURL(address.Path) {
-		return nil, twoAddressesError()
-	}
-	return address, nil
-}
-
-// asciiHost reports whether a host is an IP address or plain ASCII without
-// percent-encoding, so that every parser reads it alike.
-func asciiHost(host string) bool {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
-	return net.ParseIP(host) != nil || strings.Trim(host, plain) == "" && strings.Trim(host, ".") != ""
-}
-
-// hasWebScheme reports whether a text starts with http:// or https://.
-func hasWebScheme(text string) bool {
-	scheme, _, found := strings.Cut(text, "://")
-	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+	return link.URL, nil
 }
 
 // containsURL reports whether a text contains http:// or https://.
 func containsURL(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "http://") || strings.Contains(text, "https://")
-}
-
-// redirectorParameters returns the query parameters that may hold the target of
-// a redirector that calendars and mail programs put around links: google.com/url
-// and the scanners of Outlook and of Teams. It returns none for other URLs.
-func redirectorParameters(address *url.URL) []string {
-	host := hostOf(address)
-	switch {
-	case strings.TrimPrefix(host, "www.") == "google.com" && address.Path == "/url":
-		return []string{"q", "url"}
-	case inDomain(host, "safelinks.protection.outlook.com"), inDomain(host, "safelinks.protection.office365.us"),
-		host == "statics.teams.cdn.office.net" && strings.Contains(strings.ToLower(address.Path), "safelinks"):
-		return []string{"url"}
-	}
-	return nil
 }
 
 // hostOf returns the normalized host of a URL, without its port.

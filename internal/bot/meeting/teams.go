@@ -19,9 +19,9 @@ func teams() platform {
 }
 
 // teamsHosts are the domains of Microsoft Teams. The government clouds are
-// subdomains of the last.
+// subdomains of the last, and teams.cloud.microsoft is the new host of the web client.
 func teamsHosts() []string {
-	return []string{"teams.microsoft.com", "teams.live.com", "teams.microsoft.us"}
+	return []string{"teams.cloud.microsoft", "teams.microsoft.com", "teams.live.com", "teams.microsoftonline.cn", "teams.microsoft.us"}
 }
 
 // resolveTeams takes the meeting out of the URL of Teams' launcher page, whose

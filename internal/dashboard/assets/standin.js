@@ -210,7 +210,9 @@ function detectMeeting(field) {
 		const answer = await fetch(field.dataset.detect + "?text=" + encodeURIComponent(text)).then(one => one.ok ? one.json() : null).catch(() => null);
 		if (number !== requests || !answer) return;
 		result.textContent = answer.ok ? answer.name + (answer.address === text ? "" : " · " + answer.address) : "No meeting link found. It starts with https://.";
-		result.classList.toggle("good", answer.ok);
+		const warning = new FormData(field.form).get("mode") === "test" ? "" : answer.warning;
+		if (warning) result.textContent += " · " + warning;
+		result.classList.toggle("good", answer.ok && !warning);
 	};
 	field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(detect, 200); });
 	if (field.value) detect();

@@ -1,0 +1,45 @@
+package dispatch_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+)
+
+// A job whose link cannot lead to a meeting fails without a bot.
+func TestLinkWithoutMeeting(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.run(t)
+	for link, detail := range map[string]string{
+		"https://zoom.us/meeting/register/tJ0":                       "registration page",
+		"https://meet.google.com/new":                                "no meeting code",
+		"https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fu%2F1": "telephone numbers",
+		"https://evil.test/abc-defg-hij":                             "STANDIN_ALLOWED_MEETING_HOSTS",
+	} {
+		j, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
+			ExternalID: uuid.NewString(), MeetingURL: link, Platform: job.Meet, DisplayName: "Ada", AutoLeave: job.DefaultAutoLeave(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := h.until(t, j.ID, "its end", func(r job.Record) bool { return r.Status.Terminal() })
+		if r.Status != job.Failed || r.FailureCode != job.MeetingNotFound || !strings.Contains(r.FailureDetail, detail) || r.Attempts != 0 {
+			t.Errorf("%s: %s %s %q after %d attempts, want meeting_not_found with %q", link, r.Status, r.FailureCode, r.FailureDetail, r.Attempts, detail)
+		}
+		if n := len(h.bots.launches(j.ID)); n > 0 {
+			t.Errorf("%s: %d bots were launched", link, n)
+		}
+	}
+	allowed, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
+		ExternalID: uuid.NewString(), MeetingURL: "https://meet.test/room", Platform: job.Meet, DisplayName: "Ada", AutoLeave: job.DefaultAutoLeave(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.untilLaunched(t, allowed.ID, 0)
+}
