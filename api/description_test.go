@@ -219,7 +219,7 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-// TestKnobsOfAPatchAreThoseOfAJob compares the bounds told of a patch with
+// TestKnobsOfAPatchAreThoseOfAJob compares the documented bounds of a patch with
 // those of a new job; only its defaults are not there.
 func TestKnobsOfAPatchAreThoseOfAJob(t *testing.T) {
 	t.Parallel()
@@ -249,11 +249,11 @@ func TestDefaultsAreTheDomains(t *testing.T) {
 	root, _ := described(t)
 	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
 	knobs := schemas["AutoLeaveConfig"].(map[string]any)["properties"].(map[string]any)
-	told := map[string]any{}
+	reported := map[string]any{}
 	for name, knob := range knobs {
-		told[name] = knob.(map[string]any)["default"]
+		reported[name] = knob.(map[string]any)["default"]
 	}
-	text, err := json.Marshal(told)
+	text, err := json.Marshal(reported)
 	if err != nil {
 		t.Fatal(err)
 	}

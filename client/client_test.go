@@ -20,14 +20,14 @@ import (
 	"standin/internal/service"
 )
 
-// house is a running service with a consumer's test key, whose jobs the
+// harness is a running service with a consumer's test key, whose jobs the
 // simulator walks through.
-type house struct {
+type harness struct {
 	base, secret string
 	*client.Client
 }
 
-func newHouse(t *testing.T) house {
+func newHouse(t *testing.T) harness {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key",
@@ -49,11 +49,11 @@ func newHouse(t *testing.T) house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return house{base: s.BaseURL(), secret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Client: c}
+	return harness{base: s.BaseURL(), secret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Client: c}
 }
 
-// TestJob takes a simulated job through its whole life with nothing but the
-// client: made, told of by webhooks, finished, its recording fetched.
+// TestJob creates a simulated job with the client, receives its webhooks, waits for
+// its end and downloads its recording.
 func TestJob(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -71,16 +71,16 @@ func TestJob(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 
-	wish := client.NewJob{
+	request := client.NewJob{
 		ExternalID: "standup / 1", MeetingURL: "https://meet.google.com/abc-defg-hij", DisplayName: "Notes",
 		Webhooks: &client.Webhooks{OnStatusChange: receiver.URL, OnFinalize: receiver.URL},
 		Metadata: json.RawMessage(`{"customer":"ada"}`),
 	}
-	made, replayed, err := h.CreateJob(ctx, wish)
-	if err != nil || replayed || made.ExternalID != wish.ExternalID || made.Platform != "meet" || made.AutoLeave.AfterSoloSeconds != 60 {
+	made, replayed, err := h.CreateJob(ctx, request)
+	if err != nil || replayed || made.ExternalID != request.ExternalID || made.Platform != "meet" || made.AutoLeave.AfterSoloSeconds != 60 {
 		t.Fatalf("create: %+v, replayed %v, error %v", made, replayed, err)
 	}
-	again, replayed, err := h.CreateJob(ctx, wish)
+	again, replayed, err := h.CreateJob(ctx, request)
 	if err != nil || !replayed || again.ID != made.ID {
 		t.Errorf("create again: %s, replayed %v, error %v", again.ID, replayed, err)
 	}
@@ -112,7 +112,7 @@ func TestJob(t *testing.T) {
 }
 
 // checkRecording fetches every file whole and from its middle.
-func (h house) checkRecording(t *testing.T, ctx context.Context, id string) {
+func (h harness) checkRecording(t *testing.T, ctx context.Context, id string) {
 	t.Helper()
 	manifest, err := h.Manifest(ctx, id)
 	if err != nil || manifest.SchemaVersion != 1 || len(manifest.Media) == 0 || len(manifest.Participants) == 0 {
@@ -132,7 +132,7 @@ func (h house) checkRecording(t *testing.T, ctx context.Context, id string) {
 	}
 }
 
-func (h house) download(t *testing.T, ctx context.Context, id, name string, from int64) []byte {
+func (h harness) download(t *testing.T, ctx context.Context, id, name string, from int64) []byte {
 	t.Helper()
 	body, err := h.Download(ctx, id, name, from)
 	if err != nil {
@@ -147,7 +147,7 @@ func (h house) download(t *testing.T, ctx context.Context, id, name string, from
 }
 
 // checkHistory reads the timeline and the deliveries, and sends one again.
-func (h house) checkHistory(t *testing.T, ctx context.Context, id string) {
+func (h harness) checkHistory(t *testing.T, ctx context.Context, id string) {
 	t.Helper()
 	var kinds []string
 	for entry, err := range h.Timeline(ctx, id) {
@@ -157,7 +157,7 @@ func (h house) checkHistory(t *testing.T, ctx context.Context, id string) {
 		kinds = append(kinds, entry.Kind)
 	}
 	if !slices.Contains(kinds, "lifecycle.in_meeting") || !slices.Contains(kinds, "manifest.finalized") {
-		t.Errorf("the timeline tells of %v", kinds)
+		t.Errorf("the timeline has %v", kinds)
 	}
 	for delivery, err := range h.Deliveries(ctx, id) {
 		if err != nil {

@@ -42,9 +42,9 @@ func TestReadReply(t *testing.T) {
 // chatOf returns a chat; a line "me: …" is the bot's.
 func chatOf(lines ...string) []meeting.ChatMessage {
 	var chat []meeting.ChatMessage
-	for _, line := range lines {
-		author, text, _ := strings.Cut(line, ": ")
-		chat = append(chat, meeting.ChatMessage{ID: line, Author: author, Text: text, Own: author == "me"})
+	for _, row := range lines {
+		author, text, _ := strings.Cut(row, ": ")
+		chat = append(chat, meeting.ChatMessage{ID: row, Author: author, Text: text, Own: author == "me"})
 	}
 	return chat
 }

@@ -241,12 +241,12 @@ func (h *harness) awaitMeeting(what string, match func(replica.Event) bool) repl
 // await waits until a condition of the service holds, as long as the bot runs.
 func (h *harness) await(what string, condition func() bool) {
 	h.Helper()
-	held := false
+	acquired := false
 	h.service.Await(what, func() bool {
-		held = condition()
-		return held || h.ended
+		acquired = condition()
+		return acquired || h.ended
 	})
-	if !held {
+	if !acquired {
 		h.Fatalf("the bot ended before: %s", what)
 	}
 }
@@ -327,16 +327,16 @@ type logBuffer struct {
 	onWrite func()
 }
 
-func (l *logBuffer) Write(line []byte) (int, error) {
-	l.append(line)
+func (l *logBuffer) Write(text []byte) (int, error) {
+	l.append(text)
 	l.onWrite()
-	return len(line), nil
+	return len(text), nil
 }
 
-func (l *logBuffer) append(line []byte) {
+func (l *logBuffer) append(row []byte) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.text = append(l.text, line...)
+	l.text = append(l.text, row...)
 }
 
 // count returns how many times a text is in the log.

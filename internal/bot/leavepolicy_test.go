@@ -14,25 +14,25 @@ func TestLeavePolicyLimits(t *testing.T) {
 	limits := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1}
 	now := after(1500)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
-	heard := func(secondsAgo float64) audioStatus { return audioStatus{last: ago(secondsAgo), monitored: true} }
+	received := func(secondsAgo float64) audioStatus { return audioStatus{last: ago(secondsAgo), monitored: true} }
 	silent := audioStatus{monitored: true}
 	for name, test := range map[string]struct {
 		policy leavePolicy
 		audio  audioStatus
 		want   string // empty: the bot stays
 	}{
-		"others are talking":           {leavePolicy{admitted: ago(500)}, heard(1), ""},
-		"alone for a while":            {leavePolicy{admitted: ago(500), aloneSince: ago(59.9), isAlone: true}, heard(1), ""},
-		"alone for too long":           {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, heard(1), reasonAlone},
-		"alone before, unknown now":    {leavePolicy{admitted: ago(500), aloneSince: ago(90)}, heard(1), ""},
-		"silent for a while":           {leavePolicy{admitted: ago(500)}, heard(99.9), ""},
-		"silent for too long":          {leavePolicy{admitted: ago(500)}, heard(100), reasonSilence},
+		"others are talking":           {leavePolicy{admitted: ago(500)}, received(1), ""},
+		"alone for a while":            {leavePolicy{admitted: ago(500), aloneSince: ago(59.9), isAlone: true}, received(1), ""},
+		"alone for too long":           {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, received(1), reasonAlone},
+		"alone before, unknown now":    {leavePolicy{admitted: ago(500), aloneSince: ago(90)}, received(1), ""},
+		"silent for a while":           {leavePolicy{admitted: ago(500)}, received(99.9), ""},
+		"silent for too long":          {leavePolicy{admitted: ago(500)}, received(100), reasonSilence},
 		"never any audio":              {leavePolicy{admitted: ago(100)}, silent, reasonSilence},
 		"never any audio, just joined": {leavePolicy{admitted: ago(99)}, silent, ""},
-		"audio only before admission":  {leavePolicy{admitted: ago(50)}, heard(400), ""},
+		"audio only before admission":  {leavePolicy{admitted: ago(50)}, received(400), ""},
 		"audio is not monitored":       {leavePolicy{admitted: ago(500)}, audioStatus{last: ago(400)}, ""},
-		"silent, but just rejoined":    {leavePolicy{admitted: ago(99)}, heard(400), ""},
-		"all limits at once":           {leavePolicy{admitted: ago(1000), aloneSince: ago(60), isAlone: true}, heard(100), reasonAlone},
+		"silent, but just rejoined":    {leavePolicy{admitted: ago(99)}, received(400), ""},
+		"all limits at once":           {leavePolicy{admitted: ago(1000), aloneSince: ago(60), isAlone: true}, received(100), reasonAlone},
 	} {
 		test.policy.limits = limits
 		end := test.policy.check(now, test.audio)

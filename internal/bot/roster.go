@@ -19,7 +19,7 @@ const (
 // report's clock.
 type roster struct {
 	byID   map[string]*participant
-	order  []string // ids in the order of joining
+	ids    []string // in the order of joining
 	speech []ingest.Speech
 }
 
@@ -41,7 +41,7 @@ func (r *roster) update(participants []meeting.Participant, now time.Time) (chan
 		if !known {
 			p = &participant{Person: ingest.Person{ID: seen.ID, JoinedAt: now}}
 			r.byID[seen.ID] = p
-			r.order = append(r.order, seen.ID)
+			r.ids = append(r.ids, seen.ID)
 		}
 		renamed := seen.Name != "" && seen.Name != p.Name
 		if renamed {
@@ -51,7 +51,7 @@ func (r *roster) update(participants []meeting.Participant, now time.Time) (chan
 		p.seenAt, p.LeftAt = now, time.Time{}
 		r.updateSpeech(p, seen.Speaking, now)
 	}
-	for _, id := range r.order {
+	for _, id := range r.ids {
 		p := r.byID[id]
 		if p.LeftAt.IsZero() && now.Sub(p.seenAt) > absentAfter {
 			p.LeftAt, changed = p.seenAt, true
@@ -81,7 +81,7 @@ func (r *roster) endSpeech(p *participant) {
 
 // endAllSpeech ends every current speech.
 func (r *roster) endAllSpeech() {
-	for _, id := range r.order {
+	for _, id := range r.ids {
 		r.endSpeech(r.byID[id])
 	}
 }
@@ -89,7 +89,7 @@ func (r *roster) endAllSpeech() {
 // people returns everybody who was in the meeting, in the order of joining.
 func (r *roster) people() []ingest.Person {
 	var people []ingest.Person
-	for _, id := range r.order {
+	for _, id := range r.ids {
 		people = append(people, r.byID[id].Person)
 	}
 	return people

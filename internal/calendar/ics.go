@@ -106,10 +106,10 @@ func readEvent(c *component, zones *zones, cancelled bool) (event Event, err err
 	case start != nil:
 		event.Start, event.AllDay, event.Floating, err = zones.moment(start)
 		if err == nil && event.Start.IsZero() { // the start of year 1
-			err = &ICSError{Line: start.line, Reason: "DTSTART is not the time of a meeting"}
+			err = &ICSError{LineNumber: start.lineNumber, Reason: "DTSTART is not the time of a meeting"}
 		}
 	case !event.Cancelled:
-		err = &ICSError{Line: c.line, Reason: "event without DTSTART"}
+		err = &ICSError{LineNumber: c.lineNumber, Reason: "event without DTSTART"}
 	}
 	return event, err
 }

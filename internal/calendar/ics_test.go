@@ -121,8 +121,8 @@ func inEvent(lines ...string) string {
 func TestParseICSRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		text string
-		line int
+		text       string
+		lineNumber int
 	}{
 		"nothing":                   {"", 0},
 		"something else":            {"<html>", 0},
@@ -151,8 +151,8 @@ func TestParseICSRefuses(t *testing.T) {
 			t.Parallel()
 			parsed, err := calendar.ParseICS([]byte(test.text))
 			wrong := (*calendar.ICSError)(nil)
-			if !errors.As(err, &wrong) || wrong.Line != test.line {
-				t.Errorf("%+v, %v, want an error in line %d", parsed, err, test.line)
+			if !errors.As(err, &wrong) || wrong.LineNumber != test.lineNumber {
+				t.Errorf("%+v, %v, want an error in line %d", parsed, err, test.lineNumber)
 			}
 		})
 	}

@@ -15,15 +15,15 @@ const (
 
 // ICSError describes why a calendar file cannot be used.
 type ICSError struct {
-	Line   int // from 1; 0 if the error is about the whole file
-	Reason string
+	LineNumber int // from 1; 0 if the error is about the whole file
+	Reason     string
 }
 
 func (e *ICSError) Error() string {
-	if e.Line == 0 {
+	if e.LineNumber == 0 {
 		return "unusable calendar: " + e.Reason
 	}
-	return fmt.Sprintf("unusable calendar: line %d: %s", e.Line, e.Reason)
+	return fmt.Sprintf("unusable calendar: line %d: %s", e.LineNumber, e.Reason)
 }
 
 // property is a content line (RFC 5545, section 3.1).
@@ -31,13 +31,13 @@ type property struct {
 	name       string            // upper case
 	parameters map[string]string // the first value of each, by upper-case name
 	value      string            // with escapes
-	line       int
+	lineNumber int
 }
 
 // component is the content between BEGIN and END.
 type component struct {
 	name       string // upper case
-	line       int
+	lineNumber int
 	properties []property
 	children   []*component
 }
@@ -90,8 +90,8 @@ func parseComponents(text string) ([]*component, error) {
 	root := &component{}
 	open := []*component{root}
 	count := 0
-	for line, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
-		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), line) // after unfolding, which may split a character
+	for row, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
+		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), row) // after unfolding, which may split a character
 		if !ok {
 			continue
 		}
@@ -99,14 +99,14 @@ func parseComponents(text string) ([]*component, error) {
 		switch p.name {
 		case "BEGIN":
 			if count++; count > maxComponents || len(open) > maxNesting {
-				return nil, &ICSError{Line: line, Reason: "there are too many components, or they are nested too deeply"}
+				return nil, &ICSError{LineNumber: row, Reason: "there are too many components, or they are nested too deeply"}
 			}
-			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value)), line: line}
+			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value)), lineNumber: row}
 			inner.children = append(inner.children, child)
 			open = append(open, child)
 		case "END":
 			if len(open) == 1 || inner.name != strings.ToUpper(strings.TrimSpace(p.value)) {
-				return nil, &ICSError{Line: line, Reason: "END without BEGIN"}
+				return nil, &ICSError{LineNumber: row, Reason: "END without BEGIN"}
 			}
 			open = open[:len(open)-1]
 		default:
@@ -114,7 +114,7 @@ func parseComponents(text string) ([]*component, error) {
 		}
 	}
 	if len(open) > 1 {
-		return nil, &ICSError{Line: open[len(open)-1].line, Reason: "BEGIN without END"}
+		return nil, &ICSError{LineNumber: open[len(open)-1].lineNumber, Reason: "BEGIN without END"}
 	}
 	return root.children, nil
 }
@@ -144,12 +144,12 @@ func unfolded(text string) func(yield func(int, string) bool) {
 				folds = true
 				end++
 			}
-			line := text[:end]
+			row := text[:end]
 			text = strings.TrimPrefix(text[end:], "\n")
 			if folds {
-				line = strings.NewReplacer("\n ", "", "\n\t", "").Replace(line)
+				row = strings.NewReplacer("\n ", "", "\n\t", "").Replace(row)
 			}
-			if line != "" && !yield(number, line) {
+			if row != "" && !yield(number, row) {
 				return
 			}
 		}
@@ -157,16 +157,16 @@ func unfolded(text string) func(yield func(int, string) bool) {
 }
 
 // parseProperty reads a content line; false when it is none.
-func parseProperty(line string, number int) (property, bool) {
-	end := strings.IndexAny(line, ";:")
+func parseProperty(text string, number int) (property, bool) {
+	end := strings.IndexAny(text, ";:")
 	if end <= 0 {
 		return property{}, false
 	}
-	p := property{name: strings.ToUpper(strings.TrimSpace(line[:end])), line: number}
+	p := property{name: strings.ToUpper(strings.TrimSpace(text[:end])), lineNumber: number}
 	if dot := strings.LastIndexByte(p.name, '.'); dot >= 0 {
 		p.name = p.name[dot+1:] // the group of older calendars
 	}
-	rest := line[end:]
+	rest := text[end:]
 	for strings.HasPrefix(rest, ";") {
 		name, value, after, ok := parseParameter(rest[1:])
 		if !ok {

@@ -176,9 +176,9 @@ func (r *yearly) readByDay(text string) bool {
 		return false
 	}
 	r.weekday = time.Weekday(day)
-	if place := text[:len(text)-2]; place != "" {
+	if position := text[:len(text)-2]; position != "" {
 		var ok bool
-		if r.nth, ok = number(place, -5, 5); !ok || r.nth == 0 {
+		if r.nth, ok = number(position, -5, 5); !ok || r.nth == 0 {
 			return false
 		}
 	}

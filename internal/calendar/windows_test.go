@@ -10,10 +10,10 @@ import (
 func TestWindowsZones(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
-	for line := range strings.Lines(strings.TrimSpace(windowsZones)) {
-		windows, iana, found := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+	for text := range strings.Lines(strings.TrimSpace(windowsZones)) {
+		windows, iana, found := strings.Cut(strings.TrimSuffix(text, "\n"), "=")
 		if !found || seen[windows] {
-			t.Errorf("%q is no entry, or stands twice", line)
+			t.Errorf("%q is no entry, or stands twice", text)
 		}
 		seen[windows] = true
 		if _, err := time.LoadLocation(iana); err != nil {

@@ -38,7 +38,7 @@ func newZones(calendar *component) *zones {
 // first moment. floating reports that the value has no zone.
 func (z *zones) moment(p *property) (at time.Time, date, floating bool, err error) {
 	value := strings.TrimSpace(p.value)
-	unreadable := &ICSError{Line: p.line, Reason: p.name + " is not a date or date-time"}
+	unreadable := &ICSError{LineNumber: p.lineNumber, Reason: p.name + " is not a date or date-time"}
 	if len(value) == len("20060102") {
 		at, err = time.ParseInLocation("20060102", value, z.unnamed)
 		if err != nil {
@@ -60,7 +60,7 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 	}
 	at, ok := z.resolve(local, name)
 	if !ok {
-		return time.Time{}, false, false, &ICSError{Line: p.line, Reason: p.name + " is in an unknown time zone"}
+		return time.Time{}, false, false, &ICSError{LineNumber: p.lineNumber, Reason: p.name + " is in an unknown time zone"}
 	}
 	return at, false, false, nil
 }

@@ -63,7 +63,7 @@ func TestAccessible(t *testing.T) {
 	h := newHarness(t)
 	link := strings.TrimPrefix(h.firstLink(), h.BaseURL())
 	outside := openTab(t)
-	look := func(page *tab, name, path string) {
+	check := func(page *tab, name, path string) {
 		page.Helper()
 		for _, scheme := range []string{"light", "dark"} {
 			width := int64(1280)
@@ -87,13 +87,13 @@ func TestAccessible(t *testing.T) {
 			}
 		}
 	}
-	look(outside, "welcome", link)
+	check(outside, "welcome", link)
 	f := furnish(h)
-	look(outside, "signin", "/signin")
+	check(outside, "signin", "/signin")
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
 	for name, path := range f.pages() {
-		look(page, name, path)
+		check(page, name, path)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a test waits for what should come at once, on a machine
+// pageTimeout is how long a test waits for what should come at once, on a machine
 // that may be busy with much else.
-const patience = 40 * time.Second
+const pageTimeout = 40 * time.Second
 
 // tab is a page in a real browser, driven by real input events.
 type tab struct {
@@ -37,7 +37,7 @@ func openTab(t *testing.T) *tab {
 	}
 	ctx, closeTab := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
-	// The tab lives as long as the context that it is first used with.
+	// The tab closes when the context of its first use ends.
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("open a tab: %v", err)
 	}
@@ -46,7 +46,7 @@ func openTab(t *testing.T) *tab {
 
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.Fatalf("%s: %v; the page shows: %s", what, err, p.text())
@@ -71,7 +71,7 @@ func (p *tab) clickText(text string) {
 // of what was found before it could be clicked.
 func (p *tab) untilClicked(what string, click chromedp.Action[chromedp.Void]) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
 	for {
 		err := chromedp.Do(ctx, click)
@@ -94,7 +94,7 @@ func (p *tab) press(keys string) { p.Helper(); p.do("press "+keys, chromedp.KeyE
 // until waits for a JavaScript condition of the page, which may await.
 func (p *tab) until(condition string) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
 	ticker := time.NewTicker(30 * time.Millisecond)
 	defer ticker.Stop()
@@ -114,7 +114,7 @@ func (p *tab) until(condition string) {
 // reads evaluates an expression, which may be a promise.
 func reads[T any](p *tab, expression string) T {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {

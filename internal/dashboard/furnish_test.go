@@ -69,7 +69,7 @@ func (h *harness) report(id uuid.UUID, kind string, data any) {
 // awaitStatus waits until a job of the consumer stands somewhere.
 func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
 	h.Helper()
-	deadline, ticker := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
+	deadline, ticker := time.NewTimer(pageTimeout), time.NewTicker(20*time.Millisecond)
 	defer deadline.Stop()
 	defer ticker.Stop()
 	for {

@@ -56,15 +56,15 @@ func TestHostileTexts(t *testing.T) {
 
 	page := openTab(t)
 	page.signIn(h, "ada@example.test")
-	look := func(path, shows string) {
+	check := func(path, shows string) {
 		t.Helper()
 		page.open(h.BaseURL() + path)
 		page.until("document.readyState === 'complete'")
 		page.says(shows)
 		page.until(harmless)
 	}
-	const told = `<script>window.pwned=1</script>`
-	look("/jobs/"+failed.String(), told)
+	const reported = `<script>window.pwned=1</script>`
+	check("/jobs/"+failed.String(), reported)
 	// The failure and the webhook's answer come while the page is looked at.
 	h.report(failed, "lifecycle.competing_bot_detected", map[string]any{"detectedBotName": hostile})
 	h.report(failed, "lifecycle.exited", map[string]any{"failureCode": "internal_error", "failureDetail": "live: " + hostile})
@@ -84,21 +84,21 @@ func TestHostileTexts(t *testing.T) {
 		m.Media = append(m.Media, recording.Media{File: recording.File{Name: hostile, Kind: "chat", ContentType: "text/html", SHA256: "0"}})
 		m.Consent = []recording.Consent{{CommandID: hostile, Outcome: recording.ConsentOutcome(hostile)}}
 	})
-	look("/jobs/"+done.String(), told)
+	check("/jobs/"+done.String(), reported)
 	page.clickText("Participants and speech")
 	page.until(harmless)
 	for path, shows := range map[string]string{
-		"/jobs": told, "/jobs?mode=test": told, "/jobs?search=" + url.QueryEscape(hostile): "meet.google.com", "/operator": told, "/webhooks": "Default endpoint",
+		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" + url.QueryEscape(hostile): "meet.google.com", "/operator": reported, "/webhooks": "Default endpoint",
 		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
-		"/jobs/" + failed.String() + "/deliveries/" + h.deliveries(failed)[0].ID:         told,
+		"/jobs/" + failed.String() + "/deliveries/" + h.deliveries(failed)[0].ID:         reported,
 		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "none of the job statuses", "/jobs?from=" + url.QueryEscape(hostile): "Dates must have the form",
 	} {
-		look(path, shows)
+		check(path, shows)
 	}
 	page.open(h.BaseURL() + "/webhooks")
 	page.clickText("Send a test event")
 	page.says("It responded with 500")
-	page.says(told)
+	page.says(reported)
 	page.until(harmless)
 	page.open(h.BaseURL() + "/jobs/new")
 	page.fill("#meetingUrl", "https://meet.google.com/"+hostile)

@@ -190,7 +190,7 @@ type recordingView struct {
 	Video    bool       // the files are video
 	Playlist string     // Player as JSON, for the script
 	TotalMs  int64
-	Lanes    []lane
+	Lanes    []speechRow
 	Files    []recording.Media
 }
 
@@ -203,8 +203,8 @@ type playable struct {
 	Height  int    `json:"-"`
 }
 
-// lane is the speech of a participant.
-type lane struct {
+// speechRow is the speech of a participant.
+type speechRow struct {
 	recording.Participant
 	Spoke  int64 // total in ms
 	Speech []recording.Speech
@@ -253,7 +253,7 @@ func (v *recordingView) arrange(id uuid.UUID) {
 	at := make(map[string]int)
 	for i, p := range v.Participants {
 		at[p.ID] = i
-		v.Lanes = append(v.Lanes, lane{Participant: p})
+		v.Lanes = append(v.Lanes, speechRow{Participant: p})
 	}
 	for _, s := range v.Speech {
 		i, known := at[s.ParticipantID]

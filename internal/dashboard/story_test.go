@@ -54,7 +54,7 @@ func TestFirstStart(t *testing.T) {
 	page.says("You are signed out.")
 }
 
-// playsBack plays the recording of a job's page, and seeks in it by a lane, a
+// playsBack plays the recording of a job's page, and seeks in it by a speechRow, a
 // name and keys.
 func playsBack(page *tab) {
 	page.Helper()
@@ -66,11 +66,11 @@ func playsBack(page *tab) {
 	page.press(" ")
 	page.until(video + ".paused")
 
-	page.clickAt(".lane", 0.75)
+	page.clickAt(".speechRow", 0.75)
 	page.until("Math.abs(" + video + ".currentTime / " + video + ".duration - 0.75) < 0.05")
-	page.until(`Math.abs(Number(document.querySelector(".lane .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
+	page.until(`Math.abs(Number(document.querySelector(".speechRow .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
 	const speech = `document.querySelector(".speaker").dataset.next.trim().split(" ").map(Number)`
-	page.clickAt(".lane", 0)
+	page.clickAt(".speechRow", 0)
 	page.until(video + ".currentTime < 0.5")
 	page.click(".speaker") // leads to where the first one speaks next
 	page.until("Math.abs(" + video + ".currentTime * 1000 - " + speech + ".find(start => start > 500)) < 100")

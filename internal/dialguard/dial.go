@@ -63,10 +63,10 @@ func (g Guard) CheckHost(host string) error {
 	if reason := RefusedHost(host); reason != "" {
 		return &RefusedError{Host: host, Kind: reason}
 	}
-	if _, err := netip.ParseAddr(host); err != nil {
-		return nil
+	if _, err := netip.ParseAddr(host); err == nil {
+		return g.check(host, net.JoinHostPort(host, "0"))
 	}
-	return g.check(host, net.JoinHostPort(host, "0"))
+	return nil
 }
 
 // check refuses a resolved address that is neither public nor allowed.

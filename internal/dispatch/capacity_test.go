@@ -18,13 +18,13 @@ import (
 func TestCapacityFollowsReportedUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		room := dispatch.NewCapacity(dispatch.CapacitySettings{
+		free := dispatch.NewCapacity(dispatch.CapacitySettings{
 			PerBot: dispatch.BotResources{Cores: 1, Memory: 1 << 30},
 			Machine: func(context.Context) host.Resources {
 				return host.Resources{Cores: 4, MemoryTotal: 64 << 30, MemoryAvailable: 64 << 30}
 			},
 		})
-		d, _ := h.run(t, node("a", 0), func(s *dispatch.Settings) { s.Capacity, s.Lease = room, 3*time.Second })
+		d, _ := h.run(t, node("a", 0), func(s *dispatch.Settings) { s.Capacity, s.Lease = free, 3*time.Second })
 		bots := []uuid.UUID{h.create(t, time.Time{}), h.create(t, time.Time{})}
 		for _, id := range bots {
 			h.untilLaunched(t, id, 0)
@@ -35,12 +35,12 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 				h.beat(t, id, ingest.Stats{CoresUsed: 1.9, MemoryBytes: 512 << 20})
 			}
 		}
-		h.untilFull(t, room)
+		h.untilFull(t, free)
 		waiting := h.create(t, time.Time{})
 		h.untilPending(t, waiting)
 		entries, err := h.store.Timeline(t.Context(), waiting)
-		const why = "runs 2 bots and has capacity for 2: 4.0 cores and 64.0 GiB of memory, of which a bot uses 1.9 cores and 1.0 GiB of memory (measured"
-		if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Data), why) {
+		const reason = "runs 2 bots and has capacity for 2: 4.0 cores and 64.0 GiB of memory, of which a bot uses 1.9 cores and 1.0 GiB of memory (measured"
+		if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Data), reason) {
 			t.Errorf("the timeline: %+v (%v)", entries, err)
 		}
 		fleet, err := dispatch.NewFleetReader(h.store, 0, h.clock.Now).Fleet(t.Context())
@@ -68,17 +68,17 @@ func (h *harness) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 }
 
 // untilFull waits until a room has no place.
-func (h *harness) untilFull(t *testing.T, room *dispatch.Capacity) {
+func (h *harness) untilFull(t *testing.T, free *dispatch.Capacity) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	for room.FullReason(ctx, h.clock.Now()) == "" {
+	for free.FullReason(ctx, h.clock.Now()) == "" {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("there is room for %d", room.Total(t.Context()))
+			t.Fatalf("there is room for %d", free.Total(t.Context()))
 		}
 	}
 }

@@ -69,8 +69,8 @@ func TestNoLaunchBeforeJoinAt(t *testing.T) {
 	h.untilLaunched(t, later, 0)
 }
 
-// TestFailedLaunchIsRetried are tried again with growing delays while the job stays
-// dispatching, and end with the launcher's own words (contract, Jobs).
+// TestFailedLaunchIsRetried checks that launches are retried with growing delays while
+// the job is dispatching, and that the detail contains the launcher's error.
 func TestFailedLaunchIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -100,8 +100,8 @@ func TestFailedLaunchIsRetried(t *testing.T) {
 	if after := r.StatusSince.Sub(began); after < dispatch.DefaultTimeouts().Launch {
 		t.Errorf("it failed after %s", after)
 	}
-	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(h.told(t, id), want) {
-		t.Errorf("told: %v, want %v", h.told(t, id), want)
+	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(h.eventNames(t, id), want) {
+		t.Errorf("events: %v, want %v", h.eventNames(t, id), want)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestLostBotIsReplaced(t *testing.T) {
 	h.run(t, func(s *dispatch.Settings) { s.Timeouts = timeouts })
 	id := h.create(t, time.Time{})
 	h.untilLaunched(t, id, 0)
-	h.tell(t, id, 0, job.BotInMeeting, "")
+	h.sendEvent(t, id, 0, job.BotInMeeting, "")
 	if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestHeartbeatsKeepBot(t *testing.T) {
 	id := h.create(t, time.Time{})
 	started := h.untilLaunched(t, id, 0)
 	h.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
-	h.tell(t, id, 0, job.BotJoined, "")
+	h.sendEvent(t, id, 0, job.BotJoined, "")
 	h.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
 	r := h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
@@ -190,7 +190,7 @@ func TestSalvage(t *testing.T) {
 	d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
 	id := h.create(t, time.Time{})
 	h.untilLaunched(t, id, 0)
-	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 	h.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
 	h.bots.end(id, 0)
 	d.BotStateChanged(t.Context(), id)
@@ -199,8 +199,8 @@ func TestSalvage(t *testing.T) {
 		t.Fatalf("the job: %+v", r.State)
 	}
 	want := []string{"dispatching", "recording_started", "finalizing", "post_processing", "media_uploading", "completed", "job.finalized"}
-	if told := h.told(t, id); !slices.Equal(told, want) {
-		t.Errorf("told: %v, want %v", told, want)
+	if reported := h.eventNames(t, id); !slices.Equal(reported, want) {
+		t.Errorf("events: %v, want %v", reported, want)
 	}
 	m := h.manifest(t, id)
 	if !m.Partial || m.End.Reason != "bot_lost" || len(m.Media) != 1 || m.Media[0].DurationMs < 900 {
@@ -233,12 +233,12 @@ func TestSecondBotAfterMeeting(t *testing.T) {
 	d, _ := h.run(t)
 	id := h.create(t, time.Time{})
 	h.untilLaunched(t, id, 0)
-	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 	h.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
 	h.bots.end(id, 0)
 	d.BotStateChanged(t.Context(), id)
 	h.untilLaunched(t, id, 1)
-	h.tell(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
+	h.sendEvent(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
 	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Completed || !h.manifest(t, id).Partial {
 		t.Errorf("the job: %+v", r.State)
@@ -255,7 +255,7 @@ func TestSalvageWithoutMedia(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		id := h.create(t, time.Time{})
 		h.untilLaunched(t, id, 0)
-		h.tell(t, id, 0, job.BotRecordingStarted, "")
+		h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 		h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("no MP4"))
 		want := job.Failed
 		if cancelled {
@@ -289,12 +289,12 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	})
 	id := h.create(t, time.Time{})
 	h.untilLaunched(t, id, 0)
-	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 	h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
 	h.bots.end(id, 0)
 	d.BotStateChanged(t.Context(), id)
-	held := func(r job.Record) bool { return r.Status == job.Finalizing }
-	first := h.whileHeld(t, id, held)
+	acquired := func(r job.Record) bool { return r.Status == job.Finalizing }
+	first := h.whileHeld(t, id, acquired)
 	h.at(first.WakeAt) // the lease has run out
 	again := h.whileHeld(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
 	h.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
@@ -334,7 +334,7 @@ func TestCancelledJob(t *testing.T) {
 		d, _ := h.run(t)
 		id := h.create(t, time.Time{})
 		h.untilLaunched(t, id, 0)
-		h.tell(t, id, 0, job.BotEnteringLobby, "")
+		h.sendEvent(t, id, 0, job.BotEnteringLobby, "")
 		h.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
 		if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
 			t.Fatal(err)
@@ -380,7 +380,7 @@ func TestCompletedJob(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		id := h.create(t, time.Time{})
 		h.untilLaunched(t, id, 0)
-		h.tell(t, id, 0, job.ManifestFinalized, "")
+		h.sendEvent(t, id, 0, job.ManifestFinalized, "")
 		r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 		if stays {
 			h.at(r.WakeAt)
@@ -495,11 +495,11 @@ type lines struct {
 	text  string
 }
 
-func (l *lines) Write(line []byte) (int, error) {
-	if strings.Contains(string(line), l.text) {
+func (l *lines) Write(row []byte) (int, error) {
+	if strings.Contains(string(row), l.text) {
 		l.once.Do(func() { close(l.found) })
 	}
-	return len(line), nil
+	return len(row), nil
 }
 
 // TestRunningBotIsAdopted: the bot that runs is adopted, and no second
@@ -529,7 +529,7 @@ func TestManualBot(t *testing.T) {
 	timeouts := dispatch.DefaultTimeouts().Manual()
 	h.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = launch.Manual{}, timeouts })
 	id := h.create(t, h.clock.Now().Add(time.Hour))
-	h.tell(t, id, 0, job.BotRecordingStarted, "")
+	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 	h.at(h.record(t, id).WakeAt)
 	r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {

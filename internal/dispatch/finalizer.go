@@ -195,25 +195,25 @@ func (r *progressReporter) update(stage recording.Stage, done, total int64) {
 
 // keyedMutex is a mutex for each job.
 type keyedMutex struct {
-	mu   sync.Mutex
-	held map[uuid.UUID]chan struct{}
+	mu    sync.Mutex
+	locks map[uuid.UUID]chan struct{}
 }
 
 // lock waits until nobody holds the job's mutex, and returns its unlock.
 func (m *keyedMutex) lock(id uuid.UUID) (unlock func()) {
 	for {
 		m.mu.Lock()
-		released, locked := m.held[id]
+		released, locked := m.locks[id]
 		if !locked {
 			done := make(chan struct{})
-			if m.held == nil {
-				m.held = make(map[uuid.UUID]chan struct{})
+			if m.locks == nil {
+				m.locks = make(map[uuid.UUID]chan struct{})
 			}
-			m.held[id] = done
+			m.locks[id] = done
 			m.mu.Unlock()
 			return func() {
 				m.mu.Lock()
-				delete(m.held, id)
+				delete(m.locks, id)
 				m.mu.Unlock()
 				close(done)
 			}

@@ -25,7 +25,7 @@ func TestManifestTimeline(t *testing.T) {
 		{job.BotRecordingStopped, ""}, {job.BotExited, `{"endReason":"host_ended","detail":"The call ended."}`}, {job.ManifestFinalized, ""},
 	} {
 		h.clock.set(began.Add(time.Duration(i) * time.Second))
-		h.tell(t, id, 0, step.kind, step.data)
+		h.sendEvent(t, id, 0, step.kind, step.data)
 	}
 	m := h.manifest(t, id)
 	for what, got := range map[string][2]time.Time{

@@ -67,8 +67,8 @@ func (t *task) withLease(ctx context.Context, fn func(*lifecycle.Change) error) 
 // keepLease extends the lease until stop is called. The context that it returns
 // ends when the lease is lost, or could not be extended while it was valid: the
 // task must stop before another dispatcher claims the job.
-func (t *task) keepLease(ctx context.Context) (leased context.Context, stop func()) {
-	leased, cancel := context.WithCancel(ctx)
+func (t *task) keepLease(ctx context.Context) (claimed context.Context, stop func()) {
+	claimed, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
 		ticker := time.NewTicker(t.d.Lease / 6)
@@ -76,12 +76,12 @@ func (t *task) keepLease(ctx context.Context) (leased context.Context, stop func
 		for {
 			select {
 			case <-ticker.C:
-			case <-leased.Done():
+			case <-claimed.Done():
 				return
 			}
-			err := t.extendLease(leased)
+			err := t.extendLease(claimed)
 			switch {
-			case leased.Err() != nil:
+			case claimed.Err() != nil:
 				return
 			case errors.Is(err, errLeaseLost), !t.lease.valid():
 				t.d.Log.Warn("the lease of a job is lost", "job", t.lease.jobID, "error", err)
@@ -92,7 +92,7 @@ func (t *task) keepLease(ctx context.Context) (leased context.Context, stop func
 			}
 		}
 	})
-	return leased, func() { cancel(); done.Wait() }
+	return claimed, func() { cancel(); done.Wait() }
 }
 
 // extendLease extends the lease once.
@@ -101,8 +101,8 @@ func (t *task) extendLease(ctx context.Context) error {
 	defer cancel()
 	started := time.Now()
 	return t.d.Store.Write(ctx, func(q *store.Queries) error {
-		held, err := q.ExtendLease(ctx, t.lease.jobID, t.lease.token, t.d.Now().Add(t.d.Lease))
-		if err == nil && !held {
+		acquired, err := q.ExtendLease(ctx, t.lease.jobID, t.lease.token, t.d.Now().Add(t.d.Lease))
+		if err == nil && !acquired {
 			return errLeaseLost
 		}
 		if err == nil {

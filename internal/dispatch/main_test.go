@@ -63,7 +63,7 @@ func (c *clock) set(now time.Time) {
 type bots struct {
 	mu      sync.Mutex
 	states  map[string]launch.State
-	why     string // of every bot
+	reason  string // of every bot
 	starts  bool   // bots that are launched only start
 	begun   []launch.Assignment
 	history []string // what was done, in order
@@ -119,7 +119,7 @@ func (b *bots) State(jobID uuid.UUID, attempt int) launch.State {
 func (b *bots) Reason(uuid.UUID, int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.why
+	return b.reason
 }
 
 // Stop implements launch.Launcher.
@@ -347,8 +347,8 @@ func (h *harness) untilCleanedUp(t *testing.T, id uuid.UUID) job.Record {
 	return h.until(t, id, "let go", func(r job.Record) bool { return r.WakeAt.IsZero() })
 }
 
-// tell has an attempt's bot tell of something.
-func (h *harness) tell(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
+// sendEvent sends an event as an attempt's bot.
+func (h *harness) sendEvent(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
 	t.Helper()
 	answer, err := h.jobs.Ingest(t.Context(), ingest.Event{
 		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(), Data: json.RawMessage(data),
@@ -396,8 +396,8 @@ func (h *harness) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	return m
 }
 
-// told lists the status changes that the job's receiver is told, and its end.
-func (h *harness) told(t *testing.T, id uuid.UUID) []string {
+// eventNames lists the status changes that the job's receiver is told, and its end.
+func (h *harness) eventNames(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
 	deliveries, err := storetest.Deliveries(t.Context(), h.store, id)
 	if err != nil {

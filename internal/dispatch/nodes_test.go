@@ -16,10 +16,10 @@ import (
 )
 
 // node is a dispatcher of that name with room for so many bots.
-func node(name string, room int) func(*dispatch.Settings) {
+func node(name string, free int) func(*dispatch.Settings) {
 	return func(s *dispatch.Settings) {
 		s.Node = dispatch.Node{ID: name, Name: name}
-		s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: room})
+		s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: free})
 	}
 }
 
@@ -50,7 +50,7 @@ func TestJobWaitsForCapacity(t *testing.T) {
 			t.Errorf("the timeline: %+v (%v)", entries, err)
 		}
 
-		h.tell(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
+		h.sendEvent(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
 		h.bots.end(first, 0)
 		d.BotStateChanged(t.Context(), first)
 		h.untilLaunched(t, sooner, 0)
@@ -90,7 +90,7 @@ func TestWaitingForCapacityEnds(t *testing.T) {
 		r := h.untilPending(t, id)
 		over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
 		for step := range 5 {
-			h.tell(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
+			h.sendEvent(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
 		}
 		h.at(over)
 		if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
@@ -104,37 +104,37 @@ func TestWaitingForCapacityEnds(t *testing.T) {
 func TestCapacityOfMachine(t *testing.T) {
 	t.Parallel()
 	has := host.Resources{Cores: 8, MemoryTotal: 16 << 30, MemoryAvailable: 16 << 30}
-	room := dispatch.NewCapacity(dispatch.CapacitySettings{
+	free := dispatch.NewCapacity(dispatch.CapacitySettings{
 		PerBot: dispatch.BotResources{Cores: 2, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
 	})
 	now := time.Now()
 	for taken, want := range []int{4, 3, 2, 1, 0} {
-		if got := room.Free(t.Context(), now); got != want {
+		if got := free.Free(t.Context(), now); got != want {
 			t.Errorf("with %d bots there is room for %d more, want %d", taken, got, want)
 		}
 		if taken < 4 {
-			dispatch.Reserve(t, room, now)
+			dispatch.Reserve(t, free, now)
 		}
 	}
-	if why := room.FullReason(t.Context(), now); !strings.Contains(why, "8.0 cores") {
-		t.Errorf("full because: %q", why)
+	if reason := free.FullReason(t.Context(), now); !strings.Contains(reason, "8.0 cores") {
+		t.Errorf("full because: %q", reason)
 	}
 
-	room = dispatch.NewCapacity(dispatch.CapacitySettings{
+	free = dispatch.NewCapacity(dispatch.CapacitySettings{
 		PerBot: dispatch.BotResources{Cores: 1, Memory: 2 << 30}, Machine: func(context.Context) host.Resources { return has },
 	})
-	dispatch.Reserve(t, room, now)
+	dispatch.Reserve(t, free, now)
 	has.MemoryAvailable = 7 << 30
-	if got := room.Free(t.Context(), now); got != 2 {
+	if got := free.Free(t.Context(), now); got != 2 {
 		t.Errorf("7 GiB are left, 2 of them for the young bot: room for %d more", got)
 	}
 	later := now.Add(time.Hour)
-	if got := room.Free(t.Context(), later); got != 3 {
+	if got := free.Free(t.Context(), later); got != 3 {
 		t.Errorf("7 GiB are left beside a bot that has all it takes: room for %d more", got)
 	}
 	has.MemoryAvailable = 1 << 30
-	if why := room.FullReason(t.Context(), later); !strings.Contains(why, "1.0 GiB of memory left") {
-		t.Errorf("full because: %q", why)
+	if cause := free.FullReason(t.Context(), later); !strings.Contains(cause, "1.0 GiB of memory left") {
+		t.Errorf("full because: %q", cause)
 	}
 	small := dispatch.NewCapacity(dispatch.CapacitySettings{Machine: func(context.Context) host.Resources {
 		return host.Resources{Cores: 0.5, MemoryTotal: 1 << 29, MemoryAvailable: 1 << 20}

@@ -59,7 +59,7 @@ func TestStartingBotIsAwaited(t *testing.T) {
 				if done := h.bots.done(); r.Attempts != 1 || r.Node != "a" || !slices.Equal(done, []string{"launch 0"}) {
 					t.Errorf("the job: %+v after %v", r, done)
 				}
-				h.tell(t, id, 0, job.BotInMeeting, "")
+				h.sendEvent(t, id, 0, job.BotInMeeting, "")
 			})
 		})
 	}
@@ -128,7 +128,7 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 		h.bots.become(id, 0, launch.Running) // at last
 		a, _ := h.run(t, node("a", 4))
 		a.BotStateChanged(t.Context(), id)
-		h.tell(t, id, 1, job.BotInMeeting, "")
+		h.sendEvent(t, id, 1, job.BotInMeeting, "")
 		r := h.until(t, id, "in its meeting", func(r job.Record) bool { return r.Status == job.InMeeting })
 		answer, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
 		if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
@@ -145,7 +145,7 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 func TestBotThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		h.bots.starts, h.bots.why = true, "no such image"
+		h.bots.starts, h.bots.reason = true, "no such image"
 		h.run(t, node("a", 4))
 		id := h.create(t, time.Time{})
 		h.at(h.untilWaiting(t, id).WakeAt)

@@ -23,10 +23,10 @@ type task struct {
 // process loads the job's situation, decides, and applies the decision. After
 // an error the job is claimed again at the end of its lease.
 func (t *task) process(ctx context.Context) {
-	leased, stop := t.keepLease(ctx)
+	withLease, stop := t.keepLease(ctx)
 	defer stop()
 	claimed := t.job
-	s, err := t.load(leased)
+	s, err := t.load(withLease)
 	if err != nil {
 		t.d.Log.Error("cannot load what a bot uploaded", "job", claimed.ID, "error", err)
 		return
@@ -35,7 +35,7 @@ func (t *task) process(ctx context.Context) {
 	if next.action != startAttempt && claimed.Attempts == 0 {
 		t.d.releaseSlot(claimed.ID) // reserved when the job was claimed
 	}
-	err = t.apply(leased, next)
+	err = t.apply(withLease, next)
 	stop()
 	switch {
 	case errors.Is(err, errJobChanged):

@@ -22,7 +22,7 @@ func TestCapacityWithMeasuredUsage(t *testing.T) {
 		young   int            // bots that have not, or tell nothing
 		size    int
 		free    int
-		why     string // part of why there is no room
+		reason  string // part of why there is no room
 	}{
 		"nothing runs":                       {nil, 0, 8, 8, ""},
 		"nobody tells":                       {nil, 3, 8, 5, ""},
@@ -41,23 +41,23 @@ func TestCapacityWithMeasuredUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Now()
-			room := roomOf8(BotResources{Cores: 1, Memory: gib})
+			capacity := roomOf8(BotResources{Cores: 1, Memory: gib})
 			for _, takes := range test.settled {
 				id := uuid.New()
-				room.occupy(id, 0, now.Add(-time.Hour))
-				room.recordUsage(id, 0, now, takes)
+				capacity.occupy(id, 0, now.Add(-time.Hour))
+				capacity.recordUsage(id, 0, now, takes)
 			}
 			for range test.young {
 				id := uuid.New()
-				room.occupy(id, 0, now.Add(-warmUp+time.Second))
-				room.recordUsage(id, 0, now, BotResources{Cores: 9, Memory: 9 * gib}) // it has not settled
+				capacity.occupy(id, 0, now.Add(-warmUp+time.Second))
+				capacity.recordUsage(id, 0, now, BotResources{Cores: 9, Memory: 9 * gib}) // it has not settled
 			}
-			size, free, why := room.Total(t.Context()), room.Free(t.Context(), now), room.FullReason(t.Context(), now)
+			size, free, reason := capacity.Total(t.Context()), capacity.Free(t.Context(), now), capacity.FullReason(t.Context(), now)
 			if size != test.size || free != test.free {
 				t.Errorf("room for %d, and for %d more; want %d and %d", size, free, test.size, test.free)
 			}
-			if (why == "") != (test.free > 0) || !strings.Contains(why, test.why) {
-				t.Errorf("full because: %q", why)
+			if (reason == "") != (test.free > 0) || !strings.Contains(reason, test.reason) {
+				t.Errorf("full because: %q", reason)
 			}
 		})
 	}
@@ -75,42 +75,42 @@ func roomOf8(cost BotResources) *Capacity {
 func TestMeasuredCapacityIsStable(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	room := roomOf8(BotResources{})
+	free := roomOf8(BotResources{})
 	id := uuid.New()
-	room.occupy(id, 1, now.Add(-time.Hour))
-	tell := func(attempt int, after time.Duration, cores float64) int {
+	free.occupy(id, 1, now.Add(-time.Hour))
+	report := func(attempt int, after time.Duration, cores float64) int {
 		now = now.Add(after)
-		room.recordUsage(id, attempt, now, BotResources{Cores: cores})
-		return room.Total(t.Context())
+		free.recordUsage(id, attempt, now, BotResources{Cores: cores})
+		return free.Total(t.Context())
 	}
-	if got := tell(0, time.Second, 4); got != 8 {
+	if got := report(0, time.Second, 4); got != 8 {
 		t.Errorf("room for %d by what an earlier attempt's bot takes", got)
 	}
-	if got := tell(1, time.Second, 1.6); got != 5 {
+	if got := report(1, time.Second, 1.6); got != 5 {
 		t.Errorf("room for %d", got)
 	}
 	for _, cores := range []float64{1.7, 1.5, 1.65, 1.55, 1.75} {
-		if got := tell(1, 25*time.Second, cores); got != 5 {
+		if got := report(1, 25*time.Second, cores); got != 5 {
 			t.Errorf("room for %d when a bot uses %.2f for a moment", got, cores)
 		}
 	}
-	if got := tell(1, 15*time.Second, 2.5); got != 4 {
+	if got := report(1, 15*time.Second, 2.5); got != 4 {
 		t.Errorf("room for %d after a bot has taken more for a quarter of a minute", got)
 	}
-	if got := tell(1, 0, 8); got != 4 {
+	if got := report(1, 0, 8); got != 4 {
 		t.Errorf("room for %d after the same was told twice", got)
 	}
 	for range 20 {
-		tell(1, 25*time.Second, 0.5)
+		report(1, 25*time.Second, 0.5)
 	}
-	if got := room.Total(t.Context()); got != 8 {
+	if got := free.Total(t.Context()); got != 8 {
 		t.Errorf("room for %d after minutes in which a bot uses less than was reckoned with", got)
 	}
-	if got := tell(1, time.Hour, 4); got != 2 {
+	if got := report(1, time.Hour, 4); got != 2 {
 		t.Errorf("room for %d", got)
 	}
-	room.release(id)
-	if got := room.Total(t.Context()); got != 8 {
+	free.release(id)
+	if got := free.Total(t.Context()); got != 8 {
 		t.Errorf("room for %d when nothing runs that was measured", got)
 	}
 	if math.Abs(movingAverage(1, 2, 0.5)-1.5) > 1e-9 || movingAverage(0, 2, 0.5) != 2 || movingAverage(1, 0, 0.5) != 1 {

@@ -100,13 +100,13 @@ func namespaceAdvice(root fs.FS) string {
 // sandbox reports whether a running browser's pages are sandboxed, and the reason
 // for the answer.
 func sandbox(root fs.FS, browserProcess int) (on bool, reason string) {
-	line := commandLine(root, strconv.Itoa(browserProcess))
+	text := commandLine(root, strconv.Itoa(browserProcess))
 	switch {
-	case len(line) == 0:
+	case len(text) == 0:
 		return false, "the process cannot be inspected on this system"
-	case strings.Contains(strings.Join(line, " "), "--no-sandbox") && os.Geteuid() == 0:
+	case strings.Contains(strings.Join(text, " "), "--no-sandbox") && os.Geteuid() == 0:
 		return false, "this process runs as root, where Chromium has none"
-	case strings.Contains(strings.Join(line, " "), "--no-sandbox"):
+	case strings.Contains(strings.Join(text, " "), "--no-sandbox"):
 		return false, "it was started without it"
 	}
 	renderers := 0
@@ -169,8 +169,8 @@ func statusOf(root fs.FS, process string) map[string]string {
 		return nil // it has ended
 	}
 	fields := make(map[string]string)
-	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(line, ":")
+	for row := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(row, ":")
 		fields[key] = strings.TrimSpace(value)
 	}
 	return fields

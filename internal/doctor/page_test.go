@@ -57,11 +57,11 @@ func hostOfURL(address string) string {
 // element returns the result for an element.
 func (p Page) element(t *testing.T, name string) Element {
 	t.Helper()
-	place := slices.IndexFunc(p.Elements, func(element Element) bool { return element.Name == name })
-	if place < 0 {
+	position := slices.IndexFunc(p.Elements, func(element Element) bool { return element.Name == name })
+	if position < 0 {
 		t.Fatalf("the report has no element %s", name)
 	}
-	return p.Elements[place]
+	return p.Elements[position]
 }
 
 // TestPageBeforeJoining checks that the elements of the pre-join screen are found

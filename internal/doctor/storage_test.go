@@ -138,8 +138,8 @@ func bodyOf(r *http.Request) []byte {
 	reader := bufio.NewReader(r.Body)
 	var body []byte
 	for {
-		line, _ := reader.ReadString('\n')
-		digits, _, _ := strings.Cut(strings.TrimSpace(line), ";")
+		text, _ := reader.ReadString('\n')
+		digits, _, _ := strings.Cut(strings.TrimSpace(text), ";")
 		size, err := strconv.ParseInt(digits, 16, 32)
 		if err != nil || size == 0 {
 			return body

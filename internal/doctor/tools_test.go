@@ -38,7 +38,7 @@ func TestBrowserThatDoesNotStart(t *testing.T) {
 // TestSandboxByProcesses checks that the sandbox is detected from the processes.
 func TestSandboxByProcesses(t *testing.T) {
 	t.Parallel()
-	process := func(parent, arguments, seccomp string) (line, status *fstest.MapFile) {
+	process := func(parent, arguments, seccomp string) (text, status *fstest.MapFile) {
 		return &fstest.MapFile{Data: []byte(arguments)},
 			&fstest.MapFile{Data: []byte("Name:\tchromium\nPPid:\t" + parent + "\nSeccomp:\t" + seccomp + "\n")}
 	}

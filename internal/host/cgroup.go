@@ -102,8 +102,8 @@ func findGroup(root fs.FS, controller string) (version int, own string, ok bool)
 	if !ok {
 		return 0, "", false
 	}
-	for line := range strings.Lines(string(data)) {
-		parts := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
+	for text := range strings.Lines(string(data)) {
+		parts := strings.SplitN(strings.TrimRight(text, "\n"), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
@@ -206,8 +206,8 @@ func (g group) text(name string) string {
 func (g group) table(name string) map[string]uint64 {
 	numbers := map[string]uint64{}
 	data, _ := readFile(g.root, path.Join(g.dir, name))
-	for line := range strings.Lines(string(data)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for text := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if n, err := strconv.ParseUint(value, 10, 64); err == nil {
 			numbers[key] = n
 		}

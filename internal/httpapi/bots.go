@@ -122,16 +122,16 @@ func (a *API) holdHeartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 	if wait == 0 {
 		return a.settings.Bots.Heartbeat(ctx, beat, 0)
 	}
-	held, release := context.WithCancel(ctx)
+	acquired, release := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
 		select {
 		case <-a.draining:
 			release()
-		case <-held.Done():
+		case <-acquired.Done():
 		}
 	})
-	response, err := a.settings.Bots.Heartbeat(held, beat, wait)
+	response, err := a.settings.Bots.Heartbeat(acquired, beat, wait)
 	release()
 	watcher.Wait()
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {

@@ -243,10 +243,10 @@ type logText struct {
 	text bytes.Buffer
 }
 
-func (l *logText) Write(line []byte) (int, error) {
+func (l *logText) Write(row []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.text.Write(line)
+	return l.text.Write(row)
 }
 
 func (l *logText) String() string {

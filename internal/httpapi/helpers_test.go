@@ -14,18 +14,18 @@ import (
 	"standin/internal/recording"
 )
 
-// patience is how long tests wait for what must happen.
-const patience = 10 * time.Second
+// testTimeout is how long tests wait for what must happen.
+const testTimeout = 10 * time.Second
 
 // eventually polls until a condition holds, and returns what it saw.
-func eventually[T any](t testing.TB, what string, look func() (T, bool)) T {
+func eventually[T any](t testing.TB, what string, check func() (T, bool)) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for {
-		seen, ok := look()
+		seen, ok := check()
 		if ok {
 			return seen
 		}
@@ -44,11 +44,11 @@ func decodeLines(t testing.TB, text string) []map[string]any {
 	scanner := bufio.NewScanner(strings.NewReader(text))
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
-		var line map[string]any
-		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+		var row map[string]any
+		if err := json.Unmarshal(scanner.Bytes(), &row); err != nil {
 			t.Fatalf("read the log line %s: %v", scanner.Text(), err)
 		}
-		lines = append(lines, line)
+		lines = append(lines, row)
 	}
 	return lines
 }

@@ -27,7 +27,7 @@ func (s *surface) dial(text string) net.Conn {
 		s.t.Fatalf("dial: %v", err)
 	}
 	s.t.Cleanup(func() { _ = connection.Close() }) // the server may have closed it
-	if err := connection.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := connection.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 		s.t.Fatal(err)
 	}
 	if _, err := io.WriteString(connection, text); err != nil {
@@ -69,7 +69,7 @@ func head(method, path, bearer string, length int) string {
 func TestSlowClientsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		settings.Timeouts = httpapi.Timeouts{Header: patience, Body: patience, Idle: patience}
+		settings.Timeouts = httpapi.Timeouts{Header: testTimeout, Body: testTimeout, Idle: testTimeout}
 	})
 	for range 334 {
 		s.dial("")
@@ -119,11 +119,11 @@ func TestHeldHeartbeatOutlivesTheBodyDeadline(t *testing.T) {
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Idle: short, Answer: short}
 	})
-	held := s.heldHeartbeat("60")
+	acquired := s.heldHeartbeat("60")
 	<-s.shelf.waiting
 	pass(t, short)
 	s.shelf.command <- ingest.Command{ID: nobodysJob.String(), Kind: ingest.LeaveCall}
-	got := readAnswer(t, held)
+	got := readAnswer(t, acquired)
 	if got.status != 200 || !strings.Contains(got.body, "leave_call") {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
@@ -141,14 +141,14 @@ func (s *surface) heldHeartbeat(wait string) net.Conn {
 func TestShutdownEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	held := s.heldHeartbeat("60")
+	acquired := s.heldHeartbeat("60")
 	<-s.shelf.waiting
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		t.Fatalf("shut down: %v", err)
 	}
-	if got := readAnswer(t, held); got.status != 200 || !strings.Contains(got.body, `"commands":[]`) {
+	if got := readAnswer(t, acquired); got.status != 200 || !strings.Contains(got.body, `"commands":[]`) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
@@ -156,20 +156,20 @@ func TestShutdownEndsTheWaiting(t *testing.T) {
 func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	held := s.heldHeartbeat("1e300")
+	acquired := s.heldHeartbeat("1e300")
 	<-s.shelf.waiting
-	if err := held.Close(); err != nil {
+	if err := acquired.Close(); err != nil {
 		t.Fatal(err)
 	}
-	line := eventually(t, "a line in the log", func() (map[string]any, bool) {
+	text := eventually(t, "a line in the log", func() (map[string]any, bool) {
 		lines := decodeLines(t, s.log.String())
 		if len(lines) == 0 {
 			return nil, false
 		}
 		return lines[0], true
 	})
-	if line["status"] != 499.0 || line["level"] != "INFO" {
-		t.Errorf("the log says %v", line)
+	if text["status"] != 499.0 || text["level"] != "INFO" {
+		t.Errorf("the log says %v", text)
 	}
 }
 
@@ -212,15 +212,15 @@ func TestStalledReaderTimesOut(t *testing.T) {
 	video := strings.Repeat("x", 32<<20)
 	s.keepRecording(video)
 	s.dial(head("GET", jobsPath+"/"+adasJob.String()+"/media/recording.mp4", adasKey, 0))
-	line := eventually(t, "a line in the log", func() (map[string]any, bool) {
+	text := eventually(t, "a line in the log", func() (map[string]any, bool) {
 		lines := decodeLines(t, s.log.String())
 		if len(lines) == 0 {
 			return nil, false
 		}
 		return lines[0], true
 	})
-	if sent, _ := line["bytes"].(float64); sent >= float64(len(video)) {
-		t.Errorf("all of it was sent: %v", line)
+	if sent, _ := text["bytes"].(float64); sent >= float64(len(video)) {
+		t.Errorf("all of it was sent: %v", text)
 	}
 }
 

@@ -168,7 +168,7 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 	if !result.Changed() {
 		return
 	}
-	back := order(is) < order(was)
+	back := statusIndex(is) < statusIndex(was)
 	newAttempt := event.Trigger == job.AttemptStarted || event.Attempt > was.Attempt
 	resumed := was.Status == job.RecordingPaused && is.Status == job.RecordingStarted
 	resumedRequest := was.PreviousStatus == job.RecordingPaused && is.Status == job.RecordingStarted
@@ -177,9 +177,9 @@ func checkStep(t *rapid.T, was, is job.State, result job.Result, event job.Event
 	}
 }
 
-// order returns the position of a state among the statuses. During a permission
+// statusIndex returns the position of a state among the statuses. During a permission
 // request it is that of the previous status.
-func order(s job.State) int {
+func statusIndex(s job.State) int {
 	if s.Status == job.PermissionRequested {
 		s.Status = s.PreviousStatus
 	}

@@ -45,6 +45,6 @@ func Transitions() []Transition {
 // upTo returns the statuses from scheduled up to and including last, without
 // permission_requested: see State.destination.
 func upTo(last Status) []Status {
-	order := slices.DeleteFunc(Statuses(), func(s Status) bool { return s == PermissionRequested })
-	return order[: slices.Index(order, last)+1 : slices.Index(order, last)+1]
+	sequence := slices.DeleteFunc(Statuses(), func(s Status) bool { return s == PermissionRequested })
+	return sequence[: slices.Index(sequence, last)+1 : slices.Index(sequence, last)+1]
 }

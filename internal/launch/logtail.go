@@ -18,8 +18,8 @@ const (
 // characters.
 func LogTail(log []byte) string {
 	var lines []string
-	for line := range bytes.Lines(log) {
-		if text := printable(string(line)); text != "" {
+	for row := range bytes.Lines(log) {
+		if text := printable(string(row)); text != "" {
 			lines = append(lines, text)
 		}
 	}

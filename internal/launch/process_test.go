@@ -463,8 +463,8 @@ func TestManual(t *testing.T) {
 func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	f, a := newFixture(t, t.TempDir()), assignment(obedient)
-	if why := f.Reason(a.JobID, a.Attempt); why != "" {
-		t.Errorf("of a bot that never was it is told %q", why)
+	if reason := f.Reason(a.JobID, a.Attempt); reason != "" {
+		t.Errorf("of a bot that never was it is told %q", reason)
 	}
 	f.start(t, a)
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
@@ -474,7 +474,7 @@ func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	if err := os.WriteFile(f.file(a, launch.LogFile), []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if why := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(why, "its log ends: ") || !strings.HasSuffix(why, "| standin: no browser") {
-		t.Errorf("it is told %q", why)
+	if cause := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(cause, "its log ends: ") || !strings.HasSuffix(cause, "| standin: no browser") {
+		t.Errorf("it is told %q", cause)
 	}
 }

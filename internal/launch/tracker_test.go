@@ -18,8 +18,8 @@ func TestTracker(t *testing.T) {
 	bot := launch.Key{JobID: uuid.New(), Attempt: 1}
 	starting, running := launch.BotStatus{State: launch.Starting, Reason: "pulling"}, launch.BotStatus{State: launch.Running}
 	gone := launch.BotStatus{State: launch.Gone, Reason: "exit code 1"}
-	all := func(sight launch.BotStatus) map[launch.Key]launch.BotStatus {
-		return map[launch.Key]launch.BotStatus{bot: sight}
+	all := func(snapshot launch.BotStatus) map[launch.Key]launch.BotStatus {
+		return map[launch.Key]launch.BotStatus{bot: snapshot}
 	}
 	none := map[launch.Key]launch.BotStatus{}
 	for name, test := range map[string]struct {

@@ -227,14 +227,14 @@ func TestConsentInTheManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotPermissionRequest)
-	h.take(t, botEvent(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
+	h.ingest(t, botEvent(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
 	kept, err := h.store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
 	if err != nil || len(kept) != 1 || kept[0].ID != command {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
-	told := only(h.outbox(t, id), "bot.recording_permission_response")
-	if len(told) != 1 || told[0].Granted == nil || *told[0].Granted || told[0].Detail == nil || *told[0].Detail != "timeout" {
-		encoded, _ := json.Marshal(told)
+	reported := only(h.outbox(t, id), "bot.recording_permission_response")
+	if len(reported) != 1 || reported[0].Granted == nil || *reported[0].Granted || reported[0].Detail == nil || *reported[0].Detail != "timeout" {
+		encoded, _ := json.Marshal(reported)
 		t.Errorf("told %s", encoded)
 	}
 }

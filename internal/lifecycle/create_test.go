@@ -13,8 +13,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestCreateOnce: however many times and however concurrently a job is asked
-// for, there is one, and the first request counts (contract, Jobs).
+// TestCreateOnce checks that repeated and concurrent requests create one job, with
+// the values of the first request.
 func TestCreateOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -115,8 +115,7 @@ func TestCreated(t *testing.T) {
 	}
 }
 
-// TestScope: a job is there for its consumer in its mode alone (specification,
-// What the service does, 8).
+// TestScope checks that a job is visible only to its consumer and in its mode.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -187,14 +186,14 @@ func TestCancel(t *testing.T) {
 			if r.Status != test.want {
 				t.Errorf("it is %s, want %s", r.Status, test.want)
 			}
-			if watched := !r.WakeAt.IsZero(); test.moved && watched != test.leave {
+			if tracked := !r.WakeAt.IsZero(); test.moved && tracked != test.leave {
 				t.Errorf("it is looked at %s, and its bot runs %v", r.WakeAt, test.leave)
 			}
 			commands, err := h.store.PendingCommands(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; told != test.leave || len(commands) > 1 {
+			if reported := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; reported != test.leave || len(commands) > 1 {
 				t.Errorf("the bot is told %v", commands)
 			}
 			if after := len(h.outbox(t, id)); after-before != map[bool]int{true: 1}[test.moved] {
@@ -220,8 +219,8 @@ func TestCancelWithdrawsOlderCommands(t *testing.T) {
 	}
 }
 
-// TestManifestOfACancelledRecording: it is attached, the job stays cancelled
-// and no job.finalized is sent (contract, Jobs).
+// TestManifestOfACancelledRecording checks that the manifest is attached, the job
+// stays cancelled and no job.finalized is sent.
 func TestManifestOfACancelledRecording(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -231,10 +230,10 @@ func TestManifestOfACancelledRecording(t *testing.T) {
 	if err := h.Cancel(t.Context(), h.caller, id); err != nil {
 		t.Fatal(err)
 	}
-	if answer := h.take(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
+	if answer := h.ingest(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
 		t.Errorf("the exit: %+v", answer)
 	}
-	if answer := h.take(t, botEvent(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
+	if answer := h.ingest(t, botEvent(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
 		t.Errorf("the manifest: %+v", answer)
 	}
 	r := h.record(t, id)

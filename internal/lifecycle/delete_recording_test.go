@@ -196,7 +196,7 @@ func TestNothingIsAddedToADeletedRecording(t *testing.T) {
 	s := h.clockwork(time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
-	h.take(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
+	h.ingest(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
 	if err := s.AdmitUpload(t.Context(), id, 0); err != nil {
 		t.Fatalf("before: %v", err)
 	}
@@ -208,8 +208,8 @@ func TestNothingIsAddedToADeletedRecording(t *testing.T) {
 	}
 }
 
-// TestDeleteRecordingOfACancelledJob waits for the bot that still hands in
-// what it recorded.
+// TestDeleteRecordingOfACancelledJob waits for the bot that still uploads
+// its recording.
 func TestDeleteRecordingOfACancelledJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)

@@ -55,7 +55,7 @@ func TestCommands(t *testing.T) {
 	if len(sent) != 2 || sent[0].Kind != ingest.PauseRecording || sent[1].Kind != ingest.ResumeRecording {
 		t.Fatalf("sent: %+v", sent)
 	}
-	if answer := h.take(t, botEvent(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
+	if answer := h.ingest(t, botEvent(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
 		t.Errorf("with the answer to an event: %+v", answer.Commands)
 	}
 	if err := first.Close(); err != nil {
@@ -100,15 +100,15 @@ func TestHeldHeartbeat(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
 		h.begin(t, id)
-		type heard struct {
+		type heartbeatResult struct {
 			answer ingest.HeartbeatResponse
 			at     time.Time
 			err    error
 		}
-		answers := make(chan heard, 1)
+		answers := make(chan heartbeatResult, 1)
 		go func() {
 			answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
-			answers <- heard{answer, time.Now(), err}
+			answers <- heartbeatResult{answer, time.Now(), err}
 		}()
 		h.untilHeard(t, id) // the heartbeat has come, and listens
 		queued := time.Now()
@@ -169,7 +169,7 @@ func TestHeartbeatsOfTheUnwanted(t *testing.T) {
 	heardBefore := h.record(t, stale).HeartbeatAt
 	failed := h.newJob(t)
 	h.begin(t, failed)
-	h.take(t, botEvent(failed, 0, 0, job.BotExited, `{"failureCode":"internal_error"}`))
+	h.ingest(t, botEvent(failed, 0, 0, job.BotExited, `{"failureCode":"internal_error"}`))
 
 	for name, id := range map[string]uuid.UUID{"stale": stale, "failed": failed} {
 		once, again := beat(t, h.Service, id, 0).Commands, beat(t, h.Service, id, 0).Commands
@@ -177,8 +177,8 @@ func TestHeartbeatsOfTheUnwanted(t *testing.T) {
 			t.Errorf("%s: told %+v and %+v", name, once, again)
 		}
 	}
-	if heard := h.record(t, stale).HeartbeatAt; !heard.Equal(heardBefore) {
-		t.Errorf("a stale bot's heartbeat counts as the current one's: %s", heard)
+	if received := h.record(t, stale).HeartbeatAt; !received.Equal(heardBefore) {
+		t.Errorf("a stale bot's heartbeat counts as the current one's: %s", received)
 	}
 	if commands := beat(t, h.Service, stale, 1).Commands; len(commands) != 0 {
 		t.Errorf("the current attempt's bot is told %+v", commands)
@@ -199,8 +199,8 @@ func TestHeldHeartbeatOfALostBot(t *testing.T) {
 	}()
 	h.untilHeard(t, id)
 	h.begin(t, id)
-	if told := <-commands; len(told) != 1 || told[0].Kind != ingest.LeaveCall {
-		t.Errorf("told %+v", told)
+	if reported := <-commands; len(reported) != 1 || reported[0].Kind != ingest.LeaveCall {
+		t.Errorf("told %+v", reported)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestHandingIn(t *testing.T) {
 		}
 	}
 	hand(500, 1000) // before its time
-	h.take(t, botEvent(id, 0, 0, job.BotMediaUploading, ""))
+	h.ingest(t, botEvent(id, 0, 0, job.BotMediaUploading, ""))
 	for _, done := range []int64{0, 40, 99, 100, 180, 450, 450, 380, 1000, 1000} {
 		hand(done, 1000)
 	}
@@ -253,16 +253,16 @@ func TestHandingIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for _, entry := range entries {
 		if entry.Kind == lifecycle.MediaStored {
-			told = append(told, string(entry.Data))
+			reported = append(reported, string(entry.Data))
 		}
 	}
 	want := []string{
 		`{"bytesDone":100,"bytesTotal":1000}`, `{"bytesDone":450,"bytesTotal":1000}`, `{"bytesDone":1000,"bytesTotal":1000}`,
 	}
-	if !slices.Equal(told, want) {
-		t.Errorf("told: %s\nwant: %s", told, want)
+	if !slices.Equal(reported, want) {
+		t.Errorf("told: %s\nwant: %s", reported, want)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestIngestKinds: where each kind of event leads a job whose bot was just
-// started (contract, State machine).
+// TestIngestKinds checks the status that each kind of event leads to, for a job whose
+// bot has just been started.
 func TestIngestKinds(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -40,7 +40,7 @@ func TestIngestKinds(t *testing.T) {
 			t.Parallel()
 			id := h.newJob(t)
 			h.begin(t, id)
-			answer := h.take(t, botEvent(id, 0, 0, kind, ""))
+			answer := h.ingest(t, botEvent(id, 0, 0, kind, ""))
 			if !answer.OK || !answer.Applied || answer.Reason != "" || answer.Status != want || answer.Commands == nil {
 				t.Errorf("the answer: %+v, want %s", answer, want)
 			}
@@ -82,7 +82,7 @@ func TestIngestRefusals(t *testing.T) {
 			{1, 8, job.ManifestFinalized, job.Terminal, job.Completed},
 		}
 		for i, step := range steps {
-			answer := h.take(t, botEvent(id, step.attempt, step.n, step.kind, ""))
+			answer := h.ingest(t, botEvent(id, step.attempt, step.n, step.kind, ""))
 			if answer.Reason != step.want || answer.Applied != (step.want == "") || answer.Status != step.status {
 				t.Errorf("step %d, %s of attempt %d: %+v, want %q and %s", i, step.kind, step.attempt, answer, step.want, step.status)
 			}
@@ -98,7 +98,8 @@ func TestIngestRefusals(t *testing.T) {
 	})
 }
 
-// TestIngestUnknownJob (contract, State machine: 400, path jobId).
+// TestIngestUnknownJob checks that an event of an unknown job gets a 400 with the path
+// jobId.
 func TestIngestUnknownJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -146,11 +147,11 @@ func TestFailure(t *testing.T) {
 			id := h.newJob(t)
 			h.begin(t, id)
 			exit := botEvent(id, 0, 1, job.BotExited, test.data)
-			if answer := h.take(t, exit); answer.Status != job.Failed {
+			if answer := h.ingest(t, exit); answer.Status != job.Failed {
 				t.Fatalf("the answer: %+v", answer)
 			}
-			h.take(t, exit)
-			h.take(t, botEvent(id, 0, 2, job.BotExited, test.data))
+			h.ingest(t, exit)
+			h.ingest(t, botEvent(id, 0, 2, job.BotExited, test.data))
 			all := h.outbox(t, id)
 			failures := only(all, webhook.JobFailed)
 			if len(failures) != 2 || failures[0].Sequence != failures[1].Sequence || failures[0].URL == failures[1].URL {
@@ -187,7 +188,7 @@ func TestFailureOfALaterAttempt(t *testing.T) {
 				h.upload(t, id, 0)
 			}
 			h.begin(t, id)
-			answer := h.take(t, botEvent(id, 1, 1, job.BotExited, `{"failureCode":"meeting_ended"}`))
+			answer := h.ingest(t, botEvent(id, 1, 1, job.BotExited, `{"failureCode":"meeting_ended"}`))
 			want := job.Failed
 			if saved {
 				want = job.Finalizing
@@ -229,10 +230,10 @@ func TestPermissionResponse(t *testing.T) {
 			id := h.newJob(t)
 			h.begin(t, id)
 			h.walk(t, id, job.BotRecordingStarted, job.BotPermissionRequest)
-			if answer := h.take(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
+			if answer := h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
 				t.Errorf("it is %s after the answer", answer.Status)
 			}
-			h.take(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data))
+			h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data))
 			responses := only(h.outbox(t, id), webhook.BotPermissionResponse)
 			if len(responses) != 1 || responses[0].URL != statusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
 				t.Fatalf("told: %+v", responses)
@@ -269,7 +270,7 @@ func TestCompetingBot(t *testing.T) {
 			}
 			h.begin(t, j.ID)
 			h.walk(t, j.ID, job.BotInMeeting)
-			if answer := h.take(t, botEvent(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
+			if answer := h.ingest(t, botEvent(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
 				t.Errorf("the answer: %+v", answer)
 			}
 			found := only(h.outbox(t, j.ID), webhook.BotCompetingDetected)
@@ -294,7 +295,7 @@ func TestManifestElsewhere(t *testing.T) {
 	} {
 		id := h.newJob(t)
 		h.begin(t, id)
-		h.take(t, botEvent(id, 0, 1, job.ManifestFinalized, data))
+		h.ingest(t, botEvent(id, 0, 1, job.ManifestFinalized, data))
 		want := elsewhere
 		if want == "" {
 			want = h.ManifestURI(id)
@@ -315,7 +316,7 @@ func TestUploadsAreAdmitted(t *testing.T) {
 	if err := h.AdmitUpload(t.Context(), id, 0); err != nil {
 		t.Errorf("while recording: %v", err)
 	}
-	h.take(t, botEvent(id, 0, 9, job.ManifestFinalized, ""))
+	h.ingest(t, botEvent(id, 0, 9, job.ManifestFinalized, ""))
 	if err := h.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("afterwards: %v", err)
 	}
@@ -332,7 +333,7 @@ func TestWithoutListeners(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.begin(t, j.ID)
-	h.take(t, botEvent(j.ID, 0, 0, job.ManifestFinalized, ""))
+	h.ingest(t, botEvent(j.ID, 0, 0, job.ManifestFinalized, ""))
 	all := h.outbox(t, j.ID)
 	if len(all) != 1 || all[0].Event != webhook.JobFinalized || all[0].Sequence != 3 {
 		t.Errorf("told: %+v, want job.finalized as the third event", all)
@@ -388,9 +389,9 @@ func (h *harness) do(t failer, id uuid.UUID, s step) {
 			t.Fatalf("cancel: %v", err)
 		}
 	case s.failing:
-		h.take(t, botEvent(id, s.attempt, s.n, s.kind, `{"failureCode":"network_loss"}`))
+		h.ingest(t, botEvent(id, s.attempt, s.n, s.kind, `{"failureCode":"network_loss"}`))
 	default:
-		h.take(t, botEvent(id, s.attempt, s.n, s.kind, ""))
+		h.ingest(t, botEvent(id, s.attempt, s.n, s.kind, ""))
 	}
 }
 
@@ -401,15 +402,15 @@ func TestTwoBotsAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
 		h.begin(t, id)
-		way := []job.Trigger{
+		path := []job.Trigger{
 			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted,
 			job.BotRecordingStopped, job.BotExited, job.BotPostProcessing, job.BotMediaUploading, job.ManifestFinalized,
 		}
 		var group sync.WaitGroup
 		for sender := range 4 {
 			group.Go(func() {
-				for n, kind := range way {
-					h.take(t, botEvent(id, sender/2, n, kind, ""))
+				for n, kind := range path {
+					h.ingest(t, botEvent(id, sender/2, n, kind, ""))
 				}
 			})
 		}

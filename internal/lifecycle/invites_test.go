@@ -22,8 +22,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// desk takes invites at a time that the test sets.
-type desk struct {
+// inviteHarness schedules invites with a clock that the test sets.
+type inviteHarness struct {
 	*harness
 	lifecycle.InviteScheduler
 	clock atomic.Int64 // milliseconds
@@ -32,8 +32,8 @@ type desk struct {
 // middle is when invites come in these tests: the middle of a month.
 var middle = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-func newDesk(h *harness) *desk {
-	d := &desk{harness: h}
+func newInviteHarness(h *harness) *inviteHarness {
+	d := &inviteHarness{harness: h}
 	d.clock.Store(middle.UnixMilli())
 	d.InviteScheduler = lifecycle.InviteScheduler{
 		Jobs:  h.clockwork(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
@@ -51,7 +51,7 @@ func invitation() calendar.Invite {
 }
 
 // schedule has an invite scheduled and wants that kind of answer.
-func (d *desk) schedule(t *testing.T, invite calendar.Invite, want calendar.Kind) calendar.Result {
+func (d *inviteHarness) schedule(t *testing.T, invite calendar.Invite, want calendar.Kind) calendar.Result {
 	t.Helper()
 	result, err := d.Schedule(t.Context(), invite)
 	if err != nil || result.Kind != want || result.JobID == uuid.Nil || result.ConsumerID == uuid.Nil {
@@ -70,7 +70,7 @@ func owner(result calendar.Result) account.Caller {
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newDesk(h)
+		d := newInviteHarness(h)
 		woken := h.woken.Load()
 		invite := invitation()
 		invite.OrganizerEmail = " Ada@Example.TEST "
@@ -109,7 +109,7 @@ func TestSchedule(t *testing.T) {
 func TestScheduleForAKnownConsumer(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newDesk(h)
+	d := newInviteHarness(h)
 	d.WebhookSecret = "whsec_everybodys"
 	known, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: "acme", Email: "Ada@Example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
@@ -158,7 +158,7 @@ func TestDedupe(t *testing.T) {
 		"the icalUid in capitals":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
 	}
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newDesk(h)
+		d := newInviteHarness(h)
 		for name, test := range tests {
 			host := fmt.Sprintf("%x.test", name) // each case has consumers of its own
 			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
@@ -180,7 +180,7 @@ func TestDedupe(t *testing.T) {
 func TestScheduleAfterCancellation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newDesk(h)
+		d := newInviteHarness(h)
 		d.FreeTierJobs = 2
 		first := d.schedule(t, invitation(), calendar.Scheduled)
 		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil {
@@ -208,7 +208,7 @@ func TestScheduleAfterCancellation(t *testing.T) {
 func TestSchedulePastInvite(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newDesk(h)
+	d := newInviteHarness(h)
 	for late, want := range map[time.Duration]int{400 * 24 * time.Hour: 1, time.Hour: 1, 14 * time.Minute: 0, -time.Hour: 0} {
 		invite := invitation()
 		invite.JoinAt, invite.ICalUID = middle.Add(-late), late.String()
@@ -225,7 +225,7 @@ func TestSchedulePastInvite(t *testing.T) {
 func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newDesk(h)
+	d := newInviteHarness(h)
 	result := d.schedule(t, invitation(), calendar.Scheduled)
 	changed := invitation()
 	changed.MeetingURL = "https://meet.google.com/new-link-new"
@@ -244,7 +244,7 @@ func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 		}
 	}
 	if n := h.count(t, result.JobID, lifecycle.JobChanged); n != 1 {
-		t.Errorf("the timeline tells of %d changes, want the one before the dispatch", n)
+		t.Errorf("the timeline has %d changes, want the one before the dispatch", n)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 func TestInviteMoves(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newDesk(h)
+		d := newInviteHarness(h)
 		first := d.schedule(t, invitation(), calendar.Scheduled)
 		_, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
 		if err != nil {
@@ -314,7 +314,7 @@ func TestInviteMoves(t *testing.T) {
 func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newDesk(h)
+	d := newInviteHarness(h)
 	consumer := owner(d.schedule(t, invitation(), calendar.Scheduled))
 	own := request("mine")
 	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", invitation().JoinAt
@@ -341,7 +341,7 @@ func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 func TestManyInvitesAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newDesk(h)
+		d := newInviteHarness(h)
 		d.FreeTierJobs = 5
 		var mu sync.Mutex
 		kinds := make(map[calendar.Kind]int)
@@ -374,7 +374,7 @@ func TestManyInvitesAtOnce(t *testing.T) {
 func TestFreeTier(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newDesk(h)
+		d := newInviteHarness(h)
 		d.FreeTierJobs = 2
 		numbered := func(n int) calendar.Invite {
 			invite := invitation()
@@ -408,10 +408,10 @@ func TestFreeTier(t *testing.T) {
 		if r.Status != job.Failed || r.FailureCode != job.QuotaExceeded || r.FailureDetail == "" || !r.WakeAt.IsZero() || r.Attempts != 0 {
 			t.Errorf("refused as %+v", r)
 		}
-		told := h.outbox(t, spent.JobID)
-		if len(told) != 2 || told[0].Event != webhook.JobStatusChanged || told[0].From != job.Scheduled || told[1].Event != webhook.JobFailed ||
-			told[1].FailureCode == nil || *told[1].FailureCode != job.QuotaExceeded {
-			t.Errorf("told %+v", told)
+		reported := h.outbox(t, spent.JobID)
+		if len(reported) != 2 || reported[0].Event != webhook.JobStatusChanged || reported[0].From != job.Scheduled || reported[1].Event != webhook.JobFailed ||
+			reported[1].FailureCode == nil || *reported[1].FailureCode != job.QuotaExceeded {
+			t.Errorf("told %+v", reported)
 		}
 
 		if again := d.schedule(t, numbered(3), calendar.FreeTierExhausted); again.JobID != spent.JobID {
@@ -463,7 +463,7 @@ func (p awayPlans) ConsumerPlan(context.Context, uuid.UUID) (payment.Plan, error
 // TestPlansAway: nobody is taken for one who has not paid because nobody knows.
 func TestPlansAway(t *testing.T) {
 	t.Parallel()
-	d := newDesk(newSQLiteHarness(t))
+	d := newInviteHarness(newSQLiteHarness(t))
 	away := errors.New("the payments are away")
 	d.Plans = awayPlans{away}
 	d.schedule(t, invitation(), calendar.Scheduled) // without a bound nobody asks
@@ -478,7 +478,7 @@ func TestPlansAway(t *testing.T) {
 // TestScheduleRefuses what cannot be an invite.
 func TestScheduleRefuses(t *testing.T) {
 	t.Parallel()
-	d := newDesk(newSQLiteHarness(t))
+	d := newInviteHarness(newSQLiteHarness(t))
 	invite := invitation()
 	invite.OrganizerEmail = "nobody"
 	if result, err := d.Schedule(t.Context(), invite); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != "organizerEmail" {

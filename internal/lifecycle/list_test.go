@@ -108,16 +108,16 @@ func TestTimeline(t *testing.T) {
 		id := h.newJob(t)
 		h.begin(t, id)
 		h.walk(t, id, job.BotJoined, job.BotInMeeting)
-		h.take(t, botEvent(id, 0, 1, job.BotInMeeting, ""))
-		h.take(t, botEvent(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
-		type line struct {
+		h.ingest(t, botEvent(id, 0, 1, job.BotInMeeting, ""))
+		h.ingest(t, botEvent(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
+		type entryView struct {
 			source  job.Source
 			kind    job.Trigger
 			applied bool
 			reason  job.Reason
 			data    string
 		}
-		want := []line{
+		want := []entryView{
 			{job.SourceService, job.AttemptStarted, true, "", ""},
 			{job.SourceBot, job.BotJoined, true, "", ""},
 			{job.SourceBot, job.BotInMeeting, true, "", ""},
@@ -125,7 +125,7 @@ func TestTimeline(t *testing.T) {
 			{job.SourceBot, job.BotEnteringLobby, false, job.OutOfOrder, `{"why":"late"}`},
 		}
 		for _, limit := range []int{0, 1, 2} {
-			var got []line
+			var got []entryView
 			page := lifecycle.Page{Limit: limit}
 			for {
 				entries, next, err := h.Timeline(t.Context(), h.caller, id, page)
@@ -133,7 +133,7 @@ func TestTimeline(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, e := range entries {
-					got = append(got, line{e.Source, e.Kind, e.Applied, e.Reason, string(e.Data)})
+					got = append(got, entryView{e.Source, e.Kind, e.Applied, e.Reason, string(e.Data)})
 					if e.Source == job.SourceBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute)) || e.ReceivedAt.Equal(e.EmittedAt)) {
 						t.Errorf("%s: the bot's time is %v, ours %v", e.Kind, e.EmittedAt, e.ReceivedAt)
 					}

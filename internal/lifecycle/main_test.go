@@ -180,8 +180,8 @@ func botEvent(id uuid.UUID, attempt, n int, kind job.Trigger, data string) inges
 	}
 }
 
-// take has the service take an event.
-func (h *harness) take(t failer, e ingest.Event) ingest.EventResponse {
+// ingest has the service take an event.
+func (h *harness) ingest(t failer, e ingest.Event) ingest.EventResponse {
 	t.Helper()
 	answer, err := h.Ingest(context.Background(), e)
 	if err != nil {
@@ -195,7 +195,7 @@ func (h *harness) take(t failer, e ingest.Event) ingest.EventResponse {
 func (h *harness) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
 	t.Helper()
 	for n, kind := range kinds {
-		if answer := h.take(t, botEvent(id, 0, n, kind, "")); !answer.Applied {
+		if answer := h.ingest(t, botEvent(id, 0, n, kind, "")); !answer.Applied {
 			t.Fatalf("%s was not applied: %s", kind, answer.Reason)
 		}
 	}
@@ -222,8 +222,8 @@ func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int) {
 	}
 }
 
-// told is what a delivery tells.
-type told struct {
+// deliveredEvent is the event of a delivery.
+type deliveredEvent struct {
 	Event    string     `json:"event"`
 	From     job.Status `json:"from"`
 	To       job.Status `json:"to"`
@@ -244,14 +244,14 @@ type told struct {
 	} `json:"job"`
 }
 
-// outbox is all that a job's receivers are told, in order.
-func (h *harness) outbox(t failer, id uuid.UUID) []told {
+// outbox returns the events that a job's receivers get, in order.
+func (h *harness) outbox(t failer, id uuid.UUID) []deliveredEvent {
 	t.Helper()
 	deliveries, err := storetest.Deliveries(context.Background(), h.store, id)
 	if err != nil {
 		t.Fatalf("read the outbox: %v", err)
 	}
-	all := make([]told, len(deliveries))
+	all := make([]deliveredEvent, len(deliveries))
 	for i, d := range deliveries {
 		if err := json.Unmarshal(d.Data, &all[i]); err != nil {
 			t.Fatalf("delivery %s: %v", d.ID, err)
@@ -264,8 +264,8 @@ func (h *harness) outbox(t failer, id uuid.UUID) []told {
 }
 
 // only picks one kind of event out of an outbox.
-func only(all []told, event string) []told {
-	var picked []told
+func only(all []deliveredEvent, event string) []deliveredEvent {
+	var picked []deliveredEvent
 	for _, one := range all {
 		if one.Event == event {
 			picked = append(picked, one)
@@ -330,7 +330,7 @@ func replayed(entry job.TimelineEntry, state job.State) job.Event {
 }
 
 // checkOutbox holds what is told against the moves of a job.
-func checkOutbox(t failer, all []told, moves []job.TimelineEntry, last int64) {
+func checkOutbox(t failer, all []deliveredEvent, moves []job.TimelineEntry, last int64) {
 	t.Helper()
 	changes := only(all, webhook.JobStatusChanged)
 	if len(changes) != len(moves) {

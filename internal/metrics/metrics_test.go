@@ -29,9 +29,9 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 // expect fails the test for each line that is missing.
 func expect(t *testing.T, text string, lines ...string) {
 	t.Helper()
-	for _, line := range lines {
-		if !strings.Contains(text, line+"\n") {
-			t.Errorf("missing line %q", line)
+	for _, row := range lines {
+		if !strings.Contains(text, row+"\n") {
+			t.Errorf("missing line %q", row)
 		}
 	}
 }

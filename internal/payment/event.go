@@ -117,8 +117,8 @@ func (e *Event) readInvoice(o object) {
 		e.Effect = PaymentMade
 		// The invoice's own period is the previous one; its lines have the
 		// period that was paid for.
-		for _, line := range o.object("lines").list("data") {
-			e.PeriodEnd = later(e.PeriodEnd, line.object("period").seconds("end"))
+		for _, row := range o.object("lines").list("data") {
+			e.PeriodEnd = later(e.PeriodEnd, row.object("period").seconds("end"))
 		}
 	case "invoice.payment_failed":
 		e.Effect = PaymentFailed

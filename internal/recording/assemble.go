@@ -102,19 +102,19 @@ func (f *Finisher) storeMedia(
 	for _, left := range adopted {
 		count(left.report.Media)
 	}
-	tell := func(bytes int64) {
+	notify := func(bytes int64) {
 		done += bytes
 		progress(Storing, done, total)
 	}
-	tell(0)
+	notify(0)
 	for _, file := range packed.Files {
-		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), tell); err != nil {
+		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), notify); err != nil {
 			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
 		}
 	}
 	origin := firstStart(packed.Parts, adopted)
 	for _, left := range adopted {
-		taken, err := f.adopt(ctx, jobID, left.withOrigin(origin), packed.Files, tell)
+		taken, err := f.adopt(ctx, jobID, left.withOrigin(origin), packed.Files, notify)
 		if err != nil {
 			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", left.Attempt, err)
 		}
@@ -172,13 +172,13 @@ func (a attemptData) withOrigin(origin time.Time) attemptData {
 }
 
 // storeFile stores a packed file.
-func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file File, path string, tell func(bytes int64)) error {
+func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file File, path string, report func(bytes int64)) error {
 	content, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer content.Close() // read only
-	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &progressReader{Reader: content, onRead: tell}, file.SHA256)
+	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &progressReader{Reader: content, onRead: report}, file.SHA256)
 	return err
 }
 
@@ -198,7 +198,7 @@ func (r *progressReader) Read(buffer []byte) (int, error) {
 
 // adopt makes the files that an attempt's bot had finished the job's media,
 // under their own names where those are free.
-func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData, beside []File, tell func(bytes int64)) (Packed, error) {
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData, beside []File, notify func(bytes int64)) (Packed, error) {
 	files, tracks := slices.Clone(left.report.Media), slices.Clone(left.report.PackedTracks)
 	parts := slices.Clone(left.report.PackedParts)
 	for i := range files {
@@ -226,7 +226,7 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData,
 		if err := f.Storage.copyUpload(ctx, from, to, files[i].Bytes, files[i].SHA256); err != nil {
 			return Packed{}, err
 		}
-		tell(files[i].Bytes)
+		notify(files[i].Bytes)
 	}
 	left.report.Media, left.report.PackedTracks, left.report.PackedParts = files, tracks, parts
 	return packedFromReport(left.report), nil

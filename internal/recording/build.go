@@ -161,8 +161,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// timeline tells of the whole visit: the first attempt's beginning, the last
-// one's end.
+// timeline covers all attempts, from the start of the first to the end of the last.
 func (b *builder) timeline() Timeline {
 	var joined, admitted, stopped time.Time
 	for _, report := range b.reports {
@@ -175,14 +174,14 @@ func (b *builder) timeline() Timeline {
 			stopped = reported.EndedAt
 		}
 	}
-	heard := b.facts.ObservedTimeline
-	instant := func(at time.Time, heard Instant) Instant { return Instant{firstNonZero(at, heard.Time)} }
+	received := b.facts.ObservedTimeline
+	instant := func(at time.Time, seen Instant) Instant { return Instant{firstNonZero(at, seen.Time)} }
 	return Timeline{
-		JoinedAt:           instant(joined, heard.JoinedAt),
-		AdmittedAt:         instant(admitted, heard.AdmittedAt),
+		JoinedAt:           instant(joined, received.JoinedAt),
+		AdmittedAt:         instant(admitted, received.AdmittedAt),
 		RecordingStartedAt: Instant{b.origin},
-		RecordingStoppedAt: instant(stopped, heard.RecordingStoppedAt),
-		LeftAt:             instant(b.lastReport().LeftAt, heard.LeftAt),
+		RecordingStoppedAt: instant(stopped, received.RecordingStoppedAt),
+		LeftAt:             instant(b.lastReport().LeftAt, received.LeftAt),
 	}
 }
 

@@ -34,8 +34,8 @@ func someFile() File {
 	}
 }
 
-// place is a part of which length seconds were kept.
-func place(attempt, number int, startedAt, length float64) PackedPart {
+// packedPart returns a part of which length seconds are in the file.
+func packedPart(attempt, number int, startedAt, length float64) PackedPart {
 	return PackedPart{
 		Attempt: attempt, Number: number, StartedAt: at(startedAt), File: "recording.mp4",
 		Length: time.Duration(length * float64(time.Second)),
@@ -79,102 +79,102 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 		reports []ingest.Report
 		packed  []PackedPart
 		botLost bool
-		stopped float64 // when the service heard of the recording's stop; 0: never
+		stopped float64 // when the service received the stop of the recording; 0: never
 		partial bool
 		gaps    []Gap
 	}{
 		"one whole part": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 		},
 		"a pause": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10), whole(1, 30, 40)), 10.2, 29.9, "paused")},
-			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 30, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
 			gaps:    []Gap{{10000, 30000, "paused"}},
 		},
-		"a pause that nobody tells of": {
+		"unreported pause": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 30, 40))},
-			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 30, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
 			gaps:    []Gap{{10000, 30000, GapNotRecording}},
 		},
 		"paused until the end": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 9.9, 50, "paused")},
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			gaps:    []Gap{{10000, 50000, "paused"}},
 		},
 		"the recorder died and began again": {
 			reports: []ingest.Report{left(0, torn(0, 0), whole(1, 12, 20))},
-			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 12, 8)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 12, 8)},
 			partial: true, gaps: []Gap{{10000, 12000, GapMediaLost}},
 		},
 		"a browser was lost and replaced, and all of the first is there": {
 			reports: []ingest.Report{left(0, endedBy(whole(0, 0, 10), "browser_crashed"), whole(1, 16, 20))},
-			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 16, 4)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
 			partial: true, gaps: []Gap{{10000, 16000, "browser_crashed"}},
 		},
 		"stopped, and begun again": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 16, 20))},
-			packed:  []PackedPart{place(0, 0, 0, 10), place(0, 1, 16, 4)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
 			gaps:    []Gap{{10000, 16000, GapNotRecording}},
 		},
-		"the bot tells of a gap that is no pause": {
+		"reported gap that is not a pause": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 11, 15, "capture_lost")},
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			partial: true, gaps: []Gap{{11000, 15000, "capture_lost"}},
 		},
 		"a gap reported of where media was kept": {
 			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 4, 6, "paused")},
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 		},
 		"segments missing at the end": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
-			packed:  []PackedPart{cut(place(0, 0, 0, 7))},
+			packed:  []PackedPart{cut(packedPart(0, 0, 0, 7))},
 			partial: true, gaps: []Gap{{7000, 10000, GapMediaLost}},
 		},
 		"the first part unusable": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21))},
-			packed:  []PackedPart{unusable(0, LossBeginning), place(0, 1, 11, 10)},
+			packed:  []PackedPart{unusable(0, LossBeginning), packedPart(0, 1, 11, 10)},
 			partial: true, gaps: []Gap{{0, 11000, GapMediaLost}},
 		},
 		"a part between unusable": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21), whole(2, 22, 30))},
-			packed:  []PackedPart{place(0, 0, 0, 10), unusable(1, LossUnusable), place(0, 2, 22, 8)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), unusable(1, LossUnusable), packedPart(0, 2, 22, 8)},
 			partial: true, gaps: []Gap{{10000, 22000, GapMediaLost}},
 		},
 		"a second attempt": {
 			reports: []ingest.Report{lost(0, torn(0, 0)), left(1, whole(0, 25, 40))},
-			packed:  []PackedPart{place(0, 0, 0, 10), place(1, 0, 25, 15)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 25, 15)},
 			partial: true, gaps: []Gap{{10000, 25000, GapBotLost}},
 		},
 		"a first attempt that recorded nothing": {
 			reports: []ingest.Report{lost(0), left(1, whole(0, 0, 10))},
-			packed:  []PackedPart{place(1, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(1, 0, 0, 10)},
 		},
 		"lost in the middle": {
 			reports: []ingest.Report{lost(0, torn(0, 0))}, botLost: true,
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			partial: true,
 		},
 		"lost without a report": {
-			packed: []PackedPart{place(0, 0, 0, 10)}, botLost: true,
+			packed: []PackedPart{packedPart(0, 0, 0, 10)}, botLost: true,
 			partial: true,
 		},
 		"lost during a pause": {
 			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true,
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			partial: true,
 		},
 		"lost after the recording was stopped": {
 			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true, stopped: 10,
-			packed: []PackedPart{place(0, 0, 0, 10)},
+			packed: []PackedPart{packedPart(0, 0, 0, 10)},
 		},
 		"lost after it had left": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))}, botLost: true,
-			packed: []PackedPart{place(0, 0, 0, 10)},
+			packed: []PackedPart{packedPart(0, 0, 0, 10)},
 		},
 		"a part that ended before it began to record": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
-			packed:  []PackedPart{place(0, 0, 0, 10)},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 		},
 		"recorded and nothing kept": {
 			reports: []ingest.Report{left(0, whole(0, 0, 10))},
@@ -237,7 +237,7 @@ func TestBuildWhole(t *testing.T) {
 		},
 		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
 	}
-	packed := Packed{Files: []File{someFile()}, Parts: []PackedPart{place(0, 0, 0.25, 8), place(1, 0, 20.25, 19.75)}}
+	packed := Packed{Files: []File{someFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
 	manifest := Build(facts, []ingest.Report{second, first}, packed, "https://standin.example.com/")
 	got := checkSchema(t, manifest)
 	for path, want := range map[string]any{

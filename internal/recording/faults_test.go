@@ -74,17 +74,17 @@ func TestUploadsOverABadLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			line := objects.Line(t)
-			storage := openStorage(t, line.Address())
+			proxy := objects.FaultProxy(t)
+			storage := openStorage(t, proxy.Address())
 			jobID := uuid.New()
-			line.Lay(faults)
+			proxy.Lay(faults)
 			var contents [][]byte
 			for i, length := range []int{60_000, 1, 0, 100_000, 70_000, 20 << 20, 50_000} { // the long one goes in parts
 				content := random(uint64(i), length)
 				contents = append(contents, content)
-				uploadAnyway(t, line, storage, jobID, ingest.SegmentName(0, i), content)
+				uploadAnyway(t, proxy, storage, jobID, ingest.SegmentName(0, i), content)
 			}
-			line.Heal()
+			proxy.Heal()
 			for i, content := range contents {
 				length, sum := readBack(t, storage, jobID, ingest.SegmentName(0, i))
 				if length != int64(len(content)) || sum != sumBytes(content) {
@@ -101,12 +101,12 @@ func TestUploadsOverABadLine(t *testing.T) {
 
 // uploadAnyway sends a file as a bot does: again until it is acknowledged. It
 // holds that no call tries without end.
-func uploadAnyway(t *testing.T, line *s3test.Line, storage *Storage, jobID uuid.UUID, name string, content []byte) {
+func uploadAnyway(t *testing.T, text *s3test.FaultProxy, storage *Storage, jobID uuid.UUID, name string, content []byte) {
 	t.Helper()
 	for range 10 {
-		before := line.Requests()
+		before := text.Requests()
 		stored, err := storage.PutUpload(t.Context(), jobID, 0, name, bytes.NewReader(content), sumBytes(content), 1<<30)
-		made := line.Requests() - before
+		made := text.Requests() - before
 		if parts := int64(len(content)>>20) + 1; made > maxRequests*parts {
 			t.Fatalf("%s took %d requests", name, made)
 		}
@@ -152,11 +152,11 @@ func TestStoreDownForAWhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			line := objects.Line(t)
-			storage := openStorage(t, line.Address())
+			proxy := objects.FaultProxy(t)
+			storage := openStorage(t, proxy.Address())
 			jobID := uuid.New()
 			put(t, storage, jobID, 0, "before", "before")
-			line.Lay(func(*http.Request, int64) s3test.Fault { return test.down })
+			proxy.Lay(func(*http.Request, int64) s3test.Fault { return test.down })
 			for what, call := range map[string]func() error{
 				"upload": func() error {
 					_, err := storage.PutUpload(t.Context(), jobID, 0, "x", strings.NewReader("x"), sumText("x"), 9)
@@ -172,17 +172,17 @@ func TestStoreDownForAWhile(t *testing.T) {
 				"delete":   func() error { return storage.DeleteRecording(t.Context(), jobID) },
 				"check":    func() error { return storage.Check(t.Context()) },
 			} {
-				before := line.Requests()
+				before := proxy.Requests()
 				err := call()
 				// A HEAD has no body, so that the store's code is not told there.
 				if err == nil || is[*NotFoundError](err) || !strings.Contains(err.Error(), test.reported) && !strings.Contains(err.Error(), "StatusCode") {
 					t.Errorf("%s: the error is %v", what, err)
 				}
-				if made := line.Requests() - before; made > maxRequests {
+				if made := proxy.Requests() - before; made > maxRequests {
 					t.Errorf("%s took %d requests", what, made)
 				}
 			}
-			line.Heal()
+			proxy.Heal()
 			put(t, storage, jobID, 0, "x", "x")
 			if uploads, err := storage.Uploads(t.Context(), jobID); err != nil || len(uploads) != 1 || len(uploads[0].Files) != 2 {
 				t.Errorf("uploads are %v, %v", uploads, err)
@@ -226,15 +226,15 @@ func TestStalledStore(t *testing.T) {
 }
 
 // left by a lost bot in a bucket of its own, reached over a line.
-func lostInS3(t *testing.T, segments [][]byte) (desk, *s3test.Line) {
+func lostInS3(t *testing.T, segments [][]byte) (finisherHarness, *s3test.FaultProxy) {
 	t.Helper()
-	line := objects.Line(t)
-	desk := newDesk(t)
-	desk.Storage = openStorage(t, line.Address())
-	desk.upload(t, 0, 0, segments)
-	desk.report(t, lost(0, torn(0, 0)))
-	desk.upload(t, 1, 0, segments[:3])
-	return desk, line
+	proxy := objects.FaultProxy(t)
+	finisher := newFinisherHarness(t)
+	finisher.Storage = openStorage(t, proxy.Address())
+	finisher.upload(t, 0, 0, segments)
+	finisher.report(t, lost(0, torn(0, 0)))
+	finisher.upload(t, 1, 0, segments[:3])
+	return finisher, proxy
 }
 
 // TestFinishingIsInterruptedAnywhere ends a run at each of its requests in
@@ -243,39 +243,39 @@ func lostInS3(t *testing.T, segments [][]byte) (desk, *s3test.Line) {
 func TestFinishingIsInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
 	segments := cut(t, record(t, source{Seconds: 4}))
-	desk, line := lostInS3(t, segments)
-	line.Heal() // counts from here
-	manifest, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
+	finisher, text := lostInS3(t, segments)
+	text.Heal() // counts from here
+	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := line.Requests()
+	all := text.Requests()
 	if all < 10 {
 		t.Fatalf("finishing takes %d requests", all)
 	}
 	for last := int64(1); last <= all; last++ {
-		desk, line := lostInS3(t, segments)
+		service2, row := lostInS3(t, segments)
 		ctx, interrupt := context.WithCancel(t.Context())
-		line.Lay(func(_ *http.Request, nth int64) s3test.Fault {
+		row.Lay(func(_ *http.Request, nth int64) s3test.Fault {
 			if nth < last {
 				return s3test.Fault{}
 			}
 			interrupt()
 			return s3test.Fault{LoseAnswer: true} // whether it was done, nobody knows
 		})
-		if _, err := desk.Salvage(ctx, desk.facts, "bot_lost", nil); err == nil {
+		if _, err := service2.Salvage(ctx, service2.facts, "bot_lost", nil); err == nil {
 			t.Errorf("interrupted at request %d of %d: no error", last, all)
 		}
 		interrupt()
-		line.Heal()
-		again, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
+		row.Heal()
+		again, err := service2.Salvage(t.Context(), service2.facts, "bot_lost", nil)
 		if err != nil {
 			t.Fatalf("interrupted at request %d of %d, and again: %v", last, all, err)
 		}
 		if again.Media[0].SHA256 != manifest.Media[0].SHA256 || again.Partial != manifest.Partial {
 			t.Errorf("interrupted at request %d of %d: %+v, want %+v", last, all, again, manifest)
 		}
-		desk.check(t, again)
+		service2.check(t, again)
 	}
 }
 
@@ -293,14 +293,14 @@ func TestFinishingOverABadLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk, line := lostInS3(t, segments)
-			line.Lay(faults)
-			manifest, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
+			finisher, text := lostInS3(t, segments)
+			text.Lay(faults)
+			manifest, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			line.Heal()
-			desk.check(t, manifest)
+			text.Heal()
+			finisher.check(t, manifest)
 			if lasts := manifest.Media[0].DurationMs; lasts < 5900 || lasts > 6600 {
 				t.Errorf("lasts %d ms, want both attempts' 6 s", lasts)
 			}
@@ -319,13 +319,13 @@ func slowDown(yes bool) int {
 // shorter file.
 func TestDownloadsAreNeverShort(t *testing.T) {
 	t.Parallel()
-	line := objects.Line(t)
-	storage := openStorage(t, line.Address())
+	proxy := objects.FaultProxy(t)
+	storage := openStorage(t, proxy.Address())
 	jobID := uuid.New()
 	content := random(7, 300_000)
 	put(t, storage, jobID, 0, "x", string(content))
 	for _, after := range []int64{1, 1000, 299_999} {
-		line.Lay(func(*http.Request, int64) s3test.Fault { return s3test.Fault{CutAnswer: after} })
+		proxy.Lay(func(*http.Request, int64) s3test.Fault { return s3test.Fault{CutAnswer: after} })
 		reader, err := storage.openUpload(t.Context(), jobID, 0, "x")
 		if err == nil {
 			var read int64
@@ -339,7 +339,7 @@ func TestDownloadsAreNeverShort(t *testing.T) {
 			t.Errorf("cut after %d bytes: the error is %v", after, err)
 		}
 	}
-	line.Heal()
+	proxy.Heal()
 	if length, sum := readBack(t, storage, jobID, "x"); length != 300_000 || sum != sumBytes(content) {
 		t.Errorf("afterwards %d bytes of sum %s", length, sum)
 	}

@@ -23,12 +23,12 @@ type Tools struct {
 // MissingToolError.
 func FindTools() (Tools, error) {
 	var tools Tools
-	for name, place := range map[string]*string{"ffmpeg": &tools.FFmpeg, "ffprobe": &tools.FFprobe} {
+	for name, position := range map[string]*string{"ffmpeg": &tools.FFmpeg, "ffprobe": &tools.FFprobe} {
 		found, err := exec.LookPath(name)
 		if err != nil {
 			return Tools{}, &MissingToolError{Tool: name}
 		}
-		*place = found
+		*position = found
 	}
 	return tools, nil
 }
@@ -179,8 +179,8 @@ func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Du
 		complaint = errorLine(err)
 	}
 	// The last line "out_time_us=5013000"; N/A before anything was decoded.
-	for line := range strings.Lines(string(output)) {
-		value, found := strings.CutPrefix(strings.TrimSpace(line), "out_time_us=")
+	for text := range strings.Lines(string(output)) {
+		value, found := strings.CutPrefix(strings.TrimSpace(text), "out_time_us=")
 		microseconds, parseErr := strconv.ParseInt(value, 10, 64)
 		if found && parseErr == nil {
 			end = time.Duration(microseconds) * time.Microsecond
@@ -193,8 +193,8 @@ func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Du
 // text when there is none.
 func errorLine(err error) string {
 	if tool := new(toolError); errors.As(err, &tool) && tool.Stderr != "" {
-		line, _, _ := strings.Cut(tool.Stderr, "\n")
-		return line
+		text, _, _ := strings.Cut(tool.Stderr, "\n")
+		return text
 	}
 	return err.Error()
 }

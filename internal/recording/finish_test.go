@@ -19,18 +19,18 @@ import (
 
 const testBase = "https://standin.example.com"
 
-// desk is a finisher with a storage and a job of its own.
-type desk struct {
+// finisherHarness is a finisher with a storage and a job of its own.
+type finisherHarness struct {
 	*Finisher
 	facts ManifestInput
 	id    uuid.UUID
 }
 
-func newDesk(t *testing.T) desk {
+func newFinisherHarness(t *testing.T) finisherHarness {
 	t.Helper()
 	facts := someFacts()
 	facts.Job.ID = uuid.New()
-	return desk{
+	return finisherHarness{
 		Finisher: &Finisher{
 			Storage: openStorage(t, folderAddress(filepath.Join(t.TempDir(), "storage"))),
 			BaseURL: testBase,
@@ -42,7 +42,7 @@ func newDesk(t *testing.T) desk {
 }
 
 // upload puts segments into storage; a nil one is left out.
-func (d desk) upload(t *testing.T, attempt, part int, segments [][]byte) {
+func (d finisherHarness) upload(t *testing.T, attempt, part int, segments [][]byte) {
 	t.Helper()
 	for sequence, segment := range segments {
 		if segment != nil {
@@ -52,7 +52,7 @@ func (d desk) upload(t *testing.T, attempt, part int, segments [][]byte) {
 }
 
 // report uploads an attempt's report.
-func (d desk) report(t *testing.T, report ingest.Report, media ...File) {
+func (d finisherHarness) report(t *testing.T, report ingest.Report, media ...File) {
 	t.Helper()
 	text, err := json.Marshal(FinalReport{Report: report, Media: media})
 	if err != nil {
@@ -62,7 +62,7 @@ func (d desk) report(t *testing.T, report ingest.Report, media ...File) {
 }
 
 // packByBot packs segments as a bot does, uploads the file and describes it.
-func (d desk) packByBot(t *testing.T, attempt int, segments [][]byte) File {
+func (d finisherHarness) packByBot(t *testing.T, attempt int, segments [][]byte) File {
 	t.Helper()
 	folder, out := t.TempDir(), t.TempDir()
 	lay(t, folder, 0, segments)
@@ -80,7 +80,7 @@ func (d desk) packByBot(t *testing.T, attempt int, segments [][]byte) File {
 
 // check holds that a manifest fits its schema, is the one in storage, and
 // describes the media in storage.
-func (d desk) check(t *testing.T, manifest Manifest) {
+func (d finisherHarness) check(t *testing.T, manifest Manifest) {
 	t.Helper()
 	checkSchema(t, manifest)
 	read, stands, err := d.Storage.storedManifest(t.Context(), d.id)
@@ -118,31 +118,31 @@ func asJSON(t *testing.T, value any) string {
 
 func TestFromBotAdoptsItsFile(t *testing.T) {
 	t.Parallel()
-	desk := newDesk(t)
+	finisher := newFinisherHarness(t)
 	segments := cut(t, record(t, source{Seconds: 3}))
-	desk.upload(t, 0, 0, segments)
-	file := desk.packByBot(t, 0, segments)
+	finisher.upload(t, 0, 0, segments)
+	file := finisher.packByBot(t, 0, segments)
 	report := left(0, whole(0, 0, 3))
-	desk.report(t, report, file)
-	manifest, err := desk.Finish(t.Context(), desk.facts)
+	finisher.report(t, report, file)
+	manifest, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk.check(t, manifest)
-	if want := []Media{{File: file, URI: testBase + "/api/v1/jobs/" + desk.id.String() + "/media/recording.mp4"}}; !slices.Equal(manifest.Media, want) {
+	finisher.check(t, manifest)
+	if want := []Media{{File: file, URI: testBase + "/api/v1/jobs/" + finisher.id.String() + "/media/recording.mp4"}}; !slices.Equal(manifest.Media, want) {
 		t.Errorf("media is %+v, want %+v", manifest.Media, want)
 	}
 	if manifest.Partial || manifest.End.Reason != "host_ended" || len(manifest.Gaps) > 0 {
 		t.Errorf("the manifest is %+v", manifest)
 	}
-	again, err := desk.Finish(t.Context(), desk.facts)
+	again, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil || !reflect.DeepEqual(again, manifest) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if err := desk.Storage.DeleteUploads(t.Context(), desk.id); err != nil {
+	if err := finisher.Storage.DeleteUploads(t.Context(), finisher.id); err != nil {
 		t.Fatal(err)
 	}
-	after, err := desk.Finish(t.Context(), desk.facts)
+	after, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil || asJSON(t, after) != asJSON(t, manifest) {
 		t.Errorf("after the uploads are gone: %s, %v", asJSON(t, after), err)
 	}
@@ -163,14 +163,14 @@ func TestFromBotDistrusts(t *testing.T) {
 		for _, saved := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, segments %v", name, saved), func(t *testing.T) {
 				t.Parallel()
-				desk := newDesk(t)
-				file := desk.packByBot(t, 0, segments)
+				finisher := newFinisherHarness(t)
+				file := finisher.packByBot(t, 0, segments)
 				spoil(&file)
-				desk.report(t, left(0, whole(0, 0, 2)), file)
+				finisher.report(t, left(0, whole(0, 0, 2)), file)
 				if saved {
-					desk.upload(t, 0, 0, segments)
+					finisher.upload(t, 0, 0, segments)
 				}
-				manifest, err := desk.Finish(t.Context(), desk.facts)
+				manifest, err := finisher.Finish(t.Context(), finisher.facts)
 				if !saved {
 					if !is[*MediaMismatchError](err) {
 						t.Errorf("the error is %v", err)
@@ -180,7 +180,7 @@ func TestFromBotDistrusts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				desk.check(t, manifest)
+				finisher.check(t, manifest)
 				if len(manifest.Media) != 1 || manifest.Media[0].Name != "recording.mp4" {
 					t.Errorf("media is %+v", manifest.Media)
 				}
@@ -203,22 +203,22 @@ func TestFromBotWithoutMedia(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesk(t)
+			finisher := newFinisherHarness(t)
 			if test.started {
-				desk.facts.ObservedTimeline.RecordingStartedAt = Instant{began}
+				finisher.facts.ObservedTimeline.RecordingStartedAt = Instant{began}
 			}
 			if test.report != nil {
-				desk.report(t, *test.report)
+				finisher.report(t, *test.report)
 			}
-			manifest, err := desk.Finish(t.Context(), desk.facts)
+			manifest, err := finisher.Finish(t.Context(), finisher.facts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			desk.check(t, manifest)
+			finisher.check(t, manifest)
 			if len(manifest.Media) > 0 || manifest.Partial != test.partial {
 				t.Errorf("media is %v, partial %v; want none, %v", manifest.Media, manifest.Partial, test.partial)
 			}
-			if has, err := desk.HasMedia(t.Context(), desk.id); has || err != nil {
+			if has, err := finisher.HasMedia(t.Context(), finisher.id); has || err != nil {
 				t.Errorf("has media: %v, %v", has, err)
 			}
 		})
@@ -229,18 +229,18 @@ func TestFromBotWithoutMedia(t *testing.T) {
 // packed too, whatever the last bot has finished by itself.
 func TestFromBotOfASecondAttempt(t *testing.T) {
 	t.Parallel()
-	desk := newDesk(t)
+	finisher := newFinisherHarness(t)
 	segments := cut(t, record(t, source{Seconds: 3}))
-	desk.upload(t, 0, 0, segments[:3])
-	desk.report(t, lost(0, torn(0, 0)))
-	desk.upload(t, 1, 0, segments)
-	desk.report(t, left(1, ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
-		desk.packByBot(t, 1, segments))
-	manifest, err := desk.Finish(t.Context(), desk.facts)
+	finisher.upload(t, 0, 0, segments[:3])
+	finisher.report(t, lost(0, torn(0, 0)))
+	finisher.upload(t, 1, 0, segments)
+	finisher.report(t, left(1, ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
+		finisher.packByBot(t, 1, segments))
+	manifest, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk.check(t, manifest)
+	finisher.check(t, manifest)
 	if lasts := manifest.Media[0].DurationMs; lasts < 4900 || lasts > 5600 {
 		t.Errorf("lasts %d ms, want both attempts' 5 s", lasts)
 	}
@@ -253,52 +253,52 @@ func TestFromUploads(t *testing.T) {
 	t.Parallel()
 	segments := cut(t, record(t, source{Seconds: 4}))
 	for name, test := range map[string]struct {
-		leave   func(t *testing.T, desk desk)
+		leave   func(t *testing.T, finisher finisherHarness)
 		lasts   int64 // milliseconds
 		adopted bool  // the bot had finished
 		partial bool
 		reason  string
 	}{
 		"killed in the middle": {
-			leave: func(t *testing.T, desk desk) {
-				desk.upload(t, 0, 0, segments[:4])
-				desk.report(t, lost(0, torn(0, 0)))
+			leave: func(t *testing.T, service2 finisherHarness) {
+				service2.upload(t, 0, 0, segments[:4])
+				service2.report(t, lost(0, torn(0, 0)))
 			},
 			lasts: 3000, partial: true, reason: "bot_lost",
 		},
 		"killed before its first report": {
-			leave: func(t *testing.T, desk desk) { desk.upload(t, 0, 0, segments[:4]) },
+			leave: func(t *testing.T, finisher finisherHarness) { finisher.upload(t, 0, 0, segments[:4]) },
 			lasts: 3000, partial: true, reason: "bot_lost",
 		},
 		"killed after it had left": {
-			leave: func(t *testing.T, desk desk) {
-				desk.upload(t, 0, 0, segments)
+			leave: func(t *testing.T, finisher finisherHarness) {
+				finisher.upload(t, 0, 0, segments)
 				part := whole(0, 0, 4)
 				part.Segments = len(segments)
-				desk.report(t, left(0, part))
+				finisher.report(t, left(0, part))
 			},
 			lasts: 4000, reason: "host_ended",
 		},
 		"killed after it had packed": {
-			leave: func(t *testing.T, desk desk) {
-				desk.upload(t, 0, 0, [][]byte{segments[0], nil, segments[2]})
-				desk.report(t, left(0, whole(0, 0, 4)), desk.packByBot(t, 0, segments))
+			leave: func(t *testing.T, service2 finisherHarness) {
+				service2.upload(t, 0, 0, [][]byte{segments[0], nil, segments[2]})
+				service2.report(t, left(0, whole(0, 0, 4)), service2.packByBot(t, 0, segments))
 			},
 			lasts: 4000, adopted: true, reason: "host_ended",
 		},
 		"an unreadable report": {
-			leave: func(t *testing.T, desk desk) {
-				desk.upload(t, 0, 0, segments)
-				put(t, desk.Storage, desk.id, 0, ingest.ReportName, `{"parts":`)
+			leave: func(t *testing.T, service2 finisherHarness) {
+				service2.upload(t, 0, 0, segments)
+				put(t, service2.Storage, service2.id, 0, ingest.ReportName, `{"parts":`)
 			},
 			lasts: 4000, partial: true, reason: "bot_lost",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesk(t)
-			test.leave(t, desk)
-			if has, err := desk.HasMedia(t.Context(), desk.id); !has || err != nil {
+			service2 := newFinisherHarness(t)
+			test.leave(t, service2)
+			if has, err := service2.HasMedia(t.Context(), service2.id); !has || err != nil {
 				t.Errorf("has media: %v, %v", has, err)
 			}
 			var stages []Stage
@@ -311,11 +311,11 @@ func TestFromUploads(t *testing.T) {
 				}
 			}
 			// What a run that was killed leaves must not stay.
-			stale := filepath.Join(desk.TempDir, "salvage-"+desk.id.String()+"-1")
+			stale := filepath.Join(service2.TempDir, "salvage-"+service2.id.String()+"-1")
 			if err := os.Mkdir(stale, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			manifest, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", progress)
+			manifest, err := service2.Salvage(t.Context(), service2.facts, "bot_lost", progress)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -326,14 +326,14 @@ func TestFromUploads(t *testing.T) {
 			if !slices.Equal(stages, want) {
 				t.Errorf("stages are %v, want %v", stages, want)
 			}
-			desk.check(t, manifest)
+			service2.check(t, manifest)
 			if off := manifest.Media[0].DurationMs - test.lasts; off < -50 || off > 500 {
 				t.Errorf("lasts %d ms, want %d", manifest.Media[0].DurationMs, test.lasts)
 			}
 			if manifest.Partial != test.partial || manifest.End.Reason != test.reason {
 				t.Errorf("partial %v, ended by %s; want %v, %s", manifest.Partial, manifest.End.Reason, test.partial, test.reason)
 			}
-			again, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil)
+			again, err := service2.Salvage(t.Context(), service2.facts, "bot_lost", nil)
 			if err != nil || asJSON(t, again) != asJSON(t, manifest) {
 				t.Errorf("again: %s, %v", asJSON(t, again), err)
 			}
@@ -348,50 +348,52 @@ func TestEarlierFile(t *testing.T) {
 	segments := cut(t, record(t, source{Seconds: 3}))
 	later := ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: len(segments), Complete: true}
 	for name, test := range map[string]struct {
-		leave   func(t *testing.T, desk desk) // what the second attempt leaves
+		leave   func(t *testing.T, finisher finisherHarness) // what the second attempt leaves
 		media   []string
 		offsets []int64
 		gaps    []Gap
 		partial bool
 	}{
 		"a report only": {
-			leave: func(t *testing.T, desk desk) { desk.report(t, left(1)) },
+			leave: func(t *testing.T, service2 finisherHarness) { service2.report(t, left(1)) },
 			media: []string{"recording.mp4"}, offsets: []int64{0},
 		},
 		"segments": {
-			leave: func(t *testing.T, desk desk) {
-				desk.upload(t, 1, 0, segments)
-				desk.report(t, left(1, later))
+			leave: func(t *testing.T, finisher finisherHarness) {
+				finisher.upload(t, 1, 0, segments)
+				finisher.report(t, left(1, later))
 			},
 			media: []string{"recording-2.mp4", "recording.mp4"}, offsets: []int64{0, 10000}, gaps: []Gap{{3000, 10000, GapBotLost}}, partial: true,
 		},
 		"a file": {
-			leave: func(t *testing.T, desk desk) { desk.report(t, left(1, later), desk.packByBot(t, 1, segments)) },
+			leave: func(t *testing.T, finisher finisherHarness) {
+				finisher.report(t, left(1, later), finisher.packByBot(t, 1, segments))
+			},
 			media: []string{"recording.mp4", "recording-2.mp4"}, offsets: []int64{0, 10000}, gaps: []Gap{{3000, 10000, GapBotLost}}, partial: true,
 		},
 		"unusable segments": {
-			leave: func(t *testing.T, desk desk) {
-				desk.upload(t, 1, 0, segments[:1])
-				desk.report(t, lost(1, torn(0, 10)))
+			leave: func(t *testing.T, finisher finisherHarness) {
+				finisher.upload(t, 1, 0, segments[:1])
+				finisher.report(t, lost(1, torn(0, 10)))
 			},
 			media: []string{"recording.mp4"}, offsets: []int64{0}, partial: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesk(t)
-			desk.report(t, ingest.Report{Attempt: 0, Parts: []ingest.RecordingPart{whole(0, 0, 3)}}, desk.packByBot(t, 0, segments))
-			test.leave(t, desk)
+			finisher := newFinisherHarness(t)
+			finisher.report(t, ingest.Report{Attempt: 0, Parts: []ingest.RecordingPart{whole(0, 0, 3)}}, finisher.packByBot(t, 0, segments))
+			test.leave(t, finisher)
 			finish := map[string]func() (Manifest, error){
-				"bot":     func() (Manifest, error) { return desk.Finish(t.Context(), desk.facts) },
-				"service": func() (Manifest, error) { return desk.Salvage(t.Context(), desk.facts, "bot_lost", nil) },
+				"bot":     func() (Manifest, error) { return finisher.Finish(t.Context(), finisher.facts) },
+				"service": func() (Manifest, error) { return finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil) },
 			}
 			for who, finish := range finish {
 				manifest, err := finish()
 				if err != nil {
 					t.Fatalf("%s: %v", who, err)
 				}
-				desk.check(t, manifest)
+				finisher.check(t, manifest)
 				var names []string
 				var offsets []int64
 				for _, media := range manifest.Media {
@@ -418,20 +420,20 @@ func sameGaps(got, want []Gap) bool {
 func TestFromUploadsOfNothing(t *testing.T) {
 	t.Parallel()
 	segments := cut(t, record(t, source{Seconds: 2}))
-	for name, leave := range map[string]func(t *testing.T, desk desk){
-		"nothing":             func(*testing.T, desk) {},
-		"a report":            func(t *testing.T, desk desk) { desk.report(t, lost(0, torn(0, 0))) },
-		"no first segment":    func(t *testing.T, desk desk) { desk.upload(t, 0, 0, [][]byte{nil, segments[1]}) },
-		"nothing but headers": func(t *testing.T, desk desk) { desk.upload(t, 0, 0, segments[:1]) },
+	for name, leave := range map[string]func(t *testing.T, finisher finisherHarness){
+		"nothing":             func(*testing.T, finisherHarness) {},
+		"a report":            func(t *testing.T, service2 finisherHarness) { service2.report(t, lost(0, torn(0, 0))) },
+		"no first segment":    func(t *testing.T, service2 finisherHarness) { service2.upload(t, 0, 0, [][]byte{nil, segments[1]}) },
+		"nothing but headers": func(t *testing.T, finisher finisherHarness) { finisher.upload(t, 0, 0, segments[:1]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesk(t)
-			leave(t, desk)
-			if _, err := desk.Salvage(t.Context(), desk.facts, "bot_lost", nil); !is[*NothingSavedError](err) {
+			finisher := newFinisherHarness(t)
+			leave(t, finisher)
+			if _, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil); !is[*NothingSavedError](err) {
 				t.Errorf("the error is %v", err)
 			}
-			if _, err := desk.Storage.Manifest(t.Context(), desk.id); !is[*NotFoundError](err) {
+			if _, err := finisher.Storage.Manifest(t.Context(), finisher.id); !is[*NotFoundError](err) {
 				t.Errorf("a manifest is stored: %v", err)
 			}
 		})

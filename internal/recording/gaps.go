@@ -38,10 +38,8 @@ func (s span) overlap(other span) time.Duration {
 	return min(s.to, other.to) - max(s.from, other.from)
 }
 
-// gaps lists when nothing was kept, from the recording's start on: what lies
-// between the kept parts and before the first, and, after the last, what
-// the bots tell. Where a bot told of a gap but media was kept, the media is
-// right.
+// gaps lists the gaps of the recording: between the kept parts, before the first, and
+// after the last as the bots reported. Media takes precedence over a reported gap.
 func (b *builder) gaps() []Gap {
 	reported := b.reportedGaps()
 	var holes []span

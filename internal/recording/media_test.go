@@ -117,10 +117,10 @@ func flashOnsets(t *testing.T, path string) []float64 {
 		"-i", "movie="+path+",signalstats", "-show_entries", "frame=pts_time:frame_tags=lavfi.signalstats.YAVG", "-of", "csv=p=0")
 	var flashes []float64
 	dark := true
-	for line := range bytes.Lines(text) {
+	for row := range bytes.Lines(text) {
 		var at, brightness float64
-		if _, err := fmt.Sscanf(string(bytes.ReplaceAll(line, []byte(","), []byte(" "))), "%g %g", &at, &brightness); err != nil {
-			t.Fatalf("read a frame of %s from %q: %v", path, line, err)
+		if _, err := fmt.Sscanf(string(bytes.ReplaceAll(row, []byte(","), []byte(" "))), "%g %g", &at, &brightness); err != nil {
+			t.Fatalf("read a frame of %s from %q: %v", path, row, err)
 		}
 		if bright := brightness > 120; bright && dark {
 			flashes = append(flashes, at)

@@ -45,7 +45,7 @@ const (
 // Partial reports whether anything was lost.
 func (p Packed) Partial() bool { return len(p.Losses()) > 0 }
 
-// Losses tells of each loss, for people.
+// Losses describes each loss.
 func (p Packed) Losses() []string {
 	var losses []string
 	for _, part := range p.Parts {
@@ -134,18 +134,18 @@ func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 	var packed Packed
 	var pieces []piece
 	for number, part := range parts {
-		place := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
+		position := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
 		piece, loss, err := p.remux(ctx, number, part)
 		if err != nil {
 			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
 		}
-		place.Loss = loss
+		position.Loss = loss
 		if piece.path != "" {
 			piece.part = number
-			place.Length = piece.media.Duration
+			position.Length = piece.media.Duration
 			pieces = append(pieces, piece)
 		}
-		packed.Parts = append(packed.Parts, place)
+		packed.Parts = append(packed.Parts, position)
 	}
 	if len(pieces) == 0 {
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
@@ -159,9 +159,9 @@ func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 		packed.Files = append(packed.Files, file)
 		offset := time.Duration(0)
 		for _, piece := range group {
-			place := &packed.Parts[piece.part]
-			place.File, place.Offset = name, offset
-			offset += place.Length
+			slot := &packed.Parts[piece.part]
+			slot.File, slot.Offset = name, offset
+			offset += slot.Length
 		}
 	}
 	return packed, nil

@@ -146,7 +146,7 @@ func TestPackLosses(t *testing.T) {
 	ragged := [][]byte{data[:1000], data[1000:1001], {}, data[1001 : len(data)/2], data[len(data)/2:]}
 	for name, test := range map[string]struct {
 		segments [][]byte
-		reported int // segments that the report tells of
+		reported int // number of segments in the report
 		loss     Loss
 		lasts    int64 // milliseconds; 0: nothing is usable
 	}{

@@ -20,20 +20,20 @@ func TestPackedByBot(t *testing.T) {
 	report := ingest.Report{Parts: []ingest.RecordingPart{part(0, 0, 3), part(1, 10, 16)}}
 	unusable := ReportedPart{Number: 0, Loss: LossUnusable}
 	second := ReportedPart{Number: 1, File: file.Name, LengthMs: 5000}
-	type place struct {
+	type fileRange struct {
 		number         int
 		file           string
 		offset, length time.Duration
 	}
-	guessed := []place{{0, file.Name, 0, 3 * time.Second}, {1, file.Name, 3 * time.Second, 6 * time.Second}}
+	guessed := []fileRange{{0, file.Name, 0, 3 * time.Second}, {1, file.Name, 3 * time.Second, 6 * time.Second}}
 	for name, test := range map[string]struct {
 		reported []ReportedPart
-		want     []place
+		want     []fileRange
 	}{
-		"nothing of the first was usable": {[]ReportedPart{unusable, second}, []place{{0, "", 0, 0}, {1, file.Name, 0, 5 * time.Second}}},
+		"nothing of the first was usable": {[]ReportedPart{unusable, second}, []fileRange{{0, "", 0, 0}, {1, file.Name, 0, 5 * time.Second}}},
 		"both are there": {
 			[]ReportedPart{{Number: 0, File: file.Name, LengthMs: 1500}, {Number: 1, File: file.Name, OffsetMs: 1500, LengthMs: 3500}},
-			[]place{{0, file.Name, 0, 1500 * time.Millisecond}, {1, file.Name, 1500 * time.Millisecond, 3500 * time.Millisecond}},
+			[]fileRange{{0, file.Name, 0, 1500 * time.Millisecond}, {1, file.Name, 1500 * time.Millisecond, 3500 * time.Millisecond}},
 		},
 		"it does not tell":         {nil, guessed},
 		"a part that nobody knows": {[]ReportedPart{second, {Number: 7, File: file.Name}}, guessed},
@@ -43,9 +43,9 @@ func TestPackedByBot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var got []place
+			var got []fileRange
 			for _, s := range packedFromReport(FinalReport{Report: report, Media: []File{file}, PackedParts: test.reported}).Parts {
-				got = append(got, place{s.Number, s.File, s.Offset, s.Length})
+				got = append(got, fileRange{s.Number, s.File, s.Offset, s.Length})
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("parts are at %v, want %v", got, test.want)

@@ -26,21 +26,21 @@ type rosterIDs map[rosterID]string
 // another one, and gets an id of its own.
 func (b *builder) people() (participants []Participant, speech []Speech, ids rosterIDs) {
 	participants, speech, ids = []Participant{}, []Speech{}, rosterIDs{}
-	places := map[personKey]int{}
+	positions := map[personKey]int{}
 	taken := map[string]int{}
 	for _, report := range b.reports {
 		for _, person := range byJoining(report.People) {
 			key := personKey{id: person.ID, name: person.Name}
-			place, known := places[key]
+			position, known := positions[key]
 			if !known {
-				place = len(participants)
-				places[key] = place
+				position = len(participants)
+				positions[key] = position
 				participants = append(participants, Participant{
 					ID: uniqueID(person.ID, taken), Name: person.Name, JoinedAt: Instant{person.JoinedAt},
 				})
 			}
-			participants[place].LeftAt = Instant{person.LeftAt} // who came again left when he last left
-			ids[rosterID{report.Attempt, person.ID}] = participants[place].ID
+			participants[position].LeftAt = Instant{person.LeftAt} // who came again left when he last left
+			ids[rosterID{report.Attempt, person.ID}] = participants[position].ID
 		}
 		speech = append(speech, b.speech(report, ids)...)
 	}

@@ -119,8 +119,8 @@ func (s probeStream) codec() string {
 // extradata reads the beginning of ffprobe's hex dump: its first line,
 // "00000000: 0142 c01f ffe1 0010 0674 42c0 1f8c 8d40  .B......".
 func (s probeStream) extradata() []byte {
-	line, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")
-	_, dump, _ := strings.Cut(line, ": ")
+	text, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")
+	_, dump, _ := strings.Cut(text, ": ")
 	dump, _, _ = strings.Cut(dump, "  ")
 	data, err := hex.DecodeString(strings.ReplaceAll(dump, " ", ""))
 	if err != nil {

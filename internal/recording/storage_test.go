@@ -33,7 +33,7 @@ func eachStorage(t *testing.T, test func(t *testing.T, storage *Storage)) {
 	for name, address := range map[string]func(t *testing.T) string{
 		"folder":       func(t *testing.T) string { return folderAddress(filepath.Join(t.TempDir(), "deep", "storage")) },
 		"object store": func(*testing.T) string { return "mem://" },
-		"S3":           func(t *testing.T) string { return objects.Line(t).Address() },
+		"S3":           func(t *testing.T) string { return objects.FaultProxy(t).Address() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,7 @@ func bundles(t *testing.T, starts []time.Time, tracks ...[][]byte) [][]byte {
 }
 
 // bundle uploads bundles; a nil one is left out.
-func (d desk) bundle(t *testing.T, attempt int, bundles [][]byte) {
+func (d finisherHarness) bundle(t *testing.T, attempt int, bundles [][]byte) {
 	t.Helper()
 	for sequence, bundle := range bundles {
 		if bundle != nil {
@@ -82,9 +82,9 @@ func TestVoicesOfALostBot(t *testing.T) {
 	t.Parallel()
 	recorded, ada, ben := cut(t, record(t, source{Seconds: 4})), spoken(t, 3), spoken(t, 2)
 	all := bundles(t, []time.Time{at(0.5), at(1.25)}, ada, ben)
-	spoil := func(place int, with []byte) [][]byte {
+	spoil := func(position int, with []byte) [][]byte {
 		spoilt := slices.Clone(all)
-		spoilt[place] = with
+		spoilt[position] = with
 		return spoilt
 	}
 	usual := []ingest.AudioTrack{reported(0, 0.5, len(ada), "a"), reported(1, 1.25, len(ben), "b")}
@@ -121,19 +121,19 @@ func TestVoicesOfALostBot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesk(t)
-			desk.upload(t, 0, 0, recorded)
-			desk.bundle(t, 0, test.bundles)
+			finisher := newFinisherHarness(t)
+			finisher.upload(t, 0, 0, recorded)
+			finisher.bundle(t, 0, test.bundles)
 			if !test.noReport {
 				report := left(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
 				report.People, report.AudioTracks = roster(), test.tracks
-				desk.report(t, report)
+				finisher.report(t, report)
 			}
-			manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
+			manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			desk.check(t, manifest)
+			finisher.check(t, manifest)
 			if manifest.Partial == test.whole || len(manifest.Media) != 1+len(test.lasts) || manifest.Media[0].Kind != Video {
 				t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
 			}
@@ -150,7 +150,7 @@ func TestVoicesOfALostBot(t *testing.T) {
 			if !test.whole {
 				return // what is kept is as in the others
 			}
-			verdict, err := (&Verifier{Storage: desk.Storage, Tools: needFFmpeg(t)}).Verify(t.Context(), desk.id)
+			verdict, err := (&Verifier{Storage: finisher.Storage, Tools: needFFmpeg(t)}).Verify(t.Context(), finisher.id)
 			if err != nil || !verdict.OK() {
 				t.Errorf("verified: %+v, %v", verdict, err)
 			}
@@ -161,19 +161,19 @@ func TestVoicesOfALostBot(t *testing.T) {
 // TestVoicesThatCannotBePacked cost nothing but themselves.
 func TestVoicesThatCannotBePacked(t *testing.T) {
 	t.Parallel()
-	desk := newDesk(t)
-	desk.upload(t, 0, 0, cut(t, record(t, source{Seconds: 2})))
-	desk.bundle(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
-	desk.bundle(t, 0, nil)
-	put(t, desk.Storage, desk.id, 0, ingest.BundleName(7), "no archive")
+	finisher := newFinisherHarness(t)
+	finisher.upload(t, 0, 0, cut(t, record(t, source{Seconds: 2})))
+	finisher.bundle(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
+	finisher.bundle(t, 0, nil)
+	put(t, finisher.Storage, finisher.id, 0, ingest.BundleName(7), "no archive")
 	report := left(0, whole(0, 0, 2))
 	report.AudioTracks = []ingest.AudioTrack{reported(0, 0, 2, "")}
-	desk.report(t, report)
-	manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
+	finisher.report(t, report)
+	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk.check(t, manifest)
+	finisher.check(t, manifest)
 	if len(manifest.Media) != 1 || !manifest.Partial || len(manifest.Gaps) > 0 {
 		t.Errorf("partial %v, gaps %v, media %+v", manifest.Partial, manifest.Gaps, manifest.Media)
 	}
@@ -183,22 +183,22 @@ func TestVoicesThatCannotBePacked(t *testing.T) {
 // manifest gives its speaker.
 func TestVoicesOfTwoAttempts(t *testing.T) {
 	t.Parallel()
-	desk := newDesk(t)
+	finisher := newFinisherHarness(t)
 	segments, track := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
 	for attempt, name := range []string{"Ada", "Cleo"} { // the same id, another person
 		from := float64(10 * attempt)
-		desk.upload(t, attempt, 0, segments)
-		desk.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, track))
+		finisher.upload(t, attempt, 0, segments)
+		finisher.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, track))
 		report := left(attempt, whole(0, from, from+2))
 		report.People = []ingest.Person{{ID: "a", Name: name, JoinedAt: at(from)}}
 		report.AudioTracks = []ingest.AudioTrack{reported(0, from+0.5, len(track), "a")}
-		desk.report(t, report)
+		finisher.report(t, report)
 	}
-	manifest, err := desk.Salvage(t.Context(), desk.facts, "", nil)
+	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk.check(t, manifest)
+	finisher.check(t, manifest)
 	var tracks []string
 	for _, media := range manifest.Media {
 		if media.Kind == ParticipantAudio {
@@ -210,16 +210,16 @@ func TestVoicesOfTwoAttempts(t *testing.T) {
 	}
 }
 
-// TestVoicesThatTheBotPacked are taken as they are; one that it told of and did
-// not pack is missing.
-func TestVoicesThatTheBotPacked(t *testing.T) {
+// TestPackedParticipantAudio checks that files packed by the bot are used unchanged,
+// and that a reported file without an upload is missing.
+func TestPackedParticipantAudio(t *testing.T) {
 	t.Parallel()
 	for name, missing := range map[string]bool{"all": false, "but for one": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesk(t)
+			finisher := newFinisherHarness(t)
 			segments, track := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
-			packed := Packed{Files: []File{desk.packByBot(t, 0, segments)}}
+			packed := Packed{Files: []File{finisher.packByBot(t, 0, segments)}}
 			work, out := t.TempDir(), t.TempDir()
 			report := left(0, whole(0, 0, 2))
 			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{reported(0, 0.5, len(track), "b")}
@@ -240,7 +240,7 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put(t, desk.Storage, desk.id, 0, "participant-001.m4a", string(content))
+			put(t, finisher.Storage, finisher.id, 0, "participant-001.m4a", string(content))
 			if missing {
 				report.AudioTracks = append(report.AudioTracks, reported(1, 1, 4, ""))
 			}
@@ -248,12 +248,12 @@ func TestVoicesThatTheBotPacked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put(t, desk.Storage, desk.id, 0, ingest.ReportName, string(text))
-			manifest, err := desk.Finish(t.Context(), desk.facts)
+			put(t, finisher.Storage, finisher.id, 0, ingest.ReportName, string(text))
+			manifest, err := finisher.Finish(t.Context(), finisher.facts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			desk.check(t, manifest)
+			finisher.check(t, manifest)
 			if len(manifest.Media) != 2 || manifest.Partial != missing {
 				t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
 			}

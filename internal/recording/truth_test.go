@@ -14,9 +14,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// course is what happened in a made-up meeting, all of it known. Times are
-// from the beginning of the first part.
-type course struct {
+// recordingScript is a generated meeting. Times are relative to the start of the first
+// part.
+type recordingScript struct {
 	reports  []ingest.Report
 	packed   Packed
 	botLost  bool
@@ -31,8 +31,8 @@ type course struct {
 // drawCourse makes up a meeting: attempts, of which all but the last are lost,
 // each with parts that end in order or not, with pauses and other gaps
 // between, and of which all is kept, or their beginning, or nothing.
-func drawCourse(t *rapid.T) *course {
-	c := &course{starts: map[string]time.Duration{}}
+func drawCourse(t *rapid.T) *recordingScript {
+	c := &recordingScript{starts: map[string]time.Duration{}}
 	attempts := rapid.IntRange(1, 3).Draw(t, "attempts")
 	for attempt := range attempts {
 		if attempt > 0 {
@@ -43,11 +43,11 @@ func drawCourse(t *rapid.T) *course {
 	return c
 }
 
-func (c *course) draw(t *rapid.T, what string, least, most int) time.Duration {
+func (c *recordingScript) draw(t *rapid.T, what string, least, most int) time.Duration {
 	return time.Duration(rapid.IntRange(least, most).Draw(t, what)) * time.Millisecond
 }
 
-func (c *course) attempt(t *rapid.T, attempt int, last bool) {
+func (c *recordingScript) attempt(t *rapid.T, attempt int, last bool) {
 	report := ingest.Report{Attempt: attempt}
 	parts := rapid.IntRange(1, 4).Draw(t, "parts")
 	for number := range parts {
@@ -74,10 +74,10 @@ func (c *course) attempt(t *rapid.T, attempt int, last bool) {
 	c.reports = append(c.reports, report)
 }
 
-func (c *course) at(position time.Duration) time.Time { return began.Add(position) }
+func (c *recordingScript) at(position time.Duration) time.Time { return began.Add(position) }
 
-// between leaves a hole between two parts, told of or not.
-func (c *course) between(t *rapid.T, report *ingest.Report) {
+// between leaves a gap between two parts, reported or not.
+func (c *recordingScript) between(t *rapid.T, report *ingest.Report) {
 	from := c.position
 	c.position += c.draw(t, "hole", 200, 20_000)
 	reason := rapid.SampledFrom([]string{"", GapPaused, "capture_lost"}).Draw(t, "reason of the hole")
@@ -94,7 +94,7 @@ func (c *course) between(t *rapid.T, report *ingest.Report) {
 }
 
 // part records, and says what of it is kept.
-func (c *course) part(t *rapid.T, report *ingest.Report, number int) {
+func (c *recordingScript) part(t *rapid.T, report *ingest.Report, number int) {
 	from := c.position
 	length := c.draw(t, "length", 1000, 30_000)
 	c.position += length
@@ -104,24 +104,24 @@ func (c *course) part(t *rapid.T, report *ingest.Report, number int) {
 		c.known = max(c.known, c.position)
 	}
 	report.Parts = append(report.Parts, reported)
-	place := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: reported.StartedAt}
+	slot := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: reported.StartedAt}
 	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
 	case "all":
-		place.Length = length
+		slot.Length = length
 	case "beginning":
-		place.Length, place.Loss = c.draw(t, "kept length", 200, int(length.Milliseconds())-200), LossSegments
+		slot.Length, slot.Loss = c.draw(t, "kept length", 200, int(length.Milliseconds())-200), LossSegments
 	case "nothing":
-		place.Loss = LossBeginning
+		slot.Loss = LossBeginning
 	}
-	c.lost = c.lost || !reported.Complete || place.Loss != ""
-	if place.Length > 0 {
-		c.keep(t, &place, from)
+	c.lost = c.lost || !reported.Complete || slot.Loss != ""
+	if slot.Length > 0 {
+		c.keep(t, &slot, from)
 	}
-	c.packed.Parts = append(c.packed.Parts, place)
+	c.packed.Parts = append(c.packed.Parts, slot)
 }
 
 // keep puts a part into the last file, or into a new one.
-func (c *course) keep(t *rapid.T, place *PackedPart, from time.Duration) {
+func (c *recordingScript) keep(t *rapid.T, position *PackedPart, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
 		file := someFile()
@@ -131,13 +131,13 @@ func (c *course) keep(t *rapid.T, place *PackedPart, from time.Duration) {
 		files++
 	}
 	file := &c.packed.Files[files-1]
-	place.File, place.Offset = file.Name, time.Duration(file.DurationMs)*time.Millisecond
-	file.DurationMs += place.Length.Milliseconds()
-	c.kept = append(c.kept, span{from: from, to: from + place.Length})
-	c.known = max(c.known, from+place.Length)
+	position.File, position.Offset = file.Name, time.Duration(file.DurationMs)*time.Millisecond
+	file.DurationMs += position.Length.Milliseconds()
+	c.kept = append(c.kept, span{from: from, to: from + position.Length})
+	c.known = max(c.known, from+position.Length)
 }
 
-// TestManifestTellsTheTruth holds, for any course of a meeting, that what was
+// TestManifestTellsTheTruth holds, for any recordingScript of a meeting, that what was
 // kept and the gaps together are the whole of it, once; that nothing missing is
 // called whole, nor the reverse; and that each file stands where it belongs.
 func TestManifestTellsTheTruth(t *testing.T) {
@@ -187,7 +187,7 @@ func asText(manifest Manifest) string {
 }
 
 // checkGaps holds that gaps and what was kept make up the recording.
-func (c *course) checkGaps(gaps []Gap) error {
+func (c *recordingScript) checkGaps(gaps []Gap) error {
 	pieces := slices.Clone(c.kept)
 	for _, gap := range gaps {
 		one := span{from: time.Duration(gap.StartMs) * time.Millisecond, to: time.Duration(gap.EndMs) * time.Millisecond, reason: gap.Reason}

@@ -13,7 +13,7 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestKept tells of each job once, what is there of it, and of nothing else.
+// TestKept checks that each job with stored objects is listed once.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
@@ -90,19 +90,19 @@ func TestDiagnostics(t *testing.T) {
 // whatever is kept for the operator.
 func TestDiagnosticsAreNoRecording(t *testing.T) {
 	t.Parallel()
-	desk := newDesk(t)
+	finisher := newFinisherHarness(t)
 	segments := cut(t, record(t, source{Seconds: 2}))
-	desk.upload(t, 0, 0, segments)
-	desk.report(t, left(0, whole(0, 0, 2)))
-	put(t, desk.Storage, desk.id, 0, "diagnostics-page.png", "png")
-	manifest, err := desk.Finish(t.Context(), desk.facts)
+	finisher.upload(t, 0, 0, segments)
+	finisher.report(t, left(0, whole(0, 0, 2)))
+	put(t, finisher.Storage, finisher.id, 0, "diagnostics-page.png", "png")
+	manifest, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := desk.Storage.DeleteUploads(t.Context(), desk.id); err != nil {
+	if err := finisher.Storage.DeleteUploads(t.Context(), finisher.id); err != nil {
 		t.Fatal(err)
 	}
-	again, err := desk.Finish(t.Context(), desk.facts)
+	again, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil || asJSON(t, again) != asJSON(t, manifest) {
 		t.Errorf("again: %s, %v", asJSON(t, again), err)
 	}

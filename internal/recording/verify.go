@@ -27,8 +27,8 @@ const (
 	maxStart         = 100 * time.Millisecond // of the first moment
 )
 
-// Verifier compares recordings with what their manifests tell of them. It
-// changes nothing and keeps nothing on disk.
+// Verifier compares recordings with their manifests. It changes nothing and stores
+// nothing on disk.
 type Verifier struct {
 	Storage *Storage
 	Tools   Tools
@@ -224,9 +224,9 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 		return fmt.Errorf("offer the file to ffmpeg: %w", err)
 	}
 	failure := make(chan error, 1) // the first of the storage's
-	place := "/" + rand.Text() + "/" + name
+	position := "/" + rand.Text() + "/" + name
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != place {
+		if r.URL.Path != position {
 			http.NotFound(w, r)
 			return
 		}
@@ -247,7 +247,7 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 		defer close(served)
 		_ = server.Serve(listener) // until it is closed below
 	}()
-	err = use("http://" + listener.Addr().String() + place)
+	err = use("http://" + listener.Addr().String() + position)
 	closing := server.Close()
 	<-served
 	select {

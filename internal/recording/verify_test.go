@@ -18,22 +18,22 @@ import (
 
 // finished is a finished recording, with what is needed to spoil it.
 type finished struct {
-	desk
+	finisherHarness
 	manifest Manifest
 	content  []byte // of its one file
 }
 
 func finishOne(t *testing.T, storage *Storage, source source) finished {
 	t.Helper()
-	desk := newDesk(t)
-	desk.Storage = storage
-	desk.upload(t, 0, 0, cut(t, record(t, source)))
-	desk.report(t, left(0, whole(0, 0, source.Seconds)))
-	manifest, err := desk.Finish(t.Context(), desk.facts)
+	finisher := newFinisherHarness(t)
+	finisher.Storage = storage
+	finisher.upload(t, 0, 0, cut(t, record(t, source)))
+	finisher.report(t, left(0, whole(0, 0, source.Seconds)))
+	manifest, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, _, _, err := storage.OpenMedia(t.Context(), desk.id, manifest.Media[0].Name)
+	content, _, _, err := storage.OpenMedia(t.Context(), finisher.id, manifest.Media[0].Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +42,10 @@ func finishOne(t *testing.T, storage *Storage, source source) finished {
 	if _, err := text.ReadFrom(content); err != nil {
 		t.Fatal(err)
 	}
-	return finished{desk: desk, manifest: manifest, content: text.Bytes()}
+	return finished{finisherHarness: finisher, manifest: manifest, content: text.Bytes()}
 }
 
-// keep puts other content in place of the file's, and has the manifest tell of
-// it when told.
+// keep replaces the content of the file, and updates the manifest if requested.
 func (f *finished) keep(t *testing.T, content []byte, reported bool) {
 	t.Helper()
 	media := &f.manifest.Media[0]
@@ -90,7 +89,7 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestVerifyFindsDamage of every kind, and tells of it.
+// TestVerifyFindsDamage checks that every kind of damage is reported.
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -169,15 +168,15 @@ func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
 // does not answer is an error.
 func TestVerifyWithoutManifest(t *testing.T) {
 	t.Parallel()
-	line := objects.Line(t)
-	storage := openStorage(t, line.Address())
+	proxy := objects.FaultProxy(t)
+	storage := openStorage(t, proxy.Address())
 	verifier := &Verifier{Storage: storage, Tools: needFFmpeg(t)}
 	id := uuid.New()
 	put(t, storage, id, 0, ingest.ReportName, "{}")
 	if verdict, err := verifier.Verify(t.Context(), id); err != nil || verdict.OK() || verdict.Problems[0] != "the manifest is missing" {
 		t.Errorf("%+v, %v", verdict, err)
 	}
-	line.Lay(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
+	proxy.Lay(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
 	if verdict, err := verifier.Verify(t.Context(), id); err == nil {
 		t.Errorf("with the store away: %+v", verdict)
 	}

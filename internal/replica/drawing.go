@@ -41,13 +41,13 @@ func (c canvas) row(y int, left, right float64, p paint) {
 		return
 	}
 	first, last := int(math.Ceil(left)), int(math.Floor(right))
-	line := c[y*pictureWidth : (y+1)*pictureWidth]
+	text := c[y*pictureWidth : (y+1)*pictureWidth]
 	for x := first; x < last; x++ {
-		line[x] = p.luma
+		text[x] = p.luma
 	}
 	soften := func(x int, share float64) {
 		if x >= 0 && x < pictureWidth {
-			line[x] = byte(float64(line[x])*(1-share) + float64(p.luma)*share)
+			text[x] = byte(float64(text[x])*(1-share) + float64(p.luma)*share)
 		}
 	}
 	soften(first-1, float64(first)-left)
@@ -92,34 +92,34 @@ func (s scene) draw(c canvas, at, loop time.Duration, loudness float64) {
 		c.rectangle(0, 0, pictureWidth, pictureHeight, white)
 		return
 	}
-	turn := 2 * math.Pi * at.Seconds() / loop.Seconds()
-	s.background(c, turn)
-	s.figure(c, turn, loudness)
+	next := 2 * math.Pi * at.Seconds() / loop.Seconds()
+	s.background(c, next)
+	s.figure(c, next, loudness)
 	s.meter(c, at, loudness)
 	s.second(c, int(at/time.Second))
 	c.rectangle(0, pictureHeight-8, pictureWidth*float64(at%time.Second)/float64(time.Second), 8, white)
 }
 
-func (s scene) background(c canvas, turn float64) {
+func (s scene) background(c canvas, next float64) {
 	top, bottom := paintOf(s.top), paintOf(s.bottom)
 	for y := range pictureHeight {
 		c.row(y, 0, pictureWidth, top.toward(bottom, float64(y)/pictureHeight))
 	}
 	for i := range 7 {
-		place := float64(i)
-		x := pictureWidth * (0.5 + 0.47*math.Sin(turn+place*1.9))
-		y := pictureHeight * (0.45 + 0.4*math.Cos(turn*float64(1+i%2)+place*2.3))
+		position := float64(i)
+		x := pictureWidth * (0.5 + 0.47*math.Sin(next+position*1.9))
+		y := pictureHeight * (0.45 + 0.4*math.Cos(next*float64(1+i%2)+position*2.3))
 		near := top.toward(bottom, min(1, max(0, y/pictureHeight)))
-		radius := 60 + 18*place
-		c.ellipse(x, y, radius, radius, near.toward(paintOf(s.drift), 0.25+0.05*place))
+		radius := 60 + 18*position
+		c.ellipse(x, y, radius, radius, near.toward(paintOf(s.drift), 0.25+0.05*position))
 	}
 }
 
-func (s scene) figure(c canvas, turn, loudness float64) {
-	x := pictureWidth/2 + 34*math.Sin(2*turn)
-	y := 300 + 10*math.Sin(5*turn) - 8*loudness
+func (s scene) figure(c canvas, next, loudness float64) {
+	x := pictureWidth/2 + 34*math.Sin(2*next)
+	y := 300 + 10*math.Sin(5*next) - 8*loudness
 	body, face, dark := paintOf(s.body), paintOf(s.face), paintOf(s.bottom)
-	c.ellipse(x-8*math.Sin(2*turn), 760, 330, 270, body)
+	c.ellipse(x-8*math.Sin(2*next), 760, 330, 270, body)
 	c.rectangle(x-48, y+90, 96, 120, face.toward(dark, 0.2))
 	c.ellipse(x, y, 128, 160, face)
 	for _, side := range []float64{-1, 1} {

@@ -135,7 +135,7 @@ func TestPasscodes(t *testing.T) {
 		{"wrongly typed", Teams, "", "salt", passcodeNeeded, StateNotFound},
 		{"Zoom, in the address", Zoom, "sesame", "", passcodeSettled, StateLobby},
 		{"Zoom, wrong in the address", Zoom, "salt", "", passcodeWrong, StatePreJoin},
-		{"Zoom, mended", Zoom, "salt", "sesame", passcodeSettled, StateLobby},
+		{"Zoom, corrected", Zoom, "salt", "sesame", passcodeSettled, StateLobby},
 		{"Zoom, wrongly typed", Zoom, "", "salt", passcodeWrong, StatePreJoin},
 	} {
 		m := openMeeting(t, s, Settings{Platform: test.platform, Passcode: "sesame"})

@@ -128,7 +128,7 @@ func loadSource(folder string, design sourceDesign, q quality) (source, error) {
 		// The decoder's first samples are the encoder's look-ahead, which comes
 		// before the sound proper (RFC 7845, section 4.2): the first packet
 		// belongs that much before the start of the loop.
-		audio:   loop{clockRate: sampleRate, ticks: packetSamples, lead: int64(preSkip), units: packets},
+		audio:   loop{clockRate: sampleRate, ticks: packetSamples, advance: int64(preSkip), units: packets},
 		phrases: design.voice.phrases,
 	}, nil
 }

@@ -83,7 +83,7 @@ func watchConnection(p *tab) {
 // missing or wrong reports the difference would be unknown or hours.
 func playsInStep(p *tab) {
 	p.t.Helper()
-	const apart = `watched.getStats().then((report) => {
+	const interval = `watched.getStats().then((report) => {
 		const at = { audio: [], video: [] };
 		for (const one of report.values()) {
 			if (one.type === "inbound-rtp" && one.estimatedPlayoutTimestamp) at[one.kind].push(one.estimatedPlayoutTimestamp);
@@ -92,11 +92,11 @@ func playsInStep(p *tab) {
 		const all = [...at.audio, ...at.video];
 		return Math.max(...all) - Math.min(...all);
 	})`
-	p.waitUntil(`await ` + apart + ` >= 0`)
-	spread := evalAs[float64](p, apart)
+	p.waitUntil(`await ` + interval + ` >= 0`)
+	spread := evalAs[float64](p, interval)
 	p.t.Logf("sound and picture play within %.0f ms of each other", spread)
 	if spread > 1500 {
-		p.t.Errorf("sound and picture play %.0f ms apart", spread)
+		p.t.Errorf("sound and picture play %.0f ms interval", spread)
 	}
 }
 

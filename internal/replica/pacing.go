@@ -8,7 +8,7 @@ import "time"
 type loop struct {
 	clockRate int64 // of the RTP timestamps, in Hz
 	ticks     int64 // duration of a unit
-	lead      int64 // ticks by which unit 0 starts before the loop
+	advance   int64 // ticks by which unit 0 starts before the loop
 	units     [][]byte
 }
 
@@ -21,7 +21,7 @@ func (l loop) ticksAt(position time.Duration) int64 {
 }
 
 // timestamp returns the RTP time at the start of a unit.
-func (l loop) timestamp(n int64) int64 { return n*l.ticks - l.lead }
+func (l loop) timestamp(n int64) int64 { return n*l.ticks - l.advance }
 
 // position returns the time of the meeting at which a unit is due.
 func (l loop) position(n int64) time.Duration {
@@ -31,7 +31,9 @@ func (l loop) position(n int64) time.Duration {
 }
 
 // unitAt returns the unit that plays at a time of the meeting.
-func (l loop) unitAt(position time.Duration) int64 { return (l.ticksAt(position) + l.lead) / l.ticks }
+func (l loop) unitAt(position time.Duration) int64 {
+	return (l.ticksAt(position) + l.advance) / l.ticks
+}
 
 // maxLag is how far a track may lag behind the clock. A track that is later, for
 // example after the machine was suspended, restarts at a key frame.

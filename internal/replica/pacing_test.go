@@ -8,7 +8,7 @@ import (
 
 func testLoops() (picture, sound loop) {
 	picture = loop{clockRate: 90000, ticks: 3600, units: make([][]byte, 250)}
-	sound = loop{clockRate: 48000, ticks: 960, lead: 312, units: make([][]byte, 500)}
+	sound = loop{clockRate: 48000, ticks: 960, advance: 312, units: make([][]byte, 500)}
 	return picture, sound
 }
 

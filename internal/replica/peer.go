@@ -90,7 +90,7 @@ func newPeer(number int, api *webrtc.API, c clock, log *slog.Logger, onState fun
 		// Audio of the guest is read and discarded.
 		discard(func(buffer []byte) error { _, _, err := remote.Read(buffer); return err })
 	})
-	p.tasks.Go(func() { p.pace(ctx) })
+	p.tasks.Go(func() { p.sendPaced(ctx) })
 	return p, nil
 }
 
@@ -166,8 +166,8 @@ func (p *peer) withdraw(id string) {
 	p.tracks = kept
 }
 
-// pace sends the units of all tracks when they are due.
-func (p *peer) pace(ctx context.Context) {
+// sendPaced sends the units of all tracks when they are due.
+func (p *peer) sendPaced(ctx context.Context) {
 	select {
 	case <-p.connected: // before, packets are rejected
 	case <-ctx.Done():

@@ -30,11 +30,11 @@ func TestBeepAndFlashMeetAtWholeSeconds(t *testing.T) {
 			}
 			for i := range beeps {
 				whole := time.Duration(i) * time.Second
-				if apart := (beeps[i] - whole).Abs(); apart > 5*time.Millisecond {
-					t.Errorf("beep %d is %v from its second", i, apart)
+				if offset := (beeps[i] - whole).Abs(); offset > 5*time.Millisecond {
+					t.Errorf("beep %d is %v from its second", i, offset)
 				}
-				if apart := (beeps[i] - flashes[i]).Abs(); apart > 10*time.Millisecond {
-					t.Errorf("beep %d and its flash are %v apart", i, apart)
+				if distance := (beeps[i] - flashes[i]).Abs(); distance > 10*time.Millisecond {
+					t.Errorf("beep %d and its flash are %v apart", i, distance)
 				}
 			}
 		})

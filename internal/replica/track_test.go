@@ -110,8 +110,8 @@ func TestReportsTieTracksTogether(t *testing.T) {
 			elapsed := report.NTPTime - c.networkTime(0) // in parts of a second, 2^32 to one
 			want := uint32(elapsed>>32*rate + elapsed&0xffffffff*rate>>32)
 			got := report.RTPTime - one.base
-			if apart := int32(got - want); apart < -1 || apart > 1 {
-				t.Fatalf("track %s at %v: the report is %d ticks off", one.ID(), now, apart)
+			if offset := int32(got - want); offset < -1 || offset > 1 {
+				t.Fatalf("track %s at %v: the report is %d ticks off", one.ID(), now, offset)
 			}
 		}
 	}

@@ -269,8 +269,8 @@ func contractToken(id string, attempt int) string {
 	return ingest.Token([]byte(contractSigningKey), id, attempt)
 }
 
-// tell sends a bot's event.
-func (h *contractHarness) tell(t testing.TB, id, kind, data string) contractReply {
+// sendEvent sends a bot's event.
+func (h *contractHarness) sendEvent(t testing.TB, id, kind, data string) contractReply {
 	t.Helper()
 	body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
 	if data != "" {

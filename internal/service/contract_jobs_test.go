@@ -83,7 +83,7 @@ func contractPatch(t *testing.T, h *contractHarness) {
 	h.expectCode(t, 400, "invalid_input", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`})
 	h.expectCode(t, 401, "unauthorized", contractAsk{op: "patchJob", in: []string{id}, body: `{}`})
 	h.expectCode(t, 404, "not_found", contractAsk{op: "patchJob", in: []string{id}, bearer: h.bob, body: `{}`})
-	h.tell(t, id, "lifecycle.joined", "")
+	h.sendEvent(t, id, "lifecycle.joined", "")
 	h.expectCode(t, 409, "invalid_state", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
 }
 
@@ -145,7 +145,7 @@ func contractControls(t *testing.T, h *contractHarness) {
 	ended := h.create(t, h.ada, contractJob(contractFuture))
 	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{ended}, bearer: h.ada})
 	teardown := h.create(t, h.ada, contractJob(contractFuture))
-	h.tell(t, teardown, "lifecycle.exited", "")
+	h.sendEvent(t, teardown, "lifecycle.exited", "")
 	verbs := map[string]struct{ kind, body, bad string }{
 		"requestRecordingPermission": {"request_recording_permission", "", ""},
 		"pauseRecording":             {"pause_recording", "", ""},
@@ -223,7 +223,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	}
 
 	running := h.create(t, h.ada, contractJob(contractFuture))
-	h.tell(t, running, "lifecycle.recording_started", "")
+	h.sendEvent(t, running, "lifecycle.recording_started", "")
 	h.expectCode(t, 409, "invalid_state", contractAsk{op: "deleteRecording", in: []string{running}, bearer: h.ada})
 	h.expectCode(t, 401, "unauthorized", contractAsk{op: "deleteRecording", in: []string{id}})
 	h.expectCode(t, 404, "not_found", contractAsk{op: "deleteRecording", in: []string{id}, bearer: h.bob})
@@ -262,8 +262,8 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.description)
 	hooks.status = http.StatusGone // the first is given up at once
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
-	h.tell(t, id, "lifecycle.joined", "")
-	h.tell(t, id, "lifecycle.joined", "")
+	h.sendEvent(t, id, "lifecycle.joined", "")
+	h.sendEvent(t, id, "lifecycle.joined", "")
 	h.expect(t, 202, contractAsk{op: "pauseRecording", in: []string{id}, bearer: h.ada})
 
 	first := h.expect(t, 200, contractAsk{op: "listTimeline", in: []string{id}, query: "limit=1", bearer: h.ada})

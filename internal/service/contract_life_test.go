@@ -17,7 +17,7 @@ import (
 
 // TestContractUnauthorizedComesFirst asks every operation that wants
 // credentials for what does not exist, in a body that cannot be read, without
-// credentials and with wrong ones (specification, Authentication, rule 1).
+// credentials and with wrong ones.
 func TestContractUnauthorizedComesFirst(t *testing.T) {
 	t.Parallel()
 	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
@@ -54,8 +54,7 @@ func TestContractUnauthorizedComesFirst(t *testing.T) {
 }
 
 // TestContractForeignJobsAreNotFound asks for another consumer's job, one of
-// the other mode and one that is not there, on every path below a job
-// (specification, What the service does, 8).
+// the other mode and one that is not there, on every path below a job.
 func TestContractForeignJobsAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
@@ -109,7 +108,7 @@ func TestContractRevokedKeysAreRefusedAtOnce(t *testing.T) {
 }
 
 // TestContractIdempotency sends one externalId many times at once, and again
-// after a restart and after the job's end (contract, Jobs).
+// after a restart and after the job's end.
 func TestContractIdempotency(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
@@ -151,24 +150,24 @@ func TestContractIdempotency(t *testing.T) {
 	replay(h, key)
 }
 
-// TestContractGracefulStop closes the service while a heartbeat is held, a bot
-// is at work, a command waits and a simulated job runs; and starts it again.
+// TestContractGracefulStop closes the service while a heartbeat is pending, a bot
+// is running, a command is unacknowledged and a simulated job runs, and restarts it.
 func TestContractGracefulStop(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
 	h := openContractHarness(t, newContractWalk(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	h.awaitStatus(t, h.ada, id, job.Dispatching)
-	h.tell(t, id, "lifecycle.recording_started", "")
+	h.sendEvent(t, id, "lifecycle.recording_started", "")
 	simulated := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"outcome":"slow_meeting","seconds":3600}}`))
 	h.awaitStatus(t, h.adasTest, simulated, job.RecordingStarted)
 	beat := contractAsk{op: "heartbeat", query: "wait=60", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"stats":{"bytesRecorded":1}}`}
 
-	var held contractReply
+	var acquired contractReply
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		held = h.ask(t, beat)
+		acquired = h.ask(t, beat)
 	}()
 	contractEventually(t, "a heartbeat", func() bool {
 		r, err := h.Store().Job(t.Context(), uuid.MustParse(id))
@@ -182,8 +181,8 @@ func TestContractGracefulStop(t *testing.T) {
 		t.Errorf("closing took %s", took)
 	}
 	<-answered
-	if held.status != 200 {
-		t.Errorf("the held heartbeat answers %d %s", held.status, held.body)
+	if acquired.status != 200 {
+		t.Errorf("the held heartbeat answers %d %s", acquired.status, acquired.body)
 	}
 	contractRefused(t, h.Service)
 
@@ -217,8 +216,7 @@ func contractRefused(t *testing.T, s *service.Service) {
 	}
 }
 
-// TestContractFreeTier spends the free tier, and gets a plan (contract,
-// Accounts).
+// TestContractFreeTier spends the free tier and then gets a plan.
 func TestContractFreeTier(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())

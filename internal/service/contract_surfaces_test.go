@@ -155,7 +155,7 @@ func contractLogin(t *testing.T, h *contractHarness) {
 func contractOperator(t *testing.T, h *contractHarness) {
 	h.create(t, h.bob, contractJob(contractFuture))
 	begun := h.create(t, h.bob, contractJob(contractFuture))
-	h.tell(t, begun, "lifecycle.joined", "")
+	h.sendEvent(t, begun, "lifecycle.joined", "")
 	metrics := h.expect(t, 200, contractAsk{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}})
 	bots := metrics.field(t, "bots").(map[string]any)
 	if bots["running"].(float64) < 1 || bots["scheduled"].(float64) < 1 {

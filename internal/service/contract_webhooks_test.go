@@ -17,7 +17,7 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	key, _ := h.newKey(t, "carol", job.Live)
 	test, _ := h.newKey(t, "carol", job.Test)
 	id := h.create(t, key, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
-	h.tell(t, id, "lifecycle.joined", "")
+	h.sendEvent(t, id, "lifecycle.joined", "")
 	var listed string
 	contractEventually(t, "an address that fails", func() bool {
 		listed = string(h.expect(t, 200, contractAsk{op: "listWebhookEndpoints", bearer: key}).body)

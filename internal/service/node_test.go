@@ -54,12 +54,12 @@ func TestMetrics(t *testing.T) {
 		return strings.Contains(text, `standin_node_room{node="first"} 7`+"\n")
 	})
 	_, text := get(t, s.BaseURL()+"/metrics", "scrape me")
-	for _, line := range []string{
+	for _, row := range []string{
 		`standin_jobs{status="pending"} 0`, `standin_bots_ahead{within="24h"} 0`, `standin_dispatch_lateness_seconds_count{until="joining"} 0`,
 		"# TYPE standin_webhook_",
 	} {
-		if !strings.Contains(text, line) {
-			t.Errorf("there is no line %q", line)
+		if !strings.Contains(text, row) {
+			t.Errorf("there is no line %q", row)
 		}
 	}
 }

@@ -38,8 +38,8 @@ func TestRecordingsOnS3(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	line := server.Line(t)
-	line.Lay(func(_ *http.Request, nth int64) s3test.Fault {
+	proxy := server.FaultProxy(t)
+	proxy.Lay(func(_ *http.Request, nth int64) s3test.Fault {
 		switch nth % 8 {
 		case 0:
 			return s3test.Fault{Status: http.StatusServiceUnavailable}
@@ -49,7 +49,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		return s3test.Fault{}
 	})
 	with := settings(t.TempDir())
-	with.StorageURL = line.Address()
+	with.StorageURL = proxy.Address()
 	s := start(t, with)
 	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Test)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		t.Fatalf("create: %d", status)
 	}
 	waitLong(t, s, created.ID, "completed", func(r job.Record) bool { return r.Status == job.Completed })
-	line.Heal()
+	proxy.Heal()
 
 	var manifest recording.Manifest
 	text, _ := fetch(t, s.BaseURL()+"/api/v1/jobs/"+created.ID+"/manifest", secret, "", http.StatusOK)

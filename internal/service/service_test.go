@@ -191,7 +191,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestClose drains: a bot's heartbeat that is held is answered, and nobody is
+// TestClose drains: a bot's heartbeat that is heldResponse is answered, and nobody is
 // served afterwards. The next service on the folder knows the job.
 func TestClose(t *testing.T) {
 	t.Parallel()
@@ -209,17 +209,17 @@ func TestClose(t *testing.T) {
 	// The begin of an attempt forgets earlier heartbeats, so it has to be over.
 	waitFor(t, s, created.ID, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
 	token := ingest.Token([]byte("key"), created.ID, 0)
-	type held struct {
+	type heldResponse struct {
 		status int
 		answer ingest.HeartbeatResponse
 	}
-	beats := make(chan held, 1)
+	beats := make(chan heldResponse, 1)
 	go func() {
-		var h held
+		var h heldResponse
 		h.status = post(t, s.BaseURL()+ingest.HeartbeatPath+"?wait=60", token, fmt.Sprintf(`{"jobId":%q,"attempt":0}`, created.ID), &h.answer)
 		beats <- h
 	}()
-	waitFor(t, s, created.ID, "heard of", func(r job.Record) bool { return !r.HeartbeatAt.IsZero() })
+	waitFor(t, s, created.ID, "heartbeat", func(r job.Record) bool { return !r.HeartbeatAt.IsZero() })
 
 	began := time.Now()
 	closeIt(t, s)

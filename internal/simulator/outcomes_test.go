@@ -58,8 +58,8 @@ func documentedOutcomes(t *testing.T) []row {
 		t.Fatal("docs/simulator.md has no table of outcomes")
 	}
 	var rows []row
-	for _, line := range strings.Split(table, "\n")[2:] {
-		cells := strings.Split(line, "|")
+	for _, content := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(content, "|")
 		if len(cells) != 8 {
 			break
 		}
@@ -212,14 +212,14 @@ func (r row) compareManifest(t *testing.T, e *testEnv, description *api.Descript
 	if r.partial {
 		return // nobody saw the end of it
 	}
-	line := manifest.Timeline
-	length := line.RecordingStoppedAt.Sub(line.RecordingStartedAt.Time)
+	content := manifest.Timeline
+	length := content.RecordingStoppedAt.Sub(content.RecordingStartedAt.Time)
 	if difference := length - time.Duration(media.DurationMs)*time.Millisecond; difference.Abs() > 100*time.Millisecond {
-		t.Errorf("the manifest tells of a recording of %s, its file of %d ms", length, media.DurationMs)
+		t.Errorf("the recording lasts %s, but its file in the manifest %d ms", length, media.DurationMs)
 	}
-	for _, moment := range []recording.Instant{line.JoinedAt, line.AdmittedAt, line.RecordingStartedAt, line.RecordingStoppedAt, line.LeftAt} {
+	for _, moment := range []recording.Instant{content.JoinedAt, content.AdmittedAt, content.RecordingStartedAt, content.RecordingStoppedAt, content.LeftAt} {
 		if moment.IsZero() {
-			t.Errorf("the timeline is not complete: %+v", line)
+			t.Errorf("the timeline is not complete: %+v", content)
 		}
 	}
 }

@@ -58,20 +58,20 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record,
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	order := make(map[uuid.UUID]int, len(ids))
+	sequence := make(map[uuid.UUID]int, len(ids))
 	values := []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))}
-	var places []string
+	var positions []string
 	for i, id := range ids {
-		order[id] = i
+		sequence[id] = i
 		values = append(values, id)
-		places = append(places, fmt.Sprintf("$%d", i+3))
+		positions = append(positions, fmt.Sprintf("$%d", i+3))
 	}
-	jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+strings.Join(places, ", ")+`) AND lease = ''`+q.skip+`)
+	jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+strings.Join(positions, ", ")+`) AND lease = ''`+q.skip+`)
 		UPDATE jobs SET lease = $1, wake_at = $2 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, values...)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(jobs, func(a, b job.Record) int { return order[a.ID] - order[b.ID] })
+	slices.SortFunc(jobs, func(a, b job.Record) int { return sequence[a.ID] - sequence[b.ID] })
 	return jobs, q.takeTurns(ctx, jobs)
 }
 

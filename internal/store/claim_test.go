@@ -150,12 +150,12 @@ func TestNodeRestart(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
-		held := map[string]job.Record{}
+		acquired := map[string]job.Record{}
 		for _, node := range []string{"a", "ab"} {
 			insert(t, s, newJob(consumer))
 			err := s.Write(t.Context(), func(q *store.Queries) error {
 				_, taken, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
-				held[node] = taken[0]
+				acquired[node] = taken[0]
 				return err
 			})
 			if err != nil {
@@ -167,7 +167,7 @@ func TestNodeRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for node, want := range map[string]bool{"a": false, "ab": true} {
-			if r, err := s.Job(t.Context(), held[node].ID); err != nil || (r.Lease != "") != want {
+			if r, err := s.Job(t.Context(), acquired[node].ID); err != nil || (r.Lease != "") != want {
 				t.Errorf("of %s: the lease is %q (%v)", node, r.Lease, err)
 			}
 		}
@@ -199,25 +199,25 @@ func TestNodes(t *testing.T) {
 func listening(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
 	t.Helper()
 	received := make(chan store.Notification, 1000)
-	line := s.NewNotifier(func(news store.Notification) { received <- news }, slog.New(slog.DiscardHandler))
+	text := s.NewNotifier(func(changed store.Notification) { received <- changed }, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() { line.Run(ctx) })
+	running.Go(func() { text.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return line, received
+	return text, received
 }
 
 // await waits for news of a kind.
 func await(t *testing.T, received <-chan store.Notification, what string, wanted func(store.Notification) bool) {
 	t.Helper()
-	patience := time.After(30 * time.Second)
+	timeout := time.After(30 * time.Second)
 	for {
 		select {
-		case news := <-received:
-			if wanted(news) {
+		case changed := <-received:
+			if wanted(changed) {
 				return
 			}
-		case <-patience:
+		case <-timeout:
 			t.Fatalf("nothing was received of %s", what)
 		}
 	}
@@ -232,13 +232,13 @@ func TestNotifier(t *testing.T) {
 	s := openPostgres(t)
 	one, receivedByOne := listening(t, s)
 	_, receivedByTwo := listening(t, s)
-	missed := func(news store.Notification) bool { return news.Missed }
+	missed := func(changed store.Notification) bool { return changed.Missed }
 	await(t, receivedByOne, "the first line's begin", missed)
 	await(t, receivedByTwo, "the second line's begin", missed)
 	id := uuid.New()
 	one.Notify(store.Notification{Commands: []uuid.UUID{id}})
 	one.Notify(store.Notification{Jobs: true})
-	commands := func(news store.Notification) bool { return slices.Contains(news.Commands, id) }
+	commands := func(notification store.Notification) bool { return slices.Contains(notification.Commands, id) }
 	await(t, receivedByTwo, "a command", commands)
 
 	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.TerminateNotifiers(t.Context()) }); err != nil {
@@ -246,12 +246,12 @@ func TestNotifier(t *testing.T) {
 	}
 	await(t, receivedByTwo, "the line's return", missed)
 	one.Notify(store.Notification{Deliveries: true})
-	await(t, receivedByTwo, "webhooks after the line's return", func(news store.Notification) bool { return news.Deliveries && !news.Missed })
+	await(t, receivedByTwo, "webhooks after the line's return", func(changed store.Notification) bool { return changed.Deliveries && !changed.Missed })
 	for {
 		select {
-		case news := <-receivedByOne:
-			if !news.Missed {
-				t.Errorf("it hears itself: %+v", news)
+		case changed := <-receivedByOne:
+			if !changed.Missed {
+				t.Errorf("it hears itself: %+v", changed)
 			}
 			continue
 		default:

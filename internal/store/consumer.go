@@ -85,18 +85,18 @@ func scanConsumer(row scanner) (c account.Consumer, err error) {
 // SetWebhookURL sets the default endpoint of a consumer's events, which jobs
 // without webhook URLs use; empty for none.
 func (s *Store) SetWebhookURL(ctx context.Context, consumer uuid.UUID, url string) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET webhook_url = $2 WHERE id = $1`, consumer, url)
+	return s.changeConsumer(ctx, `UPDATE consumers SET webhook_url = $2 WHERE id = $1`, consumer, url)
 }
 
 // SetWebhookVersion sets the payload version of a consumer's future events.
 func (s *Store) SetWebhookVersion(ctx context.Context, consumer uuid.UUID, version int) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET webhook_version = $2 WHERE id = $1`, consumer, version)
+	return s.changeConsumer(ctx, `UPDATE consumers SET webhook_version = $2 WHERE id = $1`, consumer, version)
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are
 // already claimed are signed with the secrets of their claim.
 func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, secret string, previousUntil time.Time) error {
-	return s.change(ctx, "consumer", `
+	return s.changeConsumer(ctx, `
 		UPDATE consumers SET previous_secret = webhook_secret, previous_secret_expires = $3, webhook_secret = $2 WHERE id = $1`,
 		consumer, secret, millis(previousUntil))
 }
@@ -104,11 +104,11 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, sec
 // SetRetention sets how long the recordings of a consumer are kept: nil for the
 // service's default, 0 for ever.
 func (s *Store) SetRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+	return s.changeConsumer(ctx, `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
 }
 
 // SetJobRetention sets how long the jobs of a consumer are kept after their end,
 // in the same way.
 func (s *Store) SetJobRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+	return s.changeConsumer(ctx, `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
 }

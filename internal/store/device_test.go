@@ -263,7 +263,7 @@ func TestConcurrentCompletion(t *testing.T) {
 				t.Errorf("%v was accepted, and the poll answers %v", key, answer.APIKey)
 			}
 		}
-		for range 10 { // all who hand in the key that is kept are told so
+		for range 10 { // repeating the stored key succeeds
 			if err := flows.Complete(t.Context(), flow.Nonce, answer.APIKey, "other@example.test"); err != nil {
 				t.Errorf("the same key again: %v", err)
 			}

@@ -94,14 +94,14 @@ func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.C
 	if after != (job.Cursor{}) {
 		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
-	order := "created_at DESC, id DESC"
+	sequence := "created_at DESC, id DESC"
 	if !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero() {
 		// The sum stops planners from walking all of jobs_created in order to
 		// find the few jobs of a short interval; jobs_join covers the query.
-		order = "created_at + 0 DESC, id DESC"
+		sequence = "created_at + 0 DESC, id DESC"
 	}
 	return `SELECT ` + jobColumns + ` FROM jobs WHERE id IN (
-			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + order + ` LIMIT ` + placeholder(limit) + `)
+			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + `)
 		ORDER BY created_at DESC, id DESC`, args
 }
 

@@ -89,10 +89,10 @@ func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter job.Fi
 	return ids
 }
 
-func idsOf(jobs []job.Record, places []int) []uuid.UUID {
+func idsOf(jobs []job.Record, positions []int) []uuid.UUID {
 	var ids []uuid.UUID
-	for _, place := range places {
-		ids = append(ids, jobs[place].ID)
+	for _, position := range positions {
+		ids = append(ids, jobs[position].ID)
 	}
 	return ids
 }
@@ -105,8 +105,8 @@ func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 		created[r.ID] = r.CreatedAt
 	}
 	slices.SortStableFunc(want, func(a, b uuid.UUID) int {
-		if order := created[b].Compare(created[a]); order != 0 {
-			return order
+		if sequence := created[b].Compare(created[a]); sequence != 0 {
+			return sequence
 		}
 		return strings.Compare(b.String(), a.String())
 	})
@@ -204,16 +204,16 @@ func TestListPlans(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		for place, after := range map[string]job.Cursor{"first": {}, "later": {CreatedAt: now, ID: uuid.New()}} {
+		for position, after := range map[string]job.Cursor{"first": {}, "later": {CreatedAt: now, ID: uuid.New()}} {
 			plan, err := s.JobListPlan(t.Context(), uuid.New(), job.Live, test.filter, after, 20)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(plan, "SEARCH jobs USING "+test.want) || strings.Contains(plan, "SCAN jobs") {
-				t.Errorf("%s, %s page:\n%s\nwant %s", name, place, plan, test.want)
+				t.Errorf("%s, %s page:\n%s\nwant %s", name, position, plan, test.want)
 			}
 			if sorts := strings.Contains(plan, "TEMP B-TREE"); sorts != test.sorts {
-				t.Errorf("%s, %s page: sorts %v, want %v\n%s", name, place, sorts, test.sorts, plan)
+				t.Errorf("%s, %s page: sorts %v, want %v\n%s", name, position, sorts, test.sorts, plan)
 			}
 		}
 	}

@@ -16,13 +16,13 @@ func TestBotStats(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
-		const told = `{"bytesRecorded":1,"coresUsed":1.6,"memoryBytes":734003200}`
+		const reported = `{"bytesRecorded":1,"coresUsed":1.6,"memoryBytes":734003200}`
 		keep := func(mode job.Mode, change func(*job.Record)) job.Record {
 			r := newJob(consumer)
 			r.Mode = mode
 			insert(t, s, r)
 			r.Status, r.Attempts, r.Attempt, r.Node = job.InMeeting, 3, 2, "a"
-			r.HeartbeatAt, r.Stats = now.Add(time.Second), json.RawMessage(told)
+			r.HeartbeatAt, r.Stats = now.Add(time.Second), json.RawMessage(reported)
 			change(&r)
 			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
 				t.Fatal(err)
@@ -42,7 +42,7 @@ func TestBotStats(t *testing.T) {
 		got := bots[0]
 		var stats ingest.Stats
 		if err := json.Unmarshal(got.Stats, &stats); err != nil || stats != (ingest.Stats{BytesRecorded: 1, CoresUsed: 1.6, MemoryBytes: 700 << 20}) {
-			t.Errorf("told: %+v (%v)", stats, err)
+			t.Errorf("reported: %+v (%v)", stats, err)
 		}
 		if got.JobID != wanted.ID || got.Attempt != 2 || got.Node != "a" || !got.HeartbeatAt.Equal(now.Add(time.Second)) {
 			t.Errorf("it is %+v", got)

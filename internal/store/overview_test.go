@@ -99,7 +99,7 @@ func TestOverview(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Active[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 || o.Commands != 0 {
-			t.Errorf("what waits: %+v", o)
+			t.Errorf("waiting work: %+v", o)
 		}
 		if len(o.Bots) != 2 || o.Bots[0].JobID != silent.ID || o.Bots[1].JobID != loud.ID || o.Bots[0].Consumer != consumer.Name {
 			t.Errorf("the bots: %+v", o.Bots)

@@ -31,7 +31,7 @@ type conn interface {
 // Statements are bounded by the context of the transaction instead.
 type uncancelledTx struct {
 	tx  *sql.Tx
-	ctx context.Context // lives as long as tx
+	ctx context.Context // ends with tx
 }
 
 func (c uncancelledTx) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
@@ -117,16 +117,16 @@ func scanColumn[T any](row scanner) (value T, err error) {
 	return value, err
 }
 
-// change runs a statement for one row of an entity, in a transaction of its
-// own. Without such a row the error is a *job.Error with NotFound.
-func (s *Store) change(ctx context.Context, entity, query string, args ...any) error {
+// changeConsumer runs a statement for one consumer in its own transaction. It returns
+// a *job.Error with NotFound if there is no such consumer.
+func (s *Store) changeConsumer(ctx context.Context, query string, args ...any) error {
 	return s.Write(ctx, func(q *Queries) error {
 		n, err := q.exec(ctx, query, args...)
 		if err != nil {
-			return fmt.Errorf("change %s: %w", entity, err)
+			return fmt.Errorf("change consumer: %w", err)
 		}
 		if n == 0 {
-			return notFound(entity)
+			return notFound("consumer")
 		}
 		return nil
 	})

@@ -99,10 +99,10 @@ func TestInvitation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, wish := range map[string]account.NewUser{
+		for name, request := range map[string]account.NewUser{
 			"short password": {Name: "Bob", Password: "elevenchars"}, "no name": {Name: " \n", Password: userPassword},
 		} {
-			if _, err := users.Accept(t.Context(), token, wish); !job.ErrorIs(err, job.InvalidInput) {
+			if _, err := users.Accept(t.Context(), token, request); !job.ErrorIs(err, job.InvalidInput) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

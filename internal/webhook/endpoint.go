@@ -51,7 +51,7 @@ type endpoint struct {
 // sender.
 type usage struct {
 	fast, slow int // tries in flight, by whether they have lasted for slowAfter
-	held       int // in flight, queued, or admitted by the claim in progress
+	total      int // in flight, queued, or admitted by the claim in progress
 
 	// Of a host:
 	respondedAt time.Time   // when a try last got a response
@@ -60,14 +60,14 @@ type usage struct {
 }
 
 func (u *usage) running() int { return u.fast + u.slow }
-func (u *usage) waiting() int { return u.held - u.running() }
+func (u *usage) waiting() int { return u.total - u.running() }
 
 func (u *usage) responding(now time.Time) bool { return now.Sub(u.respondedAt) <= respondedFor }
 
 func (e *endpoint) dead() bool { return e.failures >= DeadAfterFailures }
 
-// held returns how many of the endpoint's deliveries are in memory.
-func (e *endpoint) held() int { return e.running + len(e.queue) + e.admitted }
+// inMemory returns how many of the endpoint's deliveries are in memory.
+func (e *endpoint) inMemory() int { return e.running + len(e.queue) + e.admitted }
 
 // limit returns how many tries may be in flight.
 func (e *endpoint) limit(perHost int) int {

@@ -22,7 +22,7 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 	const jobs, events = 6, 5
 	var up atomic.Bool
 	var mu sync.Mutex
-	order := map[string][]int64{}
+	ordering := map[string][]int64{}
 	jobOf := map[string]string{}
 	got := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 		if !up.Load() {
@@ -31,7 +31,7 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		order[jobOf[m.DeliveryID]] = append(order[jobOf[m.DeliveryID]], m.Data.Sequence)
+		ordering[jobOf[m.DeliveryID]] = append(ordering[jobOf[m.DeliveryID]], m.Data.Sequence)
 	})
 	outbox := &memoryOutbox{}
 	consumer := uuid.New()
@@ -52,13 +52,13 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 
 	mu.Lock()
 	defer mu.Unlock()
-	for job, sequences := range order {
+	for job, sequences := range ordering {
 		if len(sequences) != events || !slices.IsSorted(sequences) && !overtakenAfterFailures(outbox, jobOf, job) {
 			t.Errorf("job %s: acknowledged in the order %v", job, sequences)
 		}
 	}
-	if len(order) != jobs {
-		t.Errorf("%d jobs were told of, want %d", len(order), jobs)
+	if len(ordering) != jobs {
+		t.Errorf("%d jobs were reported, want %d", len(ordering), jobs)
 	}
 }
 

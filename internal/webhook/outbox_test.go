@@ -113,7 +113,7 @@ func (o *memoryOutbox) behind(row *outboxRow) bool {
 	})
 }
 
-func (o *memoryOutbox) leased(delivery webhook.Delivery) *outboxRow {
+func (o *memoryOutbox) claimed(delivery webhook.Delivery) *outboxRow {
 	for _, row := range o.rows {
 		if row.delivery.ID == delivery.ID && row.delivery.Lease == delivery.Lease && delivery.Lease != "" {
 			return row
@@ -129,7 +129,7 @@ func (o *memoryOutbox) ReleaseDeliveries(_ context.Context, deliveries []webhook
 		return err
 	}
 	for _, delivery := range deliveries {
-		if row := o.leased(delivery); row != nil {
+		if row := o.claimed(delivery); row != nil {
 			row.delivery.Lease = ""
 			row.delivery.Attempt--
 			row.dueAt = row.delivery.EmittedAt
@@ -146,7 +146,7 @@ func (o *memoryOutbox) RecordTries(_ context.Context, results []webhook.Result) 
 		return nil, err
 	}
 	for _, result := range results {
-		row := o.leased(result.Delivery)
+		row := o.claimed(result.Delivery)
 		if row == nil {
 			lost = append(lost, result.Delivery.ID)
 			continue
@@ -185,7 +185,8 @@ func (o *memoryOutbox) note(row *outboxRow, result webhook.Result) {
 	o.endpoints[key] = 0
 }
 
-// resume makes due what waits for an endpoint and has failed at most so often.
+// resume makes the deliveries of an endpoint due that failed at most the given number
+// of times.
 func (o *memoryOutbox) resume(key string, failures int) {
 	for _, row := range o.rows {
 		if row.final || row.delivery.Lease != "" || row.delivery.Failures > failures ||

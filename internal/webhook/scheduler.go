@@ -92,7 +92,7 @@ func (s *scheduler) admission() AdmitFunc {
 	defer s.mu.Unlock()
 	for _, e := range s.admitted {
 		e.admitted--
-		s.hold(e, -1)
+		s.countInMemory(e, -1)
 	}
 	s.admitted = nil
 	return func(d Delivery) (bool, time.Duration) {
@@ -103,7 +103,7 @@ func (s *scheduler) admission() AdmitFunc {
 			return false, e.deferral(s.limits, now)
 		}
 		e.admitted++
-		s.hold(e, 1)
+		s.countInMemory(e, 1)
 		s.admitted = append(s.admitted, e)
 		return true, 0
 	}
@@ -114,18 +114,18 @@ func (s *scheduler) admits(e *endpoint, now time.Time) bool {
 	l, host, capacity := s.limits, e.host, e.capacity(s.limits)
 	pooled := s.pooled + s.all.waiting()
 	switch {
-	case e.dead() && e.probeAt.After(now), e.held() >= capacity, e.consumer.held >= l.share(4)+l.queued/2:
+	case e.dead() && e.probeAt.After(now), e.inMemory() >= capacity, e.consumer.total >= l.share(4)+l.queued/2:
 		return false
 	case e.health == fast:
-		return host.held < max(capacity, 4*l.perHost)
+		return host.total < max(capacity, 4*l.perHost)
 	case e.health == untried && host.responding(now):
-		return host.held-host.slow < 4*l.perHost && pooled < l.share(6)
+		return host.total-host.slow < 4*l.perHost && pooled < l.share(6)
 	case e.consumer.slow >= l.share(2):
 		return false
 	case e.health == untried && host.slow == 0:
-		return host.held == 0 && pooled < l.share(6) // the first try to a host runs alone until it is slow
+		return host.total == 0 && pooled < l.share(6) // the first try to a host runs alone until it is slow
 	case e.health == untried:
-		return host.slow < l.perHost && host.held-host.slow < l.perHost && pooled < l.share(5)
+		return host.slow < l.perHost && host.total-host.slow < l.perHost && pooled < l.share(5)
 	}
 	return host.slow < l.perHost && pooled < l.share(4)
 }
@@ -137,9 +137,9 @@ func (s *scheduler) endpoint(d Delivery) *endpoint {
 		return e
 	}
 	if len(s.endpoints) >= maxEndpoints {
-		maps.DeleteFunc(s.endpoints, func(_ string, e *endpoint) bool { return e.held() == 0 })
-		maps.DeleteFunc(s.hosts, func(_ string, u *usage) bool { return u.held == 0 })
-		maps.DeleteFunc(s.consumers, func(_ uuid.UUID, u *usage) bool { return u.held == 0 })
+		maps.DeleteFunc(s.endpoints, func(_ string, e *endpoint) bool { return e.inMemory() == 0 })
+		maps.DeleteFunc(s.hosts, func(_ string, u *usage) bool { return u.total == 0 })
+		maps.DeleteFunc(s.consumers, func(_ uuid.UUID, u *usage) bool { return u.total == 0 })
 	}
 	e := &endpoint{host: usageOf(s.hosts, HostOf(d.URL)), consumer: usageOf(s.consumers, d.ConsumerID)}
 	s.endpoints[key] = e
@@ -153,11 +153,11 @@ func usageOf[K comparable](all map[K]*usage, key K) *usage {
 	return all[key]
 }
 
-// hold counts deliveries of an endpoint that get into memory, or leave it.
-func (s *scheduler) hold(e *endpoint, n int) {
-	e.host.held += n
-	e.consumer.held += n
-	s.all.held += n
+// countInMemory counts deliveries of an endpoint that get into memory, or leave it.
+func (s *scheduler) countInMemory(e *endpoint, n int) {
+	e.host.total += n
+	e.consumer.total += n
+	s.all.total += n
 }
 
 // add queues the deliveries of the claim in progress and returns what to start.
@@ -272,7 +272,7 @@ func (s *scheduler) finish(f *inFlight, o outcome) (c completion) {
 	e, now := f.endpoint, s.now()
 	delete(s.inFlight, f)
 	e.running--
-	s.hold(e, -1)
+	s.countInMemory(e, -1)
 	for _, u := range s.usages(e) {
 		if f.slow {
 			u.slow--
@@ -298,7 +298,7 @@ func (s *scheduler) truncate(e *endpoint, n int) (removed []Delivery) {
 	if len(e.queue) > n {
 		removed = slices.Clone(e.queue[n:])
 		e.queue = e.queue[:n]
-		s.hold(e, -len(removed))
+		s.countInMemory(e, -len(removed))
 	}
 	return removed
 }

@@ -309,12 +309,12 @@ func TestOvertakingAfterTwoFailures(t *testing.T) {
 	run(t, outbox, webhook.Settings{Schedule: hurried()})
 	eventually(t, "the end of both", outbox.final)
 
-	var order []int64
+	var sequence []int64
 	for _, message := range got.messages() {
-		order = append(order, message.Data.Sequence)
+		sequence = append(sequence, message.Data.Sequence)
 	}
-	if at := slices.Index(order, 2); at < 2 {
-		t.Errorf("the second came at place %d of %v, before two tries of the first", at, order)
+	if at := slices.Index(sequence, 2); at < 2 {
+		t.Errorf("the second came at place %d of %v, before two tries of the first", at, sequence)
 	}
 }
 

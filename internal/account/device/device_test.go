@@ -92,13 +92,13 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// watched is a store that tells when something was erased.
-type watched struct {
+// observed is a store that tells when something was erased.
+type observed struct {
 	*store.Store
 	looked chan time.Time
 }
 
-func (w watched) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+func (w observed) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	defer func() { w.looked <- now }()
 	return w.Store.DeleteExpiredDeviceFlows(ctx, now)
 }
@@ -108,7 +108,7 @@ func (w watched) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (t
 func TestRunErasesEachFlowWhenItEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := watched{openStore(t), make(chan time.Time, 100)}
+		s := observed{openStore(t), make(chan time.Time, 100)}
 		flows := newFlows(s)
 		first, err := flows.Init(t.Context(), "a", "") // before a restart, as it were
 		if err != nil {

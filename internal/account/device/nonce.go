@@ -45,8 +45,8 @@ func Code(nonce string) string {
 	sum := sha256.Sum256([]byte(codePurpose + nonce))
 	number := binary.BigEndian.Uint64(sum[:])
 	var code []byte
-	for place := range 8 {
-		if place == 4 {
+	for position := range 8 {
+		if position == 4 {
 			code = append(code, '-')
 		}
 		code = append(code, codeLetters[number%uint64(len(codeLetters))])

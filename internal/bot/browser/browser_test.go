@@ -95,8 +95,8 @@ func processesIn(t *testing.T, directory string) int {
 		t.Fatal(err)
 	}
 	count := 0
-	for _, line := range lines {
-		content, err := os.ReadFile(line)
+	for _, text := range lines {
+		content, err := os.ReadFile(text)
 		if err == nil && strings.Contains(string(content), "="+directory) {
 			count++
 		}

@@ -233,11 +233,11 @@ func parseNetscapeCookies(content []byte) ([]Cookie, error) {
 	lines := bufio.NewScanner(bytes.NewReader(content))
 	lines.Buffer(nil, maxCookieFileBytes)
 	for number := 1; lines.Scan(); number++ {
-		line, httpOnly := strings.CutPrefix(strings.TrimSuffix(lines.Text(), "\r"), httpOnlyPrefix)
-		if strings.TrimSpace(line) == "" || line[0] == '#' {
+		text, httpOnly := strings.CutPrefix(strings.TrimSuffix(lines.Text(), "\r"), httpOnlyPrefix)
+		if strings.TrimSpace(text) == "" || text[0] == '#' {
 			continue
 		}
-		cookie, err := parseNetscapeCookie(line)
+		cookie, err := parseNetscapeCookie(text)
 		if err != nil {
 			return nil, &CookieFileError{Location: fmt.Sprintf("line %d", number), Detail: err.Error()}
 		}
@@ -248,9 +248,9 @@ func parseNetscapeCookies(content []byte) ([]Cookie, error) {
 }
 
 // parseNetscapeCookie parses one line of cookies.txt.
-func parseNetscapeCookie(line string) (Cookie, error) {
+func parseNetscapeCookie(text string) (Cookie, error) {
 	const fieldCount = 7
-	fields := strings.Split(line, "\t")
+	fields := strings.Split(text, "\t")
 	if len(fields) != fieldCount {
 		return Cookie{}, fmt.Errorf("it has %d tab-separated fields, not %d", len(fields), fieldCount)
 	}

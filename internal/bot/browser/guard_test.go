@@ -119,10 +119,10 @@ func TestGuardNavigation(t *testing.T) {
 		"refresh":     `document.head.appendChild(Object.assign(document.createElement("meta"), {httpEquiv: "refresh", content: "0; url=" + %q}))`,
 		"frame":       `document.body.appendChild(document.createElement("iframe")).contentWindow.eval("top.location = " + JSON.stringify(%q))`,
 	}
-	for way, script := range ways {
-		t.Run(way, func(t *testing.T) {
+	for path, script := range ways {
+		t.Run(path, func(t *testing.T) {
 			before := blocked.count()
-			address := strings.Replace(other.URL, "127.0.0.1", "localhost", 1) + "/" + way
+			address := strings.Replace(other.URL, "127.0.0.1", "localhost", 1) + "/" + path
 			if err := p.EvalWithGesture(ctx, fmt.Sprintf(script, address)+"; undefined", nil); err != nil {
 				t.Fatal(err)
 			}

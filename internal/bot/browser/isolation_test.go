@@ -261,12 +261,12 @@ func TestPageReachesLocalNetworkWithoutProxy(t *testing.T) {
 	p := openAt(t, ctx, b, meeting.URL+"/")
 	server.connect(t, ctx, p, []string{"127.0.0.1"})
 	received := server.received()
-	for _, way := range []string{
+	for _, path := range []string{
 		"http fetch", "http image", "http websocket", "http frame", "http eventsource", "http beacon", "http form",
 		"http script", "http worker", "http redirected", "http prefetch", "tcp", "udp",
 	} {
-		if !slices.Contains(received, way) {
-			t.Errorf("no request by %s without the proxy: only %v", way, received)
+		if !slices.Contains(received, path) {
+			t.Errorf("no request by %s without the proxy: only %v", path, received)
 		}
 	}
 }

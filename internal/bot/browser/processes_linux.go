@@ -79,17 +79,17 @@ func treeMembers(group int, profileDir string) ([]int, error) {
 // processState returns the state letter and the group of a process; ok is false if
 // the process has ended.
 func processState(process int) (state byte, group int, ok bool) {
-	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "stat"))
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "stat"))
 	if err != nil {
 		return 0, 0, false
 	}
 	// The second field is the name in parentheses, which may contain spaces and
 	// parentheses (proc(5)). State, parent and group follow it.
-	nameEnd := bytes.LastIndexByte(line, ')')
+	nameEnd := bytes.LastIndexByte(text, ')')
 	if nameEnd < 0 {
 		return 0, 0, false
 	}
-	fields := bytes.Fields(line[nameEnd+1:])
+	fields := bytes.Fields(text[nameEnd+1:])
 	if len(fields) < 3 || len(fields[0]) != 1 {
 		return 0, 0, false
 	}

@@ -47,8 +47,8 @@ func rendererSandbox(profile string) (seccomp, namespaces int, err error) {
 		if err != nil {
 			continue
 		}
-		for line := range strings.Lines(string(status)) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		for text := range strings.Lines(string(status)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(text), ":")
 			switch name {
 			case "Seccomp":
 				seccomp, _ = strconv.Atoi(strings.TrimSpace(value))

@@ -31,8 +31,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		defer conn.Close()
 	}
 	first := <-accepted
-	if room := listener.(*limitedListener).slots; len(room) != cap(room) {
-		t.Errorf("%d of %d places are taken", len(room), cap(room))
+	if free := listener.(*limitedListener).slots; len(free) != cap(free) {
+		t.Errorf("%d of %d places are taken", len(free), cap(free))
 	}
 	select {
 	case <-accepted:

@@ -182,8 +182,8 @@ func TestTunnelEndsWithEitherEnd(t *testing.T) {
 	far = accept()
 	_, _ = io.WriteString(far, "the last word")
 	far.Close()
-	if heard, err := io.ReadAll(fromHost); err != nil || string(heard) != "the last word" {
-		t.Errorf("the host has gone, and the browser reads %q, %v", heard, err)
+	if received, err := io.ReadAll(fromHost); err != nil || string(received) != "the last word" {
+		t.Errorf("the host has gone, and the browser reads %q, %v", received, err)
 	}
 	_, fromHost = tunnel(t, proxy, listener.Addr().String())
 	accept()
@@ -201,13 +201,13 @@ func TestTunnelEndsWithEitherEnd(t *testing.T) {
 // Events reach the page when they are sent, not when the response ends.
 func TestPlainResponsesAreStreamed(t *testing.T) {
 	t.Parallel()
-	heard := make(chan struct{})
+	received := make(chan struct{})
 	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: first\n\n")
 		_ = http.NewResponseController(w).Flush()
 		select {
-		case <-heard:
+		case <-received:
 		case <-r.Context().Done():
 		}
 	}))
@@ -218,11 +218,11 @@ func TestPlainResponsesAreStreamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	line, err := bufio.NewReader(response.Body).ReadString('\n')
-	if err != nil || line != "data: first\n" {
-		t.Errorf("the first event is %q, %v", line, err)
+	text, err := bufio.NewReader(response.Body).ReadString('\n')
+	if err != nil || text != "data: first\n" {
+		t.Errorf("the first event is %q, %v", text, err)
 	}
-	close(heard)
+	close(received)
 }
 
 func TestHeadersAreUnchanged(t *testing.T) {

@@ -15,9 +15,9 @@ func TestAllowedTargets(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("places %q, want %q", got, want)
 	}
-	for _, place := range got {
-		if _, err := newRules().allow(place, ""); err != nil {
-			t.Errorf("%s: %v", place, err)
+	for _, position := range got {
+		if _, err := newRules().allow(position, ""); err != nil {
+			t.Errorf("%s: %v", position, err)
 		}
 	}
 }

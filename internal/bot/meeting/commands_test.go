@@ -15,8 +15,8 @@ func pinRows(replica.Platform) []row {
 	return []row{{"", func(t *testing.T, s env) {
 		meeting, page := s.inside(t, replica.Settings{})
 		observation := s.await(t, page, "the others", func(o Observation) bool { return len(o.Participants) == 2 && len(o.Notices) == 0 })
-		place := slices.IndexFunc(observation.Participants, func(one Participant) bool { return one.Name == "Ben Okafor" })
-		if err := s.site.Pin(s.ctx, page, observation.Participants[place]); err != nil {
+		position := slices.IndexFunc(observation.Participants, func(one Participant) bool { return one.Name == "Ben Okafor" })
+		if err := s.site.Pin(s.ctx, page, observation.Participants[position]); err != nil {
 			s.report(t, page)
 			t.Fatalf("pinning: %v", err)
 		}

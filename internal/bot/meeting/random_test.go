@@ -36,13 +36,13 @@ func TestRandomMeetings(t *testing.T) {
 	t.Logf("to repeat these meetings: STANDIN_TEST_SEED=%d STANDIN_TEST_MEETINGS=%d", seed, meetings)
 	ctx, running := launchBrowserFor(t, browserTestTimeout+time.Duration(meetings)*scenarioTimeout/pagesAtOnce)
 	var delays latencies
-	places := make(chan struct{}, pagesAtOnce)
+	positions := make(chan struct{}, pagesAtOnce)
 	var visits sync.WaitGroup
 	began := time.Now()
 	for n := range int(meetings) {
-		places <- struct{}{}
+		positions <- struct{}{}
 		visits.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-positions }()
 			drawn := draw(seed, n+1)
 			t.Run(fmt.Sprint(n+1), func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(ctx, scenarioTimeout)
@@ -95,11 +95,11 @@ func (v *scenarioVisit) run(t *testing.T) {
 		}
 	}()
 	err := v.site.Join(v.ctx, v.page, JoinOptions{Name: v.scenario.botName, Passcode: address.Passcode})
-	walls := map[outcome]Screen{notFoundOutcome: NotFound, signInOutcome: SignInWall, captchaOutcome: BotWall}
+	limits := map[outcome]Screen{notFoundOutcome: NotFound, signInOutcome: SignInWall, captchaOutcome: BotWall}
 	if err == nil && notFoundOnZoom(v.replicaPlatform, v.scenario.settings.Refusal) {
 		return
 	}
-	if wall, walled := walls[v.scenario.outcome]; walled {
+	if wall, walled := limits[v.scenario.outcome]; walled {
 		var stopped *ScreenError
 		if !errors.As(err, &stopped) || stopped.Observation.Screen != wall {
 			t.Errorf("joining: %v; want %s", err, wall)

@@ -36,7 +36,7 @@ type row struct {
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
-	places := make(chan struct{}, pagesAtOnce)
+	positions := make(chan struct{}, pagesAtOnce)
 	var visits sync.WaitGroup
 	defer visits.Wait()
 	for _, table := range []struct {
@@ -48,9 +48,9 @@ func TestPlatforms(t *testing.T) {
 	} {
 		for platform, replicaPlatform := range replicaPlatforms() {
 			for _, row := range table.rows(replicaPlatform) {
-				places <- struct{}{}
+				positions <- struct{}{}
 				visits.Go(func() {
-					defer func() { <-places }()
+					defer func() { <-positions }()
 					t.Run(path.Join(string(platform), table.name, row.name), func(t *testing.T) {
 						ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 						defer cancel()

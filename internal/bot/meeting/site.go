@@ -37,11 +37,11 @@ func (s *site) Address(meetingURL string) (Address, error) {
 
 // Observe implements Adapter.
 func (s *site) Observe(ctx context.Context, page Page) (Observation, error) {
-	take := s.probe.snapshot
+	session := s.probe.snapshot
 	if s.visit.inMeeting() {
-		take = s.probe.snapshotInMeeting
+		session = s.probe.snapshotInMeeting
 	}
-	snapshot, err := take(ctx, page)
+	snapshot, err := session(ctx, page)
 	if err != nil {
 		return Observation{}, err
 	}

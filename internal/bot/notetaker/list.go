@@ -112,9 +112,9 @@ type builder struct {
 	issues   []string
 }
 
-func (b *builder) expect(ok bool, place, format string, args ...any) {
+func (b *builder) expect(ok bool, position, format string, args ...any) {
 	if !ok {
-		b.issues = append(b.issues, place+": "+fmt.Sprintf(format, args...))
+		b.issues = append(b.issues, position+": "+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -129,27 +129,27 @@ func (b *builder) build(read document) {
 	}
 	var names []string
 	for i, one := range read.Notetakers {
-		place := fmt.Sprintf("notetakers[%d]", i)
-		b.expect(strings.TrimSpace(one.Name) != "", place, "has no name")
-		b.expect(!slices.Contains(names, one.Name), place, "%q is a duplicate", one.Name)
+		position := fmt.Sprintf("notetakers[%d]", i)
+		b.expect(strings.TrimSpace(one.Name) != "", position, "has no name")
+		b.expect(!slices.Contains(names, one.Name), position, "%q is a duplicate", one.Name)
 		names = append(names, one.Name)
-		b.expect(len(one.Anywhere)+len(one.First)+len(one.Whole) > 0, place,
+		b.expect(len(one.Anywhere)+len(one.First)+len(one.Whole) > 0, position,
 			"%q has no pattern under anywhere, first or whole", one.Name)
 		b.list.notetakers = append(b.list.notetakers, notetaker{
 			name:     one.Name,
-			anywhere: b.fold(place+".anywhere", one.Anywhere),
-			first:    b.fold(place+".first", one.First),
-			whole:    b.fold(place+".whole", one.Whole),
+			anywhere: b.fold(position+".anywhere", one.Anywhere),
+			first:    b.fold(position+".first", one.First),
+			whole:    b.fold(position+".whole", one.Whole),
 		})
 	}
 	b.expect(b.patterns <= maxPatterns, "notetakers", "have %d patterns; the maximum is %d", b.patterns, maxPatterns)
 }
 
 // fold splits and folds patterns like names.
-func (b *builder) fold(place string, patterns []string) [][]string {
+func (b *builder) fold(position string, patterns []string) [][]string {
 	folded := make([][]string, 0, len(patterns))
 	for i, pattern := range patterns {
-		at := fmt.Sprintf("%s[%d]", place, i)
+		at := fmt.Sprintf("%s[%d]", position, i)
 		b.expect(len(pattern) <= maxBytes, at, "is longer than %d bytes", maxBytes)
 		words := b.list.fold.words(pattern)
 		letters := strings.Map(func(r rune) rune {

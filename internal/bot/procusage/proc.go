@@ -47,14 +47,14 @@ func processes(proc fs.FS) (all map[int]process, ok bool) {
 // readProcess reads /proc/pid/stat (proc(5)). It returns false if the process has
 // ended.
 func readProcess(proc fs.FS, pid int) (process, bool) {
-	line := read(proc, pid, "stat")
+	text := read(proc, pid, "stat")
 	// The second field is the name in parentheses, which may contain spaces and
 	// parentheses. The state follows it.
-	nameEnd := bytes.LastIndexByte(line, ')')
+	nameEnd := bytes.LastIndexByte(text, ')')
 	if nameEnd < 0 {
 		return process{}, false
 	}
-	fields := bytes.Fields(line[nameEnd+1:])
+	fields := bytes.Fields(text[nameEnd+1:])
 	// When a parent waits for a child, the child's times are added to those of the
 	// parent's children. So the sum over a tree counts each process exactly once.
 	const parent, ownUser, endedSystem = 1, 11, 14
@@ -97,8 +97,8 @@ func treeOf(root int, all map[int]process) []int {
 // memoryOf returns the proportional set size of a process, or its unshared memory if
 // the proportional set size cannot be read, for example of a non-dumpable process.
 func memoryOf(proc fs.FS, pid int) int64 {
-	for line := range strings.Lines(string(read(proc, pid, "smaps_rollup"))) {
-		value, found := strings.CutPrefix(line, "Pss:")
+	for text := range strings.Lines(string(read(proc, pid, "smaps_rollup"))) {
+		value, found := strings.CutPrefix(text, "Pss:")
 		if !found {
 			continue
 		}

@@ -65,11 +65,11 @@ else {
 
 // trackSink stores tracks. It fails while failing is set.
 type trackSink struct {
-	mutex   sync.Mutex
-	tracks  map[string]*storedTrack
-	order   []string
-	failing error
-	changed chan struct{}
+	mutex    sync.Mutex
+	tracks   map[string]*storedTrack
+	sequence []string
+	failing  error
+	changed  chan struct{}
 }
 
 // storedTrack is a track in a trackSink.
@@ -101,10 +101,10 @@ func (s *trackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 		if known == nil {
 			known = &storedTrack{ParticipantTrack: part.ParticipantTrack}
 			s.tracks[part.ID] = known
-			s.order = append(s.order, part.ID)
+			s.sequence = append(s.sequence, part.ID)
 		}
 		if part.First != known.chunks || known.ended {
-			return errors.New("a chunk is out of order")
+			return errors.New("a chunk is out of sequence")
 		}
 		known.chunks += len(part.Chunks)
 		known.content = append(known.content, bytes.Join(part.Chunks, nil)...)
@@ -113,12 +113,12 @@ func (s *trackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 	return nil
 }
 
-// taken returns the tracks in the order of their start.
+// taken returns the tracks in the sequence of their start.
 func (s *trackSink) taken() []storedTrack {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	var all []storedTrack
-	for _, id := range s.order {
+	for _, id := range s.sequence {
 		all = append(all, *s.tracks[id])
 	}
 	return all

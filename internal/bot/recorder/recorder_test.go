@@ -379,8 +379,8 @@ func TestRecordingContinuesAfterReload(t *testing.T) {
 func TestRecordedPageStaysVisible(t *testing.T) {
 	t.Parallel()
 	ctx, f := prepare(t, "")
-	const watched = `window.changes = []; document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)); true`
-	if err := f.page.Eval(ctx, watched, nil); err != nil {
+	const observedTime = `window.changes = []; document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)); true`
+	if err := f.page.Eval(ctx, observedTime, nil); err != nil {
 		t.Fatal(err)
 	}
 	check := func(when string) {

@@ -128,10 +128,10 @@ type logBuffer struct {
 	buffer bytes.Buffer
 }
 
-func (l *logBuffer) Write(line []byte) (int, error) {
+func (l *logBuffer) Write(text []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.buffer.Write(line)
+	return l.buffer.Write(text)
 }
 
 func (l *logBuffer) String() string {

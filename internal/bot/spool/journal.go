@@ -71,15 +71,15 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 func (j *journal) read(replay func(record)) error {
 	lines := bufio.NewReader(j.file)
 	for {
-		line, err := lines.ReadBytes('\n')
+		text, err := lines.ReadBytes('\n')
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
 		}
-		j.size += int64(len(line))
-		if r, ok := decodeLine(line); ok {
+		j.size += int64(len(text))
+		if r, ok := decodeLine(text); ok {
 			replay(r)
 		} else {
 			j.damaged++
@@ -90,7 +90,7 @@ func (j *journal) read(replay func(record)) error {
 // append writes the record and returns when it is on the disk. After an error
 // the record does not count, and the file is as it was before.
 func (j *journal) append(r record) error {
-	line, err := encodeLine(r)
+	text, err := encodeLine(r)
 	if err != nil {
 		return err
 	}
@@ -99,15 +99,15 @@ func (j *journal) append(r record) error {
 	if j.broken != nil {
 		return fmt.Errorf("write to the journal: %w", j.broken)
 	}
-	_, err = j.file.WriteAt(line, j.size)
+	_, err = j.file.WriteAt(text, j.size)
 	if err == nil {
 		err = j.file.Sync()
 	}
 	if err != nil {
 		j.broken = j.truncate()
-		return asFullError(int64(len(line)), fmt.Errorf("write to the journal: %w", err))
+		return asFullError(int64(len(text)), fmt.Errorf("write to the journal: %w", err))
 	}
-	j.size += int64(len(line))
+	j.size += int64(len(text))
 	return nil
 }
 
@@ -139,8 +139,8 @@ func encodeLine(r record) ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(payload, castagnoli), payload), nil
 }
 
-func decodeLine(line []byte) (record, bool) {
-	sum, payload, found := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+func decodeLine(text []byte) (record, bool) {
+	sum, payload, found := bytes.Cut(bytes.TrimSuffix(text, []byte("\n")), []byte(" "))
 	if !found || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(payload, castagnoli)) {
 		return record{}, false
 	}

@@ -266,7 +266,7 @@ func (r reader) examples(content *value) ([]example, error) {
 }
 
 // access is a kind of credentials: its name, and the header that carries it
-// when no parameter tells of that.
+// if no parameter describes it.
 type access struct {
 	Name   string
 	header string

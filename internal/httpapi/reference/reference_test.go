@@ -27,7 +27,7 @@ func page(t *testing.T) (*api.Description, *reference.Page) {
 	return description, p
 }
 
-// article is the part of the page that tells of one thing.
+// article returns the article of the page with the ID.
 func article(t *testing.T, p *reference.Page, id string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(string(p.HTML), `<article id="`+id+`"`)

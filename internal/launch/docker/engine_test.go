@@ -227,10 +227,10 @@ func (e *fakeEngine) start(w http.ResponseWriter, _ *http.Request, c *fakeContai
 }
 
 // write adds a line to a container's log, in the engine's frames.
-func (c *fakeContainer) write(stream byte, line string) {
+func (c *fakeContainer) write(stream byte, text string) {
 	header := [8]byte{stream}
-	binary.BigEndian.PutUint32(header[4:], uint32(len(line)))
-	c.log = append(append(c.log, header[:]...), line...)
+	binary.BigEndian.PutUint32(header[4:], uint32(len(text)))
+	c.log = append(append(c.log, header[:]...), text...)
 }
 
 // die ends a container; the lock is held.

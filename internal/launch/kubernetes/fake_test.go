@@ -259,13 +259,13 @@ func (c *fakeCluster) watch(w http.ResponseWriter, r *http.Request) {
 		delete(c.watchers, happens)
 	}()
 	w.Header().Set("Content-Type", "application/json")
-	tell := func(kind string, o object) {
+	report := func(kind string, o object) {
 		json.NewEncoder(w).Encode(object{"type": kind, "object": o})
 		w.(http.Flusher).Flush()
 	}
 	w.(http.Flusher).Flush()
 	if stale { // reported in the stream, as by the real server
-		tell("ERROR", status(http.StatusGone, "Expired", fmt.Sprintf("too old resource version: %d (%d)", from, c.oldest)))
+		report("ERROR", status(http.StatusGone, "Expired", fmt.Sprintf("too old resource version: %d (%d)", from, c.oldest)))
 		return
 	}
 	end := time.After(time.Duration(seconds) * time.Second)
@@ -273,7 +273,7 @@ func (c *fakeCluster) watch(w http.ResponseWriter, r *http.Request) {
 		select {
 		case happened := <-happens:
 			if chosen(r, happened.resource, happened.object) {
-				tell(happened.kind, happened.object)
+				report(happened.kind, happened.object)
 			}
 		case <-end:
 			return

@@ -78,7 +78,7 @@ func New(settings Settings) (*Launcher, error) {
 // withDefaults returns the settings with defaults for unset fields.
 func (s Settings) withDefaults() (Settings, error) {
 	var err error
-	if s.RemoteSettings, err = s.RemoteSettings.WithDefaults(defaultResync); err != nil {
+	if s.RemoteSettings, err = s.WithDefaults(defaultResync); err != nil {
 		return s, err
 	}
 	switch {

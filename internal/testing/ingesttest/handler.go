@@ -88,7 +88,7 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	})
 	defer s.Set(func() { s.HeartbeatsInFlight-- })
 	wait, _ := strconv.Atoi(r.URL.Query().Get("wait"))
-	s.hold(r.Context(), time.Duration(wait)*time.Second)
+	s.waitForCommands(r.Context(), time.Duration(wait)*time.Second)
 	var response ingest.HeartbeatResponse
 	s.Set(func() {
 		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
@@ -96,8 +96,8 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	WriteJSON(w, response)
 }
 
-// hold waits until the response to a heartbeat should be sent.
-func (s *Service) hold(ctx context.Context, wait time.Duration) {
+// waitForCommands waits until the response to a heartbeat should be sent.
+func (s *Service) waitForCommands(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

@@ -121,9 +121,9 @@ func (s *Service) Await(what string, condition func() bool) {
 	defer deadline.Stop()
 	for {
 		s.Lock()
-		held, changed := condition(), s.changed
+		acquired, changed := condition(), s.changed
 		s.Unlock()
-		if held {
+		if acquired {
 			return
 		}
 		select {

@@ -125,12 +125,12 @@ func toneLevel(window []float32, hertz float64) float64 {
 // amplitude returns the amplitude of a frequency, using the Goertzel algorithm and a
 // Hann window.
 func amplitude(window []float32, frequency float64) float64 {
-	turn := 2 * math.Cos(2*math.Pi*frequency/sampleRate)
+	next := 2 * math.Cos(2*math.Pi*frequency/sampleRate)
 	var last, beforeLast float64
 	for index, sample := range window {
 		fade := 0.5 - 0.5*math.Cos(2*math.Pi*float64(index)/float64(len(window)))
-		last, beforeLast = float64(sample)*fade+turn*last-beforeLast, last
+		last, beforeLast = float64(sample)*fade+next*last-beforeLast, last
 	}
-	power := last*last + beforeLast*beforeLast - turn*last*beforeLast
+	power := last*last + beforeLast*beforeLast - next*last*beforeLast
 	return 4 * math.Sqrt(max(power, 0)) / float64(len(window))
 }

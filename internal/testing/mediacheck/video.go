@@ -52,8 +52,8 @@ func decodeVideo(ctx context.Context, file string) (video, error) {
 		return video{}, err
 	}
 	decoded := video{cells: cells}
-	for line := range strings.Lines(string(times)) {
-		text := strings.Trim(line, ", \r\n")
+	for row := range strings.Lines(string(times)) {
+		text := strings.Trim(row, ", \r\n")
 		if text == "" {
 			continue
 		}

@@ -25,9 +25,9 @@ func recovered(s *session) {
 	for _, d := range claimed {
 		switch d.ID {
 		case all[0].ID:
-			wish := retryAt(later)
-			wish.NotBefore = start.Add(time.Hour)
-			s.record(d, wish)
+			request := retryAt(later)
+			request.NotBefore = start.Add(time.Hour)
+			s.record(d, request)
 		case all[1].ID:
 			last = d
 		default:

@@ -37,7 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) Outbox) {
 		{"a claim returns the whole delivery", wholeDelivery},
 		{"due deliveries are claimed, longest due first", longestDueFirst},
 		{"a claim ends with its lease", leaseEnds},
-		{"later deliveries wait for earlier ones", order},
+		{"later deliveries wait for earlier ones", deliverInOrder},
 		{"a failed delivery does not block later ones", orderAfterGivingUp},
 		{"other jobs and URLs do not wait", orderIsPerJobAndURL},
 		{"only admitted deliveries are taken", admission},
@@ -239,7 +239,7 @@ func leaseEnds(s *session) {
 	}
 }
 
-func order(s *session) {
+func deliverInOrder(s *session) {
 	first, second, third := s.delivery(1, urlA), s.delivery(2, urlA), s.delivery(3, urlA)
 	third.EmittedAt = start.Add(-time.Hour) // order is by sequence, not by time
 	s.put(third, first, second)
@@ -391,7 +391,7 @@ func lostLease(s *session) {
 	put := s.delivery(1, urlA)
 	s.put(put)
 	lost := s.wantClaimed(start, put)[0]
-	held := s.wantClaimed(start.Add(lease), put)[0]
+	acquired := s.wantClaimed(start.Add(lease), put)[0]
 
 	other := s.delivery(1, urlB)
 	s.put(other)
@@ -406,10 +406,10 @@ func lostLease(s *session) {
 	if tries := s.tries(put); len(tries) != 0 {
 		s.Errorf("stored %+v without the lease", tries)
 	}
-	s.record(held, delivered)
+	s.record(acquired, delivered)
 	beside := s.wantClaimed(start.Add(lease), other)[0]
 	wantLost("record a second time, beside another",
-		webhook.Result{Delivery: held, Try: try(held), Verdict: delivered},
+		webhook.Result{Delivery: acquired, Try: try(acquired), Verdict: delivered},
 		webhook.Result{Delivery: beside, Try: try(beside), Verdict: delivered})
 	if tries := s.tries(other); len(tries) != 1 {
 		s.Errorf("stored %+v of the other", tries)

@@ -31,8 +31,8 @@ const (
 	region    = "us-east-1"
 )
 
-// patience is how long the server may take to start on a busy machine.
-const patience = time.Minute
+// startTimeout is how long the server may take to start on a busy machine.
+const startTimeout = time.Minute
 
 // Server is a running S3-compatible server.
 type Server struct {
@@ -108,8 +108,8 @@ func (s *Server) start(ctx context.Context) error {
 	case <-s.drained:
 		stopped := s.Stop() // after which all it said is in the log
 		return errors.Join(fmt.Errorf("the S3 server does not start: %s", log.String()), stopped)
-	case <-time.After(patience):
-		return fmt.Errorf("the S3 server is not ready after %v", patience)
+	case <-time.After(startTimeout):
+		return fmt.Errorf("the S3 server is not ready after %v", startTimeout)
 	}
 }
 

@@ -33,10 +33,10 @@ type Fault struct {
 	Slow int64
 }
 
-// Line is a way to a Server, over a port of this machine, on which faults can
+// FaultProxy is a proxy to a Server on a port of this machine, on which faults can
 // be laid. What the server sees of a request is what was sent: its signature
 // holds.
-type Line struct {
+type FaultProxy struct {
 	server   *httptest.Server
 	bucket   string
 	proxy    *httputil.ReverseProxy
@@ -46,9 +46,9 @@ type Line struct {
 	faults func(r *http.Request, nth int64) Fault
 }
 
-// Line opens a way to a bucket of its own, without faults, until the test
+// FaultProxy starts a proxy to a new bucket, without faults, until the test
 // ends. Without a server the test is skipped.
-func (s *Server) Line(t *testing.T) *Line {
+func (s *Server) FaultProxy(t *testing.T) *FaultProxy {
 	t.Helper()
 	if s == nil {
 		t.Skip(ErrMissing)
@@ -57,8 +57,8 @@ func (s *Server) Line(t *testing.T) *Line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := &Line{bucket: bucket, faults: none}
-	line.proxy = &httputil.ReverseProxy{
+	text := &FaultProxy{bucket: bucket, faults: none}
+	text.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "server"})
 			r.Out.Host = r.In.Host // which is signed
@@ -66,20 +66,20 @@ func (s *Server) Line(t *testing.T) *Line {
 		Transport:    &http.Transport{DialContext: s.dial, DisableCompression: true, DisableKeepAlives: true},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	line.server = httptest.NewServer(http.HandlerFunc(line.serve))
-	t.Cleanup(line.server.Close)
-	return line
+	text.server = httptest.NewServer(http.HandlerFunc(text.serve))
+	t.Cleanup(text.server.Close)
+	return text
 }
 
 // Address is the bucket's, by this line, as gocloud.dev wants it.
-func (l *Line) Address() string { return address(l.bucket, l.server.Listener.Addr().String()) }
+func (l *FaultProxy) Address() string { return address(l.bucket, l.server.Listener.Addr().String()) }
 
 // Requests is how many requests came so far.
-func (l *Line) Requests() int64 { return l.requests.Load() }
+func (l *FaultProxy) Requests() int64 { return l.requests.Load() }
 
 // Lay has faults decide what becomes of each request from now on; nth counts
 // them from 1. It may be called by several requests at once.
-func (l *Line) Lay(faults func(r *http.Request, nth int64) Fault) {
+func (l *FaultProxy) Lay(faults func(r *http.Request, nth int64) Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = faults
@@ -87,12 +87,12 @@ func (l *Line) Lay(faults func(r *http.Request, nth int64) Fault) {
 }
 
 // Heal takes the faults away.
-func (l *Line) Heal() { l.Lay(none) }
+func (l *FaultProxy) Heal() { l.Lay(none) }
 
 func none(*http.Request, int64) Fault { return Fault{} }
 
 // serve lets a request through as far as its fault lets it.
-func (l *Line) serve(w http.ResponseWriter, r *http.Request) {
+func (l *FaultProxy) serve(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	faults := l.faults
 	nth := l.requests.Add(1)
@@ -115,7 +115,7 @@ func (l *Line) serve(w http.ResponseWriter, r *http.Request) {
 	l.proxy.ServeHTTP(&faultyWriter{ResponseWriter: w, request: r, fault: fault, left: fault.CutAnswer}, r)
 }
 
-// answer tells of an error as S3 does.
+// answer writes an error response as S3 does.
 func answer(w http.ResponseWriter, status int) {
 	code := map[int]string{http.StatusServiceUnavailable: "SlowDown", http.StatusInternalServerError: "InternalError"}[status]
 	w.Header().Set("Content-Type", "application/xml")
@@ -147,15 +147,15 @@ type slowBody struct {
 
 func (s *slowBody) Read(buffer []byte) (int, error) {
 	n, err := s.ReadCloser.Read(buffer[:min(int64(len(buffer)), slowPiece(s.rate))])
-	pace(s.request, int64(n), s.rate)
+	throttle(s.request, int64(n), s.rate)
 	return n, err
 }
 
 // slowPiece is how much goes at once over a slow line: a twentieth of a second's.
 func slowPiece(rate int64) int64 { return max(1, rate/20) }
 
-// pace waits as long as a slow line takes for so many bytes.
-func pace(r *http.Request, bytes, rate int64) {
+// throttle waits as long as a slow connection takes for the bytes.
+func throttle(r *http.Request, bytes, rate int64) {
 	timer := time.NewTimer(time.Duration(bytes) * time.Second / time.Duration(rate))
 	defer timer.Stop()
 	select {
@@ -199,7 +199,7 @@ func (w *faultyWriter) Write(data []byte) (int, error) {
 		if err != nil {
 			return written, err
 		}
-		pace(w.request, int64(n), w.fault.Slow)
+		throttle(w.request, int64(n), w.fault.Slow)
 	}
 	return written, nil
 }
