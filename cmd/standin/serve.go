@@ -52,10 +52,11 @@ type serveCommand struct {
 	Retention    retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
 	JobRetention retention.Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after their end, with their timelines, metadata and webhook deliveries, such as 90d or forever. A job whose recording is kept stays as long as the recording. standin consumers set overrides it for one consumer."`
 
-	IngestSigningKey  string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
-	WebhookSecret     string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
-	WebhookAllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
-	WebhookProxy      string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
+	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
+	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
+	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
+	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" help:"Store response bodies of webhook destinations that are not public. Default: only status and latency of these are stored."`
+	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
 	IntakeSecret         string         `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
 	AdminSecret          string         `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
@@ -97,7 +98,8 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		NodeName: c.NodeName, MaxBots: c.MaxBots, MaxBotsPerConsumer: c.MaxBotsPerConsumer, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
 		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,
-		IntakeSecret: c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
+		WebhookPrivateResponses: c.WebhookPrivateResponses,
+		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
 		OIDC: oidc, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
 		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,

@@ -62,11 +62,7 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return a.replayOr(w, r, caller, value, err)
 	}
-	newJob, err := request.newJob()
-	if err != nil {
-		return fmt.Errorf("decode the job: %w", err)
-	}
-	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, newJob)
+	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, request.newJob())
 	if err != nil {
 		return fmt.Errorf("create a job: %w", err)
 	}
@@ -121,7 +117,7 @@ func checkMetadata(metadata json.RawMessage) error {
 	return nil
 }
 
-func (c createRequest) newJob() (lifecycle.NewJob, error) {
+func (c createRequest) newJob() lifecycle.NewJob {
 	if c.Platform == "" {
 		c.Platform = meetinglink.PlatformOf(c.MeetingURL)
 	}
@@ -129,7 +125,7 @@ func (c createRequest) newJob() (lifecycle.NewJob, error) {
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, JoinAt: c.JoinAt,
 		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
 		Metadata: c.Metadata, AutoLeave: c.AutoLeave,
-	}, nil
+	}
 }
 
 // displayName removes what meeting pages do not accept in a name. An empty name

@@ -55,11 +55,12 @@ type Settings struct {
 	Retention    retention.Period // of recordings, unless the consumer has its own; forever when zero
 	JobRetention retention.Period // of jobs, likewise
 
-	IngestSigningKey  string        // default: created once and kept in the data folder
-	WebhookSecret     string        // of new consumers; default: each gets its own
-	WebhookAllowCIDRs string        // default: loopback if the listener and the base URL are on loopback
-	WebhookProxy      string        // forward proxy for webhooks; none when empty, whatever the environment says
-	WebhookTimeout    time.Duration // of one attempt; the sender's default when 0
+	IngestSigningKey        string        // default: created once and kept in the data folder
+	WebhookSecret           string        // of new consumers; default: each gets its own
+	WebhookAllowCIDRs       string        // default: loopback if the listener and the base URL are on loopback
+	WebhookPrivateResponses bool          // keep response bodies of destinations that are not public
+	WebhookProxy            string        // forward proxy for webhooks; none when empty, whatever the environment says
+	WebhookTimeout          time.Duration // of one attempt; the sender's default when 0
 
 	IntakeSecret         string         // of calendar intake; nobody may use it when empty
 	AdminSecret          string         // of the operator's endpoints; nobody may use them when empty

@@ -101,7 +101,7 @@ func (s *Service) newSender() (*webhook.Sender, error) {
 		return nil, err
 	}
 	return webhook.NewSender(s.store, webhook.Settings{
-		Allow: allow, Proxy: proxy, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+		Allow: allow, Proxy: proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
 	}), nil
 }
 

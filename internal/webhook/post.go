@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"time"
@@ -38,6 +39,8 @@ type poster struct {
 	client  *http.Client
 	timeout time.Duration // of a try, from name resolution to the end of the response
 	headers time.Duration // from the end of the request to the end of the response headers
+	direct  bool          // no proxy, so that the connection shows the destination's address
+	private bool          // see Settings.PrivateBodies
 	now     func() time.Time
 }
 
@@ -76,6 +79,8 @@ func newPoster(settings Settings) *poster {
 		},
 		timeout: settings.TryTimeout,
 		headers: headers,
+		direct:  settings.Proxy == nil,
+		private: settings.PrivateBodies,
 		now:     settings.Now,
 	}
 }
@@ -95,7 +100,10 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 		try.Error = errorText(err)
 		return try, response{unusable: errors.New(try.Error)}
 	}
-	httpResponse, err := p.client.Do(request)
+	public := false
+	httpResponse, err := p.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { public = p.direct && isPublic(info.Conn.RemoteAddr()) },
+	})))
 	if err != nil {
 		try.Latency, try.Error = time.Since(started), errorText(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) || try.Latency >= p.headers {
@@ -105,12 +113,22 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	}
 	defer httpResponse.Body.Close()
 	// Only the status decides. A body that breaks off is kept as far as it was read.
-	try.ResponseBody, _ = io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
+	// The body of an internal service is not shown to consumers (docs/security.md).
+	body, _ := io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
+	if public || p.private {
+		try.ResponseBody = body
+	}
 	try.Latency, try.StatusCode = time.Since(started), httpResponse.StatusCode
 	if httpResponse.StatusCode >= 300 && httpResponse.StatusCode < 400 {
 		try.Error = "redirects are not followed"
 	}
 	return try, response{status: httpResponse.StatusCode, retryAfter: httpResponse.Header.Get("Retry-After")}
+}
+
+// isPublic reports whether an address is a public one.
+func isPublic(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && dialguard.SpecialPurpose(tcp.AddrPort().Addr().Unmap()) == ""
 }
 
 // request composes and signs the request. Its errors are permanent.

@@ -20,6 +20,7 @@ type Settings struct {
 	Allow           []netip.Prefix   // networks that may be posted to although they are not public; default none
 	Proxy           *url.URL         // forward proxy; default none, whatever the environment says
 	Resolver        *net.Resolver    // default: the system's
+	PrivateBodies   bool             // store response bodies of destinations that are not public
 	TryTimeout      time.Duration    // of a whole try; default 15 s
 	Schedule        Schedule         // default DefaultSchedule
 	Grace           time.Duration    // how long Run waits for tries at its end; default TryTimeout

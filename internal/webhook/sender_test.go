@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,7 +32,7 @@ func TestReceiverGetsTheEnvelope(t *testing.T) {
 	old := delivery(got.URL)
 	old.Version = webhook.Version1
 	put(t, outbox, sent, old)
-	run(t, outbox, webhook.Settings{})
+	run(t, outbox, webhook.Settings{PrivateBodies: true})
 	eventually(t, "both deliveries", outbox.final)
 
 	byID := map[string]message{}
@@ -209,10 +210,27 @@ func TestAnswersAreKeptInPart(t *testing.T) {
 	outbox := &memoryOutbox{}
 	sent := delivery(got.URL)
 	put(t, outbox, sent)
-	run(t, outbox, webhook.Settings{})
+	run(t, outbox, webhook.Settings{PrivateBodies: true})
 	eventually(t, "the delivery", outbox.final)
 	if kept := len(outbox.row(sent.ID).tries[0].ResponseBody); kept != 1024 {
 		t.Errorf("kept %d bytes of the answer, want 1024", kept)
+	}
+}
+
+// TestPrivateBodiesAreNotStored checks that a consumer cannot read the response of an
+// internal service in the delivery log.
+func TestPrivateBodiesAreNotStored(t *testing.T) {
+	t.Parallel()
+	got := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+		_, _ = io.WriteString(w, "internal")
+	})
+	outbox := &memoryOutbox{}
+	sent := delivery(got.URL)
+	put(t, outbox, sent)
+	run(t, outbox, webhook.Settings{})
+	eventually(t, "the delivery", outbox.final)
+	if try := outbox.row(sent.ID).tries[0]; len(try.ResponseBody) != 0 || try.StatusCode != http.StatusOK || try.Latency <= 0 {
+		t.Errorf("stored %q, status %d, latency %s; want only status and latency", try.ResponseBody, try.StatusCode, try.Latency)
 	}
 }
 

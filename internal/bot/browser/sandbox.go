@@ -45,7 +45,7 @@ func asSandboxError(err error) error {
 }
 
 // ErrSandboxAsRoot is returned by CheckSandbox. Its text is for the operator.
-var ErrSandboxAsRoot = errors.New("Chromium has no sandbox as root; run bots as another user, or set " +
+var ErrSandboxAsRoot = errors.New("the browser has no sandbox as root; run bots as another user, or set " +
 	NoSandboxSetting + "=true to run it without its sandbox")
 
 // CheckSandbox returns ErrSandboxAsRoot if Chromium would run without its sandbox
