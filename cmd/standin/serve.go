@@ -35,6 +35,8 @@ type serveCommand struct {
 	storageFlags
 	launcherFlags
 
+	ManifestPrefixes []string `env:"STANDIN_MANIFEST_PREFIXES" placeholder:"https://…" help:"URLs below which bots may store manifests, in addition to the base URL. Default: none."`
+
 	NodeName           string             `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
 	MaxBots            int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
 	MaxBotsPerConsumer int                `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a consumer may run at a time, on all nodes; 0 is no limit."`
@@ -101,7 +103,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		WebhookPrivateResponses: c.WebhookPrivateResponses,
 		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
-		OIDC: oidc, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
+		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
 		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,
 	})
 	if err != nil {

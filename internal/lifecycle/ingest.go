@@ -5,7 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,7 +47,7 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 		}
 	}
 	data := ingest.ParseEventData(e.Data)
-	trigger := machineEvent(e, data, s.ManifestURI(id))
+	trigger := s.machineEvent(e, data, id)
 	if err := s.ignoreLaterFailure(ctx, id, &trigger); err != nil {
 		return ingest.EventResponse{}, err
 	}
@@ -100,7 +101,7 @@ func (s *Service) ignoreLaterFailure(ctx context.Context, id uuid.UUID, e *job.E
 }
 
 // machineEvent converts a bot's event for the state machine.
-func machineEvent(e ingest.Event, data ingest.EventData, manifestURI string) job.Event {
+func (s *Service) machineEvent(e ingest.Event, data ingest.EventData, id uuid.UUID) job.Event {
 	converted := job.Event{Trigger: e.Kind, Attempt: e.Attempt}
 	switch e.Kind {
 	case job.BotExited:
@@ -110,12 +111,20 @@ func machineEvent(e ingest.Event, data ingest.EventData, manifestURI string) job
 			converted.FailureDetail = fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail)
 		}
 	case job.ManifestFinalized:
-		converted.ManifestURI = manifestURI
-		if u, err := url.Parse(data.ManifestURI); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		converted.ManifestURI = s.ManifestURI(id)
+		if s.manifestURIAllowed(data.ManifestURI) {
 			converted.ManifestURI = data.ManifestURI // the bot stores its manifest elsewhere
 		}
 	}
 	return converted
+}
+
+// manifestURIAllowed reports whether a bot may set this URI, to which consumers send
+// requests with their key: it must be below the service's URL or a configured prefix.
+func (s *Service) manifestURIAllowed(uri string) bool {
+	return slices.ContainsFunc(append([]string{s.BaseURL}, s.ManifestPrefixes...), func(prefix string) bool {
+		return strings.HasPrefix(uri, strings.TrimRight(prefix, "/")+"/")
+	})
 }
 
 // applyFromBot applies a bot's event to the job and emits the webhooks that only

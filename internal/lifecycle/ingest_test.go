@@ -282,16 +282,20 @@ func TestCompetingBot(t *testing.T) {
 	}
 }
 
-// TestManifestElsewhere: a bot that keeps its manifest elsewhere says where;
-// what is no address is not one.
-func TestManifestElsewhere(t *testing.T) {
+// TestManifestURIFromBot checks that a bot can set a manifest URI only below the
+// service's URL or a configured prefix.
+func TestManifestURIFromBot(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	for data, elsewhere := range map[string]string{
-		`{"manifestUri":"https://files.test/m.json"}`: "https://files.test/m.json",
-		`{"manifestUri":"javascript:alert(1)"}`:       "",
-		`{"manifestUri":"/etc/passwd"}`:               "",
-		`{}`:                                          "",
+		`{"manifestUri":"https://files.test/manifests/m.json"}`:   "https://files.test/manifests/m.json",
+		`{"manifestUri":"https://files.test/manifests-2/m.json"}`: "",
+		`{"manifestUri":"https://attacker.test/collect-keys"}`:    "",
+		`{"manifestUri":"` + baseURL + `.attacker.test/m.json"}`:  "",
+		`{"manifestUri":"` + baseURL + `/somewhere/m.json"}`:      baseURL + "/somewhere/m.json",
+		`{"manifestUri":"javascript:alert(1)"}`:                   "",
+		`{"manifestUri":"/etc/passwd"}`:                           "",
+		`{}`:                                                      "",
 	} {
 		id := h.newJob(t)
 		h.begin(t, id)

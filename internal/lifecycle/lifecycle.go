@@ -37,7 +37,10 @@ type Settings struct {
 	Recordings Recordings
 	BaseURL    string // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
-	Now        func() time.Time
+	// ManifestPrefixes are URLs below which bots may store manifests, in addition to
+	// BaseURL.
+	ManifestPrefixes []string
+	Now              func() time.Time
 
 	BotTokenLifetime time.Duration // how long a bot's token works after its job has ended; DefaultBotTokenLifetime when 0
 	UploadBytes      int64         // quota of a job's uploads in bytes; derived from its maximum duration when 0

@@ -96,9 +96,9 @@ func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
 			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
-		BaseURL: baseURL,
-		Now:     time.Now,
-		Events:  h.events(),
+		BaseURL: baseURL, ManifestPrefixes: []string{"https://files.test/manifests"},
+		Now:    time.Now,
+		Events: h.events(),
 	})
 }
 

@@ -30,13 +30,14 @@ const (
 
 // Settings configure the service. Those without a default must be set.
 type Settings struct {
-	Listen        string // address and port; port 0 picks a free one
-	BaseURL       string // where consumers reach the service; default http://<listen>
-	BotServiceURL string // where bots reach the service; default http://<listen>
-	DataDir       string // created or restricted to 0700
-	DatabaseURL   string // postgres://…; default a SQLite file in the data folder
-	StorageURL    string // default a folder in the data folder
-	Launcher      string // process (default), docker, kubernetes or manual
+	Listen           string   // address and port; port 0 picks a free one
+	ManifestPrefixes []string // URLs below which bots may store manifests, in addition to BaseURL
+	BaseURL          string   // where consumers reach the service; default http://<listen>
+	BotServiceURL    string   // where bots reach the service; default http://<listen>
+	DataDir          string   // created or restricted to 0700
+	DatabaseURL      string   // postgres://…; default a SQLite file in the data folder
+	StorageURL       string   // default a folder in the data folder
+	Launcher         string   // process (default), docker, kubernetes or manual
 
 	Docker       docker.Settings    // of the launcher docker; the service completes them
 	Kubernetes   KubernetesSettings // of the launcher kubernetes; the service completes them
