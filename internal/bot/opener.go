@@ -37,10 +37,10 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if err := o.chooseAdapter(ctx); err != nil {
 		return internalError(err)
 	}
-	target, err := o.resolveAddress()
-	if err != nil {
+	if err := o.resolveAddress(); err != nil {
 		return failed(job.MeetingNotFound, err.Error())
 	}
+	var err error
 	if o.browser, err = browser.Find(o.settings.BrowserPath); err != nil {
 		return internalError(err)
 	}
@@ -50,7 +50,7 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if o.signIn.profile != "" || len(o.signIn.cookies) > 0 {
 		o.log.Info("joining signed in", "profile", o.signIn.profile != "", "cookies", len(o.signIn.cookies))
 	}
-	if err := o.startEgress(ctx, target); err != nil {
+	if err := o.startEgress(ctx); err != nil {
 		return internalError(err)
 	}
 	return nil
@@ -80,28 +80,25 @@ func loadProfiles(dir string) (meeting.Profiles, error) {
 	return meeting.Load(dir)
 }
 
-// resolveAddress sets the address to open, and returns the meeting's own, which
-// differs on the platform zoom-sdk: there the page is the bot's.
-func (o *opener) resolveAddress() (target string, err error) {
+// resolveAddress sets the address to open and checks the host of the meeting. On the
+// platform zoom-sdk the opened page is the bot's own.
+func (o *opener) resolveAddress() (err error) {
 	if o.address, err = o.adapter.Address(o.settings.MeetingURL); err != nil {
-		return "", err
+		return err
 	}
-	target = o.address.URL
+	target := o.address.URL
 	if o.sdk != nil {
 		if target, err = o.sdk.Target(o.settings.MeetingURL); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return target, hostpolicy.Check(target, o.settings.AllowedHosts)
+	return hostpolicy.Check(target, o.settings.AllowedHosts)
 }
 
 // startEgress starts the proxy that lets the browsers reach the public internet
 // and the hosts that the operator allows.
-func (o *opener) startEgress(ctx context.Context, target string) (err error) {
+func (o *opener) startEgress(ctx context.Context) (err error) {
 	allowed := egress.AllowedTargets(o.settings.AllowedHosts)
-	if hostpolicy.Check(target, nil) != nil { // only the operator allows it, on whatever port it is
-		allowed = append(allowed, hostpolicy.HostPort(target))
-	}
 	if o.sdk != nil {
 		allowed = append(allowed, strings.TrimPrefix(o.sdk.Origin(), "http://"))
 	}

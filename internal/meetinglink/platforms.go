@@ -85,7 +85,7 @@ func warning(link Link, allowedHosts []string) string {
 	host := hostOf(link.URL)
 	path := decodedPath(link.URL.Path)
 	switch {
-	case isAllowed(link.URL, allowedHosts):
+	case HostAllowed(link.URL, allowedHosts):
 		return ""
 	case inDomain(host, meetHosts...):
 		if !meetCode.MatchString(path) && !meetLookup.MatchString(path) {
@@ -128,20 +128,28 @@ func decodedPath(path string) string {
 	return strings.ToLower(path)
 }
 
-// isAllowed reports whether an entry of the operator's list covers the URL: a
-// host, which includes its subdomains, or an exact host and port.
-func isAllowed(address *url.URL, allowedHosts []string) bool {
+// HostAllowed reports whether an entry of the operator's list of meeting hosts covers
+// the URL. "example.com" covers the host on ports 80 and 443, "*.example.com" covers
+// its subdomains on these ports, and "example.com:8443" covers one port. A port can
+// follow "*.example.com" too.
+func HostAllowed(address *url.URL, entries []string) bool {
 	host, port := hostOf(address), address.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(address.Scheme)]
 	}
-	return slices.ContainsFunc(allowedHosts, func(entry string) bool {
+	return slices.ContainsFunc(entries, func(entry string) bool {
 		entry = strings.ToLower(strings.TrimSpace(entry))
-		if name, entryPort, err := net.SplitHostPort(entry); err == nil {
-			return name == host && entryPort == port
+		name, entryPort, err := net.SplitHostPort(entry)
+		if err != nil {
+			name = strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address in a URL
 		}
-		entry = strings.TrimPrefix(strings.Trim(entry, "[]"), "*.")
-		return entry != "" && inDomain(host, entry)
+		if entryPort != port && (entryPort != "" || port != "80" && port != "443") {
+			return false
+		}
+		if domain, wildcard := strings.CutPrefix(name, "*"); wildcard {
+			return strings.HasPrefix(domain, ".") && strings.HasSuffix(host, domain)
+		}
+		return name != "" && name == host
 	})
 }
 

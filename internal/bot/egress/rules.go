@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,17 +75,23 @@ func (r *rules) admitPath(target, path string) error {
 }
 
 // AllowedTargets converts an operator's list of allowed hosts to
-// Settings.Allowed. An entry without a port allows ports 80 and 443.
+// Settings.Allowed. Only literal IP addresses are exceptions: a host name passes the
+// dial guard, because its addresses can change. An entry without a port allows ports
+// 80 and 443.
 func AllowedTargets(entries []string) []string {
 	var targets []string
 	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
-		if _, _, err := net.SplitHostPort(entry); err == nil {
-			targets = append(targets, entry)
-			continue
+		host, _, err := net.SplitHostPort(entry)
+		hasPort := err == nil
+		if !hasPort {
+			host = strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address in a URL
 		}
-		host := strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address in a URL
-		if host != "" {
+		switch _, err := netip.ParseAddr(host); {
+		case err != nil: // a name
+		case hasPort:
+			targets = append(targets, entry)
+		default:
 			targets = append(targets, net.JoinHostPort(host, "443"), net.JoinHostPort(host, "80"))
 		}
 	}

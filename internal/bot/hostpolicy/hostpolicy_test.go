@@ -9,7 +9,7 @@ import (
 // allows are accepted, also when a URL tries to hide its host.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	added := []string{"Meet.Example", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
+	added := []string{"Meet.Example", "*.Wild.Example", "*", "*bad.test", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
 	for address, want := range map[string]bool{
 		"https://meet.google.com/abc-defg-hij":             true,
 		"https://MEET.google.com./abc":                     true,
@@ -21,11 +21,21 @@ func TestCheck(t *testing.T) {
 		"https://app.zoom.com/wc/1/join":                   true,
 		"https://company.zoomgov.com/j/1":                  true,
 		"https://meet.example/x":                           true,
-		"https://sub.meet.example/x":                       true,
+		"https://sub.meet.example/x":                       false,
+		"https://meet.example:8443/x":                      false,
+		"http://meet.example/x":                            true,
+		"https://sub.wild.example/x":                       true,
+		"https://a.sub.wild.example/x":                     true,
+		"https://wild.example/x":                           false,
+		"https://evilwild.example/x":                       false,
+		"https://sub.wild.example:8443/x":                  false,
+		"https://verybad.test/x":                           false,
 		"http://127.0.0.1:4000/x":                          true,
 		"http://[::1]:4000/x":                              true,
-		"http://[::2]:99/x":                                true,
-		"http://10.0.0.7:99/x":                             true,
+		"http://[::2]:99/x":                                false,
+		"http://[::2]/x":                                   true,
+		"http://10.0.0.7:99/x":                             false,
+		"http://10.0.0.7/x":                                true,
 		"https://port.test/x":                              true,
 		"https://user:word@meet.google.com/abc":            true,
 		"https://google.com/url?q=x":                       false,
