@@ -57,6 +57,7 @@ cost: ## Measure the CPU and memory of bots, and three concurrent recordings (ab
 beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	@scripts/setup.sh test
 	STANDIN_TEST_SECONDS=60 go test ./cmd/standin -run '^TestBeat$$' -v -count=1
+	STANDIN_TEST_SECONDS=60 go test ./internal/bot -run '^TestParticipantAudio$$' -count=1
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
 .PHONY: lint

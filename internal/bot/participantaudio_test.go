@@ -181,8 +181,9 @@ func checkTracks(h *harness, recorded string, n int) {
 	}
 }
 
-// checkBeeps expects the median beep within 80 ms of the main recording's: the
-// first beeps may come while the page is still starting.
+// checkBeeps checks the median offset from the beeps of the main recording: the first
+// beeps may come while the page is still starting. The bound is for a busy machine;
+// make beat sets STANDIN_TEST_SECONDS and applies the one for an idle machine.
 func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, reference []time.Time) {
 	h.Helper()
 	var distances []time.Duration
@@ -197,7 +198,11 @@ func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, refe
 	}
 	slices.Sort(distances)
 	h.Logf("%s differs from the main recording by %s", name, distances)
-	if median := distances[len(distances)/2]; median.Abs() > 80*time.Millisecond {
+	limit := 500 * time.Millisecond
+	if os.Getenv("STANDIN_TEST_SECONDS") != "" {
+		limit = 80 * time.Millisecond
+	}
+	if median := distances[len(distances)/2]; median.Abs() > limit {
 		h.Errorf("%s differs by %s from the main recording", name, median)
 	}
 }

@@ -105,21 +105,17 @@ const (
 func runTool(ctx context.Context, limits toolLimits, program string, arguments ...string) ([]byte, error) {
 	toolCtx, cancel := context.WithTimeoutCause(ctx, 2*limits.Time, errToolLimit)
 	defer cancel()
-	command := exec.CommandContext(toolCtx, program, arguments...)
+	command, err := limitedCommand(toolCtx, limits, program, arguments...)
+	if err != nil {
+		return nil, &toolError{Tool: program, Err: err}
+	}
 	stdout := &boundedBuffer{limit: maxToolStdout}
 	stderr := &boundedBuffer{limit: maxToolStderr, keepEnd: true}
 	command.Stdout, command.Stderr = stdout, stderr
 	command.Env = toolEnvironment(os.Environ())
 	command.WaitDelay = pipeCloseDelay
 	setProcessGroup(command)
-	err := command.Start()
-	if err == nil {
-		limitErr := limitProcess(command.Process.Pid, limits)
-		if limitErr != nil {
-			cancel()
-		}
-		err = errors.Join(limitErr, command.Wait())
-	}
+	err = command.Run()
 	if stopped := ctx.Err(); stopped != nil {
 		return nil, stopped
 	}
