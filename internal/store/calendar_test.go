@@ -35,8 +35,6 @@ func ensure(t *testing.T, s *store.Store, name, email string) account.Consumer {
 
 // TestEnsureConsumerByEmail finds the oldest consumer with an e-mail, ignoring
 // case, and inserts one otherwise.
-// TestEnsureConsumerByEmail finds the oldest consumer with an e-mail, ignoring
-// case, and inserts one otherwise.
 func TestEnsureConsumerByEmail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -78,7 +76,6 @@ func TestEnsureConsumerByEmail(t *testing.T) {
 	})
 }
 
-// TestCalendarJobs finds and counts the jobs that invites created.
 // TestCalendarJobs finds and counts the jobs that invites created.
 func TestCalendarJobs(t *testing.T) {
 	t.Parallel()
@@ -167,7 +164,6 @@ func TestCalendarJobs(t *testing.T) {
 }
 
 // TestSaveJobRequest updates the requested fields of a job.
-// TestSaveJobRequest updates the requested fields of a job.
 func TestSaveJobRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -198,8 +194,6 @@ func TestSaveJobRequest(t *testing.T) {
 	})
 }
 
-// TestCommandsOfKind lists the commands of a kind, and finds the oldest pending
-// one.
 // TestCommandsOfKind lists the commands of a kind, and finds the oldest pending
 // one.
 func TestCommandsOfKind(t *testing.T) {
@@ -242,7 +236,6 @@ func TestCommandsOfKind(t *testing.T) {
 	})
 }
 
-// TestCalendarPlans checks the index of each query.
 // TestCalendarPlans checks the index of each query.
 func TestCalendarPlans(t *testing.T) {
 	t.Parallel()

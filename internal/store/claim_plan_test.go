@@ -10,7 +10,6 @@ import (
 )
 
 // TestHotPathPlans: frequent queries use an index.
-// TestHotPathPlans: frequent queries use an index.
 func TestHotPathPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

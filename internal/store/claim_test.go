@@ -53,8 +53,6 @@ func heartbeat(t *testing.T, s *store.Store, id string, at time.Time) {
 
 // TestClaimSkipsJobsOfOtherNodes: a job belongs to the node that runs its bot,
 // until the node is silent for a lease or the job has been due for a lease.
-// TestClaimSkipsJobsOfOtherNodes: a job belongs to the node that runs its bot,
-// until the node is silent for a lease or the job has been due for a lease.
 func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -144,8 +142,6 @@ func TestClaimOrder(t *testing.T) {
 
 // TestNodeRestart: the leases of a restarted node end at once, and those of other
 // nodes do not.
-// TestNodeRestart: the leases of a restarted node end at once, and those of other
-// nodes do not.
 func TestNodeRestart(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -174,7 +170,6 @@ func TestNodeRestart(t *testing.T) {
 	})
 }
 
-// TestNodes inserts, updates and deletes nodes.
 // TestNodes inserts, updates and deletes nodes.
 func TestNodes(t *testing.T) {
 	t.Parallel()
@@ -223,8 +218,6 @@ func await(t *testing.T, received <-chan store.Notification, what string, wanted
 	}
 }
 
-// TestNotifier: a node receives the notifications of other nodes and not its
-// own, also after a lost connection.
 // TestNotifier: a node receives the notifications of other nodes and not its
 // own, also after a lost connection.
 func TestNotifier(t *testing.T) {

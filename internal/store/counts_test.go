@@ -40,8 +40,6 @@ func TestCountActive(t *testing.T) {
 
 // TestCountActiveReadsOnlyItsIndex: the query runs often, and most jobs have
 // ended.
-// TestCountActiveReadsOnlyItsIndex: the query runs often, and most jobs have
-// ended.
 func TestCountActiveReadsOnlyItsIndex(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

@@ -71,7 +71,6 @@ func redeliver(t *testing.T, s *store.Store, jobID uuid.UUID, id string, at time
 }
 
 // TestListDeliveries pages through the deliveries of a job with their tries.
-// TestListDeliveries pages through the deliveries of a job with their tries.
 func TestListDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -155,8 +154,6 @@ func TestListDeliveries(t *testing.T) {
 
 // TestRedeliver retries deliveries in a final state. Their numbers of tries and
 // their order stay.
-// TestRedeliver retries deliveries in a final state. Their numbers of tries and
-// their order stay.
 func TestRedeliver(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -227,7 +224,6 @@ func TestRedeliver(t *testing.T) {
 	})
 }
 
-// TestRedeliverIsBounded: a delivery has at most webhook.MaxTries tries.
 // TestRedeliverIsBounded: a delivery has at most webhook.MaxTries tries.
 func TestRedeliverIsBounded(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,6 @@ import (
 )
 
 // TestDeliveryPlans: the queries of the sender and of consumers use indexes.
-// TestDeliveryPlans: the queries of the sender and of consumers use indexes.
 func TestDeliveryPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

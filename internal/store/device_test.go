@@ -201,7 +201,6 @@ func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenByOpener int) *device
 }
 
 // TestConcurrentDeviceFlows: concurrent calls do not exceed the limit.
-// TestConcurrentDeviceFlows: concurrent calls do not exceed the limit.
 func TestConcurrentDeviceFlows(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -230,7 +229,6 @@ func TestConcurrentDeviceFlows(t *testing.T) {
 	})
 }
 
-// TestConcurrentCompletion: of several keys, one completes the flow.
 // TestConcurrentCompletion: of several keys, one completes the flow.
 func TestConcurrentCompletion(t *testing.T) {
 	t.Parallel()
@@ -272,7 +270,6 @@ func TestConcurrentCompletion(t *testing.T) {
 }
 
 // TestCompleteDeviceFlow: a flow is completed once, and only before it expires.
-// TestCompleteDeviceFlow: a flow is completed once, and only before it expires.
 func TestCompleteDeviceFlow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -302,7 +299,6 @@ func TestCompleteDeviceFlow(t *testing.T) {
 	})
 }
 
-// TestLongDeviceKeysAreBounded: long keys share a limit until they expire.
 // TestLongDeviceKeysAreBounded: long keys share a limit until they expire.
 func TestLongDeviceKeysAreBounded(t *testing.T) {
 	t.Parallel()
@@ -338,8 +334,6 @@ func TestLongDeviceKeysAreBounded(t *testing.T) {
 	})
 }
 
-// TestDatabaseDoesNotRevealDeviceKeys searches the database for the nonce, the
-// key and the e-mail.
 // TestDatabaseDoesNotRevealDeviceKeys searches the database for the nonce, the
 // key and the e-mail.
 func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {

@@ -114,7 +114,6 @@ func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 }
 
 // TestPagesAreStable: jobs created while paging do not shift later pages.
-// TestPagesAreStable: jobs created while paging do not shift later pages.
 func TestPagesAreStable(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -152,7 +151,6 @@ func TestPagesAreStable(t *testing.T) {
 }
 
 // TestLargeJobsMakeShortPages: the size of a page is bounded.
-// TestLargeJobsMakeShortPages: the size of a page is bounded.
 func TestLargeJobsMakeShortPages(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -174,7 +172,6 @@ func TestLargeJobsMakeShortPages(t *testing.T) {
 	}
 }
 
-// TestListPlans checks the index of each list.
 // TestListPlans checks the index of each list.
 func TestListPlans(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,6 @@ import (
 )
 
 // TestBotStats returns the statistics of live bots that have sent a heartbeat.
-// TestBotStats returns the statistics of live bots that have sent a heartbeat.
 func TestBotStats(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {

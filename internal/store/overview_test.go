@@ -13,7 +13,6 @@ import (
 )
 
 // TestSearchJobs finds whole IDs and parts of texts, ignoring case.
-// TestSearchJobs finds whole IDs and parts of texts, ignoring case.
 func TestSearchJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -62,7 +61,6 @@ func sameIDs(got, want []uuid.UUID) bool {
 	return true
 }
 
-// TestOverview checks the counts and lists of the overview.
 // TestOverview checks the counts and lists of the overview.
 func TestOverview(t *testing.T) {
 	t.Parallel()
@@ -121,7 +119,6 @@ func bounded(step string) bool {
 	return step == "SCAN jobs USING COVERING INDEX jobs_failed" || step == "SCAN jobs USING INDEX jobs_failed" || step == "SCAN jobs USING COVERING INDEX jobs_unended"
 }
 
-// TestDashboardPlans: no query of the dashboard scans all jobs.
 // TestDashboardPlans: no query of the dashboard scans all jobs.
 func TestDashboardPlans(t *testing.T) {
 	t.Parallel()

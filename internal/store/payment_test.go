@@ -65,7 +65,6 @@ func invoice(subscription string, second int64, effect payment.Effect) payment.E
 }
 
 // TestPlanFollowsEvents receives events in order and in reverse order.
-// TestPlanFollowsEvents receives events in order and in reverse order.
 func TestPlanFollowsEvents(t *testing.T) {
 	t.Parallel()
 	type history []struct {
@@ -125,7 +124,6 @@ func TestPlanFollowsEvents(t *testing.T) {
 }
 
 // TestPlanDetails: names and periods follow the newest event that has them.
-// TestPlanDetails: names and periods follow the newest event that has them.
 func TestPlanDetails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -157,7 +155,6 @@ func TestPlanDetails(t *testing.T) {
 	})
 }
 
-// TestWhoseSubscription checks each rule of package payment, Whose subscription.
 // TestWhoseSubscription checks each rule of package payment, Whose subscription.
 func TestWhoseSubscription(t *testing.T) {
 	t.Parallel()
@@ -239,7 +236,6 @@ func TestPlanOfUnknownConsumer(t *testing.T) {
 	})
 }
 
-// TestPlanDoesNotDependOnArrival receives the same events in two orders.
 // TestPlanDoesNotDependOnArrival receives the same events in two orders.
 func TestPlanDoesNotDependOnArrival(t *testing.T) {
 	t.Parallel()
@@ -325,8 +321,6 @@ func withoutPrefix(prefix, id string) string {
 
 // TestConcurrentPaymentEvents: of copies of an event one is applied, and no event
 // is lost.
-// TestConcurrentPaymentEvents: of copies of an event one is applied, and no event
-// is lost.
 func TestConcurrentPaymentEvents(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -371,8 +365,6 @@ func (b breaking) WritePayment(ctx context.Context, fn func(payment.Ledger) erro
 
 // TestPaymentEventIsWholeOrNothing: an event whose effect was not saved is not
 // stored, and can be received again.
-// TestPaymentEventIsWholeOrNothing: an event whose effect was not saved is not
-// stored, and can be received again.
 func TestPaymentEventIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -391,7 +383,6 @@ func TestPaymentEventIsWholeOrNothing(t *testing.T) {
 	})
 }
 
-// TestReceive receives the signed events of a sign-up.
 // TestReceive receives the signed events of a sign-up.
 func TestReceive(t *testing.T) {
 	t.Parallel()

@@ -29,8 +29,6 @@ func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, chang
 
 // TestExpiredRecordings pages through the ended jobs of a consumer whose
 // recordings are kept, in the order of their end.
-// TestExpiredRecordings pages through the ended jobs of a consumer whose
-// recordings are kept, in the order of their end.
 func TestExpiredRecordings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -96,7 +94,6 @@ func nameOf(t *testing.T, s *store.Store, id uuid.UUID) string {
 }
 
 // TestPendingErasures lists unfinished deletions, oldest first.
-// TestPendingErasures lists unfinished deletions, oldest first.
 func TestPendingErasures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -124,7 +121,6 @@ func TestPendingErasures(t *testing.T) {
 	})
 }
 
-// TestRecordedJobs pages through jobs with a manifest that was not deleted.
 // TestRecordedJobs pages through jobs with a manifest that was not deleted.
 func TestRecordedJobs(t *testing.T) {
 	t.Parallel()
@@ -176,7 +172,6 @@ func TestSetRetention(t *testing.T) {
 	})
 }
 
-// TestRetentionUsesItsIndexes: the queries run every quarter of an hour.
 // TestRetentionUsesItsIndexes: the queries run every quarter of an hour.
 func TestRetentionUsesItsIndexes(t *testing.T) {
 	t.Parallel()

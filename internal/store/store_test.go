@@ -35,8 +35,6 @@ func randomText(length int) string {
 
 // TestJobRoundTrip saves and reads a job with all fields set, including texts with
 // NUL.
-// TestJobRoundTrip saves and reads a job with all fields set, including texts with
-// NUL.
 func TestJobRoundTrip(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -72,7 +70,6 @@ func TestJobRoundTrip(t *testing.T) {
 }
 
 // TestOneJobPerExternalID: of concurrent inserts, one succeeds.
-// TestOneJobPerExternalID: of concurrent inserts, one succeeds.
 func TestOneJobPerExternalID(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -106,8 +103,6 @@ func TestOneJobPerExternalID(t *testing.T) {
 	})
 }
 
-// TestClaims: a due job is claimed once until its lease ends, and other jobs are
-// not claimed.
 // TestClaims: a due job is claimed once until its lease ends, and other jobs are
 // not claimed.
 func TestClaims(t *testing.T) {
@@ -174,8 +169,6 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 
 // TestLeases: only the holder extends a lease, WakeJob skips leased jobs, and
 // ReleaseLeases ends all leases.
-// TestLeases: only the holder extends a lease, WakeJob skips leased jobs, and
-// ReleaseLeases ends all leases.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -221,8 +214,6 @@ func TestLeases(t *testing.T) {
 
 // TestUnendedJobNeedsWakeTime: the database refuses a job that has not ended and
 // has no wake time.
-// TestUnendedJobNeedsWakeTime: the database refuses a job that has not ended and
-// has no wake time.
 func TestUnendedJobNeedsWakeTime(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -239,8 +230,6 @@ func TestUnendedJobNeedsWakeTime(t *testing.T) {
 	})
 }
 
-// TestTimelineAndCommands reads entries in the order of arrival, and commands until
-// they are acknowledged.
 // TestTimelineAndCommands reads entries in the order of arrival, and commands until
 // they are acknowledged.
 func TestTimelineAndCommands(t *testing.T) {
@@ -288,7 +277,6 @@ func TestTimelineAndCommands(t *testing.T) {
 	})
 }
 
-// TestKeys authenticates with a key until it is revoked.
 // TestKeys authenticates with a key until it is revoked.
 func TestKeys(t *testing.T) {
 	t.Parallel()
@@ -353,7 +341,6 @@ func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 	return nil
 }
 
-// TestOutbox runs the conformance suite of webhook.Outbox on both databases.
 // TestOutbox runs the conformance suite of webhook.Outbox on both databases.
 func TestOutbox(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,6 @@ func founder(t *testing.T, users *account.Users) account.User {
 }
 
 // TestFirstUser: only one first user is created, however many links exist.
-// TestFirstUser: only one first user is created, however many links exist.
 func TestFirstUser(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -83,8 +82,6 @@ func TestFirstUser(t *testing.T) {
 	})
 }
 
-// TestInvitation: a link works once before it expires, and not for existing users.
-// Only operators invite operators.
 // TestInvitation: a link works once before it expires, and not for existing users.
 // Only operators invite operators.
 func TestInvitation(t *testing.T) {
@@ -133,8 +130,6 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// TestSessions: a session ends after its lifetime, after inactivity, when the user
-// is removed and when the password is changed elsewhere.
 // TestSessions: a session ends after its lifetime, after inactivity, when the user
 // is removed and when the password is changed elsewhere.
 func TestSessions(t *testing.T) {
@@ -209,8 +204,6 @@ func TestSessions(t *testing.T) {
 
 // TestRemoveUser ends the sessions of the user and revokes the keys. The only
 // operator cannot be removed.
-// TestRemoveUser ends the sessions of the user and revokes the keys. The only
-// operator cannot be removed.
 func TestRemoveUser(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -267,8 +260,6 @@ func TestRemoveUser(t *testing.T) {
 	})
 }
 
-// TestSignInOIDC: the identity counts first, then a verified e-mail, then an
-// invitation.
 // TestSignInOIDC: the identity counts first, then a verified e-mail, then an
 // invitation.
 func TestSignInOIDC(t *testing.T) {

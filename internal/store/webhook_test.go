@@ -16,7 +16,6 @@ import (
 )
 
 // TestEndpoints lists the endpoints of a consumer with their health.
-// TestEndpoints lists the endpoints of a consumer with their health.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -82,8 +81,6 @@ func TestEndpoints(t *testing.T) {
 
 // TestEndpointsCountFailuresInARow: a success resets the number of consecutive
 // failures.
-// TestEndpointsCountFailuresInARow: a success resets the number of consecutive
-// failures.
 func TestEndpointsCountFailuresInARow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -130,7 +127,6 @@ func TestEndpointsCountFailuresInARow(t *testing.T) {
 	})
 }
 
-// TestRedeliverFailed schedules failed deliveries that match a filter.
 // TestRedeliverFailed schedules failed deliveries that match a filter.
 func TestRedeliverFailed(t *testing.T) {
 	t.Parallel()
@@ -207,7 +203,6 @@ func TestRedeliverFailed(t *testing.T) {
 }
 
 // TestRedeliverManyFailed schedules more than one batch.
-// TestRedeliverManyFailed schedules more than one batch.
 func TestRedeliverManyFailed(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -240,8 +235,6 @@ func TestRedeliverManyFailed(t *testing.T) {
 	}
 }
 
-// TestRotateSecret: both secrets sign after a rotation, and only the newer two
-// after another.
 // TestRotateSecret: both secrets sign after a rotation, and only the newer two
 // after another.
 func TestRotateSecret(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 var errWanted = errors.New("this write fails")
 
 // TestWriteIsWholeOrNothing runs failing writes among succeeding ones.
-// TestWriteIsWholeOrNothing runs failing writes among succeeding ones.
 func TestWriteIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -61,7 +60,6 @@ func TestWriteIsWholeOrNothing(t *testing.T) {
 }
 
 // TestWriteSurvivesCancellation: cancelling a caller does not affect other writes.
-// TestWriteSurvivesCancellation: cancelling a caller does not affect other writes.
 func TestWriteSurvivesCancellation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -92,7 +90,6 @@ func TestWriteSurvivesCancellation(t *testing.T) {
 }
 
 // TestClose: a closed store refuses writes.
-// TestClose: a closed store refuses writes.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -107,7 +104,6 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSecondProcess writes from a second process while the first one runs.
 // TestSecondProcess writes from a second process while the first one runs.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
@@ -132,7 +128,6 @@ func TestSecondProcess(t *testing.T) {
 	group.Wait()
 }
 
-// TestConcurrentOpen opens a new database several times at once.
 // TestConcurrentOpen opens a new database several times at once.
 func TestConcurrentOpen(t *testing.T) {
 	t.Parallel()
