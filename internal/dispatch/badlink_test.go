@@ -10,7 +10,8 @@ import (
 	"standin/internal/lifecycle"
 )
 
-// A job whose link cannot lead to a meeting fails without a bot.
+// TestLinkWithoutMeeting checks that a job whose link leads to no meeting fails
+// without launching a bot.
 func TestLinkWithoutMeeting(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

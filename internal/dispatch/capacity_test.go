@@ -13,8 +13,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestCapacityFollowsReportedUsage with their heartbeats, and a job that waits because
-// of it is told so.
+// TestCapacityFollowsReportedUsage checks that the resource usage in heartbeats
+// lowers the capacity, and that the timeline of a waiting job contains the
+// reason.
 func TestCapacityFollowsReportedUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -41,11 +42,11 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 		entries, err := h.store.Timeline(t.Context(), waiting)
 		const reason = "runs 2 bots and has capacity for 2: 4.0 cores and 64.0 GiB of memory, of which a bot uses 1.9 cores and 1.0 GiB of memory (measured"
 		if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Data), reason) {
-			t.Errorf("the timeline: %+v (%v)", entries, err)
+			t.Errorf("timeline %+v (%v)", entries, err)
 		}
 		fleet, err := dispatch.NewFleetReader(h.store, 0, h.clock.Now).Fleet(t.Context())
 		if want := (dispatch.BotResources{Cores: 1.9, Memory: 512 << 20}); err != nil || fleet.BotUsage["a"] != want {
-			t.Errorf("they take %+v (%v)", fleet.BotUsage, err)
+			t.Errorf("bot usage %+v (%v)", fleet.BotUsage, err)
 		}
 
 		if err := h.jobs.Cancel(t.Context(), h.caller, waiting); err != nil {
@@ -54,12 +55,12 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 		h.bots.end(bots[0], 0)
 		d.BotStateChanged(t.Context(), bots[0])
 		if r := h.untilLaunched(t, bots[0], 1); len(r.Stats) != 0 {
-			t.Errorf("another attempt's bot has told %s before it was heard", r.Stats)
+			t.Errorf("the new attempt has statistics %s before its first heartbeat", r.Stats)
 		}
 	})
 }
 
-// beat is a heartbeat of a job's first bot.
+// beat sends a heartbeat of a job's first bot.
 func (h *harness) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 	t.Helper()
 	if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &stats}, 0); err != nil {
@@ -67,7 +68,7 @@ func (h *harness) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 	}
 }
 
-// untilFull waits until a room has no place.
+// untilFull waits until no capacity is free.
 func (h *harness) untilFull(t *testing.T, free *dispatch.Capacity) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
@@ -78,7 +79,7 @@ func (h *harness) untilFull(t *testing.T, free *dispatch.Capacity) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("there is room for %d", free.Total(t.Context()))
+			t.Fatalf("capacity %d, want no free capacity", free.Total(t.Context()))
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestConsents gives each request for permission the answer that belongs to it.
+// TestConsents checks that consents pairs each permission request with its
+// response.
 func TestConsents(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -40,22 +41,22 @@ func TestConsents(t *testing.T) {
 	tests := map[string]struct {
 		requests []store.Command
 		entries  []job.TimelineEntry
-		want     []string // outcome and minute of the answer, for each request
+		want     []string // outcome and minute of the response, for each request
 	}{
-		"nobody asked":                  {nil, []job.TimelineEntry{answered(1, `{"granted":true}`)}, nil},
-		"nobody answered":               {asked(1), nil, []string{" -"}},
-		"granted":                       {asked(1), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{"granted 2"}},
-		"granted by its outcome":        {asked(1), []job.TimelineEntry{answered(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
-		"denied":                        {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
-		"timeout":                       {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
-		"an answer that says nothing":   {asked(1), []job.TimelineEntry{answered(2, ``)}, []string{"denied 2"}},
-		"an answer before the question": {asked(5), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{" -"}},
-		"two, in their order":           {asked(1, 2), []job.TimelineEntry{answered(3, `{"outcome":"timeout"}`), answered(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
-		"two, one answered":             {asked(1, 5), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
-		"named": {
+		"no request":                  {nil, []job.TimelineEntry{answered(1, `{"granted":true}`)}, nil},
+		"no response":                 {asked(1), nil, []string{" -"}},
+		"granted":                     {asked(1), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{"granted 2"}},
+		"granted by outcome":          {asked(1), []job.TimelineEntry{answered(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
+		"denied":                      {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
+		"timeout":                     {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
+		"response without data":       {asked(1), []job.TimelineEntry{answered(2, ``)}, []string{"denied 2"}},
+		"response before the request": {asked(5), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{" -"}},
+		"two requests, both answered": {asked(1, 2), []job.TimelineEntry{answered(3, `{"outcome":"timeout"}`), answered(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
+		"two requests, one answered":  {asked(1, 5), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
+		"response names its command": {
 			asked(1, 2), []job.TimelineEntry{answered(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
 		},
-		"the first answer counts": {
+		"only the first response counts": {
 			asked(1), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`), answered(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
 		},
 		"other events": {asked(1), []job.TimelineEntry{duplicate, another}, []string{" -"}},
@@ -68,19 +69,19 @@ func TestConsents(t *testing.T) {
 				t.Fatalf("%d consents, want %d", len(got), len(test.want))
 			}
 			for i, consent := range got {
-				if said := said(consent, noon); said != test.want[i] {
-					t.Errorf("request %d: %q, want %q", i, said, test.want[i])
+				if got := formatConsent(consent, noon); got != test.want[i] {
+					t.Errorf("request %d: %q, want %q", i, got, test.want[i])
 				}
 				if consent.CommandID != ids[i].String() || !consent.RequestedAt.Equal(test.requests[i].CreatedAt) {
-					t.Errorf("request %d is told as %s, asked for at %v", i, consent.CommandID, consent.RequestedAt)
+					t.Errorf("request %d has command ID %s and request time %v", i, consent.CommandID, consent.RequestedAt)
 				}
 			}
 		})
 	}
 }
 
-// said is an outcome with the minute of its answer.
-func said(c recording.Consent, noon time.Time) string {
+// formatConsent returns an outcome and the minute of its response.
+func formatConsent(c recording.Consent, noon time.Time) string {
 	minute := "-"
 	if !c.RespondedAt.IsZero() {
 		minute = fmt.Sprint(int(c.RespondedAt.Sub(noon).Minutes()))

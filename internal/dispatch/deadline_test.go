@@ -8,8 +8,9 @@ import (
 	"standin/internal/launch"
 )
 
-// Every state that is not terminal ends within two days, both when the bot
-// falls silent and when it sends heartbeats forever.
+// TestEveryStateHasDeadline checks that every state that is not terminal ends
+// within two days, both when the bot stops sending heartbeats and when it sends
+// them forever.
 func TestEveryStateHasDeadline(t *testing.T) {
 	t.Parallel()
 	for _, status := range job.Statuses() {
@@ -52,8 +53,9 @@ func noCapacityFor(status job.Status) string {
 	return "no capacity"
 }
 
-// The attempt of another node is not launched twice, and silence while the
-// service was unreachable does not count.
+// TestDecideOnOtherNode checks that an attempt of another node is not launched
+// twice, and that time in which the service was unreachable does not count as
+// missed heartbeats.
 func TestDecideOnOtherNode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -68,7 +70,7 @@ func TestDecideOnOtherNode(t *testing.T) {
 			situation{job: running(job.Joining, time.Second), bot: launch.Unknown, otherNode: true},
 			decision{action: wait, until: at.Add(59 * time.Second)},
 		},
-		"silent while the database was unreachable": {
+		"no heartbeat while the database was unreachable": {
 			situation{job: running(job.InMeeting, time.Hour), bot: launch.Running, reachable: before(10 * time.Second)},
 			decision{action: wait, until: at.Add(50 * time.Second)},
 		},
@@ -89,8 +91,8 @@ func TestDecideOnOtherNode(t *testing.T) {
 	}
 }
 
-// After hours in which no bot could reach the service, decide waits for a running
-// bot in every state, but not forever.
+// TestUnreachableTimeDoesNotCount checks that decide waits for a running bot in
+// every state after no bot could reach the service for hours, but not forever.
 func TestUnreachableTimeDoesNotCount(t *testing.T) {
 	t.Parallel()
 	const absence = 3 * time.Hour

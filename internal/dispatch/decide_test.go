@@ -14,7 +14,7 @@ import (
 // at is the time of the decisions.
 var at = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
-// timeouts differ from each other.
+// timeouts has different values, so that a test fails if decide uses the wrong one.
 var timeouts = Timeouts{
 	Launch:         2 * time.Minute,
 	FirstHeartbeat: 45 * time.Second,
@@ -27,11 +27,11 @@ var timeouts = Timeouts{
 	MaxAttempts:    3,
 }
 
-// before returns a time before at.
+// before returns the time that is ago before at.
 func before(ago time.Duration) time.Time { return at.Add(-ago) }
 
-// running returns a job whose bot sent its last heartbeat a time ago. Its first
-// attempt was started 8 minutes ago.
+// running returns a job whose bot sent its last heartbeat the given time ago. Its
+// first attempt was started 8 minutes ago.
 func running(status job.Status, heartbeat time.Duration, change ...func(*job.Record)) job.Record {
 	r := job.Record{
 		Job: job.Job{
@@ -57,7 +57,8 @@ func since(ago time.Duration) func(*job.Record) {
 	return func(r *job.Record) { r.StatusSince = before(ago) }
 }
 
-// silent makes the bot one that was started a time ago and sent no heartbeat.
+// silent changes a job to one whose bot was started the given time ago and sent no
+// heartbeat.
 func silent(ago time.Duration) func(*job.Record) {
 	return func(r *job.Record) { r.LaunchedAt, r.HeartbeatAt = before(ago), time.Time{} }
 }
@@ -70,8 +71,8 @@ func due(joinAt time.Time, change ...func(*job.Record)) job.Record {
 	return r
 }
 
-// launching returns a job whose attempt was started a time ago, and whose bot
-// was not launched.
+// launching returns a job whose attempt was started the given time ago and whose
+// bot was not launched.
 func launching(ago time.Duration, change ...func(*job.Record)) job.Record {
 	r := running(job.Dispatching, 0, change...)
 	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt, r.StartedAt = before(ago), time.Time{}, time.Time{}, time.Time{}
@@ -99,34 +100,34 @@ func TestDecide(t *testing.T) {
 		want   action
 		until  time.Time
 		code   job.FailureCode
-		detail string // part of it
+		detail string // part of the failure detail
 	}{
 		"not due yet":                     {r: due(at.Add(second)), want: wait, until: at.Add(second)},
 		"due":                             {r: due(at), want: startAttempt},
 		"due and pending":                 {r: due(at, func(r *job.Record) { r.Status = job.Pending }), want: startAttempt},
 		"created after its joinAt":        {r: due(before(30*24*time.Hour), createdBefore(minute)), want: startAttempt},
-		"its meeting time is over":        {r: due(before(4*time.Hour), createdBefore(5*time.Hour)), want: giveUp, code: job.DispatchTimeout, detail: "no bot could be sent"},
-		"its meeting time is almost over": {r: due(before(4*time.Hour-second), createdBefore(5*time.Hour)), want: startAttempt},
+		"meeting time is over":            {r: due(before(4*time.Hour), createdBefore(5*time.Hour)), want: giveUp, code: job.DispatchTimeout, detail: "no bot could be sent"},
+		"meeting time is almost over":     {r: due(before(4*time.Hour-second), createdBefore(5*time.Hour)), want: startAttempt},
 		"zoom-sdk":                        {r: due(at, onZoomSDK), want: giveUp, code: job.InternalError, detail: "zoom-sdk"},
 		"zoom-sdk, configured":            {r: due(at, onZoomSDK), sdk: true, want: startAttempt},
 		"zoom-sdk, not due":               {r: due(at.Add(minute), onZoomSDK), want: wait, until: at.Add(minute)},
 		"bot not started":                 {r: launching(2*minute - second), bot: launch.NotStarted, want: launchBot},
 		"launch was not recorded":         {r: launching(minute), bot: launch.Running, want: adoptBot},
-		"bot started and gone":            {r: launching(minute), bot: launch.Gone, want: startAttempt, detail: "before its first heartbeat"},
-		"bot cannot be started":           {r: launching(2*minute, noBrowser), want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no browser here"},
+		"bot launched and gone":           {r: launching(minute), bot: launch.Gone, want: startAttempt, detail: "before its first heartbeat"},
+		"bot cannot be launched":          {r: launching(2*minute, noBrowser), want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no browser here"},
 		"first launch, very late":         {r: launching(time.Hour), bot: launch.NotStarted, want: launchBot},
-		"first launch, after the end":     {r: launching(time.Hour, func(r *job.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
-		"engine is starting it":           {r: launching(2*minute - second), bot: launch.Starting, reason: "pulling", want: wait, until: at.Add(second)},
-		"engine never starts it":          {r: launching(2*minute, noBrowser), bot: launch.Starting, reason: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
-		"cancelled while it starts":       {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: cleanUp},
+		"first launch, after the meeting": {r: launching(time.Hour, func(r *job.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
+		"engine is starting the bot":      {r: launching(2*minute - second), bot: launch.Starting, reason: "pulling", want: wait, until: at.Add(second)},
+		"engine never starts the bot":     {r: launching(2*minute, noBrowser), bot: launch.Starting, reason: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
+		"cancelled while the bot starts":  {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: cleanUp},
 		"gone, with a reason":             {r: running(job.Joining, 0), bot: launch.Gone, reason: "out of memory", want: startAttempt, detail: "ended unexpectedly: out of memory"},
-		"second cannot be started":        {r: launching(2*minute, attempt(1), noBrowser), media: true, want: salvage, detail: "within 2m0s"},
-		"last one gone at once":           {r: launching(minute, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError, detail: "nothing was recorded"},
+		"second bot cannot be launched":   {r: launching(2*minute, attempt(1), noBrowser), media: true, want: salvage, detail: "within 2m0s"},
+		"last bot gone at once":           {r: launching(minute, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError, detail: "nothing was recorded"},
 		"started":                         {r: running(job.Dispatching, 0, silent(44*second)), bot: launch.Running, want: wait, until: at.Add(second)},
 		"no heartbeat":                    {r: running(job.Dispatching, 0, silent(45*second)), bot: launch.Running, want: startAttempt, detail: "no heartbeat for 45s"},
 		"no heartbeat, last attempt":      {r: running(job.Dispatching, 0, silent(45*second), attempt(2)), bot: launch.Running, want: giveUp, code: job.DispatchTimeout, detail: "no heartbeat"},
 		"no heartbeat, media":             {r: running(job.Dispatching, 0, silent(45*second), attempt(2)), media: true, want: salvage},
-		"heartbeats, and never joins":     {r: running(job.Dispatching, 0), bot: launch.Running, want: giveUp, code: job.InternalError, detail: "longer than it may"},
+		"heartbeats, never joins":         {r: running(job.Dispatching, 0), bot: launch.Running, want: giveUp, code: job.InternalError, detail: "longer than it may"},
 		"joining":                         {r: running(job.Joining, 5*second), bot: launch.Running, want: wait, until: at.Add(55 * second)},
 		"joining, deadline is sooner":     {r: running(job.Joining, 0, since(5*minute-second)), bot: launch.Running, want: wait, until: at.Add(second)},
 		"joining for too long":            {r: running(job.Joining, 0, since(5*minute)), bot: launch.Running, want: giveUp, code: job.InternalError},
@@ -147,7 +148,7 @@ func TestDecide(t *testing.T) {
 		"stopped, gone":                   {r: running(job.RecordingStopped, 0), bot: launch.Gone, media: true, want: salvage},
 		"in meeting far too long":         {r: running(job.RecordingStarted, 0, func(r *job.Record) { r.AttemptStartedAt = before(10*minute + 4*time.Hour + 7*minute) }), bot: launch.Running, media: true, want: salvage, detail: "longer than it may"},
 		"in meeting, almost too long":     {r: running(job.RecordingStarted, 0, func(r *job.Record) { r.AttemptStartedAt = before(10*minute + 4*time.Hour + 7*minute - second) }), bot: launch.Running, want: wait, until: at.Add(second)},
-		"manual, before its time":         {r: running(job.RecordingStarted, 0, manual), bot: launch.NotStarted, want: wait, until: at.Add(minute)},
+		"manual, before joinAt":           {r: running(job.RecordingStarted, 0, manual), bot: launch.NotStarted, want: wait, until: at.Add(minute)},
 		"manual, silent":                  {r: running(job.RecordingStarted, minute, manual, attempt(2)), media: true, want: salvage},
 		"exited":                          {r: running(job.Finalizing, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
 		"exited, a later attempt":         {r: running(job.Finalizing, 0, attempt(1)), bot: launch.Running, want: salvage, detail: "has left the meeting"},
@@ -157,14 +158,14 @@ func TestDecide(t *testing.T) {
 		"uploading for too long":          {r: running(job.MediaUploading, 0, since(30*minute)), bot: launch.Running, media: true, want: salvage},
 		"cancelled":                       {r: running(job.Cancelled, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
 		"cancelled, deadline sooner":      {r: running(job.Cancelled, 0, since(10*minute-second)), bot: launch.Running, want: wait, until: at.Add(second)},
-		"cancelled, bot stays":            {r: running(job.Cancelled, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
+		"cancelled, bot keeps running":    {r: running(job.Cancelled, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
 		"cancelled, gone":                 {r: running(job.Cancelled, 0), bot: launch.Gone, want: cleanUp},
 		"cancelled, gone, saved":          {r: running(job.Cancelled, 0), bot: launch.Gone, media: true, want: salvage},
-		"cancelled before its launch":     {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
+		"cancelled before the launch":     {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
 		"cancelled, with a manifest":      {r: running(job.Cancelled, minute, manifest), bot: launch.Gone, media: true, want: cleanUp},
 		"completed, bot runs":             {r: running(job.Completed, 0, manifest), bot: launch.Running, want: wait, until: at.Add(6 * minute)},
 		"completed, bot gone":             {r: running(job.Completed, 0, manifest), bot: launch.Gone, want: cleanUp},
-		"failed, bot stays":               {r: running(job.Failed, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
+		"failed, bot keeps running":       {r: running(job.Failed, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
 		"failed, manual bot":              {r: running(job.Failed, 0), bot: launch.Unknown, want: cleanUp},
 	}
 	for name, test := range tests {
@@ -183,8 +184,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// After at most five waits, decide returns an action that ends every job, in
-// whatever state the job and its bot are.
+// TestDecideNeverWaitsForever checks that decide waits at most five times in every
+// state of a job and its bot.
 func TestDecideNeverWaitsForever(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -214,16 +215,16 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 			next := decide(situation{job: r, bot: bot, now: now, hasMedia: hasMedia, noZoomSDK: noSDK(false), timeouts: timeouts})
 			if next.action != wait {
 				if next.action == giveUp && (r.Status.Terminal() || !next.code.Valid()) {
-					t.Fatalf("a job in %s is given up with %q", r.Status, next.code)
+					t.Fatalf("a job in %s failed with %q", r.Status, next.code)
 				}
 				return
 			}
 			if !next.until.After(now) {
-				t.Fatalf("at %s it waits until %s", now, next.until)
+				t.Fatalf("at %s decide waits until %s", now, next.until)
 			}
 			now = next.until
 		}
-		t.Fatal("it still waits after five decisions")
+		t.Fatal("decide still waits after five decisions")
 	})
 }
 

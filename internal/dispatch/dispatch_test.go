@@ -21,9 +21,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestLaunch: a job that is due gets its bot, one, with all that it must be
-// told. The service aims at 200 ms from the insert; the test allows for a busy
-// machine.
+// TestLaunch checks that a due job gets one bot with a complete assignment. The
+// target is 200 ms after the insert; the test allows more for a busy machine.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -38,7 +37,7 @@ func TestLaunch(t *testing.T) {
 		}
 		r := h.untilLaunched(t, id, 0)
 		if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(h.clock.Now()) {
-			t.Errorf("the job: %+v", r)
+			t.Errorf("job %+v", r)
 		}
 		launches := h.bots.launches(id)
 		if len(launches) != 1 {
@@ -48,12 +47,12 @@ func TestLaunch(t *testing.T) {
 		if a.Token != ingest.Token(signingKey, id.String(), 0) || a.Attempt != 0 || a.ServiceURL != "http://127.0.0.1:1" ||
 			a.MeetingURL != "https://meet.google.com/abc-defg-hij" || a.Platform != job.Meet || a.DisplayName != "Ada's stand-in" ||
 			a.AutoLeave != job.DefaultAutoLeave() || !slices.Equal(a.AllowedHosts, []string{"meet.test"}) || a.LoopbackPeers {
-			t.Errorf("the assignment: %+v", a)
+			t.Errorf("assignment %+v", a)
 		}
 	})
 }
 
-// TestNoLaunchBeforeJoinAt: a job waits for its joinAt.
+// TestNoLaunchBeforeJoinAt checks that a job is not launched before its joinAt.
 func TestNoLaunchBeforeJoinAt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -61,16 +60,17 @@ func TestNoLaunchBeforeJoinAt(t *testing.T) {
 	joinAt := h.clock.Now().Add(time.Hour)
 	later := h.create(t, joinAt)
 	h.clock.set(joinAt.Add(-time.Millisecond))
-	h.untilLaunched(t, h.create(t, time.Time{}), 0) // by then the other was looked at too
+	h.untilLaunched(t, h.create(t, time.Time{}), 0) // the dispatcher has checked both jobs
 	if r := h.record(t, later); r.Status != job.Scheduled || r.Attempts != 0 {
-		t.Fatalf("before its time: %+v", r)
+		t.Fatalf("before joinAt: %+v", r)
 	}
 	h.at(joinAt)
 	h.untilLaunched(t, later, 0)
 }
 
-// TestFailedLaunchIsRetried checks that launches are retried with growing delays while
-// the job is dispatching, and that the detail contains the launcher's error.
+// TestFailedLaunchIsRetried checks that launches are retried with growing delays
+// while the job is dispatching, and that the failure detail contains the
+// launcher's error.
 func TestFailedLaunchIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -85,27 +85,28 @@ func TestFailedLaunchIsRetried(t *testing.T) {
 			break
 		}
 		if r.Status != job.Dispatching || r.Attempts != 1 || r.LaunchError != "no Chromium here: install it" {
-			t.Fatalf("after %d tries: %+v", tries, r)
+			t.Fatalf("after %d attempts to launch: %+v", tries, r)
 		}
 		delays = append(delays, r.WakeAt.Sub(h.clock.Now())/time.Second)
 		h.at(r.WakeAt)
 	}
 	if len(delays) < 5 || !slices.Equal(delays[:5], []time.Duration{1, 2, 4, 8, 16}) {
-		t.Errorf("the delays are %d seconds", delays)
+		t.Errorf("delays of %d seconds", delays)
 	}
 	r := h.untilCleanedUp(t, id)
 	if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no Chromium here: install it") {
-		t.Errorf("it failed with %s: %s", r.FailureCode, r.FailureDetail)
+		t.Errorf("failed with %s: %s", r.FailureCode, r.FailureDetail)
 	}
 	if after := r.StatusSince.Sub(began); after < dispatch.DefaultTimeouts().Launch {
-		t.Errorf("it failed after %s", after)
+		t.Errorf("failed after %s", after)
 	}
 	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(h.eventNames(t, id), want) {
 		t.Errorf("events: %v, want %v", h.eventNames(t, id), want)
 	}
 }
 
-// TestLaunchAfterFailures: it is not too late for the launcher to recover.
+// TestLaunchAfterFailures checks that the bot is launched when the launcher
+// recovers.
 func TestLaunchAfterFailures(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -116,12 +117,13 @@ func TestLaunchAfterFailures(t *testing.T) {
 	h.bots.fail(nil)
 	h.at(r.WakeAt)
 	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 {
-		t.Errorf("the job: %+v", r)
+		t.Errorf("job %+v", r)
 	}
 }
 
-// TestLostBotIsReplaced: a bot that is no longer heard is ended before the next one is
-// sent, with a token of its own; after the last one the job fails.
+// TestLostBotIsReplaced checks that a bot without heartbeats is stopped before the
+// next one is launched with its own token, and that the job fails after the last
+// attempt.
 func TestLostBotIsReplaced(t *testing.T) {
 	t.Parallel()
 	timeouts := dispatch.DefaultTimeouts()
@@ -137,23 +139,24 @@ func TestLostBotIsReplaced(t *testing.T) {
 	h.at(h.clock.Now().Add(timeouts.Heartbeat))
 	r := h.untilLaunched(t, id, 1)
 	if r.Status != job.Dispatching || r.Attempts != 2 || !r.HeartbeatAt.IsZero() {
-		t.Errorf("the next attempt: %+v", r)
+		t.Errorf("next attempt: %+v", r)
 	}
 	launches := h.bots.launches(id)
 	if len(launches) != 2 || launches[1].Attempt != 1 || launches[1].Token != ingest.Token(signingKey, id.String(), 1) || launches[1].Token == launches[0].Token {
 		t.Fatalf("launches: %+v", launches)
 	}
 
-	h.at(h.clock.Now().Add(timeouts.FirstHeartbeat)) // never heard at all
+	h.at(h.clock.Now().Add(timeouts.FirstHeartbeat)) // no heartbeat at all
 	if r := h.untilCleanedUp(t, id); r.Status != job.Failed || r.FailureCode != job.DispatchTimeout {
-		t.Errorf("in the end: %+v", r.State)
+		t.Errorf("final state: %+v", r.State)
 	}
 	if done := h.bots.done(); !slices.Equal(done[:4], []string{"launch 0", "stop 0", "launch 1", "stop 1"}) {
 		t.Errorf("done: %v", done)
 	}
 }
 
-// TestGoneBotIsReplacedAtOnce: nobody waits for a bot that is known to have ended.
+// TestGoneBotIsReplacedAtOnce checks that a bot that has exited is replaced
+// without waiting for its heartbeat timeout.
 func TestGoneBotIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -165,8 +168,8 @@ func TestGoneBotIsReplacedAtOnce(t *testing.T) {
 	h.untilLaunched(t, id, 1)
 }
 
-// TestHeartbeatsKeepBot: an event of the bot puts off the moment at which it counts
-// as lost.
+// TestHeartbeatsKeepBot checks that an event of the bot restarts its heartbeat
+// timeout.
 func TestHeartbeatsKeepBot(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -179,11 +182,11 @@ func TestHeartbeatsKeepBot(t *testing.T) {
 	h.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
 	r := h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
-		t.Errorf("it is in attempt %d and looked at %s after it was heard", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
+		t.Errorf("attempt %d, next wake %s after the last heartbeat", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
 	}
 }
 
-// TestSalvage: what a lost bot has saved becomes a partial recording.
+// TestSalvage checks that the uploads of a lost bot become a partial recording.
 func TestSalvage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -196,7 +199,7 @@ func TestSalvage(t *testing.T) {
 	d.BotStateChanged(t.Context(), id)
 	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Completed || r.ManifestURI != h.jobs.ManifestURI(id) {
-		t.Fatalf("the job: %+v", r.State)
+		t.Fatalf("job %+v", r.State)
 	}
 	want := []string{"dispatching", "recording_started", "finalizing", "post_processing", "media_uploading", "completed", "job.finalized"}
 	if reported := h.eventNames(t, id); !slices.Equal(reported, want) {
@@ -204,10 +207,10 @@ func TestSalvage(t *testing.T) {
 	}
 	m := h.manifest(t, id)
 	if !m.Partial || m.End.Reason != "bot_lost" || len(m.Media) != 1 || m.Media[0].DurationMs < 900 {
-		t.Errorf("the manifest: %+v", m)
+		t.Errorf("manifest %+v", m)
 	}
 	if left := h.uploads(t, id); left != 0 {
-		t.Errorf("%d uploads were left", left)
+		t.Errorf("%d uploads remain", left)
 	}
 	var stored []string
 	entries, err := h.store.Timeline(t.Context(), id)
@@ -225,8 +228,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSecondBotAfterMeeting: the meeting is over when the second bot comes; what
-// the first one recorded is kept.
+// TestSecondBotAfterMeeting checks that the recording of the first bot is kept if
+// the meeting is over when the second bot joins.
 func TestSecondBotAfterMeeting(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -241,15 +244,15 @@ func TestSecondBotAfterMeeting(t *testing.T) {
 	h.sendEvent(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
 	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Completed || !h.manifest(t, id).Partial {
-		t.Errorf("the job: %+v", r.State)
+		t.Errorf("job %+v", r.State)
 	}
 }
 
-// TestSalvageWithoutMedia: of a lost bot whose uploads turn out to be no recording
-// nothing is left but the failure.
+// TestSalvageWithoutMedia checks that a job fails and its uploads are deleted if
+// the uploads of a lost bot contain no media.
 func TestSalvageWithoutMedia(t *testing.T) {
 	t.Parallel()
-	recorded(t) // finding out takes ffmpeg
+	recorded(t) // salvage needs ffmpeg
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
 	for _, cancelled := range []bool{false, true} {
@@ -272,14 +275,15 @@ func TestSalvageWithoutMedia(t *testing.T) {
 	}
 }
 
-// brokenStorage is of recordings that cannot be put together.
+// brokenStorage fails every salvage.
 type brokenStorage struct{ *dispatch.Finalizer }
 
 func (brokenStorage) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
 	return errors.New("the disk is full")
 }
 
-// TestFailedSalvageIsRetried is tried again, and not for ever; what was saved stays.
+// TestFailedSalvageIsRetried checks that a failed salvage is retried a limited
+// number of times and that the uploads are kept.
 func TestFailedSalvageIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -294,21 +298,22 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	h.bots.end(id, 0)
 	d.BotStateChanged(t.Context(), id)
 	acquired := func(r job.Record) bool { return r.Status == job.Finalizing }
-	first := h.whileHeld(t, id, acquired)
-	h.at(first.WakeAt) // the lease has run out
-	again := h.whileHeld(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
+	first := h.untilMatch(t, id, acquired)
+	h.at(first.WakeAt) // the lease has expired
+	again := h.untilMatch(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
 	h.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
 	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Failed || r.FailureCode != job.InternalError || strings.Contains(r.FailureDetail, "disk") {
-		t.Errorf("in the end: %+v", r.State)
+		t.Errorf("final state: %+v", r.State)
 	}
 	if left := h.uploads(t, id); left != 1 {
-		t.Errorf("%d uploads were left", left)
+		t.Errorf("%d uploads remain", left)
 	}
 }
 
-// whileHeld waits until the job is as wanted, held or not.
-func (h *harness) whileHeld(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {
+// untilMatch waits until wanted returns true for the job, whether it is leased or
+// not.
+func (h *harness) untilMatch(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
@@ -321,13 +326,13 @@ func (h *harness) whileHeld(t *testing.T, id uuid.UUID, wanted func(job.Record) 
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("the job is %+v", h.record(t, id))
+			t.Fatalf("job %+v", h.record(t, id))
 		}
 	}
 }
 
-// TestCancelledJob: its bot gets the time to leave, and then nothing of it is
-// left.
+// TestCancelledJob checks that the bot of a cancelled job gets time to leave and
+// that its uploads are then deleted.
 func TestCancelledJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -342,20 +347,21 @@ func TestCancelledJob(t *testing.T) {
 		h.at(h.record(t, id).WakeAt)
 		h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 		if done := h.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
-			t.Errorf("the bot was given no time: %v", done)
+			t.Errorf("the bot was stopped too early: %v", done)
 		}
 		h.bots.end(id, 0)
 		d.BotStateChanged(t.Context(), id)
 		if r := h.untilCleanedUp(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
-			t.Errorf("the job: %+v", r.State)
+			t.Errorf("job %+v", r.State)
 		}
 		if left := h.uploads(t, id); left != 0 {
-			t.Errorf("%d uploads were left", left)
+			t.Errorf("%d uploads remain", left)
 		}
 	})
 }
 
-// TestCancelBeforeJoinAt: nothing is launched any more.
+// TestCancelBeforeJoinAt checks that no bot is launched for a job cancelled before
+// its joinAt.
 func TestCancelBeforeJoinAt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -368,11 +374,12 @@ func TestCancelBeforeJoinAt(t *testing.T) {
 	h.clock.set(joinAt)
 	h.untilLaunched(t, h.create(t, time.Time{}), 0)
 	if r := h.record(t, id); r.Status != job.Cancelled || r.Attempts != 0 || len(h.bots.launches(id)) != 0 {
-		t.Errorf("the job: %+v", r.State)
+		t.Errorf("job %+v", r.State)
 	}
 }
 
-// TestCompletedJob: its bot ends by itself; one that does not is ended.
+// TestCompletedJob checks that a bot that does not exit after its job completes is
+// stopped.
 func TestCompletedJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -390,12 +397,12 @@ func TestCompletedJob(t *testing.T) {
 		}
 		h.untilCleanedUp(t, id)
 		if state := h.bots.State(id, 0); state != launch.Gone {
-			t.Errorf("the bot is %s (stays %v)", state, stays)
+			t.Errorf("the bot is %s (keeps running %v)", state, stays)
 		}
 	}
 }
 
-// TestTwoDispatchersLaunchOnce never handle the same job.
+// TestTwoDispatchersLaunchOnce checks that two dispatchers launch each job once.
 func TestTwoDispatchersLaunchOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -417,10 +424,10 @@ func TestTwoDispatchersLaunchOnce(t *testing.T) {
 	})
 }
 
-// TestJobOfCrashedDispatcherIsClaimed in the middle of a launch: its node goes on with the same
-// attempt as soon as it is back. Another node waits until the lease has run out
-// and the node is gone, and sends the bot of a new attempt: the first one's may
-// yet be started.
+// TestJobOfCrashedDispatcherIsClaimed crashes a dispatcher in the middle of a
+// launch. Its own node continues the attempt when it restarts. Another node waits
+// until the lease has expired and the node is gone, and then starts a new attempt,
+// because the first bot may still start.
 func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*dispatch.Settings){
@@ -438,7 +445,7 @@ func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 			stop()
 			left := h.record(t, id)
 			if left.Lease == "" || left.Node != "a" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
-				t.Fatalf("it left: %+v", left)
+				t.Fatalf("after the crash: %+v", left)
 			}
 			close(release)
 			h.run(t, again)
@@ -447,25 +454,25 @@ func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 				attempt = 1
 				h.untilLaunched(t, h.create(t, time.Time{}), 0)
 				if launches := h.bots.launches(id); len(launches) != 0 {
-					t.Error("it did not wait for the lease")
+					t.Error("the job was claimed before its lease expired")
 				}
 				h.at(left.WakeAt)
 			}
 			r := h.untilLaunched(t, id, attempt)
 			if launches := h.bots.launches(id); r.Attempts != attempt+1 || len(launches) != 1 || launches[0].Attempt != attempt {
-				t.Errorf("the job: %+v after %+v", r, launches)
+				t.Errorf("job %+v after %+v", r, launches)
 			}
 		})
 	}
 }
 
-// TestLostLease: a dispatcher whose lease ran out in the middle of a step does
-// not touch the job any more, and ends the bot that it has started.
+// TestLostLease checks that a dispatcher whose lease expired in the middle of a
+// step does not change the job and stops the bot that it launched.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		release := h.bots.block()
-		log := &lines{found: make(chan struct{}), text: `"action":"start attempt"`}
+		log := &logWatcher{found: make(chan struct{}), text: `"action":"start attempt"`}
 		h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 		id := h.create(t, time.Time{})
 		<-h.bots.entered
@@ -478,32 +485,32 @@ func TestLostLease(t *testing.T) {
 			t.Fatalf("take the lease: %v (%v)", taken, err)
 		}
 		close(release)
-		<-log.found // it has done its step
+		<-log.found // the step has ended
 		if r := h.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
-			t.Errorf("the job: %+v", r)
+			t.Errorf("job %+v", r)
 		}
 		if done := h.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0"}) {
-			t.Errorf("the bots: %v", done)
+			t.Errorf("bots %v", done)
 		}
 	})
 }
 
-// lines closes found when a text was logged.
-type lines struct {
+// logWatcher closes found when text is logged.
+type logWatcher struct {
 	once  sync.Once
 	found chan struct{}
 	text  string
 }
 
-func (l *lines) Write(row []byte) (int, error) {
+func (l *logWatcher) Write(row []byte) (int, error) {
 	if strings.Contains(string(row), l.text) {
 		l.once.Do(func() { close(l.found) })
 	}
 	return len(row), nil
 }
 
-// TestRunningBotIsAdopted: the bot that runs is adopted, and no second
-// one is started.
+// TestRunningBotIsAdopted checks that a running bot is adopted and no second bot is
+// launched.
 func TestRunningBotIsAdopted(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -513,16 +520,16 @@ func TestRunningBotIsAdopted(t *testing.T) {
 	<-h.bots.entered
 	stop()
 	h.bots.mu.Lock()
-	h.bots.states[key(id, 0)] = launch.Running // it was, and nobody wrote it down
+	h.bots.states[key(id, 0)] = launch.Running // it was launched, but the launch was not recorded
 	h.bots.mu.Unlock()
 	h.run(t, func(s *dispatch.Settings) { s.SingleNode = true })
 	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.launches(id)) != 0 {
-		t.Errorf("the job: %+v", r)
+		t.Errorf("job %+v", r)
 	}
 }
 
-// TestManualBot: with the manual launcher a bot may come before its time; it is
-// watched like any other.
+// TestManualBot checks that a bot of the manual launcher may join before joinAt and
+// is then monitored like any other bot.
 func TestManualBot(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -533,6 +540,6 @@ func TestManualBot(t *testing.T) {
 	h.at(h.record(t, id).WakeAt)
 	r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
-		t.Errorf("the job: %+v", r)
+		t.Errorf("job %+v", r)
 	}
 }

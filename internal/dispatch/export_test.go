@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reserve reserves a slot for some bot.
+// Reserve reserves a slot for a new bot.
 func Reserve(t *testing.T, c *Capacity, now time.Time) {
 	t.Helper()
 	if reason := c.reserve(t.Context(), uuid.New(), 0, now); reason != "" {

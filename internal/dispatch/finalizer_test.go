@@ -8,8 +8,8 @@ import (
 	"standin/internal/job"
 )
 
-// TestManifestTimeline: a bot that uploads no report gets a manifest of
-// what the service heard.
+// TestManifestTimeline checks that the manifest of a bot without a report is built
+// from the events that the service received.
 func TestManifestTimeline(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -40,12 +40,12 @@ func TestManifestTimeline(t *testing.T) {
 		}
 	}
 	if m.End.Reason != "host_ended" || m.End.Detail == nil || *m.End.Detail != "The call ended." {
-		t.Errorf("the end: %+v", m.End)
+		t.Errorf("end %+v", m.End)
 	}
 }
 
-// TestFinalizerRunsOncePerJob: however many times a bot says at once that its
-// recording is complete, there is one manifest and one end.
+// TestFinalizerRunsOncePerJob checks that concurrent reports of a complete
+// recording produce one manifest and complete the job once.
 func TestFinalizerRunsOncePerJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

@@ -7,8 +7,8 @@ import (
 	"standin/internal/job"
 )
 
-// A lease is valid for two thirds of its length, by the monotonic and by the
-// wall clock.
+// TestLeaseGuardValid checks that a lease is valid for two thirds of its length, by
+// the monotonic clock and by the wall clock.
 func TestLeaseGuardValid(t *testing.T) {
 	t.Parallel()
 	const lease = time.Minute
@@ -16,10 +16,10 @@ func TestLeaseGuardValid(t *testing.T) {
 		renewed time.Time
 		want    bool
 	}{
-		"just renewed":            {time.Now(), true},
-		"half a lease ago":        {time.Now().Add(-lease / 2), true},
-		"three quarters ago":      {time.Now().Add(-lease * 3 / 4), false},
-		"by the wall clock alone": {time.Now().Round(0).Add(-lease * 3 / 4), false},
+		"just renewed":           {time.Now(), true},
+		"half a lease ago":       {time.Now().Add(-lease / 2), true},
+		"three quarters ago":     {time.Now().Add(-lease * 3 / 4), false},
+		"by the wall clock only": {time.Now().Round(0).Add(-lease * 3 / 4), false},
 	} {
 		if got := newLeaseGuard(job.Record{}, test.renewed, lease).valid(); got != test.want {
 			t.Errorf("%s: got %v", name, got)

@@ -33,13 +33,13 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// signingKey is of these tests' ingest tokens.
+// signingKey signs the ingest tokens of these tests.
 var signingKey = []byte("a key for tests")
 
-// testTimeout is how long tests wait for something that happens at once.
+// testTimeout is the longest that tests wait for a change.
 const testTimeout = 20 * time.Second
 
-// clock is a clock that tests set.
+// clock is a clock whose time the tests set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -59,14 +59,14 @@ func (c *clock) set(now time.Time) {
 	}
 }
 
-// bots is a launcher whose bots do nothing: tests set their states.
+// bots is a launcher whose bots do nothing. Tests set their states.
 type bots struct {
 	mu      sync.Mutex
 	states  map[string]launch.State
 	reason  string // of every bot
-	starts  bool   // bots that are launched only start
+	starts  bool   // launched bots stay in the state Starting
 	begun   []launch.Assignment
-	history []string // what was done, in order
+	history []string // calls, in order
 	failure error    // of launches
 	blocked chan struct{}
 	entered chan struct{}
@@ -133,7 +133,7 @@ func (b *bots) Stop(_ context.Context, jobID uuid.UUID, attempt int) error {
 	return nil
 }
 
-// end is a bot that ends by itself.
+// end simulates a bot that exits.
 func (b *bots) end(jobID uuid.UUID, attempt int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +146,7 @@ func (b *bots) fail(failure error) {
 	b.failure = failure
 }
 
-// block holds launches until the channel it returns is closed.
+// block blocks launches until the returned channel is closed.
 func (b *bots) block() chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +154,7 @@ func (b *bots) block() chan struct{} {
 	return b.blocked
 }
 
-// launches are the assignments of a job's bots so far.
+// launches returns the assignments of a job's bots so far.
 func (b *bots) launches(jobID uuid.UUID) []launch.Assignment {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,8 +187,8 @@ type harness struct {
 	dispatchers []*dispatch.Dispatcher
 }
 
-// cluster is the PostgreSQL that the tests of this package share; nil when it
-// is not installed.
+// cluster is the PostgreSQL server that the tests of this package share. It is nil
+// if PostgreSQL is not installed.
 var cluster *storetest.Cluster
 
 func TestMain(m *testing.M) {
@@ -247,7 +247,7 @@ func newHarnessOn(t *testing.T, address string) *harness {
 	return h
 }
 
-// wake makes all dispatchers look.
+// wake wakes all dispatchers.
 func (h *harness) wake() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -256,13 +256,13 @@ func (h *harness) wake() {
 	}
 }
 
-// at sets the clock and makes all dispatchers look.
+// at sets the clock and wakes all dispatchers.
 func (h *harness) at(now time.Time) {
 	h.clock.set(now)
 	h.wake()
 }
 
-// run starts a dispatcher, and returns it with what stops it.
+// run starts a dispatcher and returns it with a function that stops it.
 func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *dispatch.Dispatcher, stop func()) {
 	t.Helper()
 	settings := dispatch.Settings{
@@ -289,7 +289,7 @@ func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *disp
 	return d, stop
 }
 
-// create makes a job that is due at a time; zero is now.
+// create creates a job with the given joinAt. The zero time means now.
 func (h *harness) create(t *testing.T, joinAt time.Time) uuid.UUID {
 	t.Helper()
 	j, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
@@ -303,7 +303,7 @@ func (h *harness) create(t *testing.T, joinAt time.Time) uuid.UUID {
 	return j.ID
 }
 
-// record is the job as it is kept.
+// record returns the stored job.
 func (h *harness) record(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
 	r, err := h.store.Job(t.Context(), id)
@@ -313,7 +313,8 @@ func (h *harness) record(t *testing.T, id uuid.UUID) job.Record {
 	return r
 }
 
-// until waits until the job is as wanted and nobody holds it, and returns it.
+// until waits until wanted returns true for the job and the job is not leased, and
+// returns it.
 func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) job.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
@@ -328,12 +329,12 @@ func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("the job never was %s; it is %+v", what, r)
+			t.Fatalf("the job was never %s: %+v", what, r)
 		}
 	}
 }
 
-// untilLaunched waits until the bot of an attempt was started.
+// untilLaunched waits until the bot of an attempt was launched.
 func (h *harness) untilLaunched(t *testing.T, id uuid.UUID, attempt int) job.Record {
 	t.Helper()
 	return h.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r job.Record) bool {
@@ -341,7 +342,7 @@ func (h *harness) untilLaunched(t *testing.T, id uuid.UUID, attempt int) job.Rec
 	})
 }
 
-// untilCleanedUp waits until nobody looks at the job any more.
+// untilCleanedUp waits until the job has no further wake time.
 func (h *harness) untilCleanedUp(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
 	return h.until(t, id, "let go", func(r job.Record) bool { return r.WakeAt.IsZero() })
@@ -368,7 +369,7 @@ func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int, name string, c
 	}
 }
 
-// uploads is how many files the bots of a job have left in storage.
+// uploads returns the number of stored files that the bots of a job uploaded.
 func (h *harness) uploads(t *testing.T, id uuid.UUID) int {
 	t.Helper()
 	attempts, err := h.storage.Uploads(t.Context(), id)
@@ -382,7 +383,7 @@ func (h *harness) uploads(t *testing.T, id uuid.UUID) int {
 	return files
 }
 
-// manifest is the job's manifest as it is stored.
+// manifest returns the stored manifest of the job.
 func (h *harness) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	t.Helper()
 	text, err := h.storage.Manifest(t.Context(), id)
@@ -396,7 +397,7 @@ func (h *harness) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	return m
 }
 
-// eventNames lists the status changes that the job's receiver is told, and its end.
+// eventNames lists the status changes and the final event in the job's webhooks.
 func (h *harness) eventNames(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
 	deliveries, err := storetest.Deliveries(t.Context(), h.store, id)
@@ -417,7 +418,7 @@ func (h *harness) eventNames(t *testing.T, id uuid.UUID) []string {
 	return all
 }
 
-// recorded makes a second of recording, as a bot's browser would.
+// recorded returns a recording of one second, in the format of a bot's browser.
 func recorded(t *testing.T) []byte {
 	t.Helper()
 	ffmpeg, err := exec.LookPath("ffmpeg")

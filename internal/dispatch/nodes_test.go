@@ -15,7 +15,7 @@ import (
 	"standin/internal/launch"
 )
 
-// node is a dispatcher of that name with room for so many bots.
+// node sets the node ID of a dispatcher and its capacity in bots.
 func node(name string, free int) func(*dispatch.Settings) {
 	return func(s *dispatch.Settings) {
 		s.Node = dispatch.Node{ID: name, Name: name}
@@ -23,14 +23,15 @@ func node(name string, free int) func(*dispatch.Settings) {
 	}
 }
 
-// untilPending waits until the job waits for room.
+// untilPending waits until the job waits for capacity.
 func (h *harness) untilPending(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
 	return h.until(t, id, "pending", func(r job.Record) bool { return r.Status == job.Pending })
 }
 
-// TestJobWaitsForCapacity: a due job without room waits, is told why, and gets its bot in the
-// order of joinAt when there is room: on its node or on another.
+// TestJobWaitsForCapacity checks that due jobs wait while no capacity is free, that
+// their timeline contains the reason, and that they are launched in the order of
+// joinAt on any node with capacity.
 func TestJobWaitsForCapacity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -43,11 +44,11 @@ func TestJobWaitsForCapacity(t *testing.T) {
 		h.at(start.Add(3 * time.Second))
 		h.untilPending(t, later)
 		if r := h.untilPending(t, sooner); r.Attempts != 0 || !r.WakeAt.After(h.clock.Now()) {
-			t.Errorf("it waits as %+v", r)
+			t.Errorf("waiting job %+v", r)
 		}
 		entries, err := h.store.Timeline(t.Context(), sooner)
 		if err != nil || len(entries) != 1 || entries[0].Kind != job.NoCapacity || !strings.Contains(string(entries[0].Data), "1 of 1 bots") {
-			t.Errorf("the timeline: %+v (%v)", entries, err)
+			t.Errorf("timeline %+v (%v)", entries, err)
 		}
 
 		h.sendEvent(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
@@ -55,16 +56,16 @@ func TestJobWaitsForCapacity(t *testing.T) {
 		d.BotStateChanged(t.Context(), first)
 		h.untilLaunched(t, sooner, 0)
 		if r := h.record(t, later); r.Status != job.Pending {
-			t.Errorf("the later one is %s", r.Status)
+			t.Errorf("the job with the later joinAt is %s", r.Status)
 		}
 		h.run(t, node("b", 4))
 		if r := h.untilLaunched(t, later, 0); r.Node != "b" {
-			t.Errorf("it runs on %q", r.Node)
+			t.Errorf("the job runs on node %q", r.Node)
 		}
 	})
 }
 
-// TestSimulatedBotsUseNoCapacity: they take none.
+// TestSimulatedBotsUseNoCapacity checks that simulated bots run without capacity.
 func TestSimulatedBotsUseNoCapacity(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -75,7 +76,8 @@ func TestSimulatedBotsUseNoCapacity(t *testing.T) {
 	h.untilLaunched(t, h.create(t, time.Time{}), 0)
 }
 
-// TestWaitingForCapacityEnds: a job for which no room comes fails when its time is over.
+// TestWaitingForCapacityEnds checks that a job that never gets capacity fails at the
+// end of its meeting time.
 func TestWaitingForCapacityEnds(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -83,7 +85,7 @@ func TestWaitingForCapacityEnds(t *testing.T) {
 		first := h.create(t, time.Time{})
 		h.untilLaunched(t, first, 0)
 		h.bots.mu.Lock()
-		h.bots.states[key(first, 0)] = launch.Unknown // it stays for ever
+		h.bots.states[key(first, 0)] = launch.Unknown // it never exits
 		h.bots.mu.Unlock()
 		id := h.create(t, h.clock.Now().Add(time.Second))
 		h.at(h.clock.Now().Add(time.Second))
@@ -94,13 +96,13 @@ func TestWaitingForCapacityEnds(t *testing.T) {
 		}
 		h.at(over)
 		if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
-			t.Errorf("the job: %+v", r.State)
+			t.Errorf("job %+v", r.State)
 		}
 	})
 }
 
-// TestCapacityOfMachine: what bots cost is reckoned with at first; when they use
-// more memory than that, there is less room.
+// TestCapacityOfMachine checks that capacity follows from the configured resources
+// per bot and the available memory.
 func TestCapacityOfMachine(t *testing.T) {
 	t.Parallel()
 	has := host.Resources{Cores: 8, MemoryTotal: 16 << 30, MemoryAvailable: 16 << 30}
@@ -110,14 +112,14 @@ func TestCapacityOfMachine(t *testing.T) {
 	now := time.Now()
 	for taken, want := range []int{4, 3, 2, 1, 0} {
 		if got := free.Free(t.Context(), now); got != want {
-			t.Errorf("with %d bots there is room for %d more, want %d", taken, got, want)
+			t.Errorf("with %d bots: %d free, want %d", taken, got, want)
 		}
 		if taken < 4 {
 			dispatch.Reserve(t, free, now)
 		}
 	}
 	if reason := free.FullReason(t.Context(), now); !strings.Contains(reason, "8.0 cores") {
-		t.Errorf("full because: %q", reason)
+		t.Errorf("full reason %q", reason)
 	}
 
 	free = dispatch.NewCapacity(dispatch.CapacitySettings{
@@ -126,26 +128,26 @@ func TestCapacityOfMachine(t *testing.T) {
 	dispatch.Reserve(t, free, now)
 	has.MemoryAvailable = 7 << 30
 	if got := free.Free(t.Context(), now); got != 2 {
-		t.Errorf("7 GiB are left, 2 of them for the young bot: room for %d more", got)
+		t.Errorf("7 GiB available, 2 of them reserved for the new bot: %d free, want 2", got)
 	}
 	later := now.Add(time.Hour)
 	if got := free.Free(t.Context(), later); got != 3 {
-		t.Errorf("7 GiB are left beside a bot that has all it takes: room for %d more", got)
+		t.Errorf("7 GiB available beside a settled bot: %d free, want 3", got)
 	}
 	has.MemoryAvailable = 1 << 30
 	if cause := free.FullReason(t.Context(), later); !strings.Contains(cause, "1.0 GiB of memory left") {
-		t.Errorf("full because: %q", cause)
+		t.Errorf("full reason %q", cause)
 	}
 	small := dispatch.NewCapacity(dispatch.CapacitySettings{Machine: func(context.Context) host.Resources {
 		return host.Resources{Cores: 0.5, MemoryTotal: 1 << 29, MemoryAvailable: 1 << 20}
 	}})
 	if got := small.Free(t.Context(), now); got != 1 {
-		t.Errorf("a machine that is too small has room for %d", got)
+		t.Errorf("a machine that is too small: %d free, want 1", got)
 	}
 }
 
-// TestPrelaunch: the bot is launched by its lead before joinAt and told when to
-// join; a job that changes its time before then gets it before its new time.
+// TestPrelaunch checks that the bot is launched before joinAt by the measured start
+// time, with joinAt in its assignment.
 func TestPrelaunch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -153,27 +155,27 @@ func TestPrelaunch(t *testing.T) {
 		early := h.create(t, joinAt)
 		late := h.create(t, joinAt.Add(time.Minute))
 		d, _ := h.run(t, func(s *dispatch.Settings) { s.Prelaunch = dispatch.AutoPrelaunch })
-		for _, took := range []time.Duration{3, 4, 60, 3, 3, 5, 4, 3, 3, 4} { // one was in trouble
+		for _, took := range []time.Duration{3, 4, 60, 3, 3, 5, 4, 3, 3, 4} { // one outlier
 			d.RecordStart(took * time.Second)
 		}
 		h.at(joinAt.Add(-6 * time.Second))
-		h.untilLaunched(t, h.create(t, time.Time{}), 0) // it has looked
+		h.untilLaunched(t, h.create(t, time.Time{}), 0) // the dispatcher has checked the other jobs
 		if r := h.record(t, early); r.Status != job.Scheduled {
-			t.Errorf("too early it is %s", r.Status)
+			t.Errorf("before the prelaunch the job is %s", r.Status)
 		}
 		h.at(joinAt.Add(-5 * time.Second))
 		r := h.untilLaunched(t, early, 0)
 		if launches := h.bots.launches(early); len(launches) != 1 || !launches[0].JoinAt.Equal(joinAt) {
-			t.Errorf("launched: %+v", launches)
+			t.Errorf("launches %+v", launches)
 		}
 		if r.Status != job.Dispatching || h.record(t, late).Status != job.Scheduled {
-			t.Errorf("the job is %s, the one after it %s", r.Status, h.record(t, late).Status)
+			t.Errorf("the job is %s, the later one %s", r.Status, h.record(t, late).Status)
 		}
 	})
 }
 
-// TestNodesShareJobs: two nodes launch each job once, and each looks after
-// its own bots.
+// TestNodesShareJobs checks that two nodes launch each job once and that each node
+// monitors its own bots.
 func TestNodesShareJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -192,7 +194,7 @@ func TestNodesShareJobs(t *testing.T) {
 			}
 		}
 		if nodes["a"] != 10 || nodes["b"] != 10 {
-			t.Errorf("the work is shared as %v", nodes)
+			t.Errorf("jobs per node: %v", nodes)
 		}
 		alive, err := h.store.Nodes(t.Context(), h.clock.Now().Add(-time.Minute))
 		var names []string
@@ -200,7 +202,7 @@ func TestNodesShareJobs(t *testing.T) {
 			names = append(names, n.Name)
 		}
 		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
-			t.Errorf("the nodes: %+v (%v)", alive, err)
+			t.Errorf("nodes %+v (%v)", alive, err)
 		}
 	})
 }

@@ -14,15 +14,15 @@ import (
 	"standin/internal/launch"
 )
 
-// become has an engine tell what a bot is.
-func (b *bots) become(jobID uuid.UUID, attempt int, state launch.State) {
+// setState sets the state that the engine reports for a bot.
+func (b *bots) setState(jobID uuid.UUID, attempt int, state launch.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.states[key(jobID, attempt)] = state
 }
 
-// untilWaiting waits until somebody has looked at a job whose bot starts, and
-// waits for its engine.
+// untilWaiting waits until a dispatcher has checked a job whose bot is starting and
+// waits for the engine.
 func (h *harness) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
 	return h.until(t, id, "waiting for the engine", func(r job.Record) bool {
@@ -30,13 +30,13 @@ func (h *harness) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
 	})
 }
 
-// TestStartingBotIsAwaited: an engine that has a bot to start is waited for, and the bot
-// is taken up when it runs. It is not launched a second time, whoever looks.
+// TestStartingBotIsAwaited checks that dispatchers wait for an engine that is
+// starting a bot, do not launch the bot again, and adopt it when it runs.
 func TestStartingBotIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*dispatch.Settings){
-		"the node that launched it":       nil, // it does not die
-		"that node, come back":            node("a", 4),
+		"the node that launched it":       nil, // it does not crash
+		"the same node, restarted":        node("a", 4),
 		"another node of the same engine": node("b", 4),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,14 +50,14 @@ func TestStartingBotIsAwaited(t *testing.T) {
 					stop()
 					h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
 					d, _ = h.run(t, again)
-					d.BotStateChanged(t.Context(), id) // it is looked at, and its bot still starts
+					d.BotStateChanged(t.Context(), id) // the bot is still starting
 					h.untilWaiting(t, id)
 				}
-				h.bots.become(id, 0, launch.Running)
-				d.BotStateChanged(t.Context(), id) // an engine tells every change in this way
+				h.bots.setState(id, 0, launch.Running)
+				d.BotStateChanged(t.Context(), id) // an engine reports every change this way
 				r := h.untilLaunched(t, id, 0)
 				if done := h.bots.done(); r.Attempts != 1 || r.Node != "a" || !slices.Equal(done, []string{"launch 0"}) {
-					t.Errorf("the job: %+v after %v", r, done)
+					t.Errorf("job %+v after %v", r, done)
 				}
 				h.sendEvent(t, id, 0, job.BotInMeeting, "")
 			})
@@ -65,16 +65,15 @@ func TestStartingBotIsAwaited(t *testing.T) {
 	}
 }
 
-// TestNodeCrashesBeforeRecordingLaunch: a bot that its engine was given, and of
-// which nothing was written down, is found by whoever looks next, and not
-// launched a second time.
+// TestNodeCrashesBeforeRecordingLaunch checks that a bot whose launch was not
+// recorded is found by the next dispatcher and not launched again.
 func TestNodeCrashesBeforeRecordingLaunch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		again func(*dispatch.Settings)
-		later bool // only when the lease has run out
+		later bool // claimed only after the lease has expired
 	}{
-		"the node comes back":             {node("a", 4), false},
+		"the node restarts":               {node("a", 4), false},
 		"another node of the same engine": {node("b", 4), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,28 +86,28 @@ func TestNodeCrashesBeforeRecordingLaunch(t *testing.T) {
 				stop() // in the middle of the call to the engine
 				left := h.record(t, id)
 				if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
-					t.Fatalf("it left: %+v", left)
+					t.Fatalf("after the crash: %+v", left)
 				}
-				h.bots.become(id, 0, launch.Starting) // the engine had heard it
+				h.bots.setState(id, 0, launch.Starting) // the engine received the call
 				d, _ := h.run(t, test.again)
 				if test.later {
 					h.at(left.WakeAt)
 				}
 				h.untilWaiting(t, id)
-				h.bots.become(id, 0, launch.Running)
+				h.bots.setState(id, 0, launch.Running)
 				d.BotStateChanged(t.Context(), id)
 				if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.done()) != 0 {
-					t.Errorf("the job: %+v after %v", r, h.bots.done())
+					t.Errorf("job %+v after %v", r, h.bots.done())
 				}
 			})
 		})
 	}
 }
 
-// TestStartingBotOfOtherNode: nobody can tell what became of a bot whose
-// node is gone and whose engine nobody else knows. Another attempt is sent; the
-// first one's bot is not taken up when its node is back, and leaves when it is
-// heard.
+// TestStartingBotOfOtherNode checks that a new attempt is started if the node of a
+// starting bot is gone and no other node can reach its engine. The first bot is
+// not adopted when its node restarts, and its next heartbeat is answered with a
+// leave command.
 func TestStartingBotOfOtherNode(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -123,25 +122,25 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 		b, _ := h.run(t, node("b", 4), func(s *dispatch.Settings) { s.Launcher = others })
 		b.BotStateChanged(t.Context(), id)
 		if r := h.untilLaunched(t, id, 1); r.Node != "b" || len(others.launches(id)) != 1 {
-			t.Errorf("the job: %+v after %v", r, others.done())
+			t.Errorf("job %+v after %v", r, others.done())
 		}
-		h.bots.become(id, 0, launch.Running) // at last
+		h.bots.setState(id, 0, launch.Running) // the first bot runs
 		a, _ := h.run(t, node("a", 4))
 		a.BotStateChanged(t.Context(), id)
 		h.sendEvent(t, id, 1, job.BotInMeeting, "")
 		r := h.until(t, id, "in its meeting", func(r job.Record) bool { return r.Status == job.InMeeting })
 		answer, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
 		if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
-			t.Errorf("the first bot is told %+v (%v)", answer, err)
+			t.Errorf("response to the first bot: %+v (%v)", answer, err)
 		}
 		if r.Attempt != 1 || r.Node != "b" || len(h.bots.launches(id)) != 1 || len(others.launches(id)) != 1 {
-			t.Errorf("the job: %+v after %v and %v", r, h.bots.done(), others.done())
+			t.Errorf("job %+v after %v and %v", r, h.bots.done(), others.done())
 		}
 	})
 }
 
-// TestBotThatNeverStarts is given up when its time is over, with what the
-// engine says, and ended.
+// TestBotThatNeverStarts checks that a bot that does not start in time is stopped
+// and that the failure detail contains the engine's reason.
 func TestBotThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -151,10 +150,10 @@ func TestBotThatNeverStarts(t *testing.T) {
 		h.at(h.untilWaiting(t, id).WakeAt)
 		r := h.untilCleanedUp(t, id)
 		if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no such image") || r.Attempts != 1 {
-			t.Errorf("the job: %+v", r.State)
+			t.Errorf("job %+v", r.State)
 		}
 		if done := h.bots.done(); len(done) < 2 || done[0] != "launch 0" || done[1] != "stop 0" || h.bots.State(id, 0) == launch.Running {
-			t.Errorf("the bot: %v", done)
+			t.Errorf("bot calls %v", done)
 		}
 	})
 }

@@ -2,7 +2,8 @@ package dispatch
 
 import "testing"
 
-// Metadata belongs to the consumer and may be any JSON.
+// TestRequiresPermission uses metadata of every shape, because consumers may store
+// any JSON in it.
 func TestRequiresPermission(t *testing.T) {
 	t.Parallel()
 	for metadata, want := range map[string]bool{
