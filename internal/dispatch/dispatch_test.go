@@ -113,7 +113,7 @@ func TestLaunchAfterFailures(t *testing.T) {
 	h.bots.fail(errors.New("no room"))
 	h.run(t)
 	id := h.create(t, time.Time{})
-	r := h.until(t, id, "tried", func(r job.Record) bool { return r.LaunchFailures == 1 })
+	r := h.until(t, id, "retried", func(r job.Record) bool { return r.LaunchFailures == 1 })
 	h.bots.fail(nil)
 	h.at(r.WakeAt)
 	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 {
@@ -180,7 +180,7 @@ func TestHeartbeatsKeepBot(t *testing.T) {
 	h.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
 	h.sendEvent(t, id, 0, job.BotJoined, "")
 	h.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
-	r := h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
+	r := h.until(t, id, "rescheduled", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Attempts != 1 || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("attempt %d, next wake %s after the last heartbeat", r.Attempt, r.WakeAt.Sub(r.HeartbeatAt))
 	}
@@ -345,7 +345,7 @@ func TestCancelledJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.at(h.record(t, id).WakeAt)
-		h.until(t, id, "looked at", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
+		h.until(t, id, "rescheduled", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 		if done := h.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
 			t.Errorf("the bot was stopped too early: %v", done)
 		}
@@ -388,7 +388,7 @@ func TestCompletedJob(t *testing.T) {
 		id := h.create(t, time.Time{})
 		h.untilLaunched(t, id, 0)
 		h.sendEvent(t, id, 0, job.ManifestFinalized, "")
-		r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
+		r := h.until(t, id, "monitored", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 		if stays {
 			h.at(r.WakeAt)
 		} else {
@@ -538,7 +538,7 @@ func TestManualBot(t *testing.T) {
 	id := h.create(t, h.clock.Now().Add(time.Hour))
 	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 	h.at(h.record(t, id).WakeAt)
-	r := h.until(t, id, "watched", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
+	r := h.until(t, id, "monitored", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("job %+v", r)
 	}

@@ -337,7 +337,7 @@ func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job
 // untilLaunched waits until the bot of an attempt was launched.
 func (h *harness) untilLaunched(t *testing.T, id uuid.UUID, attempt int) job.Record {
 	t.Helper()
-	return h.until(t, id, fmt.Sprintf("started, attempt %d", attempt), func(r job.Record) bool {
+	return h.until(t, id, fmt.Sprintf("launched, attempt %d", attempt), func(r job.Record) bool {
 		return r.Attempt == attempt && !r.LaunchedAt.IsZero()
 	})
 }
@@ -345,7 +345,7 @@ func (h *harness) untilLaunched(t *testing.T, id uuid.UUID, attempt int) job.Rec
 // untilCleanedUp waits until the job has no further wake time.
 func (h *harness) untilCleanedUp(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
-	return h.until(t, id, "let go", func(r job.Record) bool { return r.WakeAt.IsZero() })
+	return h.until(t, id, "cleaned up", func(r job.Record) bool { return r.WakeAt.IsZero() })
 }
 
 // sendEvent sends an event as an attempt's bot.

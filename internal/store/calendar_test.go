@@ -17,7 +17,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// ensure returns the consumer of an e-mail, by the given name if it is made.
+// ensure returns the consumer with the e-mail, or creates one with the given name.
 func ensure(t *testing.T, s *store.Store, name, email string) account.Consumer {
 	t.Helper()
 	var kept account.Consumer
@@ -47,10 +47,10 @@ func TestEnsureConsumerByEmail(t *testing.T) {
 			}
 		}
 		if got := ensure(t, s, "ada@example.test", "ada@example.test"); got.Name != "older" {
-			t.Errorf("the consumer of an e-mail that two have is %q, want the older one", got.Name)
+			t.Errorf("got consumer %q of two with the same e-mail, want the older one", got.Name)
 		}
 
-		// A name is no proof of an address.
+		// A consumer whose name is an e-mail address does not own the address.
 		squatter, err := s.EnsureConsumer(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: "bob@example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: now,
 		})
@@ -59,7 +59,7 @@ func TestEnsureConsumerByEmail(t *testing.T) {
 		}
 		bob := ensure(t, s, "bob@example.test", "bob@example.test")
 		if bob.ID == squatter.ID || bob.Name != "bob@example.test (2)" || bob.Email != "bob@example.test" {
-			t.Errorf("the consumer of an e-mail that is another's name: %+v", bob)
+			t.Errorf("created %+v for an e-mail that is the name of another consumer", bob)
 		}
 
 		var group sync.WaitGroup
@@ -70,7 +70,7 @@ func TestEnsureConsumerByEmail(t *testing.T) {
 		group.Wait()
 		for _, c := range found {
 			if c.ID != found[0].ID || c.Name != "eve@example.test" {
-				t.Errorf("made at the same time: %s %q, and %s %q", c.ID, c.Name, found[0].ID, found[0].Name)
+				t.Errorf("concurrent calls returned %s %q and %s %q", c.ID, c.Name, found[0].ID, found[0].Name)
 			}
 		}
 	})
@@ -86,10 +86,10 @@ func TestCalendarJobs(t *testing.T) {
 			r.CalendarKey, r.ICalUID = key, uid
 			return r
 		}
-		uid := "uid \x00 \\0 " + randomText(100_000) // longer than an index entry may be
+		uid := "uid \x00 \\0 " + randomText(100_000) // longer than the maximum index entry
 		named, bare, plain := invited("a", uid), invited("b", ""), newJob(consumer.ID)
 		foreign := newJob(other.ID)
-		foreign.CalendarKey, foreign.ICalUID = "a", uid // keys are each consumer's own
+		foreign.CalendarKey, foreign.ICalUID = "a", uid // keys are unique per consumer
 		bare.CreatedAt = now.Add(-time.Hour)
 		plain.MeetingURL = "https://zoom.us/j/1"
 		plain.CreatedAt = now.Add(time.Hour)
@@ -142,10 +142,10 @@ func TestCalendarJobs(t *testing.T) {
 			return n
 		}
 		if n := count(now.Add(-time.Hour), now); n != 1 {
-			t.Errorf("%d jobs were made by invites in the hour before, want 1", n)
+			t.Errorf("%d jobs were created by invites in the last hour, want 1", n)
 		}
 		if n := count(now.Add(-time.Hour), now.Add(2*time.Hour)); n != 2 {
-			t.Errorf("%d jobs were made by invites, want 2", n)
+			t.Errorf("%d jobs were created by invites, want 2", n)
 		}
 
 		err := s.Write(t.Context(), func(q *store.Queries) error { return q.LockConsumer(t.Context(), consumer.ID) })
@@ -158,7 +158,7 @@ func TestCalendarJobs(t *testing.T) {
 			return err
 		})
 		if err == nil {
-			t.Error("two jobs of one consumer have the same intake key")
+			t.Error("two jobs of one consumer have the same calendar key")
 		}
 	})
 }
@@ -180,9 +180,9 @@ func TestSaveJobRequest(t *testing.T) {
 			}
 			got, err := s.Job(t.Context(), r.ID)
 			if got.Stats = nil; err != nil || !reflect.DeepEqual(got, r) {
-				t.Errorf("kept %+v, %v\nwant %+v", got, err, r)
+				t.Errorf("stored %+v, %v\nwant %+v", got, err, r)
 			}
-			r.ICalUID, r.CalendarKey = "", "" // and takes it away again
+			r.ICalUID, r.CalendarKey = "", "" // clears the key
 		}
 		r.RecordingDeletedAt, r.Status, r.WakeAt = now, job.Cancelled, time.Time{}
 		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
@@ -210,7 +210,7 @@ func TestCommandsOfKind(t *testing.T) {
 			t.Helper()
 			got, ok, err := s.PendingCommand(t.Context(), r.ID, ingest.RequestRecordingPermission)
 			if err != nil || ok != (want != uuid.Nil) || got != want {
-				t.Errorf("waiting: %s, %v, %v, want %s", got, ok, err, want)
+				t.Errorf("pending command %s, %v, %v, want %s", got, ok, err, want)
 			}
 		}
 		waits(uuid.Nil)
@@ -249,15 +249,15 @@ func TestCalendarPlans(t *testing.T) {
 	}
 	plain := func(_ any, err error) error { return err }
 	tests := map[string]func(q *store.Queries) error{
-		"jobs_intake":                   func(q *store.Queries) error { return missing(q.LockJobByCalendarKey(ctx, id, "k")) },
-		"jobs_join":                     func(q *store.Queries) error { return missing(q.LockJobByMeeting(ctx, id, "u", now, true)) },
-		"jobs_ical":                     func(q *store.Queries) error { return missing(q.LockUndispatchedByICalUID(ctx, id, "u")) },
-		"jobs_invited":                  func(q *store.Queries) error { return plain(q.CountCalendarJobs(ctx, id, now, now)) },
-		"commands_of_kind":              func(q *store.Queries) error { return plain(q.CommandsOfKind(ctx, id, ingest.LeaveCall)) },
-		"timeline_order":                func(q *store.Queries) error { return plain(q.Timeline(ctx, id)) },
-		"timeline_order, a page":        func(q *store.Queries) error { _, _, err := q.ListTimeline(ctx, id, id, 20); return err },
-		"commands_waiting":              func(q *store.Queries) error { return plain(q.PendingCommands(ctx, id)) },
-		"commands_of_kind, the waiting": func(q *store.Queries) error { _, _, err := q.PendingCommand(ctx, id, ingest.LeaveCall); return err },
+		"jobs_intake":               func(q *store.Queries) error { return missing(q.LockJobByCalendarKey(ctx, id, "k")) },
+		"jobs_join":                 func(q *store.Queries) error { return missing(q.LockJobByMeeting(ctx, id, "u", now, true)) },
+		"jobs_ical":                 func(q *store.Queries) error { return missing(q.LockUndispatchedByICalUID(ctx, id, "u")) },
+		"jobs_invited":              func(q *store.Queries) error { return plain(q.CountCalendarJobs(ctx, id, now, now)) },
+		"commands_of_kind":          func(q *store.Queries) error { return plain(q.CommandsOfKind(ctx, id, ingest.LeaveCall)) },
+		"timeline_order":            func(q *store.Queries) error { return plain(q.Timeline(ctx, id)) },
+		"timeline_order, page":      func(q *store.Queries) error { _, _, err := q.ListTimeline(ctx, id, id, 20); return err },
+		"commands_waiting":          func(q *store.Queries) error { return plain(q.PendingCommands(ctx, id)) },
+		"commands_of_kind, pending": func(q *store.Queries) error { _, _, err := q.PendingCommand(ctx, id, ingest.LeaveCall); return err },
 		"deliveries_of_job": func(q *store.Queries) error {
 			_, _, err := q.ListDeliveries(ctx, id, webhook.DeliveryCursor{}, 20)
 			return err
@@ -271,7 +271,7 @@ func TestCalendarPlans(t *testing.T) {
 		}
 		index, _, _ := strings.Cut(name, ",")
 		if !strings.Contains(plan, "INDEX "+index) || strings.Contains(plan, "SCAN") {
-			t.Errorf("%s: not used:\n%s", name, plan)
+			t.Errorf("%s: index not used:\n%s", name, plan)
 		}
 	}
 	// The consumer's e-mail is an expression.

@@ -12,8 +12,8 @@ import (
 	"standin/internal/store"
 )
 
-// While a job waits, every other consumer is admitted at most once more often
-// than its own consumer, whatever joinAt the clients choose.
+// TestClaimIsFairBetweenConsumers checks that while a job waits, every other
+// consumer is admitted at most once more than the job's consumer, for any joinAt.
 func TestClaimIsFairBetweenConsumers(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -74,8 +74,8 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 	})
 }
 
-// A consumer that runs as many bots as it may is not admitted, and another one
-// is.
+// TestClaimLimitsConsumers checks that a consumer at its limit of bots is not
+// admitted while other consumers are.
 func TestClaimLimitsConsumers(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {

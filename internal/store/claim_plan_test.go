@@ -9,7 +9,7 @@ import (
 	"standin/internal/store"
 )
 
-// TestHotPathPlans: frequent queries use an index.
+// TestHotPathPlans checks that frequent queries use an index.
 func TestHotPathPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -28,7 +28,7 @@ func TestHotPathPlans(t *testing.T) {
 			_, _, err := q.NextWake(ctx, "a", now, time.Second)
 			return err
 		}, []string{"USING INDEX jobs_wake", "SEARCH jobs USING INDEX jobs_upcoming (join_at>?)"}},
-		"to come": {func(q *store.Queries) error {
+		"upcoming": {func(q *store.Queries) error {
 			_, err := q.CountUpcoming(ctx, now, now.Add(time.Hour), time.Minute)
 			return err
 		}, []string{"INDEX jobs_upcoming (join_at>? AND join_at<?)"}},
@@ -40,7 +40,7 @@ func TestHotPathPlans(t *testing.T) {
 			_, err := q.NodeJobs(ctx, "a")
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
-		"what bots tell": {func(q *store.Queries) error {
+		"bot statistics": {func(q *store.Queries) error {
 			_, err := q.BotStats(ctx, "a")
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},

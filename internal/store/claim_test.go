@@ -14,7 +14,7 @@ import (
 	"standin/internal/store"
 )
 
-// claimIDs claims and returns whose jobs were taken, in their order.
+// claimIDs claims jobs and returns their IDs in order.
 func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	t.Helper()
 	claim.Lease, claim.Limit = time.Minute, 10
@@ -32,7 +32,7 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	return ids
 }
 
-// save keeps a job as it is.
+// save stores a job.
 func save(t *testing.T, s *store.Store, r job.Record) {
 	t.Helper()
 	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
@@ -40,7 +40,7 @@ func save(t *testing.T, s *store.Store, r job.Record) {
 	}
 }
 
-// heartbeat notes that a node is there.
+// heartbeat records a heartbeat of a node.
 func heartbeat(t *testing.T, s *store.Store, id string, at time.Time) {
 	t.Helper()
 	err := s.Write(t.Context(), func(q *store.Queries) error {
@@ -51,8 +51,9 @@ func heartbeat(t *testing.T, s *store.Store, id string, at time.Time) {
 	}
 }
 
-// TestClaimSkipsJobsOfOtherNodes: a job belongs to the node that runs its bot,
-// until the node is silent for a lease or the job has been due for a lease.
+// TestClaimSkipsJobsOfOtherNodes checks that only the node that runs a job's bot
+// claims the job, until the node has sent no heartbeat for the length of a lease or
+// the job has been due for that long.
 func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -63,38 +64,36 @@ func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 		heartbeat(t, s, "other", now)
 		soon := now.Add(30 * time.Second)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: soon}); len(got) != 0 {
-			t.Error("it was taken while its node was heard")
+			t.Error("the job was claimed while its node sent heartbeats")
 		}
 		if _, waits, err := s.NextWake(t.Context(), "mine", soon, 0); waits || err != nil {
-			t.Errorf("it wakes another node than its own (%v)", err)
+			t.Errorf("the job wakes another node (%v)", err)
 		}
 		if _, waits, err := s.NextWake(t.Context(), "other", soon, 0); !waits || err != nil {
-			t.Errorf("it does not wake its own node (%v)", err)
+			t.Errorf("the job does not wake its own node (%v)", err)
 		}
 		if got := claimIDs(t, s, job.Claim{Node: "other", Now: soon}); !slices.Equal(got, []uuid.UUID{r.ID}) {
-			t.Errorf("its own node took %v", got)
+			t.Errorf("its own node claimed %v", got)
 		}
 
 		r.WakeAt = now.Add(2 * time.Minute)
-		save(t, s, r) // and ends the lease
+		save(t, s, r) // ends the lease
 		unheard := now.Add(2*time.Minute + time.Second)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
-			t.Errorf("of a node that was not received for two minutes: %v", got)
+			t.Errorf("two minutes after the last heartbeat of the node: claimed %v", got)
 		}
 
 		r.WakeAt = now
 		save(t, s, r)
 		heartbeat(t, s, "other", unheard)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
-			t.Errorf("left lying for two minutes: %v", got)
+			t.Errorf("due for two minutes: claimed %v", got)
 		}
 	})
 }
 
-// A consumer's jobs are admitted in the order of joinAt, as many as there is
-// capacity for. Jobs to prelaunch come last.
-// TestClaimOrder: jobs that wait for capacity are claimed first, ordered by
-// joinAt.
+// TestClaimOrder checks that the jobs of a consumer are claimed in the order of
+// joinAt, limited by the capacity, and that jobs to prelaunch are claimed last.
 func TestClaimOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -135,13 +134,12 @@ func TestClaimOrder(t *testing.T) {
 		}
 		upcoming, err := s.CountUpcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
 		if want := []job.UpcomingCount{{From: now.Add(-5 * time.Minute), Jobs: 3}, {From: now, Jobs: 2}}; err != nil || !slices.Equal(upcoming, want) {
-			t.Errorf("to come: %v, want %v (%v)", upcoming, want, err)
+			t.Errorf("upcoming: %v, want %v (%v)", upcoming, want, err)
 		}
 	})
 }
 
-// TestNodeRestart: the leases of a restarted node end at once, and those of other
-// nodes do not.
+// TestNodeRestart checks that a restart of a node ends its own leases and no others.
 func TestNodeRestart(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -164,7 +162,7 @@ func TestNodeRestart(t *testing.T) {
 		}
 		for node, want := range map[string]bool{"a": false, "ab": true} {
 			if r, err := s.Job(t.Context(), acquired[node].ID); err != nil || (r.Lease != "") != want {
-				t.Errorf("of %s: the lease is %q (%v)", node, r.Lease, err)
+				t.Errorf("job of %s: lease %q (%v)", node, r.Lease, err)
 			}
 		}
 	})
@@ -179,30 +177,30 @@ func TestNodes(t *testing.T) {
 		heartbeat(t, s, "a", now.Add(2*time.Second))
 		nodes, err := s.Nodes(t.Context(), now.Add(time.Second))
 		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Capacity != 4 {
-			t.Errorf("received since: %+v (%v)", nodes, err)
+			t.Errorf("nodes with recent heartbeats: %+v (%v)", nodes, err)
 		}
 		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.DeleteNodes(t.Context(), now.Add(time.Second)) }); err != nil {
 			t.Fatal(err)
 		}
 		if nodes, err := s.Nodes(t.Context(), now.Add(-time.Hour)); err != nil || len(nodes) != 1 {
-			t.Errorf("left: %+v (%v)", nodes, err)
+			t.Errorf("remaining nodes: %+v (%v)", nodes, err)
 		}
 	})
 }
 
-// listening runs a line and gives what it hears.
+// listening runs a notifier and returns it with a channel of its notifications.
 func listening(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
 	t.Helper()
 	received := make(chan store.Notification, 1000)
-	text := s.NewNotifier(func(changed store.Notification) { received <- changed }, slog.New(slog.DiscardHandler))
+	notifier := s.NewNotifier(func(changed store.Notification) { received <- changed }, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() { text.Run(ctx) })
+	running.Go(func() { notifier.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return text, received
+	return notifier, received
 }
 
-// await waits for news of a kind.
+// await waits for a notification for which wanted returns true.
 func await(t *testing.T, received <-chan store.Notification, what string, wanted func(store.Notification) bool) {
 	t.Helper()
 	timeout := time.After(30 * time.Second)
@@ -213,21 +211,21 @@ func await(t *testing.T, received <-chan store.Notification, what string, wanted
 				return
 			}
 		case <-timeout:
-			t.Fatalf("nothing was received of %s", what)
+			t.Fatalf("timeout waiting for %s", what)
 		}
 	}
 }
 
-// TestNotifier: a node receives the notifications of other nodes and not its
-// own, also after a lost connection.
+// TestNotifier checks that a node receives the notifications of other nodes, also
+// after a lost connection, and not its own.
 func TestNotifier(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	one, receivedByOne := listening(t, s)
 	_, receivedByTwo := listening(t, s)
 	missed := func(changed store.Notification) bool { return changed.Missed }
-	await(t, receivedByOne, "the first line's begin", missed)
-	await(t, receivedByTwo, "the second line's begin", missed)
+	await(t, receivedByOne, "the start of the first notifier", missed)
+	await(t, receivedByTwo, "the start of the second notifier", missed)
 	id := uuid.New()
 	one.Notify(store.Notification{Commands: []uuid.UUID{id}})
 	one.Notify(store.Notification{Jobs: true})
@@ -237,14 +235,14 @@ func TestNotifier(t *testing.T) {
 	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.TerminateNotifiers(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
-	await(t, receivedByTwo, "the line's return", missed)
+	await(t, receivedByTwo, "the reconnect", missed)
 	one.Notify(store.Notification{Deliveries: true})
-	await(t, receivedByTwo, "webhooks after the line's return", func(changed store.Notification) bool { return changed.Deliveries && !changed.Missed })
+	await(t, receivedByTwo, "webhooks after the reconnect", func(changed store.Notification) bool { return changed.Deliveries && !changed.Missed })
 	for {
 		select {
 		case changed := <-receivedByOne:
 			if !changed.Missed {
-				t.Errorf("it hears itself: %+v", changed)
+				t.Errorf("a notifier received its own notification: %+v", changed)
 			}
 			continue
 		default:

@@ -38,8 +38,8 @@ func TestCountActive(t *testing.T) {
 	})
 }
 
-// TestCountActiveReadsOnlyItsIndex: the query runs often, and most jobs have
-// ended.
+// TestCountActiveReadsOnlyItsIndex checks that CountActive does not read ended jobs,
+// because the query runs often.
 func TestCountActiveReadsOnlyItsIndex(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -48,6 +48,6 @@ func TestCountActiveReadsOnlyItsIndex(t *testing.T) {
 		return err
 	})
 	if err != nil || plan != "SCAN jobs USING COVERING INDEX jobs_unended" {
-		t.Errorf("the plan is %q (%v)", plan, err)
+		t.Errorf("plan %q (%v)", plan, err)
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"standin/internal/webhook"
 )
 
-// FindDue asks what a claim asks.
+// FindDue runs the query of a claim.
 func (q *Queries) FindDue(ctx context.Context, claim webhook.Claim) error {
 	_, err := q.dueDeliveries(ctx, claim)
 	return err
 }
 
-// FindFailed asks what RedeliverFailed asks.
+// FindFailed runs the query of RedeliverFailed.
 func (q *Queries) FindFailed(ctx context.Context, consumer uuid.UUID, filter webhook.FailedFilter, now time.Time) error {
 	_, err := q.failedDeliveries(ctx, consumer, job.Live, filter, now)
 	return err
 }
 
-// Tries returns the tries of a delivery in order.
+// Tries returns the tries of a delivery, oldest first.
 func (q *Queries) Tries(ctx context.Context, id string) ([]webhook.Try, error) {
 	return list(ctx, q, scanTry, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, answer
 		FROM delivery_tries WHERE delivery_id = $1 ORDER BY number`, id)

@@ -16,7 +16,7 @@ import (
 
 const lease = time.Minute
 
-// newDelivery is the n-th event of a job, to one address.
+// newDelivery returns a delivery of a job's n-th event to one URL.
 func newDelivery(r job.Record, n int64, url string) webhook.Delivery {
 	return webhook.Delivery{
 		ID: webhook.NewDeliveryID(), JobID: r.ID, ConsumerID: r.ConsumerID, URL: url, Event: webhook.JobStatusChanged,
@@ -24,7 +24,7 @@ func newDelivery(r job.Record, n int64, url string) webhook.Delivery {
 	}
 }
 
-// post puts deliveries into the outbox.
+// post inserts deliveries into the outbox.
 func post(t *testing.T, s *store.Store, deliveries ...webhook.Delivery) {
 	t.Helper()
 	err := s.Write(t.Context(), func(q *store.Queries) error {
@@ -40,7 +40,7 @@ func post(t *testing.T, s *store.Store, deliveries ...webhook.Delivery) {
 	}
 }
 
-// claimDeliveries claims what is due.
+// claimDeliveries claims the due deliveries.
 func claimDeliveries(t *testing.T, s *store.Store, at time.Time) []webhook.Delivery {
 	t.Helper()
 	claimed, _, err := s.ClaimDeliveries(t.Context(), webhook.Claim{Now: at, Lease: lease, Limit: 100})
@@ -64,13 +64,13 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 	return try
 }
 
-// redeliver asks for one more try.
+// redeliver schedules another try.
 func redeliver(t *testing.T, s *store.Store, jobID uuid.UUID, id string, at time.Time) error {
 	t.Helper()
 	return s.Write(t.Context(), func(q *store.Queries) error { return q.Redeliver(t.Context(), jobID, id, at) })
 }
 
-// TestListDeliveries pages through the deliveries of a job with their tries.
+// TestListDeliveries reads all pages of a job's deliveries and their tries.
 func TestListDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -92,8 +92,8 @@ func TestListDeliveries(t *testing.T) {
 		foreign.EmittedAt = now.Add(time.Hour)
 		post(t, s, foreign)
 
-		// The first of each address is tried: one delivered at its second try,
-		// one given up.
+		// The first delivery of each URL is tried: one succeeds at its second try
+		// and one fails permanently.
 		retry := now.Add(5 * time.Second)
 		for _, d := range claimDeliveries(t, s, now) {
 			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })
@@ -109,7 +109,7 @@ func TestListDeliveries(t *testing.T) {
 			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })
 			want[i].Attempt++
 			if d.Sequence > 1 {
-				want[i].DueAt = retry.Add(lease) // it is on its way
+				want[i].DueAt = retry.Add(lease) // it is leased
 				continue
 			}
 			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, retry, webhook.Verdict{Outcome: webhook.Delivered}))
@@ -126,7 +126,7 @@ func TestListDeliveries(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(page) > limit {
-					t.Fatalf("a page of %d with a limit of %d", len(page), limit)
+					t.Fatalf("page of %d with limit %d", len(page), limit)
 				}
 				got = append(got, page...)
 				after = webhook.DeliveryCursor{Sequence: page[len(page)-1].Sequence, ID: page[len(page)-1].ID}
@@ -138,22 +138,22 @@ func TestListDeliveries(t *testing.T) {
 				return slices.Compare([]byte(a.ID), []byte(b.ID))
 			})
 			if len(got) != len(want) {
-				t.Fatalf("%d deliveries, %d a page, want %d", len(got), limit, len(want))
+				t.Fatalf("%d deliveries with limit %d, want %d", len(got), limit, len(want))
 			}
 			for i := range got {
 				if !reflect.DeepEqual(got[i], want[i]) {
-					t.Errorf("delivery %d, %d a page:\n     %+v\nwant %+v", i, limit, got[i], want[i])
+					t.Errorf("delivery %d with limit %d:\n     %+v\nwant %+v", i, limit, got[i], want[i])
 				}
 			}
 		}
 		if _, err := s.Delivery(t.Context(), other.ID, want[0].ID); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("a delivery of another job: %v", err)
+			t.Errorf("delivery of another job: %v", err)
 		}
 	})
 }
 
-// TestRedeliver retries deliveries in a final state. Their numbers of tries and
-// their order stay.
+// TestRedeliver checks that redelivering a delivered or failed delivery keeps its
+// number of tries and the order of events.
 func TestRedeliver(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -164,12 +164,12 @@ func TestRedeliver(t *testing.T) {
 
 		claimed := claimDeliveries(t, s, now)
 		if err := redeliver(t, s, r.ID, first.ID, now); !job.ErrorIs(err, job.InvalidState) {
-			t.Errorf("one that is on its way: %v", err)
+			t.Errorf("redeliver a leased delivery: %v", err)
 		}
 		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})
 		for what, wrong := range map[string]error{
-			"another job's": redeliver(t, s, uuid.New(), first.ID, now),
-			"an unknown id": redeliver(t, s, r.ID, "dlv_unknown", now),
+			"delivery of another job": redeliver(t, s, uuid.New(), first.ID, now),
+			"unknown ID":              redeliver(t, s, r.ID, "dlv_unknown", now),
 		} {
 			if !job.ErrorIs(wrong, job.NotFound) {
 				t.Errorf("%s: %v", what, wrong)
@@ -178,7 +178,7 @@ func TestRedeliver(t *testing.T) {
 
 		at := now.Add(time.Hour)
 		if err := redeliver(t, s, r.ID, first.ID, at); err != nil {
-			t.Fatalf("a delivered one: %v", err)
+			t.Fatalf("redeliver a delivered one: %v", err)
 		}
 		second.EmittedAt = at
 		post(t, s, second)
@@ -187,14 +187,14 @@ func TestRedeliver(t *testing.T) {
 		}
 		claimed = claimDeliveries(t, s, at)
 		if len(claimed) != 1 || claimed[0].ID != first.ID || claimed[0].Attempt != 2 || claimed[0].Failures != 0 {
-			t.Fatalf("claimed %+v, want the redelivery's second try alone: the later event is behind it", claimed)
+			t.Fatalf("claimed %+v, want only the second try of the redelivery, before the later event", claimed)
 		}
 		stranger := webhook.Result{
 			Delivery: webhook.Delivery{ID: first.ID, Lease: "an earlier one"},
 			Try:      webhook.Try{DeliveryID: first.ID, Number: 1}, Verdict: webhook.Verdict{Outcome: webhook.Delivered},
 		}
 		if lost, err := s.RecordTries(t.Context(), []webhook.Result{stranger}); err != nil || len(lost) != 1 {
-			t.Errorf("an earlier lease recorded a try: %v, %v", lost, err)
+			t.Errorf("a try with an expired lease was recorded: %v, %v", lost, err)
 		}
 		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"})
 		if claimed = claimDeliveries(t, s, at); len(claimed) != 1 || claimed[0].ID != second.ID {
@@ -203,11 +203,11 @@ func TestRedeliver(t *testing.T) {
 		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
 
 		if err := redeliver(t, s, r.ID, first.ID, at); err != nil {
-			t.Fatalf("a given up one: %v", err)
+			t.Fatalf("redeliver a failed one: %v", err)
 		}
 		claimed = claimDeliveries(t, s, at)
 		if len(claimed) != 1 || claimed[0].Attempt != 3 || claimed[0].Failures != 0 {
-			t.Fatalf("claimed %+v, want the third try, with all of its schedule before it", claimed)
+			t.Fatalf("claimed %+v, want the third try with a full retry schedule", claimed)
 		}
 		if err := s.ReleaseDeliveries(t.Context(), claimed); err != nil {
 			t.Fatal(err)
@@ -219,12 +219,12 @@ func TestRedeliver(t *testing.T) {
 		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
 		d, err := s.Delivery(t.Context(), r.ID, first.ID)
 		if err != nil || d.State != webhook.DeliveryDelivered || d.Attempt != 3 || len(d.Tries) != 3 || d.EndReason != "" {
-			t.Errorf("at last: %+v, %v", d, err)
+			t.Errorf("final state: %+v, %v", d, err)
 		}
 	})
 }
 
-// TestRedeliverIsBounded: a delivery has at most webhook.MaxTries tries.
+// TestRedeliverIsBounded checks that a delivery has at most webhook.MaxTries tries.
 func TestRedeliverIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -249,7 +249,7 @@ func TestRedeliverIsBounded(t *testing.T) {
 	}
 }
 
-// TestListTimeline pages through a timeline in the order of arrival.
+// TestListTimeline reads all pages of a timeline in the order of arrival.
 func TestListTimeline(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -283,12 +283,12 @@ func TestListTimeline(t *testing.T) {
 			for more := true; more; {
 				var page []job.TimelineEntry
 				if page, more, err = s.ListTimeline(t.Context(), r.ID, after, limit); err != nil || len(page) == 0 || len(page) > limit {
-					t.Fatalf("a page of %d with a limit of %d: %v", len(page), limit, err)
+					t.Fatalf("page of %d with limit %d: %v", len(page), limit, err)
 				}
 				got, after = append(got, page...), page[len(page)-1].ID
 			}
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%d a page: %d entries, want %d", limit, len(got), len(want))
+				t.Errorf("limit %d: %d entries, want %d", limit, len(got), len(want))
 			}
 		}
 	})

@@ -10,7 +10,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestDeliveryPlans: the queries of the sender and of consumers use indexes.
+// TestDeliveryPlans checks that the queries of the sender and of consumers use
+// indexes.
 func TestDeliveryPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -19,22 +20,22 @@ func TestDeliveryPlans(t *testing.T) {
 		ask  func(q *store.Queries) error
 		uses []string
 	}{
-		"a claim": {func(q *store.Queries) error {
+		"claim": {func(q *store.Queries) error {
 			return q.FindDue(ctx, webhook.Claim{Now: now, Limit: 100})
 		}, []string{"deliveries_due", "deliveries_ahead"}},
-		"the next due time": {func(q *store.Queries) error {
+		"next due time": {func(q *store.Queries) error {
 			_, _, err := q.NextDelivery(ctx, now)
 			return err
 		}, []string{"deliveries_due"}},
-		"the backlog": {func(q *store.Queries) error {
+		"backlog": {func(q *store.Queries) error {
 			_, _, err := q.Backlog(ctx)
 			return err
 		}, []string{"deliveries_due"}},
-		"a consumer's endpoints": {func(q *store.Queries) error {
+		"endpoints of a consumer": {func(q *store.Queries) error {
 			_, _, err := q.ListEndpoints(ctx, uuid.New(), "", 20)
 			return err
 		}, []string{"webhook_endpoints_consumer", "deliveries_ahead"}},
-		"what was given up in a time span": {func(q *store.Queries) error {
+		"failed in a time range": {func(q *store.Queries) error {
 			return q.FindFailed(ctx, uuid.New(), webhook.FailedFilter{From: now, URL: "https://a.test/"}, now)
 		}, []string{"deliveries_gave_up"}},
 	} {

@@ -20,13 +20,13 @@ import (
 	"standin/internal/store"
 )
 
-// Bounds of the flows in these tests.
+// Limits of the flows in these tests.
 const (
 	testMaxOpen         = 5
-	testMaxOpenByOpener = 3
+	testMaxOpenPerClient = 3
 )
 
-// flowModel is what device flows should be, kept in memory.
+// flowModel is an in-memory model of device flows.
 type flowModel struct {
 	store *store.Store
 	flows *device.Flows
@@ -36,22 +36,22 @@ type flowModel struct {
 
 type modelFlow struct {
 	device.Flow
-	opener     string
+	client     string
 	key, email string // empty while pending
 }
 
-// restart makes the flows anew, as a service does when it starts.
+// restart recreates the flows, as a restart of the service does.
 func (m *flowModel) restart(*rapid.T) {
 	m.flows = device.New(device.Settings{
-		Store: m.store, BaseURL: "https://standin.test", MaxOpen: testMaxOpen, MaxOpenPerClient: testMaxOpenByOpener,
+		Store: m.store, BaseURL: "https://standin.test", MaxOpen: testMaxOpen, MaxOpenPerClient: testMaxOpenPerClient,
 		Now: func() time.Time { return m.at },
 	})
 }
 
 func (m *flowModel) pass(t *rapid.T) {
-	if len(m.known) > 0 && rapid.Bool().Draw(t, "to the moment of an expiry") {
+	if len(m.known) > 0 && rapid.Bool().Draw(t, "advance to an expiry") {
 		expiry := rapid.SampledFrom(m.known).Draw(t, "flow").ExpiresAt
-		expiry = expiry.Add(time.Duration(rapid.IntRange(-1, 0).Draw(t, "beside it")) * time.Millisecond)
+		expiry = expiry.Add(time.Duration(rapid.IntRange(-1, 0).Draw(t, "offset")) * time.Millisecond)
 		if expiry.After(m.at) {
 			m.at = expiry
 			return
@@ -61,19 +61,19 @@ func (m *flowModel) pass(t *rapid.T) {
 }
 
 func (m *flowModel) init(t *rapid.T) {
-	opener := rapid.SampledFrom([]string{"192.0.2.1", "2001:db8::/64"}).Draw(t, "opener")
+	client := rapid.SampledFrom([]string{"192.0.2.1", "2001:db8::/64"}).Draw(t, "client")
 	var all, own []modelFlow
 	for _, flow := range m.known {
 		if flow.ExpiresAt.After(m.created()) {
 			all = append(all, flow)
-			if flow.opener == opener {
+			if flow.client == client {
 				own = append(own, flow)
 			}
 		}
 	}
-	flow, err := m.flows.Init(t.Context(), opener, "")
+	flow, err := m.flows.Init(t.Context(), client, "")
 	switch {
-	case len(own) >= testMaxOpenByOpener:
+	case len(own) >= testMaxOpenPerClient:
 		m.wantFull(t, err, own[0].ExpiresAt)
 		return
 	case len(all) >= testMaxOpen:
@@ -83,7 +83,7 @@ func (m *flowModel) init(t *rapid.T) {
 		t.Fatalf("init: %v", err)
 	}
 	if want := m.created().Add(10 * time.Minute); !flow.ExpiresAt.Equal(want) {
-		t.Fatalf("opened at %v, it expires at %v", m.at, flow.ExpiresAt)
+		t.Fatalf("opened at %v, expires at %v", m.at, flow.ExpiresAt)
 	}
 	if raw, err := base64.RawURLEncoding.DecodeString(flow.Nonce); err != nil || len(raw) != 32 {
 		t.Fatalf("nonce %q: %d bytes, %v", flow.Nonce, len(raw), err)
@@ -91,19 +91,19 @@ func (m *flowModel) init(t *rapid.T) {
 	if want := "https://standin.test/cli?nonce=" + flow.Nonce; flow.VerifyURL != want || flow.Code != device.Code(flow.Nonce) {
 		t.Fatalf("flow %+v", flow)
 	}
-	m.known = append(m.known, modelFlow{Flow: flow, opener: opener})
+	m.known = append(m.known, modelFlow{Flow: flow, client: client})
 }
 
-// created is when a flow opened now is said to be created.
+// created returns the creation time of a flow opened now.
 func (m *flowModel) created() time.Time { return m.at.Truncate(time.Millisecond) }
 
 func (m *flowModel) wantFull(t *rapid.T, err error, next time.Time) {
 	var full *device.FullError
 	if !errors.As(err, &full) {
-		t.Fatalf("init with too many open: %v", err)
+		t.Fatalf("init with too many open flows: %v", err)
 	}
 	if want := next.Sub(m.created()); full.RetryAfter != want {
-		t.Fatalf("told to come again in %v, want %v", full.RetryAfter, want)
+		t.Fatalf("retry after %v, want %v", full.RetryAfter, want)
 	}
 }
 
@@ -139,7 +139,7 @@ func (m *flowModel) garbage(t *rapid.T) {
 	}
 }
 
-// erase erases what has ended, and only that.
+// erase deletes expired flows and checks that no others were deleted.
 func (m *flowModel) erase(t *rapid.T) {
 	var want time.Time
 	for _, flow := range m.known {
@@ -154,7 +154,7 @@ func (m *flowModel) erase(t *rapid.T) {
 	}
 }
 
-// check polls every flow there ever was.
+// check polls every flow that was opened.
 func (m *flowModel) check(t *rapid.T) {
 	for _, flow := range m.known {
 		want := device.Answer{Status: device.Pending}
@@ -180,27 +180,27 @@ func TestDeviceFlowsBehaveAsTheirModel(t *testing.T) {
 			m := &flowModel{store: s, at: now}
 			m.restart(t)
 			t.Repeat(map[string]func(*rapid.T){
-				"time passes": m.pass,
-				"init":        m.init,
-				"complete":    m.complete,
-				"garbage":     m.garbage,
-				"erase":       m.erase,
-				"restart":     m.restart,
-				"":            m.check,
+				"advance the clock": m.pass,
+				"init":              m.init,
+				"complete":          m.complete,
+				"garbage":           m.garbage,
+				"erase":             m.erase,
+				"restart":           m.restart,
+				"":                  m.check,
 			})
 		})
 	})
 }
 
-// flowsAt returns flows of a store at one moment.
-func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenByOpener int) *device.Flows {
+// flowsAt returns flows of a store with a fixed clock.
+func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenPerClient int) *device.Flows {
 	return device.New(device.Settings{
-		Store: s, BaseURL: "https://standin.test", MaxOpen: maxOpen, MaxOpenPerClient: maxOpenByOpener,
+		Store: s, BaseURL: "https://standin.test", MaxOpen: maxOpen, MaxOpenPerClient: maxOpenPerClient,
 		Now: func() time.Time { return at },
 	})
 }
 
-// TestConcurrentDeviceFlows: concurrent calls do not exceed the limit.
+// TestConcurrentDeviceFlows checks that concurrent calls do not exceed the limits.
 func TestConcurrentDeviceFlows(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -209,7 +209,7 @@ func TestConcurrentDeviceFlows(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 60 {
 			group.Go(func() {
-				_, err := flows.Init(t.Context(), fmt.Sprint("opener-", i%2), "")
+				_, err := flows.Init(t.Context(), fmt.Sprint("client-", i%2), "")
 				var full *device.FullError
 				switch {
 				case err == nil:
@@ -217,19 +217,20 @@ func TestConcurrentDeviceFlows(t *testing.T) {
 				case !errors.As(err, &full):
 					t.Error(err)
 				case full.RetryAfter != device.Lifetime:
-					t.Errorf("told to come again in %v", full.RetryAfter)
+					t.Errorf("retry after %v", full.RetryAfter)
 				}
 			})
 		}
 		group.Wait()
 		one, other := opened[0].Load(), opened[1].Load()
 		if one+other != 12 || one > 7 || other > 7 {
-			t.Errorf("%d and %d flows were opened; want 12 in all and at most 7 each", one, other)
+			t.Errorf("%d and %d flows were opened; want 12 in total and at most 7 per client", one, other)
 		}
 	})
 }
 
-// TestConcurrentCompletion: of several keys, one completes the flow.
+// TestConcurrentCompletion checks that one of several concurrent keys completes the
+// flow.
 func TestConcurrentCompletion(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -258,18 +259,19 @@ func TestConcurrentCompletion(t *testing.T) {
 		}
 		for key := range accepted.Range {
 			if key != answer.APIKey {
-				t.Errorf("%v was accepted, and the poll answers %v", key, answer.APIKey)
+				t.Errorf("key %v was accepted, but the poll returned %v", key, answer.APIKey)
 			}
 		}
 		for range 10 { // repeating the stored key succeeds
 			if err := flows.Complete(t.Context(), flow.Nonce, answer.APIKey, "other@example.test"); err != nil {
-				t.Errorf("the same key again: %v", err)
+				t.Errorf("repeat the stored key: %v", err)
 			}
 		}
 	})
 }
 
-// TestCompleteDeviceFlow: a flow is completed once, and only before it expires.
+// TestCompleteDeviceFlow checks that a flow is completed once, and only before it
+// expires.
 func TestCompleteDeviceFlow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -299,7 +301,8 @@ func TestCompleteDeviceFlow(t *testing.T) {
 	})
 }
 
-// TestLongDeviceKeysAreBounded: long keys share a limit until they expire.
+// TestLongDeviceKeysAreBounded checks that long keys share a limit until they
+// expire.
 func TestLongDeviceKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -323,10 +326,10 @@ func TestLongDeviceKeysAreBounded(t *testing.T) {
 		var full *device.FullError
 		err := seal("one too many", device.LongSealed+1, now.Add(10*time.Second))
 		if !errors.As(err, &full) || full.RetryAfter != 50*time.Second {
-			t.Errorf("a long key without room: %v", err)
+			t.Errorf("a long key beyond the limit: %v", err)
 		}
 		if err := seal("ordinary", device.LongSealed, now.Add(10*time.Second)); err != nil {
-			t.Errorf("an ordinary key without room for long ones: %v", err)
+			t.Errorf("a short key when the limit of long keys is reached: %v", err)
 		}
 		if err := seal("later", device.LongSealed+1, now.Add(time.Minute)); err != nil {
 			t.Errorf("a long key after another expired: %v", err)
@@ -334,8 +337,8 @@ func TestLongDeviceKeysAreBounded(t *testing.T) {
 	})
 }
 
-// TestDatabaseDoesNotRevealDeviceKeys searches the database for the nonce, the
-// key and the e-mail.
+// TestDatabaseDoesNotRevealDeviceKeys checks that the database does not contain the
+// nonce, the key or the e-mail in plain text.
 func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -357,7 +360,7 @@ func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {
 			}
 			content.Write(data)
 		}
-		secrets.check(t, "the files of the database", content.String())
+		secrets.check(t, "database files", content.String())
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -368,12 +371,11 @@ func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {
 	})
 }
 
-// secrets are what a database must not hold, and what it must, lest the search
-// looks in the wrong place.
+// secrets are the texts that a database must not contain (hidden), and texts that it
+// must contain (kept), which prove that the search works.
 type secrets struct{ hidden, kept []string }
 
-// leaveSecrets runs a flow to its end but for its expiry, and another that is
-// left pending.
+// leaveSecrets completes one flow and leaves another one pending.
 func leaveSecrets(t *testing.T, s *store.Store) secrets {
 	t.Helper()
 	flows := flowsAt(s, now, 0, 0)
@@ -411,12 +413,12 @@ func (s secrets) check(t *testing.T, where, content string) {
 	t.Helper()
 	for _, secret := range s.hidden {
 		if strings.Contains(content, secret) {
-			t.Errorf("%s: hold %q", where, secret)
+			t.Errorf("%s: contains %q", where, secret)
 		}
 	}
 	for _, text := range s.kept {
 		if !strings.Contains(content, text) {
-			t.Errorf("%s: do not hold %q; was the right place searched?", where, text)
+			t.Errorf("%s: does not contain %q, so the search is broken", where, text)
 		}
 	}
 }
@@ -435,7 +437,7 @@ func openRaw(t *testing.T, driver, address string) *sql.DB {
 	return db
 }
 
-// searchColumns checks what all columns of all tables hold together.
+// searchColumns checks the combined content of all columns of all tables.
 func searchColumns(t *testing.T, db *sql.DB, listTables string, s secrets) {
 	t.Helper()
 	var content strings.Builder
@@ -443,7 +445,7 @@ func searchColumns(t *testing.T, db *sql.DB, listTables string, s secrets) {
 		for _, row := range allRows(t, db, `SELECT * FROM "`+table+`"`) {
 			for _, value := range row {
 				content.Write(value)
-				// A secret may also be hidden by nothing but an encoding.
+				// Decode values too, because an encoded secret is not protected.
 				for _, decode := range []func(string) ([]byte, error){
 					hex.DecodeString, base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString,
 				} {
@@ -465,7 +467,7 @@ func column(t *testing.T, db *sql.DB, query string) []string {
 		values = append(values, string(row[0]))
 	}
 	if len(values) == 0 {
-		t.Fatalf("%s: nothing", query)
+		t.Fatalf("%s: no rows", query)
 	}
 	return values
 }

@@ -53,8 +53,8 @@ func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outc
 	}
 }
 
-// TestErasableJobs: jobs that ended by a time, have no recording and no waiting
-// webhook, page by page, in the order of their end.
+// TestErasableJobs checks that ErasableJobs returns pages of the jobs that ended
+// before a time and have no recording and no pending webhook, ordered by their end.
 func TestErasableJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -93,8 +93,8 @@ func TestErasableJobs(t *testing.T) {
 	})
 }
 
-// TestEraseJob erases a job with its history. Its externalId stays taken and
-// returns what is left of the job.
+// TestEraseJob checks that erasing a job deletes its history, and that inserting its
+// externalId again returns the erased job.
 func TestEraseJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -117,7 +117,7 @@ func TestEraseJob(t *testing.T) {
 		deliveries, _, listErr := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10)
 		commands, commandErr := s.PendingCommands(t.Context(), r.ID)
 		if err != nil || listErr != nil || commandErr != nil || len(entries)+len(deliveries)+len(commands) > 0 {
-			t.Errorf("left: %v %v %v (%v, %v, %v)", entries, deliveries, commands, err, listErr, commandErr)
+			t.Errorf("history after the erasure: %v %v %v (%v, %v, %v)", entries, deliveries, commands, err, listErr, commandErr)
 		}
 
 		again := newJob(r.ConsumerID)
@@ -133,7 +133,7 @@ func TestEraseJob(t *testing.T) {
 		want := r.Job
 		want.MeetingURL, want.DisplayName, want.FailureDetail = "", "", ""
 		if err != nil || !reflect.DeepEqual(got.Job, want) {
-			t.Errorf("left of the job:\n     %+v (%v)\nwant %+v", got.Job, err, want)
+			t.Errorf("erased job:\n     %+v (%v)\nwant %+v", got.Job, err, want)
 		}
 		if view := job.NewView(got.Job); view.Status != job.Failed || view.FailureCode == nil || *view.FailureDetail != "lobby timeout" {
 			t.Errorf("view %+v", view)
@@ -144,8 +144,8 @@ func TestEraseJob(t *testing.T) {
 	})
 }
 
-// TestEraseJobWhileReplaying erases jobs while their externalIds are inserted
-// again: each externalId keeps its one job or tombstone.
+// TestEraseJobWhileReplaying erases jobs while their externalIds are inserted again,
+// and checks that each externalId still has one job or tombstone.
 func TestEraseJobWhileReplaying(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -181,12 +181,13 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 	})
 }
 
-// TestDeleteConsumer deletes everything of a consumer and nothing of another.
+// TestDeleteConsumer checks that deleting a consumer deletes all of its data and no
+// data of another consumer.
 func TestDeleteConsumer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
-		ada := founder(t, users)
+		ada := createFirstUser(t, users)
 		other := newConsumer(t, s)
 		if err := s.RetireConsumer(t.Context(), ada.ConsumerID, now); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("delete the consumer of the only operator: %v", err)

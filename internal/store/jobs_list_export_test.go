@@ -10,14 +10,14 @@ import (
 	"standin/internal/job"
 )
 
-// JobListPlan is how SQLite finds the ids of a page of ListJobs: a line for
-// each step of the inner query.
+// JobListPlan returns SQLite's query plan for the inner query of ListJobs, one step
+// per line.
 func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, error) {
 	query, args := jobsQuery(consumer, mode, filter, after, limit)
 	return q.explain(ctx, query, args, func(parent int) bool { return parent != 0 })
 }
 
-// QueryPlan is how SQLite runs the queries of fn, a line for each step.
+// QueryPlan returns SQLite's query plans for the queries of fn, one step per line.
 func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (string, error) {
 	kept := &recorder{conn: q.conn}
 	if err := fn(&Queries{conn: kept}); err != nil {
@@ -34,8 +34,7 @@ func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (strin
 	return strings.Join(plans, "\n"), nil
 }
 
-// explain asks SQLite for the steps of a query, and keeps those whose parent
-// is wanted.
+// explain returns the steps of a query plan whose parents want selects.
 func (q *Queries) explain(ctx context.Context, query string, args []any, want func(parent int) bool) (string, error) {
 	var steps []string
 	err := q.forEach(ctx, func(row scanner) error {
@@ -50,7 +49,7 @@ func (q *Queries) explain(ctx context.Context, query string, args []any, want fu
 	return strings.Join(steps, "\n"), err
 }
 
-// recorder is a connection that keeps what it is asked.
+// recorder is a connection that records its queries.
 type recorder struct {
 	conn
 	asked []asked

@@ -13,7 +13,7 @@ import (
 	"standin/internal/store"
 )
 
-// TestListJobs filters and pages through a consumer's jobs.
+// TestListJobs reads all pages of a consumer's jobs with each filter.
 func TestListJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -23,7 +23,7 @@ func TestListJobs(t *testing.T) {
 		for i := range 10 {
 			r := newJob(consumer.ID)
 			r.ExternalID = fmt.Sprint("job ", i)
-			r.CreatedAt, r.JoinAt = at(i/2), at(100-i) // two of each time; joined in the other direction
+			r.CreatedAt, r.JoinAt = at(i/2), at(100-i) // two jobs per time; joinAt decreases
 			if i%3 == 0 {
 				r.Platform = job.Teams
 			}
@@ -38,35 +38,35 @@ func TestListJobs(t *testing.T) {
 
 		tests := map[string]struct {
 			filter job.Filter
-			want   []int // places in jobs
+			want   []int // indexes in jobs
 		}{
-			"all":                     {job.Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-			"by status":               {job.Filter{Statuses: []job.Status{job.Pending}}, []int{8, 6, 4, 2, 0}},
-			"by platform":             {job.Filter{Platform: job.Teams}, []int{9, 6, 3, 0}},
-			"by status and platform":  {job.Filter{Statuses: []job.Status{job.Pending}, Platform: job.Teams}, []int{6, 0}},
-			"by externalId":           {job.Filter{ExternalID: "job 4"}, []int{4}},
-			"by another externalId":   {job.Filter{ExternalID: "job"}, nil},
-			"not created before":      {job.Filter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},
-			"created before":          {job.Filter{CreatedTo: at(1)}, []int{1, 0}},
-			"created within":          {job.Filter{CreatedFrom: at(1), CreatedTo: at(2)}, []int{3, 2}},
-			"a part of a millisecond": {job.Filter{CreatedFrom: at(1).Add(time.Microsecond), CreatedTo: at(2).Add(time.Microsecond)}, []int{5, 4}},
-			"joining within":          {job.Filter{JoinFrom: at(92), JoinTo: at(95)}, []int{8, 7, 6}},
-			"joining and status":      {job.Filter{JoinFrom: at(92), JoinTo: at(95), Statuses: []job.Status{job.Pending}}, []int{8, 6}},
-			"joining and created":     {job.Filter{JoinFrom: at(92), CreatedTo: at(3)}, []int{5, 4, 3, 2, 1, 0}},
-			"no job's status":         {job.Filter{Statuses: []job.Status{job.Completed}}, nil},
+			"all":                       {job.Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+			"by status":                 {job.Filter{Statuses: []job.Status{job.Pending}}, []int{8, 6, 4, 2, 0}},
+			"by platform":               {job.Filter{Platform: job.Teams}, []int{9, 6, 3, 0}},
+			"by status and platform":    {job.Filter{Statuses: []job.Status{job.Pending}, Platform: job.Teams}, []int{6, 0}},
+			"by externalId":             {job.Filter{ExternalID: "job 4"}, []int{4}},
+			"by another externalId":     {job.Filter{ExternalID: "job"}, nil},
+			"not created before":        {job.Filter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},
+			"created before":            {job.Filter{CreatedTo: at(1)}, []int{1, 0}},
+			"created within":            {job.Filter{CreatedFrom: at(1), CreatedTo: at(2)}, []int{3, 2}},
+			"fraction of a millisecond": {job.Filter{CreatedFrom: at(1).Add(time.Microsecond), CreatedTo: at(2).Add(time.Microsecond)}, []int{5, 4}},
+			"joining within":            {job.Filter{JoinFrom: at(92), JoinTo: at(95)}, []int{8, 7, 6}},
+			"joining and status":        {job.Filter{JoinFrom: at(92), JoinTo: at(95), Statuses: []job.Status{job.Pending}}, []int{8, 6}},
+			"joining and created":       {job.Filter{JoinFrom: at(92), CreatedTo: at(3)}, []int{5, 4, 3, 2, 1, 0}},
+			"status of no job":          {job.Filter{Statuses: []job.Status{job.Completed}}, nil},
 		}
 		for name, test := range tests {
 			for _, limit := range []int{1, 3, 5, 100} {
 				got := pageThrough(t, s, consumer.ID, test.filter, limit)
 				if want := idsOf(jobs, test.want); !sameOrder(got, want, jobs) {
-					t.Errorf("%s, %d a page: %v\nwant %v", name, limit, got, want)
+					t.Errorf("%s, limit %d: %v\nwant %v", name, limit, got, want)
 				}
 			}
 		}
 	})
 }
 
-// pageThrough reads a list to its end and returns the ids in their order.
+// pageThrough reads all pages of a list and returns the IDs in order.
 func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter job.Filter, limit int) []uuid.UUID {
 	t.Helper()
 	var ids []uuid.UUID
@@ -79,7 +79,7 @@ func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter job.Fi
 			t.Fatal(err)
 		}
 		if len(page) > limit || more && len(page) == 0 {
-			t.Fatalf("a page of %d with a limit of %d (more: %v)", len(page), limit, more)
+			t.Fatalf("page of %d with limit %d (more: %v)", len(page), limit, more)
 		}
 		for _, r := range page {
 			ids = append(ids, r.ID)
@@ -97,8 +97,8 @@ func idsOf(jobs []job.Record, positions []int) []uuid.UUID {
 	return ids
 }
 
-// sameOrder reports whether two lists are the same, those created at the same
-// time by falling id.
+// sameOrder reports whether two lists are equal, with jobs created at the same time
+// in descending order of their IDs.
 func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 	created := make(map[uuid.UUID]time.Time)
 	for _, r := range jobs {
@@ -113,7 +113,7 @@ func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 	return slices.Equal(got, want)
 }
 
-// TestPagesAreStable: jobs created while paging do not shift later pages.
+// TestPagesAreStable checks that jobs created while paging do not shift later pages.
 func TestPagesAreStable(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -145,12 +145,12 @@ func TestPagesAreStable(t *testing.T) {
 			add(3)
 		}
 		if !slices.Equal(got, before) {
-			t.Errorf("paged through %v\nwant %v", got, before)
+			t.Errorf("pages returned %v\nwant %v", got, before)
 		}
 	})
 }
 
-// TestLargeJobsMakeShortPages: the size of a page is bounded.
+// TestLargeJobsMakeShortPages checks that the size of a page is bounded.
 func TestLargeJobsMakeShortPages(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -165,14 +165,14 @@ func TestLargeJobsMakeShortPages(t *testing.T) {
 	}
 	page, more, err := s.ListJobs(t.Context(), consumer.ID, job.Live, job.Filter{}, job.Cursor{}, 100)
 	if err != nil || !more || len(page) == 0 || len(page) > 8 {
-		t.Fatalf("a page of %d jobs with a MiB each (more: %v, %v)", len(page), more, err)
+		t.Fatalf("page of %d jobs of 1 MiB each (more: %v, %v)", len(page), more, err)
 	}
 	if got := pageThrough(t, s, consumer.ID, job.Filter{}, 100); !slices.Equal(got, want) {
-		t.Errorf("paged through %d jobs, want %d", len(got), len(want))
+		t.Errorf("pages returned %d jobs, want %d", len(got), len(want))
 	}
 }
 
-// TestListPlans checks the index of each list.
+// TestListPlans checks the index that each filter uses.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -216,7 +216,7 @@ func TestListPlans(t *testing.T) {
 	}
 }
 
-// BenchmarkListJobs pages through the lists of a consumer with 100,000 jobs.
+// BenchmarkListJobs reads filtered lists of a consumer with 100,000 jobs.
 func BenchmarkListJobs(b *testing.B) {
 	s, err := store.Open(b.Context(), b.TempDir()+"/standin.db")
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// cluster is the PostgreSQL that the tests of this package share; nil when it
-// is not installed.
+// cluster is the PostgreSQL server that the tests of this package share. It is nil
+// if PostgreSQL is not installed.
 var cluster *storetest.Cluster
 
 func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-// onBoth runs a test on an empty SQLite and an empty PostgreSQL: what holds
-// for one holds for the other.
+// onBoth runs a test on an empty SQLite database and on an empty PostgreSQL
+// database.
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, open(t, address)) })
@@ -54,10 +54,10 @@ func open(t *testing.T, address string) *store.Store {
 	return s
 }
 
-// now is when these tests take place.
+// now is the current time of these tests.
 var now = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
-// newConsumer keeps a consumer.
+// newConsumer inserts a consumer.
 func newConsumer(t *testing.T, s *store.Store) account.Consumer {
 	t.Helper()
 	c, err := s.EnsureConsumer(t.Context(), account.Consumer{
@@ -69,7 +69,7 @@ func newConsumer(t *testing.T, s *store.Store) account.Consumer {
 	return c
 }
 
-// newJob is a job of the consumer's that is due now.
+// newJob returns a job of the consumer that is due now.
 func newJob(consumer uuid.UUID) job.Record {
 	return job.Record{
 		Job: job.Job{
@@ -82,7 +82,7 @@ func newJob(consumer uuid.UUID) job.Record {
 	}
 }
 
-// insert keeps jobs, all of which must be new.
+// insert inserts jobs, all of which must be new.
 func insert(t *testing.T, s *store.Store, records ...job.Record) {
 	t.Helper()
 	err := s.Write(t.Context(), func(q *store.Queries) error {
@@ -92,7 +92,7 @@ func insert(t *testing.T, s *store.Store, records ...job.Record) {
 				return err
 			}
 			if !inserted {
-				return fmt.Errorf("job %s was there already", r.ExternalID)
+				return fmt.Errorf("job %s already exists", r.ExternalID)
 			}
 		}
 		return nil

@@ -10,7 +10,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestBotStats returns the statistics of live bots that have sent a heartbeat.
+// TestBotStats checks that only live bots that have sent a heartbeat have
+// statistics.
 func TestBotStats(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -36,7 +37,7 @@ func TestBotStats(t *testing.T) {
 		keep(job.Live, func(r *job.Record) { r.Stats = nil })
 		bots, err := s.BotStats(t.Context(), "a")
 		if err != nil || len(bots) != 1 {
-			t.Fatalf("of node a: %+v (%v)", bots, err)
+			t.Fatalf("statistics of node a: %+v (%v)", bots, err)
 		}
 		got := bots[0]
 		var stats ingest.Stats
@@ -44,10 +45,10 @@ func TestBotStats(t *testing.T) {
 			t.Errorf("reported: %+v (%v)", stats, err)
 		}
 		if got.JobID != wanted.ID || got.Attempt != 2 || got.Node != "a" || !got.HeartbeatAt.Equal(now.Add(time.Second)) {
-			t.Errorf("it is %+v", got)
+			t.Errorf("got %+v", got)
 		}
 		if all, err := s.BotStats(t.Context(), ""); err != nil || len(all) != 2 {
-			t.Errorf("of all nodes: %+v (%v)", all, err)
+			t.Errorf("statistics of all nodes: %+v (%v)", all, err)
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestSearchJobs finds whole IDs and parts of texts, ignoring case.
+// TestSearchJobs checks that a search finds whole IDs and parts of texts, ignoring
+// case.
 func TestSearchJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -97,10 +98,10 @@ func TestOverview(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Active[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 || o.Commands != 0 {
-			t.Errorf("waiting work: %+v", o)
+			t.Errorf("backlog %+v", o)
 		}
 		if len(o.Bots) != 2 || o.Bots[0].JobID != silent.ID || o.Bots[1].JobID != loud.ID || o.Bots[0].Consumer != consumer.Name {
-			t.Errorf("the bots: %+v", o.Bots)
+			t.Errorf("bots %+v", o.Bots)
 		}
 		today := now.Truncate(24 * time.Hour)
 		want := []job.FailureCount{{Day: today.AddDate(0, 0, -1), Code: job.AuthFailure, Jobs: 1}, {Day: today, Code: job.LobbyTimeout, Jobs: 2}}
@@ -113,13 +114,13 @@ func TestOverview(t *testing.T) {
 	})
 }
 
-// bounded reports whether a step reads a bounded part of an index: the jobs that
-// failed, newest first up to a limit, or only those that have not ended.
+// bounded reports whether a step reads a bounded part of an index: failed jobs up to
+// a limit, or only jobs that have not ended.
 func bounded(step string) bool {
 	return step == "SCAN jobs USING COVERING INDEX jobs_failed" || step == "SCAN jobs USING INDEX jobs_failed" || step == "SCAN jobs USING COVERING INDEX jobs_unended"
 }
 
-// TestDashboardPlans: no query of the dashboard scans all jobs.
+// TestDashboardPlans checks that no query of the dashboard scans all jobs.
 func TestDashboardPlans(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -151,7 +152,7 @@ func TestDashboardPlans(t *testing.T) {
 		for step := range strings.SplitSeq(plan, "\n") {
 			for _, table := range []string{"jobs", "j", "deliveries", "api_keys", "k", "users", "u", "timeline"} {
 				if step == "SCAN "+table || strings.HasPrefix(step, "SCAN "+table+" ") && !bounded(step) {
-					t.Errorf("%s goes through all of %s:\n%s", name, table, plan)
+					t.Errorf("%s scans all of %s:\n%s", name, table, plan)
 				}
 			}
 		}

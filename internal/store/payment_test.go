@@ -23,10 +23,10 @@ import (
 	"standin/internal/store"
 )
 
-// at is a moment of a subscription's life, in seconds after its beginning.
+// at returns the time that is the given number of seconds after now.
 func at(seconds int64) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
 
-// receive applies events that must all be new.
+// receive applies events, all of which must be new.
 func receive(t *testing.T, s *store.Store, events ...payment.Event) {
 	t.Helper()
 	for _, e := range events {
@@ -35,7 +35,7 @@ func receive(t *testing.T, s *store.Store, events ...payment.Event) {
 			t.Fatal(err)
 		}
 		if result.Deduped {
-			t.Fatalf("event %s was known already", e.ID)
+			t.Fatalf("event %s was already received", e.ID)
 		}
 	}
 }
@@ -50,8 +50,7 @@ func planOf(t *testing.T, s *store.Store, consumer uuid.UUID) payment.Plan {
 	return plan
 }
 
-// change is an event that shows a subscription of the consumer's with a
-// status.
+// change returns an event that reports the status of a consumer's subscription.
 func change(consumer account.Consumer, subscription string, second int64, effect payment.Effect, status payment.Status) payment.Event {
 	return payment.Event{
 		ID: uuid.NewString(), Type: "customer.subscription.updated", Created: at(second), Effect: effect,
@@ -59,12 +58,13 @@ func change(consumer account.Consumer, subscription string, second int64, effect
 	}
 }
 
-// invoice is an event about an invoice of a subscription.
+// invoice returns an event about an invoice of a subscription.
 func invoice(subscription string, second int64, effect payment.Effect) payment.Event {
 	return payment.Event{ID: uuid.NewString(), Type: "invoice.paid", Created: at(second), Effect: effect, Subscription: subscription}
 }
 
-// TestPlanFollowsEvents receives events in order and in reverse order.
+// TestPlanFollowsEvents checks that a plan is the same after events in order and in
+// reverse order.
 func TestPlanFollowsEvents(t *testing.T) {
 	t.Parallel()
 	type history []struct {
@@ -80,11 +80,11 @@ func TestPlanFollowsEvents(t *testing.T) {
 		"none": {nil, "", false},
 		"sign-up within one second": {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""},
 			{1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
-		"sign-up, change still to come":       {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"sign-up, change not yet received":    {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
 		"first payment fails":                 {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
 		"first payment fails and is repeated": {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentFailed, ""}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"only a payment is known":             {history{{1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"only a failed payment is known":      {history{{1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
+		"only a payment received":             {history{{1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"only a failed payment received":      {history{{1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
 		"trial":                               {history{{1, payment.Began, payment.Trialing}, {1, payment.PaymentMade, ""}}, payment.Trialing, true},
 		"trial ends without payment":          {history{{1, payment.Began, payment.Trialing}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
 		"renewal fails":                       {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
@@ -92,15 +92,15 @@ func TestPlanFollowsEvents(t *testing.T) {
 			{3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
 		"the provider gives up": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
 			{3, payment.Changed, payment.Unpaid}, {4, payment.PaymentFailed, ""}}, payment.Unpaid, false},
-		"paid at last":          {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Unpaid}, {3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"paused":                {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Paused}, {3, payment.PaymentMade, ""}}, payment.Paused, false},
-		"resumed":               {history{{1, payment.Began, payment.Paused}, {2, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
-		"deleted":               {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
-		"last invoice paid":     {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}, {3, payment.PaymentMade, ""}}, payment.Canceled, false},
-		"deleted as it changed": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.PastDue}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
-		"never paid":            {history{{1, payment.Began, payment.Incomplete}, {2, payment.Changed, payment.IncompleteExpired}, {3, payment.PaymentMade, ""}}, payment.IncompleteExpired, false},
-		"two changes at once":   {history{{1, payment.Changed, payment.Incomplete}, {1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
-		"a status not known":    {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, "dormant"}, {3, payment.PaymentMade, ""}}, "dormant", false},
+		"paid after all":              {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Unpaid}, {3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
+		"paused":                      {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Paused}, {3, payment.PaymentMade, ""}}, payment.Paused, false},
+		"resumed":                     {history{{1, payment.Began, payment.Paused}, {2, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
+		"deleted":                     {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
+		"last invoice paid":           {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}, {3, payment.PaymentMade, ""}}, payment.Canceled, false},
+		"deleted and changed at once": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.PastDue}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
+		"never paid":                  {history{{1, payment.Began, payment.Incomplete}, {2, payment.Changed, payment.IncompleteExpired}, {3, payment.PaymentMade, ""}}, payment.IncompleteExpired, false},
+		"two changes at once":         {history{{1, payment.Changed, payment.Incomplete}, {1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
+		"unknown status":              {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, "dormant"}, {3, payment.PaymentMade, ""}}, "dormant", false},
 	}
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for name, test := range histories {
@@ -123,7 +123,8 @@ func TestPlanFollowsEvents(t *testing.T) {
 	})
 }
 
-// TestPlanDetails: names and periods follow the newest event that has them.
+// TestPlanDetails checks that the name and the period of a plan come from the newest
+// event that contains them.
 func TestPlanDetails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -146,7 +147,7 @@ func TestPlanDetails(t *testing.T) {
 		second.Plan, second.PeriodEnd = "studio", at(400)
 		receive(t, s, second)
 		if plan := planOf(t, s, consumer.ID); plan.Name != "studio" {
-			t.Errorf("of two active subscriptions, %q counts, not the one that ends last", plan.Name)
+			t.Errorf("of two active subscriptions, %q is the plan, want the one that ends last", plan.Name)
 		}
 		receive(t, s, change(consumer, "sub_2", 60, payment.Ended, payment.Canceled))
 		if plan := planOf(t, s, consumer.ID); plan.Name != "team" {
@@ -155,7 +156,8 @@ func TestPlanDetails(t *testing.T) {
 	})
 }
 
-// TestWhoseSubscription checks each rule of package payment, Whose subscription.
+// TestWhoseSubscription checks the rules in the section "Whose subscription" of the
+// documentation of package payment.
 func TestWhoseSubscription(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -222,7 +224,7 @@ func TestWhoseSubscription(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !planOf(t, s, late.ID).Active() {
-			t.Error("a subscription that was there before its consumer does not count")
+			t.Error("a subscription created before its consumer is ignored")
 		}
 	})
 }
@@ -236,7 +238,8 @@ func TestPlanOfUnknownConsumer(t *testing.T) {
 	})
 }
 
-// TestPlanDoesNotDependOnArrival receives the same events in two orders.
+// TestPlanDoesNotDependOnArrival checks that the order of events does not change the
+// plan.
 func TestPlanDoesNotDependOnArrival(t *testing.T) {
 	t.Parallel()
 	effects := []payment.Effect{payment.NoEffect, payment.Began, payment.PaymentFailed, payment.PaymentMade, payment.Changed, payment.Ended}
@@ -276,8 +279,8 @@ func TestPlanDoesNotDependOnArrival(t *testing.T) {
 	})
 }
 
-// receiveAs applies events with their identifiers made the consumer's own, and
-// returns the plan that comes of them with the identifiers as they were.
+// receiveAs applies events with identifiers prefixed per consumer, and returns the
+// resulting plan with the original identifiers.
 func receiveAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Consumer, events []payment.Event) payment.Plan {
 	t.Helper()
 	own := consumer.ID.String() + ":"
@@ -319,8 +322,8 @@ func withoutPrefix(prefix, id string) string {
 	return id[len(prefix):]
 }
 
-// TestConcurrentPaymentEvents: of copies of an event one is applied, and no event
-// is lost.
+// TestConcurrentPaymentEvents checks that one copy of each event is applied and no
+// event is lost.
 func TestConcurrentPaymentEvents(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -354,7 +357,7 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 	})
 }
 
-// breaking is a store whose transactions fail after fn did all its work.
+// breaking is a store whose transactions fail after fn returns.
 type breaking struct{ *store.Store }
 
 func (b breaking) WritePayment(ctx context.Context, fn func(payment.Ledger) error) error {
@@ -363,9 +366,9 @@ func (b breaking) WritePayment(ctx context.Context, fn func(payment.Ledger) erro
 	})
 }
 
-// TestPaymentEventIsWholeOrNothing: an event whose effect was not saved is not
-// stored, and can be received again.
-func TestPaymentEventIsWholeOrNothing(t *testing.T) {
+// TestPaymentEventIsAtomic checks that an event is not stored if its effect was not
+// saved, and that it can be received again.
+func TestPaymentEventIsAtomic(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
@@ -374,16 +377,16 @@ func TestPaymentEventIsWholeOrNothing(t *testing.T) {
 			t.Fatalf("got %v, want the store's error", err)
 		}
 		if plan := planOf(t, s, consumer.ID); plan != (payment.Plan{}) {
-			t.Errorf("half an event was kept: %+v", plan)
+			t.Errorf("a failed event changed the plan: %+v", plan)
 		}
 		receive(t, s, began)
 		if plan := planOf(t, s, consumer.ID); !plan.Active() {
-			t.Errorf("the second try did nothing: %+v", plan)
+			t.Errorf("the second try was not applied: %+v", plan)
 		}
 	})
 }
 
-// TestReceive receives the signed events of a sign-up.
+// TestReceive applies the signed events of a sign-up.
 func TestReceive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -407,7 +410,7 @@ func TestReceive(t *testing.T) {
 
 		deleted := `{"id":"evt_2","type":"customer.subscription.deleted","data":{"object":{"id":"sub_1"}}}`
 		if _, err := receiver.Receive(t.Context(), signed("whsec_other", deleted), []byte(deleted)); !errors.Is(err, payment.ErrSignature) {
-			t.Errorf("another secret's signature: %v", err)
+			t.Errorf("signature of another secret: %v", err)
 		}
 		if plan := planOf(t, s, consumer.ID); plan != want {
 			t.Errorf("an unsigned event changed the plan: %+v", plan)
@@ -427,7 +430,7 @@ func TestReceive(t *testing.T) {
 	})
 }
 
-// signed is the signature header of a body, made as the provider does.
+// signed returns the signature header of a body in the provider's format.
 func signed(secret, body string) string {
 	seconds := strconv.FormatInt(now.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))

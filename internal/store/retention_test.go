@@ -12,7 +12,7 @@ import (
 	"standin/internal/store"
 )
 
-// ended keeps a job that ended at a time and that nobody works on any more.
+// ended inserts a job that ended at a time and has no wake time.
 func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, change func(*job.Record)) uuid.UUID {
 	t.Helper()
 	r := newJob(consumer)
@@ -27,8 +27,8 @@ func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, chang
 	return r.ID
 }
 
-// TestExpiredRecordings pages through the ended jobs of a consumer whose
-// recordings are kept, in the order of their end.
+// TestExpiredRecordings reads all pages of a consumer's ended jobs with stored
+// recordings, ordered by their end.
 func TestExpiredRecordings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -70,7 +70,7 @@ func TestExpiredRecordings(t *testing.T) {
 		}
 		keepings, err := s.ConsumerRetentions(t.Context())
 		if err != nil || len(keepings) != 2 {
-			t.Fatalf("keepings: %+v, %v", keepings, err)
+			t.Fatalf("retention settings: %+v, %v", keepings, err)
 		}
 		for _, k := range keepings {
 			oldest, own := day(1), time.Duration(0)
@@ -93,7 +93,7 @@ func nameOf(t *testing.T, s *store.Store, id uuid.UUID) string {
 	return c.Name
 }
 
-// TestPendingErasures lists unfinished deletions, oldest first.
+// TestPendingErasures checks that unfinished deletions are listed, oldest first.
 func TestPendingErasures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -121,7 +121,7 @@ func TestPendingErasures(t *testing.T) {
 	})
 }
 
-// TestRecordedJobs pages through jobs with a manifest that was not deleted.
+// TestRecordedJobs reads all pages of jobs with a manifest that was not deleted.
 func TestRecordedJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -163,16 +163,17 @@ func TestSetRetention(t *testing.T) {
 			}
 			got, err := s.Consumer(t.Context(), c.ID)
 			if err != nil || (got.Retention == nil) != (retention == nil) || retention != nil && *got.Retention != *retention {
-				t.Errorf("kept %v, %v, want %v", got.Retention, err, retention)
+				t.Errorf("stored %v, %v, want %v", got.Retention, err, retention)
 			}
 		}
 		if err := s.SetRetention(t.Context(), "nobody", &hour); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("a consumer that is not there: %v", err)
+			t.Errorf("unknown consumer: %v", err)
 		}
 	})
 }
 
-// TestRetentionUsesItsIndexes: the queries run every quarter of an hour.
+// TestRetentionUsesItsIndexes checks the query plans of the retention queries, which
+// run every 15 minutes.
 func TestRetentionUsesItsIndexes(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -200,7 +201,7 @@ func TestRetentionUsesItsIndexes(t *testing.T) {
 	} {
 		plan, err := s.QueryPlan(t.Context(), ask)
 		if err != nil || !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
-			t.Errorf("the plan is %q (%v), want %q", plan, err, want)
+			t.Errorf("plan %q (%v), want %q", plan, err, want)
 		}
 	}
 }

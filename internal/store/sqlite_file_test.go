@@ -11,8 +11,8 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// TestSQLiteFilesArePrivate opens a new database, and one that other users can
-// read.
+// TestSQLiteFilesArePrivate checks the modes of a new database and of one that other
+// users could read.
 func TestSQLiteFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	readable := storetest.FreshSQLite(t)
@@ -46,7 +46,8 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesNewerSchema opens a database that a newer version has migrated.
+// TestOpenRefusesNewerSchema checks that a database migrated by a newer version is
+// not opened.
 func TestOpenRefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
@@ -66,7 +67,7 @@ func TestOpenRefusesNewerSchema(t *testing.T) {
 		}
 		s, err := store.Open(t.Context(), address)
 		if err == nil {
-			t.Fatal("opened: ", s.Close())
+			t.Fatal("opened a newer database; close: ", s.Close())
 		}
 		if !strings.Contains(err.Error(), "the schema has version 9999") || !strings.Contains(err.Error(), "or a newer one") {
 			t.Error(err)
@@ -80,14 +81,14 @@ func TestDamagedSQLite(t *testing.T) {
 	t.Parallel()
 	path := storetest.FreshSQLite(t)
 	if !store.ClosedCleanly(path) {
-		t.Error("a closed database counts as not closed cleanly")
+		t.Error("a closed database is reported as not closed cleanly")
 	}
 	s := open(t, path)
 	for range 200 {
 		newConsumer(t, s)
 	}
 	if store.ClosedCleanly(path) {
-		t.Error("an open database counts as closed cleanly")
+		t.Error("an open database is reported as closed cleanly")
 	}
 	if err := s.Check(t.Context()); err != nil {
 		t.Errorf("check an intact database: %v", err)

@@ -26,20 +26,20 @@ func benchConsumer() account.Consumer {
 	return account.Consumer{ID: uuid.New(), Name: "bench", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now}
 }
 
-// randomText is text that does not compress.
+// randomText returns text that does not compress.
 func randomText(length int) string {
 	random := make([]byte, length/2)
 	_, _ = rand.Read(random)
 	return hex.EncodeToString(random)
 }
 
-// TestJobRoundTrip saves and reads a job with all fields set, including texts with
-// NUL.
+// TestJobRoundTrip checks that all fields of a stored job are read back, including
+// texts with NUL.
 func TestJobRoundTrip(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
-		r.ExternalID = "nul \x00, backslash \\0, quote ', emoji 🎥" + randomText(100_000) // longer than an index entry may be
+		r.ExternalID = "nul \x00, backslash \\0, quote ', emoji 🎥" + randomText(100_000) // longer than the maximum index entry
 		r.DisplayName = "Bot \x00"
 		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
 		r.Metadata = json.RawMessage(`{"k":"\u0000","n":1.5}`)
@@ -69,7 +69,7 @@ func TestJobRoundTrip(t *testing.T) {
 	})
 }
 
-// TestOneJobPerExternalID: of concurrent inserts, one succeeds.
+// TestOneJobPerExternalID checks that one of several concurrent inserts succeeds.
 func TestOneJobPerExternalID(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -95,16 +95,16 @@ func TestOneJobPerExternalID(t *testing.T) {
 		}
 		group.Wait()
 		if kept.Load() != 1 {
-			t.Errorf("%d of 30 inserts were kept, want 1", kept.Load())
+			t.Errorf("%d of 30 inserts succeeded, want 1", kept.Load())
 		}
 		other := newJob(consumer.ID)
 		other.ExternalID, other.Mode = "the same", job.Test
-		insert(t, s, other) // live and test keys are separate spaces
+		insert(t, s, other) // live and test jobs have separate externalIds
 	})
 }
 
-// TestClaims: a due job is claimed once until its lease ends, and other jobs are
-// not claimed.
+// TestClaims checks that a due job is claimed once until its lease ends, and that
+// other jobs are not claimed.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -134,8 +134,8 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// claimAll claims for a minute from several goroutines until nothing is left,
-// and returns the ids claimed.
+// claimAll claims all due jobs for a minute from several goroutines and returns the
+// claimed IDs.
 func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 	t.Helper()
 	var mu sync.Mutex
@@ -167,8 +167,8 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 	return ids
 }
 
-// TestLeases: only the holder extends a lease, WakeJob skips leased jobs, and
-// ReleaseLeases ends all leases.
+// TestLeases checks that only the holder extends a lease, that WakeJob skips leased
+// jobs, and that ReleaseLeases ends all leases.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -195,7 +195,7 @@ func TestLeases(t *testing.T) {
 		})
 		write(func(q *store.Queries) error {
 			if ok, err := q.ExtendLease(t.Context(), r.ID, "another", now.Add(time.Hour)); ok || err != nil {
-				t.Errorf("another's lease was extended: %v, %v", ok, err)
+				t.Errorf("the lease of another holder was extended: %v, %v", ok, err)
 			}
 			if ok, err := q.ExtendLease(t.Context(), r.ID, r.Lease, now.Add(2*time.Minute)); !ok || err != nil {
 				t.Errorf("the holder's lease was not extended: %v, %v", ok, err)
@@ -203,7 +203,7 @@ func TestLeases(t *testing.T) {
 			return q.WakeJob(t.Context(), r.ID, now)
 		})
 		if got := wake(); !got.Equal(now.Add(2 * time.Minute)) {
-			t.Errorf("after the lease was extended and the job nudged: %v", got)
+			t.Errorf("after the lease was extended and the job woken: %v", got)
 		}
 		write(func(q *store.Queries) error { return q.ReleaseLeases(t.Context(), now.Add(time.Second)) })
 		if got := wake(); !got.Equal(now.Add(time.Second)) {
@@ -212,8 +212,8 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// TestUnendedJobNeedsWakeTime: the database refuses a job that has not ended and
-// has no wake time.
+// TestUnendedJobNeedsWakeTime checks that the database rejects a job that has not
+// ended and has no wake time.
 func TestUnendedJobNeedsWakeTime(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -221,17 +221,17 @@ func TestUnendedJobNeedsWakeTime(t *testing.T) {
 		insert(t, s, r)
 		r.Status, r.WakeAt = job.InMeeting, time.Time{}
 		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err == nil {
-			t.Error("a job in a meeting was kept without a time to look at it")
+			t.Error("a job in a meeting was stored without a wake time")
 		}
 		r.Status = job.Cancelled
 		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
-			t.Errorf("a cancelled job without one: %v", err)
+			t.Errorf("a cancelled job without a wake time: %v", err)
 		}
 	})
 }
 
-// TestTimelineAndCommands reads entries in the order of arrival, and commands until
-// they are acknowledged.
+// TestTimelineAndCommands checks that timeline entries are read in the order of
+// arrival, and commands until they are acknowledged.
 func TestTimelineAndCommands(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -261,7 +261,7 @@ func TestTimelineAndCommands(t *testing.T) {
 		}
 		for kind, want := range map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false} {
 			if got, err := s.EventExists(t.Context(), r.ID, 1, kind, now); got != want || err != nil {
-				t.Errorf("seen %s: %v, %v", kind, got, err)
+				t.Errorf("event %s received before: %v, %v", kind, got, err)
 			}
 		}
 		err = s.Write(t.Context(), func(q *store.Queries) error {
@@ -272,12 +272,12 @@ func TestTimelineAndCommands(t *testing.T) {
 		}
 		waiting, err := s.PendingCommands(t.Context(), r.ID)
 		if err != nil || len(waiting) != 1 || waiting[0].ID != chat.ID.String() || string(waiting[0].Args) != `{"text":"hi"}` {
-			t.Errorf("waiting after the first was acknowledged: %+v, %v", waiting, err)
+			t.Errorf("pending commands after the first acknowledgement: %+v, %v", waiting, err)
 		}
 	})
 }
 
-// TestKeys authenticates with a key until it is revoked.
+// TestKeys checks that a key authenticates until it is revoked.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -312,10 +312,10 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// outbox is a store as the suite of the outbox wants it.
+// outbox adapts a store to the conformance suite.
 type outbox struct{ *store.Store }
 
-// Put keeps deliveries, and the jobs and consumers they belong to.
+// Put inserts deliveries with their jobs and consumers.
 func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 	for _, d := range deliveries {
 		consumer := account.Consumer{

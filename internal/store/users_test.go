@@ -14,7 +14,7 @@ import (
 	"standin/internal/store"
 )
 
-// newUsers returns users over a database, with a clock that the test moves.
+// newUsers returns the users of a database, with a clock that the test sets.
 func newUsers(s *store.Store) (*account.Users, *time.Time) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	return account.NewUsers(account.UserSettings{Store: s, Now: func() time.Time { return now }}), &now
@@ -22,8 +22,8 @@ func newUsers(s *store.Store) (*account.Users, *time.Time) {
 
 const userPassword = "correct horse battery"
 
-// founder makes the first user.
-func founder(t *testing.T, users *account.Users) account.User {
+// createFirstUser creates the first user.
+func createFirstUser(t *testing.T, users *account.Users) account.User {
 	t.Helper()
 	token, ok, err := users.FirstUserToken(t.Context())
 	if err != nil || !ok {
@@ -36,7 +36,7 @@ func founder(t *testing.T, users *account.Users) account.User {
 	return user
 }
 
-// TestFirstUser: only one first user is created, however many links exist.
+// TestFirstUser checks that one first user is created, even with several links.
 func TestFirstUser(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -60,7 +60,7 @@ func TestFirstUser(t *testing.T) {
 				case err == nil:
 					made.Store(user.Email, user)
 				case !job.ErrorIs(err, job.NotFound):
-					t.Errorf("the link no. %d: %v", i, err)
+					t.Errorf("link %d: %v", i, err)
 				}
 			})
 		}
@@ -69,7 +69,7 @@ func TestFirstUser(t *testing.T) {
 		made.Range(func(_, value any) bool {
 			n++
 			if user := value.(account.User); !user.Operator || !user.Founder || user.Consumer != "crew" {
-				t.Errorf("the first user is %+v", user)
+				t.Errorf("first user %+v", user)
 			}
 			return true
 		})
@@ -77,20 +77,20 @@ func TestFirstUser(t *testing.T) {
 			t.Errorf("%d first users", n)
 		}
 		if _, ok, err := users.FirstUserToken(t.Context()); ok || err != nil {
-			t.Errorf("another first token beside a user (%v)", err)
+			t.Errorf("a first token was issued although a user exists (%v)", err)
 		}
 	})
 }
 
-// TestInvitation: a link works once before it expires, and not for existing users.
-// Only operators invite operators.
+// TestInvitation checks that a link works once and before it expires, not for
+// existing users, and that only operators invite operators.
 func TestInvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, now := newUsers(s)
-		ada := founder(t, users)
+		ada := createFirstUser(t, users)
 		if _, err := users.Invite(t.Context(), ada, "ADA@example.test ", false); !job.ErrorIs(err, job.InvalidInput) {
-			t.Errorf("a user is invited: %v", err)
+			t.Errorf("an existing user was invited: %v", err)
 		}
 		token, err := users.Invite(t.Context(), ada, "bob@example.test", false)
 		if err != nil {
@@ -105,38 +105,38 @@ func TestInvitation(t *testing.T) {
 		}
 		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword, Email: "else@example.test", Consumer: "elsewhere"})
 		if err != nil || bob.Email != "bob@example.test" || bob.ConsumerID != ada.ConsumerID || bob.Operator {
-			t.Fatalf("bob is %+v (%v)", bob, err)
+			t.Fatalf("user %+v (%v)", bob, err)
 		}
 		if _, err := users.Accept(t.Context(), token, account.NewUser{Name: "Eve", Password: userPassword}); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("the link works again: %v", err)
+			t.Errorf("the link was accepted twice: %v", err)
 		}
 		token, err = users.Invite(t.Context(), bob, "eve@example.test", true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if invitation, err := users.Invitation(t.Context(), token); err != nil || invitation.Operator || invitation.Consumer != "crew" {
-			t.Errorf("an operator's invitation by somebody who is none: %+v (%v)", invitation, err)
+			t.Errorf("a user who is not an operator invited an operator: %+v (%v)", invitation, err)
 		}
 		*now = now.Add(account.InvitationLifetime)
 		if _, err := users.Invitation(t.Context(), token); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("the link works after its time: %v", err)
+			t.Errorf("the expired link was accepted: %v", err)
 		}
 		if err := s.DeleteExpired(t.Context(), *now); err != nil {
 			t.Fatal(err)
 		}
 		if open, err := s.ConsumerInvitations(t.Context(), ada.ConsumerID, now.Add(-time.Hour)); err != nil || len(open) != 0 {
-			t.Errorf("%d invitations are kept beyond their time (%v)", len(open), err)
+			t.Errorf("%d expired invitations are still stored (%v)", len(open), err)
 		}
 	})
 }
 
-// TestSessions: a session ends after its lifetime, after inactivity, when the user
-// is removed and when the password is changed elsewhere.
+// TestSessions checks that a session ends after its lifetime, after inactivity and
+// when the password is changed in another session.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, now := newUsers(s)
-		ada := founder(t, users)
+		ada := createFirstUser(t, users)
 		begin := *now
 		open := func() string {
 			t.Helper()
@@ -167,20 +167,20 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if good(ended) || !good(used) || good("") || good(used[:len(used)-1]+"!") {
-			t.Error("which sessions are good is wrong")
+			t.Error("wrong sessions are valid")
 		}
 		for day := range 13 {
 			*now = begin.Add(time.Duration(day+1) * 24 * time.Hour)
 			if !good(used) {
-				t.Fatalf("a session that is used every day has ended after %d days", day+1)
+				t.Fatalf("a session in daily use ended after %d days", day+1)
 			}
 		}
 		if good(unused) {
-			t.Error("a session that nobody used is good after 13 days")
+			t.Error("an unused session is valid after 13 days")
 		}
 		*now = begin.Add(account.SessionLifetime)
 		if good(used) {
-			t.Error("a session is good after its time")
+			t.Error("a session is valid after its lifetime")
 		}
 
 		mine, other := open(), open()
@@ -188,13 +188,13 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := users.ChangePassword(t.Context(), session, "wrong", "another good password"); !job.ErrorIs(err, job.InvalidInput) {
-			t.Errorf("the wrong present password: %v", err)
+			t.Errorf("wrong current password: %v", err)
 		}
 		if err := users.ChangePassword(t.Context(), session, userPassword, "another good password"); err != nil {
 			t.Fatal(err)
 		}
 		if !good(mine) || good(other) {
-			t.Error("a changed password ends other sessions than all others")
+			t.Error("a password change must end all other sessions and keep its own")
 		}
 		if _, err := users.SignIn(t.Context(), ada.Email, userPassword); !errors.Is(err, account.ErrBadCredentials) {
 			t.Errorf("the old password: %v", err)
@@ -202,13 +202,13 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestRemoveUser ends the sessions of the user and revokes the keys. The only
-// operator cannot be removed.
+// TestRemoveUser checks that removing a user ends its sessions and revokes its keys,
+// and that the only operator cannot be removed.
 func TestRemoveUser(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
-		ada := founder(t, users)
+		ada := createFirstUser(t, users)
 		token, err := users.Invite(t.Context(), ada, "bob@example.test", false)
 		if err != nil {
 			t.Fatal(err)
@@ -260,13 +260,13 @@ func TestRemoveUser(t *testing.T) {
 	})
 }
 
-// TestSignInOIDC: the identity counts first, then a verified e-mail, then an
-// invitation.
+// TestSignInOIDC checks that a sign-in is matched by identity, then by verified
+// e-mail, then by invitation.
 func TestSignInOIDC(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
-		ada := founder(t, users)
+		ada := createFirstUser(t, users)
 		if _, err := users.Invite(t.Context(), ada, "bob@example.test", false); err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestSignInOIDC(t *testing.T) {
 			identity account.Identity
 			email    string
 			verified bool
-			want     string // e-mail of the user; empty for nobody
+			want     string // e-mail of the user; empty if the sign-in fails
 		}{
 			{at("1"), "ada@example.test", false, ""},
 			{at("9"), "", false, "ada@example.test"},
@@ -305,7 +305,7 @@ func TestSignInOIDC(t *testing.T) {
 			}
 		}
 		if _, err := users.SignIn(t.Context(), "bob@example.test", ""); !errors.Is(err, account.ErrBadCredentials) {
-			t.Errorf("a user without a password signs in with an empty one: %v", err)
+			t.Errorf("a user without a password signed in with an empty one: %v", err)
 		}
 	})
 }

@@ -15,14 +15,14 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestEndpoints lists the endpoints of a consumer with their health.
+// TestEndpoints checks the health of a consumer's endpoints.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r, other := newJob(newConsumer(t, s).ID), newJob(newConsumer(t, s).ID)
 		insert(t, s, r, other)
 		const bad, fine = "https://bad.test/hook", "https://fine.test/hook"
-		long := "https://long.test/" + strings.Repeat("x", 5000) + "é" // more than an index entry may be
+		long := "https://long.test/" + strings.Repeat("x", 5000) + "é" // longer than the maximum index entry
 		for n := range int64(3) {
 			post(t, s, newDelivery(r, n+1, bad))
 		}
@@ -57,11 +57,11 @@ func TestEndpoints(t *testing.T) {
 			LastTryAt: now.Add(time.Second), LastStatus: 503, LastError: "answered \x00", Waiting: 3, NextTryAt: now,
 		}
 		if byURL[bad] != want {
-			t.Errorf("the one that fails:\n     %+v\nwant %+v", byURL[bad], want)
+			t.Errorf("failing endpoint:\n     %+v\nwant %+v", byURL[bad], want)
 		}
 		for _, url := range []string{fine, long} {
 			if e := byURL[url]; e.Failures != 0 || !e.FailingSince.IsZero() || !e.LastDeliveredAt.Equal(now.Add(time.Second)) || e.Waiting != 0 {
-				t.Errorf("one that answers: %+.300v", e)
+				t.Errorf("healthy endpoint: %+.300v", e)
 			}
 		}
 
@@ -69,19 +69,19 @@ func TestEndpoints(t *testing.T) {
 		for after, more := "", true; more; after = paged[len(paged)-1].Key {
 			var page []webhook.Endpoint
 			if page, more, err = s.ListEndpoints(t.Context(), r.ConsumerID, after, 1); err != nil || len(page) != 1 {
-				t.Fatalf("a page of %d: %v", len(page), err)
+				t.Fatalf("page of %d: %v", len(page), err)
 			}
 			paged = append(paged, page...)
 		}
 		if !slices.Equal(paged, got) {
-			t.Errorf("page by page: %+v", paged)
+			t.Errorf("all pages: %+v", paged)
 		}
 	})
 }
 
-// TestEndpointsCountFailuresInARow: a success resets the number of consecutive
-// failures.
-func TestEndpointsCountFailuresInARow(t *testing.T) {
+// TestEndpointsCountConsecutiveFailures checks that a success resets the number of
+// consecutive failures.
+func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
@@ -127,7 +127,8 @@ func TestEndpointsCountFailuresInARow(t *testing.T) {
 	})
 }
 
-// TestRedeliverFailed schedules failed deliveries that match a filter.
+// TestRedeliverFailed checks that failed deliveries that match a filter are
+// scheduled.
 func TestRedeliverFailed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -167,13 +168,13 @@ func TestRedeliverFailed(t *testing.T) {
 			filter webhook.FailedFilter
 			want   []int
 		}{
-			{"a job", webhook.FailedFilter{JobID: r.ID}, []int{0, 1}},
-			{"an address", webhook.FailedFilter{URL: a}, []int{0, 2}},
-			{"from a time on", webhook.FailedFilter{From: now.Add(-2 * time.Hour)}, []int{1, 2}},
+			{"job", webhook.FailedFilter{JobID: r.ID}, []int{0, 1}},
+			{"URL", webhook.FailedFilter{URL: a}, []int{0, 2}},
+			{"from a time", webhook.FailedFilter{From: now.Add(-2 * time.Hour)}, []int{1, 2}},
 			{"before a time", webhook.FailedFilter{To: now.Add(-2 * time.Hour)}, []int{0}},
-			{"a time span and an address", webhook.FailedFilter{URL: b, From: now.Add(-2 * time.Hour), To: now}, []int{1}},
-			{"a job of another", webhook.FailedFilter{JobID: stranger.ID}, nil},
-			{"nothing", webhook.FailedFilter{URL: "https://nobody.test/"}, nil},
+			{"time range and URL", webhook.FailedFilter{URL: b, From: now.Add(-2 * time.Hour), To: now}, []int{1}},
+			{"job of another consumer", webhook.FailedFilter{JobID: stranger.ID}, nil},
+			{"no match", webhook.FailedFilter{URL: "https://nobody.test/"}, nil},
 		}
 		for _, test := range tests {
 			count, err := s.RedeliverFailed(t.Context(), r.ConsumerID, job.Live, test.filter, at)
@@ -183,7 +184,7 @@ func TestRedeliverFailed(t *testing.T) {
 			var got []string
 			for _, d := range claimDeliveries(t, s, at) {
 				if d.Failures != 0 {
-					t.Errorf("%s: %d failures count", test.name, d.Failures)
+					t.Errorf("%s: %d failures are counted", test.name, d.Failures)
 				}
 				got = append(got, d.ID)
 				tryDelivery(t, s, d, at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"})
@@ -202,7 +203,7 @@ func TestRedeliverFailed(t *testing.T) {
 	})
 }
 
-// TestRedeliverManyFailed schedules more than one batch.
+// TestRedeliverManyFailed checks that more than one batch is scheduled.
 func TestRedeliverManyFailed(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -231,12 +232,12 @@ func TestRedeliverManyFailed(t *testing.T) {
 		t.Errorf("%d deliveries (%v), want %d", count, err, many)
 	}
 	if waiting, _, err := s.Backlog(t.Context()); err != nil || waiting != many {
-		t.Errorf("%d wait (%v), want %d", waiting, err, many)
+		t.Errorf("%d are pending (%v), want %d", waiting, err, many)
 	}
 }
 
-// TestRotateSecret: both secrets sign after a rotation, and only the newer two
-// after another.
+// TestRotateSecret checks that both secrets sign after a rotation, and only the
+// newest two after a second rotation.
 func TestRotateSecret(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -245,7 +246,7 @@ func TestRotateSecret(t *testing.T) {
 		first := "whsec_c2VjcmV0"
 		second, until, err := account.RotateSecret(t.Context(), s, r.ConsumerID, now)
 		if err != nil || second == first || !strings.HasPrefix(second, "whsec_") || !until.Equal(now.Add(24*time.Hour)) {
-			t.Fatalf("rotated to %q, the old one until %v (%v)", second, until, err)
+			t.Fatalf("rotated to %q, the old secret is valid until %v (%v)", second, until, err)
 		}
 		secrets := func() []webhook.Secret {
 			t.Helper()
@@ -254,17 +255,17 @@ func TestRotateSecret(t *testing.T) {
 			return claimDeliveries(t, s, now)[0].Secrets
 		}
 		if got, want := secrets(), []webhook.Secret{{Value: second}, {Value: first, ExpiresAt: until}}; !slices.Equal(got, want) {
-			t.Errorf("signs with %d secrets, the current %v", len(got), got[0].Value == second)
+			t.Errorf("%d secrets sign, current first: %v", len(got), got[0].Value == second)
 		}
 		third, until, err := account.RotateSecret(t.Context(), s, r.ConsumerID, now.Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, want := secrets(), []webhook.Secret{{Value: third}, {Value: second, ExpiresAt: until}}; !slices.Equal(got, want) {
-			t.Errorf("after a second rotation it signs with %d secrets, the current %v", len(got), got[0].Value == third)
+			t.Errorf("after the second rotation %d secrets sign, current first: %v", len(got), got[0].Value == third)
 		}
 		if _, _, err := account.RotateSecret(t.Context(), s, uuid.New(), now); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("nobody's secret: %v", err)
+			t.Errorf("rotate the secret of an unknown consumer: %v", err)
 		}
 	})
 }

@@ -16,8 +16,9 @@ import (
 
 var errWanted = errors.New("this write fails")
 
-// TestWriteIsWholeOrNothing runs failing writes among succeeding ones.
-func TestWriteIsWholeOrNothing(t *testing.T) {
+// TestWriteIsAtomic checks that failing writes change nothing, also when they are
+// committed together with succeeding ones.
+func TestWriteIsAtomic(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
@@ -53,13 +54,14 @@ func TestWriteIsWholeOrNothing(t *testing.T) {
 		for i := range writers {
 			_, err := s.JobByExternalID(t.Context(), consumer.ID, job.Live, fmt.Sprint("job-", i))
 			if kept := err == nil; kept != (i%3 == 0) {
-				t.Errorf("job-%d: kept %v (%v)", i, kept, err)
+				t.Errorf("job-%d: stored %v (%v)", i, kept, err)
 			}
 		}
 	})
 }
 
-// TestWriteSurvivesCancellation: cancelling a caller does not affect other writes.
+// TestWriteSurvivesCancellation checks that cancelling a caller does not affect other
+// writes.
 func TestWriteSurvivesCancellation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -78,10 +80,10 @@ func TestWriteSurvivesCancellation(t *testing.T) {
 					return err
 				})
 				if i%2 == 1 && err != nil {
-					t.Errorf("write %d was not cancelled and failed: %v", i, err)
+					t.Errorf("write %d failed without being cancelled: %v", i, err)
 				}
 				if _, lookup := s.Job(t.Context(), r.ID); (lookup == nil) != (err == nil) {
-					t.Errorf("write %d said %v, and looking it up gives %v", i, err, lookup)
+					t.Errorf("write %d returned %v, but reading it back returned %v", i, err, lookup)
 				}
 			})
 		}
@@ -89,7 +91,7 @@ func TestWriteSurvivesCancellation(t *testing.T) {
 	})
 }
 
-// TestClose: a closed store refuses writes.
+// TestClose checks that a closed store rejects writes.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -104,7 +106,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSecondProcess writes from a second process while the first one runs.
+// TestSecondProcess writes from a second process while the first process runs.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "standin.db")
@@ -159,8 +161,7 @@ func openAtOnce(t *testing.T, address string) {
 	group.Wait()
 }
 
-// BenchmarkWrite tells what grouping commits is worth: writers at once share
-// the disk's answer.
+// BenchmarkWrite measures concurrent writes, which share commits.
 func BenchmarkWrite(b *testing.B) {
 	for _, writers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
