@@ -16,17 +16,17 @@ import (
 	"standin/internal/lifecycle"
 )
 
-// clockwork is the harness's service with another clock, and with recordings to
-// delete.
-func (h *harness) clockwork(now func() time.Time) *lifecycle.Service {
+// serviceAt returns a service on the harness's database and recordings, with another
+// clock.
+func (h *harness) serviceAt(now func() time.Time) *lifecycle.Service {
 	return lifecycle.New(lifecycle.Settings{
 		Store: h.store, Recordings: h.storage, BaseURL: baseURL, Now: now,
 		Events: h.events(),
 	})
 }
 
-// put puts a job into a state, from wherever it is.
-func (h *harness) put(t *testing.T, id uuid.UUID, status job.Status) {
+// setStatus sets a job's status, whatever its current status.
+func (h *harness) setStatus(t *testing.T, id uuid.UUID, status job.Status) {
 	t.Helper()
 	if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error {
 		c.Status = status
@@ -36,23 +36,23 @@ func (h *harness) put(t *testing.T, id uuid.UUID, status job.Status) {
 	}
 }
 
-// strangers are callers to whom the harness's jobs do not belong.
-func (h *harness) strangers(t *testing.T) map[string]account.Caller {
+// otherCallers returns callers that do not own the harness's jobs.
+func (h *harness) otherCallers(t *testing.T) map[string]account.Caller {
 	t.Helper()
 	testKey := h.caller
 	testKey.Mode = job.Test
 	return map[string]account.Caller{"another consumer": h.newCaller(t), "a test key": testKey}
 }
 
-// verb is a control verb with what its bot must get.
-type verb struct {
+// control is a control operation and the command that its bot must get.
+type control struct {
 	kind ingest.CommandKind
 	args string
 	call func(*lifecycle.Service, context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)
 }
 
-func verbs() []verb {
-	return []verb{
+func controls() []control {
+	return []control{
 		{ingest.RequestRecordingPermission, ``, (*lifecycle.Service).RequestRecordingPermission},
 		{ingest.PauseRecording, ``, (*lifecycle.Service).PauseRecording},
 		{ingest.ResumeRecording, ``, (*lifecycle.Service).ResumeRecording},
@@ -67,47 +67,49 @@ func verbs() []verb {
 	}
 }
 
-// TestVerbs queues a command in every state but the ends and teardown, and for
-// nobody but the job's consumer.
-func TestVerbs(t *testing.T) {
+// TestControlsQueueCommands checks that each control operation queues a command,
+// except while a job is being torn down or after it ended, and only for the job's
+// consumer.
+func TestControlsQueueCommands(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		strangers := h.strangers(t)
-		for _, verb := range verbs() {
+		otherCallers := h.otherCallers(t)
+		for _, control := range controls() {
 			id := h.newJob(t)
 			for _, status := range job.Statuses() {
-				h.put(t, id, status)
-				for who, stranger := range strangers {
-					if _, err := verb.call(h.Service, t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
-						t.Errorf("%s of %s, job %s: %v", verb.kind, who, status, err)
+				h.setStatus(t, id, status)
+				for who, stranger := range otherCallers {
+					if _, err := control.call(h.Service, t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
+						t.Errorf("%s of %s, job %s: %v", control.kind, who, status, err)
 					}
 				}
-				command, err := verb.call(h.Service, t.Context(), h.caller, id)
+				command, err := control.call(h.Service, t.Context(), h.caller, id)
 				if status.Terminal() || status.Teardown() {
 					if !job.ErrorIs(err, job.InvalidState) {
-						t.Errorf("%s, job %s: %v", verb.kind, status, err)
+						t.Errorf("%s, job %s: %v", control.kind, status, err)
 					}
 					continue
 				}
 				if err != nil {
-					t.Errorf("%s, job %s: %v", verb.kind, status, err)
+					t.Errorf("%s, job %s: %v", control.kind, status, err)
 					continue
 				}
 				waiting := beat(t, h.Service, id, 0).Commands
-				if len(waiting) != 1 || waiting[0].ID != command.String() || waiting[0].Kind != verb.kind || string(waiting[0].Args) != verb.args {
-					t.Errorf("%s, job %s: command %s, waiting %+v", verb.kind, status, command, waiting)
+				if len(waiting) != 1 || waiting[0].ID != command.String() || waiting[0].Kind != control.kind || string(waiting[0].Args) != control.args {
+					t.Errorf("%s, job %s: command %s, waiting %+v", control.kind, status, command, waiting)
 				}
 				beat(t, h.Service, id, 0, command.String())
 			}
-			if _, err := verb.call(h.Service, t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s of an unknown job: %v", verb.kind, err)
+			if _, err := control.call(h.Service, t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("%s of an unknown job: %v", control.kind, err)
 			}
 		}
 	})
 }
 
-// TestCommandIsOnTheTimeline with its id and kind, not with its content.
-func TestCommandIsOnTheTimeline(t *testing.T) {
+// TestTimelineOmitsCommandContent checks that a command's timeline entry contains its
+// ID and kind, but not its content.
+func TestTimelineOmitsCommandContent(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
@@ -122,14 +124,14 @@ func TestCommandIsOnTheTimeline(t *testing.T) {
 	e := entries[0]
 	if e.Kind != lifecycle.CommandQueued || e.Source != job.SourceService || !e.Applied || e.From != job.Scheduled || e.To != job.Scheduled ||
 		string(e.Data) != `{"command":"send_chat_message","commandId":"`+command.String()+`"}` {
-		t.Errorf("on the timeline: %+v with %s", e, e.Data)
+		t.Errorf("timeline entry %+v with %s", e, e.Data)
 	}
 	h.checkHistory(t, id)
 }
 
-// TestPermissionIsAskedOnce: while a request is not acknowledged, there is one,
-// whoever asks at the same time.
-func TestPermissionIsAskedOnce(t *testing.T) {
+// TestPermissionIsRequestedOnce checks that concurrent requests return the same
+// command until it is acknowledged.
+func TestPermissionIsRequestedOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
@@ -145,23 +147,24 @@ func TestPermissionIsAskedOnce(t *testing.T) {
 			group.Go(func() {
 				again, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
 				if err != nil || again != first {
-					t.Errorf("asked again: %s, %v, want %s", again, err, first)
+					t.Errorf("second request: %s, %v, want %s", again, err, first)
 				}
 			})
 		}
 		group.Wait()
 		if waiting := beat(t, h.Service, id, 0, first.String()).Commands; len(waiting) != 1 || waiting[0].Kind != ingest.PauseRecording {
-			t.Errorf("after the acknowledgement: %+v", waiting)
+			t.Errorf("pending after the acknowledgement: %+v", waiting)
 		}
 		second, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
 		if err != nil || second == first {
-			t.Errorf("asked after the acknowledgement: %s, %v", second, err)
+			t.Errorf("request after the acknowledgement: %s, %v", second, err)
 		}
 	})
 }
 
-// TestVerbReachesAHeldHeartbeat at once.
-func TestVerbReachesAHeldHeartbeat(t *testing.T) {
+// TestCommandAnswersOpenHeartbeat checks that a new command answers an open
+// heartbeat request immediately.
+func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
@@ -174,22 +177,22 @@ func TestVerbReachesAHeldHeartbeat(t *testing.T) {
 		}
 		answers <- answer
 	}()
-	h.untilHeard(t, id)
+	h.untilHeartbeat(t, id)
 	queued := time.Now()
 	command, err := h.LeaveCall(t.Context(), h.caller, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if answer := <-answers; len(answer.Commands) != 1 || answer.Commands[0].ID != command.String() {
-		t.Errorf("answered %+v", answer)
+		t.Errorf("got %+v", answer)
 	}
-	if late := time.Since(queued); late > time.Second { // the service aims at 200 ms; the machine may be busy
+	if late := time.Since(queued); late > time.Second { // the target is 200 ms; the machine may be busy
 		t.Errorf("the command took %s", late)
 	}
 }
 
-// TestCommandTexts are held to their bounds.
-func TestCommandTexts(t *testing.T) {
+// TestCommandTextsAreBounded checks the limits of chat messages and participant IDs.
+func TestCommandTextsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
@@ -210,14 +213,14 @@ func TestCommandTexts(t *testing.T) {
 			t.Errorf("participant %.40q: %v", participant, err)
 		}
 		if own := asJobError(err); err != nil && (len(own.Path) != 1 || own.Path[0] != "participantId") {
-			t.Errorf("participant %.40q: the field at fault is %v", participant, own.Path)
+			t.Errorf("participant %.40q: error path %v", participant, own.Path)
 		}
 	}
 }
 
-// TestConsentInTheManifest: what was asked for by a consumer and answered by a
-// host is gathered from what the service keeps.
-func TestConsentInTheManifest(t *testing.T) {
+// TestPermissionIsStored checks that a permission request and the host's response are
+// stored and delivered.
+func TestPermissionIsStored(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
@@ -230,11 +233,11 @@ func TestConsentInTheManifest(t *testing.T) {
 	h.ingest(t, botEvent(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
 	kept, err := h.store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
 	if err != nil || len(kept) != 1 || kept[0].ID != command {
-		t.Errorf("kept %+v, %v", kept, err)
+		t.Errorf("stored %+v, %v", kept, err)
 	}
 	reported := only(h.outbox(t, id), "bot.recording_permission_response")
 	if len(reported) != 1 || reported[0].Granted == nil || *reported[0].Granted || reported[0].Detail == nil || *reported[0].Detail != "timeout" {
 		encoded, _ := json.Marshal(reported)
-		t.Errorf("told %s", encoded)
+		t.Errorf("delivered %s", encoded)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestCreateOnce checks that repeated and concurrent requests create one job, with
-// the values of the first request.
+// TestCreateOnce checks that repeated and concurrent requests create one job with the
+// values of the first request.
 func TestCreateOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -37,7 +37,7 @@ func TestCreateOnce(t *testing.T) {
 		}
 		group.Wait()
 		if len(ids) != 1 || fresh != 1 {
-			t.Fatalf("%d callers were given %d jobs, %d of them new", callers, len(ids), fresh)
+			t.Fatalf("%d callers got %d jobs, %d of them new", callers, len(ids), fresh)
 		}
 		if woken := h.woken.Load(); woken != 1 {
 			t.Errorf("the dispatcher was woken %d times for one new job", woken)
@@ -45,8 +45,8 @@ func TestCreateOnce(t *testing.T) {
 	})
 }
 
-// TestReplay: a replay changes nothing, whatever it asks for and whatever has
-// become of the job.
+// TestReplay checks that a replay changes nothing, for any request and any status of
+// the job.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -64,12 +64,12 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("replayed %v (%v)", replayed, err)
 	}
 	if again.ID != first.ID || again.MeetingURL != first.MeetingURL || !again.JoinAt.Equal(first.JoinAt) || again.Status != job.Cancelled {
-		t.Errorf("the replay gives %+v, the job was %+v", again, first)
+		t.Errorf("the replay returned %+v, want %+v", again, first)
 	}
 }
 
-// TestCreated is what a new job looks like.
-func TestCreated(t *testing.T) {
+// TestCreate checks the fields of a new job.
+func TestCreate(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	later := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
@@ -84,10 +84,10 @@ func TestCreated(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := request(uuid.NewString())
-			asked.JoinAt = test.joinAt
+			requested := request(uuid.NewString())
+			requested.JoinAt = test.joinAt
 			before := time.Now().Truncate(time.Millisecond)
-			created, _, err := h.Create(t.Context(), h.caller, asked)
+			created, _, err := h.Create(t.Context(), h.caller, requested)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,20 +96,20 @@ func TestCreated(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kept.State != created.State || !kept.JoinAt.Equal(created.JoinAt) || !kept.CreatedAt.Equal(created.CreatedAt) {
-				t.Errorf("created %+v and kept %+v", created, kept)
+				t.Errorf("created %+v and stored %+v", created, kept)
 			}
 			if created.Status != job.Scheduled || created.Attempts != 0 || created.CreatedAt.Before(before) {
 				t.Errorf("created %+v", created)
 			}
 			if test.joinAt.IsZero() && !created.JoinAt.Equal(created.CreatedAt) || !test.joinAt.IsZero() && !created.JoinAt.Equal(test.want) {
-				t.Errorf("it joins at %s", created.JoinAt)
+				t.Errorf("joinAt %s", created.JoinAt)
 			}
 			due := created.JoinAt
 			if due.Before(created.CreatedAt) {
 				due = created.CreatedAt
 			}
 			if r := h.record(t, created.ID); !r.WakeAt.Equal(due) {
-				t.Errorf("it is due at %s, want %s", r.WakeAt, due)
+				t.Errorf("due at %s, want %s", r.WakeAt, due)
 			}
 		})
 	}
@@ -127,18 +127,18 @@ func TestScope(t *testing.T) {
 		testMode.Mode = job.Test
 		for name, caller := range map[string]account.Caller{"another consumer": h.newCaller(t), "the same in test mode": testMode} {
 			if _, err := h.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s reads it: %v", name, err)
+				t.Errorf("%s reads the job: %v", name, err)
 			}
 			if err := h.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s cancels it: %v", name, err)
+				t.Errorf("%s cancels the job: %v", name, err)
 			}
 			theirs, replayed, err := h.Create(t.Context(), caller, request("the same"))
 			if err != nil || replayed || theirs.ID == mine.ID {
-				t.Errorf("%s under the same externalId: %s, replayed %v (%v), mine is %s", name, theirs.ID, replayed, err, mine.ID)
+				t.Errorf("%s with the same externalId: %s, replayed %v (%v), the first job is %s", name, theirs.ID, replayed, err, mine.ID)
 			}
 		}
 		if r := h.record(t, mine.ID); r.Status != job.Scheduled {
-			t.Errorf("others moved it to %s", r.Status)
+			t.Errorf("after requests of others: status %s", r.Status)
 		}
 		if _, err := h.Job(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("an unknown job: %v", err)
@@ -149,7 +149,7 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestCancel in every phase of a job.
+// TestCancel cancels a job in every phase.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -157,7 +157,7 @@ func TestCancel(t *testing.T) {
 		begun bool
 		walk  []job.Trigger
 		want  job.Status
-		leave bool // the bot is told to leave
+		leave bool // the bot gets a leave command
 		moved bool
 	}{
 		"scheduled":            {want: job.Cancelled, moved: true},
@@ -184,20 +184,20 @@ func TestCancel(t *testing.T) {
 			}
 			r := h.record(t, id)
 			if r.Status != test.want {
-				t.Errorf("it is %s, want %s", r.Status, test.want)
+				t.Errorf("status %s, want %s", r.Status, test.want)
 			}
 			if tracked := !r.WakeAt.IsZero(); test.moved && tracked != test.leave {
-				t.Errorf("it is looked at %s, and its bot runs %v", r.WakeAt, test.leave)
+				t.Errorf("wake time %s, bot running %v", r.WakeAt, test.leave)
 			}
 			commands, err := h.store.PendingCommands(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if reported := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; reported != test.leave || len(commands) > 1 {
-				t.Errorf("the bot is told %v", commands)
+				t.Errorf("commands for the bot: %v", commands)
 			}
 			if after := len(h.outbox(t, id)); after-before != map[bool]int{true: 1}[test.moved] {
-				t.Errorf("%d webhooks for it", after-before)
+				t.Errorf("%d webhooks for the cancellation", after-before)
 			}
 			h.checkHistory(t, id)
 		})
@@ -219,9 +219,9 @@ func TestCancelWithdrawsOlderCommands(t *testing.T) {
 	}
 }
 
-// TestManifestOfACancelledRecording checks that the manifest is attached, the job
-// stays cancelled and no job.finalized is sent.
-func TestManifestOfACancelledRecording(t *testing.T) {
+// TestManifestOfCancelledRecording checks that the manifest is attached, the job
+// stays cancelled and no job.finalized event is sent.
+func TestManifestOfCancelledRecording(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
@@ -231,17 +231,17 @@ func TestManifestOfACancelledRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer := h.ingest(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
-		t.Errorf("the exit: %+v", answer)
+		t.Errorf("response to the exit: %+v", answer)
 	}
 	if answer := h.ingest(t, botEvent(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
-		t.Errorf("the manifest: %+v", answer)
+		t.Errorf("response to the manifest: %+v", answer)
 	}
 	r := h.record(t, id)
 	if r.Status != job.Cancelled || r.ManifestURI != h.ManifestURI(id) || r.FinalizedAt.IsZero() {
-		t.Errorf("the job: %+v", r.State)
+		t.Errorf("job %+v", r.State)
 	}
 	if r.WakeAt.After(time.Now()) {
-		t.Errorf("it is tidied up at %s only", r.WakeAt)
+		t.Errorf("cleaned up only at %s", r.WakeAt)
 	}
 	if _, err := h.storage.Manifest(t.Context(), id); err != nil {
 		t.Errorf("read the manifest: %v", err)

@@ -6,8 +6,8 @@ import (
 	"standin/internal/job"
 )
 
-// FuzzCursor: what somebody sends for a cursor is the place that it was made
-// of, or a wrong one.
+// FuzzCursor checks that a cursor decodes to the position that it encodes or is
+// rejected.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
@@ -16,11 +16,11 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		number, id, err := readCursor(text)
 		if err == nil && cursor(number, id) != text || err != nil && !job.ErrorIs(err, job.InvalidInput) {
-			t.Errorf("%q is read as %d, %s, %v", text, number, id, err)
+			t.Errorf("%q decodes to %d, %s, %v", text, number, id, err)
 		}
 		at, err := readDeliveryCursor(text)
 		if err == nil && deliveryCursor(at) != text || err != nil && !job.ErrorIs(err, job.InvalidInput) {
-			t.Errorf("%q is read as %+v, %v", text, at, err)
+			t.Errorf("%q decodes to %+v, %v", text, at, err)
 		}
 	})
 }

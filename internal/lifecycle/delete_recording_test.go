@@ -17,8 +17,8 @@ import (
 	"standin/internal/recording"
 )
 
-// recordSomething keeps a recording of the job: a manifest, a file and an upload.
-func (h *harness) recordSomething(t *testing.T, id uuid.UUID) {
+// storeRecording stores a recording of the job: a manifest, a file and an upload.
+func (h *harness) storeRecording(t *testing.T, id uuid.UUID) {
 	t.Helper()
 	h.upload(t, id, 0)
 	const media = "media"
@@ -31,7 +31,7 @@ func (h *harness) recordSomething(t *testing.T, id uuid.UUID) {
 	}
 }
 
-// stored reports whether anything of a job's recording is there.
+// stored reports whether any file of a job's recording is stored.
 func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 	t.Helper()
 	gone := func(err error) bool {
@@ -55,35 +55,35 @@ func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 	return !gone(manifestErr) || !gone(mediaErr) || len(uploads) > 0
 }
 
-// TestDeleteRecording of a job that has ended, again and again; not before,
-// and for nobody else.
+// TestDeleteRecording checks that only the job's consumer can delete a recording,
+// only after the job ended, and that deleting it again succeeds.
 func TestDeleteRecording(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		s := h.clockwork(time.Now)
+		s := h.serviceAt(time.Now)
 		id := h.newJob(t)
 		h.begin(t, id)
-		h.recordSomething(t, id)
+		h.storeRecording(t, id)
 		for _, status := range job.Statuses() {
 			if status.Terminal() {
 				continue
 			}
-			h.put(t, id, status)
+			h.setStatus(t, id, status)
 			if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
-				t.Errorf("a job that is %s: %v", status, err)
+				t.Errorf("job with status %s: %v", status, err)
 			}
 		}
 		if !h.stored(t, id) {
-			t.Fatal("a refused deletion deleted")
+			t.Fatal("a rejected request deleted the recording")
 		}
-		h.put(t, id, job.MediaUploading)
+		h.setStatus(t, id, job.MediaUploading)
 		if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error {
 			_, err := c.ApplyFromService(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: h.ManifestURI(id)}, nil)
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
-		for who, stranger := range h.strangers(t) {
+		for who, stranger := range h.otherCallers(t) {
 			if err := s.DeleteRecording(t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
@@ -94,7 +94,7 @@ func TestDeleteRecording(t *testing.T) {
 				t.Fatal(err)
 			}
 			if h.stored(t, id) {
-				t.Fatal("something is left")
+				t.Fatal("files remain")
 			}
 		}
 		after := h.record(t, id)
@@ -102,15 +102,15 @@ func TestDeleteRecording(t *testing.T) {
 			t.Errorf("after the deletion: %+v", after)
 		}
 		if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {
-			t.Errorf("the timeline tells %d times of the deletion", n)
+			t.Errorf("%d timeline entries for the deletion", n)
 		}
 		if who := h.deletedBy(t, id); who != "consumer" || after.RecordingErasedAt.IsZero() {
-			t.Errorf("deleted by %q, and done at %v", who, after.RecordingErasedAt)
+			t.Errorf("deleted by %q, erased at %v", who, after.RecordingErasedAt)
 		}
 	})
 }
 
-// deletedBy is who the timeline says had the recording deleted.
+// deletedBy returns the actor in the timeline entry of the deletion.
 func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
 	t.Helper()
 	entries, err := h.store.Timeline(t.Context(), id)
@@ -129,22 +129,23 @@ func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
 	return ""
 }
 
-// TestExpireRecording does what the consumer's own deletion does, tells who did
-// it, and ends a deletion of the consumer's that was interrupted as his.
+// TestExpireRecording checks that an expired recording is deleted and the timeline
+// names the actor, and that an interrupted deletion by the consumer is completed as
+// the consumer's.
 func TestExpireRecording(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		s := h.clockwork(time.Now)
+		s := h.serviceAt(time.Now)
 		ended := func() uuid.UUID {
 			id := h.newJob(t)
 			h.begin(t, id)
-			h.recordSomething(t, id)
-			h.put(t, id, job.Failed)
+			h.storeRecording(t, id)
+			h.setStatus(t, id, job.Failed)
 			return id
 		}
 		running := h.newJob(t)
 		h.begin(t, running)
-		h.recordSomething(t, running)
+		h.storeRecording(t, running)
 		if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !h.stored(t, running) {
 			t.Errorf("a job that has not ended: %v", err)
 		}
@@ -155,7 +156,7 @@ func TestExpireRecording(t *testing.T) {
 			}
 		}
 		if who, n := h.deletedBy(t, old), h.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
-			t.Errorf("the timeline tells %d times of a deletion by %q", n, who)
+			t.Errorf("%d timeline entries for a deletion by %q", n, who)
 		}
 		begun := ended()
 		if _, err := h.Change(t.Context(), begun, func(c *lifecycle.Change) error {
@@ -165,15 +166,15 @@ func TestExpireRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.ExpireRecording(t.Context(), begun); err != nil || h.stored(t, begun) {
-			t.Errorf("a deletion that was begun: %v", err)
+			t.Errorf("an interrupted deletion: %v", err)
 		}
 		if who := h.deletedBy(t, begun); who != "consumer" {
-			t.Errorf("it was deleted by %q", who)
+			t.Errorf("deleted by %q", who)
 		}
 	})
 }
 
-// count is how many lines of a kind a timeline has.
+// count returns the number of timeline entries of a kind.
 func (h *harness) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
 	t.Helper()
 	entries, err := h.store.Timeline(t.Context(), id)
@@ -189,16 +190,16 @@ func (h *harness) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
 	return n
 }
 
-// TestNothingIsAddedToADeletedRecording by a bot that goes on.
-func TestNothingIsAddedToADeletedRecording(t *testing.T) {
+// TestUploadAfterDeletion checks that uploads to a deleted recording are rejected.
+func TestUploadAfterDeletion(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.clockwork(time.Now)
+	s := h.serviceAt(time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.ingest(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
 	if err := s.AdmitUpload(t.Context(), id, 0); err != nil {
-		t.Fatalf("before: %v", err)
+		t.Fatalf("upload before the deletion: %v", err)
 	}
 	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil {
 		t.Fatal(err)
@@ -208,21 +209,21 @@ func TestNothingIsAddedToADeletedRecording(t *testing.T) {
 	}
 }
 
-// TestDeleteRecordingOfACancelledJob waits for the bot that still uploads
-// its recording.
-func TestDeleteRecordingOfACancelledJob(t *testing.T) {
+// TestDeleteRecordingOfCancelledJob checks that a recording cannot be deleted while
+// the bot of a cancelled job may still upload it.
+func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.clockwork(time.Now)
+	s := h.serviceAt(time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
 	if err := h.cancel(id); err != nil {
 		t.Fatal(err)
 	}
-	h.recordSomething(t, id)
+	h.storeRecording(t, id)
 	if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
-		t.Errorf("while its bot is there: %v", err)
+		t.Errorf("while the bot is running: %v", err)
 	}
 	if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
 		c.WakeAt = time.Time{}
@@ -231,11 +232,11 @@ func TestDeleteRecordingOfACancelledJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
-		t.Errorf("when the bot is gone: %v", err)
+		t.Errorf("after the bot has exited: %v", err)
 	}
 	answer, err := s.Ingest(t.Context(), botEvent(id, 0, 9, job.ManifestFinalized, ""))
 	if err != nil || !answer.OK {
-		t.Errorf("a bot that comes late: %+v, %v", answer, err)
+		t.Errorf("a late event: %+v, %v", answer, err)
 	}
 
 	never := h.newJob(t)
@@ -243,39 +244,39 @@ func TestDeleteRecordingOfACancelledJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.DeleteRecording(t.Context(), h.caller, never); err != nil {
-		t.Errorf("a job that was cancelled before it began: %v", err)
+		t.Errorf("a job that was cancelled before its start: %v", err)
 	}
 }
 
-// brokenStorage cannot delete.
+// brokenStorage fails every deletion.
 type brokenStorage struct{ err error }
 
 func (b brokenStorage) DeleteRecording(context.Context, uuid.UUID) error { return b.err }
 
-// TestDeletionThatFailsIsDoneAgain: it is an error, nothing says that it is
-// done, and asking again does it.
-func TestDeletionThatFailsIsDoneAgain(t *testing.T) {
+// TestFailedDeletionCanBeRepeated checks that a failed deletion returns an error, is
+// not on the timeline, and succeeds when repeated.
+func TestFailedDeletionCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
-	h.recordSomething(t, id)
+	h.storeRecording(t, id)
 	if err := h.cancel(id); err != nil {
 		t.Fatal(err)
 	}
-	away := errors.New("the storage is away")
+	unavailable := errors.New("storage unavailable")
 	broken := lifecycle.New(lifecycle.Settings{
-		Store: h.store, Recordings: brokenStorage{away}, BaseURL: baseURL, Now: time.Now,
+		Store: h.store, Recordings: brokenStorage{unavailable}, BaseURL: baseURL, Now: time.Now,
 	})
-	if err := broken.DeleteRecording(t.Context(), h.caller, id); !errors.Is(err, away) {
-		t.Errorf("with the storage away: %v", err)
+	if err := broken.DeleteRecording(t.Context(), h.caller, id); !errors.Is(err, unavailable) {
+		t.Errorf("with unavailable storage: %v", err)
 	}
 	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 0 {
-		t.Error("the timeline says that the recording is deleted")
+		t.Error("the timeline contains the failed deletion")
 	}
-	if err := h.clockwork(time.Now).DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
-		t.Errorf("again: %v", err)
+	if err := h.serviceAt(time.Now).DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
+		t.Errorf("second deletion: %v", err)
 	}
 	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {
-		t.Errorf("the timeline tells %d times of the deletion", n)
+		t.Errorf("%d timeline entries for the deletion", n)
 	}
 }

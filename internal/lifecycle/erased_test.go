@@ -8,7 +8,7 @@ import (
 	"standin/internal/job"
 )
 
-// TestReplayErasedJob creates a job again after it was erased: the request
+// TestReplayErasedJob checks that a request with the externalId of an erased job
 // returns the erased job with all fields of the schema.
 func TestReplayErasedJob(t *testing.T) {
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestFullDisk reads jobs and deletes a recording while the disk of the database
-// and the recordings is full.
+// TestFullDisk checks that jobs can be read and a recording can be deleted while the
+// disk of the database and the recordings is full.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := smallDisk(t)
@@ -63,19 +63,19 @@ func TestFullDisk(t *testing.T) {
 	if h.caller, err = keys.Authenticate(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	h.Service = h.clockwork(time.Now)
+	h.Service = h.serviceAt(time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
-	h.recordSomething(t, id)
+	h.storeRecording(t, id)
 	media := make([]byte, 1<<20)
 	sum := sha256.Sum256(media)
 	if _, err := storage.PutUpload(t.Context(), id, 0, ingest.SegmentName(0, 1), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	h.put(t, id, job.Completed)
+	h.setStatus(t, id, job.Completed)
 
 	fill(t, dir)
-	later := func() time.Time { return time.Now().Add(time.Hour) } // key and session are due to be touched
+	later := func() time.Time { return time.Now().Add(time.Hour) } // the last use of the key and the session is due to be updated
 	keys.Now = later
 	users = account.NewUsers(account.UserSettings{Store: s, Now: later})
 	if err := s.TouchKey(t.Context(), h.caller.KeyID, later()); !store.IsDiskFull(err) {
@@ -105,7 +105,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a tmpfs of 4 MiB, which needs root.
+// smallDisk mounts a tmpfs of 4 MiB. This needs root.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill fills the disk of a folder to the last byte.
+// fill fills the disk of a folder completely.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(dir, "filler"))

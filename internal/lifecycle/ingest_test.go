@@ -12,8 +12,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestIngestKinds checks the status that each kind of event leads to, for a job whose
-// bot has just been started.
+// TestIngestKinds checks the status after each kind of event, for a job whose bot has
+// just been started.
 func TestIngestKinds(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -25,15 +25,15 @@ func TestIngestKinds(t *testing.T) {
 		job.BotRecordingPaused:    job.RecordingPaused,
 		job.BotRecordingStopped:   job.RecordingStopped,
 		job.BotPermissionRequest:  job.PermissionRequested,
-		job.BotPermissionResponse: job.Dispatching, // moves nothing
-		job.BotCompetingDetected:  job.Dispatching, // moves nothing
+		job.BotPermissionResponse: job.Dispatching, // no transition
+		job.BotCompetingDetected:  job.Dispatching, // no transition
 		job.BotPostProcessing:     job.PostProcessing,
 		job.BotMediaUploading:     job.MediaUploading,
 		job.BotExited:             job.Finalizing,
 		job.ManifestFinalized:     job.Completed,
 	}
 	if len(tests) != len(job.BotTriggers()) {
-		t.Fatalf("%d kinds are tested, there are %d", len(tests), len(job.BotTriggers()))
+		t.Fatalf("%d kinds are tested, want %d", len(tests), len(job.BotTriggers()))
 	}
 	for kind, want := range tests {
 		t.Run(string(kind), func(t *testing.T) {
@@ -42,19 +42,19 @@ func TestIngestKinds(t *testing.T) {
 			h.begin(t, id)
 			answer := h.ingest(t, botEvent(id, 0, 0, kind, ""))
 			if !answer.OK || !answer.Applied || answer.Reason != "" || answer.Status != want || answer.Commands == nil {
-				t.Errorf("the answer: %+v, want %s", answer, want)
+				t.Errorf("response %+v, want %s", answer, want)
 			}
 			if r := h.record(t, id); r.StartedAt.IsZero() || r.HeartbeatAt.IsZero() {
-				t.Errorf("started %s, heard %s", r.StartedAt, r.HeartbeatAt)
+				t.Errorf("started %s, last heartbeat %s", r.StartedAt, r.HeartbeatAt)
 			}
 			h.checkHistory(t, id)
 		})
 	}
 }
 
-// TestIngestRefusals: events that do not count are answered with the reason,
-// stand on the timeline, and move nothing.
-func TestIngestRefusals(t *testing.T) {
+// TestIngestRejections checks that rejected events are answered with the reason, are
+// on the timeline, and change no status.
+func TestIngestRejections(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
@@ -69,10 +69,10 @@ func TestIngestRefusals(t *testing.T) {
 			{1, 0, job.BotJoined, "", job.Joining},
 			{1, 0, job.BotJoined, job.Duplicate, job.Joining},
 			{1, 1, job.BotJoined, job.OutOfOrder, job.Joining},
-			{1, 1, job.BotJoined, job.Duplicate, job.Joining}, // refused before, but heard
+			{1, 1, job.BotJoined, job.Duplicate, job.Joining}, // rejected before, but received
 			{0, 2, job.BotInMeeting, job.StaleAttempt, job.Joining},
 			{0, 2, job.BotInMeeting, job.Duplicate, job.Joining},
-			{1, 2, job.BotInMeeting, "", job.InMeeting}, // the same moment, another attempt
+			{1, 2, job.BotInMeeting, "", job.InMeeting}, // the same time, another attempt
 			{1, 3, job.BotEnteringLobby, job.OutOfOrder, job.InMeeting},
 			{1, 4, job.ManifestFinalized, "", job.Completed},
 			{1, 5, job.BotRecordingStarted, job.Terminal, job.Completed},
@@ -89,7 +89,7 @@ func TestIngestRefusals(t *testing.T) {
 		}
 		timeline, err := h.store.Timeline(t.Context(), id)
 		if err != nil || len(timeline) != len(steps)+2 {
-			t.Errorf("%d lines on the timeline for %d events and 2 attempts (%v)", len(timeline), len(steps), err)
+			t.Errorf("%d timeline entries for %d events and 2 attempts (%v)", len(timeline), len(steps), err)
 		}
 		h.checkHistory(t, id)
 		if finalized := only(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != finalizeURL {
@@ -98,7 +98,7 @@ func TestIngestRefusals(t *testing.T) {
 	})
 }
 
-// TestIngestUnknownJob checks that an event of an unknown job gets a 400 with the path
+// TestIngestUnknownJob checks that an event of an unknown job fails with the path
 // jobId.
 func TestIngestUnknownJob(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestIngestUnknownJob(t *testing.T) {
 	checkUnknown(t, "an upload", h.AdmitUpload(t.Context(), uuid.New(), 0))
 }
 
-// checkUnknown wants the error that names the field jobId.
+// checkUnknown checks that the error names the field jobId.
 func checkUnknown(t *testing.T, name string, err error) {
 	t.Helper()
 	if !job.ErrorIs(err, job.InvalidInput) {
@@ -127,7 +127,7 @@ func checkUnknown(t *testing.T, name string, err error) {
 	}
 }
 
-// TestFailure: a bot that gives up fails its job, once.
+// TestFailure checks that a bot that exits with a failure fails its job once.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -136,10 +136,10 @@ func TestFailure(t *testing.T) {
 		code   job.FailureCode
 		detail string
 	}{
-		"as it says":        {`{"failureCode":"lobby_timeout","failureDetail":"Nobody came."}`, job.LobbyTimeout, "Nobody came."},
-		"without a detail":  {`{"failureCode":"recording_disabled"}`, job.RecordingDisabled, "recording disabled"},
-		"unknown code":      {`{"failureCode":"cosmic_ray","failureDetail":"zap"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray": zap`},
-		"detail of no text": {`{"failureCode":"auth_failure","failureDetail":7}`, job.AuthFailure, "auth failure"},
+		"code and detail":        {`{"failureCode":"lobby_timeout","failureDetail":"Nobody came."}`, job.LobbyTimeout, "Nobody came."},
+		"without a detail":       {`{"failureCode":"recording_disabled"}`, job.RecordingDisabled, "recording disabled"},
+		"unknown code":           {`{"failureCode":"cosmic_ray","failureDetail":"zap"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray": zap`},
+		"detail is not a string": {`{"failureCode":"auth_failure","failureDetail":7}`, job.AuthFailure, "auth failure"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestFailure(t *testing.T) {
 			h.begin(t, id)
 			exit := botEvent(id, 0, 1, job.BotExited, test.data)
 			if answer := h.ingest(t, exit); answer.Status != job.Failed {
-				t.Fatalf("the answer: %+v", answer)
+				t.Fatalf("response %+v", answer)
 			}
 			h.ingest(t, exit)
 			h.ingest(t, botEvent(id, 0, 2, job.BotExited, test.data))
@@ -160,22 +160,22 @@ func TestFailure(t *testing.T) {
 			changes := only(all, webhook.JobStatusChanged)
 			for _, one := range append(failures, changes[len(changes)-1]) {
 				if one.FailureCode == nil || *one.FailureCode != test.code || one.FailureDetail == nil || *one.FailureDetail != test.detail {
-					t.Errorf("%s tells %v, %v", one.Event, one.FailureCode, one.FailureDetail)
+					t.Errorf("%s contains %v, %v", one.Event, one.FailureCode, one.FailureDetail)
 				}
 			}
 			if first := changes[0]; first.FailureCode != nil || first.FailureDetail != nil || string(first.Job.Metadata) != `{"ticket":7}` {
-				t.Errorf("an ordinary change: %+v", first)
+				t.Errorf("a status change without failure: %+v", first)
 			}
 			if r := h.record(t, id); test.code != job.InternalError && (r.FailureCode != test.code || r.WakeAt.IsZero()) {
-				t.Errorf("failed with %s, tidied up at %s", r.FailureCode, r.WakeAt)
+				t.Errorf("failed with %s, cleanup at %s", r.FailureCode, r.WakeAt)
 			}
 		})
 	}
 }
 
-// TestFailureOfALaterAttempt: a bot that does not get into the meeting again
-// does not take from the job what the bots before it have recorded.
-func TestFailureOfALaterAttempt(t *testing.T) {
+// TestFailureOfLaterAttempt checks that the recordings of earlier attempts are kept
+// if a later bot fails to join.
+func TestFailureOfLaterAttempt(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	for name, saved := range map[string]bool{"something saved": true, "nothing saved": false} {
@@ -194,20 +194,20 @@ func TestFailureOfALaterAttempt(t *testing.T) {
 				want = job.Finalizing
 			}
 			if !answer.Applied || answer.Status != want {
-				t.Errorf("the answer: %+v, want %s", answer, want)
+				t.Errorf("response %+v, want %s", answer, want)
 			}
 			if failures := only(h.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
 				t.Errorf("job.failed: %+v", failures)
 			}
 			if r := h.record(t, id); r.WakeAt.After(r.StatusSince) {
-				t.Errorf("the dispatcher looks at it at %s, %s after the exit", r.WakeAt, r.WakeAt.Sub(r.StatusSince))
+				t.Errorf("wake time %s, %s after the exit", r.WakeAt, r.WakeAt.Sub(r.StatusSince))
 			}
 		})
 	}
 }
 
-// TestPermissionResponse: what the host answered is told, with the way back to
-// the state before.
+// TestPermissionResponse checks that the host's response is delivered and the job
+// returns to its previous status.
 func TestPermissionResponse(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -216,13 +216,13 @@ func TestPermissionResponse(t *testing.T) {
 		granted bool
 		detail  string
 	}{
-		"granted":             {`{"granted":true}`, true, ""},
-		"granted by outcome":  {`{"outcome":"granted"}`, true, "granted"},
-		"denied":              {`{"granted":false,"outcome":"denied","detail":"No thanks."}`, false, "No thanks."},
-		"timed out":           {`{"outcome":"timeout"}`, false, "timeout"},
-		"nothing said":        {``, false, ""},
-		"no object":           {`[1]`, false, ""},
-		"of unexpected types": {`{"granted":"yes","outcome":1}`, false, ""},
+		"granted":            {`{"granted":true}`, true, ""},
+		"granted by outcome": {`{"outcome":"granted"}`, true, "granted"},
+		"denied":             {`{"granted":false,"outcome":"denied","detail":"No thanks."}`, false, "No thanks."},
+		"timed out":          {`{"outcome":"timeout"}`, false, "timeout"},
+		"no data":            {``, false, ""},
+		"not an object":      {`[1]`, false, ""},
+		"unexpected types":   {`{"granted":"yes","outcome":1}`, false, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -231,51 +231,52 @@ func TestPermissionResponse(t *testing.T) {
 			h.begin(t, id)
 			h.walk(t, id, job.BotRecordingStarted, job.BotPermissionRequest)
 			if answer := h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
-				t.Errorf("it is %s after the answer", answer.Status)
+				t.Errorf("status %s after the response", answer.Status)
 			}
 			h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data))
 			responses := only(h.outbox(t, id), webhook.BotPermissionResponse)
 			if len(responses) != 1 || responses[0].URL != statusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
-				t.Fatalf("told: %+v", responses)
+				t.Fatalf("delivered: %+v", responses)
 			}
 			if detail := responses[0].Detail; detail == nil && test.detail != "" || detail != nil && *detail != test.detail {
-				t.Errorf("the detail is %v, want %q", detail, test.detail)
+				t.Errorf("detail %v, want %q", detail, test.detail)
 			}
 			h.checkHistory(t, id)
 		})
 	}
 }
 
-// TestCompetingBot: it is told, and moves nothing.
+// TestCompetingBot checks that the detection of another bot is delivered and changes
+// no status.
 func TestCompetingBot(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	for name, test := range map[string]struct {
-		data string
-		knob bool
-		left bool
+		data    string
+		setting bool
+		left    bool
 	}{
-		"by the job's own knob":    {`{"detectedBotName":"Noter"}`, true, true},
-		"the knob is off":          {`{"detectedBotName":"Noter"}`, false, false},
+		"setting on":               {`{"detectedBotName":"Noter"}`, true, true},
+		"setting off":              {`{"detectedBotName":"Noter"}`, false, false},
 		"the bot has not left yet": {`{"detectedBotName":"Noter","leftMeeting":false}`, true, true},
-		"the bot left all the way": {`{"detectedBotName":"Noter","leftMeeting":true}`, false, true},
+		"the bot left although the setting is off": {`{"detectedBotName":"Noter","leftMeeting":true}`, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := request(uuid.NewString())
-			asked.AutoLeave.OnBotDetected = test.knob
-			j, _, err := h.Create(t.Context(), h.caller, asked)
+			requested := request(uuid.NewString())
+			requested.AutoLeave.OnBotDetected = test.setting
+			j, _, err := h.Create(t.Context(), h.caller, requested)
 			if err != nil {
 				t.Fatal(err)
 			}
 			h.begin(t, j.ID)
 			h.walk(t, j.ID, job.BotInMeeting)
 			if answer := h.ingest(t, botEvent(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
-				t.Errorf("the answer: %+v", answer)
+				t.Errorf("response %+v", answer)
 			}
 			found := only(h.outbox(t, j.ID), webhook.BotCompetingDetected)
 			if len(found) != 1 || found[0].Detected != "Noter" || found[0].Left == nil || *found[0].Left != test.left {
-				t.Errorf("told: %+v", found)
+				t.Errorf("delivered: %+v", found)
 			}
 			h.checkHistory(t, j.ID)
 		})
@@ -310,7 +311,8 @@ func TestManifestURIFromBot(t *testing.T) {
 	}
 }
 
-// TestUploadsAreAdmitted until the recording is finished.
+// TestUploadsAreAdmitted checks that uploads are accepted until the recording is
+// complete.
 func TestUploadsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -322,17 +324,18 @@ func TestUploadsAreAdmitted(t *testing.T) {
 	}
 	h.ingest(t, botEvent(id, 0, 9, job.ManifestFinalized, ""))
 	if err := h.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("after completion: %v", err)
 	}
 }
 
-// TestWithoutListeners: events count in the sequence although nobody is told.
-func TestWithoutListeners(t *testing.T) {
+// TestSequenceCountsUndeliveredEvents checks that events without a webhook URL are
+// counted in the sequence.
+func TestSequenceCountsUndeliveredEvents(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	asked := request(uuid.NewString())
-	asked.Webhooks = job.Webhooks{OnFinalize: finalizeURL}
-	j, _, err := h.Create(t.Context(), h.caller, asked)
+	requested := request(uuid.NewString())
+	requested.Webhooks = job.Webhooks{OnFinalize: finalizeURL}
+	j, _, err := h.Create(t.Context(), h.caller, requested)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +343,7 @@ func TestWithoutListeners(t *testing.T) {
 	h.ingest(t, botEvent(j.ID, 0, 0, job.ManifestFinalized, ""))
 	all := h.outbox(t, j.ID)
 	if len(all) != 1 || all[0].Event != webhook.JobFinalized || all[0].Sequence != 3 {
-		t.Errorf("told: %+v, want job.finalized as the third event", all)
+		t.Errorf("delivered: %+v, want job.finalized as the third event", all)
 	}
 }
 
@@ -353,10 +356,9 @@ type step struct {
 	byService bool
 }
 
-// TestAnyInterleaving: whatever two attempts' bots report, in whatever order and
-// how often, and whenever the service begins an attempt or the consumer
-// cancels, the job goes a way that the table allows, each transition is told
-// once, and it ends once at the most.
+// TestAnyInterleaving checks that for any sequence of events of two attempts, new
+// attempts and cancellations, the job makes only allowed transitions, each transition
+// is delivered once, and the job ends at most once.
 func TestAnyInterleaving(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -382,7 +384,7 @@ func TestAnyInterleaving(t *testing.T) {
 	})
 }
 
-// do carries out a step.
+// do executes a step.
 func (h *harness) do(t failer, id uuid.UUID, s step) {
 	t.Helper()
 	switch {
@@ -399,8 +401,7 @@ func (h *harness) do(t failer, id uuid.UUID, s step) {
 	}
 }
 
-// TestTwoBotsAtOnce: the events of two attempts come at the same time, each of
-// them twice.
+// TestTwoBotsAtOnce sends the events of two attempts concurrently, each event twice.
 func TestTwoBotsAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -421,7 +422,7 @@ func TestTwoBotsAtOnce(t *testing.T) {
 		group.Wait()
 		h.checkHistory(t, id)
 		if r := h.record(t, id); r.Status != job.Completed {
-			t.Errorf("it is %s", r.Status)
+			t.Errorf("status %s", r.Status)
 		}
 	})
 }

@@ -29,20 +29,21 @@ type inviteHarness struct {
 	clock atomic.Int64 // milliseconds
 }
 
-// middle is when invites come in these tests: the middle of a month.
+// middle is the time at which the invites of these tests arrive, in the middle of a
+// month.
 var middle = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func newInviteHarness(h *harness) *inviteHarness {
 	d := &inviteHarness{harness: h}
 	d.clock.Store(middle.UnixMilli())
 	d.InviteScheduler = lifecycle.InviteScheduler{
-		Jobs:  h.clockwork(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
+		Jobs:  h.serviceAt(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
 		Plans: h.store,
 	}
 	return d
 }
 
-// ada's invite to one meeting.
+// invitation returns an invite of ada's to one meeting.
 func invitation() calendar.Invite {
 	return calendar.Invite{
 		OrganizerEmail: "ada@example.test", Subject: "Weekly", MeetingURL: "https://meet.google.com/abc-defg-hij",
@@ -50,7 +51,7 @@ func invitation() calendar.Invite {
 	}
 }
 
-// schedule has an invite scheduled and wants that kind of answer.
+// schedule schedules an invite and checks the kind of its result.
 func (d *inviteHarness) schedule(t *testing.T, invite calendar.Invite, want calendar.Kind) calendar.Result {
 	t.Helper()
 	result, err := d.Schedule(t.Context(), invite)
@@ -60,12 +61,12 @@ func (d *inviteHarness) schedule(t *testing.T, invite calendar.Invite, want cale
 	return result
 }
 
-// owner is who reads the jobs of a result.
+// owner returns the caller that owns the job of a result.
 func owner(result calendar.Result) account.Caller {
 	return account.Caller{ConsumerID: result.ConsumerID, Mode: job.Live}
 }
 
-// TestSchedule makes a live job of an invite, and a consumer for a new
+// TestSchedule checks that an invite creates a live job, and a consumer for a new
 // organizer.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
@@ -83,7 +84,7 @@ func TestSchedule(t *testing.T) {
 		if r.ExternalID != "calendar-invite:"+r.ID.String() || r.MeetingURL != invite.MeetingURL || r.Platform != job.Meet || r.Mode != job.Live ||
 			r.Status != job.Scheduled || !r.JoinAt.Equal(invite.JoinAt) || !r.WakeAt.Equal(invite.JoinAt) || !r.CreatedAt.Equal(middle) ||
 			r.DisplayName != job.DefaultDisplayName || r.AutoLeave != job.DefaultAutoLeave() || r.Webhooks != (job.Webhooks{}) || r.ICalUID != invite.ICalUID {
-			t.Errorf("made %+v", r)
+			t.Errorf("created %+v", r)
 		}
 		var metadata map[string]string
 		if err := json.Unmarshal(r.Metadata, &metadata); err != nil || len(metadata) != 3 || metadata["subject"] != "Q&A \x00" ||
@@ -93,20 +94,21 @@ func TestSchedule(t *testing.T) {
 		consumer, err := h.store.Consumer(t.Context(), result.ConsumerID)
 		if err != nil || consumer.Email != "ada@example.test" || consumer.Name != "ada@example.test" || consumer.WebhookVersion != 2 ||
 			!strings.HasPrefix(consumer.WebhookSecret, "whsec_") {
-			t.Errorf("made the consumer %+v, %v", consumer, err)
+			t.Errorf("created the consumer %+v, %v", consumer, err)
 		}
 		jobs, _, err := h.Jobs(t.Context(), owner(result), job.Filter{}, lifecycle.Page{})
 		if err != nil || len(jobs) != 1 || jobs[0].ID != result.JobID {
-			t.Errorf("the consumer has %+v, %v", jobs, err)
+			t.Errorf("jobs of the consumer: %+v, %v", jobs, err)
 		}
-		if said := h.outbox(t, result.JobID); len(said) != 0 {
-			t.Errorf("told %+v", said)
+		if events := h.outbox(t, result.JobID); len(events) != 0 {
+			t.Errorf("delivered %+v", events)
 		}
 	})
 }
 
-// TestScheduleForAKnownConsumer: the one with the e-mail, whatever its case.
-func TestScheduleForAKnownConsumer(t *testing.T) {
+// TestScheduleForExistingConsumer checks that the consumer with the organizer's
+// e-mail is used, ignoring case.
+func TestScheduleForExistingConsumer(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	d := newInviteHarness(h)
@@ -129,7 +131,7 @@ func TestScheduleForAKnownConsumer(t *testing.T) {
 	}
 }
 
-// TestDedupe: which invites ask for the job that an invite before made.
+// TestDedupe checks which invites match the job of an earlier invite.
 func TestDedupe(t *testing.T) {
 	t.Parallel()
 	anonymous := invitation()
@@ -142,25 +144,25 @@ func TestDedupe(t *testing.T) {
 		first, second calendar.Invite
 		want          calendar.Kind
 	}{
-		"the same":                        {invitation(), invitation(), calendar.Deduped},
-		"the same without an icalUid":     {anonymous, anonymous, calendar.Deduped},
-		"another subject":                 {invitation(), change(invitation(), func(i *calendar.Invite) { i.Subject = "Other" }), calendar.Deduped},
-		"another meeting, same icalUid":   {invitation(), change(invitation(), func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Deduped},
-		"another icalUid, same meeting":   {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "uid-2" }), calendar.Scheduled},
-		"the icalUid comes later":         {anonymous, invitation(), calendar.Deduped},
-		"the icalUid is missing later":    {invitation(), anonymous, calendar.Deduped},
-		"another meeting, no icalUid":     {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Scheduled},
-		"another time, no icalUid":        {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), calendar.Scheduled},
-		"the same moment in another zone": {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), calendar.Deduped},
-		"a part of a millisecond later":   {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), calendar.Deduped},
-		"another organizer":               {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" }), calendar.Scheduled},
-		"the organizer in capitals":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
-		"the icalUid in capitals":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
+		"the same":                          {invitation(), invitation(), calendar.Deduped},
+		"the same without an icalUid":       {anonymous, anonymous, calendar.Deduped},
+		"another subject":                   {invitation(), change(invitation(), func(i *calendar.Invite) { i.Subject = "Other" }), calendar.Deduped},
+		"another meeting, same icalUid":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Deduped},
+		"another icalUid, same meeting":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "uid-2" }), calendar.Scheduled},
+		"the icalUid is added later":        {anonymous, invitation(), calendar.Deduped},
+		"the icalUid is missing later":      {invitation(), anonymous, calendar.Deduped},
+		"another meeting, no icalUid":       {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Scheduled},
+		"another time, no icalUid":          {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), calendar.Scheduled},
+		"the same moment in another zone":   {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), calendar.Deduped},
+		"a fraction of a millisecond later": {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), calendar.Deduped},
+		"another organizer":                 {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" }), calendar.Scheduled},
+		"the organizer in upper case":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
+		"the icalUid in upper case":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
 	}
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(h)
 		for name, test := range tests {
-			host := fmt.Sprintf("%x.test", name) // each case has consumers of its own
+			host := fmt.Sprintf("%x.test", name) // each case has its own consumers
 			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
 			test.second.OrganizerEmail = strings.NewReplacer("example.test", host, "EXAMPLE.TEST", strings.ToUpper(host)).Replace(test.second.OrganizerEmail)
 			first := d.schedule(t, test.first, calendar.Scheduled)
@@ -175,8 +177,8 @@ func TestDedupe(t *testing.T) {
 	})
 }
 
-// TestScheduleAfterCancellation: an invite whose job was cancelled is scheduled
-// anew, once, and the cancelled job still counts for the free tier.
+// TestScheduleAfterCancellation checks that an invite whose job was cancelled is
+// scheduled again once, and that the cancelled job still counts for the free tier.
 func TestScheduleAfterCancellation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -203,8 +205,8 @@ func TestScheduleAfterCancellation(t *testing.T) {
 	})
 }
 
-// TestSchedulePastInvite: an invite whose time has passed is scheduled, and the
-// timeline records that.
+// TestSchedulePastInvite checks that an invite in the past is scheduled and recorded
+// on the timeline.
 func TestSchedulePastInvite(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
@@ -219,10 +221,9 @@ func TestSchedulePastInvite(t *testing.T) {
 	}
 }
 
-// TestDedupeWhateverBecameOfTheJob: an invite that comes again does not bring
-// back a job that has ended or runs, and does not touch it, unless it was
-// cancelled.
-func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
+// TestDedupeInEveryStatus checks that a repeated invite neither restarts nor changes a
+// job that was dispatched or has ended, unless the job was cancelled.
+func TestDedupeInEveryStatus(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	d := newInviteHarness(h)
@@ -233,24 +234,24 @@ func TestDedupeWhateverBecameOfTheJob(t *testing.T) {
 		if status == job.Cancelled {
 			continue
 		}
-		h.put(t, result.JobID, status)
+		h.setStatus(t, result.JobID, status)
 		before := h.record(t, result.JobID)
 		if again := d.schedule(t, changed, calendar.Deduped); again.JobID != result.JobID {
-			t.Errorf("a job that is %s: %+v", status, again)
+			t.Errorf("job with status %s: %+v", status, again)
 		}
 		open := status == job.Scheduled || status == job.Pending
 		if after := h.record(t, result.JobID); (after.MeetingURL == changed.MeetingURL) != (open || before.MeetingURL == changed.MeetingURL) {
-			t.Errorf("a job that is %s goes to %s, and went to %s", status, after.MeetingURL, before.MeetingURL)
+			t.Errorf("job with status %s: meeting %s, was %s", status, after.MeetingURL, before.MeetingURL)
 		}
 	}
 	if n := h.count(t, result.JobID, lifecycle.JobChanged); n != 1 {
-		t.Errorf("the timeline has %d changes, want the one before the dispatch", n)
+		t.Errorf("the timeline has %d changes, want 1 from before the dispatch", n)
 	}
 }
 
-// TestInviteMoves the job that is not yet dispatched, and leaves what its
-// consumer changed.
-func TestInviteMoves(t *testing.T) {
+// TestInviteMovesJob checks that a changed invite moves a job that is not yet
+// dispatched and keeps the consumer's own changes.
+func TestInviteMovesJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(h)
@@ -276,10 +277,10 @@ func TestInviteMoves(t *testing.T) {
 			t.Errorf("the timeline: %s, %v", entries[len(entries)-1].Data, err)
 		}
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
-			t.Errorf("the moved one again: %+v", again)
+			t.Errorf("the moved invite again: %+v", again)
 		}
 
-		// The consumer's own time stays when the same invite comes again.
+		// The same invite does not replace the consumer's own time.
 		own := moved.JoinAt.Add(5 * time.Minute)
 		if _, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{JoinAt: &own}); err != nil {
 			t.Fatal(err)
@@ -289,18 +290,18 @@ func TestInviteMoves(t *testing.T) {
 			t.Errorf("the same invite moved the job to %v from its consumer's %v", r.JoinAt, own)
 		}
 
-		// A job that was dispatched is not moved any more.
+		// A dispatched job is not moved.
 		h.begin(t, first.JobID)
 		later := moved
 		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
 		second := d.schedule(t, later, calendar.Scheduled)
 		if r := h.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(own) {
-			t.Errorf("after its dispatch: %+v, the first is at %v", second, r.JoinAt)
+			t.Errorf("after the dispatch: %+v, the first job is at %v", second, r.JoinAt)
 		}
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
-			t.Errorf("the first one again: %+v", again)
+			t.Errorf("the first invite again: %+v", again)
 		}
-		// From two jobs of one icalUid the one that can be moved is.
+		// Of two jobs with one icalUid, the one that is not dispatched is moved.
 		latest := moved
 		latest.JoinAt = later.JoinAt.Add(time.Hour)
 		if third := d.schedule(t, latest, calendar.Deduped); third.JobID != second.JobID {
@@ -309,9 +310,9 @@ func TestInviteMoves(t *testing.T) {
 	})
 }
 
-// TestInviteMeetsAJobOfTheConsumers: the same meeting at the same time needs no
-// second bot, and the consumer's own job is left as it is.
-func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
+// TestInviteMatchesConsumerJob checks that an invite to the same meeting at the same
+// time as a consumer's own job creates no second job and does not change the first.
+func TestInviteMatchesConsumerJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	d := newInviteHarness(h)
@@ -337,8 +338,9 @@ func TestInviteMeetsAJobOfTheConsumers(t *testing.T) {
 	}
 }
 
-// TestManyInvitesAtOnce make one job, and no more than the free tier allows.
-func TestManyInvitesAtOnce(t *testing.T) {
+// TestConcurrentInvites checks that concurrent copies of an invite create one job, and
+// that concurrent invites do not exceed the free tier.
+func TestConcurrentInvites(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(h)
@@ -364,13 +366,13 @@ func TestManyInvitesAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		if kinds[calendar.Scheduled] != 5 || kinds[calendar.Deduped] != 15 || kinds[calendar.FreeTierExhausted] != 20 || len(jobs) != 10 {
-			t.Errorf("answers %v with %d jobs, want 5 scheduled, 15 deduped, 20 exhausted, 10 jobs", kinds, len(jobs))
+			t.Errorf("results %v with %d jobs, want 5 scheduled, 15 deduped, 20 exhausted, 10 jobs", kinds, len(jobs))
 		}
 	})
 }
 
-// TestFreeTier: what is beyond it fails at once, with webhooks like any failed
-// job, and another month or a plan makes room.
+// TestFreeTier checks that a job beyond the free tier fails immediately with the usual
+// webhooks, and that a new month or a plan allows jobs again.
 func TestFreeTier(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -395,33 +397,33 @@ func TestFreeTier(t *testing.T) {
 
 		d.clock.Store(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 		first := d.schedule(t, numbered(1), calendar.Scheduled)
-		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil { // cancelling gives nothing back
+		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil { // a cancelled job still counts
 			t.Fatal(err)
 		}
 		moved := numbered(2)
 		d.schedule(t, moved, calendar.Scheduled)
-		if _, _, err := h.Create(t.Context(), owner(first), request("mine")); err != nil { // no invite: counts for nothing
+		if _, _, err := h.Create(t.Context(), owner(first), request("mine")); err != nil { // jobs without an invite do not count
 			t.Fatal(err)
 		}
 		spent := d.schedule(t, numbered(3), calendar.FreeTierExhausted)
 		r := h.record(t, spent.JobID)
 		if r.Status != job.Failed || r.FailureCode != job.QuotaExceeded || r.FailureDetail == "" || !r.WakeAt.IsZero() || r.Attempts != 0 {
-			t.Errorf("refused as %+v", r)
+			t.Errorf("rejected as %+v", r)
 		}
 		reported := h.outbox(t, spent.JobID)
 		if len(reported) != 2 || reported[0].Event != webhook.JobStatusChanged || reported[0].From != job.Scheduled || reported[1].Event != webhook.JobFailed ||
 			reported[1].FailureCode == nil || *reported[1].FailureCode != job.QuotaExceeded {
-			t.Errorf("told %+v", reported)
+			t.Errorf("delivered %+v", reported)
 		}
 
 		if again := d.schedule(t, numbered(3), calendar.FreeTierExhausted); again.JobID != spent.JobID {
 			t.Errorf("the same invite again: %+v, before %+v", again, spent)
 		}
 		moved.JoinAt = moved.JoinAt.Add(time.Hour)
-		d.schedule(t, moved, calendar.Deduped) // moving costs nothing
+		d.schedule(t, moved, calendar.Deduped) // moving a job does not count
 		other := numbered(4)
 		other.OrganizerEmail = "bob@example.test"
-		d.schedule(t, other, calendar.Scheduled) // each has his own
+		d.schedule(t, other, calendar.Scheduled) // each consumer has a separate free tier
 
 		pay(t, h, first.ConsumerID, "active", 1)
 		paid := d.schedule(t, numbered(3), calendar.Scheduled)
@@ -439,7 +441,7 @@ func TestFreeTier(t *testing.T) {
 	})
 }
 
-// pay gives a consumer a subscription in that state.
+// pay gives a consumer a subscription with the given status.
 func pay(t *testing.T, h *harness, consumer uuid.UUID, status payment.Status, n int) {
 	t.Helper()
 	err := h.store.Write(t.Context(), func(q *store.Queries) error {
@@ -453,30 +455,31 @@ func pay(t *testing.T, h *harness, consumer uuid.UUID, status payment.Status, n 
 	}
 }
 
-// awayPlans does not answer.
-type awayPlans struct{ err error }
+// brokenPlans fails every request.
+type brokenPlans struct{ err error }
 
-func (p awayPlans) ConsumerPlan(context.Context, uuid.UUID) (payment.Plan, error) {
+func (p brokenPlans) ConsumerPlan(context.Context, uuid.UUID) (payment.Plan, error) {
 	return payment.Plan{}, p.err
 }
 
-// TestPlansAway: nobody is taken for one who has not paid because nobody knows.
-func TestPlansAway(t *testing.T) {
+// TestPlansUnavailable checks that an invite fails with an error, not as exhausted, if
+// plans cannot be read.
+func TestPlansUnavailable(t *testing.T) {
 	t.Parallel()
 	d := newInviteHarness(newSQLiteHarness(t))
-	away := errors.New("the payments are away")
-	d.Plans = awayPlans{away}
-	d.schedule(t, invitation(), calendar.Scheduled) // without a bound nobody asks
+	unavailable := errors.New("payments unavailable")
+	d.Plans = brokenPlans{unavailable}
+	d.schedule(t, invitation(), calendar.Scheduled) // without a limit, plans are not read
 	d.FreeTierJobs = 1
 	other := invitation()
 	other.ICalUID = "uid-2"
-	if result, err := d.Schedule(t.Context(), other); !errors.Is(err, away) {
+	if result, err := d.Schedule(t.Context(), other); !errors.Is(err, unavailable) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
 
-// TestScheduleRefuses what cannot be an invite.
-func TestScheduleRefuses(t *testing.T) {
+// TestScheduleRejectsInvalidInvites checks invites that are not valid.
+func TestScheduleRejectsInvalidInvites(t *testing.T) {
 	t.Parallel()
 	d := newInviteHarness(newSQLiteHarness(t))
 	invite := invitation()

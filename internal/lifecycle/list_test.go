@@ -13,7 +13,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestJobs lists a caller's own jobs, page by page, newest first.
+// TestJobs checks that a caller's own jobs are listed in pages, newest first.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -38,12 +38,12 @@ func TestJobs(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%d a page: %v, want %v", limit, got, want)
+				t.Errorf("limit %d: %v, want %v", limit, got, want)
 			}
 		}
-		for who, stranger := range h.strangers(t) {
+		for who, stranger := range h.otherCallers(t) {
 			if jobs, next, err := h.Jobs(t.Context(), stranger, job.Filter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
-				t.Errorf("%s sees %d jobs, %q, %v", who, len(jobs), next, err)
+				t.Errorf("%s lists %d jobs, %q, %v", who, len(jobs), next, err)
 			}
 		}
 		filtered, _, err := h.Jobs(t.Context(), h.caller, job.Filter{Statuses: []job.Status{job.Completed}}, lifecycle.Page{})
@@ -53,8 +53,8 @@ func TestJobs(t *testing.T) {
 	})
 }
 
-// TestPagesAreChecked: what is no page and no filter is said to be none.
-func TestPagesAreChecked(t *testing.T) {
+// TestInvalidPagesAndFilters checks that invalid pages and filters are rejected.
+func TestInvalidPagesAndFilters(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
@@ -84,11 +84,11 @@ func TestPagesAreChecked(t *testing.T) {
 			}
 			for _, cursor := range []string{"!", "AAAA", strings.Repeat("A", 31), strings.Repeat("A", 33), strings.Repeat("A", 10_000), "AAAAAAAAAAH_AA\n"} {
 				if err := call(lifecycle.Page{Cursor: cursor}); !job.ErrorIs(err, job.InvalidInput) {
-					t.Errorf("%s of the cursor %.40q: %v", list, cursor, err)
+					t.Errorf("%s with cursor %.40q: %v", list, cursor, err)
 				}
 			}
 			if err := call(lifecycle.Page{Limit: lifecycle.MaxPage + 1}); !job.ErrorIs(err, job.InvalidInput) {
-				t.Errorf("%s with a limit beyond the most: %v", list, err)
+				t.Errorf("%s with a limit above the maximum: %v", list, err)
 			}
 		}
 		for field, filter := range map[string]job.Filter{"status": {Statuses: []job.Status{"x\x00"}}, "platform": {Platform: "x\x00"}} {
@@ -100,8 +100,8 @@ func TestPagesAreChecked(t *testing.T) {
 	})
 }
 
-// TestTimeline tells what happened, applied or not and why, page by page, to
-// the job's consumer alone.
+// TestTimeline checks that only the job's consumer can list the timeline, with applied
+// and rejected events and their reasons.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -135,7 +135,7 @@ func TestTimeline(t *testing.T) {
 				for _, e := range entries {
 					got = append(got, entryView{e.Source, e.Kind, e.Applied, e.Reason, string(e.Data)})
 					if e.Source == job.SourceBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute)) || e.ReceivedAt.Equal(e.EmittedAt)) {
-						t.Errorf("%s: the bot's time is %v, ours %v", e.Kind, e.EmittedAt, e.ReceivedAt)
+						t.Errorf("%s: emitted at %v, received at %v", e.Kind, e.EmittedAt, e.ReceivedAt)
 					}
 				}
 				if page.Cursor = next; next == "" {
@@ -143,10 +143,10 @@ func TestTimeline(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%d a page: %+v\nwant %+v", limit, got, want)
+				t.Errorf("limit %d: %+v\nwant %+v", limit, got, want)
 			}
 		}
-		for who, stranger := range h.strangers(t) {
+		for who, stranger := range h.otherCallers(t) {
 			if _, _, err := h.Timeline(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
@@ -157,8 +157,8 @@ func TestTimeline(t *testing.T) {
 	})
 }
 
-// TestDeliveriesAndRedelivery: a consumer sees what became of its webhooks,
-// and has one sent again.
+// TestDeliveriesAndRedelivery checks that a consumer can list its webhook deliveries
+// and redeliver one.
 func TestDeliveriesAndRedelivery(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -191,7 +191,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		}
 		first := all[0].ID
 		if _, err := h.Redeliver(t.Context(), h.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
-			t.Errorf("one on its way: %v", err)
+			t.Errorf("redeliver a pending delivery: %v", err)
 		}
 		claimed, _, err := h.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
@@ -203,11 +203,11 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := list(0)[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
-			t.Errorf("given up: %+v", d)
+			t.Errorf("failed delivery: %+v", d)
 		}
 
 		sent := h.sent.Load()
-		for who, stranger := range h.strangers(t) {
+		for who, stranger := range h.otherCallers(t) {
 			if _, err := h.Redeliver(t.Context(), stranger, id, first); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
@@ -218,10 +218,10 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			}
 		}
 		if _, err := h.Redeliver(t.Context(), h.caller, h.newJob(t), first); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("another job's: %v", err)
+			t.Errorf("delivery of another job: %v", err)
 		}
 		if h.sent.Load() != sent {
-			t.Error("a refused redelivery woke the sender")
+			t.Error("a rejected redelivery woke the sender")
 		}
 		again, err := h.Redeliver(t.Context(), h.caller, id, first)
 		if err != nil || again.State != webhook.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.DueAt.IsZero() {

@@ -30,8 +30,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// cluster is the PostgreSQL that the tests of this package share; nil when it
-// is not installed.
+// cluster is the PostgreSQL server that the tests of this package share. It is nil
+// if PostgreSQL is not installed.
 var cluster *storetest.Cluster
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, newHarness(t, address)) })
 }
 
-// newSQLiteHarness is for tests that do not depend on the database.
+// newSQLiteHarness returns a harness for tests that do not depend on the database.
 func newSQLiteHarness(t *testing.T) *harness {
 	t.Helper()
 	return newHarness(t, filepath.Join(t.TempDir(), "standin.db"))
@@ -87,8 +87,8 @@ func newHarness(t *testing.T, address string) *harness {
 	return h
 }
 
-// serviceOn returns another service on a database, as another node or a
-// service that was started again has it.
+// serviceOn returns another service on a database, such as that of another node or
+// after a restart.
 func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
 	return lifecycle.New(lifecycle.Settings{
@@ -128,7 +128,7 @@ func (h *harness) newCaller(t *testing.T) account.Caller {
 	return account.Caller{KeyID: uuid.New(), ConsumerID: c.ID, Mode: job.Live}
 }
 
-// request is what a consumer asks for.
+// request returns a valid request for a new job.
 func request(externalID string) lifecycle.NewJob {
 	return lifecycle.NewJob{
 		ExternalID:  externalID,
@@ -141,7 +141,7 @@ func request(externalID string) lifecycle.NewJob {
 	}
 }
 
-// newJob makes a job.
+// newJob creates a job.
 func (h *harness) newJob(t testing.TB) uuid.UUID {
 	t.Helper()
 	j, replayed, err := h.Create(t.Context(), h.caller, request(uuid.NewString()))
@@ -151,7 +151,7 @@ func (h *harness) newJob(t testing.TB) uuid.UUID {
 	return j.ID
 }
 
-// begin begins an attempt, as the dispatcher does.
+// begin starts an attempt, as the dispatcher does.
 func (h *harness) begin(t failer, id uuid.UUID) {
 	t.Helper()
 	_, err := h.Change(context.Background(), id, func(c *lifecycle.Change) error {
@@ -159,18 +159,18 @@ func (h *harness) begin(t failer, id uuid.UUID) {
 		return err
 	})
 	if err != nil {
-		t.Fatalf("begin an attempt: %v", err)
+		t.Fatalf("start an attempt: %v", err)
 	}
 }
 
-// failer is what *testing.T and *rapid.T have in common.
+// failer has the methods that *testing.T and *rapid.T share.
 type failer interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// started is when the bots of these tests begin to emit events.
+// started is the time of the first event of the bots of these tests.
 var started = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
 // botEvent returns the n-th event of an attempt's bot.
@@ -180,7 +180,7 @@ func botEvent(id uuid.UUID, attempt, n int, kind job.Trigger, data string) inges
 	}
 }
 
-// ingest has the service take an event.
+// ingest sends an event to the service.
 func (h *harness) ingest(t failer, e ingest.Event) ingest.EventResponse {
 	t.Helper()
 	answer, err := h.Ingest(context.Background(), e)
@@ -190,8 +190,7 @@ func (h *harness) ingest(t failer, e ingest.Event) ingest.EventResponse {
 	return answer
 }
 
-// walk has the service take events of attempt 0, one after the other, each of
-// which must count.
+// walk sends events of attempt 0 in order, all of which must be applied.
 func (h *harness) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
 	t.Helper()
 	for n, kind := range kinds {
@@ -201,7 +200,7 @@ func (h *harness) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
 	}
 }
 
-// record is the job as it is kept.
+// record returns the stored job.
 func (h *harness) record(t failer, id uuid.UUID) job.Record {
 	t.Helper()
 	r, err := h.store.Job(context.Background(), id)
@@ -211,7 +210,7 @@ func (h *harness) record(t failer, id uuid.UUID) job.Record {
 	return r
 }
 
-// upload puts the first segment of a recording where its bot would.
+// upload stores the first segment of a recording, as its bot would.
 func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int) {
 	t.Helper()
 	media := []byte("media")
@@ -222,7 +221,7 @@ func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int) {
 	}
 }
 
-// deliveredEvent is the event of a delivery.
+// deliveredEvent is the decoded event of a delivery.
 type deliveredEvent struct {
 	Event    string     `json:"event"`
 	From     job.Status `json:"from"`
@@ -244,7 +243,7 @@ type deliveredEvent struct {
 	} `json:"job"`
 }
 
-// outbox returns the events that a job's receivers get, in order.
+// outbox returns the events in a job's outbox, in order.
 func (h *harness) outbox(t failer, id uuid.UUID) []deliveredEvent {
 	t.Helper()
 	deliveries, err := storetest.Deliveries(context.Background(), h.store, id)
@@ -257,13 +256,13 @@ func (h *harness) outbox(t failer, id uuid.UUID) []deliveredEvent {
 			t.Fatalf("delivery %s: %v", d.ID, err)
 		}
 		if all[i].URL = d.URL; d.Event != all[i].Event || d.Sequence != all[i].Sequence {
-			t.Fatalf("delivery %s is %s number %d and says that it is %s number %d", d.ID, d.Event, d.Sequence, all[i].Event, all[i].Sequence)
+			t.Fatalf("delivery %s is %s number %d, but its event is %s number %d", d.ID, d.Event, d.Sequence, all[i].Event, all[i].Sequence)
 		}
 	}
 	return all
 }
 
-// only picks one kind of event out of an outbox.
+// only returns the events of one kind.
 func only(all []deliveredEvent, event string) []deliveredEvent {
 	var picked []deliveredEvent
 	for _, one := range all {
@@ -274,9 +273,8 @@ func only(all []deliveredEvent, event string) []deliveredEvent {
 	return picked
 }
 
-// checkHistory holds a job's timeline against the state machine, and its
-// outbox against its timeline: what was applied is what the table allows, and
-// each transition is told once.
+// checkHistory checks that a job's timeline agrees with the state machine, and that
+// its outbox contains each transition once.
 func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	t.Helper()
 	timeline, err := h.store.Timeline(context.Background(), id)
@@ -286,15 +284,15 @@ func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	state := job.New()
 	var moves []job.TimelineEntry
 	for i, entry := range timeline {
-		if entry.Reason == job.Duplicate || !machineKnows(entry.Kind) { // such as a queued command
+		if entry.Reason == job.Duplicate || !isTrigger(entry.Kind) { // such as a queued command
 			if entry.From != state.Status || entry.To != state.Status {
-				t.Errorf("line %d moved the job: %+v", i, entry)
+				t.Errorf("entry %d changed the status: %+v", i, entry)
 			}
 			continue
 		}
 		next, result := state.Apply(replayed(entry, state))
 		if result.Applied != entry.Applied || result.Reason != entry.Reason || result.From != entry.From || result.To != entry.To {
-			t.Errorf("line %d, %s of attempt %d: it says %s -> %s (applied %v, %q), the table %s -> %s (applied %v, %q)", i, entry.Kind, entry.Attempt,
+			t.Errorf("entry %d, %s of attempt %d: got %s -> %s (applied %v, %q), want %s -> %s (applied %v, %q)", i, entry.Kind, entry.Attempt,
 				entry.From, entry.To, entry.Applied, entry.Reason, result.From, result.To, result.Applied, result.Reason)
 		}
 		if state = next; result.Changed() {
@@ -303,18 +301,18 @@ func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	}
 	r := h.record(t, id)
 	if r.Status != state.Status || r.Attempt != state.Attempt || r.Attempts != state.Attempts || r.FailureCode != state.FailureCode {
-		t.Errorf("the job is %+v, its timeline leads to %+v", r.State, state)
+		t.Errorf("job %+v, want %+v by its timeline", r.State, state)
 	}
 	checkOutbox(t, h.outbox(t, id), moves, r.Sequence)
 }
 
-// machineKnows reports whether a kind of line is about the state machine.
-func machineKnows(kind job.Trigger) bool {
+// isTrigger reports whether entries of a kind are triggers of the state machine.
+func isTrigger(kind job.Trigger) bool {
 	return slices.Contains(job.BotTriggers(), kind) ||
 		slices.ContainsFunc(job.Transitions(), func(rule job.Transition) bool { return rule.Trigger == kind })
 }
 
-// replayed is the event of a timeline's line, as the state machine got it.
+// replayed returns the state machine's event of a timeline entry.
 func replayed(entry job.TimelineEntry, state job.State) job.Event {
 	e := job.Event{Trigger: entry.Kind, Attempt: entry.Attempt, At: entry.ReceivedAt}
 	if entry.Source == job.SourceService {
@@ -329,22 +327,22 @@ func replayed(entry job.TimelineEntry, state job.State) job.Event {
 	return e
 }
 
-// checkOutbox holds what is told against the moves of a job.
+// checkOutbox checks that the delivered events match the transitions of a job.
 func checkOutbox(t failer, all []deliveredEvent, moves []job.TimelineEntry, last int64) {
 	t.Helper()
 	changes := only(all, webhook.JobStatusChanged)
 	if len(changes) != len(moves) {
-		t.Fatalf("%d transitions, and %d times job.status_changed", len(moves), len(changes))
+		t.Fatalf("%d transitions, but %d job.status_changed events", len(moves), len(changes))
 	}
 	for i, change := range changes {
 		if change.From != moves[i].From || change.To != moves[i].To || change.Job.Status != moves[i].To {
-			t.Errorf("transition %d, %s -> %s, is told as %s -> %s of a job in %s", i, moves[i].From, moves[i].To, change.From, change.To, change.Job.Status)
+			t.Errorf("transition %d, %s -> %s, was delivered as %s -> %s of a job in %s", i, moves[i].From, moves[i].To, change.From, change.To, change.Job.Status)
 		}
 	}
 	numbers := make(map[int64]string)
 	for _, one := range all {
 		if event, known := numbers[one.Sequence]; known && event != one.Event {
-			t.Errorf("number %d is %s and %s", one.Sequence, event, one.Event)
+			t.Errorf("sequence %d is %s and %s", one.Sequence, event, one.Event)
 		}
 		numbers[one.Sequence] = one.Event
 	}
@@ -352,15 +350,15 @@ func checkOutbox(t failer, all []deliveredEvent, moves []job.TimelineEntry, last
 	for n := range last {
 		event, known := numbers[n+1]
 		if !known {
-			t.Errorf("number %d of %d is missing", n+1, last)
+			t.Errorf("sequence %d of %d is missing", n+1, last)
 		}
 		ends[event]++
 	}
 	if int64(len(numbers)) != last {
-		t.Errorf("%d numbers are told, the job counts %d", len(numbers), last)
+		t.Errorf("%d sequence numbers, want %d", len(numbers), last)
 	}
 	if ends[webhook.JobFailed]+ends[webhook.JobFinalized] > 1 {
-		t.Errorf("job.failed %d times and job.finalized %d times", ends[webhook.JobFailed], ends[webhook.JobFinalized])
+		t.Errorf("%d job.failed and %d job.finalized events", ends[webhook.JobFailed], ends[webhook.JobFinalized])
 	}
 }
 
@@ -369,7 +367,7 @@ func (h *harness) cancel(id uuid.UUID) error {
 	return h.Cancel(context.Background(), h.caller, id)
 }
 
-// asJobError is the *job.Error in err; there must be one.
+// asJobError returns the *job.Error in err. There must be one.
 func asJobError(err error) *job.Error {
 	own, _ := errors.AsType[*job.Error](err)
 	return own

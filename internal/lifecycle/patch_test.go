@@ -11,7 +11,7 @@ import (
 	"standin/internal/store"
 )
 
-// TestPatch changes what is given and nothing else.
+// TestPatch checks that only the given fields change.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -21,7 +21,7 @@ func TestPatch(t *testing.T) {
 		tests := map[string]struct {
 			patch   lifecycle.Patch
 			change  func(*job.Job)
-			changed string // as the timeline says it; empty when nothing changes
+			changed string // fields in the timeline entry; empty if nothing changes
 		}{
 			"nothing": {lifecycle.Patch{}, func(*job.Job) {}, ``},
 			"joinAt":  {lifecycle.Patch{JoinAt: &zoned}, func(j *job.Job) { j.JoinAt = later }, `["joinAt"]`},
@@ -31,11 +31,11 @@ func TestPatch(t *testing.T) {
 			"metadata": {
 				lifecycle.Patch{Metadata: json.RawMessage(`{"new":[1]}`)}, func(j *job.Job) { j.Metadata = json.RawMessage(`{"new":[1]}`) }, `["metadata"]`,
 			},
-			"some knobs": {
+			"some autoLeave settings": {
 				lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{AfterSoloSeconds: &solo, OnBotDetected: &detect}},
 				func(j *job.Job) { j.AutoLeave.AfterSoloSeconds, j.AutoLeave.OnBotDetected = 7, true }, `["autoLeave"]`,
 			},
-			"all knobs": {
+			"all autoLeave settings": {
 				lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{
 					AfterEntryDelaySeconds: &solo, AfterSilenceSeconds: &solo, AfterSoloSeconds: &solo, AfterMaxSeconds: &solo,
 				}},
@@ -61,27 +61,27 @@ func TestPatch(t *testing.T) {
 			got, err := h.Patch(t.Context(), h.caller, id, test.patch)
 			kept := h.record(t, id)
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(kept.Job, want) {
-				t.Errorf("%s: %v\n     %+v\nkept %+v\nwant %+v", what, err, got, kept.Job, want)
+				t.Errorf("%s: %v\n       %+v\nstored %+v\nwant   %+v", what, err, got, kept.Job, want)
 			}
 			if !kept.WakeAt.Equal(want.JoinAt) {
-				t.Errorf("%s: the dispatcher looks at it at %v, want %v", what, kept.WakeAt, want.JoinAt)
+				t.Errorf("%s: wake time %v, want %v", what, kept.WakeAt, want.JoinAt)
 			}
-			if said := h.changes(t, id); said != test.changed {
-				t.Errorf("%s: the timeline says %s, want %s", what, said, test.changed)
+			if got := h.changes(t, id); got != test.changed {
+				t.Errorf("%s: timeline %s, want %s", what, got, test.changed)
 			}
 			h.checkHistory(t, id)
 		}
 	})
 }
 
-// changes is what a job's timeline says of changes by its consumer.
+// changes returns the fields changed by the consumer according to a job's timeline.
 func (h *harness) changes(t *testing.T, id [16]byte) string {
 	t.Helper()
 	entries, err := h.store.Timeline(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := ""
+	changed := ""
 	for _, e := range entries {
 		if e.Kind != lifecycle.JobChanged {
 			continue
@@ -92,39 +92,40 @@ func (h *harness) changes(t *testing.T, id [16]byte) string {
 			JoinAt  *time.Time
 		}
 		if err := json.Unmarshal(e.Data, &data); err != nil || data.By != "consumer" {
-			t.Errorf("the timeline says %s (%v)", e.Data, err)
+			t.Errorf("timeline entry %s (%v)", e.Data, err)
 		}
 		if at := h.record(t, id).JoinAt; data.JoinAt != nil && !data.JoinAt.Equal(at) {
-			t.Errorf("the timeline says joinAt %v, the job %v", data.JoinAt, at)
+			t.Errorf("joinAt %v on the timeline, %v in the job", data.JoinAt, at)
 		}
-		said += string(data.Changed)
+		changed += string(data.Changed)
 	}
-	return said
+	return changed
 }
 
-// TestPatchIsForTheUndispatched and for their consumer.
-func TestPatchIsForTheUndispatched(t *testing.T) {
+// TestPatchAfterDispatch checks that only the job's consumer can change a job, and
+// only before its dispatch.
+func TestPatchAfterDispatch(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	name := "another"
 	id := h.newJob(t)
 	for _, status := range job.Statuses() {
-		h.put(t, id, status)
+		h.setStatus(t, id, status)
 		_, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name})
 		if open := status == job.Scheduled || status == job.Pending; open && err != nil || !open && !job.ErrorIs(err, job.InvalidState) {
-			t.Errorf("a job that is %s: %v", status, err)
+			t.Errorf("job with status %s: %v", status, err)
 		}
-		for who, stranger := range h.strangers(t) {
+		for who, stranger := range h.otherCallers(t) {
 			if _, err := h.Patch(t.Context(), stranger, id, lifecycle.Patch{DisplayName: &name}); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("a job that is %s, for %s: %v", status, who, err)
+				t.Errorf("job with status %s, %s: %v", status, who, err)
 			}
 		}
 	}
 }
 
-// TestPatchStopsADispatch: a dispatcher that has claimed the job and is about
-// to begin does not when the job is moved, and is woken for the new time.
-func TestPatchStopsADispatch(t *testing.T) {
+// TestPatchStopsDispatch checks that moving a claimed job ends the dispatcher's lease
+// before the dispatch, and wakes the dispatcher for the new time.
+func TestPatchStopsDispatch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
@@ -141,7 +142,7 @@ func TestPatchStopsADispatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := h.record(t, id); r.Lease != claimed[0].Lease || !r.WakeAt.Equal(claimed[0].WakeAt.Truncate(time.Millisecond)) {
-			t.Errorf("another name took the lease: %q until %v", r.Lease, r.WakeAt)
+			t.Errorf("a change of the name ended the lease: %q until %v", r.Lease, r.WakeAt)
 		}
 		woken := h.woken.Load()
 		later := time.Now().Add(time.Hour)
@@ -149,7 +150,7 @@ func TestPatchStopsADispatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := h.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
-			t.Errorf("after it was moved: lease %q, looked at at %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
+			t.Errorf("after the move: lease %q, wake time %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
 		}
 		if h.woken.Load() == woken {
 			t.Error("the dispatcher was not woken")

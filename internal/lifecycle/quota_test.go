@@ -9,16 +9,16 @@ import (
 	"standin/internal/job"
 )
 
-// TestBotTokenLongAfterTheJob: a bot's token works for 24 hours after its job has
-// ended, and not longer.
-func TestBotTokenLongAfterTheJob(t *testing.T) {
+// TestBotTokenAfterJobEnd checks that a bot's token is valid for 24 hours after its
+// job ended.
+func TestBotTokenAfterJobEnd(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
-	h.put(t, id, job.Failed)
+	h.setStatus(t, id, job.Failed)
 	ended := h.record(t, id).StatusSince
 	for after, expired := range map[time.Duration]bool{24*time.Hour - time.Second: false, 24*time.Hour + time.Second: true} {
-		s := h.clockwork(func() time.Time { return ended.Add(after) })
+		s := h.serviceAt(func() time.Time { return ended.Add(after) })
 		_, eventErr := s.Ingest(t.Context(), botEvent(id, 0, 1, job.BotExited, ""))
 		_, beatErr := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
 		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": s.AdmitUpload(t.Context(), id, 0)} {
@@ -29,9 +29,9 @@ func TestBotTokenLongAfterTheJob(t *testing.T) {
 	}
 }
 
-// TestBotThatFloodsTheTimeline: beyond a job's quota only the events that end its
-// attempt are accepted.
-func TestBotThatFloodsTheTimeline(t *testing.T) {
+// TestEventQuota checks that beyond a job's quota only events that end its attempt are
+// accepted.
+func TestEventQuota(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
@@ -50,11 +50,11 @@ func TestBotThatFloodsTheTimeline(t *testing.T) {
 		t.Errorf("%d events of 1 MiB were accepted, want 7", accepted)
 	}
 	if _, err := h.Ingest(t.Context(), botEvent(id, 0, 21, job.BotExited, "")); err != nil {
-		t.Errorf("the end of the attempt: %v", err)
+		t.Errorf("event that ends the attempt: %v", err)
 	}
 }
 
-// TestUploadQuota: the default quota has room for the recording of the job's
+// TestUploadQuota checks that the default quota allows a recording of the job's
 // maximum duration, in segments and as finished files.
 func TestUploadQuota(t *testing.T) {
 	t.Parallel()

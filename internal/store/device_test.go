@@ -22,7 +22,7 @@ import (
 
 // Limits of the flows in these tests.
 const (
-	testMaxOpen         = 5
+	testMaxOpen          = 5
 	testMaxOpenPerClient = 3
 )
 
