@@ -28,42 +28,43 @@ import (
 	"standin/internal/webhook"
 )
 
-// What contract tests configure.
+// Settings and timeout of the contract tests.
 const (
 	contractSigningKey    = "the ingest signing key"
 	contractIntakeSecret  = "the intake secret"
 	contractAdminSecret   = "the admin secret"
 	contractPaymentSecret = "whsec_of_the_payment_provider"
 	contractHookSecret    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	contractPatience      = 30 * time.Second
+	contractTimeout       = 30 * time.Second
 )
 
-// contractHarness is the whole program, in this process, with two consumers.
+// contractHarness is the complete service in this process, with two consumers.
 type contractHarness struct {
 	*service.Service
 	description *api.Description
-	walk        *contractWalk
+	coverage    *contractCoverage
 	client      *http.Client
 	ada, bob    string // keys for live jobs
 	adasTest    string // a key for jobs in the simulator
 	adasKeyID   uuid.UUID
 }
 
-// contractWalk notes which statuses of which operations were seen.
-type contractWalk struct {
+// contractCoverage records which statuses of which operations were returned.
+type contractCoverage struct {
 	mu   sync.Mutex
 	seen map[string]bool // "operation status"
 }
 
-func newContractWalk() *contractWalk { return &contractWalk{seen: map[string]bool{}} }
+func newContractCoverage() *contractCoverage { return &contractCoverage{seen: map[string]bool{}} }
 
-func (w *contractWalk) note(operation string, status int) {
+func (w *contractCoverage) note(operation string, status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[operation+" "+strconv.Itoa(status)] = true
 }
 
-// contractSettings are of a service that starts no live bots, on a free port.
+// contractSettings returns the settings of a service that launches no live bots, on a
+// free port.
 func contractSettings(dir string) service.Settings {
 	return service.Settings{
 		Listen: "127.0.0.1:0", DataDir: dir, Launcher: "manual", IngestSigningKey: contractSigningKey,
@@ -73,15 +74,15 @@ func contractSettings(dir string) service.Settings {
 	}
 }
 
-// openContractHarness starts the program; it is closed when the test ends.
-func openContractHarness(t testing.TB, walk *contractWalk, settings service.Settings) *contractHarness {
+// openContractHarness starts the service and closes it when the test ends.
+func openContractHarness(t testing.TB, coverage *contractCoverage, settings service.Settings) *contractHarness {
 	t.Helper()
 	description, err := api.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &contractHarness{
-		description: description, walk: walk,
+		description: description, coverage: coverage,
 		client: &http.Client{
 			Transport:     &http.Transport{MaxIdleConnsPerHost: 32},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -90,7 +91,7 @@ func openContractHarness(t testing.TB, walk *contractWalk, settings service.Sett
 	if h.Service, err = service.Start(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.Close() }) // a test that cares closes it itself
+	t.Cleanup(func() { _ = h.Close() }) // a test that checks the error closes it first
 	t.Cleanup(h.client.CloseIdleConnections)
 	h.ada, h.adasKeyID = h.newKey(t, "ada", job.Live)
 	h.adasTest, _ = h.newKey(t, "ada", job.Test)
@@ -98,7 +99,7 @@ func openContractHarness(t testing.TB, walk *contractWalk, settings service.Sett
 	return h
 }
 
-// newKey makes a key of a consumer's.
+// newKey creates a key of a consumer.
 func (h *contractHarness) newKey(t testing.TB, consumer string, mode job.Mode) (string, uuid.UUID) {
 	t.Helper()
 	key, secret, err := h.Keys.Issue(t.Context(), consumer, consumer+"@example.com", mode)
@@ -108,8 +109,8 @@ func (h *contractHarness) newKey(t testing.TB, consumer string, mode job.Mode) (
 	return secret, key.ID
 }
 
-// contractAsk is a request to an operation.
-type contractAsk struct {
+// contractRequest is a request to an operation.
+type contractRequest struct {
 	op     string
 	in     []string // values of the path's parameters
 	query  string
@@ -118,25 +119,25 @@ type contractAsk struct {
 	body   string
 }
 
-// contractReply is the answer to it.
-type contractReply struct {
+// contractResponse is the response to a contractRequest.
+type contractResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// operation finds an operation of the description.
+// operation returns an operation of the API description.
 func (h *contractHarness) operation(t testing.TB, id string) api.Operation {
 	t.Helper()
 	operations := h.description.Operations()
 	at := slices.IndexFunc(operations, func(o api.Operation) bool { return o.ID == id })
 	if at < 0 {
-		t.Fatalf("the description has no operation %s", id)
+		t.Fatalf("the API description has no operation %s", id)
 	}
 	return operations[at]
 }
 
-// path fills the parameters of an operation's path.
+// contractPath replaces the parameters of an operation's path.
 func contractPath(t testing.TB, operation api.Operation, in []string) string {
 	t.Helper()
 	var path strings.Builder
@@ -160,9 +161,9 @@ func contractPath(t testing.TB, operation api.Operation, in []string) string {
 	return path.String()
 }
 
-// ask sends a request, holds the answer against the description, and notes
-// its status as seen.
-func (h *contractHarness) ask(t testing.TB, a contractAsk) contractReply {
+// do sends a request, checks the response against the API description, and records
+// its status.
+func (h *contractHarness) do(t testing.TB, a contractRequest) contractResponse {
 	t.Helper()
 	operation := h.operation(t, a.op)
 	address := h.BaseURL() + contractPath(t, operation, a.in)
@@ -186,25 +187,25 @@ func (h *contractHarness) ask(t testing.TB, a contractAsk) contractReply {
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		t.Fatalf("%s: read the answer: %v", a.op, err)
+		t.Fatalf("%s: read the response: %v", a.op, err)
 	}
-	reply := contractReply{answer.StatusCode, answer.Header, body}
+	reply := contractResponse{answer.StatusCode, answer.Header, body}
 	h.check(t, operation, reply)
 	return reply
 }
 
-// check holds an answer against the description.
-func (h *contractHarness) check(t testing.TB, operation api.Operation, reply contractReply) {
+// check checks a response against the API description.
+func (h *contractHarness) check(t testing.TB, operation api.Operation, reply contractResponse) {
 	t.Helper()
-	h.walk.note(operation.ID, reply.status)
+	h.coverage.note(operation.ID, reply.status)
 	if err := h.description.CheckResponse(operation.Method, operation.Path, reply.status, reply.body); err != nil {
-		t.Errorf("%s %d does not fit the description: %v\n%.400s", operation.ID, reply.status, err, reply.body)
+		t.Errorf("%s %d does not match the API description: %v\n%.400s", operation.ID, reply.status, err, reply.body)
 	}
 	if reply.header.Get("x-request-id") == "" {
-		t.Errorf("%s %d has no request id", operation.ID, reply.status)
+		t.Errorf("%s %d has no request ID", operation.ID, reply.status)
 	}
 	if len(reply.body) > 0 && reply.status >= 400 && reply.header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s %d is %s", operation.ID, reply.status, reply.header.Get("Content-Type"))
+		t.Errorf("%s %d has content type %s", operation.ID, reply.status, reply.header.Get("Content-Type"))
 	}
 	for status, header := range map[int]string{401: "WWW-Authenticate", 429: "Retry-After"} {
 		if reply.status == status && reply.header.Get(header) == "" {
@@ -213,28 +214,28 @@ func (h *contractHarness) check(t testing.TB, operation api.Operation, reply con
 	}
 }
 
-// expect asks, and fails unless the status is the one wanted.
-func (h *contractHarness) expect(t testing.TB, status int, a contractAsk) contractReply {
+// expect sends a request and checks the status of the response.
+func (h *contractHarness) expect(t testing.TB, status int, a contractRequest) contractResponse {
 	t.Helper()
-	reply := h.ask(t, a)
+	reply := h.do(t, a)
 	if reply.status != status {
-		t.Errorf("%s %v %.200s answers %d %.400s, want %d", a.op, a.in, a.body, reply.status, reply.body, status)
+		t.Errorf("%s %v %.200s: got %d %.400s, want %d", a.op, a.in, a.body, reply.status, reply.body, status)
 	}
 	return reply
 }
 
-// expectCode is expect for an error with a code.
-func (h *contractHarness) expectCode(t testing.TB, status int, code string, a contractAsk) contractReply {
+// expectCode sends a request and checks the status and the error code of the response.
+func (h *contractHarness) expectCode(t testing.TB, status int, code string, a contractRequest) contractResponse {
 	t.Helper()
 	reply := h.expect(t, status, a)
 	if got := reply.field(t, "error"); got != code {
-		t.Errorf("%s %d has the code %v, want %s", a.op, reply.status, got, code)
+		t.Errorf("%s %d has error code %v, want %s", a.op, reply.status, got, code)
 	}
 	return reply
 }
 
-// field is a field of an answer that is an object.
-func (r contractReply) field(t testing.TB, name string) any {
+// field returns a field of a response that is a JSON object.
+func (r contractResponse) field(t testing.TB, name string) any {
 	t.Helper()
 	var fields map[string]any
 	if err := json.Unmarshal(r.body, &fields); err != nil {
@@ -243,57 +244,56 @@ func (r contractReply) field(t testing.TB, name string) any {
 	return fields[name]
 }
 
-func (r contractReply) text(t testing.TB, name string) string {
+func (r contractResponse) text(t testing.TB, name string) string {
 	t.Helper()
 	text, _ := r.field(t, name).(string)
 	return text
 }
 
-// create makes a job and returns its id.
+// create creates a job and returns its ID.
 func (h *contractHarness) create(t testing.TB, key, body string) string {
 	t.Helper()
-	return h.expect(t, http.StatusCreated, contractAsk{op: "createJob", bearer: key, body: body}).text(t, "id")
+	return h.expect(t, http.StatusCreated, contractRequest{op: "createJob", bearer: key, body: body}).text(t, "id")
 }
 
-// contractJob is the body of a create request that asks for the least, with
-// more fields.
+// contractJob returns the body of a create request with the required fields and more.
 func contractJob(more string) string {
 	return `{"externalId":"` + uuid.NewString() + `","meetingUrl":"https://meet.google.com/abc-defg-hij"` + more + `}`
 }
 
-// contractFuture is a joinAt far ahead: the job stays scheduled.
+// contractFuture is a joinAt in the far future, so that the job stays scheduled.
 const contractFuture = `,"joinAt":"2999-01-01T00:00:00Z"`
 
-// contractToken is a bot's.
+// contractToken returns the token of a bot.
 func contractToken(id string, attempt int) string {
 	return ingest.Token([]byte(contractSigningKey), id, attempt)
 }
 
-// sendEvent sends a bot's event.
-func (h *contractHarness) sendEvent(t testing.TB, id, kind, data string) contractReply {
+// sendEvent sends an event of a bot.
+func (h *contractHarness) sendEvent(t testing.TB, id, kind, data string) contractResponse {
 	t.Helper()
 	body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
 	if data != "" {
 		body += `,"data":` + data
 	}
-	return h.expect(t, http.StatusOK, contractAsk{op: "ingestEvent", bearer: contractToken(id, 0), body: body + "}"})
+	return h.expect(t, http.StatusOK, contractRequest{op: "ingestEvent", bearer: contractToken(id, 0), body: body + "}"})
 }
 
-// awaitStatus waits until a job is in one of the states, and returns it.
-func (h *contractHarness) awaitStatus(t testing.TB, key, id string, statuses ...job.Status) contractReply {
+// awaitStatus waits until a job has one of the statuses, and returns it.
+func (h *contractHarness) awaitStatus(t testing.TB, key, id string, statuses ...job.Status) contractResponse {
 	t.Helper()
-	var reply contractReply
+	var reply contractResponse
 	contractEventually(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {
-		reply = h.expect(t, http.StatusOK, contractAsk{op: "getJob", in: []string{id}, bearer: key})
+		reply = h.expect(t, http.StatusOK, contractRequest{op: "getJob", in: []string{id}, bearer: key})
 		return slices.Contains(statuses, job.Status(reply.text(t, "status")))
 	})
 	return reply
 }
 
-// contractEventually polls until a condition holds.
+// contractEventually polls until a condition is true.
 func contractEventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), contractPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), contractTimeout)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -301,18 +301,18 @@ func contractEventually(t testing.TB, what string, holds func() bool) {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			t.Fatalf("there never was %s", what)
+			t.Fatalf("timeout waiting for %s", what)
 		}
 	}
 }
 
-// contractHooks is a consumer's webhook receiver, which verifies each webhook
-// and holds it against the description.
+// contractHooks is a consumer's webhook receiver. It verifies each webhook and checks
+// it against the API description.
 type contractHooks struct {
 	*httptest.Server
 	mu     sync.Mutex
-	events []string // of all jobs, in the order of arrival
-	status int      // that is answered
+	events []string // of all jobs, in order of arrival
+	status int      // of the responses
 }
 
 func newContractHooks(t testing.TB, description *api.Description) *contractHooks {
@@ -324,14 +324,14 @@ func newContractHooks(t testing.TB, description *api.Description) *contractHooks
 			err = webhook.Verify(r.Header, body, contractHookSecret, time.Now())
 		}
 		if err != nil || r.Header.Get(webhook.VersionHeader) != "2" {
-			t.Errorf("a webhook with the headers %v: %v", r.Header, err)
+			t.Errorf("webhook with headers %v: %v", r.Header, err)
 		}
 		var envelope struct{ Event string }
 		if err := json.Unmarshal(body, &envelope); err != nil {
-			t.Errorf("a webhook is no JSON: %v", err)
+			t.Errorf("a webhook is not JSON: %v", err)
 		}
 		if err := description.CheckWebhook(envelope.Event, body); err != nil {
-			t.Errorf("a webhook does not fit the description: %v\n%s", err, body)
+			t.Errorf("a webhook does not match the API description: %v\n%s", err, body)
 		}
 		hooks.mu.Lock()
 		defer hooks.mu.Unlock()
@@ -349,7 +349,7 @@ func (c *contractHooks) has(event string) bool {
 	return slices.Contains(c.events, event)
 }
 
-// contractSigned is the header of a payment event.
+// contractSigned returns the signature header of a payment event.
 func contractSigned(secret, body string, at time.Time) map[string]string {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -357,7 +357,7 @@ func contractSigned(secret, body string, at time.Time) map[string]string {
 	return map[string]string{"Payment-Signature": "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))}
 }
 
-// contractSum is the header of an upload.
+// contractSum returns the checksum header of an upload.
 func contractSum(body string) map[string]string {
 	sum := sha256.Sum256([]byte(body))
 	return map[string]string{ingest.ChecksumHeader: hex.EncodeToString(sum[:])}

@@ -13,12 +13,12 @@ import (
 	"standin/internal/job"
 )
 
-// specification, POST and GET and DELETE of jobs; contract, Jobs.
+// contractJobs tests createJob, getJob and cancelJob of api/openapi.yaml.
 func contractJobs(t *testing.T, h *contractHarness) {
 	full := `{"externalId":"full","meetingUrl":"https://us02web.zoom.us/j/1?pwd=x","joinAt":"2999-11-20T14:00:00.5+01:00",
 		"displayName":"Notes","webhooks":{"onStatusChange":"https://example.com/s","onFinalize":"https://example.com/f"},
 		"metadata":{"a":{"b":[1,null]}},"autoLeave":{"afterSoloSeconds":120,"onBotDetected":true},"beyond":1}`
-	made := h.expect(t, 201, contractAsk{op: "createJob", bearer: h.ada, body: full})
+	made := h.expect(t, 201, contractRequest{op: "createJob", bearer: h.ada, body: full})
 	for name, want := range map[string]any{
 		"externalId": "full", "status": "scheduled", "platform": "zoom-web", "joinAt": "2999-11-20T13:00:00.500Z", "attempts": 0.0,
 		"startedAt": nil, "finalizedAt": nil, "manifestUri": nil, "failureCode": nil, "failureDetail": nil,
@@ -32,42 +32,42 @@ func contractJobs(t *testing.T, h *contractHarness) {
 		}
 	}
 	id := made.text(t, "id")
-	again := h.expect(t, 200, contractAsk{op: "createJob", bearer: h.ada, body: `{"externalId":"full","meetingUrl":"https://other.example"}`})
+	again := h.expect(t, 200, contractRequest{op: "createJob", bearer: h.ada, body: `{"externalId":"full","meetingUrl":"https://other.example"}`})
 	if again.header.Get("Idempotent-Replayed") != "true" || string(again.body) != string(made.body) {
-		t.Errorf("the replay is %s, want %s", again.body, made.body)
+		t.Errorf("the replay returned %s, want %s", again.body, made.body)
 	}
 	for _, other := range []string{h.bob, h.adasTest} { // another consumer, another mode
 		if theirs := h.create(t, other, `{"externalId":"full","meetingUrl":"https://other.example"`+contractFuture+`}`); theirs == id {
 			t.Error("two keys share a job")
 		}
 	}
-	h.expectCode(t, 400, "invalid_input", contractAsk{op: "createJob", bearer: h.ada, body: `{"externalId":"","meetingUrl":"nowhere","joinAt":null}`})
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "createJob", bearer: "standin_live_x", body: full})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: `{"externalId":"","meetingUrl":"nowhere","joinAt":null}`})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "createJob", bearer: "standin_live_x", body: full})
 
-	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getJob", in: []string{id}})
-	h.expect(t, 200, contractAsk{op: "getJobSettings", in: []string{id}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getJobSettings", in: []string{id}})
+	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJob", in: []string{id}})
+	h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{id}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJobSettings", in: []string{id}})
 	for _, unknown := range []string{"x", uuid.NewString(), strings.ReplaceAll(id, "-", "")} {
 		for _, op := range []string{"getJob", "getJobSettings", "cancelJob"} {
-			h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{unknown}, bearer: h.ada})
+			h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{unknown}, bearer: h.ada})
 		}
 	}
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "cancelJob", in: []string{id}})
-	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: h.ada})
-	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: h.ada}) // it has ended: nothing changes
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "cancelJob", in: []string{id}})
+	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{id}, bearer: h.ada})
+	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{id}, bearer: h.ada}) // an ended job does not change
 	if status := h.awaitStatus(t, h.ada, id, job.Cancelled); status.field(t, "failureCode") != nil {
-		t.Errorf("a cancelled job is %s", status.body)
+		t.Errorf("the cancelled job is %s", status.body)
 	}
 }
 
-// contract, Jobs: PATCH while not yet dispatched.
+// contractPatch tests patchJob of api/openapi.yaml.
 func contractPatch(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
-	changed := h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada,
+	changed := h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada,
 		body: `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"mood":"good"}`})
-	h.expectCode(t, 400, "invalid_input", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"meetingUrl":"https://other.example"}`})
-	h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":"0001-01-01T00:00:00Z"}`})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"meetingUrl":"https://other.example"}`})
+	h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":"0001-01-01T00:00:00Z"}`})
 	for name, want := range map[string]string{"joinAt": "2999-02-03T03:05:06.000Z", "meetingUrl": "https://meet.google.com/abc-defg-hij"} {
 		if got := changed.text(t, name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
@@ -76,18 +76,18 @@ func contractPatch(t *testing.T, h *contractHarness) {
 	if got := fmt.Sprint(changed.field(t, "autoLeave"), changed.field(t, "metadata")); got != "map[afterEntryDelaySeconds:600 afterMaxSeconds:14400 afterSilenceSeconds:300 afterSoloSeconds:7 onBotDetected:false] map[b:2]" {
 		t.Errorf("patched to %s", got)
 	}
-	same := h.expect(t, 200, contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
+	same := h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
 	if string(same.body) != string(changed.body) {
-		t.Errorf("an empty patch made %s of %s", same.body, changed.body)
+		t.Errorf("an empty patch returned %s, want %s", same.body, changed.body)
 	}
-	h.expectCode(t, 400, "invalid_input", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`})
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "patchJob", in: []string{id}, body: `{}`})
-	h.expectCode(t, 404, "not_found", contractAsk{op: "patchJob", in: []string{id}, bearer: h.bob, body: `{}`})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "patchJob", in: []string{id}, body: `{}`})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "patchJob", in: []string{id}, bearer: h.bob, body: `{}`})
 	h.sendEvent(t, id, "lifecycle.joined", "")
-	h.expectCode(t, 409, "invalid_state", contractAsk{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
+	h.expectCode(t, 409, "invalid_state", contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
 }
 
-// contract, Jobs: the list, its filters and its pages.
+// contractLists tests the filters and pages of listJobs of api/openapi.yaml.
 func contractLists(t *testing.T, h *contractHarness) {
 	key, _ := h.newKey(t, "lister", job.Live)
 	var made []string
@@ -95,9 +95,9 @@ func contractLists(t *testing.T, h *contractHarness) {
 		made = append(made, h.create(t, key, fmt.Sprintf(`{"externalId":"list %d","meetingUrl":"https://teams.live.com/%d","joinAt":"2999-01-0%dT00:00:00Z"}`, i, i, i+1)))
 	}
 	slices.Reverse(made)
-	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{made[4]}, bearer: key})
+	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{made[4]}, bearer: key})
 	list := func(query string) (ids []string, next string) {
-		page := h.expect(t, 200, contractAsk{op: "listJobs", query: query, bearer: key})
+		page := h.expect(t, 200, contractRequest{op: "listJobs", query: query, bearer: key})
 		jobs, _ := page.field(t, "jobs").([]any)
 		for _, one := range jobs {
 			ids = append(ids, one.(map[string]any)["id"].(string))
@@ -110,7 +110,7 @@ func contractLists(t *testing.T, h *contractHarness) {
 		paged, cursor = append(paged, ids...), next
 	}
 	if !slices.Equal(paged, made) {
-		t.Errorf("the pages hold %v, want %v", paged, made)
+		t.Errorf("the pages contain %v, want %v", paged, made)
 	}
 	for query, want := range map[string][]string{
 		"": made, "status=cancelled": made[4:], "status=scheduled": made[:4], "platform=teams": made, "platform=meet": nil,
@@ -120,30 +120,31 @@ func contractLists(t *testing.T, h *contractHarness) {
 		"createdBefore=2999-01-01T00:00Z": made, "createdAfter=29990101T000000Z": nil,
 	} {
 		if got, _ := list(query); !slices.Equal(got, want) {
-			t.Errorf("?%s lists %v, want %v", query, got, want)
+			t.Errorf("?%s returned %v, want %v", query, got, want)
 		}
 	}
 	for query, field := range map[string]string{
 		"limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "status=done": "status", "platform=webex": "platform",
 		"cursor=x": "cursor", "createdFrom=now": "createdFrom", "joinTo=2026": "joinTo", "status=": "status", "joinTo=": "joinTo",
 	} {
-		reply := h.expectCode(t, 400, "invalid_input", contractAsk{op: "listJobs", query: query, bearer: key})
+		reply := h.expectCode(t, 400, "invalid_input", contractRequest{op: "listJobs", query: query, bearer: key})
 		if !strings.Contains(string(reply.body), `"path":["`+field+`"]`) {
-			t.Errorf("?%s answers %s", query, reply.body)
+			t.Errorf("?%s returned %s", query, reply.body)
 		}
 	}
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "listJobs"})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listJobs"})
 	tagged := h.create(t, key, contractJob(contractFuture+`,"metadata":{"room":7,"customer":"ada"}`))
 	if got, _ := list("metadata.room=7&metadata.customer=ada&limit=1"); !slices.Equal(got, []string{tagged}) {
-		t.Errorf("the jobs with the metadata are %v, want %s", got, tagged)
+		t.Errorf("jobs with the metadata: %v, want %s", got, tagged)
 	}
 }
 
-// specification, request-recording-permission; contract, the control verbs.
+// contractControls tests the control operations of api/openapi.yaml, such as
+// requestRecordingPermission.
 func contractControls(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	ended := h.create(t, h.ada, contractJob(contractFuture))
-	h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{ended}, bearer: h.ada})
+	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{ended}, bearer: h.ada})
 	teardown := h.create(t, h.ada, contractJob(contractFuture))
 	h.sendEvent(t, teardown, "lifecycle.exited", "")
 	verbs := map[string]struct{ kind, body, bad string }{
@@ -155,45 +156,45 @@ func contractControls(t *testing.T, h *contractHarness) {
 		"sendChatMessage":            {"send_chat_message", `{"text":"hello"}`, `{"text":" "}`},
 		"pinParticipant":             {"pin_participant", `{"participantId":"p-1"}`, `{"participantId":7}`},
 	}
-	commands := map[string]string{} // kind by id
+	commands := map[string]string{} // kinds by ID
 	for op, verb := range verbs {
-		reply := h.expect(t, 202, contractAsk{op: op, in: []string{id}, bearer: h.ada, body: verb.body})
+		reply := h.expect(t, 202, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: verb.body})
 		commands[reply.text(t, "commandId")] = verb.kind
-		h.expectCode(t, 401, "unauthorized", contractAsk{op: op, in: []string{id}, body: verb.body})
-		h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{id}, bearer: h.bob, body: verb.body})
-		h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{"x"}, bearer: h.ada, body: verb.body})
-		h.expectCode(t, 409, "invalid_state", contractAsk{op: op, in: []string{ended}, bearer: h.ada, body: verb.body})
-		h.expectCode(t, 409, "invalid_state", contractAsk{op: op, in: []string{teardown}, bearer: h.ada, body: verb.body})
+		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}, body: verb.body})
+		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob, body: verb.body})
+		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{"x"}, bearer: h.ada, body: verb.body})
+		h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{ended}, bearer: h.ada, body: verb.body})
+		h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{teardown}, bearer: h.ada, body: verb.body})
 		if verb.bad != "" {
-			h.expectCode(t, 400, "invalid_input", contractAsk{op: op, in: []string{id}, bearer: h.ada, body: verb.bad})
+			h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, bearer: h.ada, body: verb.bad})
 		}
 	}
-	again := h.expect(t, 202, contractAsk{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
+	again := h.expect(t, 202, contractRequest{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
 	if commands[again.text(t, "commandId")] != "request_recording_permission" {
-		t.Errorf("a second request while the first waits is %s, of %v", again.body, commands)
+		t.Errorf("a second request while the first is pending returned %s, of %v", again.body, commands)
 	}
 	beat := `{"jobId":"` + id + `","attempt":0`
-	waiting := h.expect(t, 200, contractAsk{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`})
+	waiting := h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`})
 	sent, _ := waiting.field(t, "commands").([]any)
 	for _, command := range sent {
 		fields := command.(map[string]any)
 		if kind := fields["kind"].(string); commands[fields["id"].(string)] != kind {
-			t.Errorf("the command %v was not asked for", fields)
+			t.Errorf("unexpected command %v", fields)
 		}
 	}
 	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"]}`
-	after := h.expect(t, 200, contractAsk{op: "heartbeat", bearer: contractToken(id, 0), body: beat + acked})
+	after := h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: beat + acked})
 	if rest, _ := after.field(t, "commands").([]any); len(sent) != len(verbs) || len(rest) > 0 {
-		t.Errorf("%d commands were sent, %v after they were acknowledged", len(sent), rest)
+		t.Errorf("%d commands were sent, %v remain after they were acknowledged", len(sent), rest)
 	}
-	fresh := h.expect(t, 202, contractAsk{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
+	fresh := h.expect(t, 202, contractRequest{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
 	if commands[fresh.text(t, "commandId")] != "" {
-		t.Error("an acknowledged request is returned again")
+		t.Error("an acknowledged command was returned again")
 	}
 }
 
-// specification, manifestUri; contract, manifest, media and their deletion. The
-// recording is the simulator's, which comes with real webhooks.
+// contractRecordings tests reading and deleting the manifest and the media of a
+// simulated recording, which sends real webhooks.
 func contractRecordings(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.description)
 	urls := `,"webhooks":{"onStatusChange":"` + hooks.URL + `","onFinalize":"` + hooks.URL + `"}`
@@ -203,9 +204,9 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	beside := h.create(t, key, contractJob(urls+`,"metadata":{"simulate":{"outcome":"competing_bot","speed":100}}`))
 	done := h.awaitStatus(t, key, id, job.Completed, job.Failed)
 	if uri := done.text(t, "manifestUri"); uri != h.BaseURL()+"/api/v1/jobs/"+id+"/manifest" {
-		t.Fatalf("the manifest is at %q: %s", uri, done.body)
+		t.Fatalf("manifest URI %q: %s", uri, done.body)
 	}
-	manifest := h.expect(t, 200, contractAsk{op: "getManifest", in: []string{id}, bearer: key})
+	manifest := h.expect(t, 200, contractRequest{op: "getManifest", in: []string{id}, bearer: key})
 	if err := h.description.CheckManifest(manifest.body); err != nil {
 		t.Error(err)
 	}
@@ -213,7 +214,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	contractMedia(t, h, key, id, media["name"].(string), int(media["bytes"].(float64)))
 
 	if got := h.awaitStatus(t, key, failed, job.Completed, job.Failed).text(t, "failureCode"); got != "recording_disabled" {
-		t.Errorf("the failure code is %q", got)
+		t.Errorf("failure code %q", got)
 	}
 	h.awaitStatus(t, key, beside, job.Completed, job.Failed)
 	for _, event := range []string{
@@ -224,21 +225,21 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 
 	running := h.create(t, h.ada, contractJob(contractFuture))
 	h.sendEvent(t, running, "lifecycle.recording_started", "")
-	h.expectCode(t, 409, "invalid_state", contractAsk{op: "deleteRecording", in: []string{running}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "deleteRecording", in: []string{id}})
-	h.expectCode(t, 404, "not_found", contractAsk{op: "deleteRecording", in: []string{id}, bearer: h.bob})
-	for range 2 { // doing it again is harmless
-		h.expect(t, 204, contractAsk{op: "deleteRecording", in: []string{id}, bearer: key})
-		h.expectCode(t, 404, "not_found", contractAsk{op: "getManifest", in: []string{id}, bearer: key})
-		h.expectCode(t, 404, "not_found", contractAsk{op: "getMedia", in: []string{id, media["name"].(string)}, bearer: key})
+	h.expectCode(t, 409, "invalid_state", contractRequest{op: "deleteRecording", in: []string{running}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "deleteRecording", in: []string{id}})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "deleteRecording", in: []string{id}, bearer: h.bob})
+	for range 2 { // a second deletion succeeds
+		h.expect(t, 204, contractRequest{op: "deleteRecording", in: []string{id}, bearer: key})
+		h.expectCode(t, 404, "not_found", contractRequest{op: "getManifest", in: []string{id}, bearer: key})
+		h.expectCode(t, 404, "not_found", contractRequest{op: "getMedia", in: []string{id, media["name"].(string)}, bearer: key})
 	}
 }
 
-// contractMedia asks for a file in all the ways of RFC 9110.
+// contractMedia requests a file with the range and conditional headers of RFC 9110.
 func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size int) {
 	t.Helper()
 	in := []string{id, name}
-	whole := h.expect(t, 200, contractAsk{op: "getMedia", in: in, bearer: key})
+	whole := h.expect(t, 200, contractRequest{op: "getMedia", in: in, bearer: key})
 	if len(whole.body) != size {
 		t.Errorf("%s has %d bytes, the manifest says %d", name, len(whole.body), size)
 	}
@@ -247,36 +248,36 @@ func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size 
 		for status, header := range map[int]map[string]string{
 			200: nil, 206: {"Range": "bytes=0-99"}, 304: {"If-None-Match": tag}, 412: {"If-Match": `"other"`}, 416: {"Range": "bytes=999999999-"},
 		} {
-			h.expect(t, status, contractAsk{op: op, in: in, bearer: key, header: header})
+			h.expect(t, status, contractRequest{op: op, in: in, bearer: key, header: header})
 		}
-		h.expect(t, 401, contractAsk{op: op, in: in})
-		h.expect(t, 404, contractAsk{op: op, in: in, bearer: h.bob})
-		h.expect(t, 404, contractAsk{op: op, in: []string{id, "other.mp4"}, bearer: key})
+		h.expect(t, 401, contractRequest{op: op, in: in})
+		h.expect(t, 404, contractRequest{op: op, in: in, bearer: h.bob})
+		h.expect(t, 404, contractRequest{op: op, in: []string{id, "other.mp4"}, bearer: key})
 	}
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "getManifest", in: []string{id}})
-	h.expectCode(t, 404, "not_found", contractAsk{op: "getManifest", in: []string{id}, bearer: h.bob})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getManifest", in: []string{id}})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "getManifest", in: []string{id}, bearer: h.bob})
 }
 
-// contract, Jobs: timeline, deliveries, redelivery.
+// contractHistory tests the timeline, the deliveries and redeliveries.
 func contractHistory(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.description)
-	hooks.status = http.StatusGone // the first is given up at once
+	hooks.status = http.StatusGone // the first delivery fails permanently
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	h.sendEvent(t, id, "lifecycle.joined", "")
-	h.expect(t, 202, contractAsk{op: "pauseRecording", in: []string{id}, bearer: h.ada})
+	h.expect(t, 202, contractRequest{op: "pauseRecording", in: []string{id}, bearer: h.ada})
 
-	first := h.expect(t, 200, contractAsk{op: "listTimeline", in: []string{id}, query: "limit=1", bearer: h.ada})
-	rest := h.expect(t, 200, contractAsk{op: "listTimeline", in: []string{id}, query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
+	first := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, query: "limit=1", bearer: h.ada})
+	rest := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
 	text := string(first.body) + string(rest.body)
 	for _, want := range []string{`"kind":"lifecycle.joined"`, `"reason":"out_of_order"`, `"kind":"command_queued"`} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the timeline lacks %s: %s", want, text)
+			t.Errorf("the timeline does not contain %s: %s", want, text)
 		}
 	}
 	var delivery string
 	contractEventually(t, "a delivery that was given up", func() bool {
-		page := h.expect(t, 200, contractAsk{op: "listDeliveries", in: []string{id}, bearer: h.ada})
+		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, bearer: h.ada})
 		one, ok := page.field(t, "deliveries").([]any)
 		if !ok || len(one) == 0 {
 			return false
@@ -285,22 +286,22 @@ func contractHistory(t *testing.T, h *contractHarness) {
 		return one[0].(map[string]any)["state"] == "gave_up"
 	})
 	at := []string{id, delivery}
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "redeliver", in: at})
-	h.expectCode(t, 404, "not_found", contractAsk{op: "redeliver", in: at, bearer: h.bob})
-	h.expectCode(t, 404, "not_found", contractAsk{op: "redeliver", in: []string{id, "dlv_x"}, bearer: h.ada})
-	hooks.mu.Lock() // the receiver does not answer: the delivery stays on its way
-	h.expect(t, 202, contractAsk{op: "redeliver", in: at, bearer: h.ada})
-	h.expectCode(t, 409, "invalid_state", contractAsk{op: "redeliver", in: at, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "redeliver", in: at})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliver", in: at, bearer: h.bob})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliver", in: []string{id, "dlv_x"}, bearer: h.ada})
+	hooks.mu.Lock() // the receiver does not respond, so the delivery stays in progress
+	h.expect(t, 202, contractRequest{op: "redeliver", in: at, bearer: h.ada})
+	h.expectCode(t, 409, "invalid_state", contractRequest{op: "redeliver", in: at, bearer: h.ada})
 	hooks.status = http.StatusOK
 	hooks.mu.Unlock()
 	contractEventually(t, "the redelivery", func() bool {
-		page := h.expect(t, 200, contractAsk{op: "listDeliveries", in: []string{id}, query: "limit=5", bearer: h.ada})
+		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, query: "limit=5", bearer: h.ada})
 		return strings.Contains(string(page.body), `"state":"delivered"`)
 	})
 	for _, op := range []string{"listTimeline", "listDeliveries"} {
-		h.expectCode(t, 400, "invalid_input", contractAsk{op: op, in: []string{id}, query: "cursor=%20", bearer: h.ada})
-		h.expectCode(t, 400, "invalid_input", contractAsk{op: op, in: []string{id}, query: "limit=-1", bearer: h.ada})
-		h.expectCode(t, 401, "unauthorized", contractAsk{op: op, in: []string{id}})
-		h.expectCode(t, 404, "not_found", contractAsk{op: op, in: []string{id}, bearer: h.bob})
+		h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, query: "cursor=%20", bearer: h.ada})
+		h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, query: "limit=-1", bearer: h.ada})
+		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}})
+		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob})
 	}
 }

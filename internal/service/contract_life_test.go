@@ -15,12 +15,11 @@ import (
 	"standin/internal/service"
 )
 
-// TestContractUnauthorizedComesFirst asks every operation that wants
-// credentials for what does not exist, in a body that cannot be read, without
-// credentials and with wrong ones.
+// TestContractUnauthorizedComesFirst checks that every operation that requires
+// credentials checks them before the path and the body.
 func TestContractUnauthorizedComesFirst(t *testing.T) {
 	t.Parallel()
-	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
 	asked := 0
 	for _, operation := range h.description.Operations() {
 		guarded := false
@@ -31,13 +30,13 @@ func TestContractUnauthorizedComesFirst(t *testing.T) {
 			continue
 		}
 		asked++
-		ask := contractAsk{op: operation.ID, query: "limit=x&wait=x", body: "{"}
+		ask := contractRequest{op: operation.ID, query: "limit=x&wait=x", body: "{"}
 		for range strings.Count(operation.Path, "{") {
 			ask.in = append(ask.in, "x")
 		}
 		h.expect(t, 401, ask)
 		if strings.HasPrefix(operation.Path, "/api/v1/ingest") {
-			continue // what a bot sends is looked at before its token
+			continue // the body of a bot is checked before its token
 		}
 		for _, wrong := range []string{"x", "standin_live_", "standin_test_" + strings.Repeat("x", 43), strings.ToUpper(h.ada), h.ada + "x", "\u00e9"} {
 			ask.bearer = wrong
@@ -49,23 +48,23 @@ func TestContractUnauthorizedComesFirst(t *testing.T) {
 		}
 	}
 	if asked < 20 {
-		t.Errorf("only %d operations want credentials", asked)
+		t.Errorf("only %d operations require credentials", asked)
 	}
 }
 
-// TestContractForeignJobsAreNotFound asks for another consumer's job, one of
-// the other mode and one that is not there, on every path below a job.
+// TestContractForeignJobsAreNotFound checks that every path below a job returns 404
+// for a job of another consumer, of the other mode, and for invalid IDs.
 func TestContractForeignJobsAreNotFound(t *testing.T) {
 	t.Parallel()
-	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
 	bodies := map[string]string{"patchJob": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`}
 	jobs := map[string]string{
-		"another consumer's": h.create(t, h.bob, contractJob(contractFuture)),
-		"of the other mode":  h.create(t, h.adasTest, contractJob(contractFuture)),
-		"not there":          uuid.NewString(),
-		"no UUID":            "x",
-		"a UUID in braces":   "{" + uuid.NewString() + "}",
-		"a NUL":              "\x00",
+		"of another consumer": h.create(t, h.bob, contractJob(contractFuture)),
+		"of the other mode":   h.create(t, h.adasTest, contractJob(contractFuture)),
+		"unknown":             uuid.NewString(),
+		"not a UUID":          "x",
+		"UUID in braces":      "{" + uuid.NewString() + "}",
+		"NUL":                 "\x00",
 	}
 	asked := 0
 	for _, operation := range h.description.Operations() {
@@ -74,12 +73,12 @@ func TestContractForeignJobsAreNotFound(t *testing.T) {
 		}
 		asked++
 		for name, id := range jobs {
-			ask := contractAsk{op: operation.ID, in: []string{id}, bearer: h.ada, body: bodies[operation.ID]}
+			ask := contractRequest{op: operation.ID, in: []string{id}, bearer: h.ada, body: bodies[operation.ID]}
 			if strings.Count(operation.Path, "{") == 2 {
 				ask.in = append(ask.in, "x")
 			}
 			if reply := h.expect(t, 404, ask); operation.Method != http.MethodHead && reply.text(t, "error") != "not_found" {
-				t.Errorf("%s of a job that is %s: %s", operation.ID, name, reply.body)
+				t.Errorf("%s, job %s: %s", operation.ID, name, reply.body)
 			}
 		}
 	}
@@ -88,13 +87,13 @@ func TestContractForeignJobsAreNotFound(t *testing.T) {
 	}
 }
 
-// TestContractRevokedKeysAreRefusedAtOnce revokes a key that has just been
-// used.
-func TestContractRevokedKeysAreRefusedAtOnce(t *testing.T) {
+// TestContractRevokedKeysAreRejected checks that a key that has just been used is
+// rejected as soon as it is revoked.
+func TestContractRevokedKeysAreRejected(t *testing.T) {
 	t.Parallel()
-	h := openContractHarness(t, newContractWalk(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada})
+	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada})
 	if found, err := h.Store().RevokeKey(t.Context(), h.adasKeyID, time.Now()); err != nil || !found {
 		t.Fatalf("revoke: %v, %v", found, err)
 	}
@@ -103,23 +102,23 @@ func TestContractRevokedKeysAreRefusedAtOnce(t *testing.T) {
 			h.expect(t, 401, ask)
 		}
 	}
-	other, _ := h.newKey(t, "ada", job.Live) // the jobs are the consumer's, not the key's
-	h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: other})
+	other, _ := h.newKey(t, "ada", job.Live) // jobs belong to the consumer, not to the key
+	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: other})
 }
 
-// TestContractIdempotency sends one externalId many times at once, and again
-// after a restart and after the job's end.
+// TestContractIdempotency sends concurrent requests with one externalId, and repeats
+// them after a restart and after the job's end.
 func TestContractIdempotency(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
-	h := openContractHarness(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractCoverage(), settings)
 	body := `{"externalId":"once","meetingUrl":"https://meet.google.com/abc"` + contractFuture + `}`
 	var mu sync.Mutex
 	statuses, ids := map[int]int{}, map[string]int{}
 	var asking sync.WaitGroup
 	for range 20 {
 		asking.Go(func() {
-			reply := h.ask(t, contractAsk{op: "createJob", bearer: h.ada, body: body})
+			reply := h.do(t, contractRequest{op: "createJob", bearer: h.ada, body: body})
 			id := reply.text(t, "id")
 			mu.Lock()
 			defer mu.Unlock()
@@ -129,45 +128,45 @@ func TestContractIdempotency(t *testing.T) {
 	}
 	asking.Wait()
 	if statuses[201] != 1 || statuses[200] != 19 || len(ids) != 1 {
-		t.Fatalf("20 requests at once answered %v, with the jobs %v", statuses, ids)
+		t.Fatalf("20 concurrent requests returned %v with jobs %v", statuses, ids)
 	}
 	replay := func(h *contractHarness, key string) {
 		t.Helper()
-		reply := h.expect(t, 200, contractAsk{op: "createJob", bearer: key, body: `{"externalId":"once","meetingUrl":"https://zoom.us/j/1"}`})
+		reply := h.expect(t, 200, contractRequest{op: "createJob", bearer: key, body: `{"externalId":"once","meetingUrl":"https://zoom.us/j/1"}`})
 		if ids[reply.text(t, "id")] == 0 || reply.header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("the replay is %s", reply.body)
+			t.Errorf("the replay returned %s", reply.body)
 		}
 	}
 	key := h.ada
 	if err := h.Close(); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	h = openContractHarness(t, newContractWalk(), settings)
+	h = openContractHarness(t, newContractCoverage(), settings)
 	replay(h, key)
 	for id := range ids {
-		h.expect(t, 204, contractAsk{op: "cancelJob", in: []string{id}, bearer: key})
+		h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{id}, bearer: key})
 	}
 	replay(h, key)
 }
 
-// TestContractGracefulStop closes the service while a heartbeat is pending, a bot
-// is running, a command is unacknowledged and a simulated job runs, and restarts it.
+// TestContractGracefulStop closes and restarts the service while a heartbeat is
+// pending, a bot and a simulated job are running, and a command is unacknowledged.
 func TestContractGracefulStop(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
-	h := openContractHarness(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractCoverage(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	h.awaitStatus(t, h.ada, id, job.Dispatching)
 	h.sendEvent(t, id, "lifecycle.recording_started", "")
 	simulated := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"outcome":"slow_meeting","seconds":3600}}`))
 	h.awaitStatus(t, h.adasTest, simulated, job.RecordingStarted)
-	beat := contractAsk{op: "heartbeat", query: "wait=60", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"stats":{"bytesRecorded":1}}`}
+	beat := contractRequest{op: "heartbeat", query: "wait=60", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"stats":{"bytesRecorded":1}}`}
 
-	var acquired contractReply
+	var acquired contractResponse
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		acquired = h.ask(t, beat)
+		acquired = h.do(t, beat)
 	}()
 	contractEventually(t, "a heartbeat", func() bool {
 		r, err := h.Store().Job(t.Context(), uuid.MustParse(id))
@@ -182,26 +181,26 @@ func TestContractGracefulStop(t *testing.T) {
 	}
 	<-answered
 	if acquired.status != 200 {
-		t.Errorf("the held heartbeat answers %d %s", acquired.status, acquired.body)
+		t.Errorf("the open heartbeat got %d %s", acquired.status, acquired.body)
 	}
 	contractRefused(t, h.Service)
 
 	key, testKey := h.ada, h.adasTest
-	h = openContractHarness(t, newContractWalk(), settings)
+	h = openContractHarness(t, newContractCoverage(), settings)
 	if now := h.awaitStatus(t, key, id, job.RecordingStarted); now.field(t, "attempts") != 1.0 {
-		t.Errorf("after the restart the bot's job is %s", now.body)
+		t.Errorf("after the restart the bot's job: %s", now.body)
 	}
-	h.expect(t, 202, contractAsk{op: "pauseRecording", in: []string{id}, bearer: key})
+	h.expect(t, 202, contractRequest{op: "pauseRecording", in: []string{id}, bearer: key})
 	beat.query = "wait=10"
 	if again := h.expect(t, 200, beat); !strings.Contains(string(again.body), "pause_recording") {
-		t.Errorf("the bot is told %s", again.body)
+		t.Errorf("heartbeat after the restart: %s", again.body)
 	}
-	if now := h.expect(t, 200, contractAsk{op: "getJob", in: []string{simulated}, bearer: testKey}); job.Status(now.text(t, "status")).Terminal() {
-		t.Errorf("the simulated job ended with the service: %s", now.body)
+	if now := h.expect(t, 200, contractRequest{op: "getJob", in: []string{simulated}, bearer: testKey}); job.Status(now.text(t, "status")).Terminal() {
+		t.Errorf("the simulated job did not continue after the restart: %s", now.body)
 	}
 }
 
-// contractRefused checks that nothing listens any more.
+// contractRefused checks that the service does not accept connections.
 func contractRefused(t *testing.T, s *service.Service) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -212,20 +211,20 @@ func contractRefused(t *testing.T, s *service.Service) {
 	}
 	if answer, err := http.DefaultClient.Do(request); err == nil {
 		answer.Body.Close()
-		t.Error("a closed service still answers")
+		t.Error("a closed service still responds")
 	}
 }
 
-// TestContractFreeTier spends the free tier and then gets a plan.
+// TestContractFreeTier uses up the free tier and then subscribes to a plan.
 func TestContractFreeTier(t *testing.T) {
 	t.Parallel()
 	settings := contractSettings(t.TempDir())
 	settings.FreeTierJobs = 2
-	h := openContractHarness(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractCoverage(), settings)
 	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
-	invite := func(n, status int) contractReply {
+	invite := func(n, status int) contractResponse {
 		t.Helper()
-		return h.expect(t, status, contractAsk{op: "intakeInvite", header: secret, body: fmt.Sprintf(
+		return h.expect(t, status, contractRequest{op: "intakeInvite", header: secret, body: fmt.Sprintf(
 			`{"organizerEmail":"ada@example.com","meetingUrl":"https://meet.google.com/%d","platform":"meet","joinAt":"2999-05-01T10:00:00Z","icalUid":"u-%d"}`, n, n)})
 	}
 	invite(1, 201)
@@ -233,15 +232,15 @@ func TestContractFreeTier(t *testing.T) {
 	invite(2, 200)
 	spent := invite(3, 200)
 	if spent.text(t, "kind") != "free_tier_exhausted" {
-		t.Fatalf("the third invite answers %s", spent.body)
+		t.Fatalf("the third invite returned %s", spent.body)
 	}
-	failed := h.expect(t, 200, contractAsk{op: "getJob", in: []string{spent.text(t, "jobId")}, bearer: h.ada})
+	failed := h.expect(t, 200, contractRequest{op: "getJob", in: []string{spent.text(t, "jobId")}, bearer: h.ada})
 	if failed.text(t, "status") != "failed" || failed.text(t, "failureCode") != "quota_exceeded" || failed.text(t, "failureDetail") == "" {
-		t.Errorf("its job is %s", failed.body)
+		t.Errorf("job %s", failed.body)
 	}
 	event := `{"id":"evt_1","type":"customer.subscription.created","created":1,"data":{"object":{"id":"sub_1","status":"active","metadata":{"consumer":"ada"}}}}`
-	h.expect(t, 200, contractAsk{op: "receivePayment", header: contractSigned(contractPaymentSecret, event, time.Now()), body: event})
+	h.expect(t, 200, contractRequest{op: "receivePayment", header: contractSigned(contractPaymentSecret, event, time.Now()), body: event})
 	if paid := invite(3, 201); paid.text(t, "kind") != "scheduled" {
-		t.Errorf("with a plan the third invite answers %s", paid.body)
+		t.Errorf("with a plan the third invite returned %s", paid.body)
 	}
 }

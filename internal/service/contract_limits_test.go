@@ -14,12 +14,12 @@ import (
 	"standin/internal/httpapi/ratelimit"
 )
 
-// contractBodyOps are the operations that read a JSON body, each asked with
-// good credentials and a path that leads to the body.
-func contractBodyOps(t *testing.T, h *contractHarness) []contractAsk {
+// contractBodyOps returns a request to each operation that reads a JSON body, with
+// valid credentials and a valid path.
+func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 	t.Helper()
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	return []contractAsk{
+	return []contractRequest{
 		{op: "createJob", bearer: h.ada},
 		{op: "patchJob", in: []string{id}, bearer: h.ada},
 		{op: "sendChatMessage", in: []string{id}, bearer: h.ada},
@@ -33,13 +33,13 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractAsk {
 	}
 }
 
-// contract, Errors and limits: a body of 1 MiB, and what cannot be read.
+// contractBodies tests bodies larger than 1 MiB and invalid bodies.
 func contractBodies(t *testing.T, h *contractHarness) {
 	for _, ask := range contractBodyOps(t, h) {
 		ask.body = `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
 		h.expectCode(t, 413, "payload_too_large", ask)
 		if ask.op == "receivePayment" {
-			continue // only its signature is looked at
+			continue // only the signature is checked
 		}
 		for _, unreadable := range []string{"", "{", `{"a":1}x`, "\xff", "\x00", "null{}"} {
 			ask.body = unreadable
@@ -55,8 +55,8 @@ func contractBodies(t *testing.T, h *contractHarness) {
 	}
 }
 
-// raw sends a request past net/http's client, and reads the answer.
-func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, header, body string) contractReply {
+// raw sends a request without net/http's client, and reads the response.
+func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, header, body string) contractResponse {
 	t.Helper()
 	operation := h.operation(t, op)
 	connection, err := net.Dial("tcp", h.Addr())
@@ -64,7 +64,7 @@ func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, head
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	if err := connection.SetDeadline(time.Now().Add(contractPatience)); err != nil {
+	if err := connection.SetDeadline(time.Now().Add(contractTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	if bearer != "" {
@@ -83,18 +83,18 @@ func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, head
 	if err != nil {
 		t.Fatalf("%s: %v", op, err)
 	}
-	reply := contractReply{answer.StatusCode, answer.Header, text}
+	reply := contractResponse{answer.StatusCode, answer.Header, text}
 	h.check(t, operation, reply)
 	return reply
 }
 
-// contractSlow: a body that does not come in time.
-func contractSlow(t *testing.T, walk *contractWalk) {
+// contractSlow tests bodies that do not arrive in time.
+func contractSlow(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t.TempDir())
 	settings.HTTP = httpapi.Timeouts{Body: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
-	h := openContractHarness(t, walk, settings)
+	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	asks := append(contractBodyOps(t, h), contractAsk{
+	asks := append(contractBodyOps(t, h), contractRequest{
 		op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("x"),
 	})
 	for _, ask := range asks {
@@ -105,18 +105,18 @@ func contractSlow(t *testing.T, walk *contractWalk) {
 				header += name + ": " + value + "\r\n"
 			}
 			if reply := h.raw(t, ask.op, ask.in, ask.bearer, header, "{"); reply.status != 408 {
-				t.Errorf("half a body answers %d %s", reply.status, reply.body)
+				t.Errorf("half a body got %d %s", reply.status, reply.body)
 			}
 		})
 	}
 }
 
-// contractAll is a request to each operation that needs the database, with good
+// contractAll returns a request to each operation that needs the database, with valid
 // credentials.
-func contractAll(id string, h *contractHarness) []contractAsk {
+func contractAll(id string, h *contractHarness) []contractRequest {
 	beat := `{"jobId":"` + id + `","attempt":0`
 	event := `{"id":"evt_all"}`
-	asks := []contractAsk{
+	asks := []contractRequest{
 		{op: "createJob", bearer: h.ada, body: contractJob("")},
 		{op: "listJobs", bearer: h.ada},
 		{op: "listWebhookEndpoints", bearer: h.ada},
@@ -137,45 +137,45 @@ func contractAll(id string, h *contractHarness) []contractAsk {
 		"getJob", "getJobSettings", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
 		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "deleteRecording",
 	} {
-		asks = append(asks, contractAsk{op: op, in: []string{id}, bearer: h.ada, body: "{}"})
+		asks = append(asks, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: "{}"})
 	}
 	for _, op := range []string{"redeliver", "getMedia", "headMedia"} {
-		asks = append(asks, contractAsk{op: op, in: []string{id, "x"}, bearer: h.ada})
+		asks = append(asks, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
 	}
 	return asks
 }
 
-// contractBroken: the database is away. Nobody is told so.
-func contractBroken(t *testing.T, walk *contractWalk) {
-	h := openContractHarness(t, walk, contractSettings(t.TempDir()))
+// contractBroken tests that responses do not reveal an unavailable database.
+func contractBroken(t *testing.T, coverage *contractCoverage) {
+	h := openContractHarness(t, coverage, contractSettings(t.TempDir()))
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	if err := h.Store().Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, ask := range contractAll(id, h) {
 		reply := h.expect(t, 500, ask)
-		quoted := strings.ToLower(reply.header.Get("x-request-id")) // random, so it may spell anything
+		quoted := strings.ToLower(reply.header.Get("x-request-id")) // random, so it may contain any word
 		text := strings.ToLower(string(reply.body))
 		if ask.op == "headMedia" {
 			continue
 		}
 		for _, inside := range []string{"database", "sql", "closed", ".go"} {
 			if strings.Contains(strings.ReplaceAll(text, quoted, ""), inside) {
-				t.Errorf("%s tells %s", ask.op, text)
+				t.Errorf("%s reveals %s", ask.op, text)
 			}
 		}
 		if reply.text(t, "error") != "internal_server_error" || quoted == "" || !strings.Contains(text, quoted) {
-			t.Errorf("%s answers %s", ask.op, text)
+			t.Errorf("%s returned %s", ask.op, text)
 		}
 	}
-	h.expect(t, 200, contractAsk{op: "health"}) // the process is up
+	h.expect(t, 200, contractRequest{op: "health"}) // the process runs
 }
 
-// contractLimited: more requests than are allowed.
-func contractLimited(t *testing.T, walk *contractWalk) {
+// contractLimited tests the rate limits.
+func contractLimited(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t.TempDir())
 	settings.RateLimit = ratelimit.Rate{Requests: 1, Per: 24 * time.Hour}
-	h := openContractHarness(t, walk, settings)
+	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	for _, ask := range contractAll(id, h) {
 		if ask.bearer != h.ada {
@@ -183,50 +183,50 @@ func contractLimited(t *testing.T, walk *contractWalk) {
 		}
 		reply := h.expect(t, 429, ask)
 		if ask.op != "headMedia" && (reply.text(t, "error") != "rate_limited" || len(reply.header.Get("Retry-After")) != len("86400")) {
-			t.Errorf("%s answers %s after %s s", ask.op, reply.body, reply.header.Get("Retry-After"))
+			t.Errorf("%s returned %s with Retry-After %s", ask.op, reply.body, reply.header.Get("Retry-After"))
 		}
 		ask.bearer = "standin_live_x"
-		h.expect(t, 401, ask) // before anything else
+		h.expect(t, 401, ask) // before the rate limit
 	}
-	h.expect(t, 201, contractAsk{op: "createJob", bearer: h.bob, body: contractJob(contractFuture)}) // another key
+	h.expect(t, 201, contractRequest{op: "createJob", bearer: h.bob, body: contractJob(contractFuture)}) // another key has its own limit
 
 	for _, row := range []struct {
-		ask     contractAsk
+		ask     contractRequest
 		allowed int
 		status  int
 	}{
-		{contractAsk{op: "initLogin"}, 60, 201},
-		{contractAsk{op: "completeLogin", body: `{"nonce":"x","apiKey":"k"}`}, 60, 410},
-		{contractAsk{op: "pollLogin", in: []string{"x"}}, 600, 410},
-		{contractAsk{op: "describeManifest"}, 600, 200},
-		{contractAsk{op: "hostMetrics"}, 60, 401},
+		{contractRequest{op: "initLogin"}, 60, 201},
+		{contractRequest{op: "completeLogin", body: `{"nonce":"x","apiKey":"k"}`}, 60, 410},
+		{contractRequest{op: "pollLogin", in: []string{"x"}}, 600, 410},
+		{contractRequest{op: "describeManifest"}, 600, 200},
+		{contractRequest{op: "hostMetrics"}, 60, 401},
 	} {
 		if served := h.untilRefused(t, row.ask, row.status, 20*row.allowed); served < row.allowed {
-			t.Errorf("%s was served only %d times", row.ask.op, served)
+			t.Errorf("%s succeeded only %d times", row.ask.op, served)
 		}
 	}
-	for op, status := range map[string]int{"describe": 200, "reference": 200, "intakeInvite": 401} { // they share a limit with those above
-		if served := h.untilRefused(t, contractAsk{op: op}, status, 300); served >= 50 && op == "intakeInvite" {
-			t.Errorf("%s was served %d times more", op, served)
+	for op, status := range map[string]int{"describe": 200, "reference": 200, "intakeInvite": 401} { // these share a limit with the operations above
+		if served := h.untilRefused(t, contractRequest{op: op}, status, 300); served >= 50 && op == "intakeInvite" {
+			t.Errorf("%s succeeded %d more times", op, served)
 		}
 	}
-	h.expect(t, 200, contractAsk{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}}) // the right one is let in
-	h.expect(t, 200, contractAsk{op: "health"})
+	h.expect(t, 200, contractRequest{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}}) // the correct secret is accepted
+	h.expect(t, 200, contractRequest{op: "health"})
 }
 
-// untilRefused asks until the answer is 429, and returns how often it was
-// another, which must be the one given.
-func (h *contractHarness) untilRefused(t *testing.T, ask contractAsk, status, limit int) int {
+// untilRefused repeats a request until the status is 429, and returns the number of
+// responses before, which must have the given status.
+func (h *contractHarness) untilRefused(t *testing.T, ask contractRequest, status, limit int) int {
 	t.Helper()
 	for served := range limit {
-		switch reply := h.ask(t, ask); reply.status {
+		switch reply := h.do(t, ask); reply.status {
 		case http.StatusTooManyRequests:
 			return served
 		case status:
 		default:
-			t.Fatalf("%s answers %d %s", ask.op, reply.status, reply.body)
+			t.Fatalf("%s returned %d %s", ask.op, reply.status, reply.body)
 		}
 	}
-	t.Errorf("%s was served %d times", ask.op, limit)
+	t.Errorf("%s succeeded %d times", ask.op, limit)
 	return limit
 }

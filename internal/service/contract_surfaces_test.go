@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// specification, POST /api/v1/ingest; contract, State machine and Bot channel:
-// the order of checks.
+// contractBots tests the order of the checks in ingestEvent and heartbeat of
+// api/openapi.yaml.
 func contractBots(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	nobody := uuid.NewString()
@@ -25,21 +25,21 @@ func contractBots(t *testing.T, h *contractHarness) {
 			code, bearer string
 			body         string
 		}{
-			"no bearer before unreadable JSON":         {401, "unauthorized", "", `{`},
-			"unreadable JSON before the token":         {400, "invalid_input", "x", `{`},
-			"no object before the token":               {400, "invalid_input", "x", `[]`},
-			"a missing jobId before the token":         {400, "invalid_input", "x", `{"attempt":0}`},
-			"a malformed jobId before the token":       {400, "invalid_input", "x", `{"jobId":"x","attempt":0}`},
-			"a missing attempt before the token":       {400, "invalid_input", "x", `{"jobId":"` + id + `"}`},
-			"a malformed attempt before the token":     {400, "invalid_input", "x", `{"jobId":"` + id + `","attempt":-1}`},
-			"a wrong token before the rest":            {401, "unauthorized", "x", `{` + identity + `,"kind":1,"acked":1}`},
-			"another attempt's token":                  {401, "unauthorized", contractToken(id, 1), event},
-			"another job's token":                      {401, "unauthorized", contractToken(nobody, 0), event},
-			"a consumer's key":                         {401, "unauthorized", h.ada, event},
-			"the rest":                                 {400, "invalid_input", good, `{` + identity + `,"kind":1,"acked":1}`},
-			"a valid token of a job that is not there": {400, "invalid_input", contractToken(nobody, 0), strings.ReplaceAll(event, id, nobody)},
+			"no bearer before unreadable JSON":              {401, "unauthorized", "", `{`},
+			"unreadable JSON before the token":              {400, "invalid_input", "x", `{`},
+			"a body that is not an object before the token": {400, "invalid_input", "x", `[]`},
+			"a missing jobId before the token":              {400, "invalid_input", "x", `{"attempt":0}`},
+			"a malformed jobId before the token":            {400, "invalid_input", "x", `{"jobId":"x","attempt":0}`},
+			"a missing attempt before the token":            {400, "invalid_input", "x", `{"jobId":"` + id + `"}`},
+			"a malformed attempt before the token":          {400, "invalid_input", "x", `{"jobId":"` + id + `","attempt":-1}`},
+			"a wrong token before other fields":             {401, "unauthorized", "x", `{` + identity + `,"kind":1,"acked":1}`},
+			"another attempt's token":                       {401, "unauthorized", contractToken(id, 1), event},
+			"another job's token":                           {401, "unauthorized", contractToken(nobody, 0), event},
+			"a consumer's key":                              {401, "unauthorized", h.ada, event},
+			"other fields":                                  {400, "invalid_input", good, `{` + identity + `,"kind":1,"acked":1}`},
+			"a valid token of an unknown job":               {400, "invalid_input", contractToken(nobody, 0), strings.ReplaceAll(event, id, nobody)},
 		} {
-			reply := h.expectCode(t, row.status, row.code, contractAsk{op: op, bearer: row.bearer, body: row.body})
+			reply := h.expectCode(t, row.status, row.code, contractRequest{op: op, bearer: row.bearer, body: row.body})
 			if name == "a valid token of a job that is not there" && !strings.Contains(string(reply.body), `"path":["jobId"]`) {
 				t.Errorf("%s, %s: %s", op, name, reply.body)
 			}
@@ -53,22 +53,22 @@ func contractBots(t *testing.T, h *contractHarness) {
 		{`{` + identity + `,"kind":"lifecycle.exited","emittedAt":"2026-11-20T13:00:03Z","data":{"failureCode":"removed_from_meeting"}}`, "true", "<nil>", "failed"},
 		{`{` + identity + `,"kind":"lifecycle.in_meeting","emittedAt":"2026-11-20T13:00:04Z"}`, "false", "terminal", "failed"},
 	} {
-		reply := h.expect(t, 200, contractAsk{op: "ingestEvent", bearer: good, body: row.body})
+		reply := h.expect(t, 200, contractRequest{op: "ingestEvent", bearer: good, body: row.body})
 		got := fmt.Sprintf("%v %v %v", reply.field(t, "applied"), reply.field(t, "reason"), reply.field(t, "status"))
 		if want := row.applied + " " + row.reason + " " + row.status; got != want || reply.field(t, "ok") != true {
 			t.Errorf("%s\n got %s\nwant %s", row.body, got, want)
 		}
 	}
-	h.expectCode(t, 400, "invalid_input", contractAsk{op: "heartbeat", query: "wait=long", bearer: good, body: `{` + identity + `}`})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "heartbeat", query: "wait=long", bearer: good, body: `{` + identity + `}`})
 }
 
-// contract, Bot channel: media.
+// contractUploads tests uploadMedia of api/openapi.yaml.
 func contractUploads(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	at := func(attempt, name string) []string { return []string{id, attempt, name} }
 	put := func(status int, in []string, bearer, body string, header map[string]string) {
 		t.Helper()
-		h.expect(t, status, contractAsk{op: "uploadMedia", in: in, bearer: bearer, body: body, header: header})
+		h.expect(t, status, contractRequest{op: "uploadMedia", in: in, bearer: bearer, body: body, header: header})
 	}
 	segment, good := at("0", "recording-000-000000.mp4s"), contractToken(id, 0)
 	put(200, segment, good, "media", contractSum("media"))
@@ -82,55 +82,55 @@ func contractUploads(t *testing.T, h *contractHarness) {
 	put(400, []string{uuid.Nil.String(), "0", "a.mp4"}, contractToken(uuid.Nil.String(), 0), "media", contractSum("media"))
 	reply := h.raw(t, "uploadMedia", segment, good, "Expect: 100-continue\r\nContent-Length: 99999999999\r\nx-content-sha256: "+strings.Repeat("0", 64)+"\r\n", "")
 	if reply.status != 413 {
-		t.Errorf("an upload of 100 GB answers %d", reply.status)
+		t.Errorf("an upload of 100 GB got %d", reply.status)
 	}
 }
 
-// specification, POST /api/v1/intake/calendar-invite; contract, Accounts.
+// contractCalendar tests intakeInvite of api/openapi.yaml.
 func contractCalendar(t *testing.T, h *contractHarness) {
 	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
 	invite := func(uid, joinAt string) string {
 		return `{"organizerEmail":"Ada@Example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"` + joinAt + `","icalUid":` + uid + `}`
 	}
-	made := h.expect(t, 201, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T10:00:00Z")})
-	again := h.expect(t, 200, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T12:00:00+02:00")})
-	moved := h.expect(t, 200, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-02T10:00:00Z")})
-	h.expect(t, 201, contractAsk{op: "intakeInvite", header: secret, body: invite(`null`, "2999-06-01T10:00:00Z")})
-	h.expect(t, 201, contractAsk{op: "intakeInvite", header: secret, body: invite(`"u-2"`, "0001-01-01T00:00:00Z")})
+	made := h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T10:00:00Z")})
+	again := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T12:00:00+02:00")})
+	moved := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-02T10:00:00Z")})
+	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`null`, "2999-06-01T10:00:00Z")})
+	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-2"`, "0001-01-01T00:00:00Z")})
 	id := made.text(t, "jobId")
 	if again.text(t, "jobId") != id || moved.text(t, "jobId") != id || made.text(t, "kind") != "scheduled" || moved.text(t, "kind") != "deduped" {
 		t.Errorf("got %s, %s, %s", made.body, again.body, moved.body)
 	}
-	seen := h.expect(t, 200, contractAsk{op: "getJob", in: []string{id}, bearer: h.ada}) // Ada's, by her e-mail
+	seen := h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada}) // belongs to ada, by e-mail
 	if seen.text(t, "joinAt") != "2999-05-02T10:00:00.000Z" || !strings.Contains(string(seen.body), "(no subject)") {
-		t.Errorf("the invite's job is %s", seen.body)
+		t.Errorf("job of the invite: %s", seen.body)
 	}
-	h.expectCode(t, 400, "invalid_input", contractAsk{op: "intakeInvite", header: secret, body: `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "intakeInvite", header: secret, body: `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`})
 	for _, wrong := range []map[string]string{nil, {"x-service-intake-secret": ""}, {"x-service-intake-secret": contractAdminSecret}, {"x-service-admin-secret": contractIntakeSecret}} {
-		h.expectCode(t, 401, "unauthorized", contractAsk{op: "intakeInvite", header: wrong, body: `{`})
+		h.expectCode(t, 401, "unauthorized", contractRequest{op: "intakeInvite", header: wrong, body: `{`})
 	}
-	h.expectCode(t, 401, "unauthorized", contractAsk{op: "intakeInvite", bearer: contractIntakeSecret, body: `{`})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "intakeInvite", bearer: contractIntakeSecret, body: `{`})
 }
 
-// specification, cli-auth; contract, Device flow.
+// contractLogin tests the device flow.
 func contractLogin(t *testing.T, h *contractHarness) {
-	flow := h.expect(t, 201, contractAsk{op: "initLogin"})
+	flow := h.expect(t, 201, contractRequest{op: "initLogin"})
 	nonce := flow.text(t, "nonce")
 	if flow.text(t, "verifyUrl") != h.BaseURL()+"/cli?nonce="+nonce {
-		t.Errorf("the flow is %s", flow.body)
+		t.Errorf("flow %s", flow.body)
 	}
 	if expires, err := time.Parse(time.RFC3339, flow.text(t, "expiresAt")); err != nil || time.Until(expires) > 10*time.Minute || time.Until(expires) < 9*time.Minute {
 		t.Errorf("the flow expires at %s", flow.text(t, "expiresAt"))
 	}
 	poll := func(status int, nonce, want string) {
 		t.Helper()
-		if reply := h.expect(t, status, contractAsk{op: "pollLogin", in: []string{nonce}}); strings.TrimSpace(string(reply.body)) != want {
-			t.Errorf("polling answers %s, want %s", reply.body, want)
+		if reply := h.expect(t, status, contractRequest{op: "pollLogin", in: []string{nonce}}); strings.TrimSpace(string(reply.body)) != want {
+			t.Errorf("polling returned %s, want %s", reply.body, want)
 		}
 	}
 	complete := func(status int, body string) {
 		t.Helper()
-		h.expect(t, status, contractAsk{op: "completeLogin", body: body})
+		h.expect(t, status, contractRequest{op: "completeLogin", body: body})
 	}
 	poll(200, nonce, `{"status":"pending"}`)
 	complete(400, `{"nonce":"`+nonce+`","apiKey":"","email":"ada"}`)
@@ -146,27 +146,27 @@ func contractLogin(t *testing.T, h *contractHarness) {
 	poll(410, strings.Repeat("x", len(nonce)), `{"status":"expired"}`)
 	poll(410, "x", `{"status":"expired"}`)
 
-	other := h.expect(t, 201, contractAsk{op: "initLogin"}).text(t, "nonce")
+	other := h.expect(t, 201, contractRequest{op: "initLogin"}).text(t, "nonce")
 	complete(200, `{"nonce":"`+other+`","apiKey":"k"}`)
 	poll(200, other, `{"status":"complete","apiKey":"k"}`)
 }
 
-// specification, GET /api/v1/admin/host.
+// contractOperator tests hostMetrics of api/openapi.yaml.
 func contractOperator(t *testing.T, h *contractHarness) {
 	h.create(t, h.bob, contractJob(contractFuture))
 	begun := h.create(t, h.bob, contractJob(contractFuture))
 	h.sendEvent(t, begun, "lifecycle.joined", "")
-	metrics := h.expect(t, 200, contractAsk{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}})
+	metrics := h.expect(t, 200, contractRequest{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}})
 	bots := metrics.field(t, "bots").(map[string]any)
 	if bots["running"].(float64) < 1 || bots["scheduled"].(float64) < 1 {
-		t.Errorf("the jobs are counted as %v", bots)
+		t.Errorf("job counts %v", bots)
 	}
 	for _, wrong := range []map[string]string{nil, {"x-service-admin-secret": contractIntakeSecret}, {"x-service-intake-secret": contractAdminSecret}} {
-		h.expectCode(t, 401, "unauthorized", contractAsk{op: "hostMetrics", header: wrong, bearer: h.ada})
+		h.expectCode(t, 401, "unauthorized", contractRequest{op: "hostMetrics", header: wrong, bearer: h.ada})
 	}
 }
 
-// specification, POST /webhooks/payments; contract, Payments.
+// contractPayments tests the payment webhook of api/openapi.yaml.
 func contractPayments(t *testing.T, h *contractHarness) {
 	event := `{"id":"evt_1","type":"customer.subscription.created","created":` + fmt.Sprint(time.Now().Unix()) +
 		`,"data":{"object":{"id":"sub_1","customer":"cus_1","status":"active","metadata":{"standin_consumer":"ada","plan":"team"}}}}`
@@ -183,14 +183,14 @@ func contractPayments(t *testing.T, h *contractHarness) {
 		{"unknown type", 200, contractSigned(contractPaymentSecret, `{}`, now), `{}`, `{"ok":true,"deduped":false}`},
 		{"provider's header", 200, map[string]string{"Stripe-Signature": contractSigned(contractPaymentSecret, `{"id":"evt_2"}`, now)["Payment-Signature"]}, `{"id":"evt_2"}`, `{"ok":true,"deduped":false}`},
 		{"no signature", 400, nil, event, ""},
-		{"garbage for a signature", 400, map[string]string{"Payment-Signature": "t=,v1="}, event, ""},
-		{"another secret", 400, contractSigned("whsec_other", event, now), event, ""},
-		{"another body", 400, contractSigned(contractPaymentSecret, event, now), event + " ", ""},
-		{"long ago", 400, contractSigned(contractPaymentSecret, event, now.Add(-10*time.Minute)), event, ""},
-		{"no object", 400, contractSigned(contractPaymentSecret, `[]`, now), `[]`, ""},
-		{"no JSON", 400, contractSigned(contractPaymentSecret, `{`, now), `{`, ""},
+		{"malformed signature", 400, map[string]string{"Payment-Signature": "t=,v1="}, event, ""},
+		{"signature of another secret", 400, contractSigned("whsec_other", event, now), event, ""},
+		{"signature of another body", 400, contractSigned(contractPaymentSecret, event, now), event + " ", ""},
+		{"signature too old", 400, contractSigned(contractPaymentSecret, event, now.Add(-10*time.Minute)), event, ""},
+		{"not an object", 400, contractSigned(contractPaymentSecret, `[]`, now), `[]`, ""},
+		{"not JSON", 400, contractSigned(contractPaymentSecret, `{`, now), `{`, ""},
 	} {
-		reply := h.expect(t, row.status, contractAsk{op: "receivePayment", header: row.header, body: row.body})
+		reply := h.expect(t, row.status, contractRequest{op: "receivePayment", header: row.header, body: row.body})
 		if got := strings.TrimSpace(string(reply.body)); got != row.answer {
 			t.Errorf("%s: %s, want %s", row.name, got, row.answer)
 		}
@@ -200,29 +200,29 @@ func contractPayments(t *testing.T, h *contractHarness) {
 		t.Fatal(err)
 	}
 	if plan, err := h.Store().ConsumerPlan(t.Context(), consumer.ID); err != nil || !plan.Active() || plan.Name != "team" {
-		t.Errorf("the plan is %+v (%v)", plan, err)
+		t.Errorf("plan %+v (%v)", plan, err)
 	}
 	settings := contractSettings(t.TempDir())
 	settings.PaymentWebhookSecret = ""
-	without := openContractHarness(t, h.walk, settings)
-	without.expect(t, 503, contractAsk{op: "receivePayment", header: contractSigned("", event, now), body: event})
-	without.expect(t, 503, contractAsk{op: "receivePayment"})
+	without := openContractHarness(t, h.coverage, settings)
+	without.expect(t, 503, contractRequest{op: "receivePayment", header: contractSigned("", event, now), body: event})
+	without.expect(t, 503, contractRequest{op: "receivePayment"})
 }
 
-// specification, GET /healthz; what describes the rest; paths and methods that
-// are none.
+// contractService tests health, describe and reference of api/openapi.yaml, and
+// unknown paths and methods.
 func contractService(t *testing.T, h *contractHarness) {
-	health := h.expect(t, 200, contractAsk{op: "health"})
+	health := h.expect(t, 200, contractRequest{op: "health"})
 	if string(health.body) != "ok\n" || !strings.HasPrefix(health.header.Get("Content-Type"), "text/plain") {
-		t.Errorf("health is %q, %s", health.body, health.header.Get("Content-Type"))
+		t.Errorf("health returned %q, %s", health.body, health.header.Get("Content-Type"))
 	}
-	if described := h.expect(t, 200, contractAsk{op: "describe"}); string(described.body) != string(h.description.JSON()) {
-		t.Error("the description is another")
+	if described := h.expect(t, 200, contractRequest{op: "describe"}); string(described.body) != string(h.description.JSON()) {
+		t.Error("describe returned another description")
 	}
-	h.expect(t, 200, contractAsk{op: "describeManifest"})
-	page := h.expect(t, 200, contractAsk{op: "reference"})
+	h.expect(t, 200, contractRequest{op: "describeManifest"})
+	page := h.expect(t, 200, contractRequest{op: "reference"})
 	if page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Errorf("the reference page comes with %v", page.header)
+		t.Errorf("headers of the reference page: %v", page.header)
 	}
 	open := map[string]bool{"/api/v1/cli-auth/init": true, "/webhooks/payments": true, "/api/v1/cli-auth/poll/%20%00%ff": true}
 	for path, want := range map[string]struct {
@@ -244,7 +244,7 @@ func contractService(t *testing.T, h *contractHarness) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want.status == 405 && !open[path] { // 405 never comes before 401
+		if want.status == 405 && !open[path] { // 401 takes precedence over 405
 			answer, err := h.client.Do(request.Clone(t.Context()))
 			if err != nil || answer.StatusCode != 401 || answer.Header.Get("Allow") != "" {
 				t.Errorf("%s %s without credentials: %v (%v)", want.method, path, answer, err)

@@ -7,17 +7,17 @@ import (
 // contractElsewhere lists the statuses that this test does not cause, with the
 // reason.
 var contractElsewhere = map[string]string{
-	"getMedia 307":    "only object storage signs URLs; package httpapi tests it with such a storage",
+	"getMedia 307":    "only object storage signs URLs; package httpapi tests it with an object storage",
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
 	"uploadMedia 429": "a bot's quota of uploads takes gigabytes; packages httpapi and lifecycle test it with a small quota",
 }
 
 // TestContract causes each status of each operation of api/openapi.yaml on the
-// whole program and validates every response against the description.
+// complete service and validates every response against the description.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	walk := newContractWalk()
-	h := openContractHarness(t, walk, contractSettings(t.TempDir()))
+	coverage := newContractCoverage()
+	h := openContractHarness(t, coverage, contractSettings(t.TempDir()))
 	t.Run("rows", func(t *testing.T) {
 		for name, rows := range map[string]func(*testing.T, *contractHarness){
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
@@ -30,17 +30,17 @@ func TestContract(t *testing.T) {
 				rows(t, h)
 			})
 		}
-		t.Run("slow", func(t *testing.T) { t.Parallel(); contractSlow(t, walk) })
-		t.Run("broken", func(t *testing.T) { t.Parallel(); contractBroken(t, walk) })
-		t.Run("limited", func(t *testing.T) { t.Parallel(); contractLimited(t, walk) })
+		t.Run("slow", func(t *testing.T) { t.Parallel(); contractSlow(t, coverage) })
+		t.Run("broken", func(t *testing.T) { t.Parallel(); contractBroken(t, coverage) })
+		t.Run("limited", func(t *testing.T) { t.Parallel(); contractLimited(t, coverage) })
 	})
 	for _, operation := range h.description.Operations() {
 		for _, status := range operation.Statuses {
 			row := operation.ID + " " + status
-			if _, elsewhere := contractElsewhere[row]; walk.seen[row] == elsewhere {
-				t.Errorf("%s: seen %v, expected elsewhere %v", row, walk.seen[row], elsewhere)
+			if _, elsewhere := contractElsewhere[row]; coverage.seen[row] == elsewhere {
+				t.Errorf("%s: seen %v, expected elsewhere %v", row, coverage.seen[row], elsewhere)
 			}
 		}
 	}
-	t.Logf("%d pairs of operation and status seen", len(walk.seen))
+	t.Logf("%d pairs of operation and status seen", len(coverage.seen))
 }

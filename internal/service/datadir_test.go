@@ -8,8 +8,8 @@ import (
 	"standin/internal/service"
 )
 
-// TestPrepareDataDir creates a data folder, and restricts one that other users
-// can read.
+// TestPrepareDataDir checks that a new data folder is private and that the mode of one
+// that other users can read is restricted.
 func TestPrepareDataDir(t *testing.T) {
 	t.Parallel()
 	readable := t.TempDir()

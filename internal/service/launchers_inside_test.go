@@ -11,21 +11,21 @@ import (
 	"standin/internal/store"
 )
 
-// TestInstance: services with one signing key know each other's bots, and the
-// name by which they do does not give the key away.
+// TestInstance checks that services with the same signing key have the same instance
+// name, and that the name is valid as a label.
 func TestInstance(t *testing.T) {
 	t.Parallel()
 	one, other := (&Service{key: []byte("a key")}).instance(), (&Service{key: []byte("another key")}).instance()
 	if one == other || one != (&Service{key: []byte("a key")}).instance() {
-		t.Errorf("the instances are called %s and %s", one, other)
+		t.Errorf("instance names %s and %s", one, other)
 	}
 	if len(one) != 12 || strings.Trim(one, "0123456789abcdef") != "" {
-		t.Errorf("%s is no name for a label", one)
+		t.Errorf("%s is not a valid label value", one)
 	}
 }
 
-// TestWanted: an attempt may have a bot while it is its job's last and the
-// job needs the dispatcher.
+// TestWanted checks that a bot is wanted if its attempt is the job's last and the job
+// has a wake time.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	s := start(t, settings(t.TempDir()))
@@ -37,7 +37,7 @@ func TestWanted(t *testing.T) {
 	var made struct{ ID uuid.UUID }
 	body := `{"externalId": "1", "meetingUrl": "https://meet.google.com/abc-defg-hij", "joinAt": "2999-01-01T00:00:00Z"}`
 	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &made); status != http.StatusCreated {
-		t.Fatalf("the job was answered with %d", status)
+		t.Fatalf("create the job: status %d", status)
 	}
 	id := made.ID
 	wanted := func(attempt int) bool {
@@ -49,7 +49,7 @@ func TestWanted(t *testing.T) {
 		return wanted
 	}
 	if !wanted(0) || wanted(1) {
-		t.Errorf("of a new job attempt 0 is wanted: %v; attempt 1: %v", wanted(0), wanted(1))
+		t.Errorf("new job: attempt 0 wanted %v, attempt 1 wanted %v", wanted(0), wanted(1))
 	}
 	err = s.store.Write(t.Context(), func(q *store.Queries) error {
 		r, err := q.Job(t.Context(), id)
@@ -63,7 +63,7 @@ func TestWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if wanted(0) || !wanted(1) {
-		t.Errorf("of a job at attempt 1, attempt 0 is wanted: %v; attempt 1: %v", wanted(0), wanted(1))
+		t.Errorf("job at attempt 1: attempt 0 wanted %v, attempt 1 wanted %v", wanted(0), wanted(1))
 	}
 	if known, err := s.wanted(t.Context(), uuid.New(), 0); known || err != nil {
 		t.Errorf("the bot of an unknown job is wanted: %v (%v)", known, err)
@@ -71,6 +71,6 @@ func TestWanted(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.wanted(ended, id, 1); err == nil {
-		t.Error("without a database it is known what is wanted")
+		t.Error("no error with a cancelled context")
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"standin/internal/service"
 )
 
-// onDocker has bots run on an engine.
+// onDocker returns the settings of a service that runs bots on a Docker engine.
 func onDocker(dir, host string) service.Settings {
 	settings := contractSettings(dir)
 	settings.Launcher, settings.BotServiceURL = "docker", "http://standin.test:8080"
@@ -26,7 +26,7 @@ func onDocker(dir, host string) service.Settings {
 	return settings
 }
 
-// TestLauncherSettings: what a launcher misses is told before anything runs.
+// TestLauncherSettings checks that missing launcher settings are reported at start.
 func TestLauncherSettings(t *testing.T) {
 	t.Parallel()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -35,26 +35,26 @@ func TestLauncherSettings(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		change func(*service.Settings)
-		words  string // empty: it starts
+		words  string // part of the error; empty if the service starts
 	}{
-		"bots that cannot find the service":   {func(s *service.Settings) { s.BotServiceURL = "" }, "STANDIN_BOT_SERVICE_URL must be set with the launcher docker"},
-		"bots on the host's network":          {func(s *service.Settings) { s.BotServiceURL, s.Docker.Network = "", "host" }, ""},
-		"no engine there":                     {func(*service.Settings) {}, ""},
-		"no image":                            {func(s *service.Settings) { s.Docker.Image = "" }, "image"},
-		"root":                                {func(s *service.Settings) { s.Docker.User = "0:0" }, "never root"},
-		"no such launcher":                    {func(s *service.Settings) { s.Launcher = "podman" }, `unknown launcher "podman"`},
-		"Kubernetes, bots without an address": {func(s *service.Settings) { s.Launcher, s.BotServiceURL = "kubernetes", "" }, "STANDIN_BOT_SERVICE_URL"},
-		"Kubernetes, settings that cannot be read": {func(s *service.Settings) {
+		"no URL of the service for bots": {func(s *service.Settings) { s.BotServiceURL = "" }, "STANDIN_BOT_SERVICE_URL must be set with the launcher docker"},
+		"bots on the host's network":     {func(s *service.Settings) { s.BotServiceURL, s.Docker.Network = "", "host" }, ""},
+		"unreachable engine":             {func(*service.Settings) {}, ""},
+		"no image":                       {func(s *service.Settings) { s.Docker.Image = "" }, "image"},
+		"root":                           {func(s *service.Settings) { s.Docker.User = "0:0" }, "never root"},
+		"unknown launcher":               {func(s *service.Settings) { s.Launcher = "podman" }, `unknown launcher "podman"`},
+		"Kubernetes, no URL of the service for bots": {func(s *service.Settings) { s.Launcher, s.BotServiceURL = "kubernetes", "" }, "STANDIN_BOT_SERVICE_URL"},
+		"Kubernetes, invalid kubeconfig": {func(s *service.Settings) {
 			s.Launcher, s.Kubernetes = "kubernetes", service.KubernetesSettings{Kubeconfig: kubeconfig}
 		}, "find the Kubernetes cluster"},
-		"Kubernetes, no such template": {func(s *service.Settings) {
+		"Kubernetes, missing pod template": {func(s *service.Settings) {
 			s.Launcher = "kubernetes"
-			s.Kubernetes = service.KubernetesSettings{Kubeconfig: aCluster(t, "http://127.0.0.1:1"), PodTemplate: kubeconfig + ".none"}
+			s.Kubernetes = service.KubernetesSettings{Kubeconfig: writeKubeconfig(t, "http://127.0.0.1:1"), PodTemplate: kubeconfig + ".none"}
 		}, "pod template"},
-		"Kubernetes, no cluster there": {func(s *service.Settings) {
+		"Kubernetes, unreachable cluster": {func(s *service.Settings) {
 			s.Launcher = "kubernetes"
 			s.Kubernetes = service.KubernetesSettings{
-				Kubeconfig: aCluster(t, "http://127.0.0.1:1"), Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: "i"}, User: 1, Group: 1},
+				Kubeconfig: writeKubeconfig(t, "http://127.0.0.1:1"), Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: "i"}, User: 1, Group: 1},
 			}
 		}, ""},
 	} {
@@ -70,14 +70,14 @@ func TestLauncherSettings(t *testing.T) {
 				}
 			}
 			if err == nil || test.words == "" || !strings.Contains(err.Error(), test.words) {
-				t.Errorf("it ended with %v, want %q", err, test.words)
+				t.Errorf("got %v, want %q", err, test.words)
 			}
 		})
 	}
 }
 
-// aCluster writes access to a cluster.
-func aCluster(t *testing.T, host string) string {
+// writeKubeconfig writes a kubeconfig for a cluster and returns its path.
+func writeKubeconfig(t *testing.T, host string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	content := `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": "` + host + `"}}],
@@ -88,22 +88,22 @@ func aCluster(t *testing.T, host string) string {
 	return path
 }
 
-// TestEngineAway: a job does not wait for ever for an engine that is not there.
-func TestEngineAway(t *testing.T) {
+// TestUnreachableEngine checks that a job fails if the engine stays unreachable.
+func TestUnreachableEngine(t *testing.T) {
 	t.Parallel()
 	settings := onDocker(t.TempDir(), "unix:///nowhere/docker.sock")
 	settings.StartTimeout = 2 * time.Second
-	h := openContractHarness(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractCoverage(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
 	if code != string(job.DispatchTimeout) || !strings.Contains(detail, "could not be started within 2s") || !strings.Contains(detail, "/nowhere/docker.sock") {
-		t.Errorf("it failed with %s: %s", code, detail)
+		t.Errorf("failed with %s: %s", code, detail)
 	}
 }
 
-// TestNoSuchImage: a job whose bot no engine starts waits for it, and fails
-// with the engine's words.
-func TestNoSuchImage(t *testing.T) {
+// TestMissingImage checks that a job whose image does not exist fails with the
+// engine's error message.
+func TestMissingImage(t *testing.T) {
 	t.Parallel()
 	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -126,12 +126,12 @@ func TestNoSuchImage(t *testing.T) {
 	t.Cleanup(func() { engine.CloseClientConnections(); engine.Close() })
 	settings := onDocker(t.TempDir(), "tcp://"+engine.Listener.Addr().String())
 	settings.StartTimeout = 2 * time.Second
-	h := openContractHarness(t, newContractWalk(), settings)
+	h := openContractHarness(t, newContractCoverage(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	reply := h.awaitStatus(t, h.ada, id, job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
 	if code != string(job.DispatchTimeout) || !strings.Contains(detail, "could not be started within 2s: pull the bots' image registry.test/standin:1: ") ||
 		!strings.Contains(detail, "manifest unknown") {
-		t.Errorf("it failed with %s: %s", code, detail)
+		t.Errorf("failed with %s: %s", code, detail)
 	}
 }

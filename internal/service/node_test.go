@@ -34,8 +34,8 @@ func get(t *testing.T, url, bearer string) (status int, text string) {
 	return response.StatusCode, string(content)
 }
 
-// TestMetrics: the service shows its metrics to those who show the secret, and
-// on an address of its own to everybody there; nothing else is there.
+// TestMetrics checks that the metrics require the secret on the main address, and that
+// the metrics address serves only the metrics, without credentials.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	with := settings(filepath.Join(t.TempDir(), "data"))
@@ -43,13 +43,13 @@ func TestMetrics(t *testing.T) {
 	s := start(t, with)
 	defer closeIt(t, s)
 	if status, _ := get(t, s.BaseURL()+"/metrics", "guess"); status != http.StatusUnauthorized {
-		t.Errorf("with a wrong secret: %d", status)
+		t.Errorf("wrong secret: status %d", status)
 	}
 	own := "http://" + s.metricsListener.Addr().String()
 	if status, _ := get(t, own+"/healthz", ""); status != http.StatusNotFound {
-		t.Errorf("the metrics' address answers another path with %d", status)
+		t.Errorf("the metrics address returned %d for another path", status)
 	}
-	untilTrue(t, "the node's row", func() bool {
+	untilTrue(t, "the node", func() bool {
 		_, text := get(t, own+"/metrics", "")
 		return strings.Contains(text, `standin_node_room{node="first"} 7`+"\n")
 	})
@@ -59,12 +59,12 @@ func TestMetrics(t *testing.T) {
 		"# TYPE standin_webhook_",
 	} {
 		if !strings.Contains(text, row) {
-			t.Errorf("there is no line %q", row)
+			t.Errorf("missing line %q", row)
 		}
 	}
 }
 
-// untilTrue waits until something holds.
+// untilTrue waits until a condition is true.
 func untilTrue(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(60 * time.Second)
@@ -74,19 +74,20 @@ func untilTrue(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("%s did not come", what)
+			t.Fatalf("timeout waiting for %s", what)
 		}
 	}
 }
 
-// TestNodeStaysTheSame each time it starts on its data folder.
-func TestNodeStaysTheSame(t *testing.T) {
+// TestNodeIDPersists checks that a node keeps its ID across restarts on its data
+// folder.
+func TestNodeIDPersists(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	var ids []string
 	for range 2 {
 		s := start(t, settings(dir))
-		untilTrue(t, "the node's row", func() bool {
+		untilTrue(t, "the node", func() bool {
 			f, err := s.fleet.Fleet(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -99,18 +100,18 @@ func TestNodeStaysTheSame(t *testing.T) {
 		closeIt(t, s)
 	}
 	if ids[0] != ids[1] || ids[0] == "" {
-		t.Errorf("the node was %s", fmt.Sprint(ids))
+		t.Errorf("node IDs %s", fmt.Sprint(ids))
 	}
 }
 
-// TestMoves: what a bot says of the time that it took is counted for the lead
-// of its own node.
-func TestMoves(t *testing.T) {
+// TestMeasureStartTime checks that the start time that a bot reports is recorded only
+// on its own node.
+func TestMeasureStartTime(t *testing.T) {
 	t.Parallel()
 	s := start(t, settings(filepath.Join(t.TempDir(), "data")))
 	defer closeIt(t, s)
 	var took []time.Duration
-	for _, node := range []string{"mine", "another's"} {
+	for _, node := range []string{"mine", "other"} {
 		for _, data := range []string{`{"readyMs": 2500}`, `{"readyMs": "soon"}`, ``} {
 			e := event.StateApplied{
 				Job:     job.Record{Node: node, Job: job.Job{Mode: job.Live}},
@@ -120,11 +121,11 @@ func TestMoves(t *testing.T) {
 		}
 	}
 	if want := fmt.Sprint([]time.Duration{2500 * time.Millisecond, 0, 0}); fmt.Sprint(took) != want {
-		t.Errorf("counted: %v, want %s", took, want)
+		t.Errorf("recorded %v, want %s", took, want)
 	}
 }
 
-// TestFleetMetrics is what is shown of a fleet that will be short of room.
+// TestFleetMetrics checks the metrics of a fleet whose capacity will be exceeded.
 func TestFleetMetrics(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 58, 0, 0, time.UTC)
@@ -137,6 +138,6 @@ func TestFleetMetrics(t *testing.T) {
 	got := fleetMetrics(f, now)
 	if got.Next5Minutes != 4 || got.Next24Hours != 9 || got.UntilShortage != 2*time.Minute || len(got.Nodes) != 1 || !got.Nodes[0].Full || got.Nodes[0].HeartbeatAge != time.Second ||
 		got.Nodes[0].BotCores != 1.5 || got.Nodes[0].BotMemory != 1<<29 {
-		t.Errorf("shown: %+v", got)
+		t.Errorf("got %+v", got)
 	}
 }

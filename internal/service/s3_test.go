@@ -18,10 +18,10 @@ import (
 	"standin/internal/testing/s3test"
 )
 
-// TestRecordingsOnS3 keeps a recording on a real S3 server over a line that
-// fails at each fourth request: it comes whole, from signed addresses and by
-// ranges, and goes when its time is up, every object of it. It sets the
-// environment, so it does not run in parallel.
+// TestRecordingsOnS3 stores a recording on a real S3 server while every fourth request
+// fails. It checks that the recording can be read from signed URLs, completely and by
+// range, and that all of its objects are deleted after the retention. It sets
+// environment variables, so it does not run in parallel.
 func TestRecordingsOnS3(t *testing.T) {
 	for name, value := range s3test.Environment() {
 		t.Setenv(name, value)
@@ -73,9 +73,9 @@ func TestRecordingsOnS3(t *testing.T) {
 		if !strings.Contains(location, "X-Amz-Signature=") || !strings.Contains(location, "X-Amz-Expires=900") {
 			t.Errorf("%s is redirected to %s", media.Name, location)
 		}
-		whole, _ := fetch(t, location, "", "", http.StatusOK) // without the key: the address is enough
+		whole, _ := fetch(t, location, "", "", http.StatusOK) // a signed URL needs no key
 		if sum := sha256.Sum256(whole); hex.EncodeToString(sum[:]) != media.SHA256 || int64(len(whole)) != media.Bytes {
-			t.Fatalf("%s: %d bytes of sum %x, want %d of %s", media.Name, len(whole), sum, media.Bytes, media.SHA256)
+			t.Fatalf("%s: %d bytes with SHA-256 %x, want %d with %s", media.Name, len(whole), sum, media.Bytes, media.SHA256)
 		}
 		part, _ := fetch(t, location, "", "bytes=100-299", http.StatusPartialContent)
 		if string(part) != string(whole[100:300]) {
@@ -90,11 +90,11 @@ func TestRecordingsOnS3(t *testing.T) {
 	waitLong(t, s, created.ID, "erased", func(r job.Record) bool { return !r.RecordingErasedAt.IsZero() })
 	fetch(t, s.BaseURL()+"/api/v1/jobs/"+created.ID+"/manifest", secret, "", http.StatusNotFound)
 	if kept, err := s.storage.JobUsage(t.Context(), parse(t, created.ID)); err != nil || kept.Objects > 0 {
-		t.Errorf("after its time %+v is kept, %v", kept, err)
+		t.Errorf("after the retention: %+v, %v", kept, err)
 	}
 }
 
-// waitLong is waitFor of what takes a simulated meeting on a busy machine.
+// waitLong is waitFor with a timeout for a simulated meeting on a busy machine.
 func waitLong(t *testing.T, s *Service, id, what string, wanted func(job.Record) bool) {
 	t.Helper()
 	deadline := time.NewTimer(time.Minute)
@@ -112,12 +112,12 @@ func waitLong(t *testing.T, s *Service, id, what string, wanted func(job.Record)
 		select {
 		case <-ticker.C:
 		case <-deadline.C:
-			t.Fatalf("the job never was %s; it is %s %s", what, r.Status, r.FailureDetail)
+			t.Fatalf("timeout waiting for the job to be %s: %s %s", what, r.Status, r.FailureDetail)
 		}
 	}
 }
 
-// fetch gets an address without following it further.
+// fetch requests a URL without following redirects.
 func fetch(t *testing.T, address, bearer, span string, want int) (body []byte, location string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)

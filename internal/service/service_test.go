@@ -20,14 +20,14 @@ import (
 	"standin/internal/job"
 )
 
-// settings are of a service that starts no bots, on a free port.
+// settings returns the settings of a service that launches no bots, on a free port.
 func settings(dir string) Settings {
 	return Settings{
 		Listen: "127.0.0.1:0", DataDir: dir, Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
 	}
 }
 
-// start starts a service, which the test closes.
+// start starts a service. The test must close it.
 func start(t *testing.T, settings Settings) *Service {
 	t.Helper()
 	s, err := Start(t.Context(), settings)
@@ -44,20 +44,20 @@ func closeIt(t *testing.T, s *Service) {
 	}
 	select {
 	case err := <-s.Failed():
-		t.Errorf("a part failed: %v", err)
+		t.Errorf("a component failed: %v", err)
 	default:
 	}
 }
 
-// TestStart: a service with a free port tells which, answers there, and keeps
-// its data to itself.
+// TestStart checks that a service on port 0 reports its port, responds there, and that
+// its data folder is private.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := start(t, settings(dir))
 	defer closeIt(t, s)
 	if strings.HasSuffix(s.Addr(), ":0") || s.BaseURL() != "http://"+s.Addr() || s.settings.BotServiceURL != s.BaseURL() {
-		t.Errorf("it listens on %s, is reached at %s, and by bots at %s", s.Addr(), s.BaseURL(), s.settings.BotServiceURL)
+		t.Errorf("address %s, base URL %s, URL for bots %s", s.Addr(), s.BaseURL(), s.settings.BotServiceURL)
 	}
 	answer, err := http.Get(s.BaseURL() + "/healthz")
 	if err != nil {
@@ -68,11 +68,12 @@ func TestStart(t *testing.T) {
 		t.Errorf("healthz: %q (%v)", body, err)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the data folder is %v (%v)", info.Mode(), err)
+		t.Errorf("data folder mode %v (%v)", info.Mode(), err)
 	}
 }
 
-// TestAddresses: what was not set follows from where the service listens.
+// TestAddresses checks that addresses that are not set are derived from the listening
+// address.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -81,14 +82,14 @@ func TestAddresses(t *testing.T) {
 		bots     string
 		loopback bool // webhooks may go to this machine
 	}{
-		"loopback":           {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
-		"all of IPv4":        {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
-		"everywhere":         {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
-		"base set":           {func(s *Settings) { s.BaseURL = "https://standin.test/" }, "https://standin.test", "http://127.0.0.1:%s", false},
-		"behind a TLS proxy": {func(s *Settings) { s.BaseURL = "https://203.0.113.5" }, "https://203.0.113.5", "http://127.0.0.1:%s", false},
-		"base on localhost":  {func(s *Settings) { s.BaseURL = "http://localhost:8443" }, "http://localhost:8443", "http://127.0.0.1:%s", true},
-		"for bots set":       {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
-		"networks set":       {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"loopback":              {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
+		"all IPv4 addresses":    {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"all addresses":         {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"base URL set":          {func(s *Settings) { s.BaseURL = "https://standin.test/" }, "https://standin.test", "http://127.0.0.1:%s", false},
+		"behind a TLS proxy":    {func(s *Settings) { s.BaseURL = "https://203.0.113.5" }, "https://203.0.113.5", "http://127.0.0.1:%s", false},
+		"base URL on localhost": {func(s *Settings) { s.BaseURL = "http://localhost:8443" }, "http://localhost:8443", "http://127.0.0.1:%s", true},
+		"URL for bots set":      {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
+		"webhook networks set":  {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,10 +100,10 @@ func TestAddresses(t *testing.T) {
 			defer closeIt(t, s)
 			port := s.Addr()[strings.LastIndex(s.Addr(), ":")+1:]
 			if want := strings.ReplaceAll(test.base, "%s", port); s.BaseURL() != want {
-				t.Errorf("consumers reach it at %s, want %s", s.BaseURL(), want)
+				t.Errorf("base URL %s, want %s", s.BaseURL(), want)
 			}
 			if want := strings.ReplaceAll(test.bots, "%s", port); s.settings.BotServiceURL != want {
-				t.Errorf("bots reach it at %s, want %s", s.settings.BotServiceURL, want)
+				t.Errorf("URL for bots %s, want %s", s.settings.BotServiceURL, want)
 			}
 			allow, err := s.webhookAllow()
 			if err != nil {
@@ -113,13 +114,14 @@ func TestAddresses(t *testing.T) {
 				loopback = loopback || prefix.Contains(netip.MustParseAddr("127.0.0.1"))
 			}
 			if loopback != test.loopback {
-				t.Errorf("webhooks may go to %v", allow)
+				t.Errorf("networks allowed for webhooks: %v", allow)
 			}
 		})
 	}
 }
 
-// TestReachable turns listening addresses into ones to connect to.
+// TestReachable checks the conversion of listening addresses into addresses to connect
+// to.
 func TestReachable(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -131,7 +133,8 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestSigningKey is made once, for the owner's eyes, and used again.
+// TestSigningKey checks that the key is created once, readable only by its owner, and
+// used again.
 func TestSigningKey(t *testing.T) {
 	t.Parallel()
 	with := settings(t.TempDir())
@@ -141,11 +144,11 @@ func TestSigningKey(t *testing.T) {
 	second := start(t, with)
 	closeIt(t, second)
 	if len(first.key) < 32 || !bytes.Equal(first.key, second.key) {
-		t.Errorf("the keys have %d and %d bytes, and are the same %v", len(first.key), len(second.key), bytes.Equal(first.key, second.key))
+		t.Errorf("keys of %d and %d bytes, equal %v", len(first.key), len(second.key), bytes.Equal(first.key, second.key))
 	}
 	info, err := os.Stat(filepath.Join(with.DataDir, "ingest.key"))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key's file is %v (%v)", info.Mode(), err)
+		t.Errorf("mode of the key file: %v (%v)", info.Mode(), err)
 	}
 	other := settings(t.TempDir())
 	other.IngestSigningKey = ""
@@ -156,9 +159,9 @@ func TestSigningKey(t *testing.T) {
 	}
 }
 
-// TestRefusals: what cannot be served is refused at start, with the way out, and
-// nothing is left open.
-func TestRefusals(t *testing.T) {
+// TestStartErrors checks that invalid settings fail at start with a helpful error and
+// that nothing stays open.
+func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	used := settings(t.TempDir())
 	running := start(t, used)
@@ -167,12 +170,12 @@ func TestRefusals(t *testing.T) {
 		change func(*Settings)
 		want   string
 	}{
-		"the data folder is in use": {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir},
-		"the port is in use":        {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
-		"PostgreSQL without a key":  {func(s *Settings) { s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", "" }, "STANDIN_INGEST_SIGNING_KEY must be set"},
-		"an unknown launcher":       {func(s *Settings) { s.Launcher = "carrier pigeon" }, `unknown launcher "carrier pigeon"`},
-		"a wrong network":           {func(s *Settings) { s.WebhookAllowCIDRs = "everywhere" }, "everywhere"},
-		"an unknown storage":        {func(s *Settings) { s.StorageURL = "tape://7" }, "open the storage"},
+		"data folder in use":       {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir},
+		"port in use":              {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
+		"PostgreSQL without a key": {func(s *Settings) { s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", "" }, "STANDIN_INGEST_SIGNING_KEY must be set"},
+		"unknown launcher":         {func(s *Settings) { s.Launcher = "carrier pigeon" }, `unknown launcher "carrier pigeon"`},
+		"invalid network":          {func(s *Settings) { s.WebhookAllowCIDRs = "everywhere" }, "everywhere"},
+		"unknown storage":          {func(s *Settings) { s.StorageURL = "tape://7" }, "open the storage"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -182,17 +185,17 @@ func TestRefusals(t *testing.T) {
 			test.change(&with)
 			if s, err := Start(t.Context(), with); err == nil {
 				closeIt(t, s)
-				t.Fatal("it started")
+				t.Fatal("the service started")
 			} else if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q in it", err, test.want)
+				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
-			closeIt(t, start(t, settings(dir))) // the folder is free again
+			closeIt(t, start(t, settings(dir))) // the folder is not locked
 		})
 	}
 }
 
-// TestClose drains: a bot's heartbeat that is heldResponse is answered, and nobody is
-// served afterwards. The next service on the folder knows the job.
+// TestClose checks that Close answers an open heartbeat and stops serving, and that the
+// next service on the data folder has the job.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	with := settings(t.TempDir())
@@ -206,16 +209,16 @@ func TestClose(t *testing.T) {
 	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &created); status != http.StatusCreated {
 		t.Fatalf("create: %d", status)
 	}
-	// The begin of an attempt forgets earlier heartbeats, so it has to be over.
+	// The start of an attempt clears earlier heartbeats, so it must have finished.
 	waitFor(t, s, created.ID, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
 	token := ingest.Token([]byte("key"), created.ID, 0)
-	type heldResponse struct {
+	type heartbeatResult struct {
 		status int
 		answer ingest.HeartbeatResponse
 	}
-	beats := make(chan heldResponse, 1)
+	beats := make(chan heartbeatResult, 1)
 	go func() {
-		var h heldResponse
+		var h heartbeatResult
 		h.status = post(t, s.BaseURL()+ingest.HeartbeatPath+"?wait=60", token, fmt.Sprintf(`{"jobId":%q,"attempt":0}`, created.ID), &h.answer)
 		beats <- h
 	}()
@@ -227,21 +230,21 @@ func TestClose(t *testing.T) {
 		t.Errorf("closing took %s", took)
 	}
 	if h := <-beats; h.status != http.StatusOK || !h.answer.OK {
-		t.Errorf("the held heartbeat: %+v", h)
+		t.Errorf("the open heartbeat got %+v", h)
 	}
 	if answer, err := http.Get(s.BaseURL() + "/healthz"); err == nil {
 		answer.Body.Close()
-		t.Error("it still serves")
+		t.Error("the closed service still responds")
 	}
 
 	again := start(t, with)
 	defer closeIt(t, again)
 	if status := post(t, again.BaseURL()+"/api/v1/jobs", secret, body, nil); status != http.StatusOK {
-		t.Errorf("the replay: %d", status)
+		t.Errorf("replay: status %d", status)
 	}
 }
 
-// post posts JSON, and decodes the answer.
+// post posts JSON and decodes the response.
 func post(t *testing.T, address, bearer, body string, into any) int {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
@@ -264,7 +267,7 @@ func post(t *testing.T, address, bearer, body string, into any) int {
 	return answer.StatusCode
 }
 
-// waitFor waits until the job's record is as wanted.
+// waitFor waits until wanted returns true for the job.
 func waitFor(t *testing.T, s *Service, id, what string, wanted func(job.Record) bool) {
 	t.Helper()
 	deadline := time.NewTimer(10 * time.Second)
@@ -282,7 +285,7 @@ func waitFor(t *testing.T, s *Service, id, what string, wanted func(job.Record) 
 		select {
 		case <-ticker.C:
 		case <-deadline.C:
-			t.Fatalf("the job never was %s; it is %s", what, r.Status)
+			t.Fatalf("timeout waiting for the job to be %s: %s", what, r.Status)
 		}
 	}
 }
