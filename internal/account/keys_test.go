@@ -30,7 +30,8 @@ func newKeys(t *testing.T) (keys *account.Keys, now *time.Time) {
 	return &account.Keys{Store: s, Now: func() time.Time { return at }}, &at
 }
 
-// TestIssue: a key opens the door to its consumer in its mode, and is not kept.
+// TestIssue checks that a key authenticates its consumer in its mode, and that the
+// secret is not stored.
 func TestIssue(t *testing.T) {
 	t.Parallel()
 	keys, _ := newKeys(t)
@@ -43,21 +44,21 @@ func TestIssue(t *testing.T) {
 			t.Errorf("a %s key: %q", mode, secret)
 		}
 		if key.Consumer != "ada" || key.Mode != mode || key.Prefix != secret[:len(prefix)+4] || strings.Contains(key.Hash, secret) {
-			t.Errorf("kept: %+v", key)
+			t.Errorf("stored key %+v", key)
 		}
 		caller, err := keys.Authenticate(t.Context(), secret)
 		if err != nil || caller != (account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: mode}) {
-			t.Errorf("it opens the door to %+v (%v)", caller, err)
+			t.Errorf("authenticated %+v (%v)", caller, err)
 		}
 	}
 	all, err := keys.Store.Keys(t.Context())
 	if err != nil || len(all) != 2 || all[0].ConsumerID != all[1].ConsumerID {
-		t.Errorf("two keys of one consumer are kept as %+v (%v)", all, err)
+		t.Errorf("two keys of one consumer: %+v (%v)", all, err)
 	}
 }
 
-// TestWebhookSecrets: each consumer has its own, unless the operator gave one
-// for all; a consumer keeps the one it has.
+// TestWebhookSecrets checks that each consumer gets its own secret, or the operator's
+// shared secret if set, and that existing consumers keep theirs.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	keys, _ := newKeys(t)
@@ -83,12 +84,12 @@ func TestWebhookSecrets(t *testing.T) {
 	issue("ada")
 	issue("eve")
 	if secretOf("ada") != first || secretOf("eve") != keys.WebhookSecret {
-		t.Errorf("afterwards: %q and %q", secretOf("ada"), secretOf("eve"))
+		t.Errorf("with a shared secret: %q and %q", secretOf("ada"), secretOf("eve"))
 	}
 }
 
-// TestAuthenticateRefuses all that is no valid key, in the same words.
-func TestAuthenticateRefuses(t *testing.T) {
+// TestAuthenticateRejectsInvalidKeys checks that every invalid key gets the same error.
+func TestAuthenticateRejectsInvalidKeys(t *testing.T) {
 	t.Parallel()
 	keys, now := newKeys(t)
 	key, secret, err := keys.Issue(t.Context(), "ada", "", job.Live)
@@ -104,7 +105,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := keys.Authenticate(t.Context(), revoked); err != nil {
-		t.Fatalf("before it is revoked: %v", err)
+		t.Fatalf("before the revocation: %v", err)
 	}
 	for _, k := range all {
 		if k.ID != key.ID {
@@ -115,7 +116,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 	}
 	for name, bearer := range map[string]string{
 		"nothing": "", "garbage": "garbage", "another prefix": "sk_live_" + secret[13:], "the other mode": "standin_test_" + secret[13:],
-		"cut short": secret[:len(secret)-1], "in capitals": strings.ToUpper(secret), "its hash": key.Hash,
+		"truncated": secret[:len(secret)-1], "upper case": strings.ToUpper(secret), "hash": key.Hash,
 		"endless": "standin_live_" + strings.Repeat("A", 1<<20), "revoked": revoked,
 	} {
 		_, err := keys.Authenticate(t.Context(), bearer)
@@ -128,7 +129,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 	}
 }
 
-// TestLastUsed is kept to the minute.
+// TestLastUsed checks that the last use is stored at most once a minute.
 func TestLastUsed(t *testing.T) {
 	t.Parallel()
 	keys, now := newKeys(t)
@@ -149,7 +150,7 @@ func TestLastUsed(t *testing.T) {
 	}
 }
 
-// TestConcurrentIssue: a new consumer that is named several times at once is one.
+// TestConcurrentIssue checks that concurrent calls with a new name create one consumer.
 func TestConcurrentIssue(t *testing.T) {
 	t.Parallel()
 	keys, _ := newKeys(t)
@@ -168,7 +169,7 @@ func TestConcurrentIssue(t *testing.T) {
 	}
 	for _, key := range all {
 		if key.ConsumerID != all[0].ConsumerID {
-			t.Errorf("key %s is another consumer's", key.ID)
+			t.Errorf("key %s belongs to another consumer", key.ID)
 		}
 	}
 }

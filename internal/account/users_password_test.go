@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPasswordHash: a hash names its parameters, takes its password and no
-// other, and two of one password differ.
+// TestPasswordHash checks that a hash contains its parameters, matches only its
+// password, and differs from another hash of the same password.
 func TestPasswordHash(t *testing.T) {
 	t.Parallel()
 	one, other := hashPassword("a password", randomBytes(argonSalt)), hashPassword("a password", randomBytes(argonSalt))
@@ -19,19 +19,19 @@ func TestPasswordHash(t *testing.T) {
 		}
 	}
 	if same, err := passwordMatches("", dummyHash); err != nil || same {
-		t.Errorf("nobody's hash takes the empty password: %v, %v", same, err)
+		t.Errorf("the dummy hash matches the empty password: %v, %v", same, err)
 	}
 	for _, broken := range []string{"", "x", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=1,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=0,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=1,p=1$AAAA$"} {
 		if same, err := passwordMatches("a password", broken); err == nil || same {
-			t.Errorf("%q is taken for a hash", broken)
+			t.Errorf("%q was accepted as a hash", broken)
 		}
 	}
 }
 
-// TestFormToken: it belongs to one session's secret.
+// TestFormToken checks that a form token matches only its session's secret.
 func TestFormToken(t *testing.T) {
 	t.Parallel()
 	if !FormTokenMatches(FormToken("one"), "one") || FormTokenMatches(FormToken("one"), "other") || FormTokenMatches("", "one") {
-		t.Error("which tokens match is wrong")
+		t.Error("wrong tokens match")
 	}
 }

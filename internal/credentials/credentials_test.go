@@ -11,8 +11,9 @@ import (
 	"standin/internal/credentials"
 )
 
-// TestLife: saved, read, replaced, removed; the file is its owner's alone.
-func TestLife(t *testing.T) {
+// TestSaveLoadRemove checks that credentials are saved, loaded, replaced and removed,
+// and that only the owner can read the file.
+func TestSaveLoadRemove(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "standin")
 	if _, err := credentials.Load(dir); !errors.Is(err, credentials.ErrNone) {
@@ -31,11 +32,11 @@ func TestLife(t *testing.T) {
 	}
 	for path, want := range map[string]os.FileMode{dir: 0o700, credentials.Path(dir): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s is %v (%v), want %v", path, info.Mode(), err, want)
+			t.Errorf("%s has mode %v (%v), want %v", path, info.Mode(), err, want)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v (%v)", entries, err)
+		t.Errorf("remaining files: %v (%v)", entries, err)
 	}
 	if err := credentials.Remove(dir); err != nil {
 		t.Error(err)
@@ -45,9 +46,9 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestUnusable: a file that others can read, or that is damaged, is refused
-// without showing what is in it.
-func TestUnusable(t *testing.T) {
+// TestLoadRejectsUnsafeFiles checks that a file that others can read or that is damaged
+// is rejected without revealing its content.
+func TestLoadRejectsUnsafeFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := credentials.Save(dir, credentials.Credentials{URL: "https://a.example", APIKey: "standin_live_secret"}); err != nil {
@@ -71,7 +72,7 @@ func TestUnusable(t *testing.T) {
 	kept := credentials.Credentials{URL: "https://a.example", APIKey: "standin_live_secret"}
 	for _, text := range []string{fmt.Sprint(kept), fmt.Sprintf("%+v", kept), fmt.Sprintf("%#v", kept)} {
 		if strings.Contains(text, "secret") {
-			t.Errorf("the key is shown: %s", text)
+			t.Errorf("the text contains the key: %s", text)
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"standin/internal/payment"
 )
 
-// unix is a time as the provider writes it.
+// unix returns a time from the provider's format.
 func unix(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 
-// hashID is the id of an event that has none.
+// hashID returns the ID of an event without an ID.
 func hashID(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -122,14 +122,14 @@ func TestDecode(t *testing.T) {
 		"unknown type": {`{"id":"e","created":1,"type":"charge.refunded","data":{"object":{"customer":"cus_1"}}}`,
 			payment.Event{ID: "e", Type: "charge.refunded", Created: unix(1)}},
 		"empty object": {`{}`, payment.Event{ID: hashID(`{}`)}},
-		"every field of another type": {`{"id":7,"type":["customer.updated"],"created":"soon","data":[]}`,
+		"every field with a wrong type": {`{"id":7,"type":["customer.updated"],"created":"soon","data":[]}`,
 			payment.Event{ID: hashID(`{"id":7,"type":["customer.updated"],"created":"soon","data":[]}`)}},
-		"fields of a subscription of other types": {
+		"subscription fields with wrong types": {
 			`{"id":"e","created":-5,"type":"customer.subscription.updated","data":{"object":{"id":{},"customer":[],"status":1,"items":{"data":[1,null,{"price":"x","current_period_end":1e9}]},"current_period_end":"1","metadata":null,"plan":null}}}`,
 			payment.Event{ID: "e", Type: "customer.subscription.updated", Effect: payment.Changed}},
-		"no object":                   {`{"id":"e","type":"invoice.paid"}`, payment.Event{ID: "e", Type: "invoice.paid", Effect: payment.PaymentMade}},
-		"created beyond the calendar": {`{"id":"e","created":253402300800}`, payment.Event{ID: "e"}},
-		"texts that no database need keep": {`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`,
+		"no data object":              {`{"id":"e","type":"invoice.paid"}`, payment.Event{ID: "e", Type: "invoice.paid", Effect: payment.PaymentMade}},
+		"created after the year 9999": {`{"id":"e","created":253402300800}`, payment.Event{ID: "e"}},
+		"texts that databases cannot store": {`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`,
 			payment.Event{ID: hashID(`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: any object is an event that a database can keep.
+// FuzzDecode checks that any JSON object decodes to an event that a database can store.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		subscriptionUpdated, subscriptionDeleted, invoicePaid, invoiceFailed, checkoutCompleted, customerUpdated,
@@ -173,16 +173,16 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if e.ID == "" {
-			t.Errorf("%q has no id", body)
+			t.Errorf("%q has no ID", body)
 		}
 		for _, text := range []string{e.ID, e.Type, e.Subscription, e.Customer, e.Consumer, e.Email, e.Plan, string(e.Status)} {
 			if len(text) > 1000 || strings.ToValidUTF8(text, "") != text || strings.ContainsRune(text, 0) {
-				t.Errorf("%q was kept of %q", text, body)
+				t.Errorf("%q was decoded from %q", text, body)
 			}
 		}
 		for _, at := range []time.Time{e.Created, e.PeriodEnd} {
 			if !at.IsZero() && (at.Year() < 1970 || at.Year() > 9999) {
-				t.Errorf("%v was kept of %q", at, body)
+				t.Errorf("%v was decoded from %q", at, body)
 			}
 		}
 	})

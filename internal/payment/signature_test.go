@@ -15,16 +15,16 @@ import (
 
 const secret = "whsec_test_secret"
 
-// signedAt is when the signatures of these tests were made.
+// signedAt is the time of the signatures in these tests.
 var signedAt = time.Unix(1700000000, 0)
 
 const signedBody = `{"id":"evt_1"}`
 
-// known is the signature of signedBody at signedAt, made with
+// known is the signature of signedBody at signedAt, computed with
 // openssl dgst -sha256 -hmac.
 const known = "248a374f50f943a28b0f6ab50faf9a7e7e29b710fa26df9fb1618b9bf8ea9c9a"
 
-// sign makes a signature as the provider does.
+// sign returns a signature in the provider's format.
 func sign(key, t, body string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	fmt.Fprintf(mac, "%s.%s", t, body)
@@ -40,34 +40,34 @@ func TestVerify(t *testing.T) {
 		later  time.Duration // than signedAt
 		valid  bool
 	}{
-		"right":                         {header: "t=1700000000,v1=" + known, valid: true},
-		"upper case":                    {header: "t=1700000000,v1=" + strings.ToUpper(known), valid: true},
-		"spaces after commas":           {header: "t=1700000000, v1=" + known + ", v0=x", valid: true},
-		"signature before time":         {header: "v1=" + known + ",t=1700000000", valid: true},
-		"old secret's signature first":  {header: "t=1700000000,v1=" + other + ",v1=" + known, valid: true},
-		"old secret's signature last":   {header: "t=1700000000,v1=" + known + ",v1=" + other, valid: true},
-		"beside a v1 that is none":      {header: "t=1700000000,v1=zz,v1=,v1=abcd,v1=" + known, valid: true},
-		"unknown keys":                  {header: "t=1700000000,v2=" + other + ",x,=,v1=" + known, valid: true},
-		"as late as may be":             {header: "t=1700000000,v1=" + known, later: 300 * time.Second, valid: true},
-		"as early as may be":            {header: "t=1700000000,v1=" + known, later: -300 * time.Second, valid: true},
-		"too late":                      {header: "t=1700000000,v1=" + known, later: 301 * time.Second},
-		"too early":                     {header: "t=1700000000,v1=" + known, later: -301 * time.Second},
-		"another body":                  {header: "t=1700000000,v1=" + known, body: signedBody + " "},
-		"another time":                  {header: "t=1700000001,v1=" + known},
-		"the same time written longer":  {header: "t=01700000000,v1=" + known},
-		"none":                          {header: ""},
-		"no time":                       {header: "v1=" + known},
-		"no signature":                  {header: "t=1700000000"},
-		"signature of another scheme":   {header: "t=1700000000,v0=" + known},
-		"wrong signatures":              {header: "t=1700000000,v1=" + other + ",v1=" + other},
-		"shorter signature":             {header: "t=1700000000,v1=" + known[:62]},
-		"two times":                     {header: "t=1700000000,t=1700000000,v1=" + known},
-		"negative time":                 {header: "t=-1700000000,v1=" + known},
-		"signed time with a plus":       {header: "t=+1700000000,v1=" + sign(secret, "+1700000000", signedBody)},
-		"time beyond 64 bits":           {header: "t=99999999999999999999,v1=" + known},
-		"the last time there is":        {header: "t=9223372036854775807,v1=" + sign(secret, "9223372036854775807", signedBody)},
-		"signed with nothing":           {header: "t=1700000000,v1=" + sign("", "1700000000", signedBody)},
-		"longer than any header may be": {header: "t=1700000000,v1=" + known + ",x=" + strings.Repeat("x", 4096)},
+		"right":                                {header: "t=1700000000,v1=" + known, valid: true},
+		"upper case":                           {header: "t=1700000000,v1=" + strings.ToUpper(known), valid: true},
+		"spaces after commas":                  {header: "t=1700000000, v1=" + known + ", v0=x", valid: true},
+		"signature before time":                {header: "v1=" + known + ",t=1700000000", valid: true},
+		"old secret's signature first":         {header: "t=1700000000,v1=" + other + ",v1=" + known, valid: true},
+		"old secret's signature last":          {header: "t=1700000000,v1=" + known + ",v1=" + other, valid: true},
+		"invalid v1 values before a valid one": {header: "t=1700000000,v1=zz,v1=,v1=abcd,v1=" + known, valid: true},
+		"unknown keys":                         {header: "t=1700000000,v2=" + other + ",x,=,v1=" + known, valid: true},
+		"latest time":                          {header: "t=1700000000,v1=" + known, later: 300 * time.Second, valid: true},
+		"earliest time":                        {header: "t=1700000000,v1=" + known, later: -300 * time.Second, valid: true},
+		"too late":                             {header: "t=1700000000,v1=" + known, later: 301 * time.Second},
+		"too early":                            {header: "t=1700000000,v1=" + known, later: -301 * time.Second},
+		"another body":                         {header: "t=1700000000,v1=" + known, body: signedBody + " "},
+		"another time":                         {header: "t=1700000001,v1=" + known},
+		"the same time with a leading zero":    {header: "t=01700000000,v1=" + known},
+		"none":                                 {header: ""},
+		"no time":                              {header: "v1=" + known},
+		"no signature":                         {header: "t=1700000000"},
+		"signature of another scheme":          {header: "t=1700000000,v0=" + known},
+		"wrong signatures":                     {header: "t=1700000000,v1=" + other + ",v1=" + other},
+		"shorter signature":                    {header: "t=1700000000,v1=" + known[:62]},
+		"two times":                            {header: "t=1700000000,t=1700000000,v1=" + known},
+		"negative time":                        {header: "t=-1700000000,v1=" + known},
+		"signed time with a plus":              {header: "t=+1700000000,v1=" + sign(secret, "+1700000000", signedBody)},
+		"time beyond 64 bits":                  {header: "t=99999999999999999999,v1=" + known},
+		"maximum 64-bit time":                  {header: "t=9223372036854775807,v1=" + sign(secret, "9223372036854775807", signedBody)},
+		"signed with an empty secret":          {header: "t=1700000000,v1=" + sign("", "1700000000", signedBody)},
+		"header too long":                      {header: "t=1700000000,v1=" + known + ",x=" + strings.Repeat("x", 4096)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestVerify(t *testing.T) {
 				t.Errorf("got %v, want ErrSignature", err)
 			}
 			if err != nil && strings.Contains(err.Error(), secret) {
-				t.Errorf("the error tells the secret: %v", err)
+				t.Errorf("the error contains the secret: %v", err)
 			}
 		})
 	}
@@ -97,9 +97,8 @@ func TestVerifyWithoutSecret(t *testing.T) {
 	}
 }
 
-// FuzzVerify: a header is accepted exactly when it holds, in the provider's
-// form, the signature of the body at its time; never through something that
-// the parser overlooks.
+// FuzzVerify checks that a header is accepted only if it contains the signature of the
+// body at its time, in the provider's format.
 func FuzzVerify(f *testing.F) {
 	for _, header := range []string{
 		"t=1700000000,v1=" + known,

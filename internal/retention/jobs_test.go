@@ -10,8 +10,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestEraseJobs erases jobs after the retention of the service or of their
-// consumer, with what is stored of them, but no job whose recording is kept.
+// TestEraseJobs checks that jobs and their files are erased after the retention of the
+// service or of their consumer, but not while the recording is kept.
 func TestEraseJobs(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, Forever)
@@ -38,19 +38,19 @@ func TestEraseJobs(t *testing.T) {
 	}
 	h.eraseJobs(t.Context())
 	for _, id := range erased {
-		if _, err := h.store.Job(t.Context(), id); !job.ErrorIs(err, job.NotFound) || len(h.there(t, id)) > 0 {
-			t.Errorf("job %s: %v, stored %v", id, err, h.there(t, id))
+		if _, err := h.store.Job(t.Context(), id); !job.ErrorIs(err, job.NotFound) || len(h.files(t, id)) > 0 {
+			t.Errorf("job %s: %v, stored %v", id, err, h.files(t, id))
 		}
 	}
 	for _, id := range kept {
-		if _, err := h.store.Job(t.Context(), id); err != nil || len(h.there(t, id)) != 3 {
-			t.Errorf("job %s: %v, stored %v", id, err, h.there(t, id))
+		if _, err := h.store.Job(t.Context(), id); err != nil || len(h.files(t, id)) != 3 {
+			t.Errorf("job %s: %v, stored %v", id, err, h.files(t, id))
 		}
 	}
 }
 
-// TestDeleteConsumer deletes the recordings and jobs of a consumer, and keeps
-// those of others.
+// TestDeleteConsumer checks that the recordings and jobs of a consumer are deleted and
+// those of others are kept.
 func TestDeleteConsumer(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, Forever)
@@ -61,7 +61,7 @@ func TestDeleteConsumer(t *testing.T) {
 	}
 	kept := h.recorded(t, bob, day, nil)
 	running := h.recorded(t, ada, day, func(r *job.Record) { r.Status, r.WakeAt = job.InMeeting, now })
-	if _, err := h.DeleteConsumer(t.Context(), ada); !job.ErrorIs(err, job.InvalidState) || len(h.there(t, ids[0])) != 3 {
+	if _, err := h.DeleteConsumer(t.Context(), ada); !job.ErrorIs(err, job.InvalidState) || len(h.files(t, ids[0])) != 3 {
 		t.Fatalf("delete a consumer with a running job: %v", err)
 	}
 	r, err := h.store.Job(t.Context(), running)
@@ -76,14 +76,14 @@ func TestDeleteConsumer(t *testing.T) {
 		t.Fatalf("deleted %d jobs, %v", n, err)
 	}
 	for _, id := range append(ids, running) {
-		if len(h.there(t, id)) > 0 {
-			t.Fatalf("job %s: stored %v", id, h.there(t, id))
+		if len(h.files(t, id)) > 0 {
+			t.Fatalf("job %s: stored %v", id, h.files(t, id))
 		}
 	}
 	if _, err := h.store.Consumer(t.Context(), ada); !job.ErrorIs(err, job.NotFound) {
 		t.Errorf("the deleted consumer: %v", err)
 	}
-	if _, err := h.store.Job(t.Context(), kept); err != nil || len(h.there(t, kept)) != 3 {
-		t.Errorf("the other consumer's job: %v, stored %v", err, h.there(t, kept))
+	if _, err := h.store.Job(t.Context(), kept); err != nil || len(h.files(t, kept)) != 3 {
+		t.Errorf("the other consumer's job: %v, stored %v", err, h.files(t, kept))
 	}
 }

@@ -22,13 +22,13 @@ import (
 	"standin/internal/store"
 )
 
-// now is when these tests take place. Files are as old as the machine's clock
-// says, so it must not be far from that.
+// now is the current time of these tests. It must be close to the machine's clock,
+// which determines the age of files.
 var now = time.Now().UTC().Truncate(time.Millisecond)
 
 const day = 24 * time.Hour
 
-// harness is a Keeper on a real database and real storage.
+// harness is a Cleaner on a real database and real storage.
 type harness struct {
 	*Cleaner
 	store   *store.Store
@@ -59,22 +59,22 @@ func newHarness(t *testing.T, period Period) *harness {
 	})}
 }
 
-// consumer keeps a consumer.
-func (w *harness) consumer(t *testing.T, own *time.Duration) uuid.UUID {
+// consumer creates a consumer with its own retention, or with the default if own is nil.
+func (h *harness) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 	t.Helper()
-	c, err := w.store.EnsureConsumer(t.Context(), account.Consumer{ID: uuid.New(), Name: uuid.NewString(), WebhookVersion: 2, CreatedAt: now})
+	c, err := h.store.EnsureConsumer(t.Context(), account.Consumer{ID: uuid.New(), Name: uuid.NewString(), WebhookVersion: 2, CreatedAt: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.SetRetention(t.Context(), c.Name, own); err != nil {
+	if err := h.store.SetRetention(t.Context(), c.Name, own); err != nil {
 		t.Fatal(err)
 	}
 	return c.ID
 }
 
-// recorded keeps a job that ended so long ago, with a manifest, media and
+// recorded creates a job that ended the given time ago, with a manifest, media and
 // diagnostics.
-func (w *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*job.Record)) uuid.UUID {
+func (h *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*job.Record)) uuid.UUID {
 	t.Helper()
 	r := job.Record{
 		Job: job.Job{
@@ -84,7 +84,7 @@ func (w *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, 
 		StatusSince: now, WakeAt: now,
 	}
 	save := func(fn func(q *store.Queries) error) {
-		if err := w.store.Write(t.Context(), fn); err != nil {
+		if err := h.store.Write(t.Context(), fn); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,15 +94,15 @@ func (w *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, 
 		change(&r)
 	}
 	save(func(q *store.Queries) error { return q.SaveJob(t.Context(), r) })
-	w.write(t, r.ID, ago, "manifest.json", "media/recording.mp4", "uploads/0/diagnostics-page.png")
+	h.write(t, r.ID, ago, "manifest.json", "media/recording.mp4", "uploads/0/diagnostics-page.png")
 	return r.ID
 }
 
-// write puts files into a job's folder, as old as is said.
-func (w *harness) write(t *testing.T, id uuid.UUID, ago time.Duration, names ...string) {
+// write writes files of the given age to a job's folder.
+func (h *harness) write(t *testing.T, id uuid.UUID, ago time.Duration, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		path := filepath.Join(w.folder, "jobs", id.String(), filepath.FromSlash(name))
+		path := filepath.Join(h.folder, "jobs", id.String(), filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -115,11 +115,11 @@ func (w *harness) write(t *testing.T, id uuid.UUID, ago time.Duration, names ...
 	}
 }
 
-// there lists the files of a job.
-func (w *harness) there(t *testing.T, id uuid.UUID) []string {
+// files returns the names of a job's files.
+func (h *harness) files(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
 	var names []string
-	folder := filepath.Join(w.folder, "jobs", id.String())
+	folder := filepath.Join(h.folder, "jobs", id.String())
 	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
@@ -136,150 +136,152 @@ func (w *harness) there(t *testing.T, id uuid.UUID) []string {
 	return names
 }
 
-// TestExpire deletes what is older than its consumer wants it kept, and looks
-// again when the next one's time is up.
+// TestExpire checks that recordings are deleted after their consumer's retention, and
+// that the next run is when the next recording expires.
 func TestExpire(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Period(10*day))
+	h := newHarness(t, Period(10*day))
 	three, forever := 3*day, time.Duration(0)
-	usual, short, long := w.consumer(t, nil), w.consumer(t, &three), w.consumer(t, &forever)
-	gone := []uuid.UUID{w.recorded(t, usual, 10*day, nil), w.recorded(t, usual, 300*day, nil), w.recorded(t, short, 4*day, nil)}
-	failed := w.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
+	usual, short, long := h.consumer(t, nil), h.consumer(t, &three), h.consumer(t, &forever)
+	gone := []uuid.UUID{h.recorded(t, usual, 10*day, nil), h.recorded(t, usual, 300*day, nil), h.recorded(t, short, 4*day, nil)}
+	failed := h.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
 	kept := []uuid.UUID{
-		w.recorded(t, usual, 10*day-3*time.Minute, nil), w.recorded(t, short, 2*day, nil), w.recorded(t, long, 4000*day, nil),
-		w.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.WakeAt = job.RecordingStarted, now }),
-		w.recorded(t, usual, 11*day, func(r *job.Record) { r.WakeAt = now }),
+		h.recorded(t, usual, 10*day-3*time.Minute, nil), h.recorded(t, short, 2*day, nil), h.recorded(t, long, 4000*day, nil),
+		h.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.WakeAt = job.RecordingStarted, now }),
+		h.recorded(t, usual, 11*day, func(r *job.Record) { r.WakeAt = now }),
 	}
-	if next := w.expire(t.Context()); next.After(now) {
-		t.Errorf("looks again at %v, want at once", next)
+	if next := h.expire(t.Context()); next.After(now) {
+		t.Errorf("next run at %v, want immediately", next)
 	}
 	for _, id := range append(gone, failed) {
-		r, err := w.store.Job(t.Context(), id)
-		if left := w.there(t, id); len(left) > 0 || err != nil || r.RecordingErasedAt.IsZero() || r.RecordingDeletedBy != "retention" {
-			t.Errorf("%v are left of a recording whose time is up: %+v, %v", left, r, err)
+		r, err := h.store.Job(t.Context(), id)
+		if left := h.files(t, id); len(left) > 0 || err != nil || r.RecordingErasedAt.IsZero() || r.RecordingDeletedBy != "retention" {
+			t.Errorf("files %v of an expired recording remain: %+v, %v", left, r, err)
 		}
 	}
 	for i, id := range kept {
-		if left := w.there(t, id); len(left) != 3 {
-			t.Errorf("kept %d: only %v are left", i, left)
+		if left := h.files(t, id); len(left) != 3 {
+			t.Errorf("recording %d: only %v remain", i, left)
 		}
 	}
-	if next := w.expire(t.Context()); !next.Equal(now.Add(3 * time.Minute)) {
-		t.Errorf("looks again in %v, want in 3 minutes", next.Sub(now))
+	if next := h.expire(t.Context()); !next.Equal(now.Add(3 * time.Minute)) {
+		t.Errorf("next run in %v, want 3m", next.Sub(now))
 	}
 }
 
-// TestForever: nothing is deleted, and hardly anything asked.
+// TestForever checks that nothing is deleted and that the next run is as late as
+// possible.
 func TestForever(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Forever)
-	id := w.recorded(t, w.consumer(t, nil), 4000*day, nil)
-	if next := w.expire(t.Context()); !next.Equal(now.Add(maxSleep)) || len(w.there(t, id)) != 3 {
-		t.Errorf("looks again at %v; %v are left", next, w.there(t, id))
+	h := newHarness(t, Forever)
+	id := h.recorded(t, h.consumer(t, nil), 4000*day, nil)
+	if next := h.expire(t.Context()); !next.Equal(now.Add(maxSleep)) || len(h.files(t, id)) != 3 {
+		t.Errorf("next run at %v; files %v", next, h.files(t, id))
 	}
 }
 
-// TestManyExpire: more than are looked up at a time.
-func TestManyExpire(t *testing.T) {
+// TestExpireManyRecordings checks that more recordings than a batch are deleted.
+func TestExpireManyRecordings(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Period(day))
-	consumer := w.consumer(t, nil)
+	h := newHarness(t, Period(day))
+	consumer := h.consumer(t, nil)
 	for range 2*batch + 1 {
-		w.recorded(t, consumer, 2*day, nil)
+		h.recorded(t, consumer, 2*day, nil)
 	}
 	var group sync.WaitGroup
-	for range 2 { // as two nodes do
-		group.Go(func() { w.expire(t.Context()) })
+	for range 2 { // two nodes
+		group.Go(func() { h.expire(t.Context()) })
 	}
 	group.Wait()
 	left := 0
-	if err := w.storage.ListJobs(t.Context(), func(recording.JobUsage) error { left++; return nil }); err != nil || left > 0 {
-		t.Errorf("%d are left, %v", left, err)
+	if err := h.storage.ListJobs(t.Context(), func(recording.JobUsage) error { left++; return nil }); err != nil || left > 0 {
+		t.Errorf("%d recordings remain, %v", left, err)
 	}
 }
 
-// away deletes nothing of one job.
-type away struct {
+// brokenRecordings fails the deletion of one job's recording.
+type brokenRecordings struct {
 	Recordings
 	id uuid.UUID
 }
 
-func (a away) ExpireRecording(ctx context.Context, id uuid.UUID) error {
+func (a brokenRecordings) ExpireRecording(ctx context.Context, id uuid.UUID) error {
 	if id == a.id {
-		return errors.New("the storage is away")
+		return errors.New("storage unavailable")
 	}
 	return a.Recordings.ExpireRecording(ctx, id)
 }
 
-// TestDeletionThatFails keeps no other from being deleted, and is tried again
-// in a while.
-func TestDeletionThatFails(t *testing.T) {
+// TestFailedDeletion checks that a failed deletion does not stop others and is retried
+// after a delay.
+func TestFailedDeletion(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Period(day))
-	consumer := w.consumer(t, nil)
-	stuck, free := w.recorded(t, consumer, 3*day, nil), w.recorded(t, consumer, 2*day, nil)
-	working := w.Recordings
-	w.Recordings = away{working, stuck}
-	if next := w.expire(t.Context()); !next.Equal(now.Add(retryDelay)) {
-		t.Errorf("looks again in %v", next.Sub(now))
+	h := newHarness(t, Period(day))
+	consumer := h.consumer(t, nil)
+	stuck, free := h.recorded(t, consumer, 3*day, nil), h.recorded(t, consumer, 2*day, nil)
+	working := h.Recordings
+	h.Recordings = brokenRecordings{working, stuck}
+	if next := h.expire(t.Context()); !next.Equal(now.Add(retryDelay)) {
+		t.Errorf("next run in %v", next.Sub(now))
 	}
-	if len(w.there(t, stuck)) == 0 || len(w.there(t, free)) > 0 {
-		t.Errorf("left of the one that fails: %v, of the other: %v", w.there(t, stuck), w.there(t, free))
+	if len(h.files(t, stuck)) == 0 || len(h.files(t, free)) > 0 {
+		t.Errorf("files of the failed deletion: %v, of the other: %v", h.files(t, stuck), h.files(t, free))
 	}
-	w.Recordings = working
-	if w.expire(t.Context()); len(w.there(t, stuck)) > 0 {
-		t.Error("it was not tried again")
+	h.Recordings = working
+	if h.expire(t.Context()); len(h.files(t, stuck)) > 0 {
+		t.Error("the deletion was not retried")
 	}
 }
 
-// TestUnfinishedDeletion is brought to its end, whoever began it.
+// TestUnfinishedDeletion checks that an interrupted deletion by a consumer is
+// completed.
 func TestUnfinishedDeletion(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Forever)
+	h := newHarness(t, Forever)
 	begun := func(ago time.Duration) uuid.UUID {
-		return w.recorded(t, w.consumer(t, nil), day, func(r *job.Record) {
+		return h.recorded(t, h.consumer(t, nil), day, func(r *job.Record) {
 			r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(-ago), "consumer"
 		})
 	}
 	old, running := begun(time.Hour), begun(time.Minute)
-	w.expire(t.Context())
-	if len(w.there(t, old)) > 0 || len(w.there(t, running)) == 0 {
-		t.Errorf("left of the old one: %v, of one that may run: %v", w.there(t, old), w.there(t, running))
+	h.expire(t.Context())
+	if len(h.files(t, old)) > 0 || len(h.files(t, running)) == 0 {
+		t.Errorf("files of the interrupted deletion: %v, of one in progress: %v", h.files(t, old), h.files(t, running))
 	}
 }
 
-// TestLeftovers finds and removes what nobody needs, and nothing else; of jobs
-// that the database does not know only when it is asked to.
+// TestLeftovers checks that only unused files are found and removed, and that files of
+// jobs missing from the database are removed only on request.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Forever)
-	consumer := w.consumer(t, nil)
+	h := newHarness(t, Forever)
+	consumer := h.consumer(t, nil)
 	unknown, fresh := uuid.New(), uuid.New()
-	w.write(t, unknown, 2*day, "manifest.json", "media/recording.mp4")
-	w.write(t, fresh, 23*time.Hour, "manifest.json")
-	finished := w.recorded(t, consumer, 2*day, nil)
-	w.write(t, finished, 2*day, "uploads/0/recording-000-000000.mp4s", "uploads/1/report.json")
-	erased := w.recorded(t, consumer, 2*day, func(r *job.Record) {
+	h.write(t, unknown, 2*day, "manifest.json", "media/recording.mp4")
+	h.write(t, fresh, 23*time.Hour, "manifest.json")
+	finished := h.recorded(t, consumer, 2*day, nil)
+	h.write(t, finished, 2*day, "uploads/0/recording-000-000000.mp4s", "uploads/1/report.json")
+	erased := h.recorded(t, consumer, 2*day, func(r *job.Record) {
 		r.RecordingDeletedAt, r.RecordingErasedAt = now, now
 	})
-	torn := w.recorded(t, consumer, 2*day, nil)
-	w.write(t, torn, 2*day, "media/recording.mp4.18f.tmp")
+	torn := h.recorded(t, consumer, 2*day, nil)
+	h.write(t, torn, 2*day, "media/recording.mp4.18f.tmp")
 	minAge := map[uuid.UUID]int{fresh: 1}
 	keep := func(id uuid.UUID, more ...string) {
-		w.write(t, id, 2*day, more...)
-		minAge[id] = len(w.there(t, id))
+		h.write(t, id, 2*day, more...)
+		minAge[id] = len(h.files(t, id))
 	}
-	keep(w.recorded(t, consumer, 2*day, nil))
-	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
-	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
-	failed := w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
-	cancelled := w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Cancelled, "" })
-	w.write(t, failed, 2*day, "uploads/0/recording-000-000000.mp4s")
-	w.write(t, cancelled, 2*day, "uploads/0/recording-000-000000.mp4s")
-	keep(w.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI, r.WakeAt = job.Failed, "", now }), "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 2*day, nil))
+	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
+	failed := h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
+	cancelled := h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Cancelled, "" })
+	h.write(t, failed, 2*day, "uploads/0/recording-000-000000.mp4s")
+	h.write(t, cancelled, 2*day, "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI, r.WakeAt = job.Failed, "", now }), "uploads/0/recording-000-000000.mp4s")
 
 	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished, failed: Ended, cancelled: Ended}
-	found := w.leftovers(t)
+	found := h.leftovers(t)
 	if len(found) != len(want) {
 		t.Errorf("found %v", found)
 	}
@@ -288,31 +290,31 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("%+v, want %q", one, want[one.JobID])
 		}
 	}
-	w.sweep(t.Context())
+	h.sweep(t.Context())
 	whole := []string{"manifest.json", "media/recording.mp4", "uploads/0/diagnostics-page.png"}
 	for id, want := range map[uuid.UUID][]string{unknown: whole[:2], finished: whole, erased: nil, torn: whole, failed: whole, cancelled: whole} {
-		if got := w.there(t, id); !slices.Equal(got, want) {
-			t.Errorf("after clearing up %v are there, want %v", got, want)
+		if got := h.files(t, id); !slices.Equal(got, want) {
+			t.Errorf("after the sweep: files %v, want %v", got, want)
 		}
 	}
 	for id, files := range minAge {
-		if got := w.there(t, id); len(got) != files {
-			t.Errorf("of what is needed %v are left, want %d files", got, files)
+		if got := h.files(t, id); len(got) != files {
+			t.Errorf("of a job in use: files %v, want %d", got, files)
 		}
 	}
-	left := w.leftovers(t)
+	left := h.leftovers(t)
 	if len(left) != 1 || left[0].Reason != NoSuchJob {
-		t.Fatalf("left over afterwards: %v", left)
+		t.Fatalf("leftovers after the sweep: %v", left)
 	}
-	if err := w.Remove(t.Context(), left[0]); err != nil || len(w.there(t, unknown)) > 0 {
-		t.Errorf("removed by hand: %v", err)
+	if err := h.Remove(t.Context(), left[0]); err != nil || len(h.files(t, unknown)) > 0 {
+		t.Errorf("remove: %v", err)
 	}
 }
 
-func (w *harness) leftovers(t *testing.T) []Leftover {
+func (h *harness) leftovers(t *testing.T) []Leftover {
 	t.Helper()
 	var found []Leftover
-	err := w.Leftovers(t.Context(), func(one Leftover) error {
+	err := h.Leftovers(t.Context(), func(one Leftover) error {
 		found = append(found, one)
 		return nil
 	})
@@ -322,27 +324,28 @@ func (w *harness) leftovers(t *testing.T) []Leftover {
 	return found
 }
 
-// noticed closes done when a recording is deleted.
-type noticed struct {
+// signalRecordings closes done when a recording is deleted.
+type signalRecordings struct {
 	Recordings
 	done chan struct{}
 }
 
-func (n noticed) ExpireRecording(ctx context.Context, id uuid.UUID) error {
+func (n signalRecordings) ExpireRecording(ctx context.Context, id uuid.UUID) error {
 	defer close(n.done)
 	return n.Recordings.ExpireRecording(ctx, id)
 }
 
-// TestRun works at once, and ends with its context.
+// TestRun checks that Run deletes expired recordings immediately and returns when its
+// context ends.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, Period(day))
-	w.recorded(t, w.consumer(t, nil), 2*day, nil)
-	deleted := noticed{w.Recordings, make(chan struct{})}
-	w.Recordings = deleted
+	h := newHarness(t, Period(day))
+	h.recorded(t, h.consumer(t, nil), 2*day, nil)
+	deleted := signalRecordings{h.Recordings, make(chan struct{})}
+	h.Recordings = deleted
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
+	running.Go(func() { h.Run(ctx) })
 	<-deleted.done
 	stop()
 	running.Wait()
@@ -358,7 +361,7 @@ func TestParsePeriod(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 		if retryDelay, err := ParsePeriod(got.String()); err != nil || retryDelay != got {
-			t.Errorf("%q is written as %q, and read as %v, %v", text, got, retryDelay, err)
+			t.Errorf("%q is formatted as %q, which parses as %v, %v", text, got, retryDelay, err)
 		}
 	}
 	for _, text := range []string{"", "30", "-1d", "1.5d", "0", "0d", "10s", "-5h", "d", "9999999999d", "for ever"} {

@@ -16,8 +16,8 @@ import (
 	"standin/internal/store"
 )
 
-// openStore opens an empty database. How flows behave on it, and on
-// PostgreSQL, is tested in package store.
+// openStore opens an empty SQLite database. Package store tests flows on both
+// databases.
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -36,7 +36,7 @@ func newFlows(s device.Store) *device.Flows {
 	return device.New(device.Settings{Store: s, BaseURL: "https://standin.test", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
-func TestAFlow(t *testing.T) {
+func TestFlow(t *testing.T) {
 	t.Parallel()
 	flows := newFlows(openStore(t))
 	flow, err := flows.Init(t.Context(), "192.0.2.1", "")
@@ -51,7 +51,7 @@ func TestAFlow(t *testing.T) {
 	}
 	poll(device.Answer{Status: device.Pending})
 	if err := flows.Complete(t.Context(), flow.Nonce, "", "ada@example.test"); !job.ErrorIs(err, job.InvalidInput) {
-		t.Errorf("an empty key: %v", err)
+		t.Errorf("empty key: %v", err)
 	}
 	poll(device.Answer{Status: device.Pending})
 	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_x", "ada@example.test"); err != nil {
@@ -60,7 +60,7 @@ func TestAFlow(t *testing.T) {
 	complete := device.Answer{Status: device.Complete, APIKey: "standin_live_x", Email: "ada@example.test"}
 	poll(complete)
 	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_x", ""); err != nil {
-		t.Errorf("the same key again: %v", err)
+		t.Errorf("repeat the key: %v", err)
 	}
 	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_y", "ada@example.test"); !errors.Is(err, device.ErrExpired) {
 		t.Errorf("another key: %v", err)
@@ -79,38 +79,38 @@ func TestCode(t *testing.T) {
 			t.Fatalf("code %q", code)
 		}
 		if code != device.Code(nonce) {
-			t.Fatalf("a nonce has two codes")
+			t.Fatalf("one nonce has two codes")
 		}
 		seen[code] = true
 	}
-	if len(seen) < 1000 { // 20⁸ codes: two alike among a thousand have a chance of 1 to 50000
-		t.Errorf("1000 nonces have %d codes", len(seen))
+	if len(seen) < 1000 { // there are 20⁸ codes, so the chance of a collision is 1 in 50,000
+		t.Errorf("%d different codes for 1000 nonces, want 1000", len(seen))
 	}
-	// A command line may be older than the service: the code must stay.
+	// The command line may be older than the service, so the code must not change.
 	if got, want := device.Code(strings.Repeat("A", 43)), "RRTC-WCKZ"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// observed is a store that tells when something was erased.
+// observed is a store that sends the time of each deletion of expired flows.
 type observed struct {
 	*store.Store
-	looked chan time.Time
+	deleted chan time.Time
 }
 
 func (w observed) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
-	defer func() { w.looked <- now }()
+	defer func() { w.deleted <- now }()
 	return w.Store.DeleteExpiredDeviceFlows(ctx, now)
 }
 
-// TestRunErasesEachFlowWhenItEnds tells the times at which Run looks: at its
-// start and when flows end, and at no other while there are any.
-func TestRunErasesEachFlowWhenItEnds(t *testing.T) {
+// TestRunDeletesFlowsWhenTheyExpire checks that Run deletes expired flows at its start
+// and when each flow expires, and at no other time while flows exist.
+func TestRunDeletesFlowsWhenTheyExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := observed{openStore(t), make(chan time.Time, 100)}
 		flows := newFlows(s)
-		first, err := flows.Init(t.Context(), "a", "") // before a restart, as it were
+		first, err := flows.Init(t.Context(), "a", "") // a flow from before a restart
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,30 +128,30 @@ func TestRunErasesEachFlowWhenItEnds(t *testing.T) {
 		time.Sleep(35 * time.Minute)
 		stop()
 		<-ended
-		close(s.looked)
+		close(s.deleted)
 
 		var got []time.Duration
-		for at := range s.looked {
+		for at := range s.deleted {
 			got = append(got, at.Sub(began).Round(time.Millisecond))
 		}
 		want := []time.Duration{0, first.ExpiresAt.Sub(began), second.ExpiresAt.Sub(began)}
 		for next := want[2] + device.Lifetime; next < 36*time.Minute; next += device.Lifetime {
-			want = append(want, next.Round(time.Millisecond)) // another node's flows, if there were any
+			want = append(want, next.Round(time.Millisecond)) // checks for flows of other nodes
 		}
 		if len(got) != len(want) {
-			t.Fatalf("looked at %v, want %v", got, want)
+			t.Fatalf("deletions at %v, want %v", got, want)
 		}
 		for i := range want {
 			if late := got[i] - want[i]; late < 0 || late > 5*time.Millisecond {
-				t.Errorf("look %d: after %v, want %v", i, got[i], want[i])
+				t.Errorf("deletion %d: after %v, want %v", i, got[i], want[i])
 			}
 		}
 	})
 }
 
-// TestRunErasesWhatEndedWhileNothingRan: a restart finds the rows gone from
-// the database, not only refused.
-func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
+// TestRunDeletesFlowsExpiredBeforeStart checks that flows that expired while the
+// service was stopped are deleted from the database.
+func TestRunDeletesFlowsExpiredBeforeStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
@@ -165,7 +165,7 @@ func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); !ok || err != nil {
-			t.Fatalf("before Run the row is there: %v, %v", ok, err)
+			t.Fatalf("before Run: row exists %v, %v", ok, err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -175,12 +175,12 @@ func TestRunErasesWhatEndedWhileNothingRan(t *testing.T) {
 		stop()
 		<-ended
 		if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), flow.ExpiresAt.Add(-time.Millisecond)); ok || err != nil {
-			t.Errorf("after Run the row is there: %v, %v", ok, err)
+			t.Errorf("after Run: row exists %v, %v", ok, err)
 		}
 	})
 }
 
-// failing is a store whose erasing fails a number of times.
+// failing is a store whose first deletions fail.
 type failing struct {
 	*store.Store
 	left  *int
@@ -196,7 +196,7 @@ func (f failing) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (t
 	return f.Store.DeleteExpiredDeviceFlows(ctx, now)
 }
 
-func TestRunTriesAgain(t *testing.T) {
+func TestRunRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		left, calls := 3, 0
@@ -205,7 +205,7 @@ func TestRunTriesAgain(t *testing.T) {
 		defer stop()
 		flows.Run(ctx)
 		if left != 0 || calls != 4 {
-			t.Errorf("%d failures left, %d calls; want none left and one call after them", left, calls)
+			t.Errorf("%d failures left, %d calls; want 0 failures left and 4 calls", left, calls)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSealing(t *testing.T) {
+func TestSeal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		nonce, given := newNonce(), credentials{
@@ -31,7 +31,7 @@ func TestSealing(t *testing.T) {
 		}
 		raw[rapid.IntRange(0, len(raw)-1).Draw(t, "place")] ^= byte(1 << rapid.IntRange(0, 7).Draw(t, "bit"))
 		if _, err := open(nonce, base64.RawStdEncoding.EncodeToString(raw)); !errors.Is(err, errSealed) {
-			t.Fatalf("opened after it was altered: %v", err)
+			t.Fatalf("opened after a change: %v", err)
 		}
 		for _, garbage := range []string{"", "not base64!", sealed[:len(sealed)/2]} {
 			if _, err := open(nonce, garbage); !errors.Is(err, errSealed) {
@@ -39,13 +39,14 @@ func TestSealing(t *testing.T) {
 			}
 		}
 		if again, err := seal(nonce, given); err != nil || again == sealed {
-			t.Fatalf("sealed twice alike: %v", err)
+			t.Fatalf("two seals are equal: %v", err)
 		}
 	})
 }
 
-// TestTheHashIsNotTheKey: what the database holds must not open what it holds.
-func TestTheHashIsNotTheKey(t *testing.T) {
+// TestHashDoesNotOpenSealedKey checks that values stored in the database cannot open a
+// sealed key.
+func TestHashDoesNotOpenSealedKey(t *testing.T) {
 	t.Parallel()
 	nonce := newNonce()
 	sealed, err := seal(nonce, credentials{apiKey: "key"})
