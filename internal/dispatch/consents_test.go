@@ -20,22 +20,22 @@ func TestConsents(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	ids := []uuid.UUID{uuid.New(), uuid.New()}
-	asked := func(minutes ...int) []store.Command {
+	requestedAt := func(minutes ...int) []store.Command {
 		var requests []store.Command
 		for i, minute := range minutes {
 			requests = append(requests, store.Command{ID: ids[i], CreatedAt: at(minute)})
 		}
 		return requests
 	}
-	answered := func(minute int, data string) job.TimelineEntry {
+	respondedAt := func(minute int, data string) job.TimelineEntry {
 		return job.TimelineEntry{
 			Source: job.SourceBot, Kind: job.BotPermissionResponse, Applied: true,
 			EmittedAt: at(minute), ReceivedAt: at(minute).Add(time.Second), Data: json.RawMessage(data),
 		}
 	}
-	duplicate := answered(3, `{"granted":true}`)
+	duplicate := respondedAt(3, `{"granted":true}`)
 	duplicate.Applied, duplicate.Reason = false, job.Duplicate
-	another := answered(3, `{"granted":true}`)
+	another := respondedAt(3, `{"granted":true}`)
 	another.Kind = job.BotInMeeting
 
 	tests := map[string]struct {
@@ -43,23 +43,23 @@ func TestConsents(t *testing.T) {
 		entries  []job.TimelineEntry
 		want     []string // outcome and minute of the response, for each request
 	}{
-		"no request":                  {nil, []job.TimelineEntry{answered(1, `{"granted":true}`)}, nil},
-		"no response":                 {asked(1), nil, []string{" -"}},
-		"granted":                     {asked(1), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{"granted 2"}},
-		"granted by outcome":          {asked(1), []job.TimelineEntry{answered(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
-		"denied":                      {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
-		"timeout":                     {asked(1), []job.TimelineEntry{answered(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
-		"response without data":       {asked(1), []job.TimelineEntry{answered(2, ``)}, []string{"denied 2"}},
-		"response before the request": {asked(5), []job.TimelineEntry{answered(2, `{"granted":true}`)}, []string{" -"}},
-		"two requests, both answered": {asked(1, 2), []job.TimelineEntry{answered(3, `{"outcome":"timeout"}`), answered(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
-		"two requests, one answered":  {asked(1, 5), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
+		"no request":                  {nil, []job.TimelineEntry{respondedAt(1, `{"granted":true}`)}, nil},
+		"no response":                 {requestedAt(1), nil, []string{" -"}},
+		"granted":                     {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":true}`)}, []string{"granted 2"}},
+		"granted by outcome":          {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
+		"denied":                      {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
+		"timeout":                     {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
+		"response without data":       {requestedAt(1), []job.TimelineEntry{respondedAt(2, ``)}, []string{"denied 2"}},
+		"response before the request": {requestedAt(5), []job.TimelineEntry{respondedAt(2, `{"granted":true}`)}, []string{" -"}},
+		"two requests, both answered": {requestedAt(1, 2), []job.TimelineEntry{respondedAt(3, `{"outcome":"timeout"}`), respondedAt(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
+		"two requests, one answered":  {requestedAt(1, 5), []job.TimelineEntry{respondedAt(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
 		"response names its command": {
-			asked(1, 2), []job.TimelineEntry{answered(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
+			requestedAt(1, 2), []job.TimelineEntry{respondedAt(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
 		},
 		"only the first response counts": {
-			asked(1), []job.TimelineEntry{answered(3, `{"outcome":"denied"}`), answered(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
+			requestedAt(1), []job.TimelineEntry{respondedAt(3, `{"outcome":"denied"}`), respondedAt(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
 		},
-		"other events": {asked(1), []job.TimelineEntry{duplicate, another}, []string{" -"}},
+		"other events": {requestedAt(1), []job.TimelineEntry{duplicate, another}, []string{" -"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,7 @@ func TestFailedLaunchIsRetried(t *testing.T) {
 func TestLaunchAfterFailures(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.bots.fail(errors.New("no room"))
+	h.bots.fail(errors.New("no capacity"))
 	h.run(t)
 	id := h.create(t, time.Time{})
 	r := h.until(t, id, "retried", func(r job.Record) bool { return r.LaunchFailures == 1 })
@@ -275,10 +275,10 @@ func TestSalvageWithoutMedia(t *testing.T) {
 	}
 }
 
-// brokenStorage fails every salvage.
-type brokenStorage struct{ *dispatch.Finalizer }
+// brokenFinalizer fails every salvage.
+type brokenFinalizer struct{ *dispatch.Finalizer }
 
-func (brokenStorage) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
+func (brokenFinalizer) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
 	return errors.New("the disk is full")
 }
 
@@ -289,7 +289,7 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) {
 		s.Timeouts.MaxAttempts = 1
-		s.Recordings = brokenStorage{h.recordings}
+		s.Recordings = brokenFinalizer{h.recordings}
 	})
 	id := h.create(t, time.Time{})
 	h.untilLaunched(t, id, 0)

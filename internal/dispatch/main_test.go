@@ -61,15 +61,15 @@ func (c *clock) set(now time.Time) {
 
 // bots is a launcher whose bots do nothing. Tests set their states.
 type bots struct {
-	mu      sync.Mutex
-	states  map[string]launch.State
-	reason  string // of every bot
-	starts  bool   // launched bots stay in the state Starting
-	begun   []launch.Assignment
-	history []string // calls, in order
-	failure error    // of launches
-	blocked chan struct{}
-	entered chan struct{}
+	mu       sync.Mutex
+	states   map[string]launch.State
+	reason   string // of every bot
+	starts   bool   // launched bots stay in the state Starting
+	launched []launch.Assignment
+	history  []string // calls, in order
+	failure  error    // of launches
+	blocked  chan struct{}
+	entered  chan struct{}
 }
 
 func newBots() *bots {
@@ -100,7 +100,7 @@ func (b *bots) Launch(ctx context.Context, a launch.Assignment) error {
 	if b.starts {
 		b.states[key(a.JobID, a.Attempt)] = launch.Starting
 	}
-	b.begun = append(b.begun, a)
+	b.launched = append(b.launched, a)
 	b.history = append(b.history, fmt.Sprintf("launch %d", a.Attempt))
 	return nil
 }
@@ -159,7 +159,7 @@ func (b *bots) launches(jobID uuid.UUID) []launch.Assignment {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var of []launch.Assignment
-	for _, a := range b.begun {
+	for _, a := range b.launched {
 		if a.JobID == jobID {
 			of = append(of, a)
 		}

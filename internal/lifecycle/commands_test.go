@@ -235,7 +235,7 @@ func TestPermissionIsStored(t *testing.T) {
 	if err != nil || len(kept) != 1 || kept[0].ID != command {
 		t.Errorf("stored %+v, %v", kept, err)
 	}
-	reported := only(h.outbox(t, id), "bot.recording_permission_response")
+	reported := eventsNamed(h.outbox(t, id), "bot.recording_permission_response")
 	if len(reported) != 1 || reported[0].Granted == nil || *reported[0].Granted || reported[0].Detail == nil || *reported[0].Detail != "timeout" {
 		encoded, _ := json.Marshal(reported)
 		t.Errorf("delivered %s", encoded)

@@ -154,25 +154,25 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	tests := map[string]struct {
-		begun bool
-		walk  []job.Trigger
-		want  job.Status
-		leave bool // the bot gets a leave command
-		moved bool
+		started bool
+		walk    []job.Trigger
+		want    job.Status
+		leave   bool // the bot gets a leave command
+		moved   bool
 	}{
 		"scheduled":            {want: job.Cancelled, moved: true},
-		"dispatching":          {begun: true, want: job.Cancelled, leave: true, moved: true},
-		"in the lobby":         {begun: true, walk: []job.Trigger{job.BotJoined, job.BotEnteringLobby}, want: job.Cancelled, leave: true, moved: true},
-		"recording":            {begun: true, walk: []job.Trigger{job.BotRecordingStarted}, want: job.Cancelled, leave: true, moved: true},
-		"permission requested": {begun: true, walk: []job.Trigger{job.BotPermissionRequest}, want: job.Cancelled, leave: true, moved: true},
-		"uploading":            {begun: true, walk: []job.Trigger{job.BotMediaUploading}, want: job.Cancelled, leave: true, moved: true},
-		"completed":            {begun: true, walk: []job.Trigger{job.ManifestFinalized}, want: job.Completed},
+		"dispatching":          {started: true, want: job.Cancelled, leave: true, moved: true},
+		"in the lobby":         {started: true, walk: []job.Trigger{job.BotJoined, job.BotEnteringLobby}, want: job.Cancelled, leave: true, moved: true},
+		"recording":            {started: true, walk: []job.Trigger{job.BotRecordingStarted}, want: job.Cancelled, leave: true, moved: true},
+		"permission requested": {started: true, walk: []job.Trigger{job.BotPermissionRequest}, want: job.Cancelled, leave: true, moved: true},
+		"uploading":            {started: true, walk: []job.Trigger{job.BotMediaUploading}, want: job.Cancelled, leave: true, moved: true},
+		"completed":            {started: true, walk: []job.Trigger{job.ManifestFinalized}, want: job.Completed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := h.newJob(t)
-			if test.begun {
+			if test.started {
 				h.begin(t, id)
 			}
 			h.walk(t, id, test.walk...)
@@ -246,7 +246,7 @@ func TestManifestOfCancelledRecording(t *testing.T) {
 	if _, err := h.storage.Manifest(t.Context(), id); err != nil {
 		t.Errorf("read the manifest: %v", err)
 	}
-	if finalized := only(h.outbox(t, id), webhook.JobFinalized); len(finalized) > 0 {
+	if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) > 0 {
 		t.Errorf("job.finalized: %+v", finalized)
 	}
 	h.checkHistory(t, id)

@@ -158,17 +158,17 @@ func TestExpireRecording(t *testing.T) {
 		if who, n := h.deletedBy(t, old), h.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
 			t.Errorf("%d timeline entries for a deletion by %q", n, who)
 		}
-		begun := ended()
-		if _, err := h.Change(t.Context(), begun, func(c *lifecycle.Change) error {
+		interrupted := ended()
+		if _, err := h.Change(t.Context(), interrupted, func(c *lifecycle.Change) error {
 			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ExpireRecording(t.Context(), begun); err != nil || h.stored(t, begun) {
+		if err := s.ExpireRecording(t.Context(), interrupted); err != nil || h.stored(t, interrupted) {
 			t.Errorf("an interrupted deletion: %v", err)
 		}
-		if who := h.deletedBy(t, begun); who != "consumer" {
+		if who := h.deletedBy(t, interrupted); who != "consumer" {
 			t.Errorf("deleted by %q", who)
 		}
 	})

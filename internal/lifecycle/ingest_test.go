@@ -92,7 +92,7 @@ func TestIngestRejections(t *testing.T) {
 			t.Errorf("%d timeline entries for %d events and 2 attempts (%v)", len(timeline), len(steps), err)
 		}
 		h.checkHistory(t, id)
-		if finalized := only(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != finalizeURL {
+		if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != finalizeURL {
 			t.Errorf("job.finalized: %+v", finalized)
 		}
 	})
@@ -153,11 +153,11 @@ func TestFailure(t *testing.T) {
 			h.ingest(t, exit)
 			h.ingest(t, botEvent(id, 0, 2, job.BotExited, test.data))
 			all := h.outbox(t, id)
-			failures := only(all, webhook.JobFailed)
+			failures := eventsNamed(all, webhook.JobFailed)
 			if len(failures) != 2 || failures[0].Sequence != failures[1].Sequence || failures[0].URL == failures[1].URL {
 				t.Fatalf("job.failed: %+v, want one event to two addresses", failures)
 			}
-			changes := only(all, webhook.JobStatusChanged)
+			changes := eventsNamed(all, webhook.JobStatusChanged)
 			for _, one := range append(failures, changes[len(changes)-1]) {
 				if one.FailureCode == nil || *one.FailureCode != test.code || one.FailureDetail == nil || *one.FailureDetail != test.detail {
 					t.Errorf("%s contains %v, %v", one.Event, one.FailureCode, one.FailureDetail)
@@ -196,7 +196,7 @@ func TestFailureOfLaterAttempt(t *testing.T) {
 			if !answer.Applied || answer.Status != want {
 				t.Errorf("response %+v, want %s", answer, want)
 			}
-			if failures := only(h.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
+			if failures := eventsNamed(h.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
 				t.Errorf("job.failed: %+v", failures)
 			}
 			if r := h.record(t, id); r.WakeAt.After(r.StatusSince) {
@@ -234,7 +234,7 @@ func TestPermissionResponse(t *testing.T) {
 				t.Errorf("status %s after the response", answer.Status)
 			}
 			h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data))
-			responses := only(h.outbox(t, id), webhook.BotPermissionResponse)
+			responses := eventsNamed(h.outbox(t, id), webhook.BotPermissionResponse)
 			if len(responses) != 1 || responses[0].URL != statusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
 				t.Fatalf("delivered: %+v", responses)
 			}
@@ -274,7 +274,7 @@ func TestCompetingBot(t *testing.T) {
 			if answer := h.ingest(t, botEvent(j.ID, 0, 5, job.BotCompetingDetected, test.data)); !answer.Applied || answer.Status != job.InMeeting {
 				t.Errorf("response %+v", answer)
 			}
-			found := only(h.outbox(t, j.ID), webhook.BotCompetingDetected)
+			found := eventsNamed(h.outbox(t, j.ID), webhook.BotCompetingDetected)
 			if len(found) != 1 || found[0].Detected != "Noter" || found[0].Left == nil || *found[0].Left != test.left {
 				t.Errorf("delivered: %+v", found)
 			}
@@ -401,8 +401,8 @@ func (h *harness) do(t failer, id uuid.UUID, s step) {
 	}
 }
 
-// TestTwoBotsAtOnce sends the events of two attempts concurrently, each event twice.
-func TestTwoBotsAtOnce(t *testing.T) {
+// TestConcurrentBots sends the events of two attempts concurrently, each event twice.
+func TestConcurrentBots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)

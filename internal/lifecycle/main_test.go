@@ -262,8 +262,8 @@ func (h *harness) outbox(t failer, id uuid.UUID) []deliveredEvent {
 	return all
 }
 
-// only returns the events of one kind.
-func only(all []deliveredEvent, event string) []deliveredEvent {
+// eventsNamed returns the events of one kind.
+func eventsNamed(all []deliveredEvent, event string) []deliveredEvent {
 	var picked []deliveredEvent
 	for _, one := range all {
 		if one.Event == event {
@@ -330,7 +330,7 @@ func replayed(entry job.TimelineEntry, state job.State) job.Event {
 // checkOutbox checks that the delivered events match the transitions of a job.
 func checkOutbox(t failer, all []deliveredEvent, moves []job.TimelineEntry, last int64) {
 	t.Helper()
-	changes := only(all, webhook.JobStatusChanged)
+	changes := eventsNamed(all, webhook.JobStatusChanged)
 	if len(changes) != len(moves) {
 		t.Fatalf("%d transitions, but %d job.status_changed events", len(moves), len(changes))
 	}

@@ -145,7 +145,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeRejectsInvalidBodies(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{``, ` `, `null`, `[]`, `[{}]`, `"x"`, `7`, `{`, `{}{}`, `{"a":}`, "\xff", `{"id":"e"} x`} {
 		if event, err := payment.Decode([]byte(body)); !job.ErrorIs(err, job.InvalidInput) {

@@ -169,9 +169,9 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestForever checks that nothing is deleted and that the next run is as late as
+// TestForeverDeletesNothing checks that nothing is deleted and that the next run is as late as
 // possible.
-func TestForever(t *testing.T) {
+func TestForeverDeletesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, Forever)
 	id := h.recorded(t, h.consumer(t, nil), 4000*day, nil)

@@ -241,7 +241,7 @@ func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size 
 	in := []string{id, name}
 	whole := h.expect(t, 200, contractRequest{op: "getMedia", in: in, bearer: key})
 	if len(whole.body) != size {
-		t.Errorf("%s has %d bytes, the manifest says %d", name, len(whole.body), size)
+		t.Errorf("%s has %d bytes, want %d", name, len(whole.body), size)
 	}
 	tag := whole.header.Get("ETag")
 	for _, op := range []string{"getMedia", "headMedia"} {
@@ -276,7 +276,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 		}
 	}
 	var delivery string
-	contractEventually(t, "a delivery that was given up", func() bool {
+	contractEventually(t, "a failed delivery", func() bool {
 		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, bearer: h.ada})
 		one, ok := page.field(t, "deliveries").([]any)
 		if !ok || len(one) == 0 {

@@ -15,12 +15,12 @@ import (
 	"standin/internal/service"
 )
 
-// TestContractUnauthorizedComesFirst checks that every operation that requires
+// TestContractChecksCredentialsFirst checks that every operation that requires
 // credentials checks them before the path and the body.
-func TestContractUnauthorizedComesFirst(t *testing.T) {
+func TestContractChecksCredentialsFirst(t *testing.T) {
 	t.Parallel()
 	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
-	asked := 0
+	requests := 0
 	for _, operation := range h.description.Operations() {
 		guarded := false
 		for _, status := range operation.Statuses {
@@ -29,26 +29,26 @@ func TestContractUnauthorizedComesFirst(t *testing.T) {
 		if !guarded {
 			continue
 		}
-		asked++
-		ask := contractRequest{op: operation.ID, query: "limit=x&wait=x", body: "{"}
+		requests++
+		request := contractRequest{op: operation.ID, query: "limit=x&wait=x", body: "{"}
 		for range strings.Count(operation.Path, "{") {
-			ask.in = append(ask.in, "x")
+			request.in = append(request.in, "x")
 		}
-		h.expect(t, 401, ask)
+		h.expect(t, 401, request)
 		if strings.HasPrefix(operation.Path, "/api/v1/ingest") {
 			continue // the body of a bot is checked before its token
 		}
 		for _, wrong := range []string{"x", "standin_live_", "standin_test_" + strings.Repeat("x", 43), strings.ToUpper(h.ada), h.ada + "x", "\u00e9"} {
-			ask.bearer = wrong
-			h.expect(t, 401, ask)
+			request.bearer = wrong
+			h.expect(t, 401, request)
 		}
 		for _, header := range []string{"", "Bearer", "Basic " + h.ada, h.ada} {
-			ask.bearer, ask.header = "", map[string]string{"Authorization": header}
-			h.expect(t, 401, ask)
+			request.bearer, request.header = "", map[string]string{"Authorization": header}
+			h.expect(t, 401, request)
 		}
 	}
-	if asked < 20 {
-		t.Errorf("only %d operations require credentials", asked)
+	if requests < 20 {
+		t.Errorf("only %d operations require credentials", requests)
 	}
 }
 
@@ -66,24 +66,24 @@ func TestContractForeignJobsAreNotFound(t *testing.T) {
 		"UUID in braces":      "{" + uuid.NewString() + "}",
 		"NUL":                 "\x00",
 	}
-	asked := 0
+	requests := 0
 	for _, operation := range h.description.Operations() {
 		if !strings.HasPrefix(operation.Path, "/api/v1/jobs/{id}") {
 			continue
 		}
-		asked++
+		requests++
 		for name, id := range jobs {
-			ask := contractRequest{op: operation.ID, in: []string{id}, bearer: h.ada, body: bodies[operation.ID]}
+			request := contractRequest{op: operation.ID, in: []string{id}, bearer: h.ada, body: bodies[operation.ID]}
 			if strings.Count(operation.Path, "{") == 2 {
-				ask.in = append(ask.in, "x")
+				request.in = append(request.in, "x")
 			}
-			if reply := h.expect(t, 404, ask); operation.Method != http.MethodHead && reply.text(t, "error") != "not_found" {
+			if reply := h.expect(t, 404, request); operation.Method != http.MethodHead && reply.text(t, "error") != "not_found" {
 				t.Errorf("%s, job %s: %s", operation.ID, name, reply.body)
 			}
 		}
 	}
-	if asked < 16 {
-		t.Errorf("only %d operations are below a job", asked)
+	if requests < 16 {
+		t.Errorf("only %d operations are below a job", requests)
 	}
 }
 
@@ -97,9 +97,9 @@ func TestContractRevokedKeysAreRejected(t *testing.T) {
 	if found, err := h.Store().RevokeKey(t.Context(), h.adasKeyID, time.Now()); err != nil || !found {
 		t.Fatalf("revoke: %v, %v", found, err)
 	}
-	for _, ask := range contractAll(id, h) {
-		if ask.bearer == h.ada {
-			h.expect(t, 401, ask)
+	for _, request := range contractAll(id, h) {
+		if request.bearer == h.ada {
+			h.expect(t, 401, request)
 		}
 	}
 	other, _ := h.newKey(t, "ada", job.Live) // jobs belong to the consumer, not to the key
@@ -183,7 +183,7 @@ func TestContractGracefulStop(t *testing.T) {
 	if acquired.status != 200 {
 		t.Errorf("the open heartbeat got %d %s", acquired.status, acquired.body)
 	}
-	contractRefused(t, h.Service)
+	checkConnectionRefused(t, h.Service)
 
 	key, testKey := h.ada, h.adasTest
 	h = openContractHarness(t, newContractCoverage(), settings)
@@ -200,8 +200,8 @@ func TestContractGracefulStop(t *testing.T) {
 	}
 }
 
-// contractRefused checks that the service does not accept connections.
-func contractRefused(t *testing.T, s *service.Service) {
+// checkConnectionRefused checks that the service does not accept connections.
+func checkConnectionRefused(t *testing.T, s *service.Service) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

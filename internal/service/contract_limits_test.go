@@ -35,22 +35,22 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 
 // contractBodies tests bodies larger than 1 MiB and invalid bodies.
 func contractBodies(t *testing.T, h *contractHarness) {
-	for _, ask := range contractBodyOps(t, h) {
-		ask.body = `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
-		h.expectCode(t, 413, "payload_too_large", ask)
-		if ask.op == "receivePayment" {
+	for _, request := range contractBodyOps(t, h) {
+		request.body = `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
+		h.expectCode(t, 413, "payload_too_large", request)
+		if request.op == "receivePayment" {
 			continue // only the signature is checked
 		}
 		for _, unreadable := range []string{"", "{", `{"a":1}x`, "\xff", "\x00", "null{}"} {
-			ask.body = unreadable
-			reply := h.expectCode(t, 400, "invalid_input", ask)
+			request.body = unreadable
+			reply := h.expectCode(t, 400, "invalid_input", request)
 			if !strings.Contains(string(reply.body), `"issues":[{"path":[],"message":"`) || !strings.Contains(string(reply.body), `"code":"invalid_json"`) {
-				t.Errorf("%s %q: %s", ask.op, unreadable, reply.body)
+				t.Errorf("%s %q: %s", request.op, unreadable, reply.body)
 			}
 		}
-		ask.body = "[]"
-		if reply := h.expectCode(t, 400, "invalid_input", ask); !strings.Contains(string(reply.body), `"code":"type"`) {
-			t.Errorf("%s []: %s", ask.op, reply.body)
+		request.body = "[]"
+		if reply := h.expectCode(t, 400, "invalid_input", request); !strings.Contains(string(reply.body), `"code":"type"`) {
+			t.Errorf("%s []: %s", request.op, reply.body)
 		}
 	}
 }
@@ -94,17 +94,17 @@ func contractSlow(t *testing.T, coverage *contractCoverage) {
 	settings.HTTP = httpapi.Timeouts{Body: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	asks := append(contractBodyOps(t, h), contractRequest{
+	requests := append(contractBodyOps(t, h), contractRequest{
 		op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("x"),
 	})
-	for _, ask := range asks {
-		t.Run(ask.op, func(t *testing.T) {
+	for _, request := range requests {
+		t.Run(request.op, func(t *testing.T) {
 			t.Parallel()
 			header := "Content-Length: 100\r\n"
-			for name, value := range ask.header {
+			for name, value := range request.header {
 				header += name + ": " + value + "\r\n"
 			}
-			if reply := h.raw(t, ask.op, ask.in, ask.bearer, header, "{"); reply.status != 408 {
+			if reply := h.raw(t, request.op, request.in, request.bearer, header, "{"); reply.status != 408 {
 				t.Errorf("half a body got %d %s", reply.status, reply.body)
 			}
 		})
@@ -116,7 +116,7 @@ func contractSlow(t *testing.T, coverage *contractCoverage) {
 func contractAll(id string, h *contractHarness) []contractRequest {
 	beat := `{"jobId":"` + id + `","attempt":0`
 	event := `{"id":"evt_all"}`
-	asks := []contractRequest{
+	requests := []contractRequest{
 		{op: "createJob", bearer: h.ada, body: contractJob("")},
 		{op: "listJobs", bearer: h.ada},
 		{op: "listWebhookEndpoints", bearer: h.ada},
@@ -137,12 +137,12 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		"getJob", "getJobSettings", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
 		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "deleteRecording",
 	} {
-		asks = append(asks, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: "{}"})
+		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: "{}"})
 	}
 	for _, op := range []string{"redeliver", "getMedia", "headMedia"} {
-		asks = append(asks, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
+		requests = append(requests, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
 	}
-	return asks
+	return requests
 }
 
 // contractBroken tests that responses do not reveal an unavailable database.
@@ -152,20 +152,20 @@ func contractBroken(t *testing.T, coverage *contractCoverage) {
 	if err := h.Store().Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, ask := range contractAll(id, h) {
-		reply := h.expect(t, 500, ask)
+	for _, request := range contractAll(id, h) {
+		reply := h.expect(t, 500, request)
 		quoted := strings.ToLower(reply.header.Get("x-request-id")) // random, so it may contain any word
 		text := strings.ToLower(string(reply.body))
-		if ask.op == "headMedia" {
+		if request.op == "headMedia" {
 			continue
 		}
 		for _, inside := range []string{"database", "sql", "closed", ".go"} {
 			if strings.Contains(strings.ReplaceAll(text, quoted, ""), inside) {
-				t.Errorf("%s reveals %s", ask.op, text)
+				t.Errorf("%s reveals %s", request.op, text)
 			}
 		}
 		if reply.text(t, "error") != "internal_server_error" || quoted == "" || !strings.Contains(text, quoted) {
-			t.Errorf("%s returned %s", ask.op, text)
+			t.Errorf("%s returned %s", request.op, text)
 		}
 	}
 	h.expect(t, 200, contractRequest{op: "health"}) // the process runs
@@ -177,21 +177,21 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 	settings.RateLimit = ratelimit.Rate{Requests: 1, Per: 24 * time.Hour}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	for _, ask := range contractAll(id, h) {
-		if ask.bearer != h.ada {
+	for _, request := range contractAll(id, h) {
+		if request.bearer != h.ada {
 			continue
 		}
-		reply := h.expect(t, 429, ask)
-		if ask.op != "headMedia" && (reply.text(t, "error") != "rate_limited" || len(reply.header.Get("Retry-After")) != len("86400")) {
-			t.Errorf("%s returned %s with Retry-After %s", ask.op, reply.body, reply.header.Get("Retry-After"))
+		reply := h.expect(t, 429, request)
+		if request.op != "headMedia" && (reply.text(t, "error") != "rate_limited" || len(reply.header.Get("Retry-After")) != len("86400")) {
+			t.Errorf("%s returned %s with Retry-After %s", request.op, reply.body, reply.header.Get("Retry-After"))
 		}
-		ask.bearer = "standin_live_x"
-		h.expect(t, 401, ask) // before the rate limit
+		request.bearer = "standin_live_x"
+		h.expect(t, 401, request) // before the rate limit
 	}
 	h.expect(t, 201, contractRequest{op: "createJob", bearer: h.bob, body: contractJob(contractFuture)}) // another key has its own limit
 
 	for _, row := range []struct {
-		ask     contractRequest
+		request contractRequest
 		allowed int
 		status  int
 	}{
@@ -201,8 +201,8 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 		{contractRequest{op: "describeManifest"}, 600, 200},
 		{contractRequest{op: "hostMetrics"}, 60, 401},
 	} {
-		if served := h.untilRefused(t, row.ask, row.status, 20*row.allowed); served < row.allowed {
-			t.Errorf("%s succeeded only %d times", row.ask.op, served)
+		if served := h.untilRefused(t, row.request, row.status, 20*row.allowed); served < row.allowed {
+			t.Errorf("%s succeeded only %d times", row.request.op, served)
 		}
 	}
 	for op, status := range map[string]int{"describe": 200, "reference": 200, "intakeInvite": 401} { // these share a limit with the operations above
@@ -216,17 +216,17 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 
 // untilRefused repeats a request until the status is 429, and returns the number of
 // responses before, which must have the given status.
-func (h *contractHarness) untilRefused(t *testing.T, ask contractRequest, status, limit int) int {
+func (h *contractHarness) untilRefused(t *testing.T, request contractRequest, status, limit int) int {
 	t.Helper()
 	for served := range limit {
-		switch reply := h.do(t, ask); reply.status {
+		switch reply := h.do(t, request); reply.status {
 		case http.StatusTooManyRequests:
 			return served
 		case status:
 		default:
-			t.Fatalf("%s returned %d %s", ask.op, reply.status, reply.body)
+			t.Fatalf("%s returned %d %s", request.op, reply.status, reply.body)
 		}
 	}
-	t.Errorf("%s succeeded %d times", ask.op, limit)
+	t.Errorf("%s succeeded %d times", request.op, limit)
 	return limit
 }

@@ -179,7 +179,7 @@ func contractPayments(t *testing.T, h *contractHarness) {
 		answer string
 	}{
 		{"new", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":false}`},
-		{"known", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":true}`},
+		{"repeated event", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":true}`},
 		{"unknown type", 200, contractSigned(contractPaymentSecret, `{}`, now), `{}`, `{"ok":true,"deduped":false}`},
 		{"provider's header", 200, map[string]string{"Stripe-Signature": contractSigned(contractPaymentSecret, `{"id":"evt_2"}`, now)["Payment-Signature"]}, `{"id":"evt_2"}`, `{"ok":true,"deduped":false}`},
 		{"no signature", 400, nil, event, ""},

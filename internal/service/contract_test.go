@@ -4,9 +4,8 @@ import (
 	"testing"
 )
 
-// contractElsewhere lists the statuses that this test does not cause, with the
-// reason.
-var contractElsewhere = map[string]string{
+// contractExcluded maps the statuses that this test does not cause to the reasons.
+var contractExcluded = map[string]string{
 	"getMedia 307":    "only object storage signs URLs; package httpapi tests it with an object storage",
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
 	"uploadMedia 429": "a bot's quota of uploads takes gigabytes; packages httpapi and lifecycle test it with a small quota",
@@ -37,8 +36,8 @@ func TestContract(t *testing.T) {
 	for _, operation := range h.description.Operations() {
 		for _, status := range operation.Statuses {
 			row := operation.ID + " " + status
-			if _, elsewhere := contractElsewhere[row]; coverage.seen[row] == elsewhere {
-				t.Errorf("%s: seen %v, expected elsewhere %v", row, coverage.seen[row], elsewhere)
+			if _, excluded := contractExcluded[row]; coverage.seen[row] == excluded {
+				t.Errorf("%s: seen %v, excluded %v", row, coverage.seen[row], excluded)
 			}
 		}
 	}

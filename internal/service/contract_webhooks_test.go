@@ -20,7 +20,7 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	id := h.create(t, key, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	var listed string
-	contractEventually(t, "an address that fails", func() bool {
+	contractEventually(t, "a failing endpoint", func() bool {
 		listed = string(h.expect(t, 200, contractRequest{op: "listWebhookEndpoints", bearer: key}).body)
 		return strings.Contains(listed, `"state":"failing"`)
 	})

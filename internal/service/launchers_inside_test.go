@@ -29,7 +29,7 @@ func TestInstance(t *testing.T) {
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	s := start(t, settings(t.TempDir()))
-	defer closeIt(t, s)
+	defer closeService(t, s)
 	_, secret, err := s.Keys.Issue(t.Context(), "ada", "ada@example.com", "live")
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestMetrics(t *testing.T) {
 	with := settings(filepath.Join(t.TempDir(), "data"))
 	with.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
 	s := start(t, with)
-	defer closeIt(t, s)
+	defer closeService(t, s)
 	if status, _ := get(t, s.BaseURL()+"/metrics", "guess"); status != http.StatusUnauthorized {
 		t.Errorf("wrong secret: status %d", status)
 	}
@@ -97,7 +97,7 @@ func TestNodeIDPersists(t *testing.T) {
 			}
 			return len(f.Nodes) == 1
 		})
-		closeIt(t, s)
+		closeService(t, s)
 	}
 	if ids[0] != ids[1] || ids[0] == "" {
 		t.Errorf("node IDs %s", fmt.Sprint(ids))
@@ -109,7 +109,7 @@ func TestNodeIDPersists(t *testing.T) {
 func TestMeasureStartTime(t *testing.T) {
 	t.Parallel()
 	s := start(t, settings(filepath.Join(t.TempDir(), "data")))
-	defer closeIt(t, s)
+	defer closeService(t, s)
 	var took []time.Duration
 	for _, node := range []string{"mine", "other"} {
 		for _, data := range []string{`{"readyMs": 2500}`, `{"readyMs": "soon"}`, ``} {

@@ -82,11 +82,11 @@ func TestRecordingsOnS3(t *testing.T) {
 			t.Errorf("%s: a range has %d bytes", media.Name, len(part))
 		}
 	}
-	closeIt(t, s)
+	closeService(t, s)
 
 	with.Retention = retention.Period(time.Millisecond)
 	s = start(t, with)
-	defer closeIt(t, s)
+	defer closeService(t, s)
 	waitLong(t, s, created.ID, "erased", func(r job.Record) bool { return !r.RecordingErasedAt.IsZero() })
 	fetch(t, s.BaseURL()+"/api/v1/jobs/"+created.ID+"/manifest", secret, "", http.StatusNotFound)
 	if kept, err := s.storage.JobUsage(t.Context(), parse(t, created.ID)); err != nil || kept.Objects > 0 {

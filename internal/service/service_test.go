@@ -37,7 +37,7 @@ func start(t *testing.T, settings Settings) *Service {
 	return s
 }
 
-func closeIt(t *testing.T, s *Service) {
+func closeService(t *testing.T, s *Service) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Errorf("close: %v", err)
@@ -55,7 +55,7 @@ func TestStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := start(t, settings(dir))
-	defer closeIt(t, s)
+	defer closeService(t, s)
 	if strings.HasSuffix(s.Addr(), ":0") || s.BaseURL() != "http://"+s.Addr() || s.settings.BotServiceURL != s.BaseURL() {
 		t.Errorf("address %s, base URL %s, URL for bots %s", s.Addr(), s.BaseURL(), s.settings.BotServiceURL)
 	}
@@ -97,7 +97,7 @@ func TestAddresses(t *testing.T) {
 			with := settings(t.TempDir())
 			test.change(&with)
 			s := start(t, with)
-			defer closeIt(t, s)
+			defer closeService(t, s)
 			port := s.Addr()[strings.LastIndex(s.Addr(), ":")+1:]
 			if want := strings.ReplaceAll(test.base, "%s", port); s.BaseURL() != want {
 				t.Errorf("base URL %s, want %s", s.BaseURL(), want)
@@ -140,9 +140,9 @@ func TestSigningKey(t *testing.T) {
 	with := settings(t.TempDir())
 	with.IngestSigningKey = ""
 	first := start(t, with)
-	closeIt(t, first)
+	closeService(t, first)
 	second := start(t, with)
-	closeIt(t, second)
+	closeService(t, second)
 	if len(first.key) < 32 || !bytes.Equal(first.key, second.key) {
 		t.Errorf("keys of %d and %d bytes, equal %v", len(first.key), len(second.key), bytes.Equal(first.key, second.key))
 	}
@@ -153,7 +153,7 @@ func TestSigningKey(t *testing.T) {
 	other := settings(t.TempDir())
 	other.IngestSigningKey = ""
 	third := start(t, other)
-	closeIt(t, third)
+	closeService(t, third)
 	if bytes.Equal(first.key, third.key) {
 		t.Error("two services have the same key")
 	}
@@ -165,7 +165,7 @@ func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	used := settings(t.TempDir())
 	running := start(t, used)
-	t.Cleanup(func() { closeIt(t, running) })
+	t.Cleanup(func() { closeService(t, running) })
 	tests := map[string]struct {
 		change func(*Settings)
 		want   string
@@ -184,12 +184,12 @@ func TestStartErrors(t *testing.T) {
 			dir := with.DataDir
 			test.change(&with)
 			if s, err := Start(t.Context(), with); err == nil {
-				closeIt(t, s)
+				closeService(t, s)
 				t.Fatal("the service started")
 			} else if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
-			closeIt(t, start(t, settings(dir))) // the folder is not locked
+			closeService(t, start(t, settings(dir))) // the folder is not locked
 		})
 	}
 }
@@ -225,7 +225,7 @@ func TestClose(t *testing.T) {
 	waitFor(t, s, created.ID, "heartbeat", func(r job.Record) bool { return !r.HeartbeatAt.IsZero() })
 
 	began := time.Now()
-	closeIt(t, s)
+	closeService(t, s)
 	if took := time.Since(began); took > drainTime/2 {
 		t.Errorf("closing took %s", took)
 	}
@@ -238,7 +238,7 @@ func TestClose(t *testing.T) {
 	}
 
 	again := start(t, with)
-	defer closeIt(t, again)
+	defer closeService(t, again)
 	if status := post(t, again.BaseURL()+"/api/v1/jobs", secret, body, nil); status != http.StatusOK {
 		t.Errorf("replay: status %d", status)
 	}

@@ -17,8 +17,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// ensure returns the consumer with the e-mail, or creates one with the given name.
-func ensure(t *testing.T, s *store.Store, name, email string) account.Consumer {
+// ensureConsumer returns the consumer with the e-mail, or creates one with the given name.
+func ensureConsumer(t *testing.T, s *store.Store, name, email string) account.Consumer {
 	t.Helper()
 	var kept account.Consumer
 	err := s.Write(t.Context(), func(q *store.Queries) (err error) {
@@ -46,26 +46,26 @@ func TestEnsureConsumerByEmail(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := ensure(t, s, "ada@example.test", "ada@example.test"); got.Name != "older" {
+		if got := ensureConsumer(t, s, "ada@example.test", "ada@example.test"); got.Name != "older" {
 			t.Errorf("got consumer %q of two with the same e-mail, want the older one", got.Name)
 		}
 
 		// A consumer whose name is an e-mail address does not own the address.
-		squatter, err := s.EnsureConsumer(t.Context(), account.Consumer{
+		namesake, err := s.EnsureConsumer(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: "bob@example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: now,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		bob := ensure(t, s, "bob@example.test", "bob@example.test")
-		if bob.ID == squatter.ID || bob.Name != "bob@example.test (2)" || bob.Email != "bob@example.test" {
+		bob := ensureConsumer(t, s, "bob@example.test", "bob@example.test")
+		if bob.ID == namesake.ID || bob.Name != "bob@example.test (2)" || bob.Email != "bob@example.test" {
 			t.Errorf("created %+v for an e-mail that is the name of another consumer", bob)
 		}
 
 		var group sync.WaitGroup
 		found := make([]account.Consumer, 20)
 		for i := range found {
-			group.Go(func() { found[i] = ensure(t, s, "eve@example.test", "eve@example.test") })
+			group.Go(func() { found[i] = ensureConsumer(t, s, "eve@example.test", "eve@example.test") })
 		}
 		group.Wait()
 		for _, c := range found {
@@ -124,13 +124,13 @@ func TestCalendarJobs(t *testing.T) {
 				return q.LockJobByMeeting(t.Context(), consumer.ID, url, now, anonymous)
 			}
 		}
-		want("by its key", named, byKey("a"))
-		want("by no key of the consumer's", job.Record{}, byKey("c"))
-		want("by its icalUid", named, byUID(uid))
+		want("by key", named, byKey("a"))
+		want("by the key of another consumer", job.Record{}, byKey("c"))
+		want("by icalUid", named, byUID(uid))
 		want("by another icalUid", job.Record{}, byUID(uid+"x"))
-		want("by its meeting, the newest", named, byMeeting(named.MeetingURL, false))
-		want("by its meeting, without an icalUid", bare, byMeeting(named.MeetingURL, true))
-		want("a job that no invite made, by its meeting", plain, byMeeting(plain.MeetingURL, true))
+		want("by meeting, the newest", named, byMeeting(named.MeetingURL, false))
+		want("by meeting, without an icalUid", bare, byMeeting(named.MeetingURL, true))
+		want("by meeting, a job without an invite", plain, byMeeting(plain.MeetingURL, true))
 		want("by another meeting", job.Record{}, byMeeting("https://zoom.us/j/2", false))
 
 		count := func(from, to time.Time) int {

@@ -57,7 +57,7 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 			finishAll(t, s, jobs)
 			for _, r := range others { // as the dispatcher queues them
 				r.Status, r.Lease, r.WakeAt = job.Pending, "", clock.Add(15*time.Second)
-				save(t, s, r)
+				saveJob(t, s, r)
 			}
 		}
 		for i, r := range admitted {
@@ -83,7 +83,7 @@ func TestClaimLimitsConsumers(t *testing.T) {
 		running := newJob(busy)
 		running.Status, running.Attempts = job.Joining, 1
 		insert(t, s, running)
-		save(t, s, running)
+		saveJob(t, s, running)
 		for range 3 {
 			insert(t, s, newJob(busy))
 		}
@@ -108,6 +108,6 @@ func finishAll(t *testing.T, s *store.Store, jobs []job.Record) {
 	t.Helper()
 	for _, r := range jobs {
 		r.Status, r.Lease, r.WakeAt = job.Completed, "", time.Time{}
-		save(t, s, r)
+		saveJob(t, s, r)
 	}
 }

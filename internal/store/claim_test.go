@@ -32,8 +32,8 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	return ids
 }
 
-// save stores a job.
-func save(t *testing.T, s *store.Store, r job.Record) {
+// saveJob stores a job.
+func saveJob(t *testing.T, s *store.Store, r job.Record) {
 	t.Helper()
 	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
 		r.Node = "other"
-		save(t, s, r)
+		saveJob(t, s, r)
 		heartbeat(t, s, "other", now)
 		soon := now.Add(30 * time.Second)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: soon}); len(got) != 0 {
@@ -77,14 +77,14 @@ func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 		}
 
 		r.WakeAt = now.Add(2 * time.Minute)
-		save(t, s, r) // ends the lease
+		saveJob(t, s, r) // ends the lease
 		unheard := now.Add(2*time.Minute + time.Second)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("two minutes after the last heartbeat of the node: claimed %v", got)
 		}
 
 		r.WakeAt = now
-		save(t, s, r)
+		saveJob(t, s, r)
 		heartbeat(t, s, "other", unheard)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("due for two minutes: claimed %v", got)
@@ -108,7 +108,7 @@ func TestClaimOrder(t *testing.T) {
 			insert(t, s, r)
 			if name != "due" && in < 0 {
 				r.Status, r.WakeAt = job.Pending, now.Add(time.Hour)
-				save(t, s, r)
+				saveJob(t, s, r)
 			}
 			made[name] = r.ID
 		}
@@ -188,8 +188,8 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// listening runs a notifier and returns it with a channel of its notifications.
-func listening(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
+// runNotifier runs a notifier and returns it with a channel of its notifications.
+func runNotifier(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
 	t.Helper()
 	received := make(chan store.Notification, 1000)
 	notifier := s.NewNotifier(func(changed store.Notification) { received <- changed }, slog.New(slog.DiscardHandler))
@@ -221,8 +221,8 @@ func await(t *testing.T, received <-chan store.Notification, what string, wanted
 func TestNotifier(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
-	one, receivedByOne := listening(t, s)
-	_, receivedByTwo := listening(t, s)
+	one, receivedByOne := runNotifier(t, s)
+	_, receivedByTwo := runNotifier(t, s)
 	missed := func(changed store.Notification) bool { return changed.Missed }
 	await(t, receivedByOne, "the start of the first notifier", missed)
 	await(t, receivedByTwo, "the start of the second notifier", missed)

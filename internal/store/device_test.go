@@ -48,7 +48,7 @@ func (m *flowModel) restart(*rapid.T) {
 	})
 }
 
-func (m *flowModel) pass(t *rapid.T) {
+func (m *flowModel) advance(t *rapid.T) {
 	if len(m.known) > 0 && rapid.Bool().Draw(t, "advance to an expiry") {
 		expiry := rapid.SampledFrom(m.known).Draw(t, "flow").ExpiresAt
 		expiry = expiry.Add(time.Duration(rapid.IntRange(-1, 0).Draw(t, "offset")) * time.Millisecond)
@@ -139,8 +139,8 @@ func (m *flowModel) garbage(t *rapid.T) {
 	}
 }
 
-// erase deletes expired flows and checks that no others were deleted.
-func (m *flowModel) erase(t *rapid.T) {
+// deleteExpired deletes expired flows and checks that no others were deleted.
+func (m *flowModel) deleteExpired(t *rapid.T) {
 	var want time.Time
 	for _, flow := range m.known {
 		if flow.ExpiresAt.After(m.at) {
@@ -170,21 +170,21 @@ func (m *flowModel) check(t *rapid.T) {
 	}
 }
 
-func TestDeviceFlowsBehaveAsTheirModel(t *testing.T) {
+func TestDeviceFlowsMatchModel(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
 			if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), now.AddDate(100, 0, 0)); ok || err != nil {
-				t.Fatalf("erase everything: %v, %v", ok, err)
+				t.Fatalf("delete all flows: %v, %v", ok, err)
 			}
 			m := &flowModel{store: s, at: now}
 			m.restart(t)
 			t.Repeat(map[string]func(*rapid.T){
-				"advance the clock": m.pass,
+				"advance the clock": m.advance,
 				"init":              m.init,
 				"complete":          m.complete,
 				"garbage":           m.garbage,
-				"erase":             m.erase,
+				"delete expired":    m.deleteExpired,
 				"restart":           m.restart,
 				"":                  m.check,
 			})

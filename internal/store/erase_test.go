@@ -211,7 +211,7 @@ func TestDeleteConsumer(t *testing.T) {
 			t.Errorf("the key after a refused deletion: %+v, %v", k, err)
 		}
 		running.Status, running.WakeAt = job.Cancelled, time.Time{}
-		save(t, s, running)
+		saveJob(t, s, running)
 		addHistory(t, s, running, webhook.GaveUp)
 		erased := endedJob(t, s, c.ID, now, nil)
 		if err := s.EraseJob(t.Context(), erased.ID, now); err != nil {

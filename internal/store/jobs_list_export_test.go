@@ -24,8 +24,8 @@ func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (strin
 		return "", err
 	}
 	var plans []string
-	for _, asked := range kept.asked {
-		plan, err := q.explain(ctx, asked.query, asked.args, func(int) bool { return true })
+	for _, recorded := range kept.queries {
+		plan, err := q.explain(ctx, recorded.query, recorded.args, func(int) bool { return true })
 		if err != nil {
 			return "", err
 		}
@@ -52,20 +52,20 @@ func (q *Queries) explain(ctx context.Context, query string, args []any, want fu
 // recorder is a connection that records its queries.
 type recorder struct {
 	conn
-	asked []asked
+	queries []recordedQuery
 }
 
-type asked struct {
+type recordedQuery struct {
 	query string
 	args  []any
 }
 
 func (r *recorder) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	r.asked = append(r.asked, asked{query, args})
+	r.queries = append(r.queries, recordedQuery{query, args})
 	return r.conn.QueryContext(ctx, query, args...)
 }
 
 func (r *recorder) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	r.asked = append(r.asked, asked{query, args})
+	r.queries = append(r.queries, recordedQuery{query, args})
 	return r.conn.QueryRowContext(ctx, query, args...)
 }

@@ -90,7 +90,7 @@ func TestPlanFollowsEvents(t *testing.T) {
 		"renewal fails":                       {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
 		"renewal fails, then succeeds": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
 			{3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"the provider gives up": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
+		"the provider stops retrying": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
 			{3, payment.Changed, payment.Unpaid}, {4, payment.PaymentFailed, ""}}, payment.Unpaid, false},
 		"paid after all":              {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Unpaid}, {3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
 		"paused":                      {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Paused}, {3, payment.PaymentMade, ""}}, payment.Paused, false},
@@ -156,14 +156,14 @@ func TestPlanDetails(t *testing.T) {
 	})
 }
 
-// TestWhoseSubscription checks the rules in the section "Whose subscription" of the
+// TestSubscriptionOwner checks the rules in the section "Whose subscription" of the
 // documentation of package payment.
-func TestWhoseSubscription(t *testing.T) {
+func TestSubscriptionOwner(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const address = "Ada@Example.com"
 		var consumers []account.Consumer
-		for _, name := range []string{"named", "customer's", "mail", "same mail", "nobody"} {
+		for _, name := range []string{"named", "customer's", "mail", "same mail", "unrelated"} {
 			c := account.Consumer{ID: uuid.New(), Name: name, WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now}
 			if name == "mail" || name == "same mail" {
 				c.Email = address
@@ -194,13 +194,13 @@ func TestWhoseSubscription(t *testing.T) {
 		began := change(account.Consumer{}, "sub_1", 1, payment.Began, payment.ActiveStatus)
 		began.Customer = "cus_1"
 		receive(t, s, began)
-		expect("nobody is named")
+		expect("without a consumer")
 
 		receive(t, s, payment.Event{ID: "e1", Type: "customer.created", Created: at(1), Customer: "cus_1", Email: "ada@example.com"})
 		expect("by e-mail", "mail", "same mail")
 
 		receive(t, s, payment.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
-		expect("by a name that nobody has: still by e-mail", "mail", "same mail")
+		expect("by an unknown name, still by e-mail", "mail", "same mail")
 
 		receive(t, s, payment.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
 		expect("by the customer", "customer's")
@@ -214,7 +214,7 @@ func TestWhoseSubscription(t *testing.T) {
 		second := change(account.Consumer{}, "sub_2", 9, payment.Began, payment.ActiveStatus)
 		second.Customer = "cus_1"
 		receive(t, s, second)
-		expect("another subscription of a known customer", "named", "customer's")
+		expect("another subscription of the same customer", "named", "customer's")
 
 		receive(t, s, change(account.Consumer{Name: "late"}, "sub_3", 1, payment.Began, payment.ActiveStatus))
 		late, err := s.EnsureConsumer(t.Context(), account.Consumer{
@@ -357,10 +357,10 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 	})
 }
 
-// breaking is a store whose transactions fail after fn returns.
-type breaking struct{ *store.Store }
+// failingStore is a store whose transactions fail after fn returns.
+type failingStore struct{ *store.Store }
 
-func (b breaking) WritePayment(ctx context.Context, fn func(payment.Ledger) error) error {
+func (b failingStore) WritePayment(ctx context.Context, fn func(payment.Ledger) error) error {
 	return b.Store.WritePayment(ctx, func(ledger payment.Ledger) error {
 		return errors.Join(fn(ledger), errWanted)
 	})
@@ -373,7 +373,7 @@ func TestPaymentEventIsAtomic(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		began := change(consumer, "sub_1", 1, payment.Began, payment.ActiveStatus)
-		if _, err := payment.Apply(t.Context(), breaking{s}, began, now); !errors.Is(err, errWanted) {
+		if _, err := payment.Apply(t.Context(), failingStore{s}, began, now); !errors.Is(err, errWanted) {
 			t.Fatalf("got %v, want the store's error", err)
 		}
 		if plan := planOf(t, s, consumer.ID); plan != (payment.Plan{}) {

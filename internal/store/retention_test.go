@@ -166,7 +166,7 @@ func TestSetRetention(t *testing.T) {
 				t.Errorf("stored %v, %v, want %v", got.Retention, err, retention)
 			}
 		}
-		if err := s.SetRetention(t.Context(), "nobody", &hour); !job.ErrorIs(err, job.NotFound) {
+		if err := s.SetRetention(t.Context(), "unknown", &hour); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("unknown consumer: %v", err)
 		}
 	})

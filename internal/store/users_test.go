@@ -150,7 +150,7 @@ func TestSessions(t *testing.T) {
 			}
 			return secret
 		}
-		good := func(secret string) bool {
+		valid := func(secret string) bool {
 			t.Helper()
 			session, err := users.Session(t.Context(), secret)
 			if err != nil && !job.ErrorIs(err, job.Unauthorized) {
@@ -166,20 +166,20 @@ func TestSessions(t *testing.T) {
 		if err := users.End(t.Context(), session); err != nil {
 			t.Fatal(err)
 		}
-		if good(ended) || !good(used) || good("") || good(used[:len(used)-1]+"!") {
+		if valid(ended) || !valid(used) || valid("") || valid(used[:len(used)-1]+"!") {
 			t.Error("wrong sessions are valid")
 		}
 		for day := range 13 {
 			*now = begin.Add(time.Duration(day+1) * 24 * time.Hour)
-			if !good(used) {
+			if !valid(used) {
 				t.Fatalf("a session in daily use ended after %d days", day+1)
 			}
 		}
-		if good(unused) {
+		if valid(unused) {
 			t.Error("an unused session is valid after 13 days")
 		}
 		*now = begin.Add(account.SessionLifetime)
-		if good(used) {
+		if valid(used) {
 			t.Error("a session is valid after its lifetime")
 		}
 
@@ -193,7 +193,7 @@ func TestSessions(t *testing.T) {
 		if err := users.ChangePassword(t.Context(), session, userPassword, "another good password"); err != nil {
 			t.Fatal(err)
 		}
-		if !good(mine) || good(other) {
+		if !valid(mine) || valid(other) {
 			t.Error("a password change must end all other sessions and keep its own")
 		}
 		if _, err := users.SignIn(t.Context(), ada.Email, userPassword); !errors.Is(err, account.ErrBadCredentials) {
@@ -227,8 +227,8 @@ func TestRemoveUser(t *testing.T) {
 			id   uuid.UUID
 			want job.ErrorCode
 		}{
-			"oneself": {ada, ada.ID, job.InvalidInput}, "the only operator": {bob, ada.ID, job.InvalidState},
-			"another's": {stranger, bob.ID, job.NotFound}, "nobody": {ada, uuid.Must(uuid.NewV7()), job.NotFound},
+			"own account": {ada, ada.ID, job.InvalidInput}, "the only operator": {bob, ada.ID, job.InvalidState},
+			"user of another consumer": {stranger, bob.ID, job.NotFound}, "unknown user": {ada, uuid.Must(uuid.NewV7()), job.NotFound},
 		} {
 			if err := users.Remove(t.Context(), try.by, try.id, false); !job.ErrorIs(err, try.want) {
 				t.Errorf("%s: %v", name, err)

@@ -92,13 +92,13 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// observed is a store that sends the time of each deletion of expired flows.
-type observed struct {
+// observedStore is a store that sends the time of each deletion of expired flows.
+type observedStore struct {
 	*store.Store
 	deleted chan time.Time
 }
 
-func (w observed) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+func (w observedStore) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	defer func() { w.deleted <- now }()
 	return w.Store.DeleteExpiredDeviceFlows(ctx, now)
 }
@@ -108,7 +108,7 @@ func (w observed) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (
 func TestRunDeletesFlowsWhenTheyExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := observed{openStore(t), make(chan time.Time, 100)}
+		s := observedStore{openStore(t), make(chan time.Time, 100)}
 		flows := newFlows(s)
 		first, err := flows.Init(t.Context(), "a", "") // a flow from before a restart
 		if err != nil {
@@ -180,14 +180,14 @@ func TestRunDeletesFlowsExpiredBeforeStart(t *testing.T) {
 	})
 }
 
-// failing is a store whose first deletions fail.
-type failing struct {
+// failingStore is a store whose first deletions fail.
+type failingStore struct {
 	*store.Store
 	left  *int
 	calls *int
 }
 
-func (f failing) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+func (f failingStore) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	*f.calls++
 	if *f.left > 0 {
 		*f.left--
@@ -200,7 +200,7 @@ func TestRunRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		left, calls := 3, 0
-		flows := newFlows(failing{openStore(t), &left, &calls})
+		flows := newFlows(failingStore{openStore(t), &left, &calls})
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		flows.Run(ctx)
