@@ -248,8 +248,8 @@ func TestSecondBotAfterMeeting(t *testing.T) {
 	}
 }
 
-// TestSalvageWithoutMedia checks that a job fails and its uploads are deleted if
-// the uploads of a lost bot contain no media.
+// TestSalvageWithoutMedia checks that a job fails, or stays cancelled, without a
+// manifest if the uploads of a lost bot contain no media.
 func TestSalvageWithoutMedia(t *testing.T) {
 	t.Parallel()
 	recorded(t) // salvage needs ffmpeg

@@ -96,7 +96,7 @@ func TestControlsQueueCommands(t *testing.T) {
 				}
 				waiting := beat(t, h.Service, id, 0).Commands
 				if len(waiting) != 1 || waiting[0].ID != command.String() || waiting[0].Kind != control.kind || string(waiting[0].Args) != control.args {
-					t.Errorf("%s, job %s: command %s, waiting %+v", control.kind, status, command, waiting)
+					t.Errorf("%s, job %s: command %s, pending %+v", control.kind, status, command, waiting)
 				}
 				beat(t, h.Service, id, 0, command.String())
 			}

@@ -43,7 +43,7 @@ func newInviteHarness(h *harness) *inviteHarness {
 	return d
 }
 
-// invitation returns an invite of ada's to one meeting.
+// invitation returns an invite by ada to a meeting.
 func invitation() calendar.Invite {
 	return calendar.Invite{
 		OrganizerEmail: "ada@example.test", Subject: "Weekly", MeetingURL: "https://meet.google.com/abc-defg-hij",

@@ -59,7 +59,8 @@ func newHarness(t *testing.T, period Period) *harness {
 	})}
 }
 
-// consumer creates a consumer with its own retention, or with the default if own is nil.
+// consumer creates a consumer with its own retention, or with the default if own is
+// nil.
 func (h *harness) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 	t.Helper()
 	c, err := h.store.EnsureConsumer(t.Context(), account.Consumer{ID: uuid.New(), Name: uuid.NewString(), WebhookVersion: 2, CreatedAt: now})
@@ -169,8 +170,8 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestForeverDeletesNothing checks that nothing is deleted and that the next run is as late as
-// possible.
+// TestForeverDeletesNothing checks that nothing is deleted and that the next run is
+// after maxSleep.
 func TestForeverDeletesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, Forever)

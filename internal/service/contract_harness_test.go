@@ -283,15 +283,15 @@ func (h *contractHarness) sendEvent(t testing.TB, id, kind, data string) contrac
 func (h *contractHarness) awaitStatus(t testing.TB, key, id string, statuses ...job.Status) contractResponse {
 	t.Helper()
 	var reply contractResponse
-	contractEventually(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {
+	waitUntil(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {
 		reply = h.expect(t, http.StatusOK, contractRequest{op: "getJob", in: []string{id}, bearer: key})
 		return slices.Contains(statuses, job.Status(reply.text(t, "status")))
 	})
 	return reply
 }
 
-// contractEventually polls until a condition is true.
-func contractEventually(t testing.TB, what string, holds func() bool) {
+// waitUntil polls until a condition is true.
+func waitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), contractTimeout)
 	defer cancel()

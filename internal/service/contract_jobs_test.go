@@ -220,7 +220,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	for _, event := range []string{
 		"job.status_changed", "job.finalized", "job.failed", "bot.recording_permission_response", "bot.competing_bot_detected",
 	} {
-		contractEventually(t, "the webhook "+event, func() bool { return hooks.has(event) })
+		waitUntil(t, "the webhook "+event, func() bool { return hooks.has(event) })
 	}
 
 	running := h.create(t, h.ada, contractJob(contractFuture))
@@ -276,7 +276,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 		}
 	}
 	var delivery string
-	contractEventually(t, "a failed delivery", func() bool {
+	waitUntil(t, "a failed delivery", func() bool {
 		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, bearer: h.ada})
 		one, ok := page.field(t, "deliveries").([]any)
 		if !ok || len(one) == 0 {
@@ -294,7 +294,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	h.expectCode(t, 409, "invalid_state", contractRequest{op: "redeliver", in: at, bearer: h.ada})
 	hooks.status = http.StatusOK
 	hooks.mu.Unlock()
-	contractEventually(t, "the redelivery", func() bool {
+	waitUntil(t, "the redelivery", func() bool {
 		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, query: "limit=5", bearer: h.ada})
 		return strings.Contains(string(page.body), `"state":"delivered"`)
 	})

@@ -168,7 +168,7 @@ func TestContractGracefulStop(t *testing.T) {
 		defer close(answered)
 		acquired = h.do(t, beat)
 	}()
-	contractEventually(t, "a heartbeat", func() bool {
+	waitUntil(t, "a heartbeat", func() bool {
 		r, err := h.Store().Job(t.Context(), uuid.MustParse(id))
 		return err == nil && len(r.Stats) > 0
 	})

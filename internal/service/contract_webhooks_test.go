@@ -20,7 +20,7 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	id := h.create(t, key, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	var listed string
-	contractEventually(t, "a failing endpoint", func() bool {
+	waitUntil(t, "a failing endpoint", func() bool {
 		listed = string(h.expect(t, 200, contractRequest{op: "listWebhookEndpoints", bearer: key}).body)
 		return strings.Contains(listed, `"state":"failing"`)
 	})
@@ -51,7 +51,7 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	if some := h.expect(t, 202, contractRequest{op: "redeliverFailed", bearer: key, body: of}); some.field(t, "count") == 0.0 {
 		t.Errorf("redelivered of the job: %s", some.body)
 	}
-	contractEventually(t, "the redelivery", func() bool {
+	waitUntil(t, "the redelivery", func() bool {
 		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, bearer: key})
 		return strings.Contains(string(page.body), `"state":"delivered"`)
 	})

@@ -17,7 +17,8 @@ import (
 	"standin/internal/webhook"
 )
 
-// ensureConsumer returns the consumer with the e-mail, or creates one with the given name.
+// ensureConsumer returns the consumer with the e-mail, or creates one with the given
+// name.
 func ensureConsumer(t *testing.T, s *store.Store, name, email string) account.Consumer {
 	t.Helper()
 	var kept account.Consumer
@@ -125,7 +126,7 @@ func TestCalendarJobs(t *testing.T) {
 			}
 		}
 		want("by key", named, byKey("a"))
-		want("by the key of another consumer", job.Record{}, byKey("c"))
+		want("by an unknown key", job.Record{}, byKey("c"))
 		want("by icalUid", named, byUID(uid))
 		want("by another icalUid", job.Record{}, byUID(uid+"x"))
 		want("by meeting, the newest", named, byMeeting(named.MeetingURL, false))
