@@ -14,8 +14,8 @@ import (
 	"standin/internal/job"
 )
 
-// described is the description as a value, with a compiler that knows it.
-func described(t *testing.T) (any, *jsonschema.Compiler) {
+// parsedDescription returns the parsed description and a compiler for its schemas.
+func parsedDescription(t *testing.T) (any, *jsonschema.Compiler) {
 	t.Helper()
 	document, err := yamlToJSON(openapiYAML)
 	if err != nil {
@@ -32,7 +32,7 @@ func described(t *testing.T) (any, *jsonschema.Compiler) {
 	return value, compiler
 }
 
-// walk visits every value below root with its JSON Pointer.
+// walk visits a value and every value inside it, each with its JSON Pointer.
 func walk(pointer string, value any, visit func(pointer string, value any)) {
 	visit(pointer, value)
 	switch value := value.(type) {
@@ -47,11 +47,11 @@ func walk(pointer string, value any, visit func(pointer string, value any)) {
 	}
 }
 
-// TestExamplesFitTheirSchemas finds every example of a body, a parameter, a
-// header or a schema, and every default, and checks it.
-func TestExamplesFitTheirSchemas(t *testing.T) {
+// TestExamplesMatchSchemas checks every default, and every example of a body, a
+// parameter, a header or a schema.
+func TestExamplesMatchSchemas(t *testing.T) {
 	t.Parallel()
-	root, compiler := described(t)
+	root, compiler := parsedDescription(t)
 	checked := 0
 	checkAt := func(where, schemaAt string, example any) {
 		checked++
@@ -72,7 +72,7 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 		if !ok {
 			return
 		}
-		if _, holder := object["schema"]; holder {
+		if _, ok := object["schema"]; ok {
 			if example, ok := object["example"]; ok {
 				checkAt(pointer+"/example", pointer+"/schema", example)
 			}
@@ -96,7 +96,7 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// exampleValue returns what an Example Object, or the one it refers to, holds.
+// exampleValue returns the value of an Example Object or of the one that it refers to.
 func exampleValue(t *testing.T, root, example any) any {
 	t.Helper()
 	fields := example.(map[string]any)
@@ -105,32 +105,32 @@ func exampleValue(t *testing.T, root, example any) any {
 		components := root.(map[string]any)["components"].(map[string]any)
 		fields, ok = components["examples"].(map[string]any)[name].(map[string]any)
 		if !ok {
-			t.Fatalf("no example %s", ref)
+			t.Fatalf("example %s does not exist", ref)
 		}
 	}
 	return fields["value"]
 }
 
-// TestEveryBodyHasAnExample keeps the description useful to readers.
+// TestEveryBodyHasAnExample checks JSON bodies with a named schema.
 func TestEveryBodyHasAnExample(t *testing.T) {
 	t.Parallel()
-	root, _ := described(t)
+	root, _ := parsedDescription(t)
 	walk("", root, func(pointer string, value any) {
 		body, ok := value.(map[string]any)
 		if !ok || !strings.HasSuffix(pointer, "/content/application~1json") {
 			return
 		}
 		schema, _ := body["schema"].(map[string]any)
-		if _, described := schema["$ref"]; described && body["examples"] == nil {
+		if _, named := schema["$ref"]; named && body["examples"] == nil {
 			t.Errorf("%s has no example", pointer)
 		}
 	})
 }
 
-// TestEveryFieldIsDescribed finds fields without a description.
+// TestEveryFieldIsDescribed checks that every field has a description.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	t.Parallel()
-	root, _ := described(t)
+	root, _ := parsedDescription(t)
 	walk("", root, func(pointer string, value any) {
 		fields, ok := value.(map[string]any)
 		if !ok || !strings.HasSuffix(pointer, "/properties") {
@@ -145,10 +145,10 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	})
 }
 
-// TestReferencesLead finds references that lead nowhere.
-func TestReferencesLead(t *testing.T) {
+// TestReferencesResolve checks that the target of every reference exists.
+func TestReferencesResolve(t *testing.T) {
 	t.Parallel()
-	root, _ := described(t)
+	root, _ := parsedDescription(t)
 	known := map[string]bool{"manifest.schema.json": true}
 	walk("", root, func(pointer string, _ any) { known["#"+pointer] = true })
 	walk("", root, func(pointer string, value any) {
@@ -157,15 +157,16 @@ func TestReferencesLead(t *testing.T) {
 			return
 		}
 		if ref, ok := object["$ref"].(string); ok && !known[ref] {
-			t.Errorf("%s refers to %s, which is not there", pointer, ref)
+			t.Errorf("%s refers to %s, which does not exist", pointer, ref)
 		}
 	})
 }
 
-// TestEnumsAreTheDomains compares the description's enums with the domain's.
-func TestEnumsAreTheDomains(t *testing.T) {
+// TestEnumsMatchDomain compares the enums of the description with the constants of
+// the domain.
+func TestEnumsMatchDomain(t *testing.T) {
 	t.Parallel()
-	root, _ := described(t)
+	root, _ := parsedDescription(t)
 	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
 	property := func(schema, name string) any {
 		return schemas[schema].(map[string]any)["properties"].(map[string]any)[name]
@@ -200,7 +201,7 @@ func TestEnumsAreTheDomains(t *testing.T) {
 	}
 }
 
-// withoutNull is a schema whose enum lacks null.
+// withoutNull returns a schema with an enum without its null.
 func withoutNull(schema any) any {
 	var rest []any
 	for _, value := range schema.(map[string]any)["enum"].([]any) {
@@ -219,39 +220,39 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-// TestKnobsOfAPatchAreThoseOfAJob compares the documented bounds of a patch with
-// those of a new job; only its defaults are not there.
-func TestKnobsOfAPatchAreThoseOfAJob(t *testing.T) {
+// TestPatchBoundsMatchNewJob compares the settings of AutoLeavePatch and their
+// bounds with AutoLeaveConfig. A patch has no defaults.
+func TestPatchBoundsMatchNewJob(t *testing.T) {
 	t.Parallel()
-	root, _ := described(t)
+	root, _ := parsedDescription(t)
 	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
-	knobs := func(schema string) map[string]any {
+	settings := func(schema string) map[string]any {
 		return schemas[schema].(map[string]any)["properties"].(map[string]any)
 	}
-	patched := knobs("AutoLeavePatch")
-	for name, knob := range knobs("AutoLeaveConfig") {
+	patched := settings("AutoLeavePatch")
+	for name, setting := range settings("AutoLeaveConfig") {
 		for _, keyword := range []string{"type", "minimum", "maximum"} {
-			want := knob.(map[string]any)[keyword]
+			want := setting.(map[string]any)[keyword]
 			if got, ok := patched[name].(map[string]any); !ok || fmt.Sprint(got[keyword]) != fmt.Sprint(want) {
 				t.Errorf("%s of %s is %v, want %v", keyword, name, patched[name], want)
 			}
 		}
 	}
-	if len(patched) != len(knobs("AutoLeaveConfig")) {
-		t.Errorf("a patch has %d knobs", len(patched))
+	if len(patched) != len(settings("AutoLeaveConfig")) {
+		t.Errorf("AutoLeavePatch has %d settings, want %d", len(patched), len(settings("AutoLeaveConfig")))
 	}
 }
 
-// TestDefaultsAreTheDomains compares the defaults that readers are told with
-// those that are filled in.
-func TestDefaultsAreTheDomains(t *testing.T) {
+// TestDefaultsMatchDomain compares the documented defaults with those that are
+// applied.
+func TestDefaultsMatchDomain(t *testing.T) {
 	t.Parallel()
-	root, _ := described(t)
+	root, _ := parsedDescription(t)
 	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
-	knobs := schemas["AutoLeaveConfig"].(map[string]any)["properties"].(map[string]any)
+	settings := schemas["AutoLeaveConfig"].(map[string]any)["properties"].(map[string]any)
 	reported := map[string]any{}
-	for name, knob := range knobs {
-		reported[name] = knob.(map[string]any)["default"]
+	for name, setting := range settings {
+		reported[name] = setting.(map[string]any)["default"]
 	}
 	text, err := json.Marshal(reported)
 	if err != nil {
@@ -270,7 +271,7 @@ func TestDefaultsAreTheDomains(t *testing.T) {
 	}
 }
 
-func TestDescriptionKeepsItsOrder(t *testing.T) {
+func TestJSONKeepsOrder(t *testing.T) {
 	t.Parallel()
 	d, err := Load()
 	if err != nil {
@@ -278,14 +279,14 @@ func TestDescriptionKeepsItsOrder(t *testing.T) {
 	}
 	text := string(d.JSON())
 	if !json.Valid(d.JSON()) || !strings.HasPrefix(text, `{"openapi":"3.1.0","info":{"title":"Standin"`) {
-		t.Errorf("the description begins %.60s", text)
+		t.Errorf("the description starts with %.60s", text)
 	}
 	if strings.Index(text, `"/api/v1/jobs"`) > strings.Index(text, `"/healthz"`) {
 		t.Error("the paths were reordered")
 	}
 }
 
-func TestYAMLBecomesJSON(t *testing.T) {
+func TestYAMLToJSON(t *testing.T) {
 	t.Parallel()
 	for yamlText, want := range map[string]string{
 		"b: 1\na: [x, 2.5, true, null, ~]": `{"b":1,"a":["x",2.5,true,null,null]}`,
@@ -300,7 +301,7 @@ func TestYAMLBecomesJSON(t *testing.T) {
 		}
 	}
 	if _, err := yamlToJSON([]byte("a: [")); err == nil {
-		t.Error("broken YAML was read")
+		t.Error("invalid YAML was accepted")
 	}
 }
 
@@ -314,7 +315,7 @@ func TestCheckResponse(t *testing.T) {
 		method, path string
 		status       int
 		body         string
-		fits         bool
+		valid        bool
 	}{
 		{"GET", "/healthz", 200, "ok\n", true},
 		{"GET", "/healthz", 500, "", false},
@@ -335,8 +336,8 @@ func TestCheckResponse(t *testing.T) {
 		{"POST", "/api/v1/ingest", 200, `{"ok":true,"applied":true,"status":"joining","commands":[]}`, true},
 		{"POST", "/api/v1/ingest", 200, `{"ok":true,"applied":true,"status":"joining","commands":null}`, false},
 	} {
-		if err := d.CheckResponse(test.method, test.path, test.status, []byte(test.body)); (err == nil) != test.fits {
-			t.Errorf("%s %s %d %s: %v, want fits %v", test.method, test.path, test.status, test.body, err, test.fits)
+		if err := d.CheckResponse(test.method, test.path, test.status, []byte(test.body)); (err == nil) != test.valid {
+			t.Errorf("%s %s %d %s: %v, want valid %v", test.method, test.path, test.status, test.body, err, test.valid)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"standin/api"
 )
 
-func TestQueries(t *testing.T) {
+func TestCheckQuery(t *testing.T) {
 	t.Parallel()
 	d := description(t)
 	for query, want := range map[string][]string{
@@ -22,7 +22,7 @@ func TestQueries(t *testing.T) {
 		"unknown=1&Limit=no": nil,
 		"externalId=%00%ff":  nil,
 		"createdFrom=2026-11-20T00:00:00Z&createdTo=2026-11-20T01:00:00%2B01:00": nil,
-		"joinFrom=2026-11-20T00:00:00+01:00":                                     nil, // a plus sign that was not escaped
+		"joinFrom=2026-11-20T00:00:00+01:00":                                     nil, // with an unescaped plus sign
 
 		"limit=0":                     {"[limit] minimum"},
 		"limit=101":                   {"[limit] maximum"},
@@ -53,11 +53,11 @@ func TestQueries(t *testing.T) {
 		}
 	}
 	if values, issues := d.CheckQuery("getJob", url.Values{"limit": {"x"}}); len(values) > 0 || len(issues) > 0 {
-		t.Errorf("an operation without parameters read %v, %v", values, issues)
+		t.Errorf("an operation without parameters: got %v, %v", values, issues)
 	}
 }
 
-func TestWebhooksAreChecked(t *testing.T) {
+func TestCheckWebhook(t *testing.T) {
 	t.Parallel()
 	d := description(t)
 	const job = `"job":{"id":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","externalId":"x","status":"failed","meetingUrl":"https://meet.google.com/abc",
@@ -70,7 +70,7 @@ func TestWebhooksAreChecked(t *testing.T) {
 	}
 	for _, test := range []struct {
 		event, body string
-		fits        bool
+		valid       bool
 	}{
 		{"job.failed", envelope("job.failed", `"failure_code":"lobby_timeout","failure_detail":"x",`+job), true},
 		{"job.failed", envelope("job.failed", `"failure_code":"bored","failure_detail":"x",`+job), false},
@@ -80,14 +80,14 @@ func TestWebhooksAreChecked(t *testing.T) {
 		{"job.finalized", envelope("job.failed", `"failure_code":"lobby_timeout","failure_detail":"x",`+job), false},
 		{"job.forgotten", `{}`, false},
 	} {
-		if err := d.CheckWebhook(test.event, []byte(test.body)); (err == nil) != test.fits {
-			t.Errorf("%s %s: %v, want fits %v", test.event, test.body, err, test.fits)
+		if err := d.CheckWebhook(test.event, []byte(test.body)); (err == nil) != test.valid {
+			t.Errorf("%s %s: %v, want valid %v", test.event, test.body, err, test.valid)
 		}
 	}
 }
 
-// TestOperationsTellTheirStatuses looks at one.
-func TestOperationsTellTheirStatuses(t *testing.T) {
+// TestOperations checks one operation.
+func TestOperations(t *testing.T) {
 	t.Parallel()
 	for _, operation := range description(t).Operations() {
 		want := api.Operation{ID: "hostMetrics", Method: "GET", Path: "/api/v1/admin/host", Security: "adminSecret", Statuses: []string{"200", "401", "429", "500"}}

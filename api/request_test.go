@@ -19,7 +19,7 @@ func description(t testing.TB) *api.Description {
 	return d
 }
 
-// flat writes issues as "path code", which is all that programs rely on.
+// flat formats issues as "path code", the stable part of an issue.
 func flat(issues []api.Issue) []string {
 	lines := make([]string, 0, len(issues))
 	for _, issue := range issues {
@@ -44,19 +44,19 @@ func TestCheckRequestIssues(t *testing.T) {
 		body      string
 		want      []string
 	}{
-		{"least", "createJob", `{` + goodJob + `}`, nil},
+		{"minimal", "createJob", `{` + goodJob + `}`, nil},
 		{"unknown fields", "createJob", `{` + goodJob + `,"more":{"x":[1]},"platforms":null}`, nil},
 		{"everything missing", "createJob", `{}`, []string{"[externalId] required", "[meetingUrl] required"}},
-		{"names are exact", "createJob", `{"ExternalId":"a","MEETINGURL":"https://a.example"}`, []string{"[externalId] required", "[meetingUrl] required"}},
-		{"last of two equal keys counts", "createJob", `{"externalId":1,` + goodJob + `}`, nil},
+		{"field names are case-sensitive", "createJob", `{"ExternalId":"a","MEETINGURL":"https://a.example"}`, []string{"[externalId] required", "[meetingUrl] required"}},
+		{"last of two equal keys wins", "createJob", `{"externalId":1,` + goodJob + `}`, nil},
 		{"an array", "createJob", `[]`, []string{"[] type"}},
 		{"null", "createJob", `null`, []string{"[] type"}},
 		{"null for every field", "createJob",
 			`{"externalId":null,"meetingUrl":null,"platform":null,"joinAt":null,"displayName":null,"webhooks":null,"metadata":null,"autoLeave":null}`,
 			[]string{"[autoLeave] type", "[displayName] type", "[externalId] type", "[joinAt] type", "[meetingUrl] type", "[metadata] type", "[platform] type", "[webhooks] type"}},
-		{"null inside", "createJob", `{` + goodJob + `,"webhooks":{"onStatusChange":null,"onFinalize":null},"autoLeave":{"afterSoloSeconds":null,"onBotDetected":null}}`,
+		{"null in objects", "createJob", `{` + goodJob + `,"webhooks":{"onStatusChange":null,"onFinalize":null},"autoLeave":{"afterSoloSeconds":null,"onBotDetected":null}}`,
 			[]string{"[autoLeave afterSoloSeconds] type", "[autoLeave onBotDetected] type", "[webhooks onFinalize] type", "[webhooks onStatusChange] type"}},
-		{"null in metadata is the consumer's own", "createJob", `{` + goodJob + `,"metadata":{"a":null}}`, nil},
+		{"null in metadata", "createJob", `{` + goodJob + `,"metadata":{"a":null}}`, nil},
 		{"empty externalId", "createJob", `{"externalId":"",` + goodURL + `}`, []string{"[externalId] minLength"}},
 		{"every kind of issue at once", "createJob",
 			`{"externalId":"","meetingUrl":"nope","platform":"webex","joinAt":"tomorrow","displayName":1,"webhooks":{"onFinalize":"x"},"metadata":[],"autoLeave":{"afterEntryDelaySeconds":0,"afterSilenceSeconds":86401,"afterSoloSeconds":1.5,"afterMaxSeconds":"60","onBotDetected":"yes"}}`,
@@ -76,14 +76,14 @@ func TestCheckRequestIssues(t *testing.T) {
 		{"empty event", "ingestEvent", `{}`, []string{"[attempt] required", "[emittedAt] required", "[jobId] required", "[kind] required"}},
 		{"bad event", "ingestEvent", `{"jobId":"x","attempt":-1,"kind":"lifecycle.done","emittedAt":0,"data":"x"}`,
 			[]string{"[attempt] minimum", "[data] type", "[emittedAt] type", "[jobId] format", "[kind] enum"}},
-		{"attempt beyond any count", "ingestEvent", `{"jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","attempt":2147483648,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`, []string{"[attempt] maximum"}},
+		{"attempt above the maximum", "ingestEvent", `{"jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","attempt":2147483648,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`, []string{"[attempt] maximum"}},
 
 		{"heartbeat", "heartbeat", `{` + goodBot + `}`, nil},
-		{"places in arrays are numbers", "heartbeat", `{` + goodBot + `,"acked":["0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80",3,"x"]}`,
+		{"array indexes are numbers", "heartbeat", `{` + goodBot + `,"acked":["0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80",3,"x"]}`,
 			[]string{"[acked 1] type", "[acked 2] format"}},
 		{"stats", "heartbeat", `{` + goodBot + `,"stats":{"bytesRecorded":-1,"eventsWaiting":1.5,"mood":"good","coresUsed":-0.5,"memoryBytes":0.5}}`,
 			[]string{"[stats bytesRecorded] minimum", "[stats coresUsed] minimum", "[stats eventsWaiting] type", "[stats memoryBytes] type"}},
-		{"what a bot takes", "heartbeat", `{` + goodBot + `,"stats":{"coresUsed":1.604,"memoryBytes":734003200}}`, nil},
+		{"resource usage", "heartbeat", `{` + goodBot + `,"stats":{"coresUsed":1.604,"memoryBytes":734003200}}`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -93,14 +93,14 @@ func TestCheckRequestIssues(t *testing.T) {
 			}
 			for _, issue := range issues {
 				if issue.Message == "" || strings.Contains(issue.Message, "schema's") {
-					t.Errorf("%v has no message for people: %q", issue.Path, issue.Message)
+					t.Errorf("%v has no readable message: %q", issue.Path, issue.Message)
 				}
 			}
 		})
 	}
 }
 
-func TestArrayPlacesAreNumbers(t *testing.T) {
+func TestArrayIndexesAreNumbers(t *testing.T) {
 	t.Parallel()
 	_, issues := description(t).CheckRequest("heartbeat", []byte(`{`+goodBot+`,"acked":[true]}`))
 	want := []api.Issue{{Path: []any{"acked", 0}, Message: "must be a string, not a boolean", Code: "type"}}
@@ -109,7 +109,7 @@ func TestArrayPlacesAreNumbers(t *testing.T) {
 	}
 }
 
-func TestMessagesAreForPeople(t *testing.T) {
+func TestMessages(t *testing.T) {
 	t.Parallel()
 	d := description(t)
 	for body, want := range map[string]string{
@@ -133,50 +133,50 @@ func TestMessagesAreForPeople(t *testing.T) {
 	}
 }
 
-func TestUnreadableBodies(t *testing.T) {
+func TestInvalidJSON(t *testing.T) {
 	t.Parallel()
 	d := description(t)
 	nested := func(depth int) string {
 		return `{` + goodJob + `,"metadata":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}}`
 	}
 	for name, body := range map[string]string{
-		"empty":                   "",
-		"white space":             " \n\t",
-		"text":                    "hello",
-		"half an object":          `{"externalId":`,
-		"half a string":           `{"externalId":"a`,
-		"trailing comma":          `{"externalId":"a",}`,
-		"trailing value":          `{` + goodJob + `} {}`,
-		"trailing garbage":        `{` + goodJob + `}x`,
-		"single quotes":           `{'externalId':'a'}`,
-		"a comment":               `{} // job`,
-		"a raw NUL":               "{\"externalId\":\"a\x00\"," + goodURL + "}",
-		"a NUL after the value":   `{` + goodJob + "}\x00",
-		"a raw line break":        "{\"externalId\":\"a\n\"," + goodURL + "}",
-		"invalid UTF-8":           "{\"externalId\":\"\xff\"," + goodURL + "}",
-		"UTF-16":                  "\xff\xfe{\x00}\x00",
-		"NaN":                     `{` + goodJob + `,"metadata":{"a":NaN}}`,
-		"a number beyond doubles": `{` + goodJob + `,"metadata":{"a":1e400}}`,
-		"a number dear to reckon": `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e-999999999}}`,
-		"a very long number":      `{` + goodJob + `,"metadata":{"a":` + strings.Repeat("9", 401) + `}}`,
-		"too deep":                nested(256),
-		"deeper than any reader":  nested(100_000),
-		"a form":                  "externalId=a&meetingUrl=https%3A%2F%2Fmeet.google.com",
+		"empty":                  "",
+		"whitespace":             " \n\t",
+		"text":                   "hello",
+		"an incomplete object":   `{"externalId":`,
+		"an incomplete string":   `{"externalId":"a`,
+		"trailing comma":         `{"externalId":"a",}`,
+		"trailing value":         `{` + goodJob + `} {}`,
+		"trailing garbage":       `{` + goodJob + `}x`,
+		"single quotes":          `{'externalId':'a'}`,
+		"a comment":              `{} // job`,
+		"a raw NUL":              "{\"externalId\":\"a\x00\"," + goodURL + "}",
+		"a NUL after the value":  `{` + goodJob + "}\x00",
+		"a raw line break":       "{\"externalId\":\"a\n\"," + goodURL + "}",
+		"invalid UTF-8":          "{\"externalId\":\"\xff\"," + goodURL + "}",
+		"UTF-16":                 "\xff\xfe{\x00}\x00",
+		"NaN":                    `{` + goodJob + `,"metadata":{"a":NaN}}`,
+		"a number above float64": `{` + goodJob + `,"metadata":{"a":1e400}}`,
+		"an expensive number":    `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e-999999999}}`,
+		"a very long number":     `{` + goodJob + `,"metadata":{"a":` + strings.Repeat("9", 401) + `}}`,
+		"too deep":               nested(256),
+		"far too deep":           nested(100_000),
+		"a form":                 "externalId=a&meetingUrl=https%3A%2F%2Fmeet.google.com",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, issues := d.CheckRequest("createJob", []byte(body))
 			if len(issues) != 1 || issues[0].Code != api.CodeInvalidJSON || issues[0].Path == nil || len(issues[0].Path) != 0 {
-				t.Errorf("got %+v, want one invalid_json of the body itself", issues)
+				t.Errorf("got %+v, want one invalid_json issue of the whole body", issues)
 			}
 		})
 	}
 	for name, body := range map[string]string{
-		"as deep as allowed":    nested(254),
-		"white space around":    "\r\n\t {" + goodJob + "} \n",
-		"an escaped NUL":        `{"externalId":"a\u0000",` + goodURL + `}`,
-		"half a surrogate pair": `{"externalId":"\ud800",` + goodURL + `}`,
-		"a large number":        `{` + goodJob + `,"metadata":{"a":123456789012345678901234567890}}`,
+		"maximum depth":          nested(254),
+		"surrounding whitespace": "\r\n\t {" + goodJob + "} \n",
+		"an escaped NUL":         `{"externalId":"a\u0000",` + goodURL + `}`,
+		"a lone surrogate":       `{"externalId":"\ud800",` + goodURL + `}`,
+		"a large number":         `{` + goodJob + `,"metadata":{"a":123456789012345678901234567890}}`,
 	} {
 		if _, issues := d.CheckRequest("createJob", []byte(body)); len(issues) > 0 {
 			t.Errorf("%s: got %+v, want none", name, issues)
@@ -184,8 +184,8 @@ func TestUnreadableBodies(t *testing.T) {
 	}
 }
 
-// TestHostileBodyIsCheapToRefuse sends as many issues as fit into a body.
-func TestHostileBodyIsCheapToRefuse(t *testing.T) {
+// TestManyIssues checks that only the first items of a long list are checked.
+func TestManyIssues(t *testing.T) {
 	t.Parallel()
 	body := `{"attempt":0,"acked":[` + strings.Repeat("1,", 400_000) + `1]}`
 	_, issues := description(t).CheckRequest("heartbeat", []byte(body))
@@ -199,7 +199,7 @@ func TestHostileBodyIsCheapToRefuse(t *testing.T) {
 	}
 }
 
-func TestMeetingAddresses(t *testing.T) {
+func TestMeetingURLs(t *testing.T) {
 	t.Parallel()
 	d := description(t)
 	for address, want := range map[string]bool{

@@ -20,14 +20,14 @@ import (
 	"standin/internal/service"
 )
 
-// harness is a running service with a consumer's test key, whose jobs the
-// simulator walks through.
+// harness is a running service and a client with a test key, whose jobs are
+// simulated.
 type harness struct {
 	base, secret string
 	*client.Client
 }
 
-func newHouse(t *testing.T) harness {
+func newHarness(t *testing.T) harness {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key",
@@ -58,12 +58,12 @@ func TestJob(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	h := newHouse(t)
+	h := newHarness(t)
 	hooks := make(chan client.Webhook, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hook, err := client.ReceiveWebhook(r, h.secret)
 		if err != nil {
-			t.Errorf("a webhook: %v", err)
+			t.Errorf("receive a webhook: %v", err)
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
@@ -93,7 +93,7 @@ func TestJob(t *testing.T) {
 				done = hook.Data.Job
 			}
 		case <-ctx.Done():
-			t.Fatal("job.finalized never came")
+			t.Fatal("job.finalized was not received")
 		}
 	}
 	job, err := h.Job(ctx, made.ID)
@@ -111,7 +111,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// checkRecording fetches every file whole and from its middle.
+// checkRecording downloads every file, from the start and from the middle.
 func (h harness) checkRecording(t *testing.T, ctx context.Context, id string) {
 	t.Helper()
 	manifest, err := h.Manifest(ctx, id)
@@ -121,14 +121,14 @@ func (h harness) checkRecording(t *testing.T, ctx context.Context, id string) {
 	for _, file := range manifest.Media {
 		whole := h.download(t, ctx, id, file.Name, 0)
 		if sum := sha256.Sum256(whole); int64(len(whole)) != file.Bytes || hex.EncodeToString(sum[:]) != file.SHA256 {
-			t.Errorf("%s has %d bytes and another sum than the manifest says", file.Name, len(whole))
+			t.Errorf("%s has %d bytes and SHA-256 %x, the manifest has %d and %s", file.Name, len(whole), sum, file.Bytes, file.SHA256)
 		}
 		if rest := h.download(t, ctx, id, file.Name, file.Bytes/2); !slices.Equal(rest, whole[file.Bytes/2:]) {
-			t.Errorf("%s from its middle is not its second half", file.Name)
+			t.Errorf("%s from its middle: got %d bytes, want its second half", file.Name, len(rest))
 		}
 	}
 	if _, err := h.Download(ctx, id, "nothing.mp4", 0); !client.Is(err, "not_found") {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a file that does not exist: %v", err)
 	}
 }
 
@@ -146,7 +146,7 @@ func (h harness) download(t *testing.T, ctx context.Context, id, name string, fr
 	return content
 }
 
-// checkHistory reads the timeline and the deliveries, and sends one again.
+// checkHistory reads the timeline and the deliveries, and redelivers one.
 func (h harness) checkHistory(t *testing.T, ctx context.Context, id string) {
 	t.Helper()
 	var kinds []string
@@ -172,15 +172,15 @@ func (h harness) checkHistory(t *testing.T, ctx context.Context, id string) {
 		}
 		return
 	}
-	t.Error("nothing was delivered")
+	t.Error("no webhook was delivered")
 }
 
-// TestJobsBeforeTheirTime lists, changes and cancels jobs that are not due.
-func TestJobsBeforeTheirTime(t *testing.T) {
+// TestScheduledJobs lists, changes and cancels jobs that are not due.
+func TestScheduledJobs(t *testing.T) {
 	t.Parallel()
-	ctx, h := t.Context(), newHouse(t)
+	ctx, h := t.Context(), newHarness(t)
 	later := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
-	const several = 120 // more than a page
+	const several = 120 // more than one page
 	var first client.Job
 	for i := range several {
 		made, _, err := h.CreateJob(ctx, client.NewJob{
@@ -204,7 +204,7 @@ func TestJobsBeforeTheirTime(t *testing.T) {
 		t.Errorf("%d jobs are listed, want %d", len(seen), several)
 	}
 	for range h.Jobs(ctx, client.JobFilter{JoinTo: later}) {
-		t.Error("a job is listed that is not due before its time")
+		t.Error("JoinTo is not exclusive")
 	}
 
 	sooner, name := later.Add(-time.Minute), "Other"
@@ -227,10 +227,10 @@ func TestJobsBeforeTheirTime(t *testing.T) {
 	}
 }
 
-// TestRefusals: errors carry all that the service said.
-func TestRefusals(t *testing.T) {
+// TestErrors checks that errors have all fields of the response.
+func TestErrors(t *testing.T) {
 	t.Parallel()
-	ctx, h := t.Context(), newHouse(t)
+	ctx, h := t.Context(), newHarness(t)
 	_, _, err := h.CreateJob(ctx, client.NewJob{MeetingURL: "no url"})
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Status != 400 || refused.Code != "invalid_input" || len(refused.Issues) != 2 || refused.RequestID == "" {
@@ -244,7 +244,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := stranger.Job(ctx, "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); !client.Is(err, "unauthorized") {
-		t.Errorf("with an unknown key: %v", err)
+		t.Errorf("an unknown key: %v", err)
 	}
 	for _, id := range []string{"", ".", "..", "../../..", "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80/manifest", "a?b"} {
 		if _, err := h.Job(ctx, id); err == nil || client.Is(err, "unauthorized") {
@@ -253,21 +253,20 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, base := range []string{"", "localhost:8080", "ftp://example.com", "http://"} {
 		if _, err := client.New(base, "key"); err == nil {
-			t.Errorf("the base URL %q is taken", base)
+			t.Errorf("the base URL %q is accepted", base)
 		}
 	}
 	if _, err := client.New(h.base, "key\r\nX: y"); err == nil {
-		t.Error("a key with a line break is taken")
+		t.Error("a key with a line break is accepted")
 	}
 }
 
-// TestLogin goes through the device flow with the page's half played by a
-// plain request.
+// TestLogin completes a device flow with the request that the page would send.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	h := newHouse(t)
+	h := newHarness(t)
 	login, err := h.StartLogin(ctx)
 	if err != nil || !strings.HasPrefix(login.VerifyURL, h.base+"/cli?nonce=") {
 		t.Fatalf("start: %+v (%v)", login, err)
@@ -284,15 +283,15 @@ func TestLogin(t *testing.T) {
 	}
 	login.Nonce = "never-opened"
 	if _, err := h.AwaitLogin(ctx, login, 0); !errors.Is(err, client.ErrLoginExpired) {
-		t.Errorf("a flow that nobody opened: %v", err)
+		t.Errorf("a flow that does not exist: %v", err)
 	}
 }
 
-// TestForgedWebhook: one byte altered, an old timestamp or another secret, and
-// a webhook does not verify.
+// TestForgedWebhook checks that a webhook with a changed byte, an old timestamp or
+// the signature of another secret is refused.
 func TestForgedWebhook(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	got := make(chan *http.Request, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -316,14 +315,14 @@ func TestForgedWebhook(t *testing.T) {
 	}
 	altered := slices.Clone(body)
 	altered[len(altered)/2] ^= 1
-	for what, err := range map[string]error{
-		"altered":        client.VerifyWebhook(r.Header, altered, h.secret, now),
-		"old":            client.VerifyWebhook(r.Header, body, h.secret, now.Add(time.Hour)),
+	for name, err := range map[string]error{
+		"changed body":   client.VerifyWebhook(r.Header, altered, h.secret, now),
+		"old timestamp":  client.VerifyWebhook(r.Header, body, h.secret, now.Add(time.Hour)),
 		"another secret": client.VerifyWebhook(r.Header, body, "whsec_b3RoZXI=", now),
 		"no signature":   client.VerifyWebhook(http.Header{}, body, h.secret, now),
 	} {
 		if err == nil {
-			t.Errorf("a webhook verifies though it is %s", what)
+			t.Errorf("%s: the webhook was accepted", name)
 		}
 	}
 }

@@ -16,9 +16,8 @@ import (
 	"standin/internal/service"
 )
 
-// TestFailedWebhooks: a receiver refuses for good, is listed as failing, and
-// gets everything once it is asked for again; with payloads of version 1, as its
-// consumer is set to.
+// TestFailedWebhooks redelivers a webhook that failed permanently, and lists its
+// URL. The consumer receives payloads of version 1.
 func TestFailedWebhooks(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -54,11 +53,11 @@ func TestFailedWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := tests.RotateWebhookSecret(ctx); !client.Is(err, "invalid_state") {
-		t.Errorf("rotated with a test key: %v", err)
+		t.Errorf("rotate with a test key: %v", err)
 	}
 	secret, until, err := api.RotateWebhookSecret(ctx)
 	if err != nil || time.Until(until) < 23*time.Hour || time.Until(until) > 24*time.Hour {
-		t.Fatalf("rotated: the old one signs until %v (%v)", until, err)
+		t.Fatalf("rotate: the old secret signs until %v (%v)", until, err)
 	}
 
 	var open atomic.Bool
@@ -67,7 +66,7 @@ func TestFailedWebhooks(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if err := client.VerifyWebhook(r.Header, body, secret, time.Now()); err != nil {
-			t.Errorf("a webhook: %v", err)
+			t.Errorf("verify a webhook: %v", err)
 		}
 		if !open.Load() {
 			w.WriteHeader(http.StatusGone)
@@ -76,7 +75,7 @@ func TestFailedWebhooks(t *testing.T) {
 		}
 		var got map[string]any
 		if err := json.Unmarshal(body, &got); err != nil {
-			t.Errorf("a webhook: %v", err)
+			t.Errorf("decode a webhook: %v", err)
 		}
 		got["header"] = r.Header.Get("x-service-webhook-version")
 		received <- got
@@ -94,10 +93,10 @@ func TestFailedWebhooks(t *testing.T) {
 	select {
 	case <-refused:
 	case <-ctx.Done():
-		t.Fatal("no webhook came")
+		t.Fatal("no webhook was received")
 	}
 	open.Store(true)
-	for failed := 0; failed == 0; { // the try is recorded after its answer
+	for failed := 0; failed == 0; { // the attempt is recorded after its response
 		if failed, err = api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: made.ID}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,11 +108,11 @@ func TestFailedWebhooks(t *testing.T) {
 		}
 		listed++
 		if endpoint.URL != receiver.URL {
-			t.Errorf("listed: %+v", endpoint)
+			t.Errorf("got endpoint %+v, want URL %s", endpoint, receiver.URL)
 		}
 	}
 	if listed != 1 {
-		t.Errorf("%d addresses are listed, want 1", listed)
+		t.Errorf("%d endpoints are listed, want 1", listed)
 	}
 	select {
 	case got := <-received:
@@ -121,20 +120,20 @@ func TestFailedWebhooks(t *testing.T) {
 		_, versioned := got["version"]
 		_, coded := data["failure_code"]
 		if got["event"] != "job.status_changed" || got["attempt"].(float64) < 2 || versioned || coded || got["header"] != "1" {
-			t.Errorf("received %v, want a second try with a payload of version 1", got)
+			t.Errorf("received %v, want a second attempt with a payload of version 1", got)
 		}
 	case <-ctx.Done():
-		t.Fatal("what was asked for again never came")
+		t.Fatal("the webhook was not redelivered")
 	}
 	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{}); !client.Is(err, "invalid_input") {
-		t.Errorf("everything was asked for: %v", err)
+		t.Errorf("redeliver without a filter: %v", err)
 	}
 	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}); !client.Is(err, "not_found") {
-		t.Errorf("of a job that does not exist: %v", err)
+		t.Errorf("redeliver for a job that does not exist: %v", err)
 	}
 }
 
-// later is a time at which no test runs any more.
+// later returns a time after the end of the test.
 func later() *time.Time {
 	at := time.Now().Add(time.Hour)
 	return &at
