@@ -14,7 +14,7 @@ import (
 	"standin/internal/httpapi/ratelimit"
 )
 
-// clock is a time that tests set.
+// clock is a clock that tests advance.
 type clock struct{ ms atomic.Int64 }
 
 func newClock() *clock {
@@ -26,7 +26,7 @@ func newClock() *clock {
 func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
 func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-func TestABucketEmptiesAndFills(t *testing.T) {
+func TestAllow(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 3, Per: 30 * time.Second}, Now: clock.now})
@@ -39,12 +39,12 @@ func TestABucketEmptiesAndFills(t *testing.T) {
 		{0, true, 0},
 		{0, true, 0},
 		{0, false, 10 * time.Second},
-		{0, false, 10 * time.Second}, // being refused costs nothing
+		{0, false, 10 * time.Second}, // a refused request takes no token
 		{4 * time.Second, false, 6 * time.Second},
 		{6*time.Second - time.Millisecond, false, time.Millisecond},
 		{time.Millisecond, true, 0},
 		{0, false, 10 * time.Second},
-		{time.Hour, true, 0}, // a bucket holds no more than it did at first
+		{time.Hour, true, 0}, // a bucket never has more than 3 tokens
 		{0, true, 0},
 		{0, true, 0},
 		{0, false, 10 * time.Second},
@@ -56,13 +56,13 @@ func TestABucketEmptiesAndFills(t *testing.T) {
 		}
 	}
 	if ok, _ := limiter.Allow("192.0.2.2"); !ok {
-		t.Error("another address was refused for the first one's requests")
+		t.Error("another address was refused")
 	}
 }
 
-// TestRetryAfterIsTrue: whoever waits as long as told is let in, and whoever
-// comes noticeably earlier is not.
-func TestRetryAfterIsTrue(t *testing.T) {
+// TestRetryAfterIsExact checks that a request is allowed after the returned wait,
+// and refused 2 ms earlier.
+func TestRetryAfterIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		clock := newClock()
@@ -78,28 +78,28 @@ func TestRetryAfterIsTrue(t *testing.T) {
 				continue
 			}
 			if wait <= 0 || wait > rate.Per/time.Duration(rate.Requests)+time.Millisecond {
-				t.Fatalf("a token of %v takes %v", rate, wait)
+				t.Fatalf("the wait for a token of %v is %v", rate, wait)
 			}
 			if early := wait - 2*time.Millisecond; early > 0 {
 				clock.advance(early)
 				if ok, _ := limiter.Allow("a"); ok {
-					t.Fatalf("let in %v before the time told, %v", wait-early, wait)
+					t.Fatalf("allowed %v before the end of the wait of %v", wait-early, wait)
 				}
 				wait -= early
 			}
 			clock.advance(wait)
 			if ok, more := limiter.Allow("a"); !ok {
-				t.Fatalf("refused after the time told; %v more", more)
+				t.Fatalf("refused after the wait, for another %v", more)
 			}
 		}
 	})
 }
 
-func TestANilLimiterAllowsEverything(t *testing.T) {
+func TestNilLimiterAllowsEverything(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.New(ratelimit.Settings{Now: time.Now})
 	if limiter != nil {
-		t.Fatal("a rate that is off makes a limiter")
+		t.Fatal("New returned a limiter for a rate that is off")
 	}
 	for range 1000 {
 		if ok, wait := limiter.Allow("a"); !ok || wait != 0 {
@@ -108,9 +108,8 @@ func TestANilLimiterAllowsEverything(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: however many ask at once, a bucket gives as many tokens as
-// it has.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentAllow checks that concurrent requests do not exceed the rate.
+func TestConcurrentAllow(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	limiter := ratelimit.New(ratelimit.Settings{
@@ -135,7 +134,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded is not parallel: it weighs the heap.
+// TestMemoryIsBounded measures the heap, so it does not run in parallel.
 func TestMemoryIsBounded(t *testing.T) {
 	const most, bytesEach = 1000, 1 << 10
 	clock := newClock()
@@ -144,20 +143,20 @@ func TestMemoryIsBounded(t *testing.T) {
 		Rate: ratelimit.Rate{Requests: 1, Per: time.Minute}, MaxBuckets: most, Now: clock.now,
 	})
 	for i := range 4 * most {
-		limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // as if a caller could choose it
+		limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // a long key
 	}
 	if got := limiter.Len(); got != most {
-		t.Errorf("%d buckets are kept, want %d", got, most)
+		t.Errorf("got %d buckets, want %d", got, most)
 	}
 	grown := heap() - before
-	t.Logf("%d bytes for each bucket", grown/most)
+	t.Logf("%d bytes per bucket", grown/most)
 	if grown > most*bytesEach {
-		t.Errorf("%d buckets take %d bytes, want at most %d each", most, grown, bytesEach)
+		t.Errorf("%d buckets use %d bytes, want at most %d each", most, grown, bytesEach)
 	}
 	runtime.KeepAlive(limiter)
 }
 
-// heap is how much memory is in use.
+// heap returns the size of the live heap.
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -165,9 +164,9 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestTheLeastRecentlyUsedIsForgotten: a full table makes room without
-// forgetting those who are being refused right now.
-func TestTheLeastRecentlyUsedIsForgotten(t *testing.T) {
+// TestLeastRecentlyUsedIsRemoved checks that too many keys remove the least recently
+// used bucket, but not a bucket in use.
+func TestLeastRecentlyUsedIsRemoved(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	limiter := ratelimit.New(ratelimit.Settings{
@@ -177,16 +176,16 @@ func TestTheLeastRecentlyUsedIsForgotten(t *testing.T) {
 	for i := range 100 {
 		limiter.Allow(fmt.Sprint(i))
 		if ok, _ := limiter.Allow("flooding"); ok {
-			t.Fatalf("forgotten after %d other keys", i+1)
+			t.Fatalf("the bucket in use was removed after %d other keys", i+1)
 		}
 	}
 	if ok, _ := limiter.Allow("0"); !ok {
-		t.Error("the bucket used longest ago was not forgotten")
+		t.Error("the least recently used bucket was not removed")
 	}
 }
 
-// TestFullBucketsAreForgotten: what a flood left is given back.
-func TestFullBucketsAreForgotten(t *testing.T) {
+// TestFullBucketsAreRemoved checks that buckets are removed when they are full again.
+func TestFullBucketsAreRemoved(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 5, Per: time.Minute}, Now: clock.now})
@@ -196,18 +195,18 @@ func TestFullBucketsAreForgotten(t *testing.T) {
 	clock.advance(59 * time.Second)
 	limiter.Allow("too early")
 	if got := limiter.Len(); got != 101 {
-		t.Errorf("%d buckets are kept before any had the time to fill, want 101", got)
+		t.Errorf("got %d buckets before any is full again, want 101", got)
 	}
 	clock.advance(time.Second)
 	for i := range 100 {
 		limiter.Allow(fmt.Sprint("later-", i))
 	}
 	if got := limiter.Len(); got != 101 {
-		t.Errorf("%d buckets are kept, want the 101 that are not full", got)
+		t.Errorf("got %d buckets, want the 101 that are not full", got)
 	}
 }
 
-func TestSeconds(t *testing.T) {
+func TestRetryAfterSeconds(t *testing.T) {
 	t.Parallel()
 	for wait, want := range map[time.Duration]int{
 		0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2, time.Minute: 60,
@@ -229,13 +228,13 @@ func TestRateText(t *testing.T) {
 			t.Errorf("%q: got %+v, %v; want %+v", text, got, err, want)
 		}
 		if err := again.UnmarshalText([]byte(got.String())); err != nil || again != want {
-			t.Errorf("%q, written as %q and read again: %+v, %v", text, got, again, err)
+			t.Errorf("%q: formatted as %q and parsed again: got %+v, %v", text, got, again, err)
 		}
 	}
 	for _, text := range []string{"600", "/1m", "0/1m", "-1/1m", "1/0s", "1/999ms", "1/25h", "1000001/1m", "a/1m", "1/m", "1/1m/1", "on"} {
 		got := ratelimit.Rate{Requests: 7, Per: time.Hour}
 		if err := got.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q was read as %v", text, got)
+			t.Errorf("%q: got %v, want an error", text, got)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (r reader) operation(path, method string, webhook bool, item, of *value) (o
 		one.Parameters = append(one.Parameters, found)
 	}
 	if given := of.at("requestBody"); given != nil {
-		follow := 1 // a reader of a request wants to see all of it
+		follow := 1 // requests are shown with their nested fields
 		if webhook {
 			follow = 0
 		}
@@ -206,7 +206,7 @@ func (r reader) body(of *value, follow int) (*body, error) {
 	return one, nil
 }
 
-// contentType is what a body is: a schema, or else its media type.
+// contentType returns the name of the schema of a body, or its media type.
 func (r reader) contentType(content field) []word {
 	if content.name != "application/json" {
 		return []word{{Text: content.name}}
@@ -265,14 +265,14 @@ func (r reader) examples(content *value) ([]example, error) {
 	return list, nil
 }
 
-// access is a kind of credentials: its name, and the header that carries it
-// if no parameter describes it.
+// access is a kind of credentials: its name, and its header if no parameter
+// describes it.
 type access struct {
 	Name   string
 	header string
 }
 
-// credentials are the security schemes of the description.
+// credentials has the security schemes of the description.
 var credentials = map[string]access{
 	"apiKey":           {"API key", "Authorization: Bearer $STANDIN_KEY"},
 	"botToken":         {"bot token", "Authorization: Bearer $BOT_TOKEN"},
@@ -281,8 +281,7 @@ var credentials = map[string]access{
 	"paymentSignature": {"payment signature", ""},
 }
 
-// call writes how an operation is called with curl, with the values of the
-// examples.
+// call returns a curl command that calls an operation with the example values.
 func (r reader) call(one operation, parameters []*value) (string, error) {
 	path := one.Path
 	var headers []string

@@ -14,6 +14,7 @@ import (
 	"standin/internal/httpapi/reference"
 )
 
+// page loads the description and renders its page.
 func page(t *testing.T) (*api.Description, *reference.Page) {
 	t.Helper()
 	description, err := api.Load()
@@ -38,9 +39,9 @@ func article(t *testing.T, p *reference.Page, id string) string {
 	return text
 }
 
-// TestEveryOperationIsTold looks for each operation with its path, its
-// statuses, and an example of how to call it.
-func TestEveryOperationIsTold(t *testing.T) {
+// TestPageHasEveryOperation checks that each operation has its path, its statuses and
+// a curl command.
+func TestPageHasEveryOperation(t *testing.T) {
 	t.Parallel()
 	description, p := page(t)
 	for _, operation := range description.Operations() {
@@ -57,9 +58,9 @@ func TestEveryOperationIsTold(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsTold looks for every property of every schema, and every
-// example.
-func TestEveryFieldIsTold(t *testing.T) {
+// TestPageHasEveryField checks that the page has every property of every schema and
+// every webhook.
+func TestPageHasEveryField(t *testing.T) {
 	t.Parallel()
 	description, p := page(t)
 	var document struct {
@@ -84,17 +85,17 @@ func TestEveryFieldIsTold(t *testing.T) {
 		}
 	}
 	if fields < 140 {
-		t.Errorf("only %d fields were looked for", fields)
+		t.Errorf("only %d fields were checked", fields)
 	}
 	for event := range document.Webhooks {
 		if !strings.Contains(string(p.HTML), "<code>"+event+"</code>") {
-			t.Errorf("the webhook %s is not told", event)
+			t.Errorf("the page lacks the webhook %s", event)
 		}
 	}
 	failed := article(t, p, "schema-JobFailed")
 	for _, inherited := range []string{"deliveryId", "attempt", "data", "jobId", "job", "failure_code"} {
-		if strings.Count(failed, "<code>"+inherited+"</code>") != 1 {
-			t.Errorf("JobFailed tells %s not once", inherited)
+		if n := strings.Count(failed, "<code>"+inherited+"</code>"); n != 1 {
+			t.Errorf("JobFailed has %s %d times, want once", inherited, n)
 		}
 	}
 	manifest := article(t, p, "schema-RecordingManifest")
@@ -105,7 +106,7 @@ func TestEveryFieldIsTold(t *testing.T) {
 	}
 }
 
-// TestRequiredFieldsAreMarked looks at the body of one operation.
+// TestRequiredFieldsAreMarked checks the request body of one operation.
 func TestRequiredFieldsAreMarked(t *testing.T) {
 	t.Parallel()
 	_, p := page(t)
@@ -122,15 +123,15 @@ func TestRequiredFieldsAreMarked(t *testing.T) {
 	}
 }
 
-// TestThePageNeedsNothing holds the page to its policy: nothing is loaded,
-// nothing runs, and every link within it leads somewhere.
-func TestThePageNeedsNothing(t *testing.T) {
+// TestPageIsSelfContained checks that the page loads nothing, runs no scripts, matches
+// its policy, and has no broken links.
+func TestPageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	_, p := page(t)
 	text := string(p.HTML)
 	for _, never := range []string{"<script", "<img", "<link", "<iframe", "<form", " style=", " onclick=", "@import", "url(", "ZgotmplZ"} {
 		if strings.Contains(text, never) {
-			t.Errorf("the page holds %s", never)
+			t.Errorf("the page contains %s", never)
 		}
 	}
 	_, rest, _ := strings.Cut(text, "<style>")
@@ -145,19 +146,19 @@ func TestThePageNeedsNothing(t *testing.T) {
 	known := map[string]bool{"/openapi.json": true, "/manifest.schema.json": true}
 	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(text, -1) {
 		if known["#"+id[1]] {
-			t.Errorf("the id %s is there twice", id[1])
+			t.Errorf("the id %s is used twice", id[1])
 		}
 		known["#"+id[1]] = true
 	}
 	for _, link := range regexp.MustCompile(` href="([^"]+)"`).FindAllStringSubmatch(text, -1) {
 		if !known[link[1]] {
-			t.Errorf("the link %s leads nowhere", link[1])
+			t.Errorf("the link %s is broken", link[1])
 		}
 	}
 }
 
-// TestCallsCanBeCopied compares two with what they should be.
-func TestCallsCanBeCopied(t *testing.T) {
+// TestCurlCommands checks the curl commands of two operations.
+func TestCurlCommands(t *testing.T) {
 	t.Parallel()
 	_, p := page(t)
 	for id, want := range map[string]string{
@@ -173,7 +174,7 @@ func TestCallsCanBeCopied(t *testing.T) {
 	}
 }
 
-// TestTextIsEscaped looks for what stands in the description as markup.
+// TestTextIsEscaped checks that markup in the description is escaped.
 func TestTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	_, p := page(t)
