@@ -18,16 +18,16 @@ import (
 	"standin/internal/payment"
 )
 
-// realSurface is a surface on the real jobs, in a real database, that keeps no
-// log; what comes past a decoder is really done.
+// realSurface returns a surface without a log whose requests take effect in a real
+// database.
 func realSurface(f *testing.F) *surface {
 	return newSurface(f, func(settings *httpapi.Settings) {
-		silently(settings)
+		withoutLog(settings)
 		realJobs(settings)
 	})
 }
 
-// scheduled makes a job of Ada's that is far ahead.
+// scheduled creates a job of Ada's with a joinAt in the far future.
 func (s *surface) scheduled(t testing.TB) string {
 	t.Helper()
 	j, _, err := s.jobs.Create(t.Context(), s.ada, lifecycle.NewJob{
@@ -52,8 +52,8 @@ func FuzzPatchJob(f *testing.F) {
 	s := realSurface(f)
 	id := s.scheduled(f)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.give(t, fed{method: http.MethodPatch, route: jobRoute, path: jobsPath + "/" + id, bearer: adasKey, body: body})
-		s.give(t, fed{method: http.MethodGet, route: jobRoute, path: jobsPath + "/" + id, bearer: adasKey})
+		s.serve(t, fuzzRequest{method: http.MethodPatch, route: jobRoute, path: jobsPath + "/" + id, bearer: adasKey, body: body})
+		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute, path: jobsPath + "/" + id, bearer: adasKey})
 	})
 }
 
@@ -61,7 +61,7 @@ func FuzzSendChatMessage(f *testing.F) { fuzzCommand(f, "send-chat-message", "te
 
 func FuzzPinParticipant(f *testing.F) { fuzzCommand(f, "pin-participant", "participantId") }
 
-// fuzzCommand fuzzes a verb that takes a text.
+// fuzzCommand fuzzes a command with a text argument.
 func fuzzCommand(f *testing.F, verb, field string) {
 	for _, seed := range []string{
 		`{"%s":"hello"}`, `{"%s":" \t\u00a0"}`, `{"%s":"\u0000\ud800é\u202e"}`, `{"%s":null}`, `{"%s":7}`, `{"%s":["x"]}`,
@@ -72,7 +72,7 @@ func fuzzCommand(f *testing.F, verb, field string) {
 	s := realSurface(f)
 	id := s.scheduled(f)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.give(t, fed{method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + id + "/" + verb, bearer: adasKey, body: body})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + id + "/" + verb, bearer: adasKey, body: body})
 	})
 }
 
@@ -87,14 +87,14 @@ func FuzzListQueries(f *testing.F) {
 	s := realSurface(f)
 	id := s.scheduled(f)
 	f.Fuzz(func(t *testing.T, query string) {
-		s.give(t, fed{method: http.MethodGet, route: jobsPath, query: query, bearer: adasKey})
+		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobsPath, query: query, bearer: adasKey})
 		for _, list := range []string{"timeline", "deliveries"} {
-			s.give(t, fed{method: http.MethodGet, route: jobRoute + "/" + list, path: jobsPath + "/" + id + "/" + list, query: query, bearer: adasKey})
+			s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute + "/" + list, path: jobsPath + "/" + id + "/" + list, query: query, bearer: adasKey})
 		}
 	})
 }
 
-// FuzzPaths puts anything in the place of the ids.
+// FuzzPaths fuzzes the ids in paths.
 func FuzzPaths(f *testing.F) {
 	for _, seed := range [][2]string{
 		{uuid.NewString(), "dlv_x"}, {"x", ""}, {"\x00", "\xff"}, {"..", "."}, {strings.Repeat("x", 300), "%2F"}, {"{id}", "a b"},
@@ -109,10 +109,10 @@ func FuzzPaths(f *testing.F) {
 		}
 		redeliver := jobRoute + "/deliveries/{deliveryId}/redeliver"
 		for _, named := range []string{first, id} {
-			s.give(t, fed{method: http.MethodPost, route: redeliver, path: jobsPath + "/" + named + "/deliveries/" + second + "/redeliver", bearer: adasKey})
-			s.give(t, fed{method: http.MethodGet, route: mediaRoute, path: jobsPath + "/" + named + "/media/" + second, bearer: adasKey})
+			s.serve(t, fuzzRequest{method: http.MethodPost, route: redeliver, path: jobsPath + "/" + named + "/deliveries/" + second + "/redeliver", bearer: adasKey})
+			s.serve(t, fuzzRequest{method: http.MethodGet, route: mediaRoute, path: jobsPath + "/" + named + "/media/" + second, bearer: adasKey})
 		}
-		s.give(t, fed{method: http.MethodPost, route: pollRoute, path: "/api/v1/cli-auth/poll/" + first})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: pollRoute, path: "/api/v1/cli-auth/poll/" + first})
 	})
 }
 
@@ -135,32 +135,31 @@ func FuzzCompleteLogin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		flow, err := s.flows.Init(t.Context(), fmt.Sprint(s.clients.Load()), "")
 		if err != nil {
-			t.Skip(err) // too many are open
+			t.Skip(err) // too many open flows
 		}
-		s.give(t, fed{method: http.MethodPost, route: completeRoute, body: strings.ReplaceAll(body, "NONCE", flow.Nonce)})
-		s.give(t, fed{method: http.MethodPost, route: pollRoute, path: "/api/v1/cli-auth/poll/" + flow.Nonce})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: completeRoute, body: strings.ReplaceAll(body, "NONCE", flow.Nonce)})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: pollRoute, path: "/api/v1/cli-auth/poll/" + flow.Nonce})
 	})
 }
 
 func FuzzIntakeInvite(f *testing.F) {
-	const least = `{"organizerEmail":"ada@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"`
+	const minimal = `{"organizerEmail":"ada@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"`
 	for _, seed := range []string{
-		least + `}`, least + `,"icalUid":null}`, least + `,"icalUid":"","subject":" "}`, least + `,"icalUid":"\u0000\ud800","subject":"\u202e"}`,
-		strings.Replace(least, "ada@example.com", `\"a b\"@[::1]`, 1) + `}`, strings.Replace(least, "ada@", strings.Repeat("a", 300)+"@", 1) + `}`,
-		strings.Replace(least, "https://meet.google.com/abc", "https://a.example/\u00a0", 1) + `}`,
-		strings.Replace(least, "2999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", 1) + `}`,
-		strings.Replace(least, `"meet"`, `"zoom-sdk"`, 1) + `}`, `{"organizerEmail":null}`, `[]`, ``,
+		minimal + `}`, minimal + `,"icalUid":null}`, minimal + `,"icalUid":"","subject":" "}`, minimal + `,"icalUid":"\u0000\ud800","subject":"\u202e"}`,
+		strings.Replace(minimal, "ada@example.com", `\"a b\"@[::1]`, 1) + `}`, strings.Replace(minimal, "ada@", strings.Repeat("a", 300)+"@", 1) + `}`,
+		strings.Replace(minimal, "https://meet.google.com/abc", "https://a.example/\u00a0", 1) + `}`,
+		strings.Replace(minimal, "2999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", 1) + `}`,
+		strings.Replace(minimal, `"meet"`, `"zoom-sdk"`, 1) + `}`, `{"organizerEmail":null}`, `[]`, ``,
 	} {
 		f.Add(seed)
 	}
 	s := realSurface(f)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.give(t, fed{method: http.MethodPost, route: inviteRoute, header: map[string]string{httpapi.IntakeSecretHeader: intakeSecret}, body: body})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: inviteRoute, header: map[string]string{httpapi.IntakeSecretHeader: intakeSecret}, body: body})
 	})
 }
 
-// FuzzReceivePayment fuzzes what was signed, and the signature of what was
-// not.
+// FuzzReceivePayment fuzzes bodies with a valid signature, and signatures.
 func FuzzReceivePayment(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"id":"evt_1","type":"customer.subscription.created","created":1,"data":{"object":{"id":"sub_1","customer":"cus_1","status":"active"}}}`, "t=1,v1=00"},
@@ -172,14 +171,14 @@ func FuzzReceivePayment(f *testing.F) {
 	}
 	s := realSurface(f)
 	f.Fuzz(func(t *testing.T, body, signature string) {
-		if got := s.give(t, fed{method: http.MethodPost, route: paymentRoute, header: map[string]string{payment.Header: signature}, body: body}); got == 200 {
-			t.Errorf("%q is accepted as a signature", signature)
+		if got := s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: map[string]string{payment.Header: signature}, body: body}); got == 200 {
+			t.Errorf("the signature %q is accepted", signature)
 		}
-		s.give(t, fed{method: http.MethodPost, route: paymentRoute, header: signedPayment(paymentSecret, body), body: body})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: signedPayment(paymentSecret, body), body: body})
 	})
 }
 
-// signedPayment is the header of a payment event that was signed now.
+// signedPayment returns the header of a payment event with a current signature.
 func signedPayment(key, body string) map[string]string {
 	stamp := fmt.Sprint(time.Now().Unix())
 	mac := hmac.New(sha256.New, []byte(key))

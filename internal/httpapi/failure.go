@@ -57,7 +57,7 @@ func issue(code, message string, path ...any) []api.Issue {
 }
 
 // unauthorized returns the error for missing or wrong credentials. The challenge is
-// the WWW-Authenticate header, and header tells where the credentials belong.
+// the WWW-Authenticate header, and header says where the credentials belong.
 func unauthorized(challenge, header string) error {
 	return &failure{
 		status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge,

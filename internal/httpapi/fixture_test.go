@@ -41,15 +41,15 @@ var (
 const (
 	adasKey   = "standin_live_ada"
 	bobsKey   = "standin_live_bob"
-	brokenKey = "standin_live_broken" // the database is away when it is looked up
-	secret    = "the database's own words"
+	brokenKey = "standin_live_broken" // authentication fails with a database error
+	secret    = "internal database error"
 
 	intakeSecret  = "the intake worker's secret"
 	adminSecret   = "the operator's secret"
 	paymentSecret = "whsec_payments"
 )
 
-// keyring knows the keys of Ada and Bob.
+// keyring authenticates the API keys in the map.
 type keyring map[string]account.Caller
 
 func (k keyring) Authenticate(_ context.Context, bearer string) (account.Caller, error) {
@@ -63,8 +63,8 @@ func (k keyring) Authenticate(_ context.Context, bearer string) (account.Caller,
 	return caller, nil
 }
 
-// shelf keeps jobs in memory, as the lifecycle would.
-type shelf struct {
+// fakeJobs is an in-memory implementation of the interfaces for jobs and bots.
+type fakeJobs struct {
 	mu      sync.Mutex
 	jobs    map[uuid.UUID]job.Job
 	last    lifecycle.NewJob
@@ -74,10 +74,10 @@ type shelf struct {
 	beats   []ingest.Heartbeat
 	events  []ingest.Event
 	command chan ingest.Command
-	waiting chan struct{} // told when a heartbeat begins to wait
+	waiting chan struct{} // receives a value when a heartbeat starts to wait
 }
 
-func (s *shelf) Create(_ context.Context, caller account.Caller, request lifecycle.NewJob) (job.Job, bool, error) {
+func (s *fakeJobs) Create(_ context.Context, caller account.Caller, request lifecycle.NewJob) (job.Job, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics {
@@ -106,7 +106,7 @@ func (s *shelf) Create(_ context.Context, caller account.Caller, request lifecyc
 	return j, false, nil
 }
 
-func (s *shelf) Job(_ context.Context, caller account.Caller, id uuid.UUID) (job.Job, error) {
+func (s *fakeJobs) Job(_ context.Context, caller account.Caller, id uuid.UUID) (job.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
@@ -119,13 +119,13 @@ func (s *shelf) Job(_ context.Context, caller account.Caller, id uuid.UUID) (job
 	return j, nil
 }
 
-func (s *shelf) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+func (s *fakeJobs) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Job(ctx, caller, id)
 	return err
 }
 
 // JobByExternalID returns the caller's job with that externalId.
-func (s *shelf) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
+func (s *fakeJobs) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
 	found, _, err := s.Jobs(ctx, caller, job.Filter{ExternalID: externalID}, lifecycle.Page{})
 	if err != nil || len(found) == 0 {
 		return job.Job{}, &job.Error{Code: job.NotFound, Message: "no such job"}
@@ -133,7 +133,7 @@ func (s *shelf) JobByExternalID(ctx context.Context, caller account.Caller, exte
 	return found[0], nil
 }
 
-func (s *shelf) Jobs(_ context.Context, caller account.Caller, filter job.Filter, _ lifecycle.Page) ([]job.Job, string, error) {
+func (s *fakeJobs) Jobs(_ context.Context, caller account.Caller, filter job.Filter, _ lifecycle.Page) ([]job.Job, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var own []job.Job
@@ -145,16 +145,16 @@ func (s *shelf) Jobs(_ context.Context, caller account.Caller, filter job.Filter
 	return own, "", s.broken
 }
 
-func (s *shelf) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, _ lifecycle.Patch) (job.Job, error) {
+func (s *fakeJobs) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, _ lifecycle.Patch) (job.Job, error) {
 	return s.Job(ctx, caller, id)
 }
 
-func (s *shelf) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+func (s *fakeJobs) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Job(ctx, caller, id)
 	return err
 }
 
-func (s *shelf) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
+func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.jobs[id]; !ok {
@@ -163,11 +163,11 @@ func (s *shelf) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	return s.broken
 }
 
-func (s *shelf) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuota, error) {
+func (s *fakeJobs) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuota, error) {
 	return s.quota, nil
 }
 
-func (s *shelf) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
+func (s *fakeJobs) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
 	if err := s.AdmitUpload(ctx, uuid.MustParse(event.JobID), event.Attempt); err != nil {
 		return ingest.EventResponse{}, err
 	}
@@ -177,7 +177,7 @@ func (s *shelf) Ingest(ctx context.Context, event ingest.Event) (ingest.EventRes
 	return ingest.EventResponse{OK: true, Applied: true, Status: job.Joining}, nil
 }
 
-func (s *shelf) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
+func (s *fakeJobs) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
 	if err := s.AdmitUpload(ctx, uuid.MustParse(beat.JobID), beat.Attempt); err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
@@ -192,24 +192,24 @@ func (s *shelf) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.
 	case s.waiting <- struct{}{}:
 	default:
 	}
-	over := time.NewTimer(wait)
-	defer over.Stop()
+	timeout := time.NewTimer(wait)
+	defer timeout.Stop()
 	select {
 	case command, ok := <-s.command:
-		if ok { // else closed by a test that does not want to wait
+		if ok { // closed by tests that do not wait
 			answer.Commands = []ingest.Command{command}
 		}
-	case <-over.C:
+	case <-timeout.C:
 	case <-ctx.Done():
 		return ingest.HeartbeatResponse{}, fmt.Errorf("wait for commands: %w", ctx.Err())
 	}
 	return answer, nil
 }
 
-// storage is the real one, in a folder; it signs addresses when told to.
+// storage is a real storage in a folder that signs URLs if signed is set.
 type storage struct {
 	*recording.Storage
-	signed string
+	signed string // prefix of signed URLs
 }
 
 func (s *storage) SignedURL(ctx context.Context, id uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
@@ -219,17 +219,17 @@ func (s *storage) SignedURL(ctx context.Context, id uuid.UUID, name string, expi
 	return s.Storage.SignedURL(ctx, id, name, expiry)
 }
 
-// surface is an API, served over a loopback connection. Its jobs are on a shelf
-// unless a test takes the real ones; what else it calls is real.
+// surface is an API that is served over a loopback connection. It uses fake jobs
+// unless a test uses realJobs; everything else is real.
 type surface struct {
 	t           testing.TB
 	description *api.Description
-	shelf       *shelf
+	fake        *fakeJobs
 	store       *store.Store
 	jobs        *lifecycle.Service
 	flows       *device.Flows
 	ada, bob    account.Caller
-	clients     atomic.Uint32 // that fuzzing has made up
+	clients     atomic.Uint32 // number of client addresses used by fuzz tests
 	storage     *storage
 	log         *logText
 	api         *httpapi.API
@@ -237,7 +237,7 @@ type surface struct {
 	url         string
 }
 
-// logText is a log that can be read while it is written.
+// logText is a buffer for concurrent use.
 type logText struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -255,7 +255,7 @@ func (l *logText) String() string {
 	return l.text.String()
 }
 
-// newSurface serves an API until the test ends.
+// newSurface starts an API that is closed when the test ends.
 func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	t.Helper()
 	description, err := api.Load()
@@ -274,7 +274,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	ada, bob := newCaller(t, keys, "ada"), newCaller(t, keys, "bob")
 	s := &surface{
 		t: t, description: description, store: database, ada: ada, bob: bob, storage: &storage{Storage: files}, log: &logText{},
-		shelf: &shelf{
+		fake: &fakeJobs{
 			quota: recording.UploadQuota{Files: 1000, Bytes: 1 << 40},
 			jobs: map[uuid.UUID]job.Job{
 				adasJob: {
@@ -299,10 +299,10 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	settings := httpapi.Settings{
 		Description:  description,
 		Keys:         keyring{adasKey: ada, bobsKey: bob},
-		Jobs:         s.shelf,
+		Jobs:         s.fake,
 		Controls:     s.jobs,
 		History:      s.jobs,
-		Bots:         s.shelf,
+		Bots:         s.fake,
 		Recordings:   s.storage,
 		Invites:      &lifecycle.InviteScheduler{Jobs: s.jobs, Plans: database},
 		Logins:       s.flows,
@@ -318,7 +318,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		change(&settings)
 	}
 	if s.api, err = httpapi.New(settings); err != nil {
-		t.Fatalf("make the API: %v", err)
+		t.Fatalf("create the API: %v", err)
 	}
 	s.http = httpapi.NewServer(s.api)
 	server := httptest.NewUnstartedServer(nil)
@@ -335,21 +335,21 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	return s
 }
 
-// newCaller makes a consumer in the database, and tells who calls with a key
-// of the consumer's.
+// newCaller creates a consumer with an API key in the database and returns the
+// caller of that key.
 func newCaller(t testing.TB, keys *account.Keys, name string) account.Caller {
 	t.Helper()
 	key, _, err := keys.Issue(t.Context(), name, "", job.Live)
 	if err != nil {
-		t.Fatalf("make the consumer %s: %v", name, err)
+		t.Fatalf("create the consumer %s: %v", name, err)
 	}
 	return account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: job.Live}
 }
 
-// realJobs has a surface serve jobs from its database.
+// realJobs makes a surface serve jobs from its database.
 func realJobs(settings *httpapi.Settings) { settings.Jobs = settings.Controls.(*lifecycle.Service) }
 
-// request is what a test sends; answer is what came back.
+// request is a request of a test.
 type request struct {
 	method, path string
 	bearer       string
@@ -357,18 +357,19 @@ type request struct {
 	body         string
 }
 
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send sends a request and reads the whole answer; redirects are not followed.
+// send sends a request and reads the whole response. It does not follow redirects.
 func (s *surface) send(t testing.TB, r request) answer {
 	t.Helper()
 	sent, err := http.NewRequestWithContext(t.Context(), r.method, s.url+r.path, strings.NewReader(r.body))
 	if err != nil {
-		t.Fatalf("make the request: %v", err)
+		t.Fatalf("create the request: %v", err)
 	}
 	if r.bearer != "" {
 		sent.Header.Set("Authorization", "Bearer "+r.bearer)
@@ -387,7 +388,7 @@ func (s *surface) send(t testing.TB, r request) answer {
 	defer got.Body.Close() // read only
 	body, err := io.ReadAll(got.Body)
 	if err != nil {
-		t.Fatalf("%s %s: read the answer: %v", r.method, r.path, err)
+		t.Fatalf("%s %s: read the response: %v", r.method, r.path, err)
 	}
 	return answer{got.StatusCode, got.Header, string(body)}
 }

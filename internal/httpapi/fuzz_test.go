@@ -13,22 +13,23 @@ import (
 	"standin/internal/ingest"
 )
 
-// silently keeps no log: fuzzing would fill the memory with it.
-func silently(settings *httpapi.Settings) { settings.Log = slog.New(slog.DiscardHandler) }
+// withoutLog discards the log, which would fill the memory during fuzzing.
+func withoutLog(settings *httpapi.Settings) { settings.Log = slog.New(slog.DiscardHandler) }
 
-// fed is a request that fuzzing makes.
-type fed struct {
-	method, route string // the path's template
-	path          string // the route when empty
+// fuzzRequest is a request of a fuzz test.
+type fuzzRequest struct {
+	method, route string // path template
+	path          string // default is the route
 	query         string
 	bearer        string
 	header        map[string]string
 	body          string
 }
 
-// give sends a request past the network and checks that the answer is one the
-// description knows and no internal error. Each comes from a client of its own.
-func (s *surface) give(t *testing.T, f fed) int {
+// serve serves a request without the network. It checks that the response matches
+// the description and is not an internal error. Each request has another client
+// address.
+func (s *surface) serve(t *testing.T, f fuzzRequest) int {
 	t.Helper()
 	if f.path == "" {
 		f.path = f.route
@@ -54,15 +55,15 @@ func (s *surface) give(t *testing.T, f fed) int {
 	return got.Code
 }
 
-// feed gives a body to an operation with no parameters in its path.
-func (s *surface) feed(t *testing.T, path, query, bearer, body string) int {
+// post posts a body to an operation without path parameters.
+func (s *surface) post(t *testing.T, path, query, bearer, body string) int {
 	t.Helper()
-	return s.give(t, fed{method: http.MethodPost, route: path, query: strings.TrimPrefix(query, "?"), bearer: bearer, body: body})
+	return s.serve(t, fuzzRequest{method: http.MethodPost, route: path, query: strings.TrimPrefix(query, "?"), bearer: bearer, body: body})
 }
 
 func FuzzCreateJob(f *testing.F) {
 	for _, seed := range []string{
-		leastJob,
+		minimalJob,
 		padded(200),
 		`{"externalId":"é\u0000\ud800","meetingUrl":"HTTP://[::1]:65535/%20?x#y","joinAt":"1998-12-31T23:59:60.999999999999Z"}`,
 		`{"externalId":"x","meetingUrl":"https://a.example","joinAt":"9999-12-31T23:59:59-23:59"}`,
@@ -73,14 +74,14 @@ func FuzzCreateJob(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := newSurface(f, silently)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.feed(t, jobsPath, "", adasKey, body)
-		s.shelf.mu.Lock()
-		defer s.shelf.mu.Unlock()
-		for id, j := range s.shelf.jobs {
-			if j.ExternalID == s.shelf.last.ExternalID && id != adasJob {
-				delete(s.shelf.jobs, id)
+		s.post(t, jobsPath, "", adasKey, body)
+		s.fake.mu.Lock()
+		defer s.fake.mu.Unlock()
+		for id, j := range s.fake.jobs {
+			if j.ExternalID == s.fake.last.ExternalID && id != adasJob {
+				delete(s.fake.jobs, id)
 			}
 		}
 	})
@@ -99,13 +100,13 @@ func FuzzIngestEvent(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := newSurface(f, silently)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.feed(t, ingest.EventPath, "", token(adasJob, 0), body)
-		if status := s.feed(t, ingest.EventPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
+		s.post(t, ingest.EventPath, "", token(adasJob, 0), body)
+		if status := s.post(t, ingest.EventPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
 			t.Errorf("%q: %d without a token", body, status)
 		}
-		s.shelf.events = nil
+		s.fake.events = nil
 	})
 }
 
@@ -122,10 +123,10 @@ func FuzzHeartbeat(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	s := newSurface(f, silently)
-	close(s.shelf.command) // nothing is held
+	s := newSurface(f, withoutLog)
+	close(s.fake.command) // heartbeats do not wait
 	f.Fuzz(func(t *testing.T, body, wait string) {
-		s.feed(t, ingest.HeartbeatPath, "?wait="+url.QueryEscape(wait), token(adasJob, 0), body)
-		s.shelf.beats = nil
+		s.post(t, ingest.HeartbeatPath, "?wait="+url.QueryEscape(wait), token(adasJob, 0), body)
+		s.fake.beats = nil
 	})
 }

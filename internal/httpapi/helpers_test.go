@@ -14,30 +14,30 @@ import (
 	"standin/internal/recording"
 )
 
-// testTimeout is how long tests wait for what must happen.
+// testTimeout bounds how long tests wait for an event.
 const testTimeout = 10 * time.Second
 
-// eventually polls until a condition holds, and returns what it saw.
-func eventually[T any](t testing.TB, what string, check func() (T, bool)) T {
+// eventually polls until a check succeeds and returns its result.
+func eventually[T any](t testing.TB, name string, check func() (T, bool)) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
 	for {
-		seen, ok := check()
+		got, ok := check()
 		if ok {
-			return seen
+			return got
 		}
 		select {
-		case <-again.C:
+		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("there never was %s; last seen: %v", what, seen)
+			t.Fatalf("timed out waiting for %s; last result: %v", name, got)
 		}
 	}
 }
 
-// decodeLines reads a log in JSON.
+// decodeLines decodes a log with one JSON object per line.
 func decodeLines(t testing.TB, text string) []map[string]any {
 	t.Helper()
 	var lines []map[string]any
@@ -53,7 +53,7 @@ func decodeLines(t testing.TB, text string) []map[string]any {
 	return lines
 }
 
-// checksum is the header of an upload.
+// checksum returns the checksum header of an upload.
 func checksum(text string) map[string]string {
 	return map[string]string{ingest.ChecksumHeader: sumOf(text)}
 }
@@ -63,12 +63,12 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// keepRecording puts a recording of Ada's job into storage: a video that is
-// there and one that is only in the manifest.
-func (s *surface) keepRecording(video string) {
+// storeRecording stores a recording of Ada's job: a manifest with two videos, of
+// which only one is stored.
+func (s *surface) storeRecording(video string) {
 	s.t.Helper()
 	if _, err := s.storage.PutMedia(s.t.Context(), adasJob, "recording.mp4", strings.NewReader(video), sumOf(video)); err != nil {
-		s.t.Fatalf("keep the video: %v", err)
+		s.t.Fatalf("store the video: %v", err)
 	}
 	file := func(name string) recording.Media {
 		return recording.Media{
@@ -88,6 +88,6 @@ func (s *surface) keepRecording(video string) {
 		Participants: []recording.Participant{}, Speech: []recording.Speech{}, Consent: []recording.Consent{},
 	}
 	if err := s.storage.PutManifest(s.t.Context(), adasJob, manifest); err != nil {
-		s.t.Fatalf("keep the manifest: %v", err)
+		s.t.Fatalf("store the manifest: %v", err)
 	}
 }

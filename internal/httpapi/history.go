@@ -72,7 +72,7 @@ func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller accoun
 	return nil
 }
 
-// readJobList reads the job and the page that a list below a job asks for.
+// readJobList reads the job in the path and the page of a list of that job.
 func (a *API) readJobList(r *http.Request, operationID string) (uuid.UUID, lifecycle.Page, error) {
 	id, err := jobID(r)
 	if err != nil {

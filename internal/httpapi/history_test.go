@@ -14,12 +14,12 @@ import (
 	"standin/internal/webhook"
 )
 
-// archive is a history of what a receiver and a bot may leave behind.
-type archive struct {
-	httpapi.History // nil: nothing else is asked for
+// fakeHistory is a History with fixed entries and deliveries.
+type fakeHistory struct {
+	httpapi.History // nil: the other methods are not called
 }
 
-func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
+func (fakeHistory) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
 	at := time.UnixMilli(0).UTC()
 	return []webhook.DeliveryRecord{
 		{ID: "dlv_1", URL: "https://a.example/?a&b", Event: "job.failed", Sequence: 1, EmittedAt: at, Version: 1, State: webhook.DeliveryFailed,
@@ -32,7 +32,7 @@ func (archive) Deliveries(context.Context, account.Caller, uuid.UUID, lifecycle.
 	}, "next", nil
 }
 
-func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]job.TimelineEntry, string, error) {
+func (fakeHistory) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]job.TimelineEntry, string, error) {
 	at := time.UnixMilli(0).UTC()
 	return []job.TimelineEntry{
 		{ID: adasJob, Source: job.SourceService, Kind: job.AttemptStarted, EmittedAt: at, ReceivedAt: at, Applied: true, From: job.Scheduled, To: job.Dispatching},
@@ -40,10 +40,10 @@ func (archive) Timeline(context.Context, account.Caller, uuid.UUID, lifecycle.Pa
 	}, "", nil
 }
 
-// TestHistoryListsEntriesAndDeliveries looks at each form that a field of a history may take.
+// TestHistoryListsEntriesAndDeliveries checks fields with and without values.
 func TestHistoryListsEntriesAndDeliveries(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.History = archive{} })
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.History = fakeHistory{} })
 	own := jobsPath + "/" + adasJob.String()
 	s.run(t, []surfaceCase{
 		{"deliveries", request{"GET", own + "/deliveries", adasKey, nil, ""}, jobRoute + "/deliveries", 200, []string{

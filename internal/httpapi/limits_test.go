@@ -11,8 +11,8 @@ import (
 	"standin/internal/httpapi/ratelimit"
 )
 
-// untilRefused sends a request until it is answered 429, and returns how often
-// it was served.
+// untilRefused sends a request until the response is a 429 and returns the number
+// of requests before it.
 func (s *surface) untilRefused(t *testing.T, r request, limit int) int {
 	t.Helper()
 	for served := range limit {
@@ -29,8 +29,8 @@ func (s *surface) untilRefused(t *testing.T, r request, limit int) int {
 	return 0
 }
 
-// TestEachClientHasItsOwnLimit uses up what one client may do, and goes
-// on as others: each behind the trusted proxy, and an IPv6 client as one.
+// TestEachClientHasItsOwnLimit exhausts the limit of a client behind a trusted proxy
+// and checks that it does not affect other clients. An IPv6 /64 is one client.
 func TestEachClientHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
@@ -48,20 +48,21 @@ func TestEachClientHasItsOwnLimit(t *testing.T) {
 	}
 	s.untilRefused(t, from("2001:db8::1"), 200)
 	for _, same := range []string{"192.0.2.1", "192.0.2.2, 192.0.2.1", "2001:db8::ffff"} {
-		s.untilRefused(t, from(same), 30) // tokens come back one a second
+		s.untilRefused(t, from(same), 30) // the bucket gains a token per second
 	}
 	for _, other := range []string{"192.0.2.2", "2001:db8:0:1::1"} {
 		if got := s.send(t, from(other)); got.status != http.StatusGone {
 			t.Errorf("%s: %d", other, got.status)
 		}
 	}
-	// Another operation has another bucket.
+	// Each operation has its own buckets.
 	if got := s.send(t, request{"POST", "/api/v1/cli-auth/poll/x", "", map[string]string{"X-Forwarded-For": "192.0.2.1"}, ""}); got.status != 410 {
-		t.Errorf("polling answers %d", got.status)
+		t.Errorf("poll: %d", got.status)
 	}
 }
 
-// TestForgedAddressesDoNotCount sends what a proxy would, without being one.
+// TestForgedAddressesDoNotCount sends the headers of a proxy from a client that is
+// not a trusted proxy.
 func TestForgedAddressesDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
@@ -71,26 +72,26 @@ func TestForgedAddressesDoNotCount(t *testing.T) {
 		got = s.send(t, request{"POST", completeRoute, "", header, `{"nonce":"x","apiKey":"k"}`}).status
 	}
 	if n == 200 {
-		t.Error("a client with many names is never refused")
+		t.Error("a client with forged addresses is not limited")
 	}
 }
 
-// TestTooManyOpenFlows opens one device flow where one may be open.
+// TestTooManyOpenFlows starts two device flows with a limit of one.
 func TestTooManyOpenFlows(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	few := newSurface(t, func(settings *httpapi.Settings) {
+	limited := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Logins = device.New(device.Settings{
 			Store: s.store, BaseURL: "https://standin.example.com", MaxOpenPerClient: 1, Now: time.Now, Log: settings.Log,
 		})
 	})
 	open := request{"POST", "/api/v1/cli-auth/init", "", nil, ""}
-	if got := few.send(t, open); got.status != 201 {
-		t.Fatalf("the first: %d %s", got.status, got.body)
+	if got := limited.send(t, open); got.status != 201 {
+		t.Fatalf("the first flow: %d %s", got.status, got.body)
 	}
-	got := few.send(t, open)
+	got := limited.send(t, open)
 	if wait, err := strconv.Atoi(got.header.Get("Retry-After")); got.status != 429 || err != nil || wait < 500 || wait > 600 {
-		t.Errorf("the second: %d %s after %s s", got.status, got.body, got.header.Get("Retry-After"))
+		t.Errorf("the second flow: %d %s, Retry-After %s", got.status, got.body, got.header.Get("Retry-After"))
 	}
 }
 
@@ -116,8 +117,8 @@ func TestKeyRateLimit(t *testing.T) {
 	}
 }
 
-// TestWrongSecretsAreRateLimited tries secrets until it is told to wait, and then
-// shows the right one.
+// TestWrongSecretsAreRateLimited sends wrong secrets until they are rate limited.
+// The right secret is still accepted.
 func TestWrongSecretsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
@@ -127,15 +128,16 @@ func TestWrongSecretsAreRateLimited(t *testing.T) {
 	if got := s.send(t, wrong); got.status != 200 {
 		t.Errorf("the right secret: %d %s", got.status, got.body)
 	}
-	s.untilRefused(t, request{"POST", inviteRoute, "", nil, ""}, 30) // guesses are counted together
+	s.untilRefused(t, request{"POST", inviteRoute, "", nil, ""}, 30) // all wrong secrets share a limit
 	s.run(t, []surfaceCase{
 		{"a key", request{"GET", jobsPath, "standin_live_eve", nil, ""}, jobsPath, 401, nil, nil, nil},
 		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, nil, nil, nil},
 	})
 }
 
-// TestSurfacesWithoutASecretRefuseAll configures no secret.
-func TestSurfacesWithoutASecretRefuseAll(t *testing.T) {
+// TestMissingSecretsRefuseAll checks that operations whose secret is not configured
+// refuse every request.
+func TestMissingSecretsRefuseAll(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.IntakeSecret, settings.AdminSecret, settings.Payments = "", "", nil
@@ -145,7 +147,7 @@ func TestSurfacesWithoutASecretRefuseAll(t *testing.T) {
 	}
 	s.run(t, []surfaceCase{
 		{"intake", request{"POST", inviteRoute, "", nil, "{"}, inviteRoute, 401, []string{`"error":"unauthorized"`}, nil, challenge("x-service-intake-secret")},
-		{"intake with an empty one", request{"POST", inviteRoute, "", map[string]string{"x-service-intake-secret": ""}, "{"}, inviteRoute, 401, nil, nil, nil},
+		{"intake with an empty secret", request{"POST", inviteRoute, "", map[string]string{"x-service-intake-secret": ""}, "{"}, inviteRoute, 401, nil, nil, nil},
 		{"operator", request{"GET", hostRoute, "", map[string]string{"x-service-admin-secret": ""}, ""}, hostRoute, 401, nil, nil, challenge("x-service-admin-secret")},
 		{"payments", request{"POST", paymentRoute, "", signedPayment("", "{}"), "{}"}, paymentRoute, 503, nil, []string{"{"}, nil},
 		{"payments with a body that is too long", request{"POST", paymentRoute, "", nil, padded(2 << 20)}, paymentRoute, 503, nil, []string{"{"}, nil},

@@ -12,9 +12,9 @@ import (
 	"standin/internal/httpapi"
 )
 
-// TestListenAnswersInvalidHTTPWithJSON sends requests that net/http refuses before
-// any handler runs.
-func TestListenAnswersInvalidHTTPWithJSON(t *testing.T) {
+// TestInvalidHTTPResultsInJSON sends requests that net/http refuses before any
+// handler runs.
+func TestInvalidHTTPResultsInJSON(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,9 +59,9 @@ func TestListenAnswersInvalidHTTPWithJSON(t *testing.T) {
 	}
 }
 
-// TestListenCapsConnections opens one connection more than allowed. It is served
+// TestListenLimitsConnections opens one connection more than allowed. It is served
 // when another one closes.
-func TestListenCapsConnections(t *testing.T) {
+func TestListenLimitsConnections(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,7 +97,7 @@ func TestListenCapsConnections(t *testing.T) {
 	}()
 	select {
 	case err := <-served:
-		t.Fatalf("the second connection was served beside the first (%v)", err)
+		t.Fatalf("the second connection was served while the first was open (%v)", err)
 	default:
 	}
 	first.Close()

@@ -8,10 +8,9 @@ import (
 	"standin/internal/httpapi"
 )
 
-// TestMetricsRequireTheOperatorsSecret: they are shown to those who show the metrics'
-// secret or the admin secret, and nobody learns that they are there where they
-// are not.
-func TestMetricsRequireTheOperatorsSecret(t *testing.T) {
+// TestMetricsRequireASecret checks that metrics require the metrics secret or the
+// admin secret, and that the path does not exist without metrics.
+func TestMetricsRequireASecret(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.MetricsSecret = "scrape me"
@@ -21,14 +20,14 @@ func TestMetricsRequireTheOperatorsSecret(t *testing.T) {
 		method, header string
 		want           int
 	}{
-		"the metrics' secret": {http.MethodGet, "Bearer scrape me", http.StatusOK},
-		"the admin secret":    {http.MethodGet, "Bearer " + adminSecret, http.StatusOK},
-		"a head":              {http.MethodHead, "Bearer scrape me", http.StatusOK},
-		"a wrong one":         {http.MethodGet, "Bearer scrape you", http.StatusUnauthorized},
-		"an empty one":        {http.MethodGet, "Bearer ", http.StatusUnauthorized},
-		"another scheme":      {http.MethodGet, "Basic scrape me", http.StatusUnauthorized},
-		"none":                {http.MethodGet, "", http.StatusUnauthorized},
-		"another method":      {http.MethodPost, "Bearer scrape me", http.StatusMethodNotAllowed},
+		"metrics secret": {http.MethodGet, "Bearer scrape me", http.StatusOK},
+		"admin secret":   {http.MethodGet, "Bearer " + adminSecret, http.StatusOK},
+		"HEAD":           {http.MethodHead, "Bearer scrape me", http.StatusOK},
+		"wrong secret":   {http.MethodGet, "Bearer scrape you", http.StatusUnauthorized},
+		"empty secret":   {http.MethodGet, "Bearer ", http.StatusUnauthorized},
+		"another scheme": {http.MethodGet, "Basic scrape me", http.StatusUnauthorized},
+		"no header":      {http.MethodGet, "", http.StatusUnauthorized},
+		"another method": {http.MethodPost, "Bearer scrape me", http.StatusMethodNotAllowed},
 	} {
 		if got := scrape(t, s.url, test.method, test.header); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
@@ -36,7 +35,7 @@ func TestMetricsRequireTheOperatorsSecret(t *testing.T) {
 	}
 	without := newSurface(t, nil)
 	if got := scrape(t, without.url, http.MethodGet, "Bearer "+adminSecret); got != http.StatusNotFound {
-		t.Errorf("where there are none: %d", got)
+		t.Errorf("without metrics: %d", got)
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 	"standin/internal/ingest"
 )
 
-// short is a deadline that tests can wait for.
+// short is a deadline for tests that wait until it has passed.
 const short = 200 * time.Millisecond
 
-// dial opens a connection to the surface, sends some bytes, and closes it
+// dial opens a connection to the surface and sends a text. The connection is closed
 // when the test ends.
 func (s *surface) dial(text string) net.Conn {
 	s.t.Helper()
@@ -36,23 +36,23 @@ func (s *surface) dial(text string) net.Conn {
 	return connection
 }
 
-// readAnswer reads an answer from a connection.
+// readAnswer reads a response from a connection.
 func readAnswer(t testing.TB, connection net.Conn) answer {
 	t.Helper()
 	got, err := http.ReadResponse(bufio.NewReader(connection), nil)
 	if err != nil {
-		t.Fatalf("read the answer: %v", err)
+		t.Fatalf("read the response: %v", err)
 	}
 	defer got.Body.Close() // read only
 	body, err := io.ReadAll(got.Body)
 	if err != nil {
-		t.Fatalf("read the answer's body: %v", err)
+		t.Fatalf("read the response body: %v", err)
 	}
 	return answer{got.StatusCode, got.Header, string(body)}
 }
 
-// pass waits until a deadline of the server's has surely passed.
-func pass(t testing.TB, deadline time.Duration) {
+// waitPast waits twice as long as a deadline of the server.
+func waitPast(t testing.TB, deadline time.Duration) {
 	t.Helper()
 	select {
 	case <-time.After(2 * deadline):
@@ -60,12 +60,13 @@ func pass(t testing.TB, deadline time.Duration) {
 	}
 }
 
+// head returns the headers of a request.
 func head(method, path, bearer string, length int) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: standin\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", method, path, bearer, length)
 }
 
-// TestSlowClientsDoNotStopOthers opens a thousand connections that say nothing,
-// half a header or half a body, and uses the surface beside them.
+// TestSlowClientsDoNotStopOthers serves requests while a thousand other connections
+// sent nothing, half a header or half a body.
 func TestSlowClientsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
@@ -77,9 +78,9 @@ func TestSlowClientsDoNotStopOthers(t *testing.T) {
 		s.dial(head("POST", jobsPath, adasKey, 100) + `{"externalId"`)
 	}
 	for i := range 20 {
-		body := fmt.Sprintf(`{"externalId":"beside %d","meetingUrl":"https://meet.google.com/abc"}`, i)
+		body := fmt.Sprintf(`{"externalId":"other %d","meetingUrl":"https://meet.google.com/abc"}`, i)
 		if got := s.send(t, request{"POST", jobsPath, adasKey, nil, body}); got.status != 201 {
-			t.Fatalf("beside slow clients: %d %s", got.status, got.body)
+			t.Fatalf("with slow clients: %d %s", got.status, got.body)
 		}
 	}
 }
@@ -98,13 +99,13 @@ func TestSlowClientsTimeOut(t *testing.T) {
 		t.Errorf("half a body: %d %s, want 408", got.status, got.body)
 	}
 	if got := readAnswer(t, slowStranger); got.status != 401 {
-		t.Errorf("half a stranger's body: %d %s, want 401", got.status, got.body)
+		t.Errorf("half a body with a wrong key: %d %s, want 401", got.status, got.body)
 	}
 	if got := readAnswer(t, idle); got.status != 200 {
-		t.Errorf("before idling: %d", got.status)
+		t.Errorf("a request before idling: %d", got.status)
 	}
 	for name, connection := range map[string]net.Conn{
-		"silent": silent, "half a header": half, "idle after a request": idle, "half a body": slow, "half a stranger's body": slowStranger,
+		"silent": silent, "half a header": half, "idle after a request": idle, "half a body": slow, "half a body with a wrong key": slowStranger,
 	} {
 		if _, err := io.Copy(io.Discard, connection); err != nil {
 			t.Errorf("%s: the server did not close the connection: %v", name, err)
@@ -112,18 +113,18 @@ func TestSlowClientsTimeOut(t *testing.T) {
 	}
 }
 
-// TestHeldHeartbeatOutlivesTheBodyDeadline holds a heartbeat for longer than a
-// body may take.
-func TestHeldHeartbeatOutlivesTheBodyDeadline(t *testing.T) {
+// TestHeldHeartbeatIgnoresBodyTimeout holds a heartbeat for longer than the timeout
+// of a body.
+func TestHeldHeartbeatIgnoresBodyTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Idle: short, Answer: short}
 	})
-	acquired := s.heldHeartbeat("60")
-	<-s.shelf.waiting
-	pass(t, short)
-	s.shelf.command <- ingest.Command{ID: nobodysJob.String(), Kind: ingest.LeaveCall}
-	got := readAnswer(t, acquired)
+	connection := s.heldHeartbeat("60")
+	<-s.fake.waiting
+	waitPast(t, short)
+	s.fake.command <- ingest.Command{ID: nobodysJob.String(), Kind: ingest.LeaveCall}
+	got := readAnswer(t, connection)
 	if got.status != 200 || !strings.Contains(got.body, "leave_call") {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
@@ -138,17 +139,17 @@ func (s *surface) heldHeartbeat(wait string) net.Conn {
 	return s.dial(head("POST", ingest.HeartbeatPath+"?wait="+wait, token(adasJob, 0), len(body)) + body)
 }
 
-func TestShutdownEndsTheWaiting(t *testing.T) {
+func TestShutdownEndsHeldHeartbeats(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	acquired := s.heldHeartbeat("60")
-	<-s.shelf.waiting
+	connection := s.heldHeartbeat("60")
+	<-s.fake.waiting
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		t.Fatalf("shut down: %v", err)
 	}
-	if got := readAnswer(t, acquired); got.status != 200 || !strings.Contains(got.body, `"commands":[]`) {
+	if got := readAnswer(t, connection); got.status != 200 || !strings.Contains(got.body, `"commands":[]`) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
@@ -156,9 +157,9 @@ func TestShutdownEndsTheWaiting(t *testing.T) {
 func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	acquired := s.heldHeartbeat("1e300")
-	<-s.shelf.waiting
-	if err := acquired.Close(); err != nil {
+	connection := s.heldHeartbeat("1e300")
+	<-s.fake.waiting
+	if err := connection.Close(); err != nil {
 		t.Fatal(err)
 	}
 	text := eventually(t, "a line in the log", func() (map[string]any, bool) {
@@ -169,7 +170,7 @@ func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 		return lines[0], true
 	})
 	if text["status"] != 499.0 || text["level"] != "INFO" {
-		t.Errorf("the log says %v", text)
+		t.Errorf("the log line is %v", text)
 	}
 }
 
@@ -181,7 +182,7 @@ func TestSlowUploadsSucceed(t *testing.T) {
 	path := ingest.MediaPath + "/" + adasJob.String() + "/0/recording-000-000000.mp4s"
 	header := strings.Replace(head("PUT", path, token(adasJob, 0), 10), "\r\n\r\n", "\r\n"+ingest.ChecksumHeader+": "+sumOf("0123456789")+"\r\n\r\n", 1)
 	slow := s.dial(header + "01234")
-	pass(t, short)
+	waitPast(t, short)
 	if _, err := io.WriteString(slow, "56789"); err != nil {
 		t.Fatal(err)
 	}
@@ -198,19 +199,19 @@ func TestSlowUploadsSucceed(t *testing.T) {
 	}
 	uploads, err := s.storage.Uploads(t.Context(), adasJob)
 	if err != nil || len(uploads) > 0 {
-		t.Errorf("a stalled upload was kept: %+v (%v)", uploads, err)
+		t.Errorf("a stalled upload was stored: %+v (%v)", uploads, err)
 	}
 }
 
-// TestStalledReaderTimesOut asks for more than the kernel buffers and
-// reads none of it.
+// TestStalledReaderTimesOut requests a file that is larger than the buffers of the
+// kernel and does not read it.
 func TestStalledReaderTimesOut(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Stall: short}
 	})
 	video := strings.Repeat("x", 32<<20)
-	s.keepRecording(video)
+	s.storeRecording(video)
 	s.dial(head("GET", jobsPath+"/"+adasJob.String()+"/media/recording.mp4", adasKey, 0))
 	text := eventually(t, "a line in the log", func() (map[string]any, bool) {
 		lines := decodeLines(t, s.log.String())
@@ -220,11 +221,11 @@ func TestStalledReaderTimesOut(t *testing.T) {
 		return lines[0], true
 	})
 	if sent, _ := text["bytes"].(float64); sent >= float64(len(video)) {
-		t.Errorf("all of it was sent: %v", text)
+		t.Errorf("the whole file was sent: %v", text)
 	}
 }
 
-func TestConnectionsAreKept(t *testing.T) {
+func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	connection := s.dial("")

@@ -18,19 +18,19 @@ import (
 	"standin/internal/recording"
 )
 
-// surfaceCase is a request and what must and must not come back.
+// surfaceCase is a request with the expected response.
 type surfaceCase struct {
-	name    string
-	request request
-	route   string // the path's template; empty where no operation is meant
-	status  int
-	holds   []string // in the body
-	lacks   []string
-	header  map[string]string // exact values
+	name     string
+	request  request
+	route    string // path template; empty if the request matches no operation
+	status   int
+	contains []string          // in the body
+	excludes []string          // from the body
+	header   map[string]string // exact values
 }
 
-// run sends each request and checks the answer against the table and against
-// the description.
+// run sends each request and checks the response against the case and against the
+// description.
 func (s *surface) run(t *testing.T, tests []surfaceCase) {
 	t.Helper()
 	for _, test := range tests {
@@ -40,14 +40,14 @@ func (s *surface) run(t *testing.T, tests []surfaceCase) {
 			if got.status != test.status {
 				t.Fatalf("got %d %s, want %d", got.status, got.body, test.status)
 			}
-			for _, text := range test.holds {
+			for _, text := range test.contains {
 				if !strings.Contains(got.body, text) {
 					t.Errorf("the body lacks %q: %s", text, got.body)
 				}
 			}
-			for _, text := range append(test.lacks, secret, "goroutine") {
+			for _, text := range append(test.excludes, secret, "goroutine") {
 				if strings.Contains(got.body, text) {
-					t.Errorf("the body holds %q: %s", text, got.body)
+					t.Errorf("the body contains %q: %s", text, got.body)
 				}
 			}
 			for name, value := range test.header {
@@ -59,10 +59,10 @@ func (s *surface) run(t *testing.T, tests []surfaceCase) {
 				t.Errorf("the request id is %q", got.header.Get(requestlog.Header))
 			}
 			if got.header.Get("X-Content-Type-Options") != "nosniff" {
-				t.Error("the type may be sniffed")
+				t.Error("the header X-Content-Type-Options is missing")
 			}
 			if test.status >= 400 && got.body != "" && got.header.Get("Content-Type") != "application/json" {
-				t.Errorf("the error is %s", got.header.Get("Content-Type"))
+				t.Errorf("the content type of the error is %q", got.header.Get("Content-Type"))
 			}
 			err := error(nil)
 			if test.route == "" {
@@ -71,7 +71,7 @@ func (s *surface) run(t *testing.T, tests []surfaceCase) {
 				err = s.description.CheckResponse(test.request.method, test.route, got.status, []byte(got.body))
 			}
 			if err != nil {
-				t.Errorf("the answer does not fit the description: %v\n%s", err, got.body)
+				t.Errorf("the response does not match the description: %v\n%s", err, got.body)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ const (
 	mediaRoute    = "/api/v1/jobs/{id}/media/{name}"
 	uploadRoute   = "/api/v1/ingest/media/{jobId}/{attempt}/{name}"
 
-	leastJob = `{"externalId":"standup","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+	minimalJob = `{"externalId":"standup","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
 )
 
 func TestConsumerSurface(t *testing.T) {
@@ -95,17 +95,17 @@ func TestConsumerSurface(t *testing.T) {
 	challenge := map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}
 	notFound := []string{`"error":"not_found"`}
 	s.run(t, []surfaceCase{
-		{"create", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath, 201,
+		{"create", request{"POST", jobsPath, adasKey, nil, minimalJob}, jobsPath, 201,
 			[]string{`"externalId":"standup"`, `"status":"scheduled"`, `"attempts":0`, `"metadata":{}`, `"startedAt":null`}, nil,
 			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "X-Standin-Warning": "", "Cache-Control": "no-store"}},
-		{"create with a wrapped link", request{"POST", jobsPath, adasKey, nil, `{"externalId":"wrapped","meetingUrl":"https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F1&data=x"}`}, jobsPath, 201,
+		{"create with a wrapped URL", request{"POST", jobsPath, adasKey, nil, `{"externalId":"wrapped","meetingUrl":"https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F1&data=x"}`}, jobsPath, 201,
 			[]string{`"platform":"zoom-web"`, "safelinks"}, nil, map[string]string{"X-Standin-Warning": ""}},
-		{"create with a link that leads to no meeting", request{"POST", jobsPath, adasKey, nil, `{"externalId":"numbers","meetingUrl":"https://zoom.us/u/abc"}`}, jobsPath, 201,
+		{"create with a URL without a meeting", request{"POST", jobsPath, adasKey, nil, `{"externalId":"numbers","meetingUrl":"https://zoom.us/u/abc"}`}, jobsPath, 201,
 			[]string{`"platform":"zoom-web"`}, nil, map[string]string{"X-Standin-Warning": "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
 		{"create again", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 200,
 			[]string{`"status":"completed"`, adasJob.String(), "meet.google.com"}, []string{"zoom"},
 			map[string]string{"Idempotent-Replayed": "true"}},
-		{"create what another has", request{"POST", jobsPath, adasKey, nil, `{"externalId":"bobs","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 201, nil, []string{bobsJob.String()}, nil},
+		{"create with the externalId of another consumer", request{"POST", jobsPath, adasKey, nil, `{"externalId":"bobs","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 201, nil, []string{bobsJob.String()}, nil},
 		{"create again with an invalid URL", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"nope","joinAt":7}`}, jobsPath, 200,
 			[]string{adasJob.String()}, nil, map[string]string{"Idempotent-Replayed": "true"}},
 		{"create with unknown fields", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo","meetingUrl":"https://zoom.us/j/1","join_at":"x","ä,":1}`}, jobsPath, 201,
@@ -118,50 +118,50 @@ func TestConsumerSurface(t *testing.T) {
 			[]string{`"path":["meetingUrl"]`, `"code":"maxLength"`}, nil, nil},
 		{"create with large metadata", request{"POST", jobsPath, adasKey, nil, `{"externalId":"large","meetingUrl":"https://zoom.us/j/1","metadata":{"a":"` + strings.Repeat("x", 256<<10) + `"}}`}, jobsPath, 400,
 			[]string{`"path":["metadata"]`, `"code":"maxLength"`}, nil, nil},
-		{"change what cannot be changed", request{"PATCH", own, adasKey, nil, `{"meetingUrl":"https://zoom.us/j/1","status":"completed"}`}, jobRoute, 400,
+		{"change immutable fields", request{"PATCH", own, adasKey, nil, `{"meetingUrl":"https://zoom.us/j/1","status":"completed"}`}, jobRoute, 400,
 			[]string{`"path":["meetingUrl"]`, `"path":["status"]`, "cannot be changed"}, nil, nil},
 		{"change to an unset date", request{"PATCH", own, adasKey, nil, `{"joinAt":"0001-01-01T00:00:00Z"}`}, jobRoute, 200, nil, nil, nil},
 		{"settings", request{"GET", own + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 200, []string{`"displayName":`, `"webhooks":{"onStatusChange":null,"onFinalize":null}`}, nil, nil},
-		{"settings of another", request{"GET", foreign + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 404, notFound, nil, nil},
+		{"settings of another consumer's job", request{"GET", foreign + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 404, notFound, nil, nil},
 		{"list with an empty time", request{"GET", jobsPath + "?joinTo=", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["joinTo"]`}, nil, nil},
 		{"list by two metadata values", request{"GET", jobsPath + "?metadata.a=1&metadata.a=2", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["metadata.a"]`}, nil, nil},
-		{"redeliver nothing", request{"POST", "/api/v1/webhook-deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/webhook-deliveries/redeliver", 400, []string{`"code":"anyOf"`, "at least one of"}, nil, nil},
-		{"create with the scheme Token", request{"POST", jobsPath, "", map[string]string{"Authorization": "Token " + adasKey}, leastJob}, jobsPath, 401, []string{"Authorization: Bearer"}, nil, challenge},
-		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, leastJob2}, jobsPath, 201, nil, nil, nil},
-		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, leastJob3}, jobsPath, 201, nil, nil, nil},
-		{"create without a key", request{"POST", jobsPath, "", nil, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
-		{"create with a wrong key", request{"POST", jobsPath, "standin_live_eve", nil, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
-		{"create with another scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "Basic YTpi"}, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
-		{"create with an empty key", request{"POST", jobsPath, "", map[string]string{"Authorization": "Bearer "}, leastJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"redeliver without a filter", request{"POST", "/api/v1/webhook-deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/webhook-deliveries/redeliver", 400, []string{`"code":"anyOf"`, "at least one of"}, nil, nil},
+		{"create with the scheme Token", request{"POST", jobsPath, "", map[string]string{"Authorization": "Token " + adasKey}, minimalJob}, jobsPath, 401, []string{"Authorization: Bearer"}, nil, challenge},
+		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, minimalJob2}, jobsPath, 201, nil, nil, nil},
+		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, minimalJob3}, jobsPath, 201, nil, nil, nil},
+		{"create without a key", request{"POST", jobsPath, "", nil, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"create with a wrong key", request{"POST", jobsPath, "standin_live_eve", nil, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"create with another scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "Basic YTpi"}, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
+		{"create with an empty key", request{"POST", jobsPath, "", map[string]string{"Authorization": "Bearer "}, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
 		{"401 before 400", request{"POST", jobsPath, "standin_live_eve", nil, `{`}, jobsPath, 401, unauthorized, []string{"issues"}, nil},
 		{"401 before 413", request{"POST", jobsPath, "standin_live_eve", nil, strings.Repeat(" ", 2<<20)}, jobsPath, 401, unauthorized, nil, nil},
-		{"create nothing", request{"POST", jobsPath, adasKey, nil, ""}, jobsPath, 400, []string{`"code":"invalid_json"`, `"path":[]`}, nil, nil},
-		{"create garbage", request{"POST", jobsPath, adasKey, nil, "{"}, jobsPath, 400, []string{`"error":"invalid_input"`, `"code":"invalid_json"`}, nil, nil},
+		{"create with an empty body", request{"POST", jobsPath, adasKey, nil, ""}, jobsPath, 400, []string{`"code":"invalid_json"`, `"path":[]`}, nil, nil},
+		{"create with invalid JSON", request{"POST", jobsPath, adasKey, nil, "{"}, jobsPath, 400, []string{`"error":"invalid_input"`, `"code":"invalid_json"`}, nil, nil},
 		{"create with every issue", request{"POST", jobsPath, adasKey, nil, `{"meetingUrl":"x","autoLeave":{"afterSoloSeconds":0}}`}, jobsPath, 400,
 			[]string{`"path":["externalId"]`, `"code":"required"`, `"path":["meetingUrl"]`, `"code":"format"`, `"path":["autoLeave","afterSoloSeconds"]`, `"code":"minimum"`, "3 issues"}, nil, nil},
 		{"a body of 1 MiB", request{"POST", jobsPath, adasKey, nil, padded(1 << 20)}, jobsPath, 201, nil, nil, nil},
 		{"a body of 1 MiB and a byte", request{"POST", jobsPath, adasKey, nil, padded(1<<20 + 1)}, jobsPath, 413, []string{`"error":"payload_too_large"`, "1048576"}, nil, nil},
 		{"a body of 10 MiB", request{"POST", jobsPath, adasKey, nil, padded(10 << 20)}, jobsPath, 413, []string{`"error":"payload_too_large"`}, nil, nil},
 
-		{"fetch", request{"GET", own, adasKey, nil, ""}, jobRoute, 200, []string{`"status":"completed"`, `"manifestUri":"https://standin.example.com/m"`}, nil, nil},
-		{"fetch in capitals", request{"GET", jobsPath + "/" + strings.ToUpper(adasJob.String()), adasKey, nil, ""}, jobRoute, 200, nil, nil, nil},
-		{"fetch without a key", request{"GET", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
-		{"fetch another's", request{"GET", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"fetch what is missing", request{"GET", missing, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"fetch no UUID", request{"GET", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"fetch a UUID of another form", request{"GET", jobsPath + "/" + strings.ReplaceAll(adasJob.String(), "-", ""), adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"fetch an escaped NUL", request{"GET", jobsPath + "/%00", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"get", request{"GET", own, adasKey, nil, ""}, jobRoute, 200, []string{`"status":"completed"`, `"manifestUri":"https://standin.example.com/m"`}, nil, nil},
+		{"get with an upper-case id", request{"GET", jobsPath + "/" + strings.ToUpper(adasJob.String()), adasKey, nil, ""}, jobRoute, 200, nil, nil, nil},
+		{"get without a key", request{"GET", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
+		{"get another consumer's job", request{"GET", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"get a job that does not exist", request{"GET", missing, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"get an id that is not a UUID", request{"GET", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"get a UUID in another form", request{"GET", jobsPath + "/" + strings.ReplaceAll(adasJob.String(), "-", ""), adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"get an escaped NUL", request{"GET", jobsPath + "/%00", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
 		{"401 before 404", request{"GET", jobsPath + "/42", "", nil, ""}, jobRoute, 401, unauthorized, nil, nil},
 
 		{"cancel", request{"DELETE", own, adasKey, nil, ""}, jobRoute, 204, nil, nil, nil},
 		{"cancel without a key", request{"DELETE", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
-		{"cancel another's", request{"DELETE", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"cancel no UUID", request{"DELETE", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"cancel another consumer's job", request{"DELETE", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
+		{"cancel an id that is not a UUID", request{"DELETE", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
 
 		{"manifest without a key", request{"GET", own + "/manifest", "", nil, ""}, manifestRoute, 401, unauthorized, nil, nil},
-		{"manifest of another's job", request{"GET", foreign + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
+		{"manifest of another consumer's job", request{"GET", foreign + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 		{"manifest not yet written", request{"GET", jobsPath + "/" + newAdaJob.String() + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
-		{"manifest that storage lost", request{"GET", own + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
+		{"manifest missing in storage", request{"GET", own + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 		{"media before the manifest", request{"GET", jobsPath + "/" + newAdaJob.String() + "/media/recording.mp4", adasKey, nil, ""}, mediaRoute, 404, notFound, nil, nil},
 		{"media without a key", request{"HEAD", own + "/media/recording.mp4", "", nil, ""}, mediaRoute, 401, nil, nil, challenge},
 
@@ -170,11 +170,11 @@ func TestConsumerSurface(t *testing.T) {
 }
 
 const (
-	leastJob2 = `{"externalId":"two","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
-	leastJob3 = `{"externalId":"three","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+	minimalJob2 = `{"externalId":"two","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+	minimalJob3 = `{"externalId":"three","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
 )
 
-// padded is a valid create request of the given length.
+// padded returns a valid body of a create request with the given length.
 func padded(length int) string {
 	head := `{"externalId":"padded","meetingUrl":"https://meet.google.com/abc-defg-hij","padding":{"x":"`
 	return head + strings.Repeat("x", length-len(head)-3) + `"}}`
@@ -191,17 +191,17 @@ func TestPathsAndMethods(t *testing.T) {
 		{"description", request{"GET", "/openapi.json", "", nil, ""}, "/openapi.json", 200, []string{`"openapi":"3.1.0"`}, nil, map[string]string{"Content-Type": "application/json"}},
 		{"manifest schema", request{"GET", "/manifest.schema.json", "", nil, ""}, "/manifest.schema.json", 200, []string{"schemaVersion"}, nil, nil},
 		{"root", request{"GET", "/", "", nil, ""}, "", 404, notFound, nil, nil},
-		{"unknown", request{"POST", "/api/v2/jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
-		{"a slash too many at the end", request{"POST", "/api/v1/jobs/", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
-		{"a slash too many inside", request{"POST", "/api/v1//jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
+		{"unknown", request{"POST", "/api/v2/jobs", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
+		{"extra slash at the end", request{"POST", "/api/v1/jobs/", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
+		{"extra slash inside", request{"POST", "/api/v1//jobs", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
 		{"only slashes", request{"GET", "//", "", nil, ""}, "", 404, notFound, nil, nil},
-		{"dots", request{"POST", "/api/v1/x/../jobs", adasKey, nil, leastJob}, "", 404, notFound, nil, nil},
+		{"dots", request{"POST", "/api/v1/x/../jobs", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
 		{"escaped dots", request{"GET", "/api/v1/jobs/%2e%2e/jobs", adasKey, nil, ""}, "", 404, notFound, nil, nil},
 		{"put jobs", request{"PUT", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD, POST"}},
 		{"put a job", request{"PUT", jobsPath + "/42", adasKey, nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
 		{"post health", request{"POST", "/healthz", "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD"}},
 		{"get an ingest path", request{"GET", ingest.EventPath, "x", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
-		{"a method of no standard", request{"BREW", "/healthz", "", nil, ""}, "", 405, wrong, nil, nil},
+		{"unknown method", request{"BREW", "/healthz", "", nil, ""}, "", 405, wrong, nil, nil},
 		{"options", request{"OPTIONS", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, nil},
 		{"401 before 405 with a key", request{"PUT", jobsPath, "", nil, ""}, "", 401, []string{"unauthorized"}, nil, map[string]string{"Allow": ""}},
 		{"401 before 405 with a wrong key", request{"PUT", jobsPath, "x", nil, ""}, "", 401, []string{"unauthorized"}, nil, nil},
@@ -221,19 +221,19 @@ func TestBotSurface(t *testing.T) {
 	unauthorized := []string{`"error":"unauthorized"`}
 	s.run(t, []surfaceCase{
 		{"event", request{"POST", path, good, nil, event}, path, 200, []string{`"ok":true`, `"applied":true`, `"commands":[]`}, []string{"reason"}, nil},
-		{"event with an id in capitals", request{"POST", path, good, nil, strings.ReplaceAll(event, adasJob.String(), strings.ToUpper(adasJob.String()))}, path, 200, nil, nil, nil},
-		{"event with a whole number written with a point", request{"POST", path, good, nil, strings.Replace(event, `"attempt":0`, `"attempt":0.0`, 1)}, path, 200, nil, nil, nil},
-		{"no bearer comes first", request{"POST", path, "", nil, "{"}, path, 401, unauthorized, nil, nil},
-		{"unreadable comes before the token", request{"POST", path, "x", nil, "{"}, path, 400, []string{"invalid_json"}, nil, nil},
-		{"no jobId comes before the token", request{"POST", path, "x", nil, `{"attempt":0}`}, path, 400, []string{`"path":["jobId"]`, `"path":["kind"]`}, nil, nil},
-		{"a malformed jobId comes before the token", request{"POST", path, "x", nil, `{"jobId":"42","attempt":0}`}, path, 400, []string{`"path":["jobId"]`, `"code":"format"`}, nil, nil},
-		{"a malformed attempt comes before the token", request{"POST", path, "x", nil, `{"jobId":"` + adasJob.String() + `","attempt":-1}`}, path, 400, []string{`"path":["attempt"]`, `"code":"minimum"`}, nil, nil},
+		{"event with an upper-case id", request{"POST", path, good, nil, strings.ReplaceAll(event, adasJob.String(), strings.ToUpper(adasJob.String()))}, path, 200, nil, nil, nil},
+		{"event with an integer with a decimal point", request{"POST", path, good, nil, strings.Replace(event, `"attempt":0`, `"attempt":0.0`, 1)}, path, 200, nil, nil, nil},
+		{"missing bearer is checked first", request{"POST", path, "", nil, "{"}, path, 401, unauthorized, nil, nil},
+		{"invalid JSON is checked before the token", request{"POST", path, "x", nil, "{"}, path, 400, []string{"invalid_json"}, nil, nil},
+		{"missing jobId is checked before the token", request{"POST", path, "x", nil, `{"attempt":0}`}, path, 400, []string{`"path":["jobId"]`, `"path":["kind"]`}, nil, nil},
+		{"malformed jobId is checked before the token", request{"POST", path, "x", nil, `{"jobId":"42","attempt":0}`}, path, 400, []string{`"path":["jobId"]`, `"code":"format"`}, nil, nil},
+		{"malformed attempt is checked before the token", request{"POST", path, "x", nil, `{"jobId":"` + adasJob.String() + `","attempt":-1}`}, path, 400, []string{`"path":["attempt"]`, `"code":"minimum"`}, nil, nil},
 		{"a list", request{"POST", path, "x", nil, `[]`}, path, 400, []string{`"path":[]`, `"code":"type"`}, nil, nil},
-		{"the token comes before the rest", request{"POST", path, "x", nil, `{` + identity + `}`}, path, 401, unauthorized, []string{"kind"}, nil},
+		{"token is checked before other fields", request{"POST", path, "x", nil, `{` + identity + `}`}, path, 401, unauthorized, []string{"kind"}, nil},
 		{"the token of another attempt", request{"POST", path, token(adasJob, 1), nil, event}, path, 401, unauthorized, nil, nil},
 		{"the token of another job", request{"POST", path, token(bobsJob, 0), nil, event}, path, 401, unauthorized, nil, nil},
 		{"a consumer's key", request{"POST", path, adasKey, nil, event}, path, 401, unauthorized, nil, nil},
-		{"the rest", request{"POST", path, good, nil, `{` + identity + `,"kind":"x"}`}, path, 400, []string{`"path":["kind"]`, `"code":"enum"`, `"path":["emittedAt"]`, `"code":"required"`}, nil, nil},
+		{"other fields", request{"POST", path, good, nil, `{` + identity + `,"kind":"x"}`}, path, 400, []string{`"path":["kind"]`, `"code":"enum"`, `"path":["emittedAt"]`, `"code":"required"`}, nil, nil},
 		{"a job that does not exist", request{"POST", path, token(nobodysJob, 0), nil, unknown}, path, 400, []string{`"error":"invalid_input"`, `"path":["jobId"]`}, nil, nil},
 		{"too long", request{"POST", path, good, nil, padded(1<<20 + 1)}, path, 413, []string{"payload_too_large"}, nil, nil},
 
@@ -242,16 +242,17 @@ func TestBotSurface(t *testing.T) {
 		{"heartbeat without a bearer", request{"POST", beat, "", nil, ""}, beat, 401, unauthorized, nil, nil},
 		{"heartbeat with a wrong token", request{"POST", beat + "?wait=x", "x", nil, `{` + identity + `}`}, beat, 401, unauthorized, nil, nil},
 		{"heartbeat with a bad wait and a bad list", request{"POST", beat + "?wait=soon", good, nil, `{` + identity + `,"acked":7}`}, beat, 400, []string{`"path":["acked"]`, `"path":["wait"]`}, nil, nil},
-		{"heartbeat that waits backwards", request{"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
-		{"heartbeat that waits for no number", request{"POST", beat + "?wait=NaN", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"type"`}, nil, nil},
+		{"heartbeat with a negative wait", request{"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
+		{"heartbeat with a wait that is not a number", request{"POST", beat + "?wait=NaN", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"type"`}, nil, nil},
 	})
 }
 
-// TestUploadBeyondTheQuota is answered with 429 and a code that bots do not retry.
+// TestUploadBeyondTheQuota checks the status 429 and the code, which bots do not
+// retry.
 func TestUploadBeyondTheQuota(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	s.shelf.quota = recording.UploadQuota{Files: 1, Bytes: 1 << 20}
+	s.fake.quota = recording.UploadQuota{Files: 1, Bytes: 1 << 20}
 	const body = "segment"
 	for sequence, status := range []int{200, 429} {
 		path := ingest.MediaPath + "/" + adasJob.String() + "/0/" + ingest.SegmentName(0, sequence)
@@ -281,27 +282,27 @@ func TestUploads(t *testing.T) {
 	s.run(t, []surfaceCase{
 		{"again", request{"PUT", path, good, checksum(body), body}, uploadRoute, 200, []string{`"ok":true`}, nil, nil},
 		{"another body under the name", request{"PUT", path, good, checksum("other"), "other"}, uploadRoute, 409, []string{`"error":"invalid_state"`}, nil, nil},
-		{"no bearer comes first", request{"PUT", at("x", "y", "Z"), "", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
-		{"a malformed jobId comes before the token", request{"PUT", at("x", "y", "Z"), "x", nil, body}, uploadRoute, 400,
+		{"missing bearer is checked first", request{"PUT", at("x", "y", "Z"), "", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
+		{"malformed jobId is checked before the token", request{"PUT", at("x", "y", "Z"), "x", nil, body}, uploadRoute, 400,
 			[]string{`"path":["jobId"]`, `"path":["attempt"]`, `"path":["name"]`, `"path":["x-content-sha256"]`}, nil, nil},
-		{"the token comes before the rest", request{"PUT", at(adasJob.String(), "0", "Z"), "x", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
+		{"token is checked before other fields", request{"PUT", at(adasJob.String(), "0", "Z"), "x", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
 		{"the token of another attempt", request{"PUT", path, token(adasJob, 1), checksum(body), body}, uploadRoute, 401, unauthorized, nil, nil},
 		{"no checksum", request{"PUT", path, good, nil, body}, uploadRoute, 400, []string{`"path":["x-content-sha256"]`, `"code":"required"`}, nil, nil},
-		{"no real checksum", request{"PUT", path, good, map[string]string{ingest.ChecksumHeader: "abc"}, body}, uploadRoute, 400, []string{`"code":"pattern"`}, nil, nil},
+		{"malformed checksum", request{"PUT", path, good, map[string]string{ingest.ChecksumHeader: "abc"}, body}, uploadRoute, 400, []string{`"code":"pattern"`}, nil, nil},
 		{"a wrong checksum", request{"PUT", at(adasJob.String(), "0", "recording-000-000001.mp4s"), good, checksum("other"), body}, uploadRoute, 400, []string{`"code":"checksum"`}, nil, nil},
-		{"no plain name", request{"PUT", at(adasJob.String(), "0", "a%2Fb.mp4"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
-		{"a name that storage keeps for itself", request{"PUT", at(adasJob.String(), "0", "a.attrs"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
+		{"invalid name", request{"PUT", at(adasJob.String(), "0", "a%2Fb.mp4"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
+		{"reserved name", request{"PUT", at(adasJob.String(), "0", "a.attrs"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
 		{"a job that does not exist", request{"PUT", at(nobodysJob.String(), "0", segment), token(nobodysJob, 0), checksum(body), body}, uploadRoute, 400, []string{`"path":["jobId"]`}, nil, nil},
 		{"too long", request{"PUT", path, good, checksum(large), large}, uploadRoute, 413, []string{"payload_too_large", "1048576"}, nil, nil},
 	})
 }
 
-// TestManifestAndMedia serves a recording that lies in storage.
+// TestManifestAndMedia reads a stored recording.
 func TestManifestAndMedia(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	video := strings.Repeat("0123456789", 5000)
-	s.keepRecording(video)
+	s.storeRecording(video)
 	media := jobsPath + "/" + adasJob.String() + "/media/"
 	tag := `"` + sumOf(video) + `"`
 	whole := map[string]string{"Content-Type": "video/mp4", "Content-Length": "50000", "ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
@@ -314,10 +315,10 @@ func TestManifestAndMedia(t *testing.T) {
 		{"beyond the end", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=50000-"}, ""}, mediaRoute, 416, []string{`"error":"range_not_satisfiable"`}, nil,
 			map[string]string{"Content-Range": "bytes */50000"}},
 		{"unchanged", request{"GET", media + "recording.mp4", adasKey, map[string]string{"If-None-Match": tag}, ""}, mediaRoute, 304, nil, nil, nil},
-		{"of a file not named", request{"GET", media + "manifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
-		{"of a path", request{"GET", media + "..%2Fmanifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
-		{"of a file that storage lost", request{"GET", media + "lost.mp4", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
-		{"another's", request{"GET", media + "recording.mp4", bobsKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"a file that is not in the manifest", request{"GET", media + "manifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"a path instead of a name", request{"GET", media + "..%2Fmanifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"a file missing in storage", request{"GET", media + "lost.mp4", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"another consumer's file", request{"GET", media + "recording.mp4", bobsKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 	})
 	got := s.send(t, request{"GET", jobsPath + "/" + adasJob.String() + "/manifest", adasKey, nil, ""})
 	stored, err := s.storage.Manifest(t.Context(), adasJob)
@@ -325,28 +326,28 @@ func TestManifestAndMedia(t *testing.T) {
 		t.Errorf("the manifest is %d %s, stored %s (%v)", got.status, got.body, stored, err)
 	}
 	if err := s.description.CheckResponse("GET", manifestRoute, got.status, []byte(got.body)); err != nil {
-		t.Errorf("the manifest does not fit: %v\n%s", err, got.body)
+		t.Errorf("the manifest does not match its schema: %v\n%s", err, got.body)
 	}
 }
 
-func TestMediaIsRedirectedToSignedAddresses(t *testing.T) {
+func TestMediaIsRedirectedToSignedURLs(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	s.storage.signed = "https://bucket.example/signed/"
-	s.keepRecording("video")
+	s.storeRecording("video")
 	media := jobsPath + "/" + adasJob.String() + "/media/"
 	s.run(t, []surfaceCase{
 		{"get", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 307, nil, nil,
 			map[string]string{"Location": "https://bucket.example/signed/recording.mp4", "Cache-Control": "no-store"}},
 		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, map[string]string{"Content-Length": "5"}},
-		{"of a file not named", request{"GET", media + "other.mp4", adasKey, nil, ""}, mediaRoute, 404, nil, nil, nil},
+		{"a file that is not in the manifest", request{"GET", media + "other.mp4", adasKey, nil, ""}, mediaRoute, 404, nil, nil, nil},
 	})
 }
 
-// TestDefaultsAreFilledIn looks at what reaches the lifecycle.
-func TestDefaultsAreFilledIn(t *testing.T) {
+// TestCreateAppliesDefaults checks the requests that the handler passes on.
+func TestCreateAppliesDefaults(t *testing.T) {
 	t.Parallel()
-	least := lifecycle.NewJob{
+	minimal := lifecycle.NewJob{
 		ExternalID: "x", MeetingURL: "https://us02web.zoom.us/j/1", Platform: job.ZoomWeb, DisplayName: job.DefaultDisplayName,
 		Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),
 	}
@@ -363,9 +364,9 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		name, body string
 		want       lifecycle.NewJob
 	}{
-		{"least", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1"}`, least},
-		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \u0000\n","webhooks":{},"metadata":{},"autoLeave":{}}`, least},
-		{"fields in other letters", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","DisplayName":"no","METADATA":{"no":1}}`, least},
+		{"minimal", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1"}`, minimal},
+		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \u0000\n","webhooks":{},"metadata":{},"autoLeave":{}}`, minimal},
+		{"field names in another case", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","DisplayName":"no","METADATA":{"no":1}}`, minimal},
 		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\u0007 <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true}}`, all},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -374,14 +375,14 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 			if got := s.send(t, request{"POST", jobsPath, adasKey, nil, test.body}); got.status != 201 {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
-			if !reflect.DeepEqual(s.shelf.last, test.want) {
-				t.Errorf("\n got %+v\nwant %+v", s.shelf.last, test.want)
+			if !reflect.DeepEqual(s.fake.last, test.want) {
+				t.Errorf("\n got %+v\nwant %+v", s.fake.last, test.want)
 			}
 		})
 	}
 }
 
-// TestBotMessagesAreDecoded looks at what reaches the lifecycle.
+// TestBotMessagesAreDecoded checks the messages that the handler passes on.
 func TestBotMessagesAreDecoded(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
@@ -396,20 +397,20 @@ func TestBotMessagesAreDecoded(t *testing.T) {
 		JobID: adasJob.String(), Attempt: 2, Acked: []string{"a0000000-0000-0000-0000-000000000000"},
 		Stats: &ingest.Stats{BytesRecorded: 9007199254740991, RecordedMillis: 1000, CoresUsed: 1.604, MemoryBytes: 734003200},
 	}
-	if len(s.shelf.events) != 1 || !reflect.DeepEqual(s.shelf.events[0], wantEvent) {
-		t.Errorf("event\n got %+v\nwant %+v", s.shelf.events, wantEvent)
+	if len(s.fake.events) != 1 || !reflect.DeepEqual(s.fake.events[0], wantEvent) {
+		t.Errorf("event\n got %+v\nwant %+v", s.fake.events, wantEvent)
 	}
-	if len(s.shelf.beats) != 1 || !reflect.DeepEqual(s.shelf.beats[0], wantBeat) {
-		t.Errorf("heartbeat\n got %+v\nwant %+v", s.shelf.beats, wantBeat)
+	if len(s.fake.beats) != 1 || !reflect.DeepEqual(s.fake.beats[0], wantBeat) {
+		t.Errorf("heartbeat\n got %+v\nwant %+v", s.fake.beats, wantBeat)
 	}
 }
 
 func TestInternalErrorsAreHidden(t *testing.T) {
 	t.Parallel()
 	broken := newSurface(t, nil)
-	broken.shelf.broken = errors.New(secret)
+	broken.fake.broken = errors.New(secret)
 	panicking := newSurface(t, nil)
-	panicking.shelf.panics = true
+	panicking.fake.panics = true
 	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
 	for _, test := range []struct {
 		surface *surface
@@ -417,28 +418,28 @@ func TestInternalErrorsAreHidden(t *testing.T) {
 		request request
 		route   string
 	}{
-		{broken, "create", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath},
-		{broken, "fetch", request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}, jobRoute},
+		{broken, "create", request{"POST", jobsPath, adasKey, nil, minimalJob}, jobsPath},
+		{broken, "get", request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}, jobRoute},
 		{broken, "cancel", request{"DELETE", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}, jobRoute},
 		{broken, "manifest", request{"GET", jobsPath + "/" + adasJob.String() + "/manifest", adasKey, nil, ""}, manifestRoute},
 		{broken, "media", request{"GET", jobsPath + "/" + adasJob.String() + "/media/a.mp4", adasKey, nil, ""}, mediaRoute},
 		{broken, "event", request{"POST", ingest.EventPath, token(adasJob, 0), nil, identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`}, ingest.EventPath},
 		{broken, "heartbeat", request{"POST", ingest.HeartbeatPath, token(adasJob, 0), nil, identity + `}`}, ingest.HeartbeatPath},
 		{broken, "upload", request{"PUT", ingest.MediaPath + "/" + adasJob.String() + "/0/a.mp4", token(adasJob, 0), checksum(""), ""}, uploadRoute},
-		{panicking, "panic", request{"POST", jobsPath, adasKey, nil, leastJob}, jobsPath},
+		{panicking, "panic", request{"POST", jobsPath, adasKey, nil, minimalJob}, jobsPath},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.surface.run(t, []surfaceCase{{"answer", test.request, test.route, 500, []string{"internal_server_error", "req_"}, []string{"panic"}, nil}})
+			test.surface.run(t, []surfaceCase{{"response", test.request, test.route, 500, []string{"internal_server_error", "req_"}, []string{"panic"}, nil}})
 		})
 	}
 }
 
-// TestEachRequestHasOneLogLine reads the log of a few requests.
+// TestEachRequestHasOneLogLine checks the log lines of several requests.
 func TestEachRequestHasOneLogLine(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	s.shelf.panics = true
-	panicked := s.send(t, request{"POST", jobsPath + "?key=hidden", adasKey, nil, leastJob})
+	s.fake.panics = true
+	panicked := s.send(t, request{"POST", jobsPath + "?key=hidden", adasKey, nil, minimalJob})
 	s.send(t, request{"GET", jobsPath + "/" + adasJob.String() + "?q=hidden", adasKey, nil, ""})
 	s.send(t, request{"GET", "/hidden", "", nil, ""})
 	lines := eventually(t, "three lines in the log", func() ([]map[string]any, bool) {
@@ -448,7 +449,7 @@ func TestEachRequestHasOneLogLine(t *testing.T) {
 	text := s.log.String()
 	for _, never := range []string{adasKey, "hidden", "standup"} {
 		if strings.Contains(text, never) {
-			t.Errorf("the log holds %q: %s", never, text)
+			t.Errorf("the log contains %q: %s", never, text)
 		}
 	}
 	for i, want := range []map[string]any{
