@@ -12,8 +12,8 @@ import (
 	"standin/internal/job"
 )
 
-// TestEveryFailureIsExplained: each code of the specification says what
-// happened, whose side it was and what to do.
+// TestEveryFailureIsExplained checks that each failure code has a unique title, a
+// text, a side and an action.
 func TestEveryFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	titles := make(map[string]job.FailureCode)
@@ -29,13 +29,13 @@ func TestEveryFailureIsExplained(t *testing.T) {
 	}
 }
 
-// TestEveryEndIsExplained: each reason that a bot gives for its end, as they
-// stand in its source, and those of the service.
+// TestEveryEndIsExplained checks the end reasons in the source of the bot and those of
+// the service.
 func TestEveryEndIsExplained(t *testing.T) {
 	t.Parallel()
-	reasons := append(constants(t, filepath.Join("..", "bot", "ending.go"), "reason"), "bot_lost", "cancelled", "unknown")
+	reasons := append(constants(t, filepath.Join("..", "bot", "exit.go"), "reason"), "bot_lost", "cancelled", "unknown")
 	if len(reasons) < 15 {
-		t.Errorf("only %d reasons were found: %q", len(reasons), reasons)
+		t.Errorf("found only %d reasons: %q", len(reasons), reasons)
 	}
 	for _, reason := range reasons {
 		if e, known := explainEnd(reason); !known || e.Title == "" || e.Text == "" {
@@ -49,7 +49,8 @@ func TestEveryEndIsExplained(t *testing.T) {
 	}
 }
 
-// constants are the texts of a file's constants whose names begin so.
+// constants returns the values of the string constants in a file whose names have a
+// prefix.
 func constants(t *testing.T, path, prefix string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -74,15 +75,16 @@ func constants(t *testing.T, path, prefix string) []string {
 	return found
 }
 
-// TestEveryStateHasWords, a colour, and a stage where a job can fail in it.
-func TestEveryStateHasWords(t *testing.T) {
+// TestEveryStatusIsDescribed checks that each status has a display name and a CSS
+// class, and a stage if jobs can fail in it.
+func TestEveryStatusIsDescribed(t *testing.T) {
 	t.Parallel()
 	for _, status := range job.Statuses() {
 		if strings.Contains(statusText(status), "_") || tone(status) == "" {
-			t.Errorf("%s has the words %q", status, statusText(status))
+			t.Errorf("%s has the name %q and the class %q", status, statusText(status), tone(status))
 		}
 		if !status.Terminal() && stageText(status) == "" {
-			t.Errorf("nothing says when a job failed that was %s", status)
+			t.Errorf("%s has no stage", status)
 		}
 	}
 }
