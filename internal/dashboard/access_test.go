@@ -15,18 +15,18 @@ import (
 	"standin/internal/job"
 )
 
-// colours has the browser prefer light or dark.
-func (p *tab) colours(scheme string) {
+// setColorScheme sets the preferred color scheme of the browser, light or dark.
+func (p *tab) setColorScheme(scheme string) {
 	p.Helper()
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
 	})
 	if err != nil {
-		p.Fatalf("prefer %s: %v", scheme, err)
+		p.Fatalf("set the color scheme %s: %v", scheme, err)
 	}
 }
 
-// finding is what axe has to say against a page.
+// finding is a violation that axe reports.
 type finding struct {
 	ID, Impact, Help string
 	Nodes            []struct {
@@ -35,7 +35,7 @@ type finding struct {
 	}
 }
 
-// audit runs axe on the page.
+// audit runs axe on the page and returns the violations.
 func (p *tab) audit(axe string) []finding {
 	p.Helper()
 	reads[bool](p, axe+"; true")
@@ -48,12 +48,13 @@ func (p *tab) audit(axe string) []finding {
 		p.Fatal(err)
 	}
 	if report.Passes < 10 {
-		p.Errorf("axe tried %d of its rules only", report.Passes)
+		p.Errorf("only %d rules of axe passed", report.Passes)
 	}
 	return report.Violations
 }
 
-// TestAccessible has axe look at every page, in light and dark, wide and narrow.
+// TestAccessible runs axe on every page, in wide windows with a light color scheme
+// and in narrow ones with a dark color scheme.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "axe.min.js"))
@@ -71,11 +72,11 @@ func TestAccessible(t *testing.T) {
 				width = 390
 			}
 			page.do("set the width", chromedp.EmulateViewport(width, 850))
-			page.colours(scheme)
+			page.setColorScheme(scheme)
 			page.open(h.BaseURL() + path)
 			page.until("document.readyState === 'complete'")
 			if wide := reads[int](page, "document.documentElement.scrollWidth"); int64(wide) > width {
-				page.Errorf("%s is %d wide in a window of %d", name, wide, width)
+				page.Errorf("%s is %d px wide in a window of %d px", name, wide, width)
 			}
 			for _, found := range page.audit(string(axe)) {
 				if !slices.Contains([]string{"serious", "critical", "moderate"}, found.Impact) {
@@ -88,7 +89,7 @@ func TestAccessible(t *testing.T) {
 		}
 	}
 	check(outside, "welcome", link)
-	f := furnish(h)
+	f := populate(h)
 	check(outside, "signin", "/signin")
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
@@ -97,10 +98,11 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// focused tells what has the keyboard's focus: its text, or its label.
+// focused is an expression for the label or the text of the focused element.
 const focused = `(() => { const one = document.activeElement; return (one.labels?.[0]?.textContent || one.ariaLabel || one.textContent || one.name || one.tagName).trim(); })()`
 
-// tabTo presses the tab key until something is focused whose text begins so.
+// tabTo presses the tab key until the focused element has the label or text, or one
+// that starts with it.
 func (p *tab) tabTo(text string) {
 	p.Helper()
 	var passed []string
@@ -109,17 +111,17 @@ func (p *tab) tabTo(text string) {
 		at := reads[string](p, focused)
 		if strings.HasPrefix(at, text) {
 			if !reads[bool](p, `document.activeElement.matches(":focus-visible")`) {
-				p.Errorf("nobody sees that %q is focused", text)
+				p.Errorf("the focus on %q is not visible", text)
 			}
 			return
 		}
 		passed = append(passed, clipped(at))
 	}
-	p.Fatalf("the tab key never comes to %q, only to %q", text, passed)
+	p.Fatalf("%q did not get the focus, only %q", text, passed)
 }
 
-// TestKeyboardOnly signs in, sends a bot, pauses and cancels it, and signs out,
-// with keys alone.
+// TestKeyboardOnly signs in, sends a bot, pauses its recording, makes it leave, and
+// signs out, using only the keyboard.
 func TestKeyboardOnly(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -140,7 +142,7 @@ func TestKeyboardOnly(t *testing.T) {
 	page.until(`document.activeElement.name === "meetingUrl"`)
 	page.press("https://acme.zoom.us/j/123")
 	page.tabTo("Live")
-	page.press(kb.ArrowDown) // to the other kind
+	page.press(kb.ArrowDown) // select Test
 	page.until(`document.querySelector('input[name="mode"][value="test"]').checked`)
 	page.tabTo("Simulated outcome")
 	page.press("slow")

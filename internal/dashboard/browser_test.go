@@ -14,18 +14,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pageTimeout is how long a test waits for what should come at once, on a machine
-// that may be busy with much else.
+// pageTimeout bounds the wait for a page. It is long because the machine may be
+// busy.
 const pageTimeout = 40 * time.Second
 
-// tab is a page in a real browser, driven by real input events.
+// tab is a tab of a real browser, controlled with real input events.
 type tab struct {
 	*testing.T
 	ctx context.Context
 }
 
-// openTab opens a tab with cookies of its own. A test without a browser is
-// skipped, and fails in CI.
+// openTab opens a tab with its own cookies. Without a browser it skips the test, or
+// fails it in CI.
 func openTab(t *testing.T) *tab {
 	t.Helper()
 	shared.once.Do(shared.start)
@@ -44,12 +44,13 @@ func openTab(t *testing.T) *tab {
 	return &tab{T: t, ctx: ctx}
 }
 
-func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+// do runs browser actions.
+func (p *tab) do(name string, steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
-		p.Fatalf("%s: %v; the page shows: %s", what, err, p.text())
+		p.Fatalf("%s: %v; the page shows: %s", name, err, p.text())
 	}
 }
 
@@ -60,16 +61,16 @@ func (p *tab) click(selector string) {
 	p.untilClicked(selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
-// clickText clicks the button or link of that text.
+// clickText clicks the button or link with the text.
 func (p *tab) clickText(text string) {
 	p.Helper()
 	search := chromedp.Search(`//*[self::button or self::a or self::summary][normalize-space()="` + text + `"]`)
 	p.untilClicked(text, chromedp.Click(search, chromedp.NodeVisible))
 }
 
-// untilClicked clicks, again when the live page put something new in the place
-// of what was found before it could be clicked.
-func (p *tab) untilClicked(what string, click chromedp.Action[chromedp.Void]) {
+// untilClicked clicks an element. It retries if a live update replaced the element
+// before the click.
+func (p *tab) untilClicked(name string, click chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
@@ -79,7 +80,7 @@ func (p *tab) untilClicked(what string, click chromedp.Action[chromedp.Void]) {
 			return
 		}
 		if gone := new(cdproto.Error); !errors.As(err, &gone) || gone.Message != "Could not find node with given id" {
-			p.Fatalf("click %s: %v; the page shows: %s", what, err, p.text())
+			p.Fatalf("click %s: %v; the page shows: %s", name, err, p.text())
 		}
 	}
 }
@@ -91,7 +92,7 @@ func (p *tab) fill(selector, text string) {
 
 func (p *tab) press(keys string) { p.Helper(); p.do("press "+keys, chromedp.KeyEvent(keys)) }
 
-// until waits for a JavaScript condition of the page, which may await.
+// until waits until a JavaScript expression, which may use await, is true.
 func (p *tab) until(condition string) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
@@ -106,12 +107,12 @@ func (p *tab) until(condition string) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			p.Fatalf("not so: %s (last error: %v); the page shows: %s", condition, err, p.text())
+			p.Fatalf("timed out waiting for %s (last error: %v); the page shows: %s", condition, err, p.text())
 		}
 	}
 }
 
-// reads evaluates an expression, which may be a promise.
+// reads returns the value of a JavaScript expression, or of its promise.
 func reads[T any](p *tab, expression string) T {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
@@ -123,26 +124,28 @@ func reads[T any](p *tab, expression string) T {
 	return value
 }
 
+// clipped shortens a text for messages.
 func clipped(text string) string { return text[:min(len(text), 200)] }
 
-// says waits until the page's visible text holds a text.
+// says waits until the visible text of the page contains a text.
 func (p *tab) says(text string) {
 	p.Helper()
 	p.until(fmt.Sprintf("document.body.innerText.includes(%s)", quoted(text)))
 }
 
+// quoted returns a text as a JavaScript string.
 func quoted(text string) string {
 	encoded, _ := json.Marshal(text)
 	return string(encoded)
 }
 
-// at waits until the page's path begins with a path.
+// at waits until a page is loaded whose path starts with path.
 func (p *tab) at(path string) {
 	p.Helper()
 	p.until("location.pathname.startsWith(" + quoted(path) + ") && document.readyState === 'complete'")
 }
 
-// text is the page's visible text, for messages of failing tests.
+// text returns the path and the visible text of the page, for messages.
 func (p *tab) text() string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
@@ -153,7 +156,7 @@ func (p *tab) text() string {
 	return strings.TrimSpace(text)
 }
 
-// signIn signs in by the page.
+// signIn signs in on the sign-in page.
 func (p *tab) signIn(h *harness, email string) {
 	p.Helper()
 	p.open(h.BaseURL() + "/signin")
@@ -163,8 +166,7 @@ func (p *tab) signIn(h *harness, email string) {
 	p.at("/jobs")
 }
 
-// clickAt clicks into an element, at a part of its width, once nothing moves it
-// any more.
+// clickAt clicks an element at a fraction of its width, when the layout is stable.
 func (p *tab) clickAt(selector string, part float64) {
 	p.Helper()
 	box := reads[[]float64](p, `(async () => {

@@ -12,17 +12,17 @@ import (
 	"standin/internal/service"
 )
 
-// hostile closes whatever it may stand in, and acts if any of it is taken for
-// more than text.
+// hostile is a text that closes common contexts in HTML and sets window.pwned if any
+// part of it is interpreted.
 const hostile = `</script></textarea></title>--><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg onload=window.pwned=1>` +
 	`"' autofocus onfocus=window.pwned=1 x='{{.}}${window.pwned=1}<a href="javascript:window.pwned=1">`
 
-// harmless is true while nothing of hostile has become part of a page.
+// harmless is an expression that is true if no part of hostile is interpreted.
 const harmless = `!window.pwned && document.querySelectorAll("img[src=x], svg[onload], [onfocus], [onerror], a[href^='javascript:'], script:not([src])").length === 0`
 
 // TestHostileTexts puts markup and scripts into every field that a meeting, a
-// consumer, a receiver or another user controls, and looks at every page in a
-// real browser: they are text, when the page is loaded and when it lives.
+// consumer, a receiver or another user controls. It checks in a real browser that
+// every page and its live updates show them as text.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	var dir string
@@ -65,7 +65,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	const reported = `<script>window.pwned=1</script>`
 	check("/jobs/"+failed.String(), reported)
-	// The failure and the webhook's answer come while the page is looked at.
+	// The failure and the webhook response arrive as live updates.
 	h.report(failed, "lifecycle.competing_bot_detected", map[string]any{"detectedBotName": hostile})
 	h.report(failed, "lifecycle.exited", map[string]any{"failureCode": "internal_error", "failureDetail": "live: " + hostile})
 	page.says("live: " + hostile)

@@ -32,7 +32,7 @@ type jobView struct {
 	Deliveries     []webhook.DeliveryRecord
 	MoreDeliveries bool           // more than are shown
 	Recording      *recordingView // nil without one
-	Deleted        bool           // it was deleted
+	Deleted        bool           // the recording was deleted
 	Controls       controls
 	Metadata       string // indented
 }
@@ -231,7 +231,7 @@ func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView,
 	return view, nil
 }
 
-// arrange fills the player and the lanes from the manifest.
+// arrange fills the player and the speech rows from the manifest.
 func (v *recordingView) arrange(id uuid.UUID) {
 	v.Files = v.Media
 	kind := recording.MediaKind("audio")

@@ -72,7 +72,7 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 		*into = day
 	}
 	if !filter.CreatedTo.IsZero() {
-		filter.CreatedTo = filter.CreatedTo.AddDate(0, 0, 1) // include the day itself
+		filter.CreatedTo = filter.CreatedTo.AddDate(0, 0, 1) // the last day is included
 	}
 	const longestSearch = 500
 	list.Search = clip(list.Search, longestSearch)
@@ -87,7 +87,7 @@ func clip(text string, longest int) string {
 	return text
 }
 
-// readJobs returns the list that a request asks for.
+// readJobs returns the requested list.
 func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, error) {
 	query := req.r.URL.Query()
 	list, filter, err := readList(query)

@@ -23,8 +23,8 @@ import (
 	"standin/internal/service"
 )
 
-// chromium is the one browser that the tests of this package share; each test
-// has cookies of its own in it.
+// chromium is the browser that all tests of this package share. Each tab has its own
+// cookies.
 type chromium struct {
 	once sync.Once
 	ctx  context.Context
@@ -42,10 +42,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// errNoBrowser says that there is no Chromium to test with.
+// errNoBrowser reports that no Chromium is installed.
 var errNoBrowser = errors.New("no Chromium is installed")
 
-// start starts the browser, once.
+// start starts the browser. It is called once.
 func (c *chromium) start() {
 	path, err := browser.Find("")
 	if err != nil {
@@ -77,15 +77,16 @@ func (c *chromium) start() {
 	c.err = chromedp.Do(ctx)
 }
 
-// house is a whole service with its dashboard, and nobody in it yet.
+// harness is a running service with a dashboard, at first without users.
 type harness struct {
 	*testing.T
 	*service.Service
 }
 
-// password is everybody's.
+// password is the password of all users.
 const password = "correct horse battery staple"
 
+// newHarness starts a service that is closed when the test ends.
 func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	t.Helper()
 	settings := service.Settings{
@@ -106,28 +107,28 @@ func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	return &harness{T: t, Service: s}
 }
 
-// firstLink is the page of the first user.
+// firstLink returns the URL of the page that creates the first user.
 func (h *harness) firstLink() string {
 	h.Helper()
 	link, ok, err := h.FirstUserLink(h.Context())
 	if err != nil || !ok {
-		h.Fatalf("there is no first link: %v, %v", ok, err)
+		h.Fatalf("get the link for the first user: %v, %v", ok, err)
 	}
 	return link
 }
 
-// users makes users without going through pages.
+// users returns an account.Users that creates users without pages.
 func (h *harness) users() *account.Users {
 	return account.NewUsers(account.UserSettings{Store: h.Store(), Now: time.Now})
 }
 
-// ada is the first user, an operator of the consumer "crew".
+// ada creates the first user, an operator of the consumer "crew".
 func (h *harness) ada() account.User {
 	h.Helper()
 	users := h.users()
 	token, ok, err := users.FirstUserToken(h.Context())
 	if err != nil || !ok {
-		h.Fatalf("there is no first token: %v, %v", ok, err)
+		h.Fatalf("get the token for the first user: %v, %v", ok, err)
 	}
 	ada, err := users.Accept(h.Context(), token, account.NewUser{Name: "Ada Lovelace", Email: "ada@example.test", Consumer: "crew", Password: password})
 	if err != nil {
@@ -136,8 +137,8 @@ func (h *harness) ada() account.User {
 	return ada
 }
 
-// stranger is a user of another consumer, no operator.
-func (h *harness) stranger() account.User {
+// otherUser creates a user of another consumer who is not an operator.
+func (h *harness) otherUser() account.User {
 	h.Helper()
 	consumer, err := h.Store().EnsureConsumer(h.Context(), account.Consumer{
 		ID: uuid.Must(uuid.NewV7()), Name: "others", WebhookSecret: "whsec_b3RoZXJz", WebhookVersion: 2, CreatedAt: time.Now(),
@@ -157,14 +158,14 @@ func (h *harness) stranger() account.User {
 	return bob
 }
 
-// person is somebody with a browser that runs no scripts: an HTTP client with
-// cookies.
+// person is an HTTP client with cookies, like a browser without scripts.
 type person struct {
 	*harness
 	http   *http.Client
-	header http.Header // beside what a form sends
+	header http.Header // additional headers of requests
 }
 
+// person returns a client that is not signed in.
 func (h *harness) person() *person {
 	h.Helper()
 	jar, err := cookiejar.New(nil)
@@ -176,7 +177,7 @@ func (h *harness) person() *person {
 	}}}
 }
 
-// signedIn is a person who has signed in.
+// signedIn returns a client that is signed in.
 func (h *harness) signedIn(email string) *person {
 	h.Helper()
 	p := h.person()
@@ -186,7 +187,7 @@ func (h *harness) signedIn(email string) *person {
 	return p
 }
 
-// answered is an answer, read.
+// answered is a response.
 type answered struct {
 	status int
 	header http.Header
@@ -224,7 +225,7 @@ func (p *person) send(method, path string, form url.Values) answered {
 	return answered{response.StatusCode, response.Header, string(body)}
 }
 
-// submit sends a form with the token of a page.
+// submit posts a form with the form token of a page.
 func (p *person) submit(page, path string, form url.Values) answered {
 	p.Helper()
 	if form == nil {
@@ -236,7 +237,7 @@ func (p *person) submit(page, path string, form url.Values) answered {
 
 var tokenField = regexp.MustCompile(`name="token" value="([0-9a-f]{64})"`)
 
-// token is the form token of a page.
+// token returns the form token of a page.
 func (p *person) token(page string) string {
 	p.Helper()
 	got := p.get(page)

@@ -22,8 +22,8 @@ import (
 	"standin/internal/service"
 )
 
-// provider is a small OpenID Connect provider that signs with a real key. Its
-// user is whoever claims say.
+// provider is a small OpenID Connect provider that signs with a real key. The test
+// sets the claims of its user.
 type provider struct {
 	*testing.T
 	url string
@@ -31,11 +31,12 @@ type provider struct {
 
 	mu     sync.Mutex
 	claims map[string]any              // of the next sign-in
-	spoil  func(claims map[string]any) // changes the token's claims before it is signed
-	sign   func(signed []byte) []byte  // changes the token's signature
-	codes  map[string]url.Values       // what was asked for, by code
+	change func(claims map[string]any) // changes the claims of the token before it is signed
+	sign   func(signed []byte) []byte  // changes the signature of the token
+	codes  map[string]url.Values       // authorization requests, by code
 }
 
+// startProvider starts a provider that is closed when the test ends.
 func startProvider(t *testing.T) *provider {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -73,7 +74,7 @@ func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// authorize lets everybody in at once.
+// authorize immediately redirects back with a code.
 func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	for name, want := range map[string]string{"response_type": "code", "client_id": "standin", "code_challenge_method": "S256", "scope": "openid email profile"} {
@@ -88,29 +89,31 @@ func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, query.Get("redirect_uri")+"?code="+code+"&state="+url.QueryEscape(query.Get("state")), http.StatusFound)
 }
 
-// token exchanges a code, once, for whoever has the verifier and the secret.
+// token exchanges a code for an ID token, once, and checks the verifier and the client
+// secret.
 func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	asked, ok := p.codes[r.PostFormValue("code")]
+	query, ok := p.codes[r.PostFormValue("code")]
 	delete(p.codes, r.PostFormValue("code"))
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	id, secret, _ := r.BasicAuth()
-	if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") || id != "standin" || secret != "s3cret" {
+	if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != query.Get("code_challenge") || id != "standin" || secret != "s3cret" {
 		w.WriteHeader(http.StatusBadRequest)
 		answerJSON(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": p.url, "aud": "standin", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
+	claims := map[string]any{"iss": p.url, "aud": "standin", "nonce": query.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
 	for name, value := range p.claims {
 		claims[name] = value
 	}
-	if p.spoil != nil {
-		p.spoil(claims)
+	if p.change != nil {
+		p.change(claims)
 	}
 	answerJSON(w, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.signed(claims)})
 }
 
+// signed returns an ID token with the claims.
 func (p *provider) signed(claims map[string]any) string {
 	payload, err := json.Marshal(claims)
 	if err != nil {
@@ -129,20 +132,19 @@ func (p *provider) signed(claims map[string]any) string {
 	return text + "." + encode(signature)
 }
 
-// go walks a person through the provider, and returns the last answer of the
-// dashboard.
+// walk signs in at the provider and returns the response to the callback.
 func (p *provider) walk(who *person) answered {
 	p.Helper()
-	back := p.leave(who)
+	back := p.callback(who)
 	return who.get(strings.TrimPrefix(back, who.BaseURL()))
 }
 
-// leave goes to the provider and returns the address that it sends back to.
-func (p *provider) leave(who *person) string {
+// callback signs in at the provider and returns the callback URL to which it redirects.
+func (p *provider) callback(who *person) string {
 	p.Helper()
 	out := who.get("/signin/oidc?next=/keys")
 	if out.status != http.StatusSeeOther || !strings.HasPrefix(out.header.Get("Location"), p.url+"/authorize?") {
-		p.Fatalf("it leads to %q: %d", out.header.Get("Location"), out.status)
+		p.Fatalf("the sign-in redirects to %q: %d", out.header.Get("Location"), out.status)
 	}
 	answer, err := who.http.Get(out.header.Get("Location"))
 	if err != nil {
@@ -152,8 +154,8 @@ func (p *provider) leave(who *person) string {
 	return answer.Header.Get("Location")
 }
 
-// TestSignInWithOIDC signs in at a provider: who is invited or a user comes in,
-// nobody else; and nothing that was forged, changed or used before.
+// TestSignInWithOIDC checks that only invited people and connected users can sign in
+// with a provider, and that forged, changed and used tokens and codes are refused.
 func TestSignInWithOIDC(t *testing.T) {
 	t.Parallel()
 	p := startProvider(t)
@@ -169,86 +171,86 @@ func TestSignInWithOIDC(t *testing.T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.claims = map[string]any{"sub": subject, "email": email, "email_verified": verified, "name": "Some <b>body</b>"}
-		p.spoil, p.sign = nil, nil
+		p.change, p.sign = nil, nil
 	}
 	if got := h.person().get("/signin"); !strings.Contains(got.body, "Sign in with your organization") {
-		t.Error("the sign-in page does not lead elsewhere")
+		t.Error("the sign-in page has no link to the provider")
 	}
-	comesIn := func(name string, want bool) {
+	signsIn := func(name string, want bool) {
 		t.Helper()
 		who := h.person()
 		got := p.walk(who)
 		in := got.status == http.StatusSeeOther && got.header.Get("Location") == "/keys" && who.get("/keys").status == http.StatusOK
 		if in != want {
-			t.Errorf("%s comes in: %v (%d: %s)", name, in, got.status, got.header.Get("Location"))
+			t.Errorf("%s: signed in %v (%d: %s)", name, in, got.status, got.header.Get("Location"))
 		}
 	}
 	as("sub-eve", "eve@example.test", true)
-	comesIn("somebody nobody invited", false)
+	signsIn("a person without an invitation", false)
 	as("sub-ada", "ada@example.test", false)
-	comesIn("an e-mail that is not verified", false)
+	signsIn("an unverified e-mail address", false)
 	as("sub-ada", "Ada@example.test", true)
-	comesIn("a user with a password", false)
+	signsIn("a user with a password", false)
 	linked := h.signedIn("ada@example.test")
 	if page := linked.get("/team"); !strings.Contains(page.body, "Connect the sign-in of your organization") {
-		t.Error("the team page offers no connection")
+		t.Error("the team page does not offer to connect")
 	}
 	as("sub-ada", "eve@example.test", true)
 	if got := p.walk(linked); got.status != http.StatusForbidden {
-		t.Errorf("another e-mail is connected: %d", got.status)
+		t.Errorf("connect another e-mail address: %d", got.status)
 	}
 	as("sub-ada", "Ada@example.test", true)
 	if got := p.walk(linked); got.status != http.StatusSeeOther {
 		t.Errorf("connect the signed-in user: %d: %s", got.status, got.body)
 	}
-	comesIn("a connected user", true)
+	signsIn("a connected user", true)
 	as("sub-ada", "", false)
-	comesIn("a user that is known there", true)
+	signsIn("a connected user without an e-mail address", true)
 	as("sub-else", "ada@example.test", true)
-	comesIn("another with the user's e-mail", false)
+	signsIn("another identity with the user's e-mail address", false)
 	as("sub-grace", "grace@example.test", true)
-	comesIn("somebody invited", true)
+	signsIn("an invited person", true)
 
-	for name, spoil := range map[string]func(map[string]any){
-		"another service's token": func(c map[string]any) { c["aud"] = "other" },
-		"another provider's":      func(c map[string]any) { c["iss"] = "https://evil.test" },
-		"an old token":            func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() },
-		"another sign-in's":       func(c map[string]any) { c["nonce"] = "other" },
-		"no nonce":                func(c map[string]any) { delete(c, "nonce") },
-		"no subject":              func(c map[string]any) { delete(c, "sub") },
+	for name, change := range map[string]func(map[string]any){
+		"another client's token":   func(c map[string]any) { c["aud"] = "other" },
+		"another provider's token": func(c map[string]any) { c["iss"] = "https://evil.test" },
+		"an expired token":         func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() },
+		"another sign-in's nonce":  func(c map[string]any) { c["nonce"] = "other" },
+		"no nonce":                 func(c map[string]any) { delete(c, "nonce") },
+		"no subject":               func(c map[string]any) { delete(c, "sub") },
 	} {
 		as("sub-ada", "ada@example.test", true)
-		p.spoil = spoil
-		comesIn(name, false)
+		p.change = change
+		signsIn(name, false)
 	}
 	as("sub-ada", "ada@example.test", true)
 	p.sign = func(signed []byte) []byte { signed[0] ^= 1; return signed }
-	comesIn("a changed signature", false)
+	signsIn("a changed signature", false)
 
 	as("sub-ada", "ada@example.test", true)
 	one, other := h.person(), h.person()
-	back := strings.TrimPrefix(p.leave(one), h.BaseURL())
+	back := strings.TrimPrefix(p.callback(one), h.BaseURL())
 	if got := other.get(back); got.status != http.StatusBadRequest {
-		t.Errorf("another browser comes back: %d", got.status)
+		t.Errorf("callback in another browser: %d", got.status)
 	}
-	p.leave(other)
+	p.callback(other)
 	if got := other.get(back); got.status != http.StatusBadRequest {
-		t.Errorf("another browser comes back with its own trip: %d", got.status)
+		t.Errorf("callback in another browser with its own sign-in: %d", got.status)
 	}
 	if got := one.get(back); got.status != http.StatusSeeOther {
-		t.Errorf("the browser comes back: %d", got.status)
+		t.Errorf("callback in the same browser: %d", got.status)
 	}
 	if got := one.get(back); got.status != http.StatusBadRequest {
-		t.Errorf("it comes back twice: %d", got.status)
+		t.Errorf("second callback: %d", got.status)
 	}
-	back = strings.TrimPrefix(p.leave(one), h.BaseURL())
+	back = strings.TrimPrefix(p.callback(one), h.BaseURL())
 	refused := one.get("/signin/oidc/callback?error=access_denied&state=" + url.QueryEscape(between(back, "state=")))
 	if refused.status != http.StatusUnauthorized {
-		t.Errorf("the provider refuses: %d", refused.status)
+		t.Errorf("callback with an error: %d", refused.status)
 	}
 }
 
-// between is what follows a mark, to the next &.
+// between returns the unescaped text from mark to the next &.
 func between(text, mark string) string {
 	_, rest, _ := strings.Cut(text, mark)
 	value, _, _ := strings.Cut(rest, "&")
@@ -259,9 +261,9 @@ func between(text, mark string) string {
 	return plain
 }
 
-// TestProviderAway: without the provider the service starts, passwords work, and
-// the page says what is wrong.
-func TestProviderAway(t *testing.T) {
+// TestProviderUnavailable checks that the service starts without its provider, that
+// passwords work, and that the sign-in at the provider shows an error.
+func TestProviderUnavailable(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) {
 		s.OIDC = dashboard.OIDCSettings{Issuer: "http://127.0.0.1:1", ClientID: "standin"}
@@ -269,6 +271,6 @@ func TestProviderAway(t *testing.T) {
 	h.ada()
 	h.signedIn("ada@example.test")
 	if got := h.person().get("/signin/oidc"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "The sign-in service is not available") {
-		t.Errorf("it answers %d", got.status)
+		t.Errorf("sign in at the provider: %d", got.status)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestOthers: a user of another consumer sees and changes nothing of this one,
-// nor the operator's page.
-func TestOthers(t *testing.T) {
+// TestAccessOfOtherConsumers checks that users of another consumer cannot read or
+// change data of this consumer or open the operator page.
+func TestAccessOfOtherConsumers(t *testing.T) {
 	t.Parallel()
-	f := furnish(newHarness(t))
-	f.stranger()
+	f := populate(newHarness(t))
+	f.otherUser()
 	bob := f.signedIn("bob@example.test")
 	delivery := f.deliveries(f.done)[0].ID
 	page := "/jobs/" + f.done.String()
@@ -42,7 +42,7 @@ func TestOthers(t *testing.T) {
 	}
 	for _, path := range []string{"/jobs", "/jobs?mode=test", "/keys", "/team", "/usage", "/webhooks", "/jobs?mode=test&search=standup"} {
 		if got := bob.get(path); got.status != 200 || strings.Contains(got.body, "standup-0412") || strings.Contains(got.body, "ada@") || strings.Contains(got.body, "standin_live_") {
-			t.Errorf("%s (%d) shows another's", path, got.status)
+			t.Errorf("%s (%d) shows data of another consumer", path, got.status)
 		}
 	}
 	if got := ada.get(page); got.status != 200 {
@@ -61,7 +61,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestKeys: a key is shown once, works until it is revoked, and not after.
+// TestKeys checks that a key is shown only once and works until it is revoked.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -86,7 +86,7 @@ func TestKeys(t *testing.T) {
 	}
 	list := p.get("/keys").body
 	if strings.Contains(list, made) || !strings.Contains(list, made[:17]) || strings.Contains(list, "never") {
-		t.Error("the list shows the key, or not its beginning, or not its use")
+		t.Error("the list shows the whole key, or lacks its prefix or its last use")
 	}
 	id := regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(list)[1]
 	if got := p.submit("/keys", "/keys/"+id+"/revoke", nil); got.status != http.StatusSeeOther {
@@ -97,9 +97,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestWebhookPage: a test event is signed, old and new secret after a rotation;
-// an endpoint in the service's own network is refused; the secret is shown only
-// when asked for.
+// TestWebhookPage checks that test events are signed, with the old and the new secret
+// after a rotation, that endpoints in the local network are refused, and that the
+// secret is shown only on request.
 func TestWebhookPage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -121,32 +121,32 @@ func TestWebhookPage(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	if strings.Contains(html.UnescapeString(p.get("/webhooks").body), secret) {
-		t.Error("the page shows the secret unasked")
+		t.Error("the page shows the secret without a request")
 	}
 	if !strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
-		t.Error("the page does not show the secret when asked")
+		t.Error("the page does not show the secret on request")
 	}
 	if got := p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}); got.status != 400 {
-		t.Errorf("an address of another kind: %d", got.status)
+		t.Errorf("a URL with another scheme: %d", got.status)
 	}
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {server.URL}})
 	test := func(want string) {
 		t.Helper()
 		if answer := p.submit("/webhooks", "/webhooks/test", nil); !strings.Contains(answer.body, want) {
-			t.Errorf("the test's page does not say %q", want)
+			t.Errorf("the result of the test event lacks %q", want)
 		}
 	}
 	test("It responded with <strong>202</strong>")
 	if err := <-got; err != nil {
-		t.Errorf("the test event: %v", err)
+		t.Errorf("verify the test event: %v", err)
 	}
 	p.submit("/webhooks", "/webhooks/rotate", nil)
 	test("It responded with <strong>202</strong>")
 	if err := <-got; err != nil {
-		t.Errorf("the test event for the old secret: %v", err)
+		t.Errorf("verify the test event with the old secret: %v", err)
 	}
 	if strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
-		t.Error("there is no new secret")
+		t.Error("the secret was not rotated")
 	}
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"http://169.254.169.254/latest"}})
 	test("is refused")

@@ -24,7 +24,7 @@ import (
 	"standin/internal/account"
 )
 
-// send sends a bot by the page's form, and returns the job's id.
+// sendBot sends a bot with the form and returns the id of the job.
 func (p *person) sendBot(form url.Values) uuid.UUID {
 	p.Helper()
 	got := p.submit("/jobs/new", "/jobs", form)
@@ -43,7 +43,7 @@ func (p *person) simulated(address, simulate, externalID string) uuid.UUID {
 	})
 }
 
-// report tells the service what a live job's bot would.
+// report posts an event as the bot of a live job.
 func (h *harness) report(id uuid.UUID, kind string, data any) {
 	h.Helper()
 	encoded, err := json.Marshal(map[string]any{"kind": kind, "jobId": id, "attempt": 0, "emittedAt": time.Now().UTC().Format(time.RFC3339Nano), "data": data})
@@ -66,7 +66,7 @@ func (h *harness) report(id uuid.UUID, kind string, data any) {
 	}
 }
 
-// awaitStatus waits until a job of the consumer stands somewhere.
+// awaitStatus waits until a job of the consumer has a status.
 func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
 	h.Helper()
 	deadline, ticker := time.NewTimer(pageTimeout), time.NewTicker(20*time.Millisecond)
@@ -88,7 +88,7 @@ func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status)
 	}
 }
 
-// receiver is a webhook receiver of the consumer.
+// receiver starts a webhook receiver and returns its URL.
 func receiver(t *testing.T, status int, answer string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,18 +100,18 @@ func receiver(t *testing.T, status int, answer string) string {
 	return server.URL
 }
 
-// furnished is a house in which much has happened.
-type furnished struct {
+// populatedHarness is a harness with jobs, keys, a webhook endpoint and an invitation.
+type populatedHarness struct {
 	*harness
 	ada                              account.User
 	done, failed, running, scheduled uuid.UUID
 	key                              string
 }
 
-// furnish fills a house as a month of use would.
-func furnish(h *harness) furnished {
+// populate adds data to a harness so that every page has content.
+func populate(h *harness) populatedHarness {
 	h.Helper()
-	f := furnished{harness: h, ada: h.ada()}
+	f := populatedHarness{harness: h, ada: h.ada()}
 	p := h.signedIn("ada@example.test")
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {receiver(h.T, 200, `{"ok": true}`) + "/standin"}})
 	f.done = p.simulated("https://meet.google.com/abc-mnop-xyz", `{"seconds": 30, "speed": 30}`, "standup-0412")
@@ -130,7 +130,7 @@ func furnish(h *harness) furnished {
 	p.submit("/keys", "/keys", url.Values{"mode": {"test"}})
 	made := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"live"}}).body)
 	if f.key = made; made == "" {
-		h.Fatal("no key was made")
+		h.Fatal("no key was created")
 	}
 	p.submit("/team", "/team/invite", url.Values{"email": {"grace@example.test"}})
 	h.awaitStatus(f.ada.ConsumerID, f.done, job.Completed)
@@ -139,7 +139,7 @@ func furnish(h *harness) furnished {
 	return f
 }
 
-// manifest changes a finished job's stored manifest.
+// changeManifest changes the stored manifest of a job.
 func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recording.Manifest)) {
 	h.Helper()
 	storage, err := recording.OpenStorage(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
@@ -161,7 +161,7 @@ func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recordin
 	}
 }
 
-// deliveries are the webhooks of a job.
+// deliveries returns the webhook deliveries of a job.
 func (h *harness) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
 	h.Helper()
 	found, _, err := h.Store().ListDeliveries(h.Context(), id, webhook.DeliveryCursor{}, lifecycle.MaxPage)
@@ -171,9 +171,8 @@ func (h *harness) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
 	return found
 }
 
-// pages are the addresses of every page, by name. The command line's page and
-// those without a session are opened by their own tests too.
-func (f furnished) pages() map[string]string {
+// pages returns the paths of all pages that need a session, by name.
+func (f populatedHarness) pages() map[string]string {
 	f.Helper()
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
@@ -183,7 +182,7 @@ func (f furnished) pages() map[string]string {
 	}
 }
 
-// cliPage is the page on which a command line asks to be let in.
+// cliPage starts a device flow and returns the path of the page that authorizes it.
 func (h *harness) cliPage() string {
 	h.Helper()
 	answer, err := http.Post(h.BaseURL()+"/api/v1/cli-auth/init", "application/json", nil)
@@ -193,7 +192,7 @@ func (h *harness) cliPage() string {
 	defer answer.Body.Close()
 	var flow struct{ VerifyURL string }
 	if err := json.NewDecoder(answer.Body).Decode(&flow); err != nil || flow.VerifyURL == "" {
-		h.Fatalf("open a device flow: %s, %v", answer.Status, err)
+		h.Fatalf("start a device flow: %s, %v", answer.Status, err)
 	}
 	address, err := url.Parse(flow.VerifyURL)
 	if err != nil {
@@ -202,7 +201,7 @@ func (h *harness) cliPage() string {
 	return address.RequestURI()
 }
 
-// job is the job of an id.
+// job returns a job.
 func (h *harness) job(id string) job.Job {
 	h.Helper()
 	found, err := h.Store().Job(h.Context(), uuid.MustParse(id))

@@ -8,22 +8,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestScreenshots writes a picture of each page, in light and dark and on a
-// phone, into the folder that STANDIN_SCREENSHOTS names (make screenshots). Its
-// failures would be those of TestAccessible, so it runs on demand alone.
+// TestScreenshots writes screenshots of each page, with a light and a dark color scheme
+// and the size of a phone, to the folder in STANDIN_SCREENSHOTS (make screenshots). It
+// checks nothing that TestAccessible does not check, so it runs only on demand.
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("STANDIN_SCREENSHOTS")
 	if folder == "" {
-		t.Skip("STANDIN_SCREENSHOTS names no folder; make screenshots does")
+		t.Skip("STANDIN_SCREENSHOTS is not set; use make screenshots")
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // they are for everybody
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // screenshots are public
 		t.Fatal(err)
 	}
 	h := newHarness(t)
 	link := h.firstLink()
 	outside := openTab(t)
 	shoot(outside, folder, "welcome", link)
-	f := furnish(h)
+	f := populate(h)
 	shoot(outside, folder, "signin", h.BaseURL()+"/signin")
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
@@ -32,7 +32,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// shoot takes a page's pictures.
+// shoot takes the screenshots of a page.
 func shoot(page *tab, folder, name, address string) {
 	page.Helper()
 	for _, one := range []struct {
@@ -40,7 +40,7 @@ func shoot(page *tab, folder, name, address string) {
 		width, height  int64
 	}{{"-light", "light", 1280, 860}, {"-dark", "dark", 1280, 860}, {"-phone", "light", 390, 844}} {
 		page.do("set the size", chromedp.EmulateViewport(one.width, one.height))
-		page.colours(one.scheme)
+		page.setColorScheme(one.scheme)
 		page.open(address)
 		page.until(`document.readyState === "complete" && [...document.querySelectorAll("video")].every(one => one.readyState >= 2)`)
 		page.until(`[...document.querySelectorAll("[data-live]")].every(one => one.dataset.connected === "yes")`)
@@ -48,11 +48,11 @@ func shoot(page *tab, folder, name, address string) {
 			page.until(`(document.querySelector("video").currentTime = 7, true)`)
 			page.until(`!document.querySelector("video").seeking && document.querySelector("[data-position]").textContent.startsWith("0:07")`)
 		}
-		picture, err := chromedp.Run(page.ctx, chromedp.FullScreenshot(100))
+		screenshot, err := chromedp.Run(page.ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			page.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name+one.suffix+".png"), picture, 0o644); err != nil { //nolint:gosec // see above
+		if err := os.WriteFile(filepath.Join(folder, name+one.suffix+".png"), screenshot, 0o644); err != nil { //nolint:gosec // see above
 			page.Fatal(err)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"standin/internal/service"
 )
 
-// TestSignIn: who is not signed in is led to the sign-in page and back, over a
-// cookie that no script and no other site can use.
+// TestSignIn checks the redirects to the sign-in page and back, and the attributes of
+// the session cookie.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -35,8 +35,8 @@ func TestSignIn(t *testing.T) {
 	}
 	for name, form := range map[string]url.Values{
 		"wrong password": {"email": {"ada@example.test"}, "password": {"correct horse battery stapl"}},
-		"nobody":         {"email": {"eve@example.test"}, "password": {password}},
-		"nothing":        {},
+		"unknown user":   {"email": {"eve@example.test"}, "password": {password}},
+		"empty form":     {},
 	} {
 		got := ada.post("/signin", form)
 		if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "Wrong e-mail address or password.") {
@@ -46,11 +46,11 @@ func TestSignIn(t *testing.T) {
 	got := ada.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}, "next": {"/keys"}})
 	cookie := got.header.Get("Set-Cookie")
 	if got.status != http.StatusSeeOther || got.header.Get("Location") != "/keys" {
-		t.Errorf("signed in: %d to %s", got.status, got.header.Get("Location"))
+		t.Errorf("sign in: %d to %s", got.status, got.header.Get("Location"))
 	}
 	for _, part := range []string{"standin_session=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=1209600"} {
 		if !strings.Contains(cookie, part) {
-			t.Errorf("the cookie %s has no %s", cookie, part)
+			t.Errorf("the cookie %s lacks %s", cookie, part)
 		}
 	}
 	page := ada.get("/keys")
@@ -64,21 +64,21 @@ func TestSignIn(t *testing.T) {
 	policy := page.header.Get("Content-Security-Policy")
 	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 		if !strings.Contains(policy, part) {
-			t.Errorf("the policy %s has no %s", policy, part)
+			t.Errorf("the policy %s lacks %s", policy, part)
 		}
 	}
 	if strings.Contains(policy, "unsafe") || strings.Contains(page.body, "<style") || strings.Contains(page.body, " style=") || strings.Contains(page.body, "<script>") {
-		t.Error("a page holds scripts or styles, or may")
+		t.Error("a page has inline scripts or styles, or its policy allows them")
 	}
 	if got := ada.submit("/keys", "/signout", nil); got.status != http.StatusSeeOther {
 		t.Errorf("sign out: %d", got.status)
 	}
 	if got := ada.get("/keys"); got.status != http.StatusSeeOther {
-		t.Errorf("signed out: %d", got.status)
+		t.Errorf("a page after sign-out: %d", got.status)
 	}
 }
 
-// TestNext: signing in leads nowhere else.
+// TestNext checks that signing in redirects only to pages of the service.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) {
@@ -91,13 +91,13 @@ func TestNext(t *testing.T) {
 	} {
 		got := h.person().post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}, "next": {next}})
 		if got.header.Get("Location") != want {
-			t.Errorf("%q leads to %q", next, got.header.Get("Location"))
+			t.Errorf("%q redirects to %q, want %q", next, got.header.Get("Location"), want)
 		}
 	}
 }
 
-// TestSecureCookie: over https no other host can set the cookie, and nothing
-// sends it in the clear.
+// TestSecureCookie checks that with https the session cookie is Secure and bound to the
+// host.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) { s.BaseURL = "https://standin.example" })
@@ -109,7 +109,7 @@ func TestSecureCookie(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("Origin", "https://standin.example") // as a browser behind a proxy sends it
+	request.Header.Set("Origin", "https://standin.example") // like a browser behind a proxy
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
 	answer, err := local.http.Do(request)
 	if err != nil {
@@ -122,14 +122,14 @@ func TestSecureCookie(t *testing.T) {
 	}
 }
 
-// TestThrottle: attempts are limited per client address, per address and account,
-// and failures in total. A throttled address does not lock out another one.
+// TestThrottle checks the limits for a client address, for a client address and an
+// account, and for all failures. A limited address does not affect others.
 func TestThrottle(t *testing.T) {
 	t.Parallel()
 	try := func(h *harness, email, with string) answered {
 		return h.person().post("/signin", url.Values{"email": {email}, "password": {with}})
 	}
-	t.Run("e-mail", func(t *testing.T) {
+	t.Run("account", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t, func(s *service.Settings) {
 			s.DashboardLimits.Account, s.TrustedProxies = ratelimit.Rate{Requests: 3, Per: time.Hour}, "127.0.0.1"
@@ -142,7 +142,7 @@ func TestThrottle(t *testing.T) {
 		}
 		got := try(h, "ADA@example.test ", password)
 		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Too many attempts. Try again in") {
-			t.Errorf("the fourth try: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
+			t.Errorf("the fourth attempt: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
 		}
 		elsewhere := h.person()
 		elsewhere.header = http.Header{"X-Forwarded-For": {"203.0.113.9"}}
@@ -150,10 +150,10 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("the right password from another address: %d", got.status)
 		}
 		if got := try(h, "other@example.test", "wrong"); got.status != http.StatusUnauthorized {
-			t.Errorf("another e-mail: %d", got.status)
+			t.Errorf("another account: %d", got.status)
 		}
 	})
-	t.Run("ceiling", func(t *testing.T) {
+	t.Run("failures", func(t *testing.T) {
 		t.Parallel()
 		log := new(safeBuffer)
 		h := newHarness(t, func(s *service.Settings) {
@@ -167,10 +167,10 @@ func TestThrottle(t *testing.T) {
 			}
 		}
 		if got := try(h, "ada@example.test", password); got.status != http.StatusSeeOther {
-			t.Errorf("the right password at the ceiling: %d", got.status)
+			t.Errorf("the right password above the limit of failures: %d", got.status)
 		}
 		if !strings.Contains(log.String(), "client=127.0.0.1") {
-			t.Error("the log of a sign-in has no client address")
+			t.Error("the log lacks the client address of the sign-ins")
 		}
 	})
 	t.Run("address", func(t *testing.T) {
@@ -183,21 +183,21 @@ func TestThrottle(t *testing.T) {
 			}
 		}
 		if got := try(h, "ada@example.test", password); got.status != http.StatusTooManyRequests {
-			t.Errorf("the fourth try: %d", got.status)
+			t.Errorf("the fourth attempt: %d", got.status)
 		}
 		if got := h.person().get("/welcome?token=x"); got.status != http.StatusTooManyRequests {
-			t.Errorf("an invitation's page beyond that: %d", got.status)
+			t.Errorf("an invitation above the limit: %d", got.status)
 		}
 	})
 }
 
-// TestForgery: nothing changes that another site asks for, nor without the
-// form's token, nor with that of another session.
+// TestForgery checks that requests of other sites, without a form token, or with the
+// form token of another session are refused.
 func TestForgery(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.ada()
-	h.stranger()
+	h.otherUser()
 	ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
 	keys := func() int { return strings.Count(ada.get("/keys").body, "standin_live_") }
 	mine := ada.token("/keys")
@@ -206,12 +206,12 @@ func TestForgery(t *testing.T) {
 		token  string
 		want   int
 	}{
-		"another site":              {http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.test"}}, mine, 403},
-		"another origin":            {http.Header{"Origin": {"https://evil.test"}}, mine, 403},
-		"a subdomain":               {http.Header{"Sec-Fetch-Site": {"same-site"}}, mine, 403},
-		"no token":                  {nil, "", 403},
-		"another session's token":   {http.Header{"Sec-Fetch-Site": {"same-origin"}}, bob.token("/keys"), 403},
-		"a session's own, reversed": {nil, reversed(mine), 403},
+		"another site":            {http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.test"}}, mine, 403},
+		"another origin":          {http.Header{"Origin": {"https://evil.test"}}, mine, 403},
+		"a subdomain":             {http.Header{"Sec-Fetch-Site": {"same-site"}}, mine, 403},
+		"no token":                {nil, "", 403},
+		"another session's token": {http.Header{"Sec-Fetch-Site": {"same-origin"}}, bob.token("/keys"), 403},
+		"a changed token":         {nil, reversed(mine), 403},
 	} {
 		ada.header = try.header
 		if got := ada.post("/keys", url.Values{"token": {try.token}, "mode": {"live"}}); got.status != try.want {
@@ -220,15 +220,15 @@ func TestForgery(t *testing.T) {
 	}
 	ada.header = nil
 	if n := keys(); n != 0 {
-		t.Fatalf("%d keys were made", n)
+		t.Fatalf("%d keys were created", n)
 	}
 	ada.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {h.BaseURL()}}
 	if got := ada.post("/keys", url.Values{"token": {mine}, "mode": {"live"}}); got.status != 200 {
-		t.Errorf("one's own form: %d", got.status)
+		t.Errorf("a valid form: %d", got.status)
 	}
 	ada.header = http.Header{"Sec-Fetch-Site": {"cross-site"}}
 	if got := ada.post("/signin", url.Values{"email": {"bob@example.test"}, "password": {password}}); got.status != 403 {
-		t.Errorf("another site signs somebody in: %d", got.status)
+		t.Errorf("a sign-in from another site: %d", got.status)
 	}
 }
 
@@ -240,7 +240,8 @@ func reversed(text string) string {
 	return string(out)
 }
 
-// TestExpiredSession: a session that is over is over for open pages too.
+// TestExpiredSession checks that forms and streams of open pages fail when the session
+// has ended.
 func TestExpiredSession(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -249,7 +250,7 @@ func TestExpiredSession(t *testing.T) {
 	token := p.token("/keys")
 	session := account.Session{User: ada}
 	if err := h.users().ChangePassword(t.Context(), session, "", "another good password"); err == nil {
-		t.Fatal("the password changes without the present one")
+		t.Fatal("the password was changed without the current one")
 	}
 	if err := h.Store().SetPassword(t.Context(), ada.ID, ada.PasswordHash, ""); err != nil { // ends all sessions
 		t.Fatal(err)

@@ -8,9 +8,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestFirstStart goes from the link that serve prints to a finished recording
-// that plays: the first user, a bot that is sent with the page, the job's page
-// that follows it, the player with its lanes.
+// TestFirstStart creates the first user with the link that serve prints, sends a bot,
+// follows its job on the live page, and plays the recording.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -27,10 +26,10 @@ func TestFirstStart(t *testing.T) {
 	page.says("No jobs yet")
 
 	if got := h.person().get(strings.TrimPrefix(link, h.BaseURL())); got.status != 404 {
-		t.Errorf("the link works again: %d", got.status)
+		t.Errorf("use the link again: %d", got.status)
 	}
 	if _, ok, err := h.FirstUserLink(t.Context()); ok || err != nil {
-		t.Errorf("there is a first link beside a user (%v)", err)
+		t.Errorf("there is a link for the first user although a user exists (%v)", err)
 	}
 
 	page.clickText("Send a bot")
@@ -42,20 +41,20 @@ func TestFirstStart(t *testing.T) {
 	page.clickText("Send bot")
 	page.at("/jobs/0")
 	page.says("test job (simulated)")
-	page.says("The host ended the meeting") // without anything being pressed: the page is live
+	page.says("The host ended the meeting") // a live update, without a reload
 	page.says("Recording ready")
 
 	playsBack(page)
 	if got := reads[string](page, `document.querySelector(".files .sum").textContent`); len(got) != 64 {
-		t.Errorf("the file's sum is %q", got)
+		t.Errorf("the SHA-256 of the file is %q", got)
 	}
 	page.clickText("Sign out")
 	page.at("/signin")
 	page.says("You are signed out.")
 }
 
-// playsBack plays the recording of a job's page, and seeks in it by a speechRow, a
-// name and keys.
+// playsBack plays the recording on a job's page, and seeks with a speech row, a
+// participant's name and the keyboard.
 func playsBack(page *tab) {
 	page.Helper()
 	const video = `document.querySelector("video")`
@@ -72,11 +71,11 @@ func playsBack(page *tab) {
 	const speech = `document.querySelector(".speaker").dataset.next.trim().split(" ").map(Number)`
 	page.clickAt(".speechRow", 0)
 	page.until(video + ".currentTime < 0.5")
-	page.click(".speaker") // leads to where the first one speaks next
+	page.click(".speaker") // seeks to the next speech of the first participant
 	page.until("Math.abs(" + video + ".currentTime * 1000 - " + speech + ".find(start => start > 500)) < 100")
 	at := reads[float64](page, video+".currentTime")
 	page.press(kb.ArrowLeft)
 	page.until(fmt.Sprintf("Math.abs(%s.currentTime - %f) < 0.1", video, at-5))
-	page.press("n") // the other one speaks there at once, or the first after that
+	page.press("n") // seeks to the next speech of any participant
 	page.until(fmt.Sprintf("%s.currentTime > %f + 0.3", video, at-5))
 }

@@ -16,7 +16,7 @@ type streams struct {
 	topics   map[string]*topic
 }
 
-// topic is what several streams show, for example a job.
+// topic is data that several streams show, for example a job.
 type topic struct {
 	streams int // protected by streams.mu
 

@@ -2,7 +2,7 @@ package dashboard
 
 import "testing"
 
-// TestStreamsAreBoundedPerSession opens more streams than a session may have.
+// TestStreamsAreBoundedPerSession opens one stream more than a session may have.
 func TestStreamsAreBoundedPerSession(t *testing.T) {
 	t.Parallel()
 	s := newStreams()
@@ -10,18 +10,18 @@ func TestStreamsAreBoundedPerSession(t *testing.T) {
 	for range maxStreams {
 		var ok bool
 		if _, leave, ok = s.join("session", "job"); !ok {
-			t.Fatal("an allowed stream is refused")
+			t.Fatal("an allowed stream was refused")
 		}
 	}
 	if _, _, ok := s.join("session", "job"); ok {
-		t.Errorf("a session has %d streams", maxStreams+1)
+		t.Errorf("a session may have %d streams", maxStreams+1)
 	}
 	if _, _, ok := s.join("another session", "job"); !ok {
-		t.Error("the streams of a session count against another")
+		t.Error("the streams of a session count for another session")
 	}
 	leave()
 	if _, _, ok := s.join("session", "job"); !ok {
-		t.Error("an ended stream still counts")
+		t.Error("an ended stream is still counted")
 	}
 }
 
@@ -43,6 +43,6 @@ func TestStreamsShareReads(t *testing.T) {
 		}
 	}
 	if reads != 1 {
-		t.Errorf("%d reads of one topic", reads)
+		t.Errorf("the topic was read %d times, want once", reads)
 	}
 }

@@ -18,7 +18,7 @@ type teamView struct {
 	Invitations []account.Invitation
 	Link        string // of a new invitation, shown only once
 	LinkFor     string
-	Days        int // that the link is valid
+	Days        int // for which the link is valid
 	MinPassword int
 	HasPassword bool
 	CanLink     bool // to the sign-in of the organization

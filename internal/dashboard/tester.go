@@ -36,7 +36,7 @@ func (t *EndpointTester) Test(ctx context.Context, consumer account.Consumer, ad
 }
 
 // delivery composes the event: a job that is scheduled and then dispatched. The
-// job does not exist, and its metadata say so.
+// job does not exist, which its metadata states.
 func (t *EndpointTester) delivery(consumer account.Consumer, address string) (webhook.Delivery, error) {
 	now := t.Now()
 	made := job.Job{

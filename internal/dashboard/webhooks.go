@@ -10,13 +10,13 @@ import (
 
 // TestResult is the result of posting a test event.
 type TestResult struct {
-	StatusCode int // 0 when there was no answer
+	StatusCode int // 0 when there was no response
 	Latency    time.Duration
 	Error      string // why it failed, when the status alone does not say
-	Answer     string // beginning of the response body
+	Answer     string // start of the response body
 }
 
-// OK reports whether the receiver acknowledged.
+// OK reports whether the receiver acknowledged the event.
 func (t TestResult) OK() bool { return t.StatusCode >= 200 && t.StatusCode < 300 }
 
 // webhooksView is the data of the webhooks page.
@@ -51,7 +51,7 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 	return req.showStatus(status, "webhooks", "Webhooks", shown)
 }
 
-// setEndpoint sets the webhook URL of jobs that name none.
+// setEndpoint sets the default webhook URL.
 func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error {
 	const longest = 2000
 	address := strings.TrimSpace(req.r.PostForm.Get("url"))
