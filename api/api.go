@@ -36,10 +36,7 @@ type Description struct {
 	operations []Operation
 	requests   map[string]*jsonschema.Schema // by operation id
 	queries    map[string][]queryParameter   // by operation id
-	responses  map[responseKey]*response
-	webhooks   map[string]*jsonschema.Schema // by event
 	identity   *jsonschema.Schema
-	manifest   *jsonschema.Schema
 }
 
 // Operation names one operation of the description.
@@ -66,26 +63,15 @@ func Load() (*Description, error) {
 		return nil, err
 	}
 	d := &Description{
-		document:  document,
-		requests:  map[string]*jsonschema.Schema{},
-		queries:   map[string][]queryParameter{},
-		responses: map[responseKey]*response{},
-		webhooks:  map[string]*jsonschema.Schema{},
+		document: document,
+		requests: map[string]*jsonschema.Schema{},
+		queries:  map[string][]queryParameter{},
 	}
 	if d.identity, err = compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity"); err != nil {
 		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
 	}
-	if d.manifest, err = compiler.Compile(manifestURL); err != nil {
-		return nil, fmt.Errorf("compile the manifest's schema: %w", err)
-	}
 	if err := d.addOperations(compiler, outline); err != nil {
 		return nil, err
-	}
-	for event := range outline.Webhooks {
-		at := "#/webhooks/" + escapePointer(event) + "/post/requestBody" + jsonSchemaAt
-		if d.webhooks[event], err = compiler.Compile(descriptionURL + at); err != nil {
-			return nil, fmt.Errorf("compile the schema of the webhook %s: %w", event, err)
-		}
 	}
 	return d, nil
 }
@@ -125,19 +111,17 @@ func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 // outline is the part of an OpenAPI document that locates its schemas.
 type outline struct {
 	Paths      map[string]map[string]json.RawMessage `json:"paths"`
-	Webhooks   map[string]json.RawMessage            `json:"webhooks"`
 	Components struct {
-		Responses  map[string]outlineBody      `json:"responses"`
 		Parameters map[string]outlineParameter `json:"parameters"`
 	} `json:"components"`
 }
 
 type outlineOperation struct {
-	OperationID string                 `json:"operationId"`
-	Parameters  []outlineParameter     `json:"parameters"`
-	Security    []map[string]any       `json:"security"`
-	RequestBody *outlineBody           `json:"requestBody"`
-	Responses   map[string]outlineBody `json:"responses"`
+	OperationID string                     `json:"operationId"`
+	Parameters  []outlineParameter         `json:"parameters"`
+	Security    []map[string]any           `json:"security"`
+	RequestBody *outlineBody               `json:"requestBody"`
+	Responses   map[string]json.RawMessage `json:"responses"`
 }
 
 type outlineParameter struct {
@@ -151,7 +135,6 @@ type outlineParameter struct {
 }
 
 type outlineBody struct {
-	Ref     string                     `json:"$ref"`
 	Content map[string]json.RawMessage `json:"content"`
 }
 
@@ -217,13 +200,6 @@ func (d *Description) addOperation(
 	}
 	if err := d.addQuery(compiler, o, operation, at); err != nil {
 		return err
-	}
-	for status, body := range operation.Responses {
-		answer, err := newResponse(compiler, o, at+"/responses/"+status, body)
-		if err != nil {
-			return fmt.Errorf("status %s: %w", status, err)
-		}
-		d.responses[responseKey{strings.ToUpper(method), path, status}] = answer
 	}
 	return nil
 }

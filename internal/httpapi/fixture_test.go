@@ -28,6 +28,7 @@ import (
 	"standin/internal/payment"
 	"standin/internal/recording"
 	"standin/internal/store"
+	"standin/internal/testing/apicheck"
 )
 
 var (
@@ -222,19 +223,19 @@ func (s *storage) SignedURL(ctx context.Context, id uuid.UUID, name string, expi
 // surface is an API that is served over a loopback connection. It uses fake jobs
 // unless a test uses realJobs; everything else is real.
 type surface struct {
-	t           testing.TB
-	description *api.Description
-	fake        *fakeJobs
-	store       *store.Store
-	jobs        *lifecycle.Service
-	flows       *device.Flows
-	ada, bob    account.Caller
-	clients     atomic.Uint32 // number of client addresses used by fuzz tests
-	storage     *storage
-	log         *logText
-	api         *httpapi.API
-	http        *http.Server
-	url         string
+	t        testing.TB
+	checker  *apicheck.Checker
+	fake     *fakeJobs
+	store    *store.Store
+	jobs     *lifecycle.Service
+	flows    *device.Flows
+	ada, bob account.Caller
+	clients  atomic.Uint32 // number of client addresses used by fuzz tests
+	storage  *storage
+	log      *logText
+	api      *httpapi.API
+	http     *http.Server
+	url      string
 }
 
 // logText is a buffer for concurrent use.
@@ -273,7 +274,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	keys := &account.Keys{Store: database, Now: time.Now}
 	ada, bob := newCaller(t, keys, "ada"), newCaller(t, keys, "bob")
 	s := &surface{
-		t: t, description: description, store: database, ada: ada, bob: bob, storage: &storage{Storage: files}, log: &logText{},
+		t: t, checker: apicheck.New(t, description), store: database, ada: ada, bob: bob, storage: &storage{Storage: files}, log: &logText{},
 		fake: &fakeJobs{
 			quota: recording.UploadQuota{Files: 1000, Bytes: 1 << 40},
 			jobs: map[uuid.UUID]job.Job{

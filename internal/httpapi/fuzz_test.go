@@ -49,7 +49,7 @@ func (s *surface) serve(t *testing.T, f fuzzRequest) int {
 	if got.Code >= 500 {
 		t.Errorf("%+v: %d %s", f, got.Code, got.Body)
 	}
-	if err := s.description.CheckResponse(f.method, f.route, got.Code, got.Body.Bytes()); err != nil {
+	if err := s.checker.Response(f.method, f.route, got.Code, got.Body.Bytes()); err != nil {
 		t.Errorf("%+v: %v\n%s", f, err, got.Body)
 	}
 	return got.Code

@@ -95,7 +95,7 @@ func TestSlowClientsTimeOut(t *testing.T) {
 	slow := s.dial(head("POST", jobsPath, adasKey, 100) + `{"externalId"`)
 	slowStranger := s.dial(head("POST", jobsPath, "standin_live_eve", 100) + `{"externalId"`)
 
-	if got := readAnswer(t, slow); got.status != 408 || s.description.CheckResponse("POST", jobsPath, 408, []byte(got.body)) != nil {
+	if got := readAnswer(t, slow); got.status != 408 || s.checker.Response("POST", jobsPath, 408, []byte(got.body)) != nil {
 		t.Errorf("half a body: %d %s, want 408", got.status, got.body)
 	}
 	if got := readAnswer(t, slowStranger); got.status != 401 {
@@ -128,7 +128,7 @@ func TestHeldHeartbeatIgnoresBodyTimeout(t *testing.T) {
 	if got.status != 200 || !strings.Contains(got.body, "leave_call") {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
-	if err := s.description.CheckResponse("POST", ingest.HeartbeatPath, got.status, []byte(got.body)); err != nil {
+	if err := s.checker.Response("POST", ingest.HeartbeatPath, got.status, []byte(got.body)); err != nil {
 		t.Error(err)
 	}
 }

@@ -66,9 +66,9 @@ func (s *surface) run(t *testing.T, tests []surfaceCase) {
 			}
 			err := error(nil)
 			if test.route == "" {
-				err = s.description.CheckError([]byte(got.body))
+				err = s.checker.Error([]byte(got.body))
 			} else {
-				err = s.description.CheckResponse(test.request.method, test.route, got.status, []byte(got.body))
+				err = s.checker.Response(test.request.method, test.route, got.status, []byte(got.body))
 			}
 			if err != nil {
 				t.Errorf("the response does not match the description: %v\n%s", err, got.body)
@@ -325,7 +325,7 @@ func TestManifestAndMedia(t *testing.T) {
 	if err != nil || got.status != 200 || got.body != string(stored) || got.header.Get("Content-Type") != "application/json" {
 		t.Errorf("the manifest is %d %s, stored %s (%v)", got.status, got.body, stored, err)
 	}
-	if err := s.description.CheckResponse("GET", manifestRoute, got.status, []byte(got.body)); err != nil {
+	if err := s.checker.Response("GET", manifestRoute, got.status, []byte(got.body)); err != nil {
 		t.Errorf("the manifest does not match its schema: %v\n%s", err, got.body)
 	}
 }

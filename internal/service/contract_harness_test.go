@@ -25,6 +25,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/service"
+	"standin/internal/testing/apicheck"
 	"standin/internal/webhook"
 )
 
@@ -43,6 +44,7 @@ type contractHarness struct {
 	*service.Service
 	description *api.Description
 	coverage    *contractCoverage
+	checker     *apicheck.Checker
 	client      *http.Client
 	ada, bob    string // keys for live jobs
 	adasTest    string // a key for jobs in the simulator
@@ -82,7 +84,7 @@ func openContractHarness(t testing.TB, coverage *contractCoverage, settings serv
 		t.Fatal(err)
 	}
 	h := &contractHarness{
-		description: description, coverage: coverage,
+		description: description, checker: apicheck.New(t, description), coverage: coverage,
 		client: &http.Client{
 			Transport:     &http.Transport{MaxIdleConnsPerHost: 32},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -198,7 +200,7 @@ func (h *contractHarness) do(t testing.TB, a contractRequest) contractResponse {
 func (h *contractHarness) check(t testing.TB, operation api.Operation, reply contractResponse) {
 	t.Helper()
 	h.coverage.note(operation.ID, reply.status)
-	if err := h.description.CheckResponse(operation.Method, operation.Path, reply.status, reply.body); err != nil {
+	if err := h.checker.Response(operation.Method, operation.Path, reply.status, reply.body); err != nil {
 		t.Errorf("%s %d does not match the API description: %v\n%.400s", operation.ID, reply.status, err, reply.body)
 	}
 	if reply.header.Get("x-request-id") == "" {
@@ -315,7 +317,7 @@ type contractHooks struct {
 	status int      // of the responses
 }
 
-func newContractHooks(t testing.TB, description *api.Description) *contractHooks {
+func newContractHooks(t testing.TB, checker *apicheck.Checker) *contractHooks {
 	t.Helper()
 	hooks := &contractHooks{status: http.StatusNoContent}
 	hooks.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -330,7 +332,7 @@ func newContractHooks(t testing.TB, description *api.Description) *contractHooks
 		if err := json.Unmarshal(body, &envelope); err != nil {
 			t.Errorf("a webhook is not JSON: %v", err)
 		}
-		if err := description.CheckWebhook(envelope.Event, body); err != nil {
+		if err := checker.Webhook(envelope.Event, body); err != nil {
 			t.Errorf("a webhook does not match the API description: %v\n%s", err, body)
 		}
 		hooks.mu.Lock()

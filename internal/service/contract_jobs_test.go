@@ -196,7 +196,7 @@ func contractControls(t *testing.T, h *contractHarness) {
 // contractRecordings tests reading and deleting the manifest and the media of a
 // simulated recording, which sends real webhooks.
 func contractRecordings(t *testing.T, h *contractHarness) {
-	hooks := newContractHooks(t, h.description)
+	hooks := newContractHooks(t, h.checker)
 	urls := `,"webhooks":{"onStatusChange":"` + hooks.URL + `","onFinalize":"` + hooks.URL + `"}`
 	key := h.adasTest
 	id := h.create(t, key, contractJob(urls+`,"metadata":{"simulate":{"outcome":"permission_denied","speed":100}}`))
@@ -207,7 +207,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 		t.Fatalf("manifest URI %q: %s", uri, done.body)
 	}
 	manifest := h.expect(t, 200, contractRequest{op: "getManifest", in: []string{id}, bearer: key})
-	if err := h.description.CheckManifest(manifest.body); err != nil {
+	if err := h.checker.Manifest(manifest.body); err != nil {
 		t.Error(err)
 	}
 	media := manifest.field(t, "media").([]any)[0].(map[string]any)
@@ -260,7 +260,7 @@ func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size 
 
 // contractHistory tests the timeline, the deliveries and redeliveries.
 func contractHistory(t *testing.T, h *contractHarness) {
-	hooks := newContractHooks(t, h.description)
+	hooks := newContractHooks(t, h.checker)
 	hooks.status = http.StatusGone // the first delivery fails permanently
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	h.sendEvent(t, id, "lifecycle.joined", "")

@@ -261,7 +261,7 @@ func contractService(t *testing.T, h *contractHarness) {
 		}
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
-		if err != nil || answer.StatusCode != want.status || h.description.CheckError(body) != nil {
+		if err != nil || answer.StatusCode != want.status || h.checker.Error(body) != nil {
 			t.Errorf("%s %s: %d %s (%v), want %d", want.method, path, answer.StatusCode, body, err, want.status)
 		}
 		if (answer.Header.Get("Allow") != "") != (want.status == 405) {

@@ -13,7 +13,7 @@ import (
 // contractWebhooks tests the endpoints, the redelivery of failed deliveries and the
 // rotation of the secret.
 func contractWebhooks(t *testing.T, h *contractHarness) {
-	hooks := newContractHooks(t, h.description)
+	hooks := newContractHooks(t, h.checker)
 	hooks.status = http.StatusGone
 	key, _ := h.newKey(t, "carol", job.Live)
 	test, _ := h.newKey(t, "carol", job.Test)

@@ -19,6 +19,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/simulator"
+	"standin/internal/testing/apicheck"
 	"standin/internal/webhook"
 )
 
@@ -110,6 +111,7 @@ func TestDocumentedOutcomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checker := apicheck.New(t, description)
 	t.Run("rows", func(t *testing.T) {
 		for _, r := range documentedOutcomes(t) {
 			t.Run(r.title, func(t *testing.T) {
@@ -120,7 +122,7 @@ func TestDocumentedOutcomes(t *testing.T) {
 				ended := e.waitForStatus(t, j.ID, job.Status(r.states[len(r.states)-1]))
 				r.compareJob(t, ended)
 				if r.manifest {
-					r.compareManifest(t, e, description, ended)
+					r.compareManifest(t, e, checker, ended)
 				}
 			})
 		}
@@ -188,13 +190,13 @@ func (r row) compareJob(t *testing.T, ended job.Job) {
 }
 
 // compareManifest checks the manifest and the media it names.
-func (r row) compareManifest(t *testing.T, e *testEnv, description *api.Description, ended job.Job) {
+func (r row) compareManifest(t *testing.T, e *testEnv, checker *apicheck.Checker, ended job.Job) {
 	t.Helper()
 	text, err := e.storage.Manifest(t.Context(), ended.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := description.CheckManifest(text); err != nil {
+	if err := checker.Manifest(text); err != nil {
 		t.Errorf("the manifest does not keep to its schema: %v", err)
 	}
 	var manifest recording.Manifest
