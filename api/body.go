@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a body, whatever its schema.
+// Bounds of every body.
 const (
 	maxDepth  = 256 // of nested arrays and objects
 	maxDigits = 400 // characters of a number, and the size of its exponent

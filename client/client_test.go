@@ -76,12 +76,12 @@ func TestJob(t *testing.T) {
 		Webhooks: &client.Webhooks{OnStatusChange: receiver.URL, OnFinalize: receiver.URL},
 		Metadata: json.RawMessage(`{"customer":"ada"}`),
 	}
-	made, replayed, err := h.CreateJob(ctx, request)
-	if err != nil || replayed || made.ExternalID != request.ExternalID || made.Platform != "meet" || made.AutoLeave.AfterSoloSeconds != 60 {
-		t.Fatalf("create: %+v, replayed %v, error %v", made, replayed, err)
+	created, replayed, err := h.CreateJob(ctx, request)
+	if err != nil || replayed || created.ExternalID != request.ExternalID || created.Platform != "meet" || created.AutoLeave.AfterSoloSeconds != 60 {
+		t.Fatalf("create: %+v, replayed %v, error %v", created, replayed, err)
 	}
 	again, replayed, err := h.CreateJob(ctx, request)
-	if err != nil || !replayed || again.ID != made.ID {
+	if err != nil || !replayed || again.ID != created.ID {
 		t.Errorf("create again: %s, replayed %v, error %v", again.ID, replayed, err)
 	}
 
@@ -96,17 +96,17 @@ func TestJob(t *testing.T) {
 			t.Fatal("job.finalized was not received")
 		}
 	}
-	job, err := h.Job(ctx, made.ID)
+	job, err := h.Job(ctx, created.ID)
 	if err != nil || job.Status != client.Completed || !job.Ended() {
 		t.Errorf("the job is %+v (%v)", job, err)
 	}
-	h.checkRecording(t, ctx, made.ID)
-	h.checkHistory(t, ctx, made.ID)
+	h.checkRecording(t, ctx, created.ID)
+	h.checkHistory(t, ctx, created.ID)
 
-	if err := h.DeleteRecording(ctx, made.ID); err != nil {
+	if err := h.DeleteRecording(ctx, created.ID); err != nil {
 		t.Errorf("delete the recording: %v", err)
 	}
-	if _, err := h.Manifest(ctx, made.ID); !client.Is(err, "not_found") {
+	if _, err := h.Manifest(ctx, created.ID); !client.Is(err, "not_found") {
 		t.Errorf("the manifest of a deleted recording: %v", err)
 	}
 }
@@ -183,14 +183,14 @@ func TestScheduledJobs(t *testing.T) {
 	const several = 120 // more than one page
 	var first client.Job
 	for i := range several {
-		made, _, err := h.CreateJob(ctx, client.NewJob{
+		created, _, err := h.CreateJob(ctx, client.NewJob{
 			ExternalID: "job " + string(rune('a'+i%26)) + strings.Repeat("x", i/26), MeetingURL: "https://us02web.zoom.us/j/123456789?pwd=x", JoinAt: &later,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			first = made
+			first = created
 		}
 	}
 	seen := map[string]bool{}

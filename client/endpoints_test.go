@@ -81,11 +81,11 @@ func TestFailedWebhooks(t *testing.T) {
 		received <- got
 	}))
 	t.Cleanup(receiver.Close)
-	made, _, err := api.CreateJob(ctx, client.NewJob{
+	created, _, err := api.CreateJob(ctx, client.NewJob{
 		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: receiver.URL},
 	})
 	if err == nil {
-		err = api.CancelJob(ctx, made.ID)
+		err = api.CancelJob(ctx, created.ID)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestFailedWebhooks(t *testing.T) {
 	}
 	open.Store(true)
 	for failed := 0; failed == 0; { // the attempt is recorded after its response
-		if failed, err = api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: made.ID}); err != nil {
+		if failed, err = api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: created.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}

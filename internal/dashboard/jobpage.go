@@ -78,7 +78,7 @@ func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job
 	return job.Job{}, account.Caller{}, notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
 }
 
-// recordingCache holds the recording of a job, because a live page is refreshed
+// recordingCache caches the recording of a job, because a live page is refreshed
 // often and the manifest of a long meeting is large.
 type recordingCache struct {
 	manifestURI string

@@ -95,7 +95,7 @@ func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
 // however many operators view it.
 const maxOverviewAge = 3 * time.Second
 
-// overviewCache holds the last overview.
+// overviewCache caches the last overview.
 type overviewCache struct {
 	mu   sync.Mutex
 	view operatorView

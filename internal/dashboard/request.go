@@ -197,8 +197,8 @@ func (req *pageRequest) redirect(path string) error {
 	return nil
 }
 
-// notices are the confirmations that a page shows after an action. The URL holds
-// only their names, because anybody can write a URL.
+// notices are the confirmations that a page shows after an action. The URL has
+// only their names, because anyone can create a URL.
 func notices() map[string]string {
 	return map[string]string{
 		"queued":            "The command is queued for the bot.",

@@ -60,7 +60,7 @@ func (s *streams) leave(session, name string) {
 }
 
 // current returns the view of the topic. It reads the view at most once per poll
-// interval, whatever the number of streams.
+// interval, for any number of streams.
 func (t *topic) current(read func(*topic) (any, error)) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -108,7 +108,7 @@ func (a *API) refuseSecret(r *http.Request, challenge, header string) error {
 	return unauthorized(challenge, header)
 }
 
-// sameSecret compares two secrets in constant time, whatever their lengths.
+// sameSecret compares two secrets in constant time, even if their lengths differ.
 func sameSecret(given, secret string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1

@@ -21,7 +21,7 @@ import (
 // in a *job.Error with InvalidInput and the path jobId.
 type Bots interface {
 	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
-	// Heartbeat holds its response for up to wait. When ctx ends before, it
+	// Heartbeat holds its response for up to wait. When ctx ends earlier, it
 	// returns the error of ctx.
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil when media of the attempt may be stored.

@@ -105,7 +105,7 @@ func bodyError(err error) error {
 	return invalid(issue(api.CodeInvalidJSON, "the body could not be read to its end"))
 }
 
-// fail responds with an error. The response to an internal error holds only the
+// fail responds with an error. The response to an internal error has only the
 // id of the request.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	record := requestlog.Of(r)
@@ -193,5 +193,5 @@ func discardBody(r *http.Request) {
 	if r.Body == nil || r.Header.Get("Expect") != "" || r.ContentLength >= 0 && r.ContentLength <= discardedByServer {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxDiscarded) // the response is the same whatever is left
+	_, _ = io.CopyN(io.Discard, r.Body, maxDiscarded) // errors do not change the response
 }

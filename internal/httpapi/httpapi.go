@@ -217,7 +217,7 @@ func (a *API) handlers() map[string]handler {
 		"pollLogin":     a.perAddress(a.limits.pollLogin, a.pollLogin),
 		"completeLogin": a.perAddress(a.limits.completeLogin, a.completeLogin),
 
-		"health":           a.health, // never limited: a refused probe would look like a dead process
+		"health":           a.health, // never limited, because a failed probe can restart the process
 		"reference":        a.perAddress(a.limits.documents, a.reference),
 		"describe":         a.perAddress(a.limits.documents, a.describe),
 		"describeManifest": a.perAddress(a.limits.documents, a.describeManifest),

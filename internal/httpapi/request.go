@@ -20,7 +20,7 @@ import (
 const maxBodyBytes = 1 << 20
 
 // readBody reads a body within its deadline, and then removes the deadline: if
-// it passed while the response is held, the client would seem to be gone.
+// it passed while the response is held, the request would be canceled.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBodyBytes {
 		return nil, tooLarge(maxBodyBytes)

@@ -275,7 +275,7 @@ func TestUploads(t *testing.T) {
 	}
 	uploads, err := s.storage.Uploads(t.Context(), adasJob)
 	if err != nil || len(uploads) != 1 || len(uploads[0].Files) != 1 || uploads[0].Files[0].Bytes != int64(len(body)) {
-		t.Fatalf("storage holds %+v (%v)", uploads, err)
+		t.Fatalf("storage has %+v (%v)", uploads, err)
 	}
 	large := strings.Repeat("x", 1<<20+1)
 	unauthorized := []string{`"error":"unauthorized"`}

@@ -241,7 +241,7 @@ func TestRateText(t *testing.T) {
 
 func BenchmarkAllow(b *testing.B) {
 	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 10, Per: time.Minute}, Now: time.Now})
-	keys := make([]string, 1<<17) // twice as many as there are buckets: the costliest way
+	keys := make([]string, 1<<17) // twice the number of buckets, so that each request removes one
 	for i := range keys {
 		keys[i] = fmt.Sprint("key-", i)
 	}

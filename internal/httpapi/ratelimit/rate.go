@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is a number of requests per time. A bucket holds that many tokens and fills
+// Rate is a number of requests per time. A bucket has that many tokens and fills
 // evenly, so after a pause all of them may be used at once. The zero Rate allows
 // everything.
 type Rate struct {

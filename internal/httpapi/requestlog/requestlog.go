@@ -1,7 +1,7 @@
 // Package requestlog gives each HTTP request an id and one line in the log. The
 // API and the dashboard share it.
 //
-// A line never holds a token, a query, a form or a body. The route stands for
+// A line never contains a token, a query, a form or a body. It has the route, not
 // the path.
 package requestlog
 
