@@ -17,23 +17,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// assemblyPlan says what a job's media is made of.
+// assemblyPlan divides a job's attempts by the source of their media.
 type assemblyPlan struct {
-	adopted  []attemptData // whose bots' finished files are taken as they are
-	packed   []attemptData // whose segments are packed
-	mismatch error         // of a bot's files that are not as its report says
+	adopted  []attemptData // the files that the bot finished are used unchanged
+	packed   []attemptData // the segments are packed
+	mismatch error         // the last difference between a bot's files and its report
 }
 
-// assemble makes the job's media of all that its attempts left, so that
-// nothing that any of them saved is lost. A single attempt's finished files are
-// taken as they are. Of several, the segments are packed together; only where
-// an attempt's segments are not all there, and the files that its bot had
-// finished are, those stand beside. progress may be nil.
-func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left jobUploads, progress Progress) (Packed, error) {
+// assemble creates the job's media from the uploads of all attempts. The
+// finished files of a single attempt are used unchanged. With several attempts,
+// the segments are packed together, except those of an attempt with missing
+// segments and complete finished files: its files are added unchanged. progress
+// may be nil.
+func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUploads, progress Progress) (Packed, error) {
 	if progress == nil {
 		progress = func(Stage, int64, int64) {}
 	}
-	plan, err := f.plan(ctx, jobID, left.recordings())
+	plan, err := f.plan(ctx, jobID, uploads.recordings())
 	if err != nil {
 		return Packed{}, err
 	}
@@ -48,7 +48,7 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left jobUpload
 	if err != nil {
 		return Packed{}, fmt.Errorf("make a folder to pack in: %w", err)
 	}
-	defer os.RemoveAll(work) // what stays is cleared away by the next run
+	defer os.RemoveAll(work) // on failure, the next run removes it
 	var packed Packed
 	if len(plan.packed) > 0 {
 		packed, err = f.pack(ctx, jobID, plan.packed, work, progress)
@@ -63,32 +63,32 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, left jobUpload
 	return f.storeMedia(ctx, jobID, packed, plan.adopted, work, progress)
 }
 
-// plan decides what the media is made of.
-func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, recorders []attemptData) (assemblyPlan, error) {
+// plan selects the source of each attempt's media.
+func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attemptData) (assemblyPlan, error) {
 	var plan assemblyPlan
-	for _, left := range recorders {
-		if len(left.report.Media) > 0 && (len(recorders) == 1 || !left.hasAllSegments()) {
-			err := f.checkReportedFiles(ctx, jobID, left)
+	for _, attempt := range attempts {
+		if len(attempt.report.Media) > 0 && (len(attempts) == 1 || !attempt.hasAllSegments()) {
+			err := f.checkReportedFiles(ctx, jobID, attempt)
 			if err == nil {
-				plan.adopted = append(plan.adopted, left)
+				plan.adopted = append(plan.adopted, attempt)
 				continue
 			}
 			if mismatch := new(MediaMismatchError); !errors.As(err, &mismatch) {
 				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
 			}
 			f.Log.Warn("a bot's files are not as its report says",
-				slog.String("job", jobID.String()), slog.Int("attempt", left.Attempt), slog.Any("error", err))
+				slog.String("job", jobID.String()), slog.Int("attempt", attempt.Attempt), slog.Any("error", err))
 			plan.mismatch = err
 		}
-		if len(left.segments()) > 0 {
-			plan.packed = append(plan.packed, left)
+		if len(attempt.segments()) > 0 {
+			plan.packed = append(plan.packed, attempt)
 		}
 	}
 	return plan, nil
 }
 
 // storeMedia stores the packed files and the finished files of bots. It
-// returns what all of them hold, in the order of the attempts.
+// returns the contents of all files, in the order of the attempts.
 func (f *Finisher) storeMedia(
 	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptData, work string, progress Progress,
 ) (Packed, error) {
@@ -99,8 +99,8 @@ func (f *Finisher) storeMedia(
 		}
 	}
 	count(packed.Files)
-	for _, left := range adopted {
-		count(left.report.Media)
+	for _, attempt := range adopted {
+		count(attempt.report.Media)
 	}
 	notify := func(bytes int64) {
 		done += bytes
@@ -113,14 +113,14 @@ func (f *Finisher) storeMedia(
 		}
 	}
 	origin := firstStart(packed.Parts, adopted)
-	for _, left := range adopted {
-		taken, err := f.adopt(ctx, jobID, left.withOrigin(origin), packed.Files, notify)
+	for _, attempt := range adopted {
+		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
 		if err != nil {
-			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", left.Attempt, err)
+			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", attempt.Attempt, err)
 		}
-		packed.Files = append(packed.Files, taken.Files...)
-		packed.Parts = append(packed.Parts, taken.Parts...)
-		packed.Tracks = append(packed.Tracks, taken.Tracks...)
+		packed.Files = append(packed.Files, adoptedMedia.Files...)
+		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)
+		packed.Tracks = append(packed.Tracks, adoptedMedia.Tracks...)
 	}
 	slices.SortStableFunc(packed.Parts, func(a, b PackedPart) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	slices.SortStableFunc(packed.Files, func(a, b File) int { return cmp.Compare(packed.fileOrder(a), packed.fileOrder(b)) })
@@ -137,7 +137,7 @@ func (p Packed) fileOrder(file File) int {
 	return at
 }
 
-// firstStart is when the first part of all began; zero when nobody knows.
+// firstStart returns the earliest start of a part, or zero if none is known.
 func firstStart(packed []PackedPart, adopted []attemptData) time.Time {
 	var first time.Time
 	consider := func(at time.Time) {
@@ -148,8 +148,8 @@ func firstStart(packed []PackedPart, adopted []attemptData) time.Time {
 	for _, part := range packed {
 		consider(part.StartedAt)
 	}
-	for _, left := range adopted {
-		for _, part := range left.report.Parts {
+	for _, attempt := range adopted {
+		for _, part := range attempt.report.Parts {
 			consider(part.StartedAt)
 		}
 	}
@@ -196,17 +196,17 @@ func (r *progressReader) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// adopt makes the files that an attempt's bot had finished the job's media,
-// under their own names where those are free.
-func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData, beside []File, notify func(bytes int64)) (Packed, error) {
-	files, tracks := slices.Clone(left.report.Media), slices.Clone(left.report.PackedTracks)
-	parts := slices.Clone(left.report.PackedParts)
+// adopt stores the files that an attempt's bot finished as media of the job. A
+// file gets a new name if its name is already used.
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, attempt attemptData, others []File, notify func(bytes int64)) (Packed, error) {
+	files, tracks := slices.Clone(attempt.report.Media), slices.Clone(attempt.report.PackedTracks)
+	parts := slices.Clone(attempt.report.PackedParts)
 	for i := range files {
-		from, err := uploadKey(jobID, left.Attempt, files[i].Name)
+		from, err := uploadKey(jobID, attempt.Attempt, files[i].Name)
 		if err != nil {
 			return Packed{}, err
 		}
-		name := uniqueName(files[i].Name, slices.Concat(beside, files[:i], files[i+1:]))
+		name := uniqueName(files[i].Name, slices.Concat(others, files[:i], files[i+1:]))
 		for at := range tracks {
 			if tracks[at].File == files[i].Name {
 				tracks[at].File = name
@@ -228,16 +228,16 @@ func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, left attemptData,
 		}
 		notify(files[i].Bytes)
 	}
-	left.report.Media, left.report.PackedTracks, left.report.PackedParts = files, tracks, parts
-	return packedFromReport(left.report), nil
+	attempt.report.Media, attempt.report.PackedTracks, attempt.report.PackedParts = files, tracks, parts
+	return packedFromReport(attempt.report), nil
 }
 
 // uniqueName returns the name, with a suffix if another file has it.
 func uniqueName(name string, others []File) string {
-	free := name
-	for number := 2; slices.ContainsFunc(others, func(file File) bool { return file.Name == free }); number++ {
+	unique := name
+	for number := 2; slices.ContainsFunc(others, func(file File) bool { return file.Name == unique }); number++ {
 		extension := path.Ext(name)
-		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension)
+		unique = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension)
 	}
-	return free
+	return unique
 }

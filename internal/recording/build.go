@@ -11,23 +11,23 @@ import (
 	"standin/internal/job"
 )
 
-// ManifestInput is what the service contributes to a manifest.
+// ManifestInput is the service's data about a job for its manifest.
 type ManifestInput struct {
 	Job      job.Job
 	Consents []Consent
 
-	// What the service received from the bot during the meeting. It counts where
-	// no report does.
+	// Values that the service received from the bot during the meeting. They
+	// are used where the reports have no value.
 	ObservedTimeline Timeline
 	EndReason        string
 	EndDetail        string
 
-	// BotLost says that the last attempt's bot did not finish the job.
+	// BotLost is true when the last attempt's bot did not finish the job.
 	BotLost bool
 }
 
-// Build makes the manifest of a job: of what the service knows, of the last
-// report of each attempt, and of what was packed. It depends on nothing else.
+// Build returns the manifest of a job, from the service's data, the last report
+// of each attempt and the packed media. It depends on nothing else.
 func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL string) Manifest {
 	b := newBuilder(facts, reports, packed)
 	participants, speech, ids := b.people()
@@ -54,12 +54,12 @@ func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL 
 	return manifest
 }
 
-// builder holds what the parts of a manifest are made of.
+// builder holds the data that a manifest is built from.
 type builder struct {
 	facts     ManifestInput
 	reports   []ingest.Report // by attempt
 	packed    Packed
-	origin    time.Time // when the recording started; zero when nobody knows
+	origin    time.Time // when the recording started; zero if unknown
 	keptParts []keptPart
 }
 
@@ -79,7 +79,7 @@ func newBuilder(facts ManifestInput, reports []ingest.Report, packed Packed) *bu
 			continue
 		}
 		from := b.offset(part.StartedAt)
-		if part.StartedAt.IsZero() { // nobody knows: as if it followed at once
+		if part.StartedAt.IsZero() { // unknown: assume that it follows the previous part
 			from = b.keptEnd()
 		}
 		b.keptParts = append(b.keptParts, keptPart{PackedPart: part, from: from, to: from + part.Length})
@@ -87,7 +87,8 @@ func newBuilder(facts ManifestInput, reports []ingest.Report, packed Packed) *bu
 	return b
 }
 
-// startedAt is when the first part of all began.
+// startedAt returns the start of the earliest part, or else the start that the
+// service observed.
 func (b *builder) startedAt() time.Time {
 	var first time.Time
 	consider := func(at time.Time) {
@@ -109,7 +110,7 @@ func (b *builder) startedAt() time.Time {
 	return first
 }
 
-// offset is where a moment is on the recording's clock.
+// offset returns the time since the start of the recording.
 func (b *builder) offset(at time.Time) time.Duration {
 	return at.Sub(b.origin).Round(time.Millisecond)
 }
@@ -123,7 +124,7 @@ func (b *builder) keptEnd() time.Duration {
 	return end
 }
 
-// reportedPart returns what the reports say about a part.
+// reportedPart returns a part as the reports describe it.
 func (b *builder) reportedPart(attempt, number int) (ingest.RecordingPart, bool) {
 	for _, report := range b.reports {
 		for _, part := range report.Parts {
@@ -153,7 +154,7 @@ func (b *builder) end() End {
 	return End{Reason: cmp.Or(reason, EndUnknown), Detail: optional(detail)}
 }
 
-// optional is nil for no text.
+// optional returns nil for an empty text.
 func optional(text string) *string {
 	if text == "" {
 		return nil
@@ -174,14 +175,16 @@ func (b *builder) timeline() Timeline {
 			stopped = reported.EndedAt
 		}
 	}
-	received := b.facts.ObservedTimeline
-	instant := func(at time.Time, seen Instant) Instant { return Instant{firstNonZero(at, seen.Time)} }
+	observed := b.facts.ObservedTimeline
+	instant := func(reported time.Time, observed Instant) Instant {
+		return Instant{firstNonZero(reported, observed.Time)}
+	}
 	return Timeline{
-		JoinedAt:           instant(joined, received.JoinedAt),
-		AdmittedAt:         instant(admitted, received.AdmittedAt),
+		JoinedAt:           instant(joined, observed.JoinedAt),
+		AdmittedAt:         instant(admitted, observed.AdmittedAt),
 		RecordingStartedAt: Instant{b.origin},
-		RecordingStoppedAt: instant(stopped, received.RecordingStoppedAt),
-		LeftAt:             instant(b.lastReport().LeftAt, received.LeftAt),
+		RecordingStoppedAt: instant(stopped, observed.RecordingStoppedAt),
+		LeftAt:             instant(b.lastReport().LeftAt, observed.LeftAt),
 	}
 }
 
@@ -192,7 +195,7 @@ func firstNonZero(at, otherwise time.Time) time.Time {
 	return at
 }
 
-// media lists the packed files with their addresses. ids are those of people.
+// media lists the packed files with their URLs. ids are the participants' IDs.
 func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 	media := make([]Media, 0, len(b.packed.Files))
 	for _, file := range b.packed.Files {
@@ -200,9 +203,9 @@ func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 		if first >= 0 {
 			file.StartOffsetMs = b.keptParts[first].from.Milliseconds()
 		}
-		spoken := slices.IndexFunc(b.packed.Tracks, func(track PackedTrack) bool { return track.File == file.Name })
-		if spoken >= 0 {
-			track := b.packed.Tracks[spoken]
+		trackIndex := slices.IndexFunc(b.packed.Tracks, func(track PackedTrack) bool { return track.File == file.Name })
+		if trackIndex >= 0 {
+			track := b.packed.Tracks[trackIndex]
 			if !b.origin.IsZero() {
 				file.StartOffsetMs = max(0, b.offset(track.StartedAt)).Milliseconds()
 			}
@@ -213,12 +216,12 @@ func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 	return media
 }
 
-// MediaURI is where a job's media file is read (GET in api/openapi.yaml).
+// MediaURI returns the URL of a job's media file.
 func MediaURI(baseURL, jobID, name string) string {
 	return jobURI(baseURL, jobID) + "/media/" + name
 }
 
-// ManifestURI is where a job's manifest is read (GET in api/openapi.yaml).
+// ManifestURI returns the URL of a job's manifest.
 func ManifestURI(baseURL, jobID string) string {
 	return jobURI(baseURL, jobID) + "/manifest"
 }

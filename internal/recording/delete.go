@@ -23,35 +23,35 @@ const deleteConcurrency = 16
 // objectFilter selects objects by key and time of writing.
 type objectFilter func(key string, modified time.Time) bool
 
-// DeleteUploads deletes what the bots uploaded, but for what is for the
-// operator. It is called only when the manifest is durable, and may be
-// repeated.
+// DeleteUploads deletes the uploads of a job's bots except the diagnostics. Call
+// it only after the manifest is stored. It may be repeated.
 func (s *Storage) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
 	return s.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isDiagnostic(path.Base(key)) })
 }
 
-// DeleteRecording deletes all that storage holds of a job: media, uploads and
-// the manifest, which names people. It may be repeated.
+// DeleteRecording deletes all stored objects of a job: media, uploads and the
+// manifest. It may be repeated.
 func (s *Storage) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
 	return s.deleteMatching(ctx, jobFolder(jobID), func(string, time.Time) bool { return true })
 }
 
-// DeleteUnfinished deletes what is left of writes into a folder that were
-// interrupted before a moment. Object stores leave nothing that can be listed.
+// DeleteUnfinished deletes the files of interrupted writes to a folder that were
+// last changed before a time. Interrupted writes to object stores cannot be
+// listed.
 func (s *Storage) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error {
 	return s.deleteMatching(ctx, jobFolder(jobID), func(key string, modified time.Time) bool {
 		return isUnfinished(key) && modified.Before(before)
 	})
 }
 
-// isUnfinished reports whether a key is that of a write in progress or
-// interrupted.
+// isUnfinished reports whether a key belongs to a write in progress or to an
+// interrupted write.
 func isUnfinished(key string) bool { return path.Ext(key) == unfinishedSuffix }
 
 // deleteMatching deletes the selected objects below a folder.
-func (s *Storage) deleteMatching(ctx context.Context, folder string, chosen objectFilter) error {
+func (s *Storage) deleteMatching(ctx context.Context, folder string, selected objectFilter) error {
 	if s.folder != "" {
-		return s.deleteOnDisk(folder, chosen)
+		return s.deleteOnDisk(folder, selected)
 	}
 	group, deleting := errgroup.WithContext(ctx)
 	group.SetLimit(deleteConcurrency)
@@ -61,12 +61,12 @@ func (s *Storage) deleteMatching(ctx context.Context, folder string, chosen obje
 			listing = err
 			break
 		}
-		if chosen(object.Key, object.ModTime) {
+		if selected(object.Key, object.ModTime) {
 			group.Go(func() error { return s.deleteObject(deleting, object.Key) })
 		}
 	}
 	if err := group.Wait(); err != nil {
-		return err // the first: the list may have ended for it
+		return err // the first error: it may also have ended the listing
 	}
 	return listing
 }
@@ -79,33 +79,33 @@ func (s *Storage) deleteObject(ctx context.Context, key string) error {
 	return nil
 }
 
-// deleteOnDisk deletes the files below a folder that are chosen, and the
-// directories that are left empty. The library's lists do not bear that what
-// they list goes in the meantime.
-func (s *Storage) deleteOnDisk(folder string, chosen objectFilter) error {
+// deleteOnDisk deletes the selected files below a folder, and then empty
+// directories. It does not use the blob library, whose listings fail when a
+// listed file is deleted concurrently.
+func (s *Storage) deleteOnDisk(folder string, selected objectFilter) error {
 	var directories []string
 	err := filepath.WalkDir(filepath.Join(s.folder, filepath.FromSlash(folder)), func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			directories = append(directories, name)
 			return nil
 		}
-		var about fs.FileInfo
+		var info fs.FileInfo
 		if err == nil {
-			about, err = entry.Info()
+			info, err = entry.Info()
 		}
-		if err == nil && chosen(filepath.ToSlash(name), about.ModTime()) {
+		if err == nil && selected(filepath.ToSlash(name), info.ModTime()) {
 			err = os.Remove(name)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone in the meantime, or never there
+			return nil // already deleted, or never stored
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("delete %s: %w", folder, err)
 	}
-	for _, name := range slices.Backward(directories) { // from the inside out
-		_ = os.Remove(name) // one that is not empty stays
+	for _, name := range slices.Backward(directories) { // innermost first
+		_ = os.Remove(name) // fails for a directory that is not empty
 	}
 	return nil
 }

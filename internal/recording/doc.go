@@ -1,9 +1,9 @@
-// Package recording turns what bots recorded into what consumers read: it
-// keeps uploads, media and manifests in blob storage, packs the segments of a
-// recording into files that play and seek in a browser, and builds the
-// manifest that says what was recorded and what is missing.
+// Package recording stores and assembles recordings. It stores uploads, media
+// files and manifests in blob storage, packs the segments of a recording into
+// files that play and seek in a browser, and builds the manifest, which
+// describes the recorded media and the gaps in it.
 //
-// The bot packs with it from its spool, the service from what was uploaded.
-// It must know neither HTTP nor a database nor a browser, and moves no job:
-// whoever calls it does.
+// The bot packs the segments in its spool; the service packs uploaded segments.
+// The package does not depend on a database, a browser or the HTTP API, and
+// does not change the state of jobs.
 package recording

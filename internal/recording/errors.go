@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// NotFoundError says that storage does not hold what was asked for.
+// NotFoundError reports an object that is not in storage.
 type NotFoundError struct {
 	What string // the manifest, or a media name
 }
 
 func (e *NotFoundError) Error() string { return e.What + " is not in storage" }
 
-// NameError says that a name may not be given to an upload or a media file.
+// NameError reports an invalid name of an upload or a media file.
 type NameError struct {
 	Name string
 }
 
 func (e *NameError) Error() string { return fmt.Sprintf("%q is no media name", e.Name) }
 
-// ChecksumError says that a body is not the one whose sum was declared.
+// ChecksumError reports a body whose checksum differs from the declared one.
 type ChecksumError struct {
 	Declared string
-	Actual   string // empty when what was declared is no SHA-256 in hex
+	Actual   string // empty when Declared is not a SHA-256 in hex
 }
 
 func (e *ChecksumError) Error() string {
@@ -32,7 +32,7 @@ func (e *ChecksumError) Error() string {
 	return fmt.Sprintf("the body's SHA-256 is %s, not %s as declared", e.Actual, e.Declared)
 }
 
-// TooLargeError says that a body is longer than allowed.
+// TooLargeError reports a body that exceeds the size limit.
 type TooLargeError struct {
 	MaxBytes int64
 }
@@ -41,7 +41,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is longer than %d bytes", e.MaxBytes)
 }
 
-// ConflictError says that an upload of this name holds other bytes already.
+// ConflictError reports that an upload with the same name has other content.
 type ConflictError struct {
 	Name string
 }
@@ -50,7 +50,7 @@ func (e *ConflictError) Error() string {
 	return e.Name + " was uploaded before with another content"
 }
 
-// MissingToolError says that a program is not installed.
+// MissingToolError reports a program that is not installed.
 type MissingToolError struct {
 	Tool string // ffmpeg or ffprobe
 }
@@ -60,9 +60,9 @@ func (e *MissingToolError) Error() string {
 		"(Debian, Ubuntu: apt-get install ffmpeg; Fedora: dnf install ffmpeg-free; Alpine: apk add ffmpeg; macOS: brew install ffmpeg)"
 }
 
-// NothingSavedError says that no usable media is there to make a recording of.
+// NothingSavedError reports that a recording has no usable media.
 type NothingSavedError struct {
-	Reasons []string // what was wrong with each part; empty when there was none
+	Reasons []string // one for each unusable part; empty when there are no parts
 }
 
 func (e *NothingSavedError) Error() string {
@@ -72,8 +72,8 @@ func (e *NothingSavedError) Error() string {
 	return "no usable media was saved: " + strings.Join(e.Reasons, "; ")
 }
 
-// MediaMismatchError says that a bot's report names a finished file that was
-// not uploaded as the report says.
+// MediaMismatchError reports a finished file whose upload does not match the
+// bot's report.
 type MediaMismatchError struct {
 	Name   string
 	Reason string

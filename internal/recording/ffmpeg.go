@@ -19,16 +19,16 @@ type Tools struct {
 	FFprobe string
 }
 
-// FindTools finds ffmpeg and ffprobe on PATH. A missing one is a
+// FindTools finds ffmpeg and ffprobe on PATH. If one is missing, the error is a
 // MissingToolError.
 func FindTools() (Tools, error) {
 	var tools Tools
-	for name, position := range map[string]*string{"ffmpeg": &tools.FFmpeg, "ffprobe": &tools.FFprobe} {
+	for name, path := range map[string]*string{"ffmpeg": &tools.FFmpeg, "ffprobe": &tools.FFprobe} {
 		found, err := exec.LookPath(name)
 		if err != nil {
 			return Tools{}, &MissingToolError{Tool: name}
 		}
-		*position = found
+		*path = found
 	}
 	return tools, nil
 }
@@ -45,7 +45,7 @@ type toolLimits struct {
 	FileSize int64         // of each file that it writes, in bytes
 }
 
-// limitsFor returns the limits for an input of some size.
+// limitsFor returns the limits for an input of a given size.
 func limitsFor(inputBytes int64) toolLimits {
 	const mebibyte = 1 << 20
 	return toolLimits{
@@ -55,7 +55,7 @@ func limitsFor(inputBytes int64) toolLimits {
 	}
 }
 
-// limitsForFiles returns the limits for files as input.
+// limitsForFiles returns the limits for input files.
 func limitsForFiles(paths ...string) (toolLimits, error) {
 	var total int64
 	for _, path := range paths {
@@ -72,7 +72,7 @@ func limitsForFiles(paths ...string) (toolLimits, error) {
 type toolError struct {
 	Tool   string
 	Err    error
-	Stderr string // its end
+	Stderr string // its last maxToolStderr bytes
 }
 
 func (e *toolError) Error() string {
@@ -116,8 +116,8 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	command.WaitDelay = pipeCloseDelay
 	setProcessGroup(command)
 	err = command.Run()
-	if stopped := ctx.Err(); stopped != nil {
-		return nil, stopped
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return nil, ctxErr
 	}
 	if err != nil && (context.Cause(toolCtx) == errToolLimit || killedByLimit(err)) { //nolint:errorlint // the cause itself
 		err = errors.Join(errToolLimit, err)
@@ -131,8 +131,8 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	return stdout.kept.Bytes(), nil
 }
 
-// toolEnvironment returns the variables of an environment that a tool gets:
-// those that starting a program needs, and no secrets.
+// toolEnvironment returns the environment variables that are passed to a tool:
+// those that a program needs to start. It excludes secrets.
 func toolEnvironment(environment []string) []string {
 	allowed := []string{"PATH", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT"}
 	return append(slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
@@ -141,8 +141,8 @@ func toolEnvironment(environment []string) []string {
 	}), "LC_ALL=C")
 }
 
-// boundedBuffer keeps at most limit bytes of what is written: the first, or
-// the last.
+// boundedBuffer is a Writer that stores at most limit bytes: the first ones, or
+// with keepEnd the last ones.
 type boundedBuffer struct {
 	limit   int
 	keepEnd bool
@@ -163,16 +163,16 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 	return length, nil
 }
 
-// decode decodes a whole media file of some size. It returns the last moment
-// that was decoded and the decoder's first complaint.
-func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Duration, complaint string, err error) {
+// decode decodes a whole media file of a given size. It returns the last decoded
+// timestamp and the first error message of the decoder.
+func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Duration, message string, err error) {
 	output, err := runTool(ctx, limitsFor(size), t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
 		"-format_whitelist", allowedFormats, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
 	if err != nil {
 		if !rejectedInput(err) {
 			return 0, "", err
 		}
-		complaint = errorLine(err)
+		message = errorLine(err)
 	}
 	// The last line "out_time_us=5013000"; N/A before anything was decoded.
 	for text := range strings.Lines(string(output)) {
@@ -182,7 +182,7 @@ func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Du
 			end = time.Duration(microseconds) * time.Microsecond
 		}
 	}
-	return end, complaint, nil
+	return end, message, nil
 }
 
 // errorLine returns the first line of a tool's standard error, or the error's

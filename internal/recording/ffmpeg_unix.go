@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// setProcessGroup gives the command a process group of its own, which is killed
-// when its context ends.
+// setProcessGroup runs the command in a new process group, which is killed when
+// its context ends.
 func setProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

@@ -1,6 +1,6 @@
 package recording
 
-// MediaKind says what a media file holds (api/manifest.schema.json).
+// MediaKind is the kind of a media file (api/manifest.schema.json).
 type MediaKind string
 
 // The kinds of media.
@@ -21,7 +21,7 @@ type File struct {
 	Bytes         int64     `json:"bytes"`
 	SHA256        string    `json:"sha256"` // hex
 	DurationMs    int64     `json:"durationMs"`
-	StartOffsetMs int64     `json:"startOffsetMs"` // of its first moment, from the recording's start
+	StartOffsetMs int64     `json:"startOffsetMs"` // of its beginning, from the start of the recording
 	ParticipantID string    `json:"participantId,omitempty"`
 	Width         int       `json:"width,omitempty"`
 	Height        int       `json:"height,omitempty"`

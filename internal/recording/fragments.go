@@ -11,50 +11,50 @@ import (
 // fragmentScan describes a fragmented MP4 (ISO/IEC 14496-12, 8.8): a header
 // (ftyp, moov) and fragments, each a moof with its mdat.
 type fragmentScan struct {
-	Header    bool  // it begins with a whole header
-	Fragments int   // whole ones
-	End       int64 // where the last whole fragment ends
-	Truncated bool  // something is begun after End, and not whole
+	Header    bool  // the file begins with a complete header
+	Fragments int   // number of complete fragments
+	End       int64 // end of the last complete fragment
+	Truncated bool  // an incomplete box or fragment follows End
 }
 
-// box is the head of an ISO base media box (ISO/IEC 14496-12, 4.2).
+// box is the header of an ISO base media box (ISO/IEC 14496-12, 4.2).
 type box struct {
 	Kind string
-	Size int64 // with the head
+	Size int64 // including the header
 }
 
-// readBox reads the head of the box at offset of a file of the given length.
-// A box that does not fit into the file is an error.
+// readBox reads the header of the box at offset of a file of the given length. It
+// returns an error if the box extends beyond the end of the file.
 func readBox(file io.ReaderAt, offset, length int64) (box, error) {
-	var head [16]byte
-	n, err := file.ReadAt(head[:], offset)
+	var header [16]byte
+	n, err := file.ReadAt(header[:], offset)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return box{}, err
 	}
 	if n < 8 {
 		return box{}, errIncompleteBox
 	}
-	size, headSize := int64(binary.BigEndian.Uint32(head[:4])), int64(8)
+	size, headerSize := int64(binary.BigEndian.Uint32(header[:4])), int64(8)
 	if size == 1 {
 		if n < 16 {
 			return box{}, errIncompleteBox
 		}
-		size, headSize = int64(binary.BigEndian.Uint64(head[8:])), 16 // one that overflows is negative, and refused below
+		size, headerSize = int64(binary.BigEndian.Uint64(header[8:])), 16 // an overflow is negative, and rejected below
 	}
-	kind := string(head[4:8])
-	// Size 0, "to the end of the file", never ends: it cannot be told whole. A
-	// kind that cannot be typed is none: the bytes are out of step.
-	if size < headSize || size > length-offset || strings.ContainsFunc(kind, unprintable) {
+	kind := string(header[4:8])
+	// Size 0 means "to the end of the file", so completeness cannot be
+	// determined. A kind with unprintable characters is not a box header.
+	if size < headerSize || size > length-offset || strings.ContainsFunc(kind, isUnprintable) {
 		return box{}, errIncompleteBox
 	}
 	return box{Kind: kind, Size: size}, nil
 }
 
-func unprintable(r rune) bool { return r < ' ' || r > '~' }
+func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 var errIncompleteBox = errors.New("the box is not whole")
 
-// scanFragments walks the top-level boxes of a file as far as they are whole.
+// scanFragments reads the top-level boxes of a file up to the first incomplete one.
 func scanFragments(file io.ReaderAt, length int64) (fragmentScan, error) {
 	var found fragmentScan
 	inFragment := false

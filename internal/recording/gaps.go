@@ -8,27 +8,27 @@ import (
 	"standin/internal/ingest"
 )
 
-// Reasons of gaps that are not the bot's own.
+// Reasons of gaps that the service determines.
 const (
-	GapBotLost      = "bot_lost"      // one attempt's bot was lost, the next had not begun to record
-	GapMediaLost    = "media_lost"    // recorded, or begun to be, and not kept
-	GapNotRecording = "not_recording" // a part had ended in order, the next had not begun
+	GapBotLost      = "bot_lost"      // after the loss of one bot, until the next one recorded
+	GapMediaLost    = "media_lost"    // recording had started, but the media is missing
+	GapNotRecording = "not_recording" // after the normal end of a part, until the next one
 )
 
-// GapDiskFull is the reason that bots report when their spool was full.
+// GapDiskFull is the reason that bots report when their spool is full.
 const GapDiskFull = "no_room"
 
-// GapPaused is the reason that bots give for a pause.
+// GapPaused is the reason that bots report for a pause.
 const GapPaused = "paused"
 
-// requested reports whether a gap was requested, so that nothing is missing.
+// requested reports whether a gap was requested. Such a gap is not a loss.
 func (g Gap) requested() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
 
-// shortestGap is the shortest gap that is told: bots do not know when a part
-// begins much better than this.
+// shortestGap is the shortest gap in a manifest. The start times that bots report
+// are not much more accurate.
 const shortestGap = 100 * time.Millisecond
 
-// span is a time on the recording's clock.
+// span is a period, relative to the start of the recording.
 type span struct {
 	from, to time.Duration
 	reason   string
@@ -38,8 +38,9 @@ func (s span) overlap(other span) time.Duration {
 	return min(s.to, other.to) - max(s.from, other.from)
 }
 
-// gaps lists the gaps of the recording: between the kept parts, before the first, and
-// after the last as the bots reported. Media takes precedence over a reported gap.
+// gaps lists the gaps of the recording: before, between and after the kept parts.
+// Gaps after the last part come from the reports. Where a reported gap overlaps
+// media, the media is authoritative.
 func (b *builder) gaps() []Gap {
 	reported := b.reportedGaps()
 	var holes []span
@@ -67,16 +68,16 @@ func (b *builder) gaps() []Gap {
 	return asGaps(holes)
 }
 
-// reportedGaps returns the gaps in the bots' reports, on the recording's
-// clock.
+// reportedGaps returns the gaps in the bots' reports, relative to the start of
+// the recording.
 func (b *builder) reportedGaps() []span {
 	if b.origin.IsZero() {
-		return nil // there is no clock to put them on
+		return nil // the start of the recording is unknown
 	}
 	var reported []span
 	for _, report := range b.reports {
 		for _, gap := range report.Gaps {
-			to := firstNonZero(gap.To, report.LeftAt) // not ended: until the bot left
+			to := firstNonZero(gap.To, report.LeftAt) // an open gap lasts until the bot left
 			if gap.From.IsZero() || !to.After(gap.From) {
 				continue
 			}
@@ -87,7 +88,8 @@ func (b *builder) reportedGaps() []span {
 	return reported
 }
 
-// gapReason returns the reported reason of most of a gap, or else its cause.
+// gapReason returns the reason of the reported gap that covers more than half of
+// hole, or else cause.
 func (b *builder) gapReason(hole span, reported []span, cause string) string {
 	for _, gap := range reported {
 		if hole.overlap(gap) > (hole.to-hole.from)/2 {
@@ -97,7 +99,7 @@ func (b *builder) gapReason(hole span, reported []span, cause string) string {
 	return cause
 }
 
-// gapCause returns why there is a gap before a kept part.
+// gapCause returns the reason of the gap before a kept part.
 func (b *builder) gapCause(i int) string {
 	if i == 0 {
 		return GapMediaLost
@@ -107,8 +109,8 @@ func (b *builder) gapCause(i int) string {
 		return GapBotLost
 	}
 	ended, known := b.reportedPart(before.Attempt, before.Number)
-	neighbours := b.keptParts[i].Number == before.Number+1
-	if before.Loss != "" || !known || !ended.Complete || !neighbours {
+	adjacent := b.keptParts[i].Number == before.Number+1
+	if before.Loss != "" || !known || !ended.Complete || !adjacent {
 		return GapMediaLost
 	}
 	return cmp.Or(ended.EndedBy, GapNotRecording)
@@ -127,9 +129,9 @@ func (b *builder) lostMediaEnd() time.Duration {
 	return until
 }
 
-// openPartBefore reports whether a part after the last kept moment began
-// before moment and has no reported end: it continued and was lost.
-func (b *builder) openPartBefore(moment time.Duration) bool {
+// openPartBefore reports whether a part that began after the last kept part and
+// before a given time has no reported end: its media was lost.
+func (b *builder) openPartBefore(before time.Duration) bool {
 	since := time.Duration(0)
 	if last := len(b.keptParts) - 1; last >= 0 {
 		since = b.keptParts[last].from
@@ -137,7 +139,7 @@ func (b *builder) openPartBefore(moment time.Duration) bool {
 	for _, report := range b.reports {
 		for _, part := range report.Parts {
 			began := b.offset(part.StartedAt)
-			if part.EndedAt.IsZero() && began >= since && began < moment {
+			if part.EndedAt.IsZero() && began >= since && began < before {
 				return true
 			}
 		}
@@ -145,7 +147,7 @@ func (b *builder) openPartBefore(moment time.Duration) bool {
 	return false
 }
 
-// isComplete reports whether a whole part is in a file.
+// isComplete reports whether all media of a part is in a file.
 func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
 	if isEmpty(part) {
 		return true
@@ -155,7 +157,7 @@ func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
 	})
 }
 
-// partial reports whether anything of a started recording is missing.
+// partial reports whether any media of a started recording is missing.
 func (b *builder) partial() bool {
 	if len(b.packed.Files) == 0 {
 		return !b.origin.IsZero() || len(b.packed.Parts) > 0
@@ -165,7 +167,7 @@ func (b *builder) partial() bool {
 			return true
 		}
 		if part.Attempt != b.packed.Parts[0].Attempt {
-			return true // a bot was lost, or there would be no second
+			return true // a second attempt means that a bot was lost
 		}
 	}
 	for _, report := range b.reports {
@@ -193,10 +195,10 @@ func (b *builder) partial() bool {
 func (b *builder) tracksMissing() bool {
 	for _, report := range b.reports {
 		for _, reported := range report.AudioTracks {
-			whole := reported.Complete && slices.ContainsFunc(b.packed.Tracks, func(packed PackedTrack) bool {
+			complete := reported.Complete && slices.ContainsFunc(b.packed.Tracks, func(packed PackedTrack) bool {
 				return packed.Attempt == report.Attempt && packed.Number == reported.Number && packed.File != "" && packed.Loss == ""
 			})
-			if reported.Segments > 0 && !whole {
+			if reported.Segments > 0 && !complete {
 				return true
 			}
 		}
@@ -204,8 +206,8 @@ func (b *builder) tracksMissing() bool {
 	return false
 }
 
-// stoppedNormally reports whether the last recording ended as intended, so
-// that a bot lost later lost no media.
+// stoppedNormally reports whether the recording ended before the bot was lost,
+// so that no media is missing.
 func (b *builder) stoppedNormally() bool {
 	last := b.lastReport()
 	if !last.LeftAt.IsZero() || last.EndReason != "" {

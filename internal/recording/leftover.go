@@ -13,17 +13,18 @@ import (
 	"standin/internal/ingest"
 )
 
-// LeftoverSpool is the folder of an ended bot on this machine. It may hold
-// media that the bot did not upload.
+// LeftoverSpool is the local folder of a bot that has ended. It may contain media
+// that the bot did not upload.
 type LeftoverSpool struct {
 	Attempt int
 	Folder  string
 }
 
-// ImportLeftover stores what such a bot did not upload. Files appear in the
-// folder complete, so nothing is lost or stored twice if the bot still runs.
-func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, left LeftoverSpool) error {
-	folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
+// ImportLeftover stores the files in a spool that the bot did not upload. It is
+// safe while the bot still runs, because files appear in the folder only when
+// they are complete.
+func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool LeftoverSpool) error {
+	folder := filepath.Join(spool.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -31,25 +32,25 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, left Left
 	if err != nil {
 		return fmt.Errorf("look at what a bot left: %w", err)
 	}
-	known, err := s.uploadedSizes(ctx, jobID, left.Attempt)
+	known, err := s.uploadedSizes(ctx, jobID, spool.Attempt)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the bot lives after all
+			continue // the bot is still running and uploaded the file
 		}
 		if err != nil {
 			return fmt.Errorf("look at what a bot left: %w", err)
 		}
-		size, there := known[entry.Name()]
-		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || there && size == info.Size() && entry.Name() != ingest.ReportName {
+		size, uploaded := known[entry.Name()]
+		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || uploaded && size == info.Size() && entry.Name() != ingest.ReportName {
 			continue
 		}
-		err = s.importFile(ctx, jobID, left.Attempt, filepath.Join(folder, entry.Name()))
+		err = s.importFile(ctx, jobID, spool.Attempt, filepath.Join(folder, entry.Name()))
 		if conflict := new(ConflictError); errors.As(err, &conflict) {
-			continue // what the bot uploaded itself counts
+			continue // the bot's own upload takes precedence
 		}
 		if err != nil {
 			return fmt.Errorf("take %s, which a bot left: %w", entry.Name(), err)
@@ -58,7 +59,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, left Left
 	return nil
 }
 
-// uploadedSizes are the sizes of what an attempt's bot uploaded, by name.
+// uploadedSizes returns the sizes of an attempt's uploads by name.
 func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
 	attempts, err := s.Uploads(ctx, jobID)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt in
 	return sizes, nil
 }
 
-// importFile stores a file of this machine as an upload.
+// importFile stores a local file as an upload.
 func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
 	size, sum, err := syncAndHash(path)
 	if err != nil {

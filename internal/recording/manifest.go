@@ -10,8 +10,8 @@ import (
 // api/manifest.schema.json describes it.
 const SchemaVersion = 1
 
-// Manifest describes the recording of a meeting. Offsets are milliseconds
-// from Timeline.RecordingStartedAt, as the clock went on, so gaps count.
+// Manifest describes the recording of a meeting. Offsets are milliseconds of
+// elapsed time since Timeline.RecordingStartedAt, including gaps.
 type Manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	JobID         string          `json:"jobId"`
@@ -22,7 +22,7 @@ type Manifest struct {
 	Bot           Bot             `json:"bot"`
 	Timeline      Timeline        `json:"timeline"`
 	End           End             `json:"end"`
-	Partial       bool            `json:"partial"` // something of a started recording is missing
+	Partial       bool            `json:"partial"` // true when media of a started recording is missing
 	Gaps          []Gap           `json:"gaps"`
 	Media         []Media         `json:"media"`
 	Participants  []Participant   `json:"participants"`
@@ -30,52 +30,52 @@ type Manifest struct {
 	Consent       []Consent       `json:"consent"`
 }
 
-// Bot is who recorded.
+// Bot describes the bot that recorded.
 type Bot struct {
 	Name    string  `json:"name"`
-	Version *string `json:"version"` // nil when no report tells
+	Version *string `json:"version"` // nil when no report has it
 }
 
-// Timeline holds the moments of a bot's visit; zero where unknown.
+// Timeline holds the times of a bot's stay in the meeting; zero where unknown.
 type Timeline struct {
-	JoinedAt           Instant `json:"joinedAt"`   // join was clicked
-	AdmittedAt         Instant `json:"admittedAt"` // seen inside the meeting
+	JoinedAt           Instant `json:"joinedAt"`   // when the bot clicked the join button
+	AdmittedAt         Instant `json:"admittedAt"` // when the bot was in the meeting
 	RecordingStartedAt Instant `json:"recordingStartedAt"`
 	RecordingStoppedAt Instant `json:"recordingStoppedAt"`
 	LeftAt             Instant `json:"leftAt"`
 }
 
-// End says why the bot's visit ended.
+// End describes why the bot left the meeting.
 type End struct {
 	Reason string  `json:"reason"`
 	Detail *string `json:"detail"` // nil when there is none
 }
 
-// EndUnknown is the reason when nobody told one.
+// EndUnknown is the end reason when none was reported.
 const EndUnknown = "unknown"
 
-// Gap is a time after the recording began in which nothing was kept.
+// Gap is a period of a recording without media.
 type Gap struct {
 	StartMs int64  `json:"startMs"`
 	EndMs   int64  `json:"endMs"`
 	Reason  string `json:"reason"`
 }
 
-// Media is a file with the address it is read at.
+// Media is a file with its URL.
 type Media struct {
 	File
 	URI string `json:"uri"`
 }
 
-// Participant was seen in the roster.
+// Participant is a person in the roster.
 type Participant struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
 	JoinedAt Instant `json:"joinedAt"`
-	LeftAt   Instant `json:"leftAt"` // zero when the participant was not seen leaving
+	LeftAt   Instant `json:"leftAt"` // zero when unknown
 }
 
-// Speech is a time in which a participant spoke.
+// Speech is a period in which a participant spoke.
 type Speech struct {
 	ParticipantID string `json:"participantId"`
 	StartMs       int64  `json:"startMs"`
@@ -86,11 +86,11 @@ type Speech struct {
 type Consent struct {
 	CommandID   string         `json:"commandId"`
 	RequestedAt Instant        `json:"requestedAt"`
-	Outcome     ConsentOutcome `json:"outcome"`     // null while nobody answered
-	RespondedAt Instant        `json:"respondedAt"` // zero while nobody answered
+	Outcome     ConsentOutcome `json:"outcome"`     // null without a response
+	RespondedAt Instant        `json:"respondedAt"` // zero without a response
 }
 
-// ConsentOutcome is what became of a request; empty while nobody answered.
+// ConsentOutcome is the outcome of a request; empty without a response.
 type ConsentOutcome string
 
 // The outcomes (docs/states.md).
@@ -100,7 +100,7 @@ const (
 	ConsentTimeout ConsentOutcome = "timeout"
 )
 
-// MarshalJSON writes null for no outcome.
+// MarshalJSON returns the outcome as a JSON string, or null if it is empty.
 func (o ConsentOutcome) MarshalJSON() ([]byte, error) {
 	if o == "" {
 		return []byte("null"), nil
@@ -108,13 +108,13 @@ func (o ConsentOutcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(o))
 }
 
-// Instant is a moment as it stands in a manifest: RFC 3339, UTC, milliseconds,
-// Z; null when it is zero.
+// Instant is a time whose JSON is RFC 3339 in UTC with milliseconds and a Z, or
+// null if it is zero.
 type Instant struct{ time.Time }
 
 const instantLayout = "2006-01-02T15:04:05.000Z"
 
-// MarshalJSON writes the moment.
+// MarshalJSON returns the time as a JSON string, or null if it is zero.
 func (i Instant) MarshalJSON() ([]byte, error) {
 	if i.IsZero() {
 		return []byte("null"), nil
@@ -122,7 +122,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + i.UTC().Format(instantLayout) + `"`), nil
 }
 
-// UnmarshalJSON reads any RFC 3339 moment, or null.
+// UnmarshalJSON parses an RFC 3339 time or null.
 func (i *Instant) UnmarshalJSON(data []byte) error {
 	*i = Instant{}
 	if string(data) == "null" {

@@ -17,12 +17,12 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// largestServerCopy is the largest object that S3 copies by itself (Amazon
+// largestServerCopy is the largest object that S3 can copy on the server (Amazon
 // S3 API reference, CopyObject: up to 5 GB).
 const largestServerCopy = 5_000_000_000
 
-// maxManifestBytes bounds what is read as a manifest: far above what hours of
-// a large meeting need.
+// maxManifestBytes limits the size of a manifest. It is far above the size for
+// hours of a large meeting.
 const maxManifestBytes = 256 << 20
 
 // copyUpload copies an object whose length and SHA-256 are known.
@@ -41,8 +41,8 @@ func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64,
 	return s.write(ctx, to, newHashingReader(reader, length), sum, true)
 }
 
-// PutMedia stores a media file that has the given SHA-256 (hex), in place of
-// what may be there.
+// PutMedia stores a media file with the given SHA-256 (hex). It replaces an
+// existing file.
 func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) (StoredObject, error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
@@ -59,9 +59,9 @@ func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, co
 	return StoredObject{Name: name, Bytes: media.length, SHA256: declared, New: true}, nil
 }
 
-// OpenMedia opens a media file for http.ServeContent: seeking costs nothing
-// until the next read. ctx must outlive the reader. A file that is not there is
-// a NotFoundError.
+// OpenMedia opens a media file for http.ServeContent: a seek makes no request
+// until the next read. ctx must outlive the reader. If the file does not exist,
+// the error is a NotFoundError.
 func (s *Storage) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
@@ -74,9 +74,9 @@ func (s *Storage) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (
 	return reader, reader.Size(), reader.ModTime(), nil
 }
 
-// SignedURL gives an address at which anybody may read a media file until
-// expiry has passed; false where the store has no such addresses. Whether the
-// file is there is not looked up.
+// SignedURL returns a URL that gives anyone access to a media file until expiry
+// has passed, or false if the store does not support signed URLs. It does not
+// check that the file exists.
 func (s *Storage) SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Storage) SignedURL(ctx context.Context, jobID uuid.UUID, name string, e
 	return address, true, nil
 }
 
-// PutManifest stores a job's manifest in place of what may be there.
+// PutManifest stores a job's manifest. It replaces an existing one.
 func (s *Storage) PutManifest(ctx context.Context, jobID uuid.UUID, manifest Manifest) error {
 	text, err := json.MarshalIndent(manifest, "", "  ")
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *Storage) PutManifest(ctx context.Context, jobID uuid.UUID, manifest Man
 	return s.write(ctx, manifestKey(jobID), content, hex.EncodeToString(sum[:]), true)
 }
 
-// Manifest reads a job's manifest as it was stored; a NotFoundError when there
-// is none.
+// Manifest returns a job's manifest as it was stored. If there is none, the error
+// is a NotFoundError.
 func (s *Storage) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error) {
 	reader, err := s.open(ctx, manifestKey(jobID), "the manifest")
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Storage) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	return text, nil
 }
 
-// storedManifest reads a job's manifest; false when there is none.
+// storedManifest returns a job's decoded manifest, or false if there is none.
 func (s *Storage) storedManifest(ctx context.Context, jobID uuid.UUID) (Manifest, bool, error) {
 	text, err := s.Manifest(ctx, jobID)
 	if missing := new(NotFoundError); errors.As(err, &missing) {

@@ -12,40 +12,40 @@ import (
 	"time"
 )
 
-// Packed is what became of the parts of a recording.
+// Packed is the result of packing the parts and tracks of a recording.
 type Packed struct {
-	Files  []File // in the folder that was packed into, under their names
+	Files  []File // in the target folder, under their names
 	Parts  []PackedPart
 	Tracks []PackedTrack
 }
 
-// PackedPart tells where a part is found, and what of it was lost.
+// PackedPart describes where a part is stored, and its losses.
 type PackedPart struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time
-	File      string        // the name of the file it is in; empty when nothing of it was usable
-	Offset    time.Duration // of its first moment in that file
+	File      string        // name of the file that contains it; empty when it is unusable
+	Offset    time.Duration // of its beginning in that file
 	Length    time.Duration
-	Loss      Loss // empty when all that was recorded of it is there
+	Loss      Loss // empty when the part is complete
 }
 
-// Loss says what of a part could not be packed.
+// Loss is the reason why a part was not packed completely.
 type Loss string
 
 // The losses.
 const (
-	LossBeginning Loss = "beginning_missing" // no first segment: nothing of the part is readable
-	LossUnusable  Loss = "unusable"          // no whole fragment, or nothing ffmpeg can read
-	LossSegments  Loss = "segments_missing"  // the part was cut at a segment that is not there
-	LossTorn      Loss = "torn"              // the last fragment was not whole and was cut
-	LossShortened Loss = "shortened"         // packing kept less than was readable
+	LossBeginning Loss = "beginning_missing" // no first segment: the part is unreadable
+	LossUnusable  Loss = "unusable"          // no complete fragment, or not readable by ffmpeg
+	LossSegments  Loss = "segments_missing"  // the part ends at the first missing segment
+	LossTorn      Loss = "torn"              // the last fragment was incomplete and was removed
+	LossShortened Loss = "shortened"         // the packed part is shorter than the readable media
 )
 
 // Partial reports whether anything was lost.
 func (p Packed) Partial() bool { return len(p.Losses()) > 0 }
 
-// Losses describes each loss.
+// Losses returns a description of each loss.
 func (p Packed) Losses() []string {
 	var losses []string
 	for _, part := range p.Parts {
@@ -61,20 +61,21 @@ func (p Packed) Losses() []string {
 	return losses
 }
 
-// workPrefix begins the names of the folders that Pack works in.
+// workPrefix is the name prefix of Pack's temporary folders.
 const workPrefix = "packing-"
 
-// Pack makes recording.mp4, or recording.m4a where there is no picture, in dir of the parts, in the order given: media
-// copied as it is, the index in front, so that it plays and seeks in browsers.
-// Parts follow one another without a pause; where one was encoded with
-// other settings than the one before, which an MP4 cannot hold, a further file
-// recording-2.mp4, … begins.
+// Pack packs the parts, in the given order, into recording.mp4 in dir, or into
+// recording.m4a if there is no video. It copies the media without encoding and
+// puts the index first, so that the file plays and seeks in browsers. Parts
+// follow one another without gaps. A part with other encoder settings than the
+// previous one, which an MP4 cannot contain, starts a new file: recording-2.mp4
+// and so on.
 //
-// A part ends at a segment that is not there; without its first segment
-// nothing of it is usable. If nothing of any part is, the error is a
-// NothingSavedError; if ffmpeg is not installed, a MissingToolError. Files
-// appear in dir whole or not at all, and Pack may be interrupted and repeated,
-// but not run twice at once in the same dir.
+// A part ends at its first missing segment; without its first segment it is
+// unusable. If all parts are unusable, the error is a NothingSavedError; if
+// ffmpeg is not installed, a MissingToolError. Only complete files appear in
+// dir. Pack may be interrupted and repeated, but must not run concurrently in
+// the same dir.
 func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	tools, err := FindTools()
 	if err != nil {
@@ -87,7 +88,7 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
 	}
-	defer os.RemoveAll(work) // what stays is cleared away by the next run
+	defer os.RemoveAll(work) // on failure, the next run removes it
 
 	packing := packing{tools: tools, work: work, dir: dir}
 	packed, err := packing.run(ctx, parts)
@@ -99,11 +100,11 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 
 // removeAllWithPrefix removes everything in dir whose name begins with prefix.
 func removeAllWithPrefix(dir, prefix string) error {
-	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
 	if err != nil {
 		return err
 	}
-	for _, path := range stale {
+	for _, path := range paths {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func removeAllWithPrefix(dir, prefix string) error {
 	return nil
 }
 
-// escapeGlob takes a path's characters literally.
+// escapeGlob escapes the special characters of filepath.Match in a path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
@@ -123,29 +124,29 @@ type packing struct {
 	dir   string
 }
 
-// piece is a part as a file of its own.
+// piece is a part that was written to a separate file.
 type piece struct {
 	path  string
 	media probeResult
-	part  int // its place in Packed.Parts
+	part  int // index in Packed.Parts
 }
 
 func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 	var packed Packed
 	var pieces []piece
 	for number, part := range parts {
-		position := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
+		result := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
 		piece, loss, err := p.remux(ctx, number, part)
 		if err != nil {
 			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
 		}
-		position.Loss = loss
+		result.Loss = loss
 		if piece.path != "" {
 			piece.part = number
-			position.Length = piece.media.Duration
+			result.Length = piece.media.Duration
 			pieces = append(pieces, piece)
 		}
-		packed.Parts = append(packed.Parts, position)
+		packed.Parts = append(packed.Parts, result)
 	}
 	if len(pieces) == 0 {
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
@@ -159,15 +160,15 @@ func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 		packed.Files = append(packed.Files, file)
 		offset := time.Duration(0)
 		for _, piece := range group {
-			slot := &packed.Parts[piece.part]
-			slot.File, slot.Offset = name, offset
-			offset += slot.Length
+			part := &packed.Parts[piece.part]
+			part.File, part.Offset = name, offset
+			offset += part.Length
 		}
 	}
 	return packed, nil
 }
 
-// fileName names the recording's files: number 0 is the first.
+// fileName returns the name of a file of the recording; number 0 is the first.
 func fileName(number int, media probeResult) string {
 	extension := ".mp4"
 	if _, picture := media.stream("video"); !picture {
@@ -179,7 +180,7 @@ func fileName(number int, media probeResult) string {
 	return fmt.Sprintf("recording-%d%s", number+1, extension)
 }
 
-// groupPieces groups neighbors that fit into one file.
+// groupPieces groups adjacent pieces that can be joined into one file.
 func groupPieces(pieces []piece) [][]piece {
 	var groups [][]piece
 	for i, piece := range pieces {
@@ -191,8 +192,8 @@ func groupPieces(pieces []piece) [][]piece {
 	return groups
 }
 
-// finishFile makes one file of the group, moves it into dir under its name and
-// describes it.
+// finishFile joins a group of pieces into one file, moves it to dir and describes
+// it.
 func (p packing) finishFile(ctx context.Context, group []piece, name string) (File, error) {
 	source, err := p.concatPieces(ctx, group, name)
 	if err != nil {
@@ -223,7 +224,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (Fi
 	return file, nil
 }
 
-// syncAndHash makes a file durable and returns its length and SHA-256.
+// syncAndHash syncs a file to disk and returns its length and SHA-256.
 func syncAndHash(path string) (length int64, sum string, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// SourcePart is a recording part to be packed. Its segments, concatenated, are
-// one fragmented MP4.
+// SourcePart is a recording part to pack. Its concatenated segments are one
+// fragmented MP4.
 type SourcePart struct {
 	Attempt   int
 	Number    int
@@ -69,5 +69,5 @@ func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, 
 	return parts, nil
 }
 
-// isEmpty reports whether a part ended normally before its first segment.
+// isEmpty reports whether a part ended normally without any segment.
 func isEmpty(part ingest.RecordingPart) bool { return part.Complete && part.Segments == 0 }

@@ -8,39 +8,39 @@ import (
 	"standin/internal/ingest"
 )
 
-// personKey tells people apart: a roster's ids hold only within one attempt,
-// so the name belongs to it.
+// personKey identifies a person across attempts. It includes the name because a
+// roster's IDs are valid within one attempt only.
 type personKey struct{ id, name string }
 
-// rosterID is an id of one attempt's roster.
+// rosterID is an ID in the roster of one attempt.
 type rosterID struct {
 	attempt int
 	id      string
 }
 
-// rosterIDs are those of all attempts, each with the manifest's.
+// rosterIDs maps the IDs of all attempts to the IDs in the manifest.
 type rosterIDs map[rosterID]string
 
-// people lists who was seen and when each spoke. The same id and name in
-// several attempts is one participant; the same id with another name is
-// another one, and gets an id of its own.
+// people returns the participants and their speech. The same ID and name in
+// several attempts is one participant. The same ID with another name is another
+// participant with a new ID.
 func (b *builder) people() (participants []Participant, speech []Speech, ids rosterIDs) {
 	participants, speech, ids = []Participant{}, []Speech{}, rosterIDs{}
-	positions := map[personKey]int{}
-	taken := map[string]int{}
+	indexes := map[personKey]int{}
+	usedIDs := map[string]int{}
 	for _, report := range b.reports {
 		for _, person := range byJoining(report.People) {
 			key := personKey{id: person.ID, name: person.Name}
-			position, known := positions[key]
+			index, known := indexes[key]
 			if !known {
-				position = len(participants)
-				positions[key] = position
+				index = len(participants)
+				indexes[key] = index
 				participants = append(participants, Participant{
-					ID: uniqueID(person.ID, taken), Name: person.Name, JoinedAt: Instant{person.JoinedAt},
+					ID: uniqueID(person.ID, usedIDs), Name: person.Name, JoinedAt: Instant{person.JoinedAt},
 				})
 			}
-			participants[position].LeftAt = Instant{person.LeftAt} // who came again left when he last left
-			ids[rosterID{report.Attempt, person.ID}] = participants[position].ID
+			participants[index].LeftAt = Instant{person.LeftAt} // the last time, for a participant who returned
+			ids[rosterID{report.Attempt, person.ID}] = participants[index].ID
 		}
 		speech = append(speech, b.speech(report, ids)...)
 	}
@@ -57,29 +57,29 @@ func byJoining(people []ingest.Person) []ingest.Person {
 	})
 }
 
-// uniqueID returns the id, with a suffix if it is taken. taken counts the
-// suffixes of each id, so that a report with one id for many people costs no
-// more than others.
-func uniqueID(id string, taken map[string]int) string {
+// uniqueID returns the ID, with a suffix if it is already used. used holds the
+// number of suffixes of each ID, so that a report with the same ID for many
+// people takes linear time.
+func uniqueID(id string, used map[string]int) string {
 	unique := id
-	for taken[unique] > 0 {
-		taken[id]++
-		unique = fmt.Sprintf("%s-%d", id, taken[id])
+	for used[unique] > 0 {
+		used[id]++
+		unique = fmt.Sprintf("%s-%d", id, used[id])
 	}
-	taken[unique]++
+	used[unique]++
 	return unique
 }
 
-// speech puts a report's speech on the recording's clock. What was said before
-// the recording, or by nobody in the roster, is left out.
+// speech returns a report's speech relative to the start of the recording. It
+// omits speech before the recording and speech of people not in the roster.
 func (b *builder) speech(report ingest.Report, ids rosterIDs) []Speech {
 	if b.origin.IsZero() {
 		return nil
 	}
 	var speech []Speech
-	for _, spoken := range report.Speech {
-		id, known := ids[rosterID{report.Attempt, spoken.PersonID}]
-		from, to := max(0, b.offset(spoken.From)), b.offset(spoken.To)
+	for _, entry := range report.Speech {
+		id, known := ids[rosterID{report.Attempt, entry.PersonID}]
+		from, to := max(0, b.offset(entry.From)), b.offset(entry.To)
 		if known && to > from {
 			speech = append(speech, Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
 		}

@@ -28,12 +28,12 @@ type probeStream struct {
 	Height        int    `json:"height"`
 	SampleRate    string `json:"sample_rate"`
 	Channels      int    `json:"channels"`
-	Extradata     string `json:"extradata"`      // a hex dump
-	ExtradataHash string `json:"extradata_hash"` // of the same
+	Extradata     string `json:"extradata"`      // hex dump
+	ExtradataHash string `json:"extradata_hash"` // hash of Extradata
 }
 
-// probe reads a media file with ffprobe. For an error that tells that ffprobe
-// cannot read it, refused is true.
+// probe reads a media file with ffprobe. If ffprobe cannot read the file,
+// rejectedInput is true for the error.
 func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult, error) {
 	text, err := runTool(ctx, limitsFor(size), t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
@@ -53,7 +53,7 @@ func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult,
 	}
 	seconds, err := strconv.ParseFloat(reported.Format.Duration, 64)
 	if err != nil {
-		seconds = 0 // N/A: the file holds no moment
+		seconds = 0 // N/A: the file has no duration
 	}
 	return probeResult{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: reported.Streams}, nil
 }
@@ -67,8 +67,8 @@ func (t Tools) probeFile(ctx context.Context, path string) (probeResult, error) 
 	return t.probe(ctx, path, info.Size())
 }
 
-// joins reports whether both files can be put one behind the other without
-// encoding anew: the decoders' settings, which an MP4 holds once, agree.
+// joins reports whether two files can be concatenated without encoding them: an
+// MP4 has one set of decoder settings, so both must have the same.
 func (p probeResult) joins(other probeResult) bool {
 	settings := func(s probeStream) probeStream {
 		s.Extradata, s.Profile = "", ""
@@ -79,14 +79,14 @@ func (p probeResult) joins(other probeResult) bool {
 
 // stream returns the first stream of a type, if there is one.
 func (p probeResult) stream(kind string) (probeStream, bool) {
-	at := slices.IndexFunc(p.Streams, func(s probeStream) bool { return s.Type == kind })
-	if at < 0 {
+	index := slices.IndexFunc(p.Streams, func(s probeStream) bool { return s.Type == kind })
+	if index < 0 {
 		return probeStream{}, false
 	}
-	return p.Streams[at], true
+	return p.Streams[index], true
 }
 
-// codecs is the codecs parameter of RFC 6381, picture first.
+// codecs returns the codecs parameter of RFC 6381, video first.
 func (p probeResult) codecs() string {
 	var codecs []string
 	for _, kind := range []string{"video", "audio"} {
@@ -97,7 +97,7 @@ func (p probeResult) codecs() string {
 	return strings.Join(codecs, ",")
 }
 
-// codec names the stream's codec as browsers ask for it.
+// codec returns the codec of the stream in the form of RFC 6381.
 func (s probeStream) codec() string {
 	switch s.Codec {
 	case "h264":
@@ -111,12 +111,12 @@ func (s probeStream) codec() string {
 			return "mp4a.40.2"
 		}
 	case "opus":
-		return "opus" // browsers take it in lower case; the sample entry is Opus
+		return "opus" // browsers accept lower case; the sample entry is Opus
 	}
 	return s.Tag
 }
 
-// extradata reads the beginning of ffprobe's hex dump: its first line,
+// extradata decodes the first line of ffprobe's hex dump, for example
 // "00000000: 0142 c01f ffe1 0010 0674 42c0 1f8c 8d40  .B......".
 func (s probeStream) extradata() []byte {
 	text, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")

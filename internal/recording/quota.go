@@ -15,31 +15,32 @@ const recountInterval = time.Second
 // maxTracked is the number of jobs above which old counts are dropped.
 const maxTracked = 1000
 
-// UploadQuota limits what the bots of one job may upload.
+// UploadQuota limits the uploads of the bots of one job.
 type UploadQuota struct {
 	Files int
 	Bytes int64
 }
 
-// QuotaError is the error of an upload that exceeds its job's quota.
+// QuotaError reports an upload that exceeds its job's quota.
 type QuotaError struct{ Quota UploadQuota }
 
 func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the bots of this job may upload %d files with %d bytes in all", e.Quota.Files, e.Quota.Bytes)
 }
 
-// uploadCounts holds what each job has uploaded, so that an upload does not cost
-// a list of all earlier ones. Another node may upload for the same job, and an
-// upload may replace a file, so an exceeded quota is counted again.
+// uploadCounts caches the number and size of each job's uploads, so that an
+// upload does not list all earlier ones. Uploads through another node and
+// replaced files make a count inaccurate, so the uploads are counted again before
+// one is rejected.
 type uploadCounts struct {
 	counting sync.Mutex // held while uploads are counted
 	mu       sync.Mutex
 	jobs     map[uuid.UUID]*uploadCount
 }
 
-// uploadCount is what one job has uploaded.
+// uploadCount is the number and size of one job's uploads.
 type uploadCount struct {
-	stored, reserved UploadQuota // reserved: by uploads in progress
+	stored, reserved UploadQuota // reserved is for uploads in progress
 	countedAt        time.Time
 }
 
@@ -47,8 +48,9 @@ func (c *uploadCount) fits(size int64, quota UploadQuota) bool {
 	return c.stored.Files+c.reserved.Files < quota.Files && c.stored.Bytes+c.reserved.Bytes+size <= quota.Bytes
 }
 
-// ReserveUpload reserves one file of a size in a job's quota, or returns a
-// QuotaError. Call done when the upload has ended, with whether it was stored.
+// ReserveUpload reserves space for one file in a job's quota, or returns a
+// QuotaError. Call done when the upload has ended; stored reports whether the
+// file was stored.
 func (s *Storage) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), err error) {
 	if done, _ = s.counts.reserve(jobID, size, quota); done != nil {
 		return done, nil
@@ -86,8 +88,8 @@ func (s *Storage) countUploads(ctx context.Context, jobID uuid.UUID) (UploadQuot
 	return stored, nil
 }
 
-// reserve returns a nil done when the size does not fit, and whether a new count
-// may help.
+// reserve reserves space for one file. If the file does not fit, done is nil and
+// recount reports whether the uploads should be counted again.
 func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), recount bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +111,7 @@ func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota) (
 	}, false
 }
 
-// stored returns what a job has uploaded as far as it is known.
+// stored returns the last known uploads of a job.
 func (c *uploadCounts) stored(jobID uuid.UUID) UploadQuota {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +121,8 @@ func (c *uploadCounts) stored(jobID uuid.UUID) UploadQuota {
 	return UploadQuota{}
 }
 
-// set replaces the count of a job, and adds what was stored since before: the
-// count may not include it.
+// set replaces the count of a job. It adds the uploads stored since before,
+// because counted may not include them.
 func (c *uploadCounts) set(jobID uuid.UUID, before, counted UploadQuota) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,15 +16,15 @@ import (
 	"standin/internal/ingest"
 )
 
-// MaxReportBytes bounds a bot's report: far above what a day's meeting of
-// hundreds of people needs.
+// MaxReportBytes limits the size of a bot's report. It is far above the size for
+// a meeting of a day with hundreds of people.
 const MaxReportBytes = 32 << 20
 
 // maxParts is the number of parts that ingest.SegmentName can name.
 const maxParts = 1000
 
-// checkSize refuses a report with longer lists than any meeting needs, because
-// some of them are compared with each other.
+// checkSize returns an error for a report with longer lists than any meeting
+// needs. Processing takes quadratic time for some of the lists.
 func (r FinalReport) checkSize() error {
 	for name, list := range map[string]struct{ length, limit int }{
 		"parts": {max(len(r.Parts), len(r.PackedParts)), maxParts}, "gaps": {len(r.Gaps), 10 * maxParts},
@@ -38,22 +38,22 @@ func (r FinalReport) checkSize() error {
 	return nil
 }
 
-// FinalReport is what a bot uploads under ingest.ReportName: its report, and
-// at the end the files that it packed and uploaded beside it.
+// FinalReport is the content of ingest.ReportName: the bot's report and, after
+// packing, the files that the bot packed and uploaded.
 type FinalReport struct {
 	ingest.Report
 	Media        []File         `json:"media,omitempty"`
 	PackedParts  []ReportedPart `json:"packedStretches,omitempty"`
 	PackedTracks []PackedTrack  `json:"packedVoices,omitempty"`
 
-	found bool // of one that was read: there is one
+	found bool // true for a report that was read from storage
 }
 
-// ReportedPart is where a bot put a part: a PackedPart in its report.
+// ReportedPart is a PackedPart in a bot's report.
 type ReportedPart struct {
 	Number   int    `json:"number"`
-	File     string `json:"file,omitempty"` // empty when nothing of it was usable
-	OffsetMs int64  `json:"offsetMs"`       // of its first moment in that file
+	File     string `json:"file,omitempty"` // empty when the part is unusable
+	OffsetMs int64  `json:"offsetMs"`       // of its beginning in that file
 	LengthMs int64  `json:"lengthMs"`
 	Loss     Loss   `json:"loss,omitempty"`
 }
@@ -70,13 +70,13 @@ func ReportedParts(packed Packed) []ReportedPart {
 	return reported
 }
 
-// report reads an attempt's report. Where there is none, or it is unreadable,
-// the attempt has told nothing: its media counts all the same.
+// report reads an attempt's report. If there is none, or if it is unreadable, the
+// report is empty and found is false.
 func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (FinalReport, error) {
-	none := FinalReport{Report: ingest.Report{Attempt: attempt}}
+	empty := FinalReport{Report: ingest.Report{Attempt: attempt}}
 	reader, err := f.Storage.openUpload(ctx, jobID, attempt, ingest.ReportName)
 	if missing := new(NotFoundError); errors.As(err, &missing) {
-		return none, nil
+		return empty, nil
 	}
 	if err != nil {
 		return FinalReport{}, err
@@ -94,32 +94,32 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	if err != nil {
 		f.Log.Warn("a bot's report is unreadable",
 			slog.String("job", jobID.String()), slog.Int("attempt", attempt), slog.Any("error", err))
-		return none, nil
+		return empty, nil
 	}
-	report.Attempt, report.found = attempt, true // where it was uploaded counts, not what it says
+	report.Attempt, report.found = attempt, true // the attempt is the one of the upload, not the reported one
 	return report, nil
 }
 
-// checkReportedFiles checks the finished files of a report. The error for one
-// that was not uploaded as reported is a MediaMismatchError.
-func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, left attemptData) error {
-	for i, file := range left.report.Media {
-		if err := f.checkReportedFile(ctx, jobID, left, file); err != nil {
+// checkReportedFiles compares the finished files of a report with the uploads. A
+// difference is a MediaMismatchError.
+func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, attempt attemptData) error {
+	for i, file := range attempt.report.Media {
+		if err := f.checkReportedFile(ctx, jobID, attempt, file); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(left.report.Media[:i], func(other File) bool { return other.Name == file.Name }) {
+		if slices.ContainsFunc(attempt.report.Media[:i], func(other File) bool { return other.Name == file.Name }) {
 			return &MediaMismatchError{Name: file.Name, Reason: "named twice"}
 		}
 	}
 	return nil
 }
 
-// checkReportedFile checks what a report says about a file against the upload.
-func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, left attemptData, file File) error {
+// checkReportedFile compares a file of a report with its upload.
+func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, attempt attemptData, file File) error {
 	mismatch := func(format string, arguments ...any) error {
 		return &MediaMismatchError{Name: file.Name, Reason: fmt.Sprintf(format, arguments...)}
 	}
-	key, err := uploadKey(jobID, left.Attempt, file.Name)
+	key, err := uploadKey(jobID, attempt.Attempt, file.Name)
 	switch {
 	case err != nil:
 		return mismatch("no media name")
@@ -143,9 +143,9 @@ func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, left 
 	return nil
 }
 
-// contentTypes returns the content types that a file of some kind may have; none
-// for an unknown kind. Files are served with their content type, so none of these
-// is active content in a browser.
+// contentTypes returns the allowed content types for a kind of media, or none for
+// an unknown kind. Files are served with their content type, so no active content
+// is allowed.
 func contentTypes(kind MediaKind) []string {
 	switch kind {
 	case Video:
@@ -158,7 +158,7 @@ func contentTypes(kind MediaKind) []string {
 	return nil
 }
 
-// packedFromReport returns what a bot has packed, according to its report.
+// packedFromReport returns the media that a bot packed, according to its report.
 func packedFromReport(report FinalReport) Packed {
 	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
 	for _, reported := range report.PackedParts {
@@ -174,29 +174,29 @@ func packedFromReport(report FinalReport) Packed {
 	return packed
 }
 
-// resolve combines a reported part with the rest of its report; false when
-// they contradict each other.
-func (t ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
-	known := slices.IndexFunc(report.Parts, func(s ingest.RecordingPart) bool { return s.Number == t.Number })
-	if known < 0 || t.OffsetMs < 0 || t.LengthMs < 0 {
+// resolve combines a reported part with the rest of its report. It returns false
+// if they contradict each other.
+func (p ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
+	index := slices.IndexFunc(report.Parts, func(part ingest.RecordingPart) bool { return part.Number == p.Number })
+	if index < 0 || p.OffsetMs < 0 || p.LengthMs < 0 {
 		return PackedPart{}, false
 	}
-	if t.File != "" {
+	if p.File != "" {
 		const rounding = 1000 // milliseconds; a file may end a frame earlier than its parts
-		at := slices.IndexFunc(report.Media, func(file File) bool { return file.Name == t.File })
-		if at < 0 || t.OffsetMs+t.LengthMs > report.Media[at].DurationMs+rounding {
+		at := slices.IndexFunc(report.Media, func(file File) bool { return file.Name == p.File })
+		if at < 0 || p.OffsetMs+p.LengthMs > report.Media[at].DurationMs+rounding {
 			return PackedPart{}, false
 		}
 	}
 	return PackedPart{
-		Attempt: report.Attempt, Number: t.Number, StartedAt: report.Parts[known].StartedAt, File: t.File, Loss: t.Loss,
-		Offset: time.Duration(t.OffsetMs) * time.Millisecond, Length: time.Duration(t.LengthMs) * time.Millisecond,
+		Attempt: report.Attempt, Number: p.Number, StartedAt: report.Parts[index].StartedAt, File: p.File, Loss: p.Loss,
+		Offset: time.Duration(p.OffsetMs) * time.Millisecond, Length: time.Duration(p.LengthMs) * time.Millisecond,
 	}, true
 }
 
-// packedInSequence is for a report without packed parts: it assumes that the
-// first file holds the parts in sequence. The length of a part comes from the
-// bot's clock; a part without an end gets the rest of the file.
+// packedInSequence returns the media of a report without usable packed parts. It
+// assumes that the first file contains the parts in sequence. The length of a part
+// comes from the bot's clock; a part without an end gets the rest of the file.
 func packedInSequence(report FinalReport) Packed {
 	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
 	at := slices.IndexFunc(packed.Files, func(file File) bool { return file.Kind == Video || file.Kind == Audio })
@@ -204,11 +204,11 @@ func packedInSequence(report FinalReport) Packed {
 		return packed
 	}
 	file := packed.Files[at]
-	left := time.Duration(file.DurationMs) * time.Millisecond
+	remaining := time.Duration(file.DurationMs) * time.Millisecond
 	ended := func(part ingest.RecordingPart) bool { return part.EndedAt.After(part.StartedAt) }
 	for _, part := range report.Parts {
 		if ended(part) {
-			left -= part.EndedAt.Sub(part.StartedAt)
+			remaining -= part.EndedAt.Sub(part.StartedAt)
 		}
 	}
 	offset := time.Duration(0)
@@ -216,14 +216,14 @@ func packedInSequence(report FinalReport) Packed {
 		if isEmpty(part) {
 			continue
 		}
-		length := max(0, left)
+		length := max(0, remaining)
 		switch {
 		case len(report.Parts) == 1:
 			length = time.Duration(file.DurationMs) * time.Millisecond
 		case ended(part):
 			length = part.EndedAt.Sub(part.StartedAt)
 		default:
-			left = 0
+			remaining = 0
 		}
 		packed.Parts = append(packed.Parts, PackedPart{
 			Attempt: report.Attempt, Number: part.Number, StartedAt: part.StartedAt,
@@ -234,14 +234,13 @@ func packedInSequence(report FinalReport) Packed {
 	return packed
 }
 
-// tracksFromReport returns the tracks that a bot has packed, according to its
-// report.
+// tracksFromReport returns the tracks that a bot packed, according to its report.
 func tracksFromReport(report FinalReport) []PackedTrack {
 	var tracks []PackedTrack
 	for _, track := range report.PackedTracks {
 		at := slices.IndexFunc(report.AudioTracks, func(reported ingest.AudioTrack) bool { return reported.Number == track.Number })
 		if at < 0 {
-			continue // of nobody, and nobody knows when
+			continue // its participant and its start are unknown
 		}
 		track.Attempt, track.StartedAt, track.PersonID = report.Attempt, report.AudioTracks[at].StartedAt, report.AudioTracks[at].PersonID
 		tracks = append(tracks, track)

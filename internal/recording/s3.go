@@ -15,9 +15,10 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
-// stallTimeout is how long a connection to an object store may carry no data:
-// longer than a store takes to copy its largest object (largestServerCopy).
-// Without it, an unresponsive store would block a job forever.
+// stallTimeout is the maximum time without data on a connection to an object
+// store. It is longer than a server-side copy of the largest object
+// (largestServerCopy). Without it, an unresponsive store would block a job
+// forever.
 const stallTimeout = 3 * time.Minute
 
 // openObjects opens a bucket of an object store.
@@ -28,27 +29,26 @@ func openObjects(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
 	return openS3(ctx, address, stallTimeout)
 }
 
-// openS3 opens an S3 bucket whose connections end when nothing has moved for
-// as long as stall. How often a request is tried again is the S3 library's
-// business: three times in all, with growing delays.
+// openS3 opens an S3 bucket whose connections fail after stall without data. The
+// S3 library makes up to three attempts for each request, with increasing delays.
 func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {
 	opener := new(s3blob.URLOpener)
 	bucket, err := opener.OpenBucketURL(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	defer bucket.Close() // it holds nothing: the bucket below takes its place
+	defer bucket.Close() // used only to get the client of the bucket returned below
 	var client *s3.Client
 	if !bucket.As(&client) {
 		return nil, errors.New("the S3 bucket has no S3 client")
 	}
-	patient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
+	httpClient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
 		transport.DialContext = dialWithStallTimeout(transport.DialContext, stall)
 	})
 	client = s3.New(client.Options(), func(options *s3.Options) {
-		options.HTTPClient = patient
-		// Of an object that was stored in parts there is no sum of the whole to
-		// compare; each download of one would be a line on standard error.
+		options.HTTPClient = httpClient
+		// A multipart object has no checksum of the whole object. Without this
+		// option, each download of one writes a warning to standard error.
 		options.DisableLogOutputChecksumValidationSkipped = true
 	})
 	return s3blob.OpenBucket(ctx, client, address.Host, &opener.Options)
@@ -81,8 +81,8 @@ func (c *stallConn) Read(buffer []byte) (int, error) {
 	return c.Conn.Read(buffer)
 }
 
-// Write puts off the end of a read too: HTTP waits for the answer from the
-// first byte of the request on.
+// Write also extends the read deadline, because the HTTP transport reads the
+// response while it writes the request.
 func (c *stallConn) Write(data []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.stall)); err != nil {
 		return 0, fmt.Errorf("watch a connection: %w", err)

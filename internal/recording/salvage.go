@@ -14,21 +14,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fetchConcurrency is the number of segments fetched at a time. Each costs a
+// fetchConcurrency is the number of concurrent segment downloads. Each needs a
 // round trip to the store.
 const fetchConcurrency = 8
 
-// A segment whose reading breaks off is fetched again, so many times in all,
-// after a growing delay: the S3 library tries only requests again, not the
-// reading of what they bring.
+// A download that is interrupted is repeated, up to fetchTries attempts with an
+// increasing delay. The S3 library retries requests, but not the reading of a
+// response body.
 const (
 	fetchTries = 4
 	fetchDelay = 250 * time.Millisecond
 )
 
-// pack packs the uploaded segments of some attempts into work. With nothing
-// usable among them the error is a NothingSavedError, and the parts are
-// told all the same.
+// pack packs the uploaded segments of some attempts into work. If none is usable,
+// the error is a NothingSavedError and the result lists the parts.
 func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress) (Packed, error) {
 	parts, tracks, err := f.fetchAll(ctx, jobID, attempts, work, progress)
 	if err != nil {
@@ -53,8 +52,8 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 	return packed, nil
 }
 
-// fetchAll copies each attempt's segments into a folder of its own below work
-// and finds the parts and tracks there.
+// fetchAll copies each attempt's segments into a separate folder in work and
+// returns the parts and tracks in these folders.
 func (f *Finisher) fetchAll(
 	ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress,
 ) (parts []SourcePart, tracks []SourceTrack, err error) {
@@ -84,20 +83,20 @@ func (f *Finisher) fetchAll(
 			}
 			progress(Fetching, done, total)
 		}
-		found, err := FindParts(folder, attempt.Attempt, attempt.report.Report)
+		attemptParts, err := FindParts(folder, attempt.Attempt, attempt.report.Report)
 		if err != nil {
 			return nil, nil, err
 		}
-		spoken, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
+		attemptTracks, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
 		if err != nil {
 			return nil, nil, err
 		}
-		parts, tracks = append(parts, found...), append(tracks, spoken...)
+		parts, tracks = append(parts, attemptParts...), append(tracks, attemptTracks...)
 	}
 	return parts, tracks, nil
 }
 
-// fetch copies a segment to target, whole.
+// fetch copies a whole segment to target.
 func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name, target string) error {
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -118,7 +117,7 @@ func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name
 	return nil
 }
 
-// copyTo makes file's content that of an upload.
+// copyTo replaces the content of file with that of an upload.
 func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, attempt int, name string) error {
 	if err := file.Truncate(0); err != nil {
 		return err
@@ -135,7 +134,7 @@ func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, a
 	return err
 }
 
-// sleep waits for a time or until ctx ends.
+// sleep waits for the given time or until ctx ends.
 func sleep(ctx context.Context, length time.Duration) error {
 	timer := time.NewTimer(length)
 	defer timer.Stop()

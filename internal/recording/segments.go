@@ -16,15 +16,15 @@ import (
 // round by a few frames.
 const minShortening = 500 * time.Millisecond
 
-// remux makes a file with an index of a part's segments. A piece without a
-// path means that nothing was usable.
+// remux writes a part's segments to one file with an index. The piece has no path
+// if the part is unusable.
 func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece, Loss, error) {
 	source := filepath.Join(p.work, fmt.Sprintf("part-%03d.mp4", number))
 	loss, err := concatSegments(ctx, part.Segments, source)
 	if err != nil {
 		return piece{}, "", err
 	}
-	defer os.Remove(source) // or it goes with the folder
+	defer os.Remove(source) // otherwise removed with the work folder
 	if loss == LossBeginning || loss == LossUnusable {
 		return piece{}, loss, nil
 	}
@@ -36,9 +36,9 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 		return piece{}, "", err
 	}
 	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", number))
-	// The picture goes first whatever the recorder's order. Without -copyts
-	// ffmpeg moves all streams by the same time, so that the earliest begins at
-	// 0; what a stream begins later than that becomes an edit list.
+	// Video is the first stream, independent of the recorder's order. Without
+	// -copyts, ffmpeg shifts all streams by the same time so that the earliest
+	// begins at 0, and writes an edit list for a stream that begins later.
 	limits, err := limitsForFiles(source)
 	if err != nil {
 		return piece{}, "", err
@@ -61,8 +61,8 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	return piece{path: target, media: after}, loss, nil
 }
 
-// concatSegments writes the segments before the first missing one to target,
-// and cuts an incomplete fragment at the end.
+// concatSegments writes the segments before the first missing one to target, and
+// removes an incomplete fragment from the end.
 func concatSegments(ctx context.Context, segments []string, target string) (Loss, error) {
 	file, err := os.OpenFile(target, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -106,8 +106,8 @@ func concatSegments(ctx context.Context, segments []string, target string) (Loss
 	return "", nil
 }
 
-// appendFile copies a file to the end of target; "" is a file that is not
-// there.
+// appendFile copies a file to the end of target. For the path "", it returns
+// fs.ErrNotExist.
 func appendFile(ctx context.Context, target io.Writer, path string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -135,23 +135,23 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 	list.WriteString("ffconcat version 1.0\n")
 	for _, piece := range group {
 		paths = append(paths, piece.path)
-		// The names are this package's: nothing in them needs quoting. The
-		// duration is where the next piece begins, so that offsets hold.
+		// This package sets the names, so they need no quoting. The duration
+		// sets the start of the next piece, as PackedPart.Offset expects.
 		fmt.Fprintf(&list, "file %s\nduration %dus\n", filepath.Base(piece.path), piece.media.Duration.Microseconds())
 	}
-	listed := filepath.Join(p.work, name+".txt")
-	if err := os.WriteFile(listed, []byte(list.String()), 0o600); err != nil {
+	listPath := filepath.Join(p.work, name+".txt")
+	if err := os.WriteFile(listPath, []byte(list.String()), 0o600); err != nil {
 		return "", err
 	}
 	target := filepath.Join(p.work, name)
-	// auto_convert would write the decoder's settings into the stream once
-	// more, which avc1 forbids (ISO/IEC 14496-15); here they are all the same.
+	// auto_convert would also write the decoder settings into the stream, which
+	// avc1 forbids (ISO/IEC 14496-15). All pieces have the same settings.
 	limits, err := limitsForFiles(paths...)
 	if err != nil {
 		return "", err
 	}
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
-		"-f", "concat", "-auto_convert", "0", "-i", listed,
+		"-f", "concat", "-auto_convert", "0", "-i", listPath,
 		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
 	return target, err
 }

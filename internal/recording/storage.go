@@ -22,38 +22,38 @@ import (
 	"standin/internal/ingest"
 )
 
-// Storage keeps what belongs to recordings, each job in a folder of its own:
+// Storage stores the objects of recordings, with a folder for each job:
 //
-//	jobs/<jobId>/uploads/<attempt>/<name>   as the bots sent it; names that begin
-//	                                        with diagnostics- are for the operator
-//	jobs/<jobId>/media/<name>               what the manifest names
+//	jobs/<jobId>/uploads/<attempt>/<name>   files that bots uploaded; the prefix
+//	                                        diagnostics- marks files for the operator
+//	jobs/<jobId>/media/<name>               the files in the manifest
 //	jobs/<jobId>/manifest.json
 //
-// An object is there whole or not at all. In a folder on disk it is also
-// durable when a method that writes it returns: the blob library only renames,
-// so Storage itself syncs the file before and its directories after. Object
-// stores are durable by themselves.
+// Objects are written atomically. In a folder on disk, an object is also durable
+// when the method that writes it returns: the blob library only renames the file,
+// so Storage syncs the file before the rename and its directories after it.
+// Object stores are durable without this.
 type Storage struct {
 	bucket *blob.Bucket
-	folder string // of a file:// address: where it is on disk; else empty
+	folder string // path of a file:// address; empty for an object store
 
-	// committing makes the library's check-then-rename of a folder one step,
-	// so that of two uploads of one name only the first is kept.
+	// committing makes the library's check-then-rename in a folder atomic, so
+	// that only the first of two concurrent uploads with one name is stored.
 	committing sync.Mutex
 
 	counts uploadCounts
 }
 
-// OpenStorage opens a file:///absolute/folder, which is made with mode 0700
-// when it is not there, or an s3://bucket?… address as gocloud.dev describes
-// it.
+// OpenStorage opens a file:///absolute/folder address, or an s3://bucket?…
+// address as documented by gocloud.dev. It creates a missing folder with mode
+// 0700.
 func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("open storage: the address is no URL") // the parse error would repeat it, keys and all
+		return nil, errors.New("open storage: the address is no URL") // the parse error contains the address, which may contain keys
 	}
 	if parsed.User != nil {
-		return nil, errors.New("open storage: credentials do not belong into the address") // it is shown in errors
+		return nil, errors.New("open storage: credentials do not belong into the address") // errors contain the address
 	}
 	if parsed.Scheme == fileblob.Scheme {
 		return openFolder(parsed)
@@ -89,7 +89,7 @@ func openFolder(address *url.URL) (*Storage, error) {
 // Close releases the connection to the store.
 func (s *Storage) Close() error { return s.bucket.Close() }
 
-// Check reports whether the store answers.
+// Check returns an error if the store is not accessible.
 func (s *Storage) Check(ctx context.Context) error {
 	accessible, err := s.bucket.IsAccessible(ctx)
 	if err != nil {
@@ -119,16 +119,16 @@ func mediaKey(jobID uuid.UUID, name string) (string, error) {
 	return jobFolder(jobID) + "media/" + name, nil
 }
 
-// unfinishedSuffix ends the names under which fileblob writes.
+// unfinishedSuffix is the suffix of the temporary files of fileblob.
 const unfinishedSuffix = ".tmp"
 
-// storableName reports whether a name can stand in storage: a media name that
-// is none of those that fileblob keeps for itself.
+// storableName reports whether a name is a media name without a suffix that
+// fileblob reserves.
 func storableName(name string) bool {
 	return ingest.ValidMediaName(name) && !strings.HasSuffix(name, unfinishedSuffix) && !strings.HasSuffix(name, ".attrs")
 }
 
-// contentType is the media type an object is stored with.
+// contentType returns the media type that an object is stored with.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".mp4":
@@ -139,16 +139,16 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// objects lists what is stored under keys that begin with prefix. An error is
-// the last that is given.
+// objects lists the objects whose keys begin with prefix. The sequence ends after
+// the first error.
 func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.ListObject, error] {
 	return func(yield func(*blob.ListObject, error) bool) {
-		listed := s.bucket.List(&blob.ListOptions{Prefix: prefix})
+		iterator := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
-			object, err := listed.Next(ctx)
-			// The library's end of the list is io.EOF itself. A connection that
-			// broke off is an error that wraps io.EOF: taken for the end, it
-			// would make what is stored look as if it were not there.
+			object, err := iterator.Next(ctx)
+			// At the end of the list, the library returns io.EOF itself. A broken
+			// connection is an error that wraps io.EOF; treating it as the end
+			// would hide stored objects.
 			if err == io.EOF { //nolint:errorlint // see above
 				return
 			}
@@ -163,7 +163,7 @@ func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.Li
 	}
 }
 
-// syncDirs makes the entries of key's directories durable.
+// syncDirs syncs the directories that contain key.
 func (s *Storage) syncDirs(key string) error {
 	if s.folder == "" {
 		return nil
@@ -176,10 +176,10 @@ func (s *Storage) syncDirs(key string) error {
 	return syncDir(s.folder)
 }
 
-// syncDir makes a directory's entries durable, where the system supports it.
+// syncDir syncs a directory, where the operating system supports it.
 func syncDir(folder string) error {
 	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there
+		return nil // Windows cannot sync directories
 	}
 	directory, err := os.Open(folder)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// SourceTrack is a participant's audio track to be packed. Its segments,
-// concatenated, are one fragmented MP4.
+// SourceTrack is a participant's audio track to pack. Its concatenated segments
+// are one fragmented MP4.
 type SourceTrack struct {
 	Attempt   int
 	Number    int
@@ -24,19 +24,19 @@ type SourceTrack struct {
 	Segments  []string // as in SourcePart
 }
 
-// PackedTrack says which file holds a track.
+// PackedTrack describes which file contains a track.
 type PackedTrack struct {
 	Attempt   int       `json:"-"`
 	Number    int       `json:"number"`
 	StartedAt time.Time `json:"-"`
 	PersonID  string    `json:"-"`
-	File      string    `json:"file,omitempty"` // empty when nothing of it was usable
+	File      string    `json:"file,omitempty"` // empty when the track is unusable
 	Loss      Loss      `json:"loss,omitempty"` // as in PackedPart
 }
 
 // FindTracks returns an attempt's tracks: from its bundles, which it extracts
-// into folder, and from its report. A bundle that is damaged is logged, and its
-// tracks end there.
+// into folder, and from its report. It logs a damaged bundle, whose remaining
+// segments are then missing.
 func FindTracks(bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) ([]SourceTrack, error) {
 	for _, bundle := range bundles {
 		if err := unbundle(bundle, folder); err != nil {
@@ -90,8 +90,8 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 }
 
 // PackTracks packs each track into a file in dir, as Pack does with parts, and
-// adds the files to packed. A track that cannot be packed becomes a Loss and no
-// error, because the recording itself is not affected.
+// adds the files to packed. A track that cannot be packed is a Loss instead of an
+// error, because the recording is not affected.
 func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir string, log *slog.Logger) error {
 	if len(tracks) == 0 {
 		return nil
@@ -126,7 +126,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 	return nil
 }
 
-// packTrack packs one track. The file has no name when nothing was usable.
+// packTrack packs one track. The file has no name if the track is unusable.
 func (p packing) packTrack(ctx context.Context, index int, track SourceTrack, others []File) (File, Loss, error) {
 	if track.StartedAt.IsZero() {
 		return File{}, LossUnusable, errors.New("its start is unknown")

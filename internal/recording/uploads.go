@@ -16,9 +16,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// diagnosticsPrefix begins the names of what bots upload for the operator of
-// the service: how a page looked that they could not make out. It is no part
-// of a recording, and is kept as long as one would be.
+// diagnosticsPrefix is the name prefix of files that bots upload for the operator
+// of the service, such as a page that a bot did not recognize. They are not part
+// of the recording, but have the same retention.
 const diagnosticsPrefix = "diagnostics-"
 
 // isDiagnostic reports whether an upload is for the operator.
@@ -26,7 +26,7 @@ func isDiagnostic(name string) bool {
 	return strings.HasPrefix(name, diagnosticsPrefix) && storableName(name)
 }
 
-// AttemptUploads is what one attempt's bot uploaded.
+// AttemptUploads lists the uploads of one attempt's bot.
 type AttemptUploads struct {
 	Attempt int
 	Files   []Upload // by name
@@ -38,11 +38,11 @@ type Upload struct {
 	Bytes int64
 }
 
-// PutUpload streams a file that a bot sends into storage. It becomes visible
-// only when the whole body was read, is no longer than maxBytes and has the
-// declared SHA-256 (hex): TooLargeError, ChecksumError. The same name with the
-// same content again is no error and changes nothing; with another content it
-// is a ConflictError, but for ingest.ReportName, where the last one counts.
+// PutUpload stores a file that a bot uploads. The file becomes visible after the
+// whole body was read. A body longer than maxBytes is a TooLargeError, and one
+// without the declared SHA-256 (hex) a ChecksumError. Repeating an upload with the
+// same name and content changes nothing and is not an error. With other content
+// it is a ConflictError, except for ingest.ReportName, which is replaced.
 func (s *Storage) PutUpload(
 	ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64,
 ) (StoredObject, error) {
@@ -67,7 +67,7 @@ func (s *Storage) PutUpload(
 	}
 	err = s.write(ctx, key, upload, declared, name == ingest.ReportName)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
-		return s.confirmUpload(ctx, key, upload, stored) // another request was quicker
+		return s.confirmUpload(ctx, key, upload, stored) // a concurrent request stored it first
 	}
 	if err != nil {
 		return StoredObject{}, err
@@ -76,8 +76,8 @@ func (s *Storage) PutUpload(
 	return stored, nil
 }
 
-// confirmUpload reads the body to its end and compares it with the upload of
-// the same name that is there.
+// confirmUpload reads the whole body and compares it with the stored upload of the
+// same name.
 func (s *Storage) confirmUpload(ctx context.Context, key string, upload *hashingReader, stored StoredObject) (StoredObject, error) {
 	if _, err := io.Copy(io.Discard, upload); err != nil {
 		return StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
@@ -96,7 +96,7 @@ func (s *Storage) confirmUpload(ctx context.Context, key string, upload *hashing
 	return stored, nil
 }
 
-// Uploads lists what the bots of a job uploaded of its recording, by attempt.
+// Uploads lists the uploads of a job's bots by attempt, without diagnostics.
 func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUploads, error) {
 	folder := uploadsFolder(jobID)
 	var attempts []AttemptUploads
@@ -107,14 +107,14 @@ func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUpload
 		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
 		attempt, err := strconv.Atoi(number)
 		if err != nil || !storableName(name) || isDiagnostic(name) {
-			continue // not of the recording, or the rest of a write that was interrupted
+			continue // not part of the recording, or an unfinished write
 		}
-		at := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })
-		if at < 0 {
-			at = len(attempts)
+		index := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })
+		if index < 0 {
+			index = len(attempts)
 			attempts = append(attempts, AttemptUploads{Attempt: attempt})
 		}
-		attempts[at].Files = append(attempts[at].Files, Upload{Name: name, Bytes: object.Size})
+		attempts[index].Files = append(attempts[index].Files, Upload{Name: name, Bytes: object.Size})
 	}
 	slices.SortFunc(attempts, func(a, b AttemptUploads) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	for _, attempt := range attempts {
@@ -132,12 +132,12 @@ func (s *Storage) openUpload(ctx context.Context, jobID uuid.UUID, attempt int, 
 	return s.open(ctx, key, name)
 }
 
-// open opens an object; an object that is not there is a NotFoundError that
-// calls it what.
-func (s *Storage) open(ctx context.Context, key, what string) (*blob.Reader, error) {
+// open opens an object. If it does not exist, the error is a NotFoundError with
+// the given description.
+func (s *Storage) open(ctx context.Context, key, description string) (*blob.Reader, error) {
 	reader, err := s.bucket.NewReader(ctx, key, nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return nil, &NotFoundError{What: what}
+		return nil, &NotFoundError{What: description}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)

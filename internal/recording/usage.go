@@ -16,17 +16,17 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// JobUsage describes what storage holds of a job.
+// JobUsage describes the stored objects of a job.
 type JobUsage struct {
 	JobID      uuid.UUID
 	Objects    int
 	Bytes      int64
-	Newest     time.Time // when the last of them was written
-	Uploads    int       // of these, what bots uploaded of the recording
-	Unfinished int       // of these, writes in progress or interrupted
+	Newest     time.Time // when the newest object was written
+	Uploads    int       // number of these that are bot uploads, without diagnostics
+	Unfinished int       // number of these that are writes in progress or interrupted writes
 }
 
-// ListJobs calls each with the usage of every job; an error of each ends it.
+// ListJobs calls each with the usage of every job, until each returns an error.
 // Objects outside of job folders are skipped.
 func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error {
 	if s.folder != "" {
@@ -34,7 +34,7 @@ func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error
 	}
 	var job JobUsage
 	err := s.list(ctx, "jobs/", func(id uuid.UUID, object *blob.ListObject) error {
-		if id != job.JobID { // objects come in the order of their keys
+		if id != job.JobID { // objects are sorted by key
 			if err := yieldUsage(job, each); err != nil {
 				return err
 			}
@@ -56,12 +56,12 @@ func yieldUsage(job JobUsage, each func(JobUsage) error) error {
 	return each(job)
 }
 
-// listJobsInFolder lists job by job, because in a folder each page of a list
-// walks the whole tree.
+// listJobsInFolder lists each job separately, because the blob library walks the
+// whole tree of a folder for each page of a list.
 func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) error) error {
 	folder, err := os.Open(filepath.Join(s.folder, "jobs"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was stored yet
+		return nil // nothing is stored yet
 	}
 	if err != nil {
 		return fmt.Errorf("list the jobs in storage: %w", err)
@@ -82,7 +82,7 @@ func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) erro
 			}
 			job, err := s.JobUsage(ctx, id)
 			if gcerrors.Code(err) == gcerrors.NotFound {
-				continue // it is being deleted from: the library's lists do not bear that
+				continue // the library's listing fails when a listed file is deleted concurrently
 			}
 			if err != nil {
 				return err
@@ -94,7 +94,7 @@ func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) erro
 	}
 }
 
-// JobUsage returns what storage holds of one job.
+// JobUsage returns the usage of one job.
 func (s *Storage) JobUsage(ctx context.Context, jobID uuid.UUID) (JobUsage, error) {
 	job := JobUsage{JobID: jobID}
 	err := s.list(ctx, jobFolder(jobID), func(_ uuid.UUID, object *blob.ListObject) error {
@@ -104,7 +104,7 @@ func (s *Storage) JobUsage(ctx context.Context, jobID uuid.UUID) (JobUsage, erro
 	return job, err
 }
 
-// list gives the objects whose keys begin with prefix and that are a job's.
+// list calls each with the objects in job folders whose keys begin with prefix.
 func (s *Storage) list(ctx context.Context, prefix string, each func(id uuid.UUID, object *blob.ListObject) error) error {
 	for object, err := range s.objects(ctx, prefix) {
 		if err != nil {
@@ -122,17 +122,17 @@ func (s *Storage) list(ctx context.Context, prefix string, each func(id uuid.UUI
 	return nil
 }
 
-func (k *JobUsage) count(object *blob.ListObject) {
-	k.Objects++
-	k.Bytes += object.Size
-	if object.ModTime.After(k.Newest) {
-		k.Newest = object.ModTime
+func (u *JobUsage) count(object *blob.ListObject) {
+	u.Objects++
+	u.Bytes += object.Size
+	if object.ModTime.After(u.Newest) {
+		u.Newest = object.ModTime
 	}
-	below := strings.TrimPrefix(object.Key, jobFolder(k.JobID))
+	name := strings.TrimPrefix(object.Key, jobFolder(u.JobID))
 	switch {
-	case isUnfinished(below):
-		k.Unfinished++
-	case strings.HasPrefix(below, "uploads/") && !isDiagnostic(below[strings.LastIndex(below, "/")+1:]):
-		k.Uploads++
+	case isUnfinished(name):
+		u.Unfinished++
+	case strings.HasPrefix(name, "uploads/") && !isDiagnostic(name[strings.LastIndex(name, "/")+1:]):
+		u.Uploads++
 	}
 }

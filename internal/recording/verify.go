@@ -19,16 +19,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// How far what is decoded may be from what the manifest tells: containers
-// round to frames, and the last sound ends within one of its packets.
+// Allowed differences between a file and its manifest. Containers round to
+// frames, and the last audio packet may extend beyond the end.
 const (
-	maxDurationError = 100 * time.Millisecond // of the length that the container states
-	maxDecodingError = time.Second            // of the last moment that was decoded
-	maxStart         = 100 * time.Millisecond // of the first moment
+	maxDurationError = 100 * time.Millisecond // of the duration in the container
+	maxDecodingError = time.Second            // of the last decoded timestamp
+	maxStart         = 100 * time.Millisecond // of the first timestamp
 )
 
-// Verifier compares recordings with their manifests. It changes nothing and stores
-// nothing on disk.
+// Verifier compares recordings with their manifests. It does not change storage or
+// write to disk.
 type Verifier struct {
 	Storage *Storage
 	Tools   Tools
@@ -44,47 +44,47 @@ type VerifyReport struct {
 // FileReport is the result of verifying one file.
 type FileReport struct {
 	Name      string   `json:"name"`
-	Bytes     int64    `json:"bytes"`     // as they are
-	SHA256    string   `json:"sha256"`    // the same
-	DecodedMs int64    `json:"decodedMs"` // the last moment that could be decoded; 0 for text
+	Bytes     int64    `json:"bytes"`     // the stored size
+	SHA256    string   `json:"sha256"`    // of the stored file
+	DecodedMs int64    `json:"decodedMs"` // the last decoded timestamp; 0 for text
 	Codecs    string   `json:"codecs"`
 	Problems  []string `json:"problems"`
 }
 
-// OK reports whether nothing is wrong.
+// OK reports whether there are no problems.
 func (v VerifyReport) OK() bool {
 	return len(v.Problems) == 0 && !slices.ContainsFunc(v.Files, func(f FileReport) bool { return len(f.Problems) > 0 })
 }
 
-// Verify reads and decodes all of a job's recording. What is wrong with it is
-// in the verdict; an error means that it could not be looked at.
+// Verify reads and decodes all files of a job's recording. The report lists the
+// problems of the recording; an error means that it could not be verified.
 func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, error) {
-	verdict := VerifyReport{JobID: jobID.String(), Problems: []string{}, Files: []FileReport{}}
+	report := VerifyReport{JobID: jobID.String(), Problems: []string{}, Files: []FileReport{}}
 	text, err := v.Storage.Manifest(ctx, jobID)
 	if missing := new(NotFoundError); errors.As(err, &missing) {
-		verdict.Problems = append(verdict.Problems, "the manifest is missing")
-		return verdict, nil
+		report.Problems = append(report.Problems, "the manifest is missing")
+		return report, nil
 	}
 	if err != nil {
 		return VerifyReport{}, err
 	}
 	var manifest Manifest
 	if err := json.Unmarshal(text, &manifest); err != nil {
-		verdict.Problems = append(verdict.Problems, fmt.Sprintf("the manifest is unreadable: %v", err))
-		return verdict, nil
+		report.Problems = append(report.Problems, fmt.Sprintf("the manifest is unreadable: %v", err))
+		return report, nil
 	}
-	verdict.Problems = append(verdict.Problems, checkManifest(manifest, jobID)...)
+	report.Problems = append(report.Problems, checkManifest(manifest, jobID)...)
 	for _, media := range manifest.Media {
 		file, err := v.verifyFile(ctx, jobID, media.File)
 		if err != nil {
 			return VerifyReport{}, fmt.Errorf("verify %s of job %s: %w", media.Name, jobID, err)
 		}
-		verdict.Files = append(verdict.Files, file)
+		report.Files = append(report.Files, file)
 	}
-	return verdict, nil
+	return report, nil
 }
 
-// checkManifest returns the contradictions within a manifest.
+// checkManifest checks a manifest without its media files. It returns the problems.
 func checkManifest(manifest Manifest, jobID uuid.UUID) []string {
 	var problems []string
 	if manifest.SchemaVersion != SchemaVersion {
@@ -107,17 +107,17 @@ func checkManifest(manifest Manifest, jobID uuid.UUID) []string {
 // verifyFile verifies one file.
 func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported File) (FileReport, error) {
 	found := FileReport{Name: reported.Name, Problems: []string{}}
-	wrong := func(format string, arguments ...any) {
+	addProblem := func(format string, arguments ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
 	}
 	content, _, _, err := v.Storage.OpenMedia(ctx, jobID, reported.Name)
 	missing, misnamed := new(NotFoundError), new(NameError)
 	switch {
 	case errors.As(err, &missing):
-		wrong("the file is missing")
+		addProblem("the file is missing")
 		return found, nil
 	case errors.As(err, &misnamed):
-		wrong("the file cannot have that name")
+		addProblem("the file cannot have that name")
 		return found, nil
 	case err != nil:
 		return found, err
@@ -129,22 +129,22 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported Fil
 	}
 	found.SHA256 = hex.EncodeToString(hasher.Sum(nil))
 	if found.Bytes != reported.Bytes {
-		wrong("it has %d bytes, not %d", found.Bytes, reported.Bytes)
+		addProblem("it has %d bytes, not %d", found.Bytes, reported.Bytes)
 	}
 	if found.SHA256 != reported.SHA256 {
-		wrong("its SHA-256 is %s, not %s", found.SHA256, reported.SHA256)
+		addProblem("its SHA-256 is %s, not %s", found.SHA256, reported.SHA256)
 	}
 	if slices.Contains([]MediaKind{Video, Audio, ParticipantAudio}, reported.Kind) {
-		err = v.serveFile(ctx, jobID, reported.Name, func(address string) error { return v.decode(ctx, address, reported, &found, wrong) })
+		err = v.serveFile(ctx, jobID, reported.Name, func(address string) error { return v.decode(ctx, address, reported, &found, addProblem) })
 	}
 	return found, err
 }
 
-// decode decodes a file and compares what it holds with what is told.
-func (v *Verifier) decode(ctx context.Context, address string, reported File, found *FileReport, wrong func(string, ...any)) error {
+// decode decodes a file and compares its content with the manifest.
+func (v *Verifier) decode(ctx context.Context, address string, reported File, found *FileReport, addProblem func(string, ...any)) error {
 	media, err := v.Tools.probe(ctx, address, found.Bytes)
 	if rejectedInput(err) {
-		wrong("it cannot be read: %v", errorLine(err))
+		addProblem("it cannot be read: %v", errorLine(err))
 		return nil
 	}
 	if err != nil {
@@ -152,35 +152,35 @@ func (v *Verifier) decode(ctx context.Context, address string, reported File, fo
 	}
 	found.Codecs = media.codecs()
 	if found.Codecs != reported.Codecs {
-		wrong("its codecs are %q, not %q", found.Codecs, reported.Codecs)
+		addProblem("its codecs are %q, not %q", found.Codecs, reported.Codecs)
 	}
-	toldLength := time.Duration(reported.DurationMs) * time.Millisecond
-	if (media.Duration - toldLength).Abs() > maxDurationError {
-		wrong("it states a length of %d ms, not %d", media.Duration.Milliseconds(), reported.DurationMs)
+	wantDuration := time.Duration(reported.DurationMs) * time.Millisecond
+	if (media.Duration - wantDuration).Abs() > maxDurationError {
+		addProblem("it states a length of %d ms, not %d", media.Duration.Milliseconds(), reported.DurationMs)
 	}
 	picture, _ := media.stream("video")
 	if reported.Kind == Video && (picture.Width != reported.Width || picture.Height != reported.Height) {
-		wrong("its picture is %dx%d, not %dx%d", picture.Width, picture.Height, reported.Width, reported.Height)
+		addProblem("its picture is %dx%d, not %dx%d", picture.Width, picture.Height, reported.Width, reported.Height)
 	}
-	if err := v.checkStart(ctx, address, reported, wrong); err != nil {
+	if err := v.checkStart(ctx, address, reported, addProblem); err != nil {
 		return err
 	}
-	decoded, complaint, err := v.Tools.decode(ctx, address, found.Bytes)
+	decoded, message, err := v.Tools.decode(ctx, address, found.Bytes)
 	if err != nil {
 		return err
 	}
 	found.DecodedMs = decoded.Milliseconds()
-	if complaint != "" {
-		wrong("it cannot be decoded: %s", complaint)
-	} else if (decoded - toldLength).Abs() > maxDecodingError {
-		wrong("what can be decoded ends at %d ms, not %d", decoded.Milliseconds(), reported.DurationMs)
+	if message != "" {
+		addProblem("it cannot be decoded: %s", message)
+	} else if (decoded - wantDuration).Abs() > maxDecodingError {
+		addProblem("what can be decoded ends at %d ms, not %d", decoded.Milliseconds(), reported.DurationMs)
 	}
 	return nil
 }
 
 // checkStart checks that a file plays from its start: its first stream begins
 // at 0 with a key frame.
-func (v *Verifier) checkStart(ctx context.Context, address string, reported File, wrong func(string, ...any)) error {
+func (v *Verifier) checkStart(ctx context.Context, address string, reported File, addProblem func(string, ...any)) error {
 	stream := "a:0"
 	if reported.Kind == Video {
 		stream = "v:0"
@@ -188,7 +188,7 @@ func (v *Verifier) checkStart(ctx context.Context, address string, reported File
 	text, err := runTool(ctx, limitsFor(reported.Bytes), v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-select_streams", stream, "-read_intervals", "%+#1", "-show_entries", "format=start_time:packet=flags", address)
 	if rejectedInput(err) {
-		wrong("its beginning cannot be read: %v", errorLine(err))
+		addProblem("its beginning cannot be read: %v", errorLine(err))
 		return nil
 	}
 	if err != nil {
@@ -207,26 +207,26 @@ func (v *Verifier) checkStart(ctx context.Context, address string, reported File
 	}
 	seconds, err := strconv.ParseFloat(first.Format.StartTime, 64)
 	if start := time.Duration(seconds * float64(time.Second)); err != nil || start.Abs() > maxStart {
-		wrong("it begins at %s s, not at 0", first.Format.StartTime)
+		addProblem("it begins at %s s, not at 0", first.Format.StartTime)
 	}
 	if len(first.Packets) == 0 || !strings.HasPrefix(first.Packets[0].Flags, "K") {
-		wrong("it does not begin with a key frame")
+		addProblem("it does not begin with a key frame")
 	}
 	return nil
 }
 
 // serveFile serves a stored media file to ffmpeg over HTTP on this machine, so
-// that it can seek without a copy. The address cannot be guessed and is valid
-// during use only.
+// that ffmpeg can seek without a local copy. The address contains a random path
+// and is valid during use only.
 func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("offer the file to ffmpeg: %w", err)
 	}
-	failure := make(chan error, 1) // the first of the storage's
-	position := "/" + rand.Text() + "/" + name
+	failure := make(chan error, 1) // the first error of the storage
+	path := "/" + rand.Text() + "/" + name
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != position {
+		if r.URL.Path != path {
 			http.NotFound(w, r)
 			return
 		}
@@ -247,13 +247,13 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 		defer close(served)
 		_ = server.Serve(listener) // until it is closed below
 	}()
-	err = use("http://" + listener.Addr().String() + position)
-	closing := server.Close()
+	err = use("http://" + listener.Addr().String() + path)
+	closeErr := server.Close()
 	<-served
 	select {
-	case away := <-failure: // which is not the file's fault
-		return errors.Join(away, closing)
+	case storageErr := <-failure: // the storage failed, not the file
+		return errors.Join(storageErr, closeErr)
 	default:
-		return errors.Join(err, closing)
+		return errors.Join(err, closeErr)
 	}
 }

@@ -18,14 +18,15 @@ type StoredObject struct {
 	Name   string
 	Bytes  int64
 	SHA256 string // hex
-	New    bool   // false when it was there already
+	New    bool   // false when the same object already existed
 }
 
 // checksumKey is the metadata key of an object's SHA-256 in object stores.
-// Folders have no metadata; there the sum is computed when it is needed.
+// Folders have no metadata, so the checksum is computed when it is needed.
 const checksumKey = "sha256"
 
-// hashingReader hashes a stream of bounded length while it is read.
+// hashingReader computes the SHA-256 of a stream while it is read, and fails when
+// the stream is longer than limit.
 type hashingReader struct {
 	reader io.Reader
 	sum    hash.Hash
@@ -47,7 +48,8 @@ func (b *hashingReader) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// check reports whether what was read has the declared sum.
+// check returns a ChecksumError if the read data does not have the declared
+// SHA-256.
 func (b *hashingReader) check(declared string) error {
 	if actual := hex.EncodeToString(b.sum.Sum(nil)); actual != declared {
 		return &ChecksumError{Declared: declared, Actual: actual}
@@ -55,7 +57,7 @@ func (b *hashingReader) check(declared string) error {
 	return nil
 }
 
-// declaredSum puts a SHA-256 in hex into the one form used in storage.
+// declaredSum returns a SHA-256 in the form used in storage, lowercase hex.
 func declaredSum(text string) (string, error) {
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != sha256.Size {
@@ -64,13 +66,13 @@ func declaredSum(text string) (string, error) {
 	return hex.EncodeToString(sum), nil
 }
 
-// write stores the body under key if it has the declared sum. Unless replace,
-// an object that is there already stays, and the error is one for which
-// gcerrors.Code gives FailedPrecondition.
+// write stores the content under key if it has the declared SHA-256. If the object
+// exists and replace is false, gcerrors.Code returns FailedPrecondition for the
+// error.
 func (s *Storage) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
-	ctx, abandon := context.WithCancel(ctx)
-	defer abandon()
-	var file *os.File // of a folder: what is being written
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var file *os.File // the temporary file, in a folder
 	writer, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType(key),
 		Metadata:    map[string]string{checksumKey: declared},
@@ -91,8 +93,8 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 		err = file.Sync()
 	}
 	if err != nil {
-		abandon()          // before Close, or Close would keep the object
-		_ = writer.Close() // it can only say that it was abandoned
+		cancel()           // before Close, so that Close does not store the object
+		_ = writer.Close() // it always fails after cancel
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	if err := s.commit(writer); err != nil {
