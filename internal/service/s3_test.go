@@ -39,7 +39,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		}
 	})
 	proxy := server.FaultProxy(t)
-	proxy.Lay(func(_ *http.Request, nth int64) s3test.Fault {
+	proxy.SetFaults(func(_ *http.Request, nth int64) s3test.Fault {
 		switch nth % 8 {
 		case 0:
 			return s3test.Fault{Status: http.StatusServiceUnavailable}
@@ -61,7 +61,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		t.Fatalf("create: %d", status)
 	}
 	waitLong(t, s, created.ID, "completed", func(r job.Record) bool { return r.Status == job.Completed })
-	proxy.Heal()
+	proxy.ClearFaults()
 
 	var manifest recording.Manifest
 	text, _ := fetch(t, s.BaseURL()+"/api/v1/jobs/"+created.ID+"/manifest", secret, "", http.StatusOK)

@@ -14,40 +14,41 @@ import (
 	"time"
 )
 
-// Fault is what becomes of a request on its way. The zero Fault is none.
+// Fault is a failure that a FaultProxy injects into a request. The zero Fault is
+// no failure.
 type Fault struct {
-	// Status answers the request with an error of that status, and the
-	// server never sees it.
+	// Status is the status code of an error response that the proxy sends
+	// instead of forwarding the request.
 	Status int
-	// CutBody ends the connection in the middle of the request's body, after
-	// that many bytes; a body that is shorter comes through.
+	// CutBody is the number of bytes of the request body after which the proxy
+	// closes the connection. A shorter body is forwarded completely.
 	CutBody int64
-	// CutAnswer does the same in the answer's body.
-	CutAnswer int64
-	// LoseAnswer lets the server do what it is asked, and ends the connection
-	// before it can tell.
-	LoseAnswer bool
-	// Refuse ends the connection before anything is sent.
+	// CutResponse is the same for the response body.
+	CutResponse int64
+	// DropResponse closes the connection to the client after the server has
+	// handled the request, without a response.
+	DropResponse bool
+	// Refuse closes the connection without forwarding the request.
 	Refuse bool
-	// Slow lets that many bytes a second through, each way.
+	// Slow limits the bodies to this number of bytes per second in each
+	// direction.
 	Slow int64
 }
 
-// FaultProxy is a proxy to a Server on a port of this machine, on which faults can
-// be laid. What the server sees of a request is what was sent: its signature
-// holds.
+// FaultProxy is a local proxy to a Server that injects faults. It forwards requests
+// unchanged, so that their signatures stay valid.
 type FaultProxy struct {
 	server   *httptest.Server
 	bucket   string
-	proxy    *httputil.ReverseProxy
+	reverse  *httputil.ReverseProxy
 	requests atomic.Int64
 
 	mu     sync.Mutex
 	faults func(r *http.Request, nth int64) Fault
 }
 
-// FaultProxy starts a proxy to a new bucket, without faults, until the test
-// ends. Without a server the test is skipped.
+// FaultProxy starts a proxy to a new bucket, without faults. It stops when the
+// test ends. If s is nil, the test is skipped.
 func (s *Server) FaultProxy(t *testing.T) *FaultProxy {
 	t.Helper()
 	if s == nil {
@@ -57,53 +58,53 @@ func (s *Server) FaultProxy(t *testing.T) *FaultProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := &FaultProxy{bucket: bucket, faults: none}
-	text.proxy = &httputil.ReverseProxy{
+	proxy := &FaultProxy{bucket: bucket, faults: noFault}
+	proxy.reverse = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "server"})
-			r.Out.Host = r.In.Host // which is signed
+			r.Out.Host = r.In.Host // the signature includes the host
 		},
 		Transport:    &http.Transport{DialContext: s.dial, DisableCompression: true, DisableKeepAlives: true},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	text.server = httptest.NewServer(http.HandlerFunc(text.serve))
-	t.Cleanup(text.server.Close)
-	return text
+	proxy.server = httptest.NewServer(http.HandlerFunc(proxy.serve))
+	t.Cleanup(proxy.server.Close)
+	return proxy
 }
 
-// Address is the bucket's, by this line, as gocloud.dev wants it.
-func (l *FaultProxy) Address() string { return address(l.bucket, l.server.Listener.Addr().String()) }
+// Address returns the URL of the bucket through the proxy, for gocloud.dev.
+func (p *FaultProxy) Address() string { return address(p.bucket, p.server.Listener.Addr().String()) }
 
-// Requests is how many requests came so far.
-func (l *FaultProxy) Requests() int64 { return l.requests.Load() }
+// Requests returns the number of requests since the last SetFaults.
+func (p *FaultProxy) Requests() int64 { return p.requests.Load() }
 
-// Lay has faults decide what becomes of each request from now on; nth counts
-// them from 1. It may be called by several requests at once.
-func (l *FaultProxy) Lay(faults func(r *http.Request, nth int64) Fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.faults = faults
-	l.requests.Store(0)
+// SetFaults sets the function that returns the fault of each further request; nth
+// counts the requests from 1. The function is called concurrently.
+func (p *FaultProxy) SetFaults(faults func(r *http.Request, nth int64) Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = faults
+	p.requests.Store(0)
 }
 
-// Heal takes the faults away.
-func (l *FaultProxy) Heal() { l.Lay(none) }
+// ClearFaults removes the faults and resets the number of requests.
+func (p *FaultProxy) ClearFaults() { p.SetFaults(noFault) }
 
-func none(*http.Request, int64) Fault { return Fault{} }
+func noFault(*http.Request, int64) Fault { return Fault{} }
 
-// serve lets a request through as far as its fault lets it.
-func (l *FaultProxy) serve(w http.ResponseWriter, r *http.Request) {
-	l.mu.Lock()
-	faults := l.faults
-	nth := l.requests.Add(1)
-	l.mu.Unlock()
+// serve forwards a request with its fault.
+func (p *FaultProxy) serve(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	faults := p.faults
+	nth := p.requests.Add(1)
+	p.mu.Unlock()
 	fault := faults(r, nth)
 	switch {
 	case fault.Refuse:
-		panic(http.ErrAbortHandler) // net/http's way to end a connection
+		panic(http.ErrAbortHandler) // closes the connection
 	case fault.Status > 0:
 		_, _ = io.Copy(io.Discard, r.Body)
-		answer(w, fault.Status)
+		writeError(w, fault.Status)
 		return
 	}
 	if fault.Slow > 0 {
@@ -112,18 +113,18 @@ func (l *FaultProxy) serve(w http.ResponseWriter, r *http.Request) {
 	if fault.CutBody > 0 {
 		r.Body = &cutBody{ReadCloser: r.Body, left: fault.CutBody}
 	}
-	l.proxy.ServeHTTP(&faultyWriter{ResponseWriter: w, request: r, fault: fault, left: fault.CutAnswer}, r)
+	p.reverse.ServeHTTP(&faultyWriter{ResponseWriter: w, request: r, fault: fault, left: fault.CutResponse}, r)
 }
 
-// answer writes an error response as S3 does.
-func answer(w http.ResponseWriter, status int) {
+// writeError writes an error response in the format of S3.
+func writeError(w http.ResponseWriter, status int) {
 	code := map[int]string{http.StatusServiceUnavailable: "SlowDown", http.StatusInternalServerError: "InternalError"}[status]
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>Please try again.</Message></Error>`, code)
 }
 
-// cutBody is a body whose connection breaks after some bytes.
+// cutBody is a request body that fails after left bytes.
 type cutBody struct {
 	io.ReadCloser
 	left int64
@@ -138,7 +139,7 @@ func (c *cutBody) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// slowBody is a body of which so many bytes come in a second.
+// slowBody is a request body that is read at a rate in bytes per second.
 type slowBody struct {
 	io.ReadCloser
 	request *http.Request
@@ -146,15 +147,15 @@ type slowBody struct {
 }
 
 func (s *slowBody) Read(buffer []byte) (int, error) {
-	n, err := s.ReadCloser.Read(buffer[:min(int64(len(buffer)), slowPiece(s.rate))])
+	n, err := s.ReadCloser.Read(buffer[:min(int64(len(buffer)), slowChunk(s.rate))])
 	throttle(s.request, int64(n), s.rate)
 	return n, err
 }
 
-// slowPiece is how much goes at once over a slow line: a twentieth of a second's.
-func slowPiece(rate int64) int64 { return max(1, rate/20) }
+// slowChunk returns the size of a read or write at a rate: 1/20 of a second.
+func slowChunk(rate int64) int64 { return max(1, rate/20) }
 
-// throttle waits as long as a slow connection takes for the bytes.
+// throttle waits for the transfer time of a number of bytes at a rate.
 func throttle(r *http.Request, bytes, rate int64) {
 	timer := time.NewTimer(time.Duration(bytes) * time.Second / time.Duration(rate))
 	defer timer.Stop()
@@ -164,28 +165,28 @@ func throttle(r *http.Request, bytes, rate int64) {
 	}
 }
 
-// faultyWriter passes an answer on as far as the fault lets it.
+// faultyWriter writes a response with a fault.
 type faultyWriter struct {
 	http.ResponseWriter
 	request *http.Request
 	fault   Fault
-	left    int64 // before the answer is cut
+	left    int64 // bytes until the response is cut
 }
 
-// Unwrap lets the proxy flush.
+// Unwrap returns the underlying writer, which http.ResponseController flushes.
 func (w *faultyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *faultyWriter) WriteHeader(status int) {
-	if w.fault.LoseAnswer && status >= http.StatusOK {
+	if w.fault.DropResponse && status >= http.StatusOK {
 		panic(http.ErrAbortHandler)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *faultyWriter) Write(data []byte) (int, error) {
-	if w.fault.CutAnswer > 0 && int64(len(data)) >= w.left {
+	if w.fault.CutResponse > 0 && int64(len(data)) >= w.left {
 		_, _ = w.ResponseWriter.Write(data[:w.left])
-		_ = http.NewResponseController(w.ResponseWriter).Flush() // or what was written so far would be lost
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // send the data written so far
 		panic(http.ErrAbortHandler)
 	}
 	w.left -= int64(len(data))
@@ -193,8 +194,8 @@ func (w *faultyWriter) Write(data []byte) (int, error) {
 		return w.ResponseWriter.Write(data)
 	}
 	written := 0
-	for piece := range slices.Chunk(data, int(slowPiece(w.fault.Slow))) {
-		n, err := w.ResponseWriter.Write(piece)
+	for chunk := range slices.Chunk(data, int(slowChunk(w.fault.Slow))) {
+		n, err := w.ResponseWriter.Write(chunk)
 		written += n
 		if err != nil {
 			return written, err

@@ -1,6 +1,5 @@
-// Package s3test gives tests a real S3-compatible server, a process of its
-// own on this machine, and lines to it on which faults can be laid. It knows
-// nothing of recordings.
+// Package s3test provides a local S3-compatible server in a separate process, and
+// proxies to it that inject faults.
 package s3test
 
 import (
@@ -21,41 +20,41 @@ import (
 	"time"
 )
 
-// ErrMissing says that the server could not be built.
+// ErrMissing is the error of Start when the server cannot be built.
 var ErrMissing = errors.New("the S3 server of the tests cannot be built (scripts/setup.sh test does it once; it needs Go's module proxy)")
 
-// The credentials of a Server, made up: nobody but the test reaches it.
+// The credentials of a Server. Only the test can connect to it.
 const (
 	accessKey = "TESTACCESSKEY"
 	secretKey = "a-secret-key-of-tests"
 	region    = "us-east-1"
 )
 
-// startTimeout is how long the server may take to start on a busy machine.
+// startTimeout is the time limit for the server to start on a busy machine.
 const startTimeout = time.Minute
 
 // Server is a running S3-compatible server.
 type Server struct {
 	folder  string
 	process *exec.Cmd
-	input   io.Closer     // whose end ends it
-	drained chan struct{} // its output was read to the end
+	input   io.Closer     // the server exits when it is closed
+	drained chan struct{} // closed after its output was read
 	buckets atomic.Int64
 }
 
-// Environment is what a process must have in its environment to use a Server.
+// Environment returns the environment variables of clients of a Server.
 func Environment() map[string]string {
 	return map[string]string{
 		"AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true",
 	}
 }
 
-// Start builds the server, the first time in a minute or two and from then on
-// out of Go's build cache, and starts it. Where it cannot be built the error is
+// Start builds and starts the server. The first build takes one or two minutes;
+// later builds use Go's build cache. If it cannot be built, the error is
 // ErrMissing.
 func Start(ctx context.Context) (*Server, error) {
-	// A socket's path has room for about 100 characters (unix(7)), which a
-	// test's own folder may not leave.
+	// The path of a socket is limited to about 100 characters (unix(7)), so it
+	// cannot be in the test's temporary folder.
 	folder, err := os.MkdirTemp("", "standin-s3-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the S3 server: %w", err)
@@ -68,9 +67,9 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) error {
-	_, here, _, _ := runtime.Caller(0)
+	_, source, _, _ := runtime.Caller(0)
 	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(s.folder, "server"), ".")
-	build.Dir = filepath.Join(filepath.Dir(here), "server")
+	build.Dir = filepath.Join(filepath.Dir(source), "server")
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %w: %s", ErrMissing, err, output)
 	}
@@ -106,8 +105,8 @@ func (s *Server) start(ctx context.Context) error {
 	case <-ready:
 		return nil
 	case <-s.drained:
-		stopped := s.Stop() // after which all it said is in the log
-		return errors.Join(fmt.Errorf("the S3 server does not start: %s", log.String()), stopped)
+		stopErr := s.Stop() // after which log is complete
+		return errors.Join(fmt.Errorf("the S3 server does not start: %s", log.String()), stopErr)
 	case <-time.After(startTimeout):
 		return fmt.Errorf("the S3 server is not ready after %v", startTimeout)
 	}
@@ -120,14 +119,13 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", s.socket())
 }
 
-// newBucket makes an empty bucket: for this server, a folder.
+// newBucket creates an empty bucket, which is a folder of this server.
 func (s *Server) newBucket() (string, error) {
 	name := fmt.Sprintf("recordings-%d", s.buckets.Add(1))
 	return name, os.MkdirAll(filepath.Join(s.folder, "buckets", name), 0o700)
 }
 
-// address is what to open to reach a bucket at a host and port of this
-// machine, as gocloud.dev wants it.
+// address returns the URL of a bucket on a host, for gocloud.dev.
 func address(bucket, host string) string {
 	query := url.Values{
 		"region": {region}, "endpoint": {"http://" + host}, "hostname_immutable": {"true"}, "use_path_style": {"true"},
@@ -135,22 +133,22 @@ func address(bucket, host string) string {
 	return (&url.URL{Scheme: "s3", Host: bucket, RawQuery: query.Encode()}).String()
 }
 
-// Stop ends the server and removes what it kept.
+// Stop stops the server and removes its files.
 func (s *Server) Stop() error {
-	var ended error
+	var exitErr error
 	if s.input != nil {
-		_ = s.input.Close() // which ends it
+		_ = s.input.Close() // stops the server
 		<-s.drained
-		ended = s.process.Wait()
+		exitErr = s.process.Wait()
 		s.input = nil
 	}
-	return errors.Join(ended, os.RemoveAll(s.folder))
+	return errors.Join(exitErr, os.RemoveAll(s.folder))
 }
 
-// Main starts a server for the tests of a package, gives it to use, runs the
-// tests and stops it; it returns the exit code. Where the server cannot be
-// built use gets nil, except in CI, where that is a failure. The process's
-// environment gets what using the server needs.
+// Main starts a server, calls use with it, runs the tests of a package and stops
+// the server. It returns the exit code. If the server cannot be built, use is
+// called with nil, except in CI, where Main returns 1. Main sets the variables of
+// Environment in the process.
 func Main(m *testing.M, use func(*Server)) int {
 	for name, value := range Environment() {
 		if err := os.Setenv(name, value); err != nil {

@@ -1,9 +1,9 @@
-// Command server is a Kubernetes control plane for tests: the real API server
-// on an etcd of its own, and the controllers without which a Job is only a
-// row: those of Jobs, of finished Jobs' time to live, and of owned objects. No
-// node belongs to it; a test says what becomes of pods.
+// Command server runs a component of a Kubernetes control plane for tests: etcd,
+// the API server, or the controllers for Jobs, the time to live of finished Jobs
+// and owned objects. The control plane has no nodes, so tests set the status of
+// pods.
 //
-// Its module is its own: nothing of it is part of Standin.
+// It is a separate module, so that Standin does not depend on Kubernetes.
 package main
 
 import (
@@ -22,9 +22,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: server etcd|apiserver|controllers FLAGS")
 		os.Exit(2)
 	}
-	part, flags := os.Args[1], os.Args[1:]
+	component, flags := os.Args[1], os.Args[1:]
 	os.Args = flags
-	switch part {
+	switch component {
 	case "etcd":
 		etcdmain.Main(flags)
 	case "apiserver":
@@ -32,7 +32,7 @@ func main() {
 	case "controllers":
 		os.Exit(cli.Run(controllers.NewControllerManagerCommand()))
 	default:
-		fmt.Fprintf(os.Stderr, "there is no part %q\n", part)
+		fmt.Fprintf(os.Stderr, "there is no part %q\n", component)
 		os.Exit(2)
 	}
 }

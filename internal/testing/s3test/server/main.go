@@ -1,13 +1,13 @@
-// Command server is the S3-compatible server that tests keep recordings in:
-// the S3 interface and the folder storage of VersityGW, without its other
-// storages and surfaces. It is a module of its own, so that Standin does not
-// depend on what only its tests need; package s3test builds and starts it.
+// Command server is an S3-compatible server for tests. It consists of the S3 API
+// and the folder storage of VersityGW. It is a separate module, so that Standin
+// does not depend on libraries that only its tests need. Package s3test builds
+// and starts it.
 //
 //	server FOLDER SOCKET
 //
-// serves the buckets below FOLDER/buckets on the Unix socket SOCKET, prints a
-// line when it can be asked, and ends with its standard input: with the test
-// that started it, however that ends.
+// The server serves the buckets in FOLDER/buckets on the Unix socket SOCKET. It
+// prints the line "ready" when it accepts connections, and exits when its standard
+// input is closed, which includes any exit of the test that started it.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/versity/versitygw/s3api/middlewares"
 )
 
-// Limits of what the server takes on at once: far above what tests ask.
+// Limits of the server, far above the load of tests.
 const (
 	maxConnections = 1000
 	maxRequests    = 500
@@ -36,7 +36,7 @@ func main() {
 		os.Exit(2)
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until whoever started it is gone
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent process closes the pipe or exits
 		os.Exit(0)
 	}()
 	if err := serve(os.Args[1], os.Args[2]); err != nil {
@@ -47,20 +47,20 @@ func main() {
 
 // serve serves until the process ends.
 func serve(folder, socket string) error {
-	buckets, described := filepath.Join(folder, "buckets"), filepath.Join(folder, "described")
-	for _, made := range []string{buckets, described} {
-		if err := os.MkdirAll(made, 0o700); err != nil {
+	buckets, metadata := filepath.Join(folder, "buckets"), filepath.Join(folder, "metadata")
+	for _, path := range []string{buckets, metadata} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
 			return err
 		}
 	}
-	// What is known of an object stands in files beside it: not every file
-	// system has extended attributes.
-	describing, err := meta.NewSideCar(described)
+	// Object metadata is stored in sidecar files, because not every file system
+	// supports extended attributes.
+	sidecar, err := meta.NewSideCar(metadata)
 	if err != nil {
 		return err
 	}
-	storage, err := posix.New(buckets, describing, posix.PosixOpts{
-		SideCarDir: described, NewDirPerm: 0o700, NewFilePerm: 0o600, Concurrency: 64, CopyObjectThreshold: 5 << 30,
+	storage, err := posix.New(buckets, sidecar, posix.PosixOpts{
+		SideCarDir: metadata, NewDirPerm: 0o700, NewFilePerm: 0o600, Concurrency: 64, CopyObjectThreshold: 5 << 30,
 	})
 	if err != nil {
 		return fmt.Errorf("open %s: %w", buckets, err)
