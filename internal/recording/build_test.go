@@ -15,18 +15,20 @@ import (
 	"standin/internal/job"
 )
 
-var began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+var recordingStart = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-func at(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+func at(seconds float64) time.Time {
+	return recordingStart.Add(time.Duration(seconds * float64(time.Second)))
+}
 
-func someFacts() ManifestInput {
+func testInput() ManifestInput {
 	return ManifestInput{Job: job.Job{
 		ID: uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"), ExternalID: "weekly-17", Platform: job.Meet,
 		MeetingURL: "https://meet.google.com/abc-defg-hij", DisplayName: "Standin",
 	}}
 }
 
-func someFile() File {
+func testFile() File {
 	return File{
 		Name: "recording.mp4", Kind: Video, ContentType: "video/mp4", Codecs: "avc1.42E01F,opus", Bytes: 9,
 		SHA256:     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -34,7 +36,8 @@ func someFile() File {
 	}
 }
 
-// packedPart returns a part of which length seconds are in the file.
+// packedPart returns a part with length seconds in the file. Times are seconds
+// after recordingStart.
 func packedPart(attempt, number int, startedAt, length float64) PackedPart {
 	return PackedPart{
 		Attempt: attempt, Number: number, StartedAt: at(startedAt), File: "recording.mp4",
@@ -42,36 +45,40 @@ func packedPart(attempt, number int, startedAt, length float64) PackedPart {
 	}
 }
 
-// endedBy is a part that ended in order, for a reason.
+// endedBy returns a part with an end reason.
 func endedBy(part ingest.RecordingPart, reason string) ingest.RecordingPart {
 	part.EndedBy = reason
 	return part
 }
 
-func whole(number int, from, to float64) ingest.RecordingPart {
+// completePart returns a part that ended normally.
+func completePart(number int, from, to float64) ingest.RecordingPart {
 	return ingest.RecordingPart{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
 }
 
-func torn(number int, from float64) ingest.RecordingPart {
+// openPart returns a part without an end.
+func openPart(number int, from float64) ingest.RecordingPart {
 	return ingest.RecordingPart{Number: number, StartedAt: at(from), Segments: 3}
 }
 
-func left(attempt int, parts ...ingest.RecordingPart) ingest.Report {
+// leftReport returns the report of a bot that left the meeting.
+func leftReport(attempt int, parts ...ingest.RecordingPart) ingest.Report {
 	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Parts: parts}
 }
 
-func lost(attempt int, parts ...ingest.RecordingPart) ingest.Report {
+// lostReport returns the report of a lost bot.
+func lostReport(attempt int, parts ...ingest.RecordingPart) ingest.Report {
 	return ingest.Report{Attempt: attempt, Parts: parts}
 }
 
-func TestBuildTellsWhatIsMissing(t *testing.T) {
+func TestBuildReportsGaps(t *testing.T) {
 	t.Parallel()
 	withGap := func(report ingest.Report, from, to float64, reason string) ingest.Report {
 		report.Gaps = append(report.Gaps, ingest.Gap{From: at(from), To: at(to), Reason: reason})
 		return report
 	}
 	unusable := func(number int, loss Loss) PackedPart { return PackedPart{Number: number, Loss: loss} }
-	cut := func(part PackedPart) PackedPart {
+	truncated := func(part PackedPart) PackedPart {
 		part.Loss = LossSegments
 		return part
 	}
@@ -79,79 +86,79 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 		reports []ingest.Report
 		packed  []PackedPart
 		botLost bool
-		stopped float64 // when the service received the stop of the recording; 0: never
+		stopped float64 // when the service observed the end of the recording; 0 for never
 		partial bool
 		gaps    []Gap
 	}{
-		"one whole part": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10))},
+		"one complete part": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 		},
-		"a pause": {
-			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10), whole(1, 30, 40)), 10.2, 29.9, "paused")},
+		"pause": {
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40)), 10.2, 29.9, "paused")},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
 			gaps:    []Gap{{10000, 30000, "paused"}},
 		},
 		"unreported pause": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 30, 40))},
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
 			gaps:    []Gap{{10000, 30000, GapNotRecording}},
 		},
 		"paused until the end": {
-			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 9.9, 50, "paused")},
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10)), 9.9, 50, "paused")},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			gaps:    []Gap{{10000, 50000, "paused"}},
 		},
-		"the recorder died and began again": {
-			reports: []ingest.Report{left(0, torn(0, 0), whole(1, 12, 20))},
+		"recorder restarted": {
+			reports: []ingest.Report{leftReport(0, openPart(0, 0), completePart(1, 12, 20))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 12, 8)},
 			partial: true, gaps: []Gap{{10000, 12000, GapMediaLost}},
 		},
-		"a browser was lost and replaced, and all of the first is there": {
-			reports: []ingest.Report{left(0, endedBy(whole(0, 0, 10), "browser_crashed"), whole(1, 16, 20))},
+		"browser replaced after a complete part": {
+			reports: []ingest.Report{leftReport(0, endedBy(completePart(0, 0, 10), "browser_crashed"), completePart(1, 16, 20))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
 			partial: true, gaps: []Gap{{10000, 16000, "browser_crashed"}},
 		},
-		"stopped, and begun again": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 16, 20))},
+		"stopped and restarted": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 16, 20))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
 			gaps:    []Gap{{10000, 16000, GapNotRecording}},
 		},
 		"reported gap that is not a pause": {
-			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 11, 15, "capture_lost")},
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10)), 11, 15, "capture_lost")},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			partial: true, gaps: []Gap{{11000, 15000, "capture_lost"}},
 		},
-		"a gap reported of where media was kept": {
-			reports: []ingest.Report{withGap(left(0, whole(0, 0, 10)), 4, 6, "paused")},
+		"reported gap with media": {
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10)), 4, 6, "paused")},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 		},
 		"segments missing at the end": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10))},
-			packed:  []PackedPart{cut(packedPart(0, 0, 0, 7))},
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
+			packed:  []PackedPart{truncated(packedPart(0, 0, 0, 7))},
 			partial: true, gaps: []Gap{{7000, 10000, GapMediaLost}},
 		},
-		"the first part unusable": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21))},
+		"first part unusable": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 11, 21))},
 			packed:  []PackedPart{unusable(0, LossBeginning), packedPart(0, 1, 11, 10)},
 			partial: true, gaps: []Gap{{0, 11000, GapMediaLost}},
 		},
-		"a part between unusable": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10), whole(1, 11, 21), whole(2, 22, 30))},
+		"middle part unusable": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 11, 21), completePart(2, 22, 30))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), unusable(1, LossUnusable), packedPart(0, 2, 22, 8)},
 			partial: true, gaps: []Gap{{10000, 22000, GapMediaLost}},
 		},
-		"a second attempt": {
-			reports: []ingest.Report{lost(0, torn(0, 0)), left(1, whole(0, 25, 40))},
+		"second attempt": {
+			reports: []ingest.Report{lostReport(0, openPart(0, 0)), leftReport(1, completePart(0, 25, 40))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 25, 15)},
 			partial: true, gaps: []Gap{{10000, 25000, GapBotLost}},
 		},
-		"a first attempt that recorded nothing": {
-			reports: []ingest.Report{lost(0), left(1, whole(0, 0, 10))},
+		"first attempt without a recording": {
+			reports: []ingest.Report{lostReport(0), leftReport(1, completePart(0, 0, 10))},
 			packed:  []PackedPart{packedPart(1, 0, 0, 10)},
 		},
-		"lost in the middle": {
-			reports: []ingest.Report{lost(0, torn(0, 0))}, botLost: true,
+		"lost while recording": {
+			reports: []ingest.Report{lostReport(0, openPart(0, 0))}, botLost: true,
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			partial: true,
 		},
@@ -160,64 +167,64 @@ func TestBuildTellsWhatIsMissing(t *testing.T) {
 			partial: true,
 		},
 		"lost during a pause": {
-			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true,
+			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true,
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 			partial: true,
 		},
 		"lost after the recording was stopped": {
-			reports: []ingest.Report{lost(0, whole(0, 0, 10))}, botLost: true, stopped: 10,
+			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true, stopped: 10,
 			packed: []PackedPart{packedPart(0, 0, 0, 10)},
 		},
-		"lost after it had left": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10))}, botLost: true,
+		"lost after leaving": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))}, botLost: true,
 			packed: []PackedPart{packedPart(0, 0, 0, 10)},
 		},
-		"a part that ended before it began to record": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
+		"part without segments": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
 		},
-		"recorded and nothing kept": {
-			reports: []ingest.Report{left(0, whole(0, 0, 10))},
+		"recording without media": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
 			partial: true, gaps: []Gap{{0, 10000, GapMediaLost}},
 		},
 		"never recorded": {
-			reports: []ingest.Report{left(0)},
+			reports: []ingest.Report{leftReport(0)},
 		},
-		"a bot that tells nothing": {},
+		"no report": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			facts := someFacts()
+			facts := testInput()
 			facts.BotLost = test.botLost
 			if test.stopped > 0 {
 				facts.ObservedTimeline.RecordingStoppedAt = Instant{at(test.stopped)}
 			}
 			packed := Packed{Parts: test.packed}
 			if slices.ContainsFunc(test.packed, func(s PackedPart) bool { return s.File != "" }) {
-				packed.Files = []File{someFile()}
+				packed.Files = []File{testFile()}
 			}
 			manifest := Build(facts, test.reports, packed, "https://standin.example.com")
 			checkSchema(t, manifest)
 			if manifest.Partial != test.partial {
-				t.Errorf("partial is %v, want %v", manifest.Partial, test.partial)
+				t.Errorf("partial = %v, want %v", manifest.Partial, test.partial)
 			}
 			if !slices.Equal(manifest.Gaps, test.gaps) {
-				t.Errorf("gaps are %v, want %v", manifest.Gaps, test.gaps)
+				t.Errorf("gaps = %v, want %v", manifest.Gaps, test.gaps)
 			}
 		})
 	}
 }
 
-func TestBuildWhole(t *testing.T) {
+func TestBuildSeveralAttempts(t *testing.T) {
 	t.Parallel()
-	facts := someFacts()
+	facts := testInput()
 	facts.Job.Metadata = json.RawMessage(`{"room":"4"}`)
 	facts.Consents = []Consent{
 		{CommandID: uuid.NewString(), RequestedAt: Instant{at(1)}, Outcome: ConsentGranted, RespondedAt: Instant{at(2)}},
 		{CommandID: uuid.NewString(), RequestedAt: Instant{at(3)}},
 	}
 	first := ingest.Report{
-		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Parts: []ingest.RecordingPart{torn(0, 0.25)},
+		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Parts: []ingest.RecordingPart{openPart(0, 0.25)},
 		People: []ingest.Person{
 			{ID: "p1", Name: "Ada", JoinedAt: at(-5)},
 			{ID: "p2", Name: "Bob", JoinedAt: at(-5), LeftAt: at(4)},
@@ -230,14 +237,14 @@ func TestBuildWhole(t *testing.T) {
 	}
 	second := ingest.Report{
 		Attempt: 1, BotVersion: "1.1", JoinedAt: at(15), AdmittedAt: at(18), LeftAt: at(41), EndReason: "alone",
-		Parts: []ingest.RecordingPart{whole(0, 20.25, 40)},
+		Parts: []ingest.RecordingPart{completePart(0, 20.25, 40)},
 		People: []ingest.Person{
 			{ID: "p1", Name: "Ada", JoinedAt: at(18), LeftAt: at(30)},
 			{ID: "p2", Name: "Cleo", JoinedAt: at(22)},
 		},
 		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
 	}
-	packed := Packed{Files: []File{someFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
+	packed := Packed{Files: []File{testFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
 	manifest := Build(facts, []ingest.Report{second, first}, packed, "https://standin.example.com/")
 	got := checkSchema(t, manifest)
 	for path, want := range map[string]any{
@@ -265,15 +272,15 @@ func TestBuildWhole(t *testing.T) {
 		"consent.1.respondedAt":       nil,
 	} {
 		if found := lookUp(t, got, path); found != want {
-			t.Errorf("%s is %v, want %v", path, found, want)
+			t.Errorf("%s = %v, want %v", path, found, want)
 		}
 	}
 	if len(manifest.Speech) != 2 {
-		t.Errorf("speech is %v, want two entries", manifest.Speech)
+		t.Errorf("speech = %v, want two entries", manifest.Speech)
 	}
 }
 
-// lookUp finds a value in decoded JSON.
+// lookUp returns the value at a path of decoded JSON, such as "media.0.uri".
 func lookUp(t *testing.T, value any, path string) any {
 	t.Helper()
 	for part := range bytes.SplitSeq([]byte(path), []byte(".")) {
@@ -283,11 +290,11 @@ func lookUp(t *testing.T, value any, path string) any {
 		case []any:
 			index := int(part[0] - '0')
 			if index >= len(within) {
-				t.Fatalf("%s: only %d entries", path, len(within))
+				t.Fatalf("%s: array has only %d entries", path, len(within))
 			}
 			value = within[index]
 		default:
-			t.Fatalf("%s: nothing below %v", path, value)
+			t.Fatalf("%s: %v is not an object or array", path, value)
 		}
 	}
 	return value
@@ -306,7 +313,7 @@ func checkSchema(t *testing.T, manifest Manifest) any {
 		t.Fatal(err)
 	}
 	if err := manifestSchema(t).Validate(value); err != nil {
-		t.Errorf("the manifest breaks its schema: %v\n%s", err, text)
+		t.Errorf("manifest does not match its schema: %v\n%s", err, text)
 	}
 	return value
 }
@@ -317,35 +324,35 @@ func manifestSchema(t *testing.T) *jsonschema.Schema {
 	compiler.AssertFormat()
 	schema, err := compiler.Compile(filepath.Join("..", "..", "api", "manifest.schema.json"))
 	if err != nil {
-		t.Fatalf("compile the manifest's schema: %v", err)
+		t.Fatalf("compile the manifest schema: %v", err)
 	}
 	return schema
 }
 
-// TestSchemaIsStrict holds that the schema can refuse: a manifest with a field
-// too many, one too few or null for an array does not pass.
-func TestSchemaIsStrict(t *testing.T) {
+// TestSchemaRejectsInvalidManifests checks that the schema rejects unknown fields,
+// missing fields, null arrays and other invalid values.
+func TestSchemaRejectsInvalidManifests(t *testing.T) {
 	t.Parallel()
 	schema := manifestSchema(t)
-	text, err := json.Marshal(Build(someFacts(), nil, Packed{Files: []File{someFile()}}, "https://standin.example.com"))
+	text, err := json.Marshal(Build(testInput(), nil, Packed{Files: []File{testFile()}}, "https://standin.example.com"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, spoil := range map[string]func(map[string]any){
-		"unknown field":   func(m map[string]any) { m["more"] = 1 },
-		"missing field":   func(m map[string]any) { delete(m, "partial") },
-		"null array":      func(m map[string]any) { m["gaps"] = nil },
-		"other version":   func(m map[string]any) { m["schemaVersion"] = 2 },
-		"time with zone":  func(m map[string]any) { m["timeline"].(map[string]any)["leftAt"] = "2026-11-20T09:00:00.000+01:00" },
-		"nameless medium": func(m map[string]any) { delete(m["media"].([]any)[0].(map[string]any), "name") },
+	for name, corrupt := range map[string]func(map[string]any){
+		"unknown field":  func(m map[string]any) { m["more"] = 1 },
+		"missing field":  func(m map[string]any) { delete(m, "partial") },
+		"null array":     func(m map[string]any) { m["gaps"] = nil },
+		"other version":  func(m map[string]any) { m["schemaVersion"] = 2 },
+		"time with zone": func(m map[string]any) { m["timeline"].(map[string]any)["leftAt"] = "2026-11-20T09:00:00.000+01:00" },
+		"unnamed file":   func(m map[string]any) { delete(m["media"].([]any)[0].(map[string]any), "name") },
 	} {
 		var value map[string]any
 		if err := json.Unmarshal(text, &value); err != nil {
 			t.Fatal(err)
 		}
-		spoil(value)
+		corrupt(value)
 		if err := schema.Validate(value); err == nil {
-			t.Errorf("%s: the schema accepts it", name)
+			t.Errorf("%s: the schema accepts the manifest", name)
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestSparseTarBomb: a bundle of 3 KiB whose entry claims 2 GiB of holes is
-// refused before anything is extracted.
+// TestSparseTarBomb checks that a bundle of 3 KiB with a sparse entry of 2 GiB is
+// rejected before anything is extracted.
 func TestSparseTarBomb(t *testing.T) {
 	t.Parallel()
 	const claimed = 2 << 30
@@ -41,7 +41,7 @@ func TestSparseTarBomb(t *testing.T) {
 			t.Errorf("%s: the bundle was accepted", kind)
 		}
 		if used := diskUse(t, dir); used > 2*int64(len(bundle)) {
-			t.Errorf("%s: a bundle of %d bytes made %d", kind, len(bundle), used)
+			t.Errorf("%s: a bundle of %d bytes extracts to %d bytes", kind, len(bundle), used)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func sparseEntry(t *testing.T, name, content string, records ...string) []byte {
 		t.Fatal(err)
 	}
 	header := archive.Bytes()[:512]
-	header[156] = tar.TypeXHeader // which tar.Writer does not write
+	header[156] = tar.TypeXHeader // a type that tar.Writer does not write
 	copy(header[148:156], "        ")
 	sum := 0
 	for _, b := range header {
@@ -82,7 +82,7 @@ func sparseEntry(t *testing.T, name, content string, records ...string) []byte {
 	return archive.Bytes()
 }
 
-// diskUse returns the sum of the sizes of all files below a folder.
+// diskUse returns the total size of the files in a folder.
 func diskUse(t *testing.T, dir string) int64 {
 	t.Helper()
 	var used int64
@@ -100,8 +100,7 @@ func diskUse(t *testing.T, dir string) int64 {
 	return used
 }
 
-// TestTruncatedBundleEntry: an entry that claims more than its bundle holds is
-// refused.
+// TestTruncatedBundleEntry checks that an entry larger than its bundle is rejected.
 func TestTruncatedBundleEntry(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,11 +114,11 @@ func TestTruncatedBundleEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := unbundle(path, dir); err == nil || !strings.Contains(err.Error(), "larger than the bundle") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error is %v", err)
 	}
 }
 
-// script returns the path of a shell script that takes the place of ffmpeg.
+// script returns the path of a shell script that is run instead of ffmpeg.
 func script(t *testing.T, body string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -132,49 +131,49 @@ func script(t *testing.T, body string) string {
 	return path
 }
 
-// TestMediaThatNeverEndsDecoding: a tool that a file keeps busy, or waiting, is
-// killed, and the file counts as unusable.
+// TestMediaThatNeverEndsDecoding checks that a tool that loops or blocks is killed
+// and that its input is rejected.
 func TestMediaThatNeverEndsDecoding(t *testing.T) {
 	t.Parallel()
 	limits := toolLimits{Time: time.Second, Memory: 1 << 30, FileSize: 1 << 20}
 	for name, body := range map[string]string{"busy": "while :; do :; done", "waiting": "sleep 600"} {
-		began := time.Now()
+		start := time.Now()
 		_, err := runTool(t.Context(), limits, script(t, body))
 		if !errors.Is(err, errToolLimit) || !rejectedInput(err) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%s: ended after %s", name, took)
+		if elapsed := time.Since(start); elapsed > 20*time.Second {
+			t.Errorf("%s: ended after %s", name, elapsed)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := runTool(ctx, limitsFor(0), script(t, "sleep 600")); !errors.Is(err, context.DeadlineExceeded) || rejectedInput(err) {
-		t.Errorf("a deadline of the caller: %v", err)
+		t.Errorf("deadline of the caller: %v", err)
 	}
 }
 
-// TestMediaThatFillsTheDisk: a tool cannot write files of any size.
+// TestMediaThatFillsTheDisk checks that the size of a tool's output files is limited.
 func TestMediaThatFillsTheDisk(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "output")
 	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20}, script(t, "exec head -c 1000000000 /dev/zero > "+target))
 	info, statErr := os.Stat(target)
 	if err == nil || statErr != nil || info.Size() > 1<<20 {
-		t.Errorf("the tool ended with %v; its file: %v (%v)", err, info, statErr)
+		t.Errorf("error is %v; file is %v (%v)", err, info, statErr)
 	}
 }
 
-// TestMediaThatEatsMemory: a tool cannot allocate memory without limit.
+// TestMediaThatEatsMemory checks that a tool's memory is limited.
 func TestMediaThatEatsMemory(t *testing.T) {
 	t.Parallel()
 	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 64 << 20, FileSize: 1 << 20}, script(t, "exec dd if=/dev/zero of=/dev/null bs=512M count=1"))
 	if !rejectedInput(err) {
-		t.Errorf("the tool ended with %v", err)
+		t.Errorf("error is %v", err)
 	}
 }
 
-// TestToolsDoNotInheritSecrets: ffmpeg and ffprobe get an allow-listed
+// TestToolsDoNotInheritSecrets checks that tools run with an allow-listed
 // environment.
 func TestToolsDoNotInheritSecrets(t *testing.T) {
 	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "STANDIN_INGEST_SIGNING_KEY", "GITHUB_TOKEN"} {
@@ -182,34 +181,34 @@ func TestToolsDoNotInheritSecrets(t *testing.T) {
 	}
 	output, err := runTool(t.Context(), limitsFor(0), script(t, "exec env"))
 	if err != nil || bytes.Contains(output, []byte("secret")) || !bytes.Contains(output, []byte("PATH=")) {
-		t.Errorf("the environment is %q (%v)", output, err)
+		t.Errorf("environment is %q (%v)", output, err)
 	}
 }
 
-// TestReportWithOneIDForEveryone: unique ids of 100,000 people are found in
-// linear time.
+// TestReportWithOneIDForEveryone checks that finding unique IDs for 100,000 people
+// with the same ID takes linear time.
 func TestReportWithOneIDForEveryone(t *testing.T) {
 	t.Parallel()
 	report := ingest.Report{People: make([]ingest.Person, 100_000)}
 	for i := range report.People {
 		report.People[i] = ingest.Person{ID: "a", Name: strconv.Itoa(i)}
 	}
-	began := time.Now()
+	start := time.Now()
 	manifest := Build(ManifestInput{}, []ingest.Report{report}, Packed{}, "http://localhost")
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
+	if elapsed := time.Since(start); elapsed > 20*time.Second {
+		t.Errorf("Build took %s", elapsed)
 	}
 	ids := map[string]bool{}
 	for _, participant := range manifest.Participants {
 		ids[participant.ID] = true
 	}
 	if len(ids) != len(report.People) {
-		t.Errorf("%d ids for %d people", len(ids), len(report.People))
+		t.Errorf("%d IDs for %d people", len(ids), len(report.People))
 	}
 }
 
-// TestReportWithEndlessLists: a report with longer lists than any meeting needs
-// counts as missing.
+// TestReportWithEndlessLists checks that a report with longer lists than any
+// meeting needs is treated as missing.
 func TestReportWithEndlessLists(t *testing.T) {
 	t.Parallel()
 	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
@@ -222,11 +221,12 @@ func TestReportWithEndlessLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report, err := finisher.report(t.Context(), jobID, 0); err != nil || report.found {
-		t.Errorf("the report was read: %v, %v", report.found, err)
+		t.Errorf("found is %v, error is %v", report.found, err)
 	}
 }
 
-// TestMediaThatIsAPage: a bot cannot make the service serve its upload as HTML.
+// TestMediaThatIsAPage checks that an upload with an active content type is
+// rejected.
 func TestMediaThatIsAPage(t *testing.T) {
 	t.Parallel()
 	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()

@@ -11,18 +11,18 @@ import (
 	"standin/internal/ingest"
 )
 
-// What a bot that is gone has on its disk is stored as if it had been uploaded;
-// what it did upload stays as it is.
-func TestTakeLeftover(t *testing.T) {
+// TestImportLeftover checks that files in a bot's spool are stored as uploads and
+// that existing uploads are not changed.
+func TestImportLeftover(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
-		left := LeftoverSpool{Attempt: 1, Folder: t.TempDir()}
-		if err := storage.ImportLeftover(t.Context(), jobID, left); err != nil {
-			t.Errorf("a bot that never kept anything: %v", err)
+		spool := LeftoverSpool{Attempt: 1, Folder: t.TempDir()}
+		if err := storage.ImportLeftover(t.Context(), jobID, spool); err != nil {
+			t.Errorf("empty spool: %v", err)
 		}
-		folder := filepath.Join(left.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
-		if err := os.MkdirAll(filepath.Join(folder, "recording-000-000009.mp4s"), 0o700); err != nil { // no file
+		folder := filepath.Join(spool.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
+		if err := os.MkdirAll(filepath.Join(folder, "recording-000-000009.mp4s"), 0o700); err != nil { // a directory
 			t.Fatal(err)
 		}
 		for name, content := range map[string]string{
@@ -30,7 +30,7 @@ func TestTakeLeftover(t *testing.T) {
 			ingest.SegmentName(0, 1): "other",
 			ingest.SegmentName(0, 2): "third one",
 			ingest.ReportName:        `{"attempt":1}`,
-			"no media name!":         "x",
+			"invalid name!":          "x",
 		} {
 			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
@@ -40,8 +40,8 @@ func TestTakeLeftover(t *testing.T) {
 		put(t, storage, jobID, 1, ingest.SegmentName(0, 0), "first")
 		put(t, storage, jobID, 1, ingest.SegmentName(0, 1), "uploaded with other content")
 		put(t, storage, jobID, 1, ingest.ReportName, "{}")
-		for range 2 { // it may be repeated
-			if err := storage.ImportLeftover(t.Context(), jobID, left); err != nil {
+		for range 2 { // the import can be repeated
+			if err := storage.ImportLeftover(t.Context(), jobID, spool); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,20 +10,19 @@ import (
 	"standin/internal/testing/s3test"
 )
 
-// objects is the S3 server that the tests of this package share; nil where it
-// cannot be built.
+// objects is the S3 server of the package's tests, or nil if it cannot be built.
 var objects *s3test.Server
 
-// madeMedia are what tests of this package record from: encoded once, by what
-// they are made of, as functions that return them.
-var madeMedia sync.Map
+// encodedMedia caches the media of the package's tests. It maps a comparable
+// description to a function that returns the encoded media.
+var encodedMedia sync.Map
 
-// madeOnce returns a copy of what a test is made of, which encode makes unless
-// another test had it made.
-func madeOnce(t *testing.T, of any, encode func() ([]byte, error)) []byte {
+// encodeOnce returns a copy of the media for a key. It calls encode for the first
+// use of the key only.
+func encodeOnce(t *testing.T, key any, encode func() ([]byte, error)) []byte {
 	t.Helper()
-	made, _ := madeMedia.LoadOrStore(of, sync.OnceValues(encode))
-	data, err := made.(func() ([]byte, error))()
+	cached, _ := encodedMedia.LoadOrStore(key, sync.OnceValues(encode))
+	data, err := cached.(func() ([]byte, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,7 @@ func madeOnce(t *testing.T, of any, encode func() ([]byte, error)) []byte {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Most of these tests wait: for stores that fail, and for lines that are slow.
+	// Most of these tests wait for failing stores and slow connections.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

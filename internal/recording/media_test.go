@@ -15,7 +15,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// needFFmpeg skips a test where ffmpeg is missing, and fails it in CI.
+// needFFmpeg returns the tools. If one is missing, it skips the test, or fails it in
+// CI.
 func needFFmpeg(t *testing.T) Tools {
 	t.Helper()
 	tools, err := FindTools()
@@ -29,32 +30,33 @@ func needFFmpeg(t *testing.T) Tools {
 	return Tools{}
 }
 
-// source says what to record for a test: a white flash of 0.1 s and a beep of
-// 0.1 s at the beginning of each second, the beep late by BeepDelay.
+// source describes a test recording. It has a white flash of 0.1 s at the
+// beginning of each second, and a beep of 0.1 s, BeepDelay later.
 type source struct {
 	Seconds   float64
 	Width     int     // default 320
 	BeepDelay float64 // seconds
-	Late      float64 // seconds by which the picture begins after the sound
+	Late      float64 // seconds by which video begins after audio
 	NoSound   bool
 }
 
-// record makes a fragmented MP4 of H.264 with a varying frame rate and Opus,
-// as the recorder does, and returns its bytes.
-func record(t *testing.T, source source) []byte {
+// encodeRecording returns a fragmented MP4 with H.264 at a variable frame rate and
+// Opus, as the recorder produces.
+func encodeRecording(t *testing.T, source source) []byte {
 	t.Helper()
 	tools := needFFmpeg(t)
 	if source.Width == 0 {
 		source.Width = 320
 	}
-	return madeOnce(t, source, func() ([]byte, error) { return source.encode(t.Context(), tools, t.TempDir()) })
+	return encodeOnce(t, source, func() ([]byte, error) { return source.encode(t.Context(), tools, t.TempDir()) })
 }
 
+// encode encodes the recording in a folder.
 func (source source) encode(ctx context.Context, tools Tools, folder string) ([]byte, error) {
 	length := strconv.FormatFloat(source.Seconds, 'f', -1, 64)
 	picture := fmt.Sprintf("color=black:s=%dx180:r=30:d=%s,"+
 		"drawbox=t=fill:c=white:enable='lt(mod(t,1),0.1)',"+
-		// Frames 5, 15, 25, … are left out: the rate varies.
+		// Frames 5, 15, 25, … are omitted for a variable frame rate.
 		"select='not(eq(mod(n,10),5))'", source.Width, length)
 	sound := fmt.Sprintf("aevalsrc='if(between(mod(t,1),%[1]g,%[1]g+0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%[2]s",
 		source.BeepDelay, length)
@@ -68,13 +70,13 @@ func (source source) encode(ctx context.Context, tools Tools, folder string) ([]
 		"-pix_fmt", "yuv420p", "-g", "30", "-threads", "1",
 		"-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", target)
 	if output, err := exec.CommandContext(ctx, tools.FFmpeg, arguments...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("make a source: %w: %s", err, output)
+		return nil, fmt.Errorf("encode a source: %w: %s", err, output)
 	}
 	return os.ReadFile(target)
 }
 
-// cut cuts a recording into segments: the header, then one for each fragment.
-func cut(t *testing.T, data []byte) [][]byte {
+// splitSegments splits a recording into its header and a segment for each fragment.
+func splitSegments(t *testing.T, data []byte) [][]byte {
 	t.Helper()
 	var segments [][]byte
 	begin := 0
@@ -89,8 +91,8 @@ func cut(t *testing.T, data []byte) [][]byte {
 	return segments
 }
 
-// lay writes a part's segments into a folder; a nil segment is left out.
-func lay(t *testing.T, folder string, part int, segments [][]byte) {
+// writeSegments writes a part's segments to a folder, except nil ones.
+func writeSegments(t *testing.T, folder string, part int, segments [][]byte) {
 	t.Helper()
 	for sequence, segment := range segments {
 		if segment == nil {
@@ -103,14 +105,14 @@ func lay(t *testing.T, folder string, part int, segments [][]byte) {
 	}
 }
 
-// onsets decodes a file and tells, in seconds, when each flash and each beep
-// begins, on the file's own clock.
+// onsets decodes a file and returns the timestamps, in seconds, at which flashes
+// and beeps begin.
 func onsets(t *testing.T, path string) (flashes, beeps []float64) {
 	t.Helper()
 	return flashOnsets(t, path), beepOnsets(t, path)
 }
 
-// flashOnsets reads the times of the frames that turn from dark to bright.
+// flashOnsets returns the timestamps of bright frames that follow a dark one.
 func flashOnsets(t *testing.T, path string) []float64 {
 	t.Helper()
 	text := decode(t, "ffprobe", "-v", "error", "-f", "lavfi",
@@ -132,8 +134,8 @@ func flashOnsets(t *testing.T, path string) []float64 {
 	return flashes
 }
 
-// beepOnsets decodes the sound, puts each sample at its timestamp to the
-// millisecond, and looks for where loudness begins after silence.
+// beepOnsets returns the timestamps at which the audio becomes loud after silence.
+// The position of each sample is accurate to a millisecond.
 func beepOnsets(t *testing.T, path string) []float64 {
 	t.Helper()
 	const rate = 48000
@@ -156,6 +158,7 @@ func beepOnsets(t *testing.T, path string) []float64 {
 	return beeps
 }
 
+// decode returns the output of ffmpeg or ffprobe.
 func decode(t *testing.T, tool string, arguments ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), tool, arguments...)
@@ -168,6 +171,7 @@ func decode(t *testing.T, tool string, arguments ...string) []byte {
 	return output
 }
 
+// packAll packs the parts in a folder.
 func packAll(ctx context.Context, folder, out string, reported ingest.Report) (Packed, error) {
 	parts, err := FindParts(folder, 0, reported)
 	if err != nil {

@@ -17,44 +17,46 @@ import (
 	"standin/internal/ingest"
 )
 
-// maxShift is how far packing may move sound against picture, in seconds.
+// maxShift is the maximum change of the audio offset by packing, in seconds.
 const maxShift = 0.005
 
-// near reports whether both lists agree within maxShift, want moved by offset.
+// near reports whether got equals want plus offset, within maxShift.
 func near(got, want []float64, offset float64) bool {
 	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b-offset) <= maxShift })
 }
 
-func TestPackKeepsSoundAndPictureTogether(t *testing.T) {
+// TestPackPreservesSync checks that packing preserves the timestamps of audio and
+// video.
+func TestPackPreservesSync(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]source{
-		"together":                      {Seconds: 5},
-		"the beep late":                 {Seconds: 5, BeepDelay: 0.25},
-		"the picture begins 0.4 s late": {Seconds: 5, Late: 0.4},
+		"in sync":                 {Seconds: 5},
+		"beep delayed":            {Seconds: 5, BeepDelay: 0.25},
+		"video begins 0.4 s late": {Seconds: 5, Late: 0.4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := record(t, source)
+			data := encodeRecording(t, source)
 			folder, out := t.TempDir(), t.TempDir()
 			original := filepath.Join(out, "original.mp4")
 			if err := os.WriteFile(original, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			lay(t, folder, 0, cut(t, data))
-			lay(t, folder, 1, cut(t, data))
+			writeSegments(t, folder, 0, splitSegments(t, data))
+			writeSegments(t, folder, 1, splitSegments(t, data))
 			packed, err := packAll(t.Context(), folder, out, ingest.Report{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if packed.Partial() || len(packed.Files) != 1 {
-				t.Fatalf("packed is %+v, want one whole file", packed)
+				t.Fatalf("packed = %+v, want one complete file", packed)
 			}
 			file := filepath.Join(out, "recording.mp4")
 			checkFile(t, file, packed.Files[0])
 			flashes, beeps := onsets(t, file)
 			wantFlashes, wantBeeps := onsets(t, original)
 			if len(wantFlashes) < 5 || len(wantBeeps) < 5 {
-				t.Fatalf("the source has %d flashes and %d beeps", len(wantFlashes), len(wantBeeps))
+				t.Fatalf("source has %d flashes and %d beeps", len(wantFlashes), len(wantBeeps))
 			}
 			for i, part := range packed.Parts {
 				first, last := i*len(wantFlashes), (i+1)*len(wantFlashes)
@@ -70,8 +72,8 @@ func TestPackKeepsSoundAndPictureTogether(t *testing.T) {
 	}
 }
 
-// checkFile holds that a file is what its description says, begins at 0 and
-// has its index in front.
+// checkFile checks that a file matches its description, begins at 0 and has its
+// index before the media.
 func checkFile(t *testing.T, path string, described File) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -80,19 +82,19 @@ func checkFile(t *testing.T, path string, described File) {
 	}
 	sum := sha256.Sum256(data)
 	if described.Bytes != int64(len(data)) || described.SHA256 != hex.EncodeToString(sum[:]) {
-		t.Errorf("described with %d bytes and sum %s, is %d and %x", described.Bytes, described.SHA256, len(data), sum)
+		t.Errorf("described as %d bytes with checksum %s, is %d with %x", described.Bytes, described.SHA256, len(data), sum)
 	}
 	if index, media := bytes.Index(data, []byte("moov")), bytes.Index(data, []byte("mdat")); index < 0 || index > media {
-		t.Errorf("the index is at %d, the media at %d", index, media)
+		t.Errorf("index is at %d, media at %d", index, media)
 	}
 	if found, err := scanFragments(bytes.NewReader(data), int64(len(data))); err != nil || found.Fragments > 0 || found.Truncated {
-		t.Errorf("the file is in %d fragments, torn %v: %v", found.Fragments, found.Truncated, err)
+		t.Errorf("file has %d fragments, truncated %v: %v", found.Fragments, found.Truncated, err)
 	}
 	text := string(decode(t, "ffprobe", "-v", "error", "-show_entries", "format=start_time", "-of", "csv=p=0", path))
 	if strings.TrimSpace(text) != "0.000000" {
-		t.Errorf("the file begins at %s", text)
+		t.Errorf("file begins at %s", text)
 	}
-	// Decoding it all, the last frame and sample lie where the duration says.
+	// The last decoded frame or sample ends at the described duration.
 	progress := string(decode(t, "ffmpeg", "-nostdin", "-v", "error", "-xerror", "-i", path, "-f", "null", "-progress", "-", "-"))
 	_, at, _ := strings.Cut(progress[strings.LastIndex(progress, "out_time="):], "=")
 	end, err := time.Parse("15:04:05.999999", strings.TrimSpace(strings.SplitN(at, "\n", 2)[0]))
@@ -105,10 +107,10 @@ func checkFile(t *testing.T, path string, described File) {
 	}
 }
 
-func TestPackDescribesTheFile(t *testing.T) {
+func TestPackDescribesFile(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()
-	lay(t, folder, 0, cut(t, record(t, source{Seconds: 2})))
+	writeSegments(t, folder, 0, splitSegments(t, encodeRecording(t, source{Seconds: 2})))
 	packed, err := packAll(t.Context(), folder, out, ingest.Report{})
 	if err != nil {
 		t.Fatal(err)
@@ -119,17 +121,17 @@ func TestPackDescribesTheFile(t *testing.T) {
 		t.Errorf("described as %+v", file)
 	}
 	if file.DurationMs < 1900 || file.DurationMs > 2100 {
-		t.Errorf("lasts %d ms, want 2000", file.DurationMs)
+		t.Errorf("duration is %d ms, want 2000", file.DurationMs)
 	}
 }
 
 func TestPackLosses(t *testing.T) {
 	t.Parallel()
-	const each = 1000 // milliseconds in a fragment
-	data := record(t, source{Seconds: 5})
-	segments := cut(t, data)
+	const fragmentMs = 1000
+	data := encodeRecording(t, source{Seconds: 5})
+	segments := splitSegments(t, data)
 	if len(segments) != 6 {
-		t.Fatalf("the source has %d segments, want a header and 5", len(segments))
+		t.Fatalf("source has %d segments, want a header and 5", len(segments))
 	}
 	without := func(missing int) [][]byte {
 		segments := slices.Clone(segments)
@@ -143,36 +145,36 @@ func TestPackLosses(t *testing.T) {
 	}
 	garbled := slices.Clone(segments)
 	garbled[4] = bytes.Repeat([]byte{0xa5}, len(segments[4]))
-	ragged := [][]byte{data[:1000], data[1000:1001], {}, data[1001 : len(data)/2], data[len(data)/2:]}
+	unaligned := [][]byte{data[:1000], data[1000:1001], {}, data[1001 : len(data)/2], data[len(data)/2:]}
 	for name, test := range map[string]struct {
 		segments [][]byte
 		reported int // number of segments in the report
 		loss     Loss
-		lasts    int64 // milliseconds; 0: nothing is usable
+		duration int64 // milliseconds; 0 if the part is unusable
 	}{
-		"whole":                            {segments: segments, reported: 6, lasts: 5 * each},
-		"cut anywhere":                     {segments: ragged, reported: 5, lasts: 5 * each},
-		"a hole":                           {segments: without(3), reported: 6, loss: LossSegments, lasts: 2 * each},
-		"the last not uploaded":            {segments: segments[:5], reported: 6, loss: LossSegments, lasts: 4 * each},
-		"torn in the media":                {segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, lasts: 4 * each},
-		"torn in a box's head":             {segments: tail(5), reported: 6, loss: LossTorn, lasts: 4 * each},
-		"torn before the media":            {segments: tail(bytes.Index(segments[5], []byte("mdat")) - 4), reported: 6, loss: LossTorn, lasts: 4 * each},
-		"a garbled segment":                {segments: garbled, reported: 6, loss: LossTorn, lasts: 3 * each},
-		"the first missing":                {segments: without(0), reported: 6, loss: LossBeginning},
-		"reported of and nothing is there": {reported: 6, loss: LossBeginning},
-		"only the header":                  {segments: segments[:1], reported: 1, loss: LossUnusable},
-		"no MP4":                           {segments: [][]byte{[]byte("GIF89a, or something else that is no MP4 at all")}, reported: 1, loss: LossUnusable},
+		"complete":                        {segments: segments, reported: 6, duration: 5 * fragmentMs},
+		"segments not split at fragments": {segments: unaligned, reported: 5, duration: 5 * fragmentMs},
+		"segment missing":                 {segments: without(3), reported: 6, loss: LossSegments, duration: 2 * fragmentMs},
+		"last segment missing":            {segments: segments[:5], reported: 6, loss: LossSegments, duration: 4 * fragmentMs},
+		"truncated in the media":          {segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
+		"truncated in a box header":       {segments: tail(5), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
+		"truncated before the media":      {segments: tail(bytes.Index(segments[5], []byte("mdat")) - 4), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
+		"corrupt segment":                 {segments: garbled, reported: 6, loss: LossTorn, duration: 3 * fragmentMs},
+		"first segment missing":           {segments: without(0), reported: 6, loss: LossBeginning},
+		"reported without segments":       {reported: 6, loss: LossBeginning},
+		"header only":                     {segments: segments[:1], reported: 1, loss: LossUnusable},
+		"not an MP4":                      {segments: [][]byte{[]byte("GIF89a, or something else that is no MP4 at all")}, reported: 1, loss: LossUnusable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder, out := t.TempDir(), t.TempDir()
-			lay(t, folder, 0, test.segments)
-			report := ingest.Report{Parts: []ingest.RecordingPart{{Number: 0, StartedAt: began, Segments: test.reported}}}
+			writeSegments(t, folder, 0, test.segments)
+			report := ingest.Report{Parts: []ingest.RecordingPart{{Number: 0, StartedAt: recordingStart, Segments: test.reported}}}
 			packed, err := packAll(t.Context(), folder, out, report)
-			if test.lasts == 0 {
+			if test.duration == 0 {
 				nothing := new(NothingSavedError)
 				if !errors.As(err, &nothing) || len(nothing.Reasons) != 1 || !strings.HasSuffix(nothing.Reasons[0], string(test.loss)) {
-					t.Fatalf("the error is %v, want nothing saved for %s", err, test.loss)
+					t.Fatalf("error is %v, want NothingSavedError with %s", err, test.loss)
 				}
 				return
 			}
@@ -180,62 +182,62 @@ func TestPackLosses(t *testing.T) {
 				t.Fatal(err)
 			}
 			if loss := packed.Parts[0].Loss; loss != test.loss || packed.Partial() != (test.loss != "") {
-				t.Errorf("the loss is %q, partial %v; want %q", loss, packed.Partial(), test.loss)
+				t.Errorf("loss is %q, partial %v; want %q", loss, packed.Partial(), test.loss)
 			}
-			// A fragment's sound may reach further than its picture.
-			if off := packed.Files[0].DurationMs - test.lasts; off < -50 || off > each/2 {
-				t.Errorf("lasts %d ms, want %d", packed.Files[0].DurationMs, test.lasts)
+			// The audio of a fragment may be longer than its video.
+			if off := packed.Files[0].DurationMs - test.duration; off < -50 || off > fragmentMs/2 {
+				t.Errorf("duration is %d ms, want %d", packed.Files[0].DurationMs, test.duration)
 			}
 			checkFile(t, filepath.Join(out, "recording.mp4"), packed.Files[0])
 		})
 	}
 }
 
-// TestPackSeveralStretches holds that what can be joined is, that an unusable
-// part is passed over, and that other settings begin another file.
-func TestPackSeveralStretches(t *testing.T) {
+// TestPackSeveralParts checks that parts with the same settings are joined, that an
+// unusable part is skipped, and that other settings start a new file.
+func TestPackSeveralParts(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()
-	small, large := cut(t, record(t, source{Seconds: 2})), cut(t, record(t, source{Seconds: 3, Width: 640}))
-	lay(t, folder, 0, small)
-	lay(t, folder, 1, [][]byte{nil, small[1]})
-	lay(t, folder, 2, small[:2])
-	lay(t, folder, 3, large)
+	small, large := splitSegments(t, encodeRecording(t, source{Seconds: 2})), splitSegments(t, encodeRecording(t, source{Seconds: 3, Width: 640}))
+	writeSegments(t, folder, 0, small)
+	writeSegments(t, folder, 1, [][]byte{nil, small[1]})
+	writeSegments(t, folder, 2, small[:2])
+	writeSegments(t, folder, 3, large)
 	packed, err := packAll(t.Context(), folder, out, ingest.Report{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	type reported struct {
-		file          string
-		offset, lasts int // seconds
-		loss          Loss
+	type result struct {
+		file             string
+		offset, duration int // seconds
+		loss             Loss
 	}
 	seconds := func(d time.Duration) int { return int(d.Round(time.Second) / time.Second) }
-	var got []reported
+	var got []result
 	for _, part := range packed.Parts {
-		got = append(got, reported{part.File, seconds(part.Offset), seconds(part.Length), part.Loss})
+		got = append(got, result{part.File, seconds(part.Offset), seconds(part.Length), part.Loss})
 	}
-	want := []reported{
+	want := []result{
 		{"recording.mp4", 0, 2, ""},
 		{"", 0, 0, LossBeginning},
 		{"recording.mp4", 2, 1, ""},
 		{"recording-2.mp4", 0, 3, ""},
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("parts are %v, want %v", got, want)
+		t.Errorf("parts = %v, want %v", got, want)
 	}
 	if len(packed.Files) != 2 || packed.Files[1].Width != 640 {
-		t.Fatalf("files are %+v", packed.Files)
+		t.Fatalf("files = %+v", packed.Files)
 	}
 	for _, file := range packed.Files {
 		checkFile(t, filepath.Join(out, file.Name), file)
 	}
 }
 
-func TestPackSoundless(t *testing.T) {
+func TestPackWithoutAudio(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()
-	lay(t, folder, 0, cut(t, record(t, source{Seconds: 2, NoSound: true})))
+	writeSegments(t, folder, 0, splitSegments(t, encodeRecording(t, source{Seconds: 2, NoSound: true})))
 	packed, err := packAll(t.Context(), folder, out, ingest.Report{})
 	if err != nil {
 		t.Fatal(err)
@@ -245,17 +247,16 @@ func TestPackSoundless(t *testing.T) {
 	}
 }
 
-// TestPackAgain holds that an interrupted run leaves no file behind, that the
-// next one clears up after one that was killed, and that the same parts
-// give the same file.
-func TestPackAgain(t *testing.T) {
+// TestPackCanBeRepeated checks that an interrupted run leaves no files, that the
+// next run removes the files of a killed one, and that packing is deterministic.
+func TestPackCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()
-	lay(t, folder, 0, cut(t, record(t, source{Seconds: 2})))
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	if _, err := packAll(stopped, folder, out, ingest.Report{}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("the error of an interrupted run is %v", err)
+	writeSegments(t, folder, 0, splitSegments(t, encodeRecording(t, source{Seconds: 2})))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := packAll(ctx, folder, out, ingest.Report{}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted run: error is %v", err)
 	}
 	if err := os.MkdirAll(filepath.Join(out, workPrefix+"killed", "deep"), 0o700); err != nil {
 		t.Fatal(err)
@@ -269,49 +270,48 @@ func TestPackAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(first.Files, second.Files) {
-		t.Errorf("packed twice: %+v and %+v", first.Files, second.Files)
+		t.Errorf("two runs have different files: %+v and %+v", first.Files, second.Files)
 	}
 	entries, err := os.ReadDir(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(entries) != 1 || entries[0].Name() != "recording.mp4" {
-		t.Errorf("the folder holds %v", entries)
+		t.Errorf("folder contains %v", entries)
 	}
 }
 
-// TestMissingTool changes the environment, so it does not run in parallel.
+// TestMissingTool is not parallel because it changes the environment.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Pack(t.Context(), nil, t.TempDir())
 	if !is[*MissingToolError](err) || !strings.Contains(err.Error(), "apt-get install ffmpeg") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error is %v", err)
 	}
 }
 
-func TestRunToolTellsWhatWentWrong(t *testing.T) {
+func TestRunToolReportsStderr(t *testing.T) {
 	t.Parallel()
 	tools := needFFmpeg(t)
 	_, err := runTool(t.Context(), limitsFor(0), tools.FFmpeg, "-nostdin", "-v", "error", "-i", filepath.Join(t.TempDir(), "absent.mp4"))
 	if !rejectedInput(err) || !strings.Contains(err.Error(), "No such file") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error is %v", err)
 	}
 }
 
-// TestRunToolEndsWithItsContext holds that an interrupted tool is killed with
-// all its children.
-func TestRunToolEndsWithItsContext(t *testing.T) {
+// TestRunToolStopsWithContext checks that a tool is killed when its context ends.
+func TestRunToolStopsWithContext(t *testing.T) {
 	t.Parallel()
 	tools := needFFmpeg(t)
-	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
 	started := time.Now()
 	_, err := runTool(ctx, limitsFor(0), tools.FFmpeg, "-nostdin", "-v", "error", "-re", "-f", "lavfi", "-i", "anullsrc", "-f", "null", "-")
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error is %v", err)
 	}
-	if took := time.Since(started); took > pipeCloseDelay {
-		t.Errorf("it took %v to stop", took)
+	if elapsed := time.Since(started); elapsed > pipeCloseDelay {
+		t.Errorf("stopped after %v", elapsed)
 	}
 }
 
@@ -324,11 +324,11 @@ func TestBoundedBuffer(t *testing.T) {
 		buffer := boundedBuffer{limit: 4, keepEnd: test.keepEnd}
 		for _, part := range []string{"abc", "d", "efg", "h"} {
 			if n, err := buffer.Write([]byte(part)); n != len(part) || err != nil {
-				t.Fatalf("wrote %d of %q: %v", n, part, err)
+				t.Fatalf("Write returned %d for %q: %v", n, part, err)
 			}
 		}
 		if got := buffer.kept.String(); got != test.want || !test.keepEnd && !buffer.dropped {
-			t.Errorf("keepEnd %v: kept %q, dropped %v", test.keepEnd, got, buffer.dropped)
+			t.Errorf("keepEnd %v: got %q, dropped %v", test.keepEnd, got, buffer.dropped)
 		}
 	}
 }

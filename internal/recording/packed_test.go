@@ -8,11 +8,11 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestPackedByBot: where a part is in a bot's file is what the bot tells;
+// TestPackedFromReport: where a part is in a bot's file is what the bot tells;
 // what cannot be so is not believed.
-func TestPackedByBot(t *testing.T) {
+func TestPackedFromReport(t *testing.T) {
 	t.Parallel()
-	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	at := func(seconds int) time.Time { return recordingStart.Add(time.Duration(seconds) * time.Second) }
 	part := func(number, from, to int) ingest.RecordingPart {
 		return ingest.RecordingPart{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 2}
 	}

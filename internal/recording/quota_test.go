@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestBotThatFillsTheStorage: uploads beyond a job's quota of files or bytes are
+// TestUploadQuota: uploads beyond a job's quota of files or bytes are
 // refused, also when they are sent side by side, and other jobs are not affected.
-func TestBotThatFillsTheStorage(t *testing.T) {
+func TestUploadQuota(t *testing.T) {
 	t.Parallel()
 	storage := openStorage(t, "file://"+t.TempDir())
 	for name, quota := range map[string]UploadQuota{"files": {Files: 5, Bytes: 1 << 30}, "bytes": {Files: 1000, Bytes: 5 * 100}} {

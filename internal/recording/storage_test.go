@@ -107,15 +107,15 @@ func TestUploads(t *testing.T) {
 }
 
 // faulty is a body whose connection breaks after its first bytes.
-func faulty() io.Reader {
-	return io.MultiReader(strings.NewReader("fir"), iotestErr{})
+func interruptedBody() io.Reader {
+	return io.MultiReader(strings.NewReader("fir"), failingReader{})
 }
 
-type iotestErr struct{}
+type failingReader struct{}
 
-func (iotestErr) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (failingReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-func TestRefusedUploads(t *testing.T) {
+func TestInvalidUploadsAreRejected(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
@@ -130,7 +130,7 @@ func TestRefusedUploads(t *testing.T) {
 			"another sum":       {0, "x", strings.NewReader("first"), sumText("second"), is[*ChecksumError]},
 			"no sum":            {0, "x", strings.NewReader("first"), "first", is[*ChecksumError]},
 			"too long":          {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*TooLargeError]},
-			"broken off":        {0, "x", faulty(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+			"broken off":        {0, "x", interruptedBody(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
 			"another content":   {0, "there", strings.NewReader("second"), sumText("second"), is[*ConflictError]},
 			"there, other body": {0, "there", strings.NewReader("second"), sumText("first"), is[*ChecksumError]},
 			"there, too long":   {0, "there", strings.NewReader("much too long"), sumText("first"), is[*TooLargeError]},
@@ -160,9 +160,9 @@ func is[E error](err error) bool {
 	return errors.As(err, &want)
 }
 
-// TestRacingUploads holds that of two contents sent under one name at once one
+// TestConcurrentUploads holds that of two contents sent under one name at once one
 // is kept, and the other is told so.
-func TestRacingUploads(t *testing.T) {
+func TestConcurrentUploads(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
@@ -290,23 +290,23 @@ func TestSignedURL(t *testing.T) {
 	}
 }
 
-func TestManifestIsKept(t *testing.T) {
+func TestStoredManifest(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
-		facts := someFacts()
+		facts := testInput()
 		jobID := facts.Job.ID
 		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
 			t.Errorf("reading what is not there: %v", err)
 		}
-		manifest := Build(facts, nil, Packed{Files: []File{someFile()}}, "https://standin.example.com")
+		manifest := Build(facts, nil, Packed{Files: []File{testFile()}}, "https://standin.example.com")
 		for range 2 {
 			if err := storage.PutManifest(t.Context(), jobID, manifest); err != nil {
 				t.Fatal(err)
 			}
 		}
-		read, stands, err := storage.storedManifest(t.Context(), jobID)
-		if err != nil || !stands || !reflect.DeepEqual(read, manifest) {
-			t.Errorf("read %+v, %v, %v; want %+v", read, stands, err, manifest)
+		read, exists, err := storage.storedManifest(t.Context(), jobID)
+		if err != nil || !exists || !reflect.DeepEqual(read, manifest) {
+			t.Errorf("read %+v, %v, %v; want %+v", read, exists, err, manifest)
 		}
 		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
 			t.Fatal(err)
@@ -320,9 +320,9 @@ func TestManifestIsKept(t *testing.T) {
 	})
 }
 
-// TestFolder holds what only a folder has: its mode, no files beside the
+// TestFolderStorage holds what only a folder has: its mode, no files beside the
 // objects, and none half written.
-func TestFolder(t *testing.T) {
+func TestFolderStorage(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "deep", "storage")
 	storage := openStorage(t, folderAddress(folder))
@@ -369,7 +369,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(buffer []byte) (int, error) { return f(buffer) }
 
-func TestOpenStorageRefuses(t *testing.T) {
+func TestOpenStorageRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"", "storage", "file://elsewhere/storage", "file:storage", "file:///storage?create_dir=1", "ftp://user:secret@host/x", "s3://k:secret@b%",

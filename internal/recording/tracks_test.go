@@ -19,10 +19,10 @@ import (
 
 // spoken makes the segments of a track: sound alone, as the recorder's, that
 // beeps at the beginning of each second.
-func spoken(t *testing.T, seconds int) [][]byte {
+func encodeTrack(t *testing.T, seconds int) [][]byte {
 	t.Helper()
 	tools := needFFmpeg(t)
-	return cut(t, madeOnce(t, seconds, func() ([]byte, error) {
+	return splitSegments(t, encodeOnce(t, seconds, func() ([]byte, error) {
 		target := filepath.Join(t.TempDir(), "track.mp4")
 		sound := fmt.Sprintf("aevalsrc='if(lt(mod(t,1),0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%d", seconds)
 		command := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-f", "lavfi", "-i", sound,
@@ -75,12 +75,12 @@ func roster() []ingest.Person {
 	return []ingest.Person{{ID: "a", Name: "Ada", JoinedAt: at(0)}, {ID: "b", Name: "Ben", JoinedAt: at(0)}}
 }
 
-// TestVoicesOfALostBot packs what participants said by themselves out of what a
+// TestSalvageTracks packs what participants said by themselves out of what a
 // lost bot had uploaded: with its report, without any, and where some of it is
 // missing.
-func TestVoicesOfALostBot(t *testing.T) {
+func TestSalvageTracks(t *testing.T) {
 	t.Parallel()
-	recorded, ada, ben := cut(t, record(t, source{Seconds: 4})), spoken(t, 3), spoken(t, 2)
+	recorded, ada, ben := splitSegments(t, encodeRecording(t, source{Seconds: 4})), encodeTrack(t, 3), encodeTrack(t, 2)
 	all := bundles(t, []time.Time{at(0.5), at(1.25)}, ada, ben)
 	spoil := func(position int, with []byte) [][]byte {
 		spoilt := slices.Clone(all)
@@ -125,7 +125,7 @@ func TestVoicesOfALostBot(t *testing.T) {
 			finisher.upload(t, 0, 0, recorded)
 			finisher.bundle(t, 0, test.bundles)
 			if !test.noReport {
-				report := left(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
+				report := leftReport(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
 				report.People, report.AudioTracks = roster(), test.tracks
 				finisher.report(t, report)
 			}
@@ -150,23 +150,23 @@ func TestVoicesOfALostBot(t *testing.T) {
 			if !test.whole {
 				return // what is kept is as in the others
 			}
-			verdict, err := (&Verifier{Storage: finisher.Storage, Tools: needFFmpeg(t)}).Verify(t.Context(), finisher.id)
-			if err != nil || !verdict.OK() {
-				t.Errorf("verified: %+v, %v", verdict, err)
+			report, err := (&Verifier{Storage: finisher.Storage, Tools: needFFmpeg(t)}).Verify(t.Context(), finisher.id)
+			if err != nil || !report.OK() {
+				t.Errorf("verified: %+v, %v", report, err)
 			}
 		})
 	}
 }
 
-// TestVoicesThatCannotBePacked cost nothing but themselves.
-func TestVoicesThatCannotBePacked(t *testing.T) {
+// TestUnusableTracks cost nothing but themselves.
+func TestUnusableTracks(t *testing.T) {
 	t.Parallel()
 	finisher := newFinisherHarness(t)
-	finisher.upload(t, 0, 0, cut(t, record(t, source{Seconds: 2})))
+	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source{Seconds: 2})))
 	finisher.bundle(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
 	finisher.bundle(t, 0, nil)
 	put(t, finisher.Storage, finisher.id, 0, ingest.BundleName(7), "no archive")
-	report := left(0, whole(0, 0, 2))
+	report := leftReport(0, completePart(0, 0, 2))
 	report.AudioTracks = []ingest.AudioTrack{reported(0, 0, 2, "")}
 	finisher.report(t, report)
 	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
@@ -179,17 +179,17 @@ func TestVoicesThatCannotBePacked(t *testing.T) {
 	}
 }
 
-// TestVoicesOfTwoAttempts stand beside each other, each under the id that the
+// TestTracksOfTwoAttempts stand beside each other, each under the id that the
 // manifest gives its speaker.
-func TestVoicesOfTwoAttempts(t *testing.T) {
+func TestTracksOfTwoAttempts(t *testing.T) {
 	t.Parallel()
 	finisher := newFinisherHarness(t)
-	segments, track := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
+	segments, track := splitSegments(t, encodeRecording(t, source{Seconds: 2})), encodeTrack(t, 2)
 	for attempt, name := range []string{"Ada", "Cleo"} { // the same id, another person
 		from := float64(10 * attempt)
 		finisher.upload(t, attempt, 0, segments)
 		finisher.bundle(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, track))
-		report := left(attempt, whole(0, from, from+2))
+		report := leftReport(attempt, completePart(0, from, from+2))
 		report.People = []ingest.Person{{ID: "a", Name: name, JoinedAt: at(from)}}
 		report.AudioTracks = []ingest.AudioTrack{reported(0, from+0.5, len(track), "a")}
 		finisher.report(t, report)
@@ -218,10 +218,10 @@ func TestPackedParticipantAudio(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			finisher := newFinisherHarness(t)
-			segments, track := cut(t, record(t, source{Seconds: 2})), spoken(t, 2)
+			segments, track := splitSegments(t, encodeRecording(t, source{Seconds: 2})), encodeTrack(t, 2)
 			packed := Packed{Files: []File{finisher.packByBot(t, 0, segments)}}
 			work, out := t.TempDir(), t.TempDir()
-			report := left(0, whole(0, 0, 2))
+			report := leftReport(0, completePart(0, 0, 2))
 			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{reported(0, 0.5, len(track), "b")}
 			bundle := filepath.Join(work, ingest.BundleName(0))
 			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(track...)})...), 0o600); err != nil {
@@ -264,8 +264,8 @@ func TestPackedParticipantAudio(t *testing.T) {
 	}
 }
 
-// TestBundlesAreNotTrusted: what an archive names reaches no other place.
-func TestBundlesAreNotTrusted(t *testing.T) {
+// TestUnbundleRejectsOtherPaths: what an archive names reaches no other place.
+func TestUnbundleRejectsOtherPaths(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	work := filepath.Join(folder, "work")

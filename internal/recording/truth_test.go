@@ -28,10 +28,10 @@ type recordingScript struct {
 	position time.Duration
 }
 
-// drawCourse makes up a meeting: attempts, of which all but the last are lost,
+// drawRecording makes up a meeting: attempts, of which all but the last are lost,
 // each with parts that end in order or not, with pauses and other gaps
 // between, and of which all is kept, or their beginning, or nothing.
-func drawCourse(t *rapid.T) *recordingScript {
+func drawRecording(t *rapid.T) *recordingScript {
 	c := &recordingScript{starts: map[string]time.Duration{}}
 	attempts := rapid.IntRange(1, 3).Draw(t, "attempts")
 	for attempt := range attempts {
@@ -74,7 +74,7 @@ func (c *recordingScript) attempt(t *rapid.T, attempt int, last bool) {
 	c.reports = append(c.reports, report)
 }
 
-func (c *recordingScript) at(position time.Duration) time.Time { return began.Add(position) }
+func (c *recordingScript) at(position time.Duration) time.Time { return recordingStart.Add(position) }
 
 // between leaves a gap between two parts, reported or not.
 func (c *recordingScript) between(t *rapid.T, report *ingest.Report) {
@@ -124,7 +124,7 @@ func (c *recordingScript) part(t *rapid.T, report *ingest.Report, number int) {
 func (c *recordingScript) keep(t *rapid.T, position *PackedPart, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
-		file := someFile()
+		file := testFile()
 		file.Name, file.DurationMs = fileName(files, probeResult{Streams: []probeStream{{Type: "video"}}}), 0
 		c.packed.Files = append(c.packed.Files, file)
 		c.starts[file.Name] = from
@@ -137,19 +137,19 @@ func (c *recordingScript) keep(t *rapid.T, position *PackedPart, from time.Durat
 	c.known = max(c.known, from+position.Length)
 }
 
-// TestManifestTellsTheTruth holds, for any recordingScript of a meeting, that what was
+// TestManifestMatchesRecording holds, for any recordingScript of a meeting, that what was
 // kept and the gaps together are the whole of it, once; that nothing missing is
-// called whole, nor the reverse; and that each file stands where it belongs.
-func TestManifestTellsTheTruth(t *testing.T) {
+// called whole, nor the reverse; and that each file exists where it belongs.
+func TestManifestMatchesRecording(t *testing.T) {
 	t.Parallel()
 	schema := manifestSchema(t)
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawCourse(t)
-		facts := someFacts()
+		c := drawRecording(t)
+		facts := testInput()
 		facts.BotLost = c.botLost
 		reports := rapid.Permutation(c.reports).Draw(t, "reports")
 		manifest := Build(facts, reports, c.packed, testBase)
-		if err := breaksSchema(schema, manifest); err != nil {
+		if err := validateSchema(schema, manifest); err != nil {
 			t.Errorf("the manifest breaks its schema: %v", err)
 		}
 		if manifest.Partial != c.lost {
@@ -163,22 +163,22 @@ func TestManifestTellsTheTruth(t *testing.T) {
 				t.Errorf("%s begins at %d ms, want %d", media.Name, media.StartOffsetMs, want)
 			}
 		}
-		if again := Build(facts, c.reports, c.packed, testBase); asText(again) != asText(manifest) {
-			t.Errorf("built again of the same: %s, not %s", asText(again), asText(manifest))
+		if again := Build(facts, c.reports, c.packed, testBase); marshal(again) != marshal(manifest) {
+			t.Errorf("built again of the same: %s, not %s", marshal(again), marshal(manifest))
 		}
 	})
 }
 
-func breaksSchema(schema *jsonschema.Schema, manifest Manifest) error {
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(asText(manifest)))
+func validateSchema(schema *jsonschema.Schema, manifest Manifest) error {
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(marshal(manifest)))
 	if err != nil {
 		return err
 	}
 	return schema.Validate(value)
 }
 
-// asText is a manifest as it is stored.
-func asText(manifest Manifest) string {
+// marshal is a manifest as it is stored.
+func marshal(manifest Manifest) string {
 	text, err := json.Marshal(manifest)
 	if err != nil {
 		return err.Error()

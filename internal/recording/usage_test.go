@@ -13,8 +13,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// TestKept checks that each job with stored objects is listed once.
-func TestKept(t *testing.T) {
+// TestListJobs checks that each job with stored objects is listed once.
+func TestListJobs(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		if err := storage.ListJobs(t.Context(), func(kept JobUsage) error { t.Errorf("in an empty store: %+v", kept); return nil }); err != nil {
@@ -86,14 +86,14 @@ func TestDiagnostics(t *testing.T) {
 	})
 }
 
-// TestDiagnosticsAreNoRecording: a job that was finished once stays as it is,
+// TestDiagnosticsDoNotChangeFinishedJob: a job that was finished once stays as it is,
 // whatever is kept for the operator.
-func TestDiagnosticsAreNoRecording(t *testing.T) {
+func TestDiagnosticsDoNotChangeFinishedJob(t *testing.T) {
 	t.Parallel()
 	finisher := newFinisherHarness(t)
-	segments := cut(t, record(t, source{Seconds: 2}))
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 2}))
 	finisher.upload(t, 0, 0, segments)
-	finisher.report(t, left(0, whole(0, 0, 2)))
+	finisher.report(t, leftReport(0, completePart(0, 0, 2)))
 	put(t, finisher.Storage, finisher.id, 0, "diagnostics-page.png", "png")
 	manifest, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil {

@@ -23,12 +23,12 @@ type finished struct {
 	content  []byte // of its one file
 }
 
-func finishOne(t *testing.T, storage *Storage, source source) finished {
+func finishRecording(t *testing.T, storage *Storage, source source) finished {
 	t.Helper()
 	finisher := newFinisherHarness(t)
 	finisher.Storage = storage
-	finisher.upload(t, 0, 0, cut(t, record(t, source)))
-	finisher.report(t, left(0, whole(0, 0, source.Seconds)))
+	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source)))
+	finisher.report(t, leftReport(0, completePart(0, 0, source.Seconds)))
 	manifest, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil {
 		t.Fatal(err)
@@ -63,11 +63,11 @@ func (f *finished) verify(t *testing.T) VerifyReport {
 		t.Fatal(err)
 	}
 	verifier := &Verifier{Storage: f.Storage, Tools: needFFmpeg(t)}
-	verdict, err := verifier.Verify(t.Context(), f.id)
+	report, err := verifier.Verify(t.Context(), f.id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return verdict
+	return report
 }
 
 // TestVerify finds nothing wrong with a good recording, wherever it is stored,
@@ -76,12 +76,12 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		for _, source := range []source{{Seconds: 3}, {Seconds: 3, NoSound: true}, {Seconds: 3, Late: 0.4}} {
-			one := finishOne(t, storage, source)
-			verdict := one.verify(t)
-			if !verdict.OK() || len(verdict.Files) != 1 {
-				t.Fatalf("%+v: %+v", source, verdict)
+			one := finishRecording(t, storage, source)
+			report := one.verify(t)
+			if !report.OK() || len(report.Files) != 1 {
+				t.Fatalf("%+v: %+v", source, report)
 			}
-			file, reported := verdict.Files[0], one.manifest.Media[0]
+			file, reported := report.Files[0], one.manifest.Media[0]
 			if file.Bytes != reported.Bytes || file.SHA256 != reported.SHA256 || file.Codecs != reported.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
 				t.Errorf("%+v: %+v, want %+v", source, file, reported)
 			}
@@ -129,14 +129,14 @@ func TestVerifyFindsDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			one := finishOne(t, openStorage(t, folderAddress(t.TempDir())), source{Seconds: 3})
+			one := finishRecording(t, openStorage(t, folderAddress(t.TempDir())), source{Seconds: 3})
 			test.spoil(t, &one)
-			verdict := one.verify(t)
-			problems := verdict.Problems
-			for _, file := range verdict.Files {
+			report := one.verify(t)
+			problems := report.Problems
+			for _, file := range report.Files {
 				problems = append(problems, file.Problems...)
 			}
-			if verdict.OK() || !strings.Contains(strings.Join(problems, "\n"), test.want) {
+			if report.OK() || !strings.Contains(strings.Join(problems, "\n"), test.want) {
 				t.Errorf("the problems are %q, want %q among them", problems, test.want)
 			}
 		})
@@ -173,11 +173,11 @@ func TestVerifyWithoutManifest(t *testing.T) {
 	verifier := &Verifier{Storage: storage, Tools: needFFmpeg(t)}
 	id := uuid.New()
 	put(t, storage, id, 0, ingest.ReportName, "{}")
-	if verdict, err := verifier.Verify(t.Context(), id); err != nil || verdict.OK() || verdict.Problems[0] != "the manifest is missing" {
-		t.Errorf("%+v, %v", verdict, err)
+	if report, err := verifier.Verify(t.Context(), id); err != nil || report.OK() || report.Problems[0] != "the manifest is missing" {
+		t.Errorf("%+v, %v", report, err)
 	}
-	proxy.Lay(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
-	if verdict, err := verifier.Verify(t.Context(), id); err == nil {
-		t.Errorf("with the store away: %+v", verdict)
+	proxy.SetFaults(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
+	if report, err := verifier.Verify(t.Context(), id); err == nil {
+		t.Errorf("with the store away: %+v", report)
 	}
 }
