@@ -21,13 +21,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	_ "gocloud.dev/blob/memblob" // opens mem:// addresses, an object store without folders
+	_ "gocloud.dev/blob/memblob" // an object store in memory for mem:// addresses
 
 	"standin/internal/ingest"
 )
 
-// eachStorage runs a test on a folder, on an object store that signs no
-// addresses, and on a real S3 server.
+// eachStorage runs a test with a folder, with an object store that does not support
+// signed URLs, and with an S3 server.
 func eachStorage(t *testing.T, test func(t *testing.T, storage *Storage)) {
 	t.Helper()
 	for name, address := range map[string]func(t *testing.T) string{
@@ -65,7 +65,7 @@ func sumText(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// put uploads content and fails the test if it is refused.
+// put uploads content. It fails the test on an error.
 func put(t *testing.T, storage *Storage, jobID uuid.UUID, attempt int, name, content string) StoredObject {
 	t.Helper()
 	stored, err := storage.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30)
@@ -84,7 +84,7 @@ func TestUploads(t *testing.T) {
 			t.Errorf("stored %+v, want %+v", stored, want)
 		}
 		if again := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first"); again.New || again.Bytes != 5 {
-			t.Errorf("the same again is %+v", again)
+			t.Errorf("repeated upload: stored %+v", again)
 		}
 		put(t, storage, jobID, 0, ingest.ReportName, "{}")
 		put(t, storage, jobID, 0, ingest.ReportName, `{"attempt":0}`)
@@ -101,12 +101,12 @@ func TestUploads(t *testing.T) {
 			{Attempt: 10, Files: []Upload{{"a", 0}}},
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("uploads are %v, want %v", got, want)
+			t.Errorf("uploads = %v, want %v", got, want)
 		}
 	})
 }
 
-// faulty is a body whose connection breaks after its first bytes.
+// interruptedBody returns a body that fails after its first bytes.
 func interruptedBody() io.Reader {
 	return io.MultiReader(strings.NewReader("fir"), failingReader{})
 }
@@ -119,59 +119,60 @@ func TestInvalidUploadsAreRejected(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
-		put(t, storage, jobID, 0, "there", "first")
+		put(t, storage, jobID, 0, "existing", "first")
 		for name, test := range map[string]struct {
-			attempt int
-			name    string
-			content io.Reader
-			sum     string
-			refused func(error) bool
+			attempt   int
+			name      string
+			content   io.Reader
+			sum       string
+			wantError func(error) bool
 		}{
-			"another sum":       {0, "x", strings.NewReader("first"), sumText("second"), is[*ChecksumError]},
-			"no sum":            {0, "x", strings.NewReader("first"), "first", is[*ChecksumError]},
-			"too long":          {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*TooLargeError]},
-			"broken off":        {0, "x", interruptedBody(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-			"another content":   {0, "there", strings.NewReader("second"), sumText("second"), is[*ConflictError]},
-			"there, other body": {0, "there", strings.NewReader("second"), sumText("first"), is[*ChecksumError]},
-			"there, too long":   {0, "there", strings.NewReader("much too long"), sumText("first"), is[*TooLargeError]},
-			"a way out":         {0, "../../x", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"a folder":          {0, "a/b", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"the storage's own": {0, "x.tmp", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"and the library's": {0, "x.attrs", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"no attempt":        {-1, "x", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"other checksum":         {0, "x", strings.NewReader("first"), sumText("second"), is[*ChecksumError]},
+			"invalid checksum":       {0, "x", strings.NewReader("first"), "first", is[*ChecksumError]},
+			"too long":               {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*TooLargeError]},
+			"interrupted":            {0, "x", interruptedBody(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+			"other content":          {0, "existing", strings.NewReader("second"), sumText("second"), is[*ConflictError]},
+			"existing, other body":   {0, "existing", strings.NewReader("second"), sumText("first"), is[*ChecksumError]},
+			"existing, too long":     {0, "existing", strings.NewReader("much too long"), sumText("first"), is[*TooLargeError]},
+			"other path":             {0, "../../x", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"folder":                 {0, "a/b", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"reserved suffix .tmp":   {0, "x.tmp", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"reserved suffix .attrs": {0, "x.attrs", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"negative attempt":       {-1, "x", strings.NewReader("first"), sumText("first"), is[*NameError]},
 		} {
 			_, err := storage.PutUpload(t.Context(), jobID, test.attempt, test.name, test.content, test.sum, 8)
-			if !test.refused(err) {
-				t.Errorf("%s: the error is %v", name, err)
+			if !test.wantError(err) {
+				t.Errorf("%s: error is %v", name, err)
 			}
 		}
 		got, err := storage.Uploads(t.Context(), jobID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []AttemptUploads{{Attempt: 0, Files: []Upload{{"there", 5}}}}; !reflect.DeepEqual(got, want) {
-			t.Errorf("uploads are %v, want %v", got, want)
+		if want := []AttemptUploads{{Attempt: 0, Files: []Upload{{"existing", 5}}}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("uploads = %v, want %v", got, want)
 		}
 	})
 }
 
+// is reports whether err has the type E.
 func is[E error](err error) bool {
 	var want E
 	return errors.As(err, &want)
 }
 
-// TestConcurrentUploads holds that of two contents sent under one name at once one
-// is kept, and the other is told so.
+// TestConcurrentUploads checks that one of several concurrent uploads with the same
+// name is stored, and that uploads with other content return a ConflictError.
 func TestConcurrentUploads(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
 		contents := []string{"one", "two", "one", "two", "one", "two"}
-		refused := make([]error, len(contents))
+		errs := make([]error, len(contents))
 		var requests sync.WaitGroup
 		for i, content := range contents {
 			requests.Go(func() {
-				_, refused[i] = storage.PutUpload(t.Context(), jobID, 0, "x", strings.NewReader(content), sumText(content), 9)
+				_, errs[i] = storage.PutUpload(t.Context(), jobID, 0, "x", strings.NewReader(content), sumText(content), 9)
 			})
 		}
 		requests.Wait()
@@ -179,13 +180,13 @@ func TestConcurrentUploads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := io.ReadAll(reader)
+		stored, err := io.ReadAll(reader)
 		if err := errors.Join(err, reader.Close()); err != nil {
 			t.Fatal(err)
 		}
 		for i, content := range contents {
-			if content == string(kept) && refused[i] != nil || content != string(kept) && !is[*ConflictError](refused[i]) {
-				t.Errorf("kept %q; the request with %q got %v", kept, content, refused[i])
+			if content == string(stored) && errs[i] != nil || content != string(stored) && !is[*ConflictError](errs[i]) {
+				t.Errorf("stored %q; the upload of %q returned %v", stored, content, errs[i])
 			}
 		}
 	})
@@ -196,13 +197,13 @@ func TestMedia(t *testing.T) {
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
 		if _, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
-			t.Errorf("adopting what is not there: %v", err)
+			t.Errorf("adopt a missing upload: %v", err)
 		}
 		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "recording.mp4"); !is[*NotFoundError](err) {
-			t.Errorf("opening what is not there: %v", err)
+			t.Errorf("open a missing file: %v", err)
 		}
 		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "../manifest.json"); !is[*NameError](err) {
-			t.Errorf("opening a way out: %v", err)
+			t.Errorf("open another path: %v", err)
 		}
 		if _, err := storage.PutMedia(t.Context(), jobID, "recording.mp4", strings.NewReader("old"), sumText("old")); err != nil {
 			t.Fatal(err)
@@ -211,7 +212,7 @@ func TestMedia(t *testing.T) {
 		for range 2 {
 			stored, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4")
 			if err != nil || stored.Bytes != 10 || stored.SHA256 != sumText("0123456789") {
-				t.Fatalf("adopted %+v, %v", stored, err)
+				t.Fatalf("adopt returned %+v, %v", stored, err)
 			}
 		}
 		if err := storage.DeleteUploads(t.Context(), jobID); err != nil {
@@ -220,43 +221,44 @@ func TestMedia(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			content, size, modified, err := storage.OpenMedia(r.Context(), jobID, "recording.mp4")
 			if err != nil || size != 10 {
-				t.Errorf("opened %d bytes, %v", size, err)
+				t.Errorf("OpenMedia: size %d, error %v", size, err)
 				return
 			}
 			defer content.Close()
 			http.ServeContent(w, r, "recording.mp4", modified, content)
 		}))
 		t.Cleanup(server.Close)
-		for span, want := range map[string]string{"": "0123456789", "bytes=3-5": "345", "bytes=-2": "89", "bytes=8-": "89"} {
-			if got := get(t, server.URL, span); got != want {
-				t.Errorf("range %q is %q, want %q", span, got, want)
+		for byteRange, want := range map[string]string{"": "0123456789", "bytes=3-5": "345", "bytes=-2": "89", "bytes=8-": "89"} {
+			if got := get(t, server.URL, byteRange); got != want {
+				t.Errorf("range %q: got %q, want %q", byteRange, got, want)
 			}
 		}
 		address, signed, err := storage.SignedURL(t.Context(), jobID, "recording.mp4", time.Minute)
 		if err != nil || signed != strings.HasSuffix(t.Name(), "/S3") {
-			t.Errorf("a signed address %q, %v, %v", address, signed, err)
+			t.Errorf("SignedURL returned %q, %v, %v", address, signed, err)
 		}
 		if signed {
-			for span, want := range map[string]string{"": "0123456789", "bytes=3-5": "345"} {
-				if got := get(t, address, span); got != want {
-					t.Errorf("at the signed address, range %q is %q, want %q", span, got, want)
+			for byteRange, want := range map[string]string{"": "0123456789", "bytes=3-5": "345"} {
+				if got := get(t, address, byteRange); got != want {
+					t.Errorf("signed URL, range %q: got %q, want %q", byteRange, got, want)
 				}
 			}
 			if got := get(t, strings.Replace(address, "recording.mp4", "other.mp4", 1), ""); !strings.Contains(got, "SignatureDoesNotMatch") {
-				t.Errorf("an address signed for another file gives %q", got)
+				t.Errorf("URL signed for another file: got %q", got)
 			}
 		}
 	})
 }
 
-func get(t *testing.T, address, span string) string {
+// get returns the body of a response. byteRange is the Range header, if any.
+func get(t *testing.T, address, byteRange string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if span != "" {
-		request.Header.Set("Range", span)
+	if byteRange != "" {
+		request.Header.Set("Range", byteRange)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -270,8 +272,7 @@ func get(t *testing.T, address, span string) string {
 	return string(content)
 }
 
-// TestSignedURL needs no network: an S3 address is signed where it is asked
-// for.
+// TestSignedURL checks the signed URL of an S3 bucket. Signing needs no network.
 func TestSignedURL(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
@@ -279,14 +280,14 @@ func TestSignedURL(t *testing.T) {
 	jobID := uuid.New()
 	address, ok, err := storage.SignedURL(t.Context(), jobID, "recording.mp4", 10*time.Minute)
 	if !ok || err != nil {
-		t.Fatalf("no signed address: %v", err)
+		t.Fatalf("no signed URL: %v", err)
 	}
 	signed, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(signed.Path, "jobs/"+jobID.String()+"/media/recording.mp4") || signed.Query().Get("X-Amz-Expires") != "600" {
-		t.Errorf("signed %s", address)
+		t.Errorf("signed URL is %s", address)
 	}
 }
 
@@ -296,7 +297,7 @@ func TestStoredManifest(t *testing.T) {
 		facts := testInput()
 		jobID := facts.Job.ID
 		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
-			t.Errorf("reading what is not there: %v", err)
+			t.Errorf("read a missing manifest: %v", err)
 		}
 		manifest := Build(facts, nil, Packed{Files: []File{testFile()}}, "https://standin.example.com")
 		for range 2 {
@@ -312,16 +313,16 @@ func TestStoredManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
-			t.Errorf("reading what was deleted: %v", err)
+			t.Errorf("read a deleted manifest: %v", err)
 		}
 		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
-			t.Errorf("deleting again: %v", err)
+			t.Errorf("delete again: %v", err)
 		}
 	})
 }
 
-// TestFolderStorage holds what only a folder has: its mode, no files beside the
-// objects, and none half written.
+// TestFolderStorage checks the mode of a storage folder, and that it contains no
+// files other than complete objects.
 func TestFolderStorage(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "deep", "storage")
@@ -331,17 +332,17 @@ func TestFolderStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if mode := info.Mode().Perm(); mode != 0o700 {
-		t.Errorf("the folder's mode is %o", mode)
+		t.Errorf("folder mode is %o", mode)
 	}
 	jobID := uuid.New()
 	put(t, storage, jobID, 0, "recording.mp4", "first")
-	stopped, stop := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	body := io.MultiReader(strings.NewReader("half"), readerFunc(func([]byte) (int, error) {
-		stop()
+		cancel()
 		return 0, io.EOF
 	}))
-	if _, err := storage.PutUpload(stopped, jobID, 0, "half", body, sumText("half"), 9); !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted upload: %v", err)
+	if _, err := storage.PutUpload(ctx, jobID, 0, "half", body, sumText("half"), 9); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted upload: %v", err)
 	}
 	if _, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4"); err != nil {
 		t.Fatal(err)
@@ -355,13 +356,13 @@ func TestFolderStorage(t *testing.T) {
 		return err
 	})
 	if want := []string{"media/recording.mp4", "uploads/0/recording.mp4"}; err != nil || !slices.Equal(files, want) {
-		t.Errorf("the folder holds %v, %v; want %v", files, err, want)
+		t.Errorf("folder contains %v, %v; want %v", files, err, want)
 	}
 	if err := storage.DeleteUploads(t.Context(), jobID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "jobs", jobID.String(), "uploads")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the uploads' folder is still there: %v", err)
+		t.Errorf("uploads folder: error is %v, want not found", err)
 	}
 }
 
@@ -376,9 +377,9 @@ func TestOpenStorageRejectsInvalidAddresses(t *testing.T) {
 	} {
 		storage, err := OpenStorage(t.Context(), address)
 		if err == nil {
-			t.Errorf("%q is opened: %+v", address, storage)
+			t.Errorf("OpenStorage(%q) returned %+v", address, storage)
 		} else if bytes.Contains([]byte(err.Error()), []byte("secret")) {
-			t.Errorf("%q: the error shows the secret: %v", address, err)
+			t.Errorf("%q: error contains the secret: %v", address, err)
 		}
 	}
 }

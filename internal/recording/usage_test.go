@@ -17,7 +17,7 @@ import (
 func TestListJobs(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
-		if err := storage.ListJobs(t.Context(), func(kept JobUsage) error { t.Errorf("in an empty store: %+v", kept); return nil }); err != nil {
+		if err := storage.ListJobs(t.Context(), func(usage JobUsage) error { t.Errorf("empty store: %+v", usage); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		want := map[uuid.UUID]JobUsage{}
@@ -38,25 +38,25 @@ func TestListJobs(t *testing.T) {
 				want[id] = JobUsage{JobID: id, Objects: 4, Bytes: 10 + int64(len(text)), Uploads: 2}
 			}
 		}
-		err := storage.ListJobs(t.Context(), func(kept JobUsage) error {
-			if since := time.Since(kept.Newest); since < -time.Minute || since > time.Hour {
-				t.Errorf("the newest of %s is %v old", kept.JobID, since)
+		err := storage.ListJobs(t.Context(), func(usage JobUsage) error {
+			if since := time.Since(usage.Newest); since < -time.Minute || since > time.Hour {
+				t.Errorf("newest object of %s is %v old", usage.JobID, since)
 			}
-			kept.Newest = time.Time{}
-			if kept != want[kept.JobID] {
-				t.Errorf("got %+v, want %+v", kept, want[kept.JobID])
+			usage.Newest = time.Time{}
+			if usage != want[usage.JobID] {
+				t.Errorf("got %+v, want %+v", usage, want[usage.JobID])
 			}
-			delete(want, kept.JobID)
+			delete(want, usage.JobID)
 			return nil
 		})
 		if err != nil || len(want) > 0 {
-			t.Errorf("not reported of: %v, %v", want, err)
+			t.Errorf("missing jobs: %v, %v", want, err)
 		}
 	})
 }
 
-// TestDiagnostics are no part of a recording, outlive its uploads, and go with
-// it.
+// TestDiagnostics checks that diagnostics are not listed as uploads and are deleted
+// with the recording, but not with the uploads.
 func TestDiagnostics(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
@@ -70,24 +70,24 @@ func TestDiagnostics(t *testing.T) {
 			}
 		}
 		if uploads, err := storage.Uploads(t.Context(), id); err != nil || len(uploads) > 0 {
-			t.Errorf("uploads are %v, %v", uploads, err)
+			t.Errorf("uploads = %v, %v", uploads, err)
 		}
-		if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Objects != 2 || kept.Bytes != 7 {
-			t.Errorf("kept is %+v, %v", kept, err)
+		if usage, err := storage.JobUsage(t.Context(), id); err != nil || usage.Objects != 2 || usage.Bytes != 7 {
+			t.Errorf("usage = %+v, %v", usage, err)
 		}
 		for range 2 {
 			if err := storage.DeleteRecording(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Objects > 0 {
-			t.Errorf("after the deletion %+v is kept, %v", kept, err)
+		if usage, err := storage.JobUsage(t.Context(), id); err != nil || usage.Objects > 0 {
+			t.Errorf("after the deletion: usage = %+v, %v", usage, err)
 		}
 	})
 }
 
-// TestDiagnosticsDoNotChangeFinishedJob: a job that was finished once stays as it is,
-// whatever is kept for the operator.
+// TestDiagnosticsDoNotChangeFinishedJob checks that finishing a job again does not
+// change its manifest when only diagnostics are left.
 func TestDiagnosticsDoNotChangeFinishedJob(t *testing.T) {
 	t.Parallel()
 	finisher := newFinisherHarness(t)
@@ -104,11 +104,12 @@ func TestDiagnosticsDoNotChangeFinishedJob(t *testing.T) {
 	}
 	again, err := finisher.Finish(t.Context(), finisher.facts)
 	if err != nil || asJSON(t, again) != asJSON(t, manifest) {
-		t.Errorf("again: %s, %v", asJSON(t, again), err)
+		t.Errorf("repeated: %s, %v", asJSON(t, again), err)
 	}
 }
 
-// TestDeleteManyUploads: more than a page of a list, deleted side by side.
+// TestDeleteManyUploads checks the deletion of more objects than a page of a list
+// contains.
 func TestDeleteManyUploads(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
@@ -128,16 +129,16 @@ func TestDeleteManyUploads(t *testing.T) {
 		if err := storage.DeleteUploads(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Objects > 0 {
-			t.Errorf("kept is %+v, %v", kept, err)
+		if usage, err := storage.JobUsage(t.Context(), id); err != nil || usage.Objects > 0 {
+			t.Errorf("usage = %+v, %v", usage, err)
 		}
-		if kept, err := storage.JobUsage(t.Context(), other); err != nil || kept.Objects != 1 {
-			t.Errorf("of another job %+v is kept, %v", kept, err)
+		if usage, err := storage.JobUsage(t.Context(), other); err != nil || usage.Objects != 1 {
+			t.Errorf("other job: usage = %+v, %v", usage, err)
 		}
 	})
 }
 
-// TestDeleteUnfinished removes old rests of writes, and nothing else.
+// TestDeleteUnfinished checks that only old files of interrupted writes are deleted.
 func TestDeleteUnfinished(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -154,8 +155,8 @@ func TestDeleteUnfinished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if kept, err := storage.JobUsage(t.Context(), id); err != nil || kept.Unfinished != 2 || kept.Uploads != 1 {
-		t.Errorf("kept is %+v, %v", kept, err)
+	if usage, err := storage.JobUsage(t.Context(), id); err != nil || usage.Unfinished != 2 || usage.Uploads != 1 {
+		t.Errorf("usage = %+v, %v", usage, err)
 	}
 	if err := storage.DeleteUnfinished(t.Context(), id, time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
@@ -166,6 +167,6 @@ func TestDeleteUnfinished(t *testing.T) {
 		names = append(names, entry.Name())
 	}
 	if got := strings.Join(names, " "); err != nil || got != "new.mp4.18f.tmp x" {
-		t.Errorf("the folder holds %s, %v", got, err)
+		t.Errorf("folder contains %s, %v", got, err)
 	}
 }

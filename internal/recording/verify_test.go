@@ -16,14 +16,14 @@ import (
 	"standin/internal/testing/s3test"
 )
 
-// finished is a finished recording, with what is needed to spoil it.
-type finished struct {
+// finishedRecording is a finished recording that tests can change.
+type finishedRecording struct {
 	finisherHarness
 	manifest Manifest
-	content  []byte // of its one file
+	content  []byte // of its only file
 }
 
-func finishRecording(t *testing.T, storage *Storage, source source) finished {
+func finishRecording(t *testing.T, storage *Storage, source source) finishedRecording {
 	t.Helper()
 	finisher := newFinisherHarness(t)
 	finisher.Storage = storage
@@ -42,22 +42,23 @@ func finishRecording(t *testing.T, storage *Storage, source source) finished {
 	if _, err := text.ReadFrom(content); err != nil {
 		t.Fatal(err)
 	}
-	return finished{finisherHarness: finisher, manifest: manifest, content: text.Bytes()}
+	return finishedRecording{finisherHarness: finisher, manifest: manifest, content: text.Bytes()}
 }
 
-// keep replaces the content of the file, and updates the manifest if requested.
-func (f *finished) keep(t *testing.T, content []byte, reported bool) {
+// replace replaces the content of the file. It updates the manifest if
+// updateManifest is true.
+func (f *finishedRecording) replace(t *testing.T, content []byte, updateManifest bool) {
 	t.Helper()
 	media := &f.manifest.Media[0]
 	if _, err := f.Storage.PutMedia(t.Context(), f.id, media.Name, bytes.NewReader(content), sumBytes(content)); err != nil {
 		t.Fatal(err)
 	}
-	if reported {
+	if updateManifest {
 		media.Bytes, media.SHA256 = int64(len(content)), sumBytes(content)
 	}
 }
 
-func (f *finished) verify(t *testing.T) VerifyReport {
+func (f *finishedRecording) verify(t *testing.T) VerifyReport {
 	t.Helper()
 	if err := f.Storage.PutManifest(t.Context(), f.id, f.manifest); err != nil {
 		t.Fatal(err)
@@ -70,18 +71,18 @@ func (f *finished) verify(t *testing.T) VerifyReport {
 	return report
 }
 
-// TestVerify finds nothing wrong with a good recording, wherever it is stored,
-// with sound, without, and of several parts.
+// TestVerify checks that valid recordings have no problems, with each kind of
+// storage, with and without audio.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		for _, source := range []source{{Seconds: 3}, {Seconds: 3, NoSound: true}, {Seconds: 3, Late: 0.4}} {
-			one := finishRecording(t, storage, source)
-			report := one.verify(t)
+			recording := finishRecording(t, storage, source)
+			report := recording.verify(t)
 			if !report.OK() || len(report.Files) != 1 {
 				t.Fatalf("%+v: %+v", source, report)
 			}
-			file, reported := report.Files[0], one.manifest.Media[0]
+			file, reported := report.Files[0], recording.manifest.Media[0]
 			if file.Bytes != reported.Bytes || file.SHA256 != reported.SHA256 || file.Codecs != reported.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
 				t.Errorf("%+v: %+v, want %+v", source, file, reported)
 			}
@@ -93,57 +94,57 @@ func TestVerify(t *testing.T) {
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		spoil func(t *testing.T, f *finished)
-		want  string
+		corrupt func(t *testing.T, f *finishedRecording)
+		want    string
 	}{
-		"a flipped bit": {func(t *testing.T, f *finished) {
-			spoiled := slices.Clone(f.content)
-			spoiled[len(spoiled)-10] ^= 1
-			f.keep(t, spoiled, false)
+		"flipped bit": {func(t *testing.T, f *finishedRecording) {
+			corrupted := slices.Clone(f.content)
+			corrupted[len(corrupted)-10] ^= 1
+			f.replace(t, corrupted, false)
 		}, "its SHA-256 is"},
-		"cut": {func(t *testing.T, f *finished) { f.keep(t, f.content[:len(f.content)*2/3], false) }, "bytes, not"},
-		"cut, and the manifest says so": {func(t *testing.T, f *finished) { f.keep(t, f.content[:len(f.content)*2/3], true) },
+		"truncated": {func(t *testing.T, f *finishedRecording) { f.replace(t, f.content[:len(f.content)*2/3], false) }, "bytes, not"},
+		"truncated, manifest updated": {func(t *testing.T, f *finishedRecording) { f.replace(t, f.content[:len(f.content)*2/3], true) },
 			"decoded"},
-		"garbled in the middle, and the manifest says so": {func(t *testing.T, f *finished) {
-			spoiled := slices.Clone(f.content)
-			for i := len(spoiled) / 2; i < len(spoiled)/2+4000; i++ {
-				spoiled[i] = 0xa5
+		"corrupt in the middle, manifest updated": {func(t *testing.T, f *finishedRecording) {
+			corrupted := slices.Clone(f.content)
+			for i := len(corrupted) / 2; i < len(corrupted)/2+4000; i++ {
+				corrupted[i] = 0xa5
 			}
-			f.keep(t, spoiled, true)
+			f.replace(t, corrupted, true)
 		}, "it cannot be decoded"},
-		"a playlist": {func(t *testing.T, f *finished) {
-			f.keep(t, []byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:1/other.mp4\n#EXT-X-ENDLIST\n"), true)
+		"playlist": {func(t *testing.T, f *finishedRecording) {
+			f.replace(t, []byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:1/other.mp4\n#EXT-X-ENDLIST\n"), true)
 		}, "it cannot be read"},
-		"no MP4":           {func(t *testing.T, f *finished) { f.keep(t, []byte("GIF89a and no more"), true) }, "it cannot be read"},
-		"empty":            {func(t *testing.T, f *finished) { f.keep(t, nil, true) }, "it cannot be read"},
-		"no key frame":     {func(t *testing.T, f *finished) { f.keep(t, withoutFirstKeyFrame(t, f.content), true) }, "key frame"},
-		"another length":   {func(_ *testing.T, f *finished) { f.manifest.Media[0].DurationMs += 2000 }, "it states a length of"},
-		"other codecs":     {func(_ *testing.T, f *finished) { f.manifest.Media[0].Codecs = "vp09.00.10.08,opus" }, "its codecs are"},
-		"another picture":  {func(_ *testing.T, f *finished) { f.manifest.Media[0].Width = 1280 }, "its picture is 320x180, not 1280x180"},
-		"a missing file":   {func(_ *testing.T, f *finished) { f.manifest.Media[0].Name = "other.mp4" }, "the file is missing"},
-		"a way out":        {func(_ *testing.T, f *finished) { f.manifest.Media[0].Name = "../manifest.json" }, "cannot have that name"},
-		"another job":      {func(_ *testing.T, f *finished) { f.manifest.JobID = uuid.NewString() }, "the manifest is of job"},
-		"another version":  {func(_ *testing.T, f *finished) { f.manifest.SchemaVersion = 9 }, "version is 9"},
-		"a gap backwards":  {func(_ *testing.T, f *finished) { f.manifest.Gaps = []Gap{{2000, 1000, GapPaused}} }, "a gap goes from 2000 to 1000"},
-		"whole with a gap": {func(_ *testing.T, f *finished) { f.manifest.Gaps = []Gap{{1, 1000, GapBotLost}} }, "not called partial"},
+		"not an MP4":       {func(t *testing.T, f *finishedRecording) { f.replace(t, []byte("GIF89a and no more"), true) }, "it cannot be read"},
+		"empty":            {func(t *testing.T, f *finishedRecording) { f.replace(t, nil, true) }, "it cannot be read"},
+		"no key frame":     {func(t *testing.T, f *finishedRecording) { f.replace(t, withoutFirstKeyFrame(t, f.content), true) }, "key frame"},
+		"other duration":   {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].DurationMs += 2000 }, "it states a length of"},
+		"other codecs":     {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Codecs = "vp09.00.10.08,opus" }, "its codecs are"},
+		"other video size": {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Width = 1280 }, "its picture is 320x180, not 1280x180"},
+		"missing file":     {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Name = "other.mp4" }, "the file is missing"},
+		"other path":       {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Name = "../manifest.json" }, "cannot have that name"},
+		"other job":        {func(_ *testing.T, f *finishedRecording) { f.manifest.JobID = uuid.NewString() }, "the manifest is of job"},
+		"other version":    {func(_ *testing.T, f *finishedRecording) { f.manifest.SchemaVersion = 9 }, "version is 9"},
+		"negative gap":     {func(_ *testing.T, f *finishedRecording) { f.manifest.Gaps = []Gap{{2000, 1000, GapPaused}} }, "a gap goes from 2000 to 1000"},
+		"gap, not partial": {func(_ *testing.T, f *finishedRecording) { f.manifest.Gaps = []Gap{{1, 1000, GapBotLost}} }, "not called partial"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			one := finishRecording(t, openStorage(t, folderAddress(t.TempDir())), source{Seconds: 3})
-			test.spoil(t, &one)
-			report := one.verify(t)
+			recording := finishRecording(t, openStorage(t, folderAddress(t.TempDir())), source{Seconds: 3})
+			test.corrupt(t, &recording)
+			report := recording.verify(t)
 			problems := report.Problems
 			for _, file := range report.Files {
 				problems = append(problems, file.Problems...)
 			}
 			if report.OK() || !strings.Contains(strings.Join(problems, "\n"), test.want) {
-				t.Errorf("the problems are %q, want %q among them", problems, test.want)
+				t.Errorf("problems = %q, want one with %q", problems, test.want)
 			}
 		})
 	}
 }
 
-// withoutFirstKeyFrame is a recording that begins in the middle of a group of
+// withoutFirstKeyFrame returns a recording that begins in the middle of a group of
 // pictures.
 func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
 	t.Helper()
@@ -157,15 +158,15 @@ func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("drop the first key frame: %v: %s", err, output)
 	}
-	spoiled, err := os.ReadFile(to)
+	corrupted, err := os.ReadFile(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return spoiled
+	return corrupted
 }
 
-// TestVerifyWithoutManifest: nothing to compare with is a problem; a store that
-// does not answer is an error.
+// TestVerifyWithoutManifest checks that a missing manifest is a problem, and that an
+// unavailable store is an error.
 func TestVerifyWithoutManifest(t *testing.T) {
 	t.Parallel()
 	proxy := objects.FaultProxy(t)
@@ -178,6 +179,6 @@ func TestVerifyWithoutManifest(t *testing.T) {
 	}
 	proxy.SetFaults(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
 	if report, err := verifier.Verify(t.Context(), id); err == nil {
-		t.Errorf("with the store away: %+v", report)
+		t.Errorf("unavailable store: no error, report %+v", report)
 	}
 }

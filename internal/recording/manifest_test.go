@@ -14,39 +14,41 @@ import (
 	"standin/internal/ingest"
 )
 
-// recordingScript is a generated meeting. Times are relative to the start of the first
-// part.
+// recordingScript is a generated meeting. Times are relative to the start of the
+// first part.
 type recordingScript struct {
 	reports  []ingest.Report
 	packed   Packed
 	botLost  bool
-	kept     []span        // that is in a file
-	known    time.Duration // up to when anybody knows that there was something to record
-	lost     bool          // something of a started recording is missing
-	paused   []span        // told
+	kept     []span        // media in a file
+	known    time.Duration // end of the recording, according to media and reports
+	lost     bool          // media of a started recording is missing
+	paused   []span        // reported pauses
 	starts   map[string]time.Duration
 	position time.Duration
 }
 
-// drawRecording makes up a meeting: attempts, of which all but the last are lost,
-// each with parts that end in order or not, with pauses and other gaps
-// between, and of which all is kept, or their beginning, or nothing.
+// drawRecording generates a meeting: attempts, all but the last of which are lost,
+// with parts that end normally or not, and pauses and other gaps between them.
+// Of each part, all media, its beginning or nothing is kept.
 func drawRecording(t *rapid.T) *recordingScript {
 	c := &recordingScript{starts: map[string]time.Duration{}}
 	attempts := rapid.IntRange(1, 3).Draw(t, "attempts")
 	for attempt := range attempts {
 		if attempt > 0 {
-			c.position += c.draw(t, "until the next bot records", 1000, 60_000)
+			c.position += c.draw(t, "delay of the next attempt", 1000, 60_000)
 		}
 		c.attempt(t, attempt, attempt == attempts-1)
 	}
 	return c
 }
 
-func (c *recordingScript) draw(t *rapid.T, what string, least, most int) time.Duration {
-	return time.Duration(rapid.IntRange(least, most).Draw(t, what)) * time.Millisecond
+// draw returns a duration in a range of milliseconds.
+func (c *recordingScript) draw(t *rapid.T, label string, minimum, maximum int) time.Duration {
+	return time.Duration(rapid.IntRange(minimum, maximum).Draw(t, label)) * time.Millisecond
 }
 
+// attempt adds an attempt.
 func (c *recordingScript) attempt(t *rapid.T, attempt int, last bool) {
 	report := ingest.Report{Attempt: attempt}
 	parts := rapid.IntRange(1, 4).Draw(t, "parts")
@@ -58,11 +60,11 @@ func (c *recordingScript) attempt(t *rapid.T, attempt int, last bool) {
 	}
 	switch {
 	case !last:
-		c.lost = true // nobody recorded until the next bot did
-	case rapid.Bool().Draw(t, "the last bot is lost"):
+		c.lost = true // nothing was recorded until the next attempt
+	case rapid.Bool().Draw(t, "last bot lost"):
 		c.botLost, c.lost = true, true
 	default:
-		if rapid.Bool().Draw(t, "paused until it left") {
+		if rapid.Bool().Draw(t, "paused until the end") {
 			from := c.position
 			c.position += c.draw(t, "length of the last pause", 1000, 20_000)
 			report.Gaps = append(report.Gaps, ingest.Gap{From: c.at(from), To: c.at(c.position), Reason: GapPaused})
@@ -76,11 +78,11 @@ func (c *recordingScript) attempt(t *rapid.T, attempt int, last bool) {
 
 func (c *recordingScript) at(position time.Duration) time.Time { return recordingStart.Add(position) }
 
-// between leaves a gap between two parts, reported or not.
+// between adds a gap between two parts, reported or not.
 func (c *recordingScript) between(t *rapid.T, report *ingest.Report) {
 	from := c.position
-	c.position += c.draw(t, "hole", 200, 20_000)
-	reason := rapid.SampledFrom([]string{"", GapPaused, "capture_lost"}).Draw(t, "reason of the hole")
+	c.position += c.draw(t, "gap", 200, 20_000)
+	reason := rapid.SampledFrom([]string{"", GapPaused, "capture_lost"}).Draw(t, "reason of the gap")
 	if reason == "" {
 		return
 	}
@@ -93,35 +95,35 @@ func (c *recordingScript) between(t *rapid.T, report *ingest.Report) {
 	}
 }
 
-// part records, and says what of it is kept.
+// part adds a part and its kept media.
 func (c *recordingScript) part(t *rapid.T, report *ingest.Report, number int) {
 	from := c.position
 	length := c.draw(t, "length", 1000, 30_000)
 	c.position += length
-	reported := ingest.RecordingPart{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "ended in order")}
+	reported := ingest.RecordingPart{Number: number, StartedAt: c.at(from), Segments: 3, Complete: rapid.Bool().Draw(t, "complete")}
 	if reported.Complete {
 		reported.EndedAt = c.at(c.position)
 		c.known = max(c.known, c.position)
 	}
 	report.Parts = append(report.Parts, reported)
-	slot := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: reported.StartedAt}
+	packed := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: reported.StartedAt}
 	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
 	case "all":
-		slot.Length = length
+		packed.Length = length
 	case "beginning":
-		slot.Length, slot.Loss = c.draw(t, "kept length", 200, int(length.Milliseconds())-200), LossSegments
+		packed.Length, packed.Loss = c.draw(t, "kept length", 200, int(length.Milliseconds())-200), LossSegments
 	case "nothing":
-		slot.Loss = LossBeginning
+		packed.Loss = LossBeginning
 	}
-	c.lost = c.lost || !reported.Complete || slot.Loss != ""
-	if slot.Length > 0 {
-		c.keep(t, &slot, from)
+	c.lost = c.lost || !reported.Complete || packed.Loss != ""
+	if packed.Length > 0 {
+		c.keep(t, &packed, from)
 	}
-	c.packed.Parts = append(c.packed.Parts, slot)
+	c.packed.Parts = append(c.packed.Parts, packed)
 }
 
-// keep puts a part into the last file, or into a new one.
-func (c *recordingScript) keep(t *rapid.T, position *PackedPart, from time.Duration) {
+// keep adds a part to the last file or to a new current.
+func (c *recordingScript) keep(t *rapid.T, part *PackedPart, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
 		file := testFile()
@@ -131,15 +133,15 @@ func (c *recordingScript) keep(t *rapid.T, position *PackedPart, from time.Durat
 		files++
 	}
 	file := &c.packed.Files[files-1]
-	position.File, position.Offset = file.Name, time.Duration(file.DurationMs)*time.Millisecond
-	file.DurationMs += position.Length.Milliseconds()
-	c.kept = append(c.kept, span{from: from, to: from + position.Length})
-	c.known = max(c.known, from+position.Length)
+	part.File, part.Offset = file.Name, time.Duration(file.DurationMs)*time.Millisecond
+	file.DurationMs += part.Length.Milliseconds()
+	c.kept = append(c.kept, span{from: from, to: from + part.Length})
+	c.known = max(c.known, from+part.Length)
 }
 
-// TestManifestMatchesRecording holds, for any recordingScript of a meeting, that what was
-// kept and the gaps together are the whole of it, once; that nothing missing is
-// called whole, nor the reverse; and that each file exists where it belongs.
+// TestManifestMatchesRecording checks for generated meetings that kept media and
+// gaps cover the recording without overlap, that partial is true exactly when
+// media is missing, and that the start offsets of files are correct.
 func TestManifestMatchesRecording(t *testing.T) {
 	t.Parallel()
 	schema := manifestSchema(t)
@@ -150,25 +152,26 @@ func TestManifestMatchesRecording(t *testing.T) {
 		reports := rapid.Permutation(c.reports).Draw(t, "reports")
 		manifest := Build(facts, reports, c.packed, testBase)
 		if err := validateSchema(schema, manifest); err != nil {
-			t.Errorf("the manifest breaks its schema: %v", err)
+			t.Errorf("manifest does not match its schema: %v", err)
 		}
 		if manifest.Partial != c.lost {
-			t.Errorf("partial is %v, and something is missing: %v", manifest.Partial, c.lost)
+			t.Errorf("partial = %v, want %v", manifest.Partial, c.lost)
 		}
 		if err := c.checkGaps(manifest.Gaps); err != nil {
 			t.Error(err)
 		}
 		for _, media := range manifest.Media {
 			if want := c.starts[media.Name].Milliseconds(); media.StartOffsetMs != want {
-				t.Errorf("%s begins at %d ms, want %d", media.Name, media.StartOffsetMs, want)
+				t.Errorf("%s starts at %d ms, want %d", media.Name, media.StartOffsetMs, want)
 			}
 		}
 		if again := Build(facts, c.reports, c.packed, testBase); marshal(again) != marshal(manifest) {
-			t.Errorf("built again of the same: %s, not %s", marshal(again), marshal(manifest))
+			t.Errorf("second build is %s, not %s", marshal(again), marshal(manifest))
 		}
 	})
 }
 
+// validateSchema returns an error if a manifest does not match the schema.
 func validateSchema(schema *jsonschema.Schema, manifest Manifest) error {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(marshal(manifest)))
 	if err != nil {
@@ -177,7 +180,7 @@ func validateSchema(schema *jsonschema.Schema, manifest Manifest) error {
 	return schema.Validate(value)
 }
 
-// marshal is a manifest as it is stored.
+// marshal returns the JSON of a manifest, or the text of an error.
 func marshal(manifest Manifest) string {
 	text, err := json.Marshal(manifest)
 	if err != nil {
@@ -186,24 +189,24 @@ func marshal(manifest Manifest) string {
 	return string(text)
 }
 
-// checkGaps holds that gaps and what was kept make up the recording.
+// checkGaps checks that gaps and kept media cover the recording without overlap.
 func (c *recordingScript) checkGaps(gaps []Gap) error {
 	pieces := slices.Clone(c.kept)
 	for _, gap := range gaps {
-		one := span{from: time.Duration(gap.StartMs) * time.Millisecond, to: time.Duration(gap.EndMs) * time.Millisecond, reason: gap.Reason}
-		if one.to-one.from < shortestGap {
-			return fmt.Errorf("the gap %+v is too short to tell", gap)
+		current := span{from: time.Duration(gap.StartMs) * time.Millisecond, to: time.Duration(gap.EndMs) * time.Millisecond, reason: gap.Reason}
+		if current.to-current.from < shortestGap {
+			return fmt.Errorf("gap %+v is too short", gap)
 		}
-		if gap.Reason == GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool { return one.overlap(p) > (one.to-one.from)/2 }) {
-			return fmt.Errorf("the gap %+v is called a pause, and was none", gap)
+		if gap.Reason == GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool { return current.overlap(p) > (current.to-current.from)/2 }) {
+			return fmt.Errorf("gap %+v was not a pause", gap)
 		}
-		pieces = append(pieces, one)
+		pieces = append(pieces, current)
 	}
 	slices.SortFunc(pieces, func(a, b span) int { return int(a.from - b.from) })
 	end := time.Duration(0)
 	for _, piece := range pieces {
 		if piece.from < end {
-			return fmt.Errorf("%+v is reported of twice: until %v something else is", piece, end)
+			return fmt.Errorf("%+v overlaps the previous span, which ends at %v", piece, end)
 		}
 		if piece.from-end >= shortestGap {
 			return fmt.Errorf("from %v to %v there is neither media nor a gap", end, piece.from)
