@@ -28,17 +28,17 @@ type ManifestInput struct {
 
 // Build returns the manifest of a job, from the service's data, the last report
 // of each attempt and the packed media. It depends on nothing else.
-func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL string) Manifest {
-	b := newBuilder(facts, reports, packed)
+func Build(input ManifestInput, reports []ingest.Report, packed Packed, baseURL string) Manifest {
+	b := newBuilder(input, reports, packed)
 	participants, speech, ids := b.people()
 	manifest := Manifest{
 		SchemaVersion: SchemaVersion,
-		JobID:         facts.Job.ID.String(),
-		ExternalID:    facts.Job.ExternalID,
-		Platform:      string(facts.Job.Platform),
-		MeetingURL:    facts.Job.MeetingURL,
-		Metadata:      facts.Job.Metadata,
-		Bot:           Bot{Name: facts.Job.DisplayName, Version: b.version()},
+		JobID:         input.Job.ID.String(),
+		ExternalID:    input.Job.ExternalID,
+		Platform:      string(input.Job.Platform),
+		MeetingURL:    input.Job.MeetingURL,
+		Metadata:      input.Job.Metadata,
+		Bot:           Bot{Name: input.Job.DisplayName, Version: b.version()},
 		Timeline:      b.timeline(),
 		End:           b.end(),
 		Partial:       b.partial(),
@@ -46,7 +46,7 @@ func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL 
 		Media:         b.media(baseURL, ids),
 		Participants:  participants,
 		Speech:        speech,
-		Consent:       append([]Consent{}, facts.Consents...),
+		Consent:       append([]Consent{}, input.Consents...),
 	}
 	if len(manifest.Metadata) == 0 {
 		manifest.Metadata = json.RawMessage("{}")
@@ -56,7 +56,7 @@ func Build(facts ManifestInput, reports []ingest.Report, packed Packed, baseURL 
 
 // builder holds the data that a manifest is built from.
 type builder struct {
-	facts     ManifestInput
+	input     ManifestInput
 	reports   []ingest.Report // by attempt
 	packed    Packed
 	origin    time.Time // when the recording started; zero if unknown
@@ -70,8 +70,8 @@ type keptPart struct {
 	from, to time.Duration
 }
 
-func newBuilder(facts ManifestInput, reports []ingest.Report, packed Packed) *builder {
-	b := &builder{facts: facts, reports: slices.Clone(reports), packed: packed}
+func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *builder {
+	b := &builder{input: input, reports: slices.Clone(reports), packed: packed}
 	slices.SortStableFunc(b.reports, func(a, c ingest.Report) int { return cmp.Compare(a.Attempt, c.Attempt) })
 	b.origin = b.startedAt()
 	for _, part := range packed.Parts {
@@ -105,7 +105,7 @@ func (b *builder) startedAt() time.Time {
 		}
 	}
 	if first.IsZero() {
-		return b.facts.ObservedTimeline.RecordingStartedAt.Time
+		return b.input.ObservedTimeline.RecordingStartedAt.Time
 	}
 	return first
 }
@@ -149,7 +149,7 @@ func (b *builder) version() *string { return optional(b.lastReport().BotVersion)
 func (b *builder) end() End {
 	reason, detail := b.lastReport().EndReason, b.lastReport().EndDetail
 	if reason == "" {
-		reason, detail = b.facts.EndReason, b.facts.EndDetail
+		reason, detail = b.input.EndReason, b.input.EndDetail
 	}
 	return End{Reason: cmp.Or(reason, EndUnknown), Detail: optional(detail)}
 }
@@ -175,7 +175,7 @@ func (b *builder) timeline() Timeline {
 			stopped = reported.EndedAt
 		}
 	}
-	observed := b.facts.ObservedTimeline
+	observed := b.input.ObservedTimeline
 	instant := func(reported time.Time, observed Instant) Instant {
 		return Instant{firstNonZero(reported, observed.Time)}
 	}
@@ -211,7 +211,7 @@ func (b *builder) media(baseURL string, ids rosterIDs) []Media {
 			}
 			file.ParticipantID = ids[rosterID{track.Attempt, track.PersonID}]
 		}
-		media = append(media, Media{File: file, URI: MediaURI(baseURL, b.facts.Job.ID.String(), file.Name)})
+		media = append(media, Media{File: file, URI: MediaURI(baseURL, b.input.Job.ID.String(), file.Name)})
 	}
 	return media
 }

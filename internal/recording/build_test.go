@@ -17,10 +17,12 @@ import (
 
 var recordingStart = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
+// at returns the time that many seconds after recordingStart.
 func at(seconds float64) time.Time {
 	return recordingStart.Add(time.Duration(seconds * float64(time.Second)))
 }
 
+// testInput returns the service's data about a job.
 func testInput() ManifestInput {
 	return ManifestInput{Job: job.Job{
 		ID: uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"), ExternalID: "weekly-17", Platform: job.Meet,
@@ -28,6 +30,7 @@ func testInput() ManifestInput {
 	}}
 }
 
+// testFile returns the description of a recording of 10 s.
 func testFile() File {
 	return File{
 		Name: "recording.mp4", Kind: Video, ContentType: "video/mp4", Codecs: "avc1.42E01F,opus", Bytes: 9,
@@ -194,16 +197,16 @@ func TestBuildReportsGaps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			facts := testInput()
-			facts.BotLost = test.botLost
+			input := testInput()
+			input.BotLost = test.botLost
 			if test.stopped > 0 {
-				facts.ObservedTimeline.RecordingStoppedAt = Instant{at(test.stopped)}
+				input.ObservedTimeline.RecordingStoppedAt = Instant{at(test.stopped)}
 			}
 			packed := Packed{Parts: test.packed}
 			if slices.ContainsFunc(test.packed, func(s PackedPart) bool { return s.File != "" }) {
 				packed.Files = []File{testFile()}
 			}
-			manifest := Build(facts, test.reports, packed, "https://standin.example.com")
+			manifest := Build(input, test.reports, packed, "https://standin.example.com")
 			checkSchema(t, manifest)
 			if manifest.Partial != test.partial {
 				t.Errorf("partial = %v, want %v", manifest.Partial, test.partial)
@@ -217,9 +220,9 @@ func TestBuildReportsGaps(t *testing.T) {
 
 func TestBuildSeveralAttempts(t *testing.T) {
 	t.Parallel()
-	facts := testInput()
-	facts.Job.Metadata = json.RawMessage(`{"room":"4"}`)
-	facts.Consents = []Consent{
+	input := testInput()
+	input.Job.Metadata = json.RawMessage(`{"room":"4"}`)
+	input.Consents = []Consent{
 		{CommandID: uuid.NewString(), RequestedAt: Instant{at(1)}, Outcome: ConsentGranted, RespondedAt: Instant{at(2)}},
 		{CommandID: uuid.NewString(), RequestedAt: Instant{at(3)}},
 	}
@@ -245,7 +248,7 @@ func TestBuildSeveralAttempts(t *testing.T) {
 		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
 	}
 	packed := Packed{Files: []File{testFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
-	manifest := Build(facts, []ingest.Report{second, first}, packed, "https://standin.example.com/")
+	manifest := Build(input, []ingest.Report{second, first}, packed, "https://standin.example.com/")
 	got := checkSchema(t, manifest)
 	for path, want := range map[string]any{
 		"bot.version":                 "1.1",

@@ -246,7 +246,7 @@ func TestInterruptedFinishingCanBeRepeated(t *testing.T) {
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
 	finisher, proxy := newLostBotHarness(t, segments)
 	proxy.ClearFaults() // resets the number of requests
-	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil)
+	manifest, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,12 +264,12 @@ func TestInterruptedFinishingCanBeRepeated(t *testing.T) {
 			interrupt()
 			return s3test.Fault{DropResponse: true} // the result of the request is unknown
 		})
-		if _, err := interrupted.Salvage(ctx, interrupted.facts, "bot_lost", nil); err == nil {
+		if _, err := interrupted.Salvage(ctx, interrupted.input, "bot_lost", nil); err == nil {
 			t.Errorf("interrupted at request %d of %d: no error", last, total)
 		}
 		interrupt()
 		proxy.ClearFaults()
-		again, err := interrupted.Salvage(t.Context(), interrupted.facts, "bot_lost", nil)
+		again, err := interrupted.Salvage(t.Context(), interrupted.input, "bot_lost", nil)
 		if err != nil {
 			t.Fatalf("repeated after an interruption at request %d of %d: %v", last, total, err)
 		}
@@ -297,7 +297,7 @@ func TestFinishingWithFaults(t *testing.T) {
 			t.Parallel()
 			finisher, proxy := newLostBotHarness(t, segments)
 			proxy.SetFaults(faults)
-			manifest, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil)
+			manifest, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,39 +62,39 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 // the segments are packed instead; without segments the error is a
 // MediaMismatchError. Without any uploaded media, the manifest has no media.
 // When no segment is usable, the error is a NothingSavedError.
-func (f *Finisher) Finish(ctx context.Context, facts ManifestInput) (Manifest, error) {
-	uploads, done, err := f.loadUploads(ctx, facts)
+func (f *Finisher) Finish(ctx context.Context, input ManifestInput) (Manifest, error) {
+	uploads, done, err := f.loadUploads(ctx, input)
 	if done || err != nil {
 		return uploads.manifest, err
 	}
 	if !uploads.hasRecordings() {
-		return f.writeManifest(ctx, facts, uploads, Packed{})
+		return f.writeManifest(ctx, input, uploads, Packed{})
 	}
-	packed, err := f.assemble(ctx, facts.Job.ID, uploads, nil)
+	packed, err := f.assemble(ctx, input.Job.ID, uploads, nil)
 	if err != nil {
 		return Manifest{}, err
 	}
-	return f.writeManifest(ctx, facts, uploads, packed)
+	return f.writeManifest(ctx, input, uploads, packed)
 }
 
 // Salvage finishes a job without its bot, from the uploads of all attempts.
 // endReason is the end reason if the last attempt's report has none. When
 // nothing usable was uploaded, the error is a NothingSavedError.
 // progress may be nil.
-func (f *Finisher) Salvage(ctx context.Context, facts ManifestInput, endReason string, progress Progress) (Manifest, error) {
-	facts.EndReason, facts.BotLost = endReason, true
-	uploads, done, err := f.loadUploads(ctx, facts)
+func (f *Finisher) Salvage(ctx context.Context, input ManifestInput, endReason string, progress Progress) (Manifest, error) {
+	input.EndReason, input.BotLost = endReason, true
+	uploads, done, err := f.loadUploads(ctx, input)
 	if done || err != nil {
 		return uploads.manifest, err
 	}
-	packed, err := f.assemble(ctx, facts.Job.ID, uploads, progress)
+	packed, err := f.assemble(ctx, input.Job.ID, uploads, progress)
 	if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) {
 		return Manifest{}, &NothingSavedError{Reasons: []string{mismatch.Error()}}
 	}
 	if err != nil {
 		return Manifest{}, err
 	}
-	return f.writeManifest(ctx, facts, uploads, packed)
+	return f.writeManifest(ctx, input, uploads, packed)
 }
 
 // jobUploads holds the uploads of a job's bots.
@@ -172,20 +172,20 @@ func (u jobUploads) reports() []ingest.Report {
 
 // loadUploads lists the uploads and reads the reports. done is true when an
 // earlier run finished the job: its manifest exists and it has no uploads.
-func (f *Finisher) loadUploads(ctx context.Context, facts ManifestInput) (uploads jobUploads, done bool, err error) {
-	attempts, err := f.Storage.Uploads(ctx, facts.Job.ID)
+func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (uploads jobUploads, done bool, err error) {
+	attempts, err := f.Storage.Uploads(ctx, input.Job.ID)
 	if err != nil {
 		return jobUploads{}, false, fmt.Errorf("look for uploads: %w", err)
 	}
 	if len(attempts) == 0 {
-		manifest, exists, err := f.Storage.storedManifest(ctx, facts.Job.ID)
+		manifest, exists, err := f.Storage.storedManifest(ctx, input.Job.ID)
 		if err != nil {
 			return jobUploads{}, false, fmt.Errorf("look for a manifest: %w", err)
 		}
 		return jobUploads{manifest: manifest}, exists, nil
 	}
 	for _, attempt := range attempts {
-		report, err := f.report(ctx, facts.Job.ID, attempt.Attempt)
+		report, err := f.report(ctx, input.Job.ID, attempt.Attempt)
 		if err != nil {
 			return jobUploads{}, false, fmt.Errorf("read the report of attempt %d: %w", attempt.Attempt, err)
 		}
@@ -195,9 +195,9 @@ func (f *Finisher) loadUploads(ctx context.Context, facts ManifestInput) (upload
 }
 
 // writeManifest builds and stores the manifest.
-func (f *Finisher) writeManifest(ctx context.Context, facts ManifestInput, uploads jobUploads, packed Packed) (Manifest, error) {
-	manifest := Build(facts, uploads.reports(), packed, f.BaseURL)
-	if err := f.Storage.PutManifest(ctx, facts.Job.ID, manifest); err != nil {
+func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads, packed Packed) (Manifest, error) {
+	manifest := Build(input, uploads.reports(), packed, f.BaseURL)
+	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
 		return Manifest{}, fmt.Errorf("store the manifest: %w", err)
 	}
 	return manifest, nil

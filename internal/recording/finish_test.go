@@ -22,14 +22,14 @@ const testBase = "https://standin.example.com"
 // finisherHarness is a finisher with its own storage and job.
 type finisherHarness struct {
 	*Finisher
-	facts ManifestInput
+	input ManifestInput
 	id    uuid.UUID
 }
 
 func newFinisherHarness(t *testing.T) finisherHarness {
 	t.Helper()
-	facts := testInput()
-	facts.Job.ID = uuid.New()
+	input := testInput()
+	input.Job.ID = uuid.New()
 	return finisherHarness{
 		Finisher: &Finisher{
 			Storage: openStorage(t, folderAddress(filepath.Join(t.TempDir(), "storage"))),
@@ -37,7 +37,7 @@ func newFinisherHarness(t *testing.T) finisherHarness {
 			TempDir: t.TempDir(),
 			Log:     slog.New(slog.DiscardHandler),
 		},
-		facts: facts, id: facts.Job.ID,
+		input: input, id: input.Job.ID,
 	}
 }
 
@@ -124,7 +124,7 @@ func TestFinishUsesBotFile(t *testing.T) {
 	file := finisher.packByBot(t, 0, segments)
 	report := leftReport(0, completePart(0, 0, 3))
 	finisher.report(t, report, file)
-	manifest, err := finisher.Finish(t.Context(), finisher.facts)
+	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,14 +135,14 @@ func TestFinishUsesBotFile(t *testing.T) {
 	if manifest.Partial || manifest.End.Reason != "host_ended" || len(manifest.Gaps) > 0 {
 		t.Errorf("manifest is %+v", manifest)
 	}
-	again, err := finisher.Finish(t.Context(), finisher.facts)
+	again, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil || !reflect.DeepEqual(again, manifest) {
 		t.Errorf("repeated: %+v, %v", again, err)
 	}
 	if err := finisher.Storage.DeleteUploads(t.Context(), finisher.id); err != nil {
 		t.Fatal(err)
 	}
-	after, err := finisher.Finish(t.Context(), finisher.facts)
+	after, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil || asJSON(t, after) != asJSON(t, manifest) {
 		t.Errorf("after the deletion of the uploads: %s, %v", asJSON(t, after), err)
 	}
@@ -170,7 +170,7 @@ func TestFinishRejectsMismatchedFiles(t *testing.T) {
 				if saved {
 					finisher.upload(t, 0, 0, segments)
 				}
-				manifest, err := finisher.Finish(t.Context(), finisher.facts)
+				manifest, err := finisher.Finish(t.Context(), finisher.input)
 				if !saved {
 					if !is[*MediaMismatchError](err) {
 						t.Errorf("error is %v", err)
@@ -205,12 +205,12 @@ func TestFinishWithoutMedia(t *testing.T) {
 			t.Parallel()
 			finisher := newFinisherHarness(t)
 			if test.started {
-				finisher.facts.ObservedTimeline.RecordingStartedAt = Instant{recordingStart}
+				finisher.input.ObservedTimeline.RecordingStartedAt = Instant{recordingStart}
 			}
 			if test.report != nil {
 				finisher.report(t, *test.report)
 			}
-			manifest, err := finisher.Finish(t.Context(), finisher.facts)
+			manifest, err := finisher.Finish(t.Context(), finisher.input)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func TestFinishPacksEarlierAttempts(t *testing.T) {
 	finisher.upload(t, 1, 0, segments)
 	finisher.report(t, leftReport(1, ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
 		finisher.packByBot(t, 1, segments))
-	manifest, err := finisher.Finish(t.Context(), finisher.facts)
+	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestSalvage(t *testing.T) {
 			if err := os.Mkdir(stale, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			manifest, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", progress)
+			manifest, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", progress)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +333,7 @@ func TestSalvage(t *testing.T) {
 			if manifest.Partial != test.partial || manifest.End.Reason != test.reason {
 				t.Errorf("partial %v, end reason %s; want %v, %s", manifest.Partial, manifest.End.Reason, test.partial, test.reason)
 			}
-			again, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil)
+			again, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil)
 			if err != nil || asJSON(t, again) != asJSON(t, manifest) {
 				t.Errorf("repeated: %s, %v", asJSON(t, again), err)
 			}
@@ -385,8 +385,8 @@ func TestFinishedFileOfEarlierAttempt(t *testing.T) {
 			finisher.report(t, ingest.Report{Attempt: 0, Parts: []ingest.RecordingPart{completePart(0, 0, 3)}}, finisher.packByBot(t, 0, segments))
 			test.upload(t, finisher)
 			finish := map[string]func() (Manifest, error){
-				"Finish":  func() (Manifest, error) { return finisher.Finish(t.Context(), finisher.facts) },
-				"Salvage": func() (Manifest, error) { return finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil) },
+				"Finish":  func() (Manifest, error) { return finisher.Finish(t.Context(), finisher.input) },
+				"Salvage": func() (Manifest, error) { return finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil) },
 			}
 			for method, finish := range finish {
 				manifest, err := finish()
@@ -431,7 +431,7 @@ func TestSalvageWithoutUsableMedia(t *testing.T) {
 			t.Parallel()
 			finisher := newFinisherHarness(t)
 			upload(t, finisher)
-			if _, err := finisher.Salvage(t.Context(), finisher.facts, "bot_lost", nil); !is[*NothingSavedError](err) {
+			if _, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil); !is[*NothingSavedError](err) {
 				t.Errorf("error is %v", err)
 			}
 			if _, err := finisher.Storage.Manifest(t.Context(), finisher.id); !is[*NotFoundError](err) {

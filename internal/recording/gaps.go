@@ -188,7 +188,7 @@ func (b *builder) partial() bool {
 	if slices.ContainsFunc(b.gaps(), func(gap Gap) bool { return !gap.requested() }) {
 		return true
 	}
-	return b.facts.BotLost && !b.stoppedNormally()
+	return b.input.BotLost && !b.stoppedNormally()
 }
 
 // tracksMissing reports whether any participant audio is missing.
@@ -213,7 +213,7 @@ func (b *builder) stoppedNormally() bool {
 	if !last.LeftAt.IsZero() || last.EndReason != "" {
 		return true
 	}
-	stopped := b.facts.ObservedTimeline.RecordingStoppedAt
+	stopped := b.input.ObservedTimeline.RecordingStoppedAt
 	return len(b.keptParts) > 0 && stopped.After(b.keptParts[len(b.keptParts)-1].StartedAt)
 }
 

@@ -122,7 +122,7 @@ func (c *recordingScript) part(t *rapid.T, report *ingest.Report, number int) {
 	c.packed.Parts = append(c.packed.Parts, packed)
 }
 
-// keep adds a part to the last file or to a new current.
+// keep adds a part to the last file or to a new one.
 func (c *recordingScript) keep(t *rapid.T, part *PackedPart, from time.Duration) {
 	files := len(c.packed.Files)
 	if files == 0 || rapid.IntRange(0, 3).Draw(t, "other settings") == 0 {
@@ -147,10 +147,10 @@ func TestManifestMatchesRecording(t *testing.T) {
 	schema := manifestSchema(t)
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawRecording(t)
-		facts := testInput()
-		facts.BotLost = c.botLost
+		input := testInput()
+		input.BotLost = c.botLost
 		reports := rapid.Permutation(c.reports).Draw(t, "reports")
-		manifest := Build(facts, reports, c.packed, testBase)
+		manifest := Build(input, reports, c.packed, testBase)
 		if err := validateSchema(schema, manifest); err != nil {
 			t.Errorf("manifest does not match its schema: %v", err)
 		}
@@ -165,7 +165,7 @@ func TestManifestMatchesRecording(t *testing.T) {
 				t.Errorf("%s starts at %d ms, want %d", media.Name, media.StartOffsetMs, want)
 			}
 		}
-		if again := Build(facts, c.reports, c.packed, testBase); marshal(again) != marshal(manifest) {
+		if again := Build(input, c.reports, c.packed, testBase); marshal(again) != marshal(manifest) {
 			t.Errorf("second build is %s, not %s", marshal(again), marshal(manifest))
 		}
 	})
@@ -191,7 +191,7 @@ func marshal(manifest Manifest) string {
 
 // checkGaps checks that gaps and kept media cover the recording without overlap.
 func (c *recordingScript) checkGaps(gaps []Gap) error {
-	pieces := slices.Clone(c.kept)
+	spans := slices.Clone(c.kept)
 	for _, gap := range gaps {
 		current := span{from: time.Duration(gap.StartMs) * time.Millisecond, to: time.Duration(gap.EndMs) * time.Millisecond, reason: gap.Reason}
 		if current.to-current.from < shortestGap {
@@ -200,18 +200,18 @@ func (c *recordingScript) checkGaps(gaps []Gap) error {
 		if gap.Reason == GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool { return current.overlap(p) > (current.to-current.from)/2 }) {
 			return fmt.Errorf("gap %+v was not a pause", gap)
 		}
-		pieces = append(pieces, current)
+		spans = append(spans, current)
 	}
-	slices.SortFunc(pieces, func(a, b span) int { return int(a.from - b.from) })
+	slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
 	end := time.Duration(0)
-	for _, piece := range pieces {
-		if piece.from < end {
-			return fmt.Errorf("%+v overlaps the previous span, which ends at %v", piece, end)
+	for _, current := range spans {
+		if current.from < end {
+			return fmt.Errorf("%+v overlaps the previous span, which ends at %v", current, end)
 		}
-		if piece.from-end >= shortestGap {
-			return fmt.Errorf("from %v to %v there is neither media nor a gap", end, piece.from)
+		if current.from-end >= shortestGap {
+			return fmt.Errorf("from %v to %v there is neither media nor a gap", end, current.from)
 		}
-		end = piece.to
+		end = current.to
 	}
 	if c.known-end >= shortestGap || end-c.known >= shortestGap {
 		return fmt.Errorf("media and gaps end at %v, the recording at %v", end, c.known)

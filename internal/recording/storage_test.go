@@ -294,12 +294,12 @@ func TestSignedURL(t *testing.T) {
 func TestStoredManifest(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
-		facts := testInput()
-		jobID := facts.Job.ID
+		input := testInput()
+		jobID := input.Job.ID
 		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
 			t.Errorf("read a missing manifest: %v", err)
 		}
-		manifest := Build(facts, nil, Packed{Files: []File{testFile()}}, "https://standin.example.com")
+		manifest := Build(input, nil, Packed{Files: []File{testFile()}}, "https://standin.example.com")
 		for range 2 {
 			if err := storage.PutManifest(t.Context(), jobID, manifest); err != nil {
 				t.Fatal(err)

@@ -128,7 +128,7 @@ func TestSalvageTracks(t *testing.T) {
 				report.People, report.AudioTracks = roster(), test.tracks
 				finisher.report(t, report)
 			}
-			manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
+			manifest, err := finisher.Salvage(t.Context(), finisher.input, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestUnusableTracks(t *testing.T) {
 	report := leftReport(0, completePart(0, 0, 2))
 	report.AudioTracks = []ingest.AudioTrack{reportedTrack(0, 0, 2, "")}
 	finisher.report(t, report)
-	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
+	manifest, err := finisher.Salvage(t.Context(), finisher.input, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestTracksOfTwoAttempts(t *testing.T) {
 		report.AudioTracks = []ingest.AudioTrack{reportedTrack(0, from+0.5, len(track), "a")}
 		finisher.report(t, report)
 	}
-	manifest, err := finisher.Salvage(t.Context(), finisher.facts, "", nil)
+	manifest, err := finisher.Salvage(t.Context(), finisher.input, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestPackedParticipantAudio(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(t, finisher.Storage, finisher.id, 0, ingest.ReportName, string(text))
-			manifest, err := finisher.Finish(t.Context(), finisher.facts)
+			manifest, err := finisher.Finish(t.Context(), finisher.input)
 			if err != nil {
 				t.Fatal(err)
 			}

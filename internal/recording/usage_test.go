@@ -95,14 +95,14 @@ func TestDiagnosticsDoNotChangeFinishedJob(t *testing.T) {
 	finisher.upload(t, 0, 0, segments)
 	finisher.report(t, leftReport(0, completePart(0, 0, 2)))
 	put(t, finisher.Storage, finisher.id, 0, "diagnostics-page.png", "png")
-	manifest, err := finisher.Finish(t.Context(), finisher.facts)
+	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := finisher.Storage.DeleteUploads(t.Context(), finisher.id); err != nil {
 		t.Fatal(err)
 	}
-	again, err := finisher.Finish(t.Context(), finisher.facts)
+	again, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil || asJSON(t, again) != asJSON(t, manifest) {
 		t.Errorf("repeated: %s, %v", asJSON(t, again), err)
 	}

@@ -29,7 +29,7 @@ func finishRecording(t *testing.T, storage *Storage, source source) finishedReco
 	finisher.Storage = storage
 	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source)))
 	finisher.report(t, leftReport(0, completePart(0, 0, source.Seconds)))
-	manifest, err := finisher.Finish(t.Context(), finisher.facts)
+	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
 	}
