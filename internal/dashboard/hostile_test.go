@@ -26,7 +26,7 @@ const harmless = `!window.pwned && document.querySelectorAll("img[src=x], svg[on
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	var dir string
-	h := newHarness(t, func(s *service.Settings) { dir = s.DataDir })
+	h := newHarness(t, func(s *service.Settings) { dir, s.WebhookPrivateResponses = s.DataDir, true })
 	users := h.users()
 	token, _, err := users.FirstUserToken(t.Context())
 	if err != nil {
@@ -45,7 +45,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := url.Values{
-		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/" + strings.Join(strings.Fields(hostile), "")}, "externalId": {hostile},
+		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij?note=" + strings.Join(strings.Fields(hostile), "")}, "externalId": {hostile},
 		"displayName": {hostile}, "metadata": {string(metadata)},
 	}
 	failed := p.sendBot(form)

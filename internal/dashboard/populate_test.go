@@ -126,7 +126,7 @@ func populate(h *harness) populatedHarness {
 		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/qrs-tuvw-efg"}, "displayName": {"Crew’s notetaker"}, "externalId": {"board-2026-12"},
 		"joinAtMoment": {time.Now().Add(26 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"2026-12-01T10:00"},
 	})
-	p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/99999"}, "externalId": {"all-hands"}, "joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"}})
+	p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/98765432101"}, "externalId": {"all-hands"}, "joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"}})
 	p.submit("/keys", "/keys", url.Values{"mode": {"test"}})
 	made := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"live"}}).body)
 	if f.key = made; made == "" {

@@ -65,11 +65,11 @@ func playsBack(page *tab) {
 	page.press(" ")
 	page.until(video + ".paused")
 
-	page.clickAt(".speechRow", 0.75)
+	page.clickAt(".lane", 0.75)
 	page.until("Math.abs(" + video + ".currentTime / " + video + ".duration - 0.75) < 0.05")
-	page.until(`Math.abs(Number(document.querySelector(".speechRow .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
+	page.until(`Math.abs(Number(document.querySelector(".lane .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
 	const speech = `document.querySelector(".speaker").dataset.next.trim().split(" ").map(Number)`
-	page.clickAt(".speechRow", 0)
+	page.clickAt(".lane", 0)
 	page.until(video + ".currentTime < 0.5")
 	page.click(".speaker") // seeks to the next speech of the first participant
 	page.until("Math.abs(" + video + ".currentTime * 1000 - " + speech + ".find(start => start > 500)) < 100")
