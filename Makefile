@@ -14,6 +14,13 @@ SEED ?=
 # Number of jobs of make scale.
 JOBS ?= 1000000
 
+# Number of meetings of make fieldpages, number of the first, bots at a time, and named meetings instead,
+# for example meet/denied/en/1.
+MEETINGS ?= 500
+FIRST ?= 0
+BOTS ?= 2
+MEETING ?=
+
 # Number of inputs per operation and phase of make schemathesis.
 EXAMPLES ?= 100
 
@@ -22,7 +29,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: setup
-setup: ## Install Chromium and ffmpeg if they are missing
+setup: ## Install Chromium, ffmpeg and Xvfb if they are missing
 	@scripts/setup.sh run
 
 .PHONY: build
@@ -81,6 +88,11 @@ launchers: ## Test the launchers on Podman and a real kube-apiserver (needs podm
 chaos: ## Inject faults into running services and check the history (FAULTS=500 SEED=n)
 	STANDIN_TEST_FAULTS=$(FAULTS) STANDIN_TEST_SEED=$(SEED) go test -count=1 -v -timeout 6h -run TestChaos ./internal/testing/chaos
 
+.PHONY: fieldpages
+fieldpages: ## Send bots into generated meetings and check their outcomes (MEETINGS=500 SEED=n BOTS=2)
+	@scripts/setup.sh test
+	STANDIN_TEST_MEETINGS=$(MEETINGS) STANDIN_TEST_FIRST=$(FIRST) STANDIN_TEST_SEED=$(SEED) STANDIN_TEST_BOTS=$(BOTS) STANDIN_TEST_MEETING='$(MEETING)' go test -count=1 -v -timeout 6h -run TestFieldPages ./internal/testing/fieldpages
+
 .PHONY: scale
 scale: ## Measure lateness and memory with many scheduled jobs (JOBS=1000000)
 	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 6h -run TestScale ./internal/testing/chaos
@@ -109,3 +121,9 @@ check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	$(MAKE) lint
 	$(MAKE) test
 	$(MAKE) fuzz FUZZTIME=1000x
+
+.PHONY: check-long
+check-long: check ## The long form of CI: make check, schemathesis, every bot scenario, and 60 faults
+	$(MAKE) schemathesis
+	$(MAKE) matrix
+	$(MAKE) chaos FAULTS=60

@@ -64,6 +64,12 @@ func (c *Client) WithHTTPClient(own *http.Client) *Client {
 // BaseURL returns the URL of the service.
 func (c *Client) BaseURL() string { return c.base.String() }
 
+// Health returns nil when the service is running. It needs no key.
+func (c *Client) Health(ctx context.Context) error {
+	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"healthz"}}, nil)
+	return err
+}
+
 // Error is an error response of the API.
 type Error struct {
 	Status     int           // HTTP status code

@@ -10,11 +10,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"standin/api"
 	"standin/client"
 	"standin/internal/job"
 	"standin/internal/service"
@@ -208,9 +210,13 @@ func TestScheduledJobs(t *testing.T) {
 	}
 
 	sooner, name := later.Add(-time.Minute), "Other"
-	changed, err := h.PatchJob(ctx, first.ID, client.JobPatch{JoinAt: &sooner, DisplayName: &name})
+	changed, err := h.PatchJob(ctx, first.ID, client.JobPatch{JoinAt: &sooner, DisplayName: &name, Webhooks: &client.Webhooks{OnFinalize: "https://example.com/f"}})
 	if err != nil || !changed.JoinAt.Equal(sooner) {
 		t.Errorf("patch: %+v (%v)", changed, err)
+	}
+	settings, err := h.JobSettings(ctx, first.ID)
+	if want := (client.JobSettings{DisplayName: name, Webhooks: client.Webhooks{OnFinalize: "https://example.com/f"}}); err != nil || settings != want {
+		t.Errorf("settings %+v (%v), want %+v", settings, err, want)
 	}
 	if err := h.CancelJob(ctx, first.ID); err != nil {
 		t.Errorf("cancel: %v", err)
@@ -224,6 +230,40 @@ func TestScheduledJobs(t *testing.T) {
 		if _, err := h.SendCommand(ctx, first.ID, verb); !client.Is(err, "invalid_state") {
 			t.Errorf("%s of a cancelled job: %v", verb, err)
 		}
+	}
+}
+
+// TestOperations checks that the client has a method for every operation that a
+// consumer may call.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	methods := map[string]string{
+		"createJob": "CreateJob", "listJobs": "Jobs", "getJob": "Job", "cancelJob": "CancelJob", "patchJob": "PatchJob", "getJobSettings": "JobSettings",
+		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand",
+		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant",
+		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",
+		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
+		"getManifest": "Manifest", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
+		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",
+	}
+	others := map[string]string{
+		"ingestEvent": "bots", "heartbeat": "bots", "uploadMedia": "bots", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
+		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
+		"reference": "people", "describe": "generators of clients", "describeManifest": "validators",
+	}
+	description, err := api.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, operation := range description.Operations() {
+		name, ok := methods[operation.ID]
+		_, other := others[operation.ID]
+		if _, exists := reflect.TypeFor[*client.Client]().MethodByName(name); other == ok || ok && !exists {
+			t.Errorf("%s has no method (%q)", operation.ID, name)
+		}
+	}
+	if err := newHarness(t).Health(t.Context()); err != nil {
+		t.Errorf("health: %v", err)
 	}
 }
 

@@ -100,6 +100,18 @@ func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
 	return job, err
 }
 
+// JobSettings are the settings of a job that are not part of a Job.
+type JobSettings struct {
+	DisplayName string   `json:"displayName"`
+	Webhooks    Webhooks `json:"webhooks"` // an empty URL is the default one of the consumer
+}
+
+// JobSettings returns the settings of a job.
+func (c *Client) JobSettings(ctx context.Context, id string) (settings JobSettings, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "settings")}, &settings)
+	return settings, err
+}
+
 // JobFilter selects jobs. Zero fields match every job.
 type JobFilter struct {
 	Status, Platform, ExternalID string // several statuses are separated by commas

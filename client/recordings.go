@@ -23,9 +23,11 @@ type Manifest struct {
 	End           End               `json:"end"`
 	Partial       bool              `json:"partial"` // something is missing
 	Gaps          []Gap             `json:"gaps"`
+	MediaFaults   []MediaFault      `json:"mediaFaults"` // nil in manifests of earlier versions
 	Media         []Media           `json:"media"`
 	Participants  []Participant     `json:"participants"`
 	Speech        []Speech          `json:"speech"`
+	SpeechSource  string            `json:"speechSource"` // none, page, audio or page_and_audio; empty in manifests of earlier versions
 	Consent       []Consent         `json:"consent"`
 }
 
@@ -55,6 +57,13 @@ type Gap struct {
 	StartMS int64  `json:"startMs"`
 	EndMS   int64  `json:"endMs"`
 	Reason  string `json:"reason"`
+}
+
+// MediaFault is an interval whose media is recorded but faulty.
+type MediaFault struct {
+	Kind    string `json:"kind"` // no_sound or frozen_picture
+	StartMS int64  `json:"startMs"`
+	EndMS   int64  `json:"endMs"`
 }
 
 // Media is a file of a recording.

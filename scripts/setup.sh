@@ -2,10 +2,10 @@
 # Installs what Standin needs in addition to Go, with the system's package
 # manager.
 #
-#   scripts/setup.sh run    requirements of a bot: Chromium and ffmpeg
+#   scripts/setup.sh run    requirements of a bot: Chromium, ffmpeg and Xvfb
 #   scripts/setup.sh test   also the requirements of the tests: PostgreSQL, a C
-#                           compiler, shells, and an S3 server built from its Go
-#                           module
+#                           compiler, shells, nftables, runc, and an S3 server
+#                           built from its Go module
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
 # only if it does not run as root.
@@ -46,6 +46,7 @@ has_browser || {
 	missing="$missing chromium fonts-dejavu-core" # without a font, names are drawn as boxes
 }
 need ffmpeg ffmpeg "packs recordings"
+[ "$(uname)" != Linux ] || need Xvfb xvfb "the virtual display of headed browsers"
 if [ "${1:-run}" = schemathesis ]; then
 	python3 -c 'import ensurepip' 2>/dev/null || {
 		echo "setup: Python's venv is missing (for schemathesis)"
@@ -56,6 +57,9 @@ if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"
 	need zsh zsh "for the tests of completions"
 	need fish fish "for the tests of completions"
+	need nft nftables "for the tests of the egress rules"
+	need ip iproute2 "for the tests of the egress rules"
+	need runc runc "for the test of the seccomp profile"
 	has_postgres || {
 		echo "setup: PostgreSQL is missing (tests run on a private cluster)"
 		missing="$missing postgresql"
@@ -68,7 +72,7 @@ fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
 	echo "setup: this system has no apt-get. Install with its package manager:$missing" >&2
-	echo "setup: (Fedora: dnf install chromium ffmpeg-free postgresql-server gcc; macOS: brew install --cask chromium && brew install ffmpeg postgresql)" >&2
+	echo "setup: (Fedora: dnf install chromium ffmpeg-free xorg-x11-server-Xvfb postgresql-server gcc; macOS: brew install --cask chromium && brew install ffmpeg postgresql)" >&2
 	exit 1
 fi
 

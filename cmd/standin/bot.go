@@ -86,7 +86,7 @@ func newBotSettings(c launch.BotConfig) bot.Settings {
 		JobID: c.JobID.String(), Attempt: c.Attempt, Token: c.Token, ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.DisplayName, AutoLeave: c.AutoLeave, JoinAt: c.JoinAt,
 		AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
-		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, NoSandbox: c.NoSandbox, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
+		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 		ZoomSDK: zoomsdk.Settings{Dir: c.ZoomSDK.Dir, Key: c.ZoomSDK.Key, Secret: c.ZoomSDK.Secret},
 		Recorder: recorder.Settings{
 			AudioOnly: r.Mode == launch.RecordAudio, Width: r.Picture.Width, Height: r.Picture.Height,

@@ -41,7 +41,7 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		for _, one := range consumers {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, one.Name, orDash(one.Email), formatUTC(one.CreatedAt))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), formatUTC(one.CreatedAt))
 		}
 		return table.Flush()
 	})
@@ -66,7 +66,7 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
-			one.ID, one.Name, orDash(one.Email), orDash(one.WebhookURL), one.WebhookVersion, retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
+			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}

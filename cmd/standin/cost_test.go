@@ -40,7 +40,9 @@ func TestCost(t *testing.T) {
 			environment []string
 		}{
 			{"not recording", map[string]any{"recordingPermission": "required"}, nil},
+			{"not recording, headed", map[string]any{"recordingPermission": "required"}, []string{modeVariable + "=headed"}},
 			{"720p, 15 frames/s", map[string]any{"participantAudio": false}, nil},
+			{"720p, 15 frames/s, headed", map[string]any{"participantAudio": false}, []string{modeVariable + "=headed"}},
 			{"720p, 15 frames/s, participant audio", map[string]any{"participantAudio": true}, nil},
 			{"720p, 25 frames/s", map[string]any{"participantAudio": false}, []string{"STANDIN_FRAME_RATE=25"}},
 			{"audio only", map[string]any{"recordingMode": "audio", "participantAudio": false}, nil},

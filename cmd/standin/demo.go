@@ -28,11 +28,12 @@ const (
 )
 
 type demoCommand struct {
-	Once    bool   `help:"Exit after the job and print the manifest last on standard output; exit code 0 only if the job completed."`
-	Seconds int    `default:"20" help:"How long to record, in seconds."`
-	Keep    string `placeholder:"DIR" help:"Keep the data in this directory. Default: a temporary directory, removed at the end."`
-	Listen  string `default:"127.0.0.1:0" help:"Address of the service; port 0 picks a free one."`
-	Browser string `env:"STANDIN_BROWSER" help:"Browser to start. Default: Chromium or Google Chrome on PATH."`
+	Once        bool   `help:"Exit after the job and print the manifest last on standard output; exit code 0 only if the job completed."`
+	Seconds     int    `default:"20" help:"How long to record, in seconds."`
+	Keep        string `placeholder:"DIR" help:"Keep the data in this directory. Default: a temporary directory, removed at the end."`
+	Listen      string `default:"127.0.0.1:0" help:"Address of the service; port 0 picks a free one."`
+	Browser     string `env:"STANDIN_BROWSER" help:"Browser to start. Default: Chromium or Google Chrome on PATH."`
+	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the bot runs the browser, as for standin serve."`
 }
 
 // Help describes the output of the demo.
@@ -132,7 +133,7 @@ func (d *demo) startService(ctx context.Context, meetingURL string) (err error) 
 		return fmt.Errorf("find the standin executable: %w", err)
 	}
 	d.service, err = service.Start(ctx, service.Settings{
-		Listen: d.Listen, DataDir: d.dir, Executable: executable, Bots: launch.BotSettings{Browser: d.Browser, NoSandbox: os.Geteuid() == 0},
+		Listen: d.Listen, DataDir: d.dir, Executable: executable, Bots: launch.BotSettings{Browser: d.Browser, BrowserMode: d.BrowserMode, NoSandbox: os.Geteuid() == 0},
 		AllowedMeetingHosts: []string{strings.TrimPrefix(meetingURL, "http://")}, LoopbackMeetings: true,
 		Log: d.log,
 	})
@@ -248,7 +249,7 @@ func (d *demo) printProgress(ctx context.Context, id string) {
 	if err != nil {
 		return
 	}
-	fmt.Fprintf(d.to.err, "\r%s %-20s %6.1f MB received ", d.elapsed(), current.Status, float64(received)/1e6)
+	fmt.Fprintf(unescaped(d.to.err), "\r%s %-20s %6.1f MB received ", d.elapsed(), current.Status, float64(received)/1e6)
 }
 
 // printf prints a line with the time since the start.
@@ -259,4 +260,4 @@ func (d *demo) printf(format string, args ...any) {
 func (d *demo) elapsed() string { return fmt.Sprintf("%6.1fs", time.Since(d.startedAt).Seconds()) }
 
 // clearLine clears the progress line.
-func (d *demo) clearLine() { fmt.Fprintf(d.to.err, "\r%-60s\r", "") }
+func (d *demo) clearLine() { fmt.Fprintf(unescaped(d.to.err), "\r%-60s\r", "") }

@@ -6,23 +6,35 @@ import (
 	"fmt"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/doctor"
 	"standin/internal/job"
 	"standin/internal/service"
 )
 
 type doctorCommand struct {
+	Check  doctorCheckCommand  `cmd:"" default:"withargs" help:"Check this machine, or inspect a meeting page with a profile. The default."`
+	Replay doctorReplayCommand `cmd:"" help:"Show what a profile concludes from a capture of a page, without a meeting."`
+	Learn  doctorLearnCommand  `cmd:"" help:"Propose candidates for the elements that a profile does not find in a capture of a page."`
+}
+
+type doctorCheckCommand struct {
 	dataFlags
-	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
-	Listen     string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
-	BaseURL    string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service."`
-	Browser    string `env:"STANDIN_BROWSER" help:"Browser that bots start. Default: Chromium or Google Chrome on PATH."`
-	NoSandbox  bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page without the browser's sandbox."`
-	Profiles   string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
-	JSON       bool   `help:"Print JSON."`
+	StorageURL  string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
+	Listen      string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
+	BaseURL     string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service."`
+	Browser     string `env:"STANDIN_BROWSER" help:"Browser that bots start. Default: Chromium or Google Chrome on PATH."`
+	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser, as for standin serve."`
+	NoSandbox   bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page without the browser's sandbox."`
+	Profiles    string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
+	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor."`
+	JSON        bool   `help:"Print JSON."`
 
 	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service."`
 	launcherFlags
+
+	Mail      bool `env:"STANDIN_MAIL" help:"The service receives mail."`
+	mailFlags `embed:"" prefix:"mail-"`
 
 	Platform      job.Platform  `and:"page" group:"Inspect a meeting page:" help:"Platform of the page: meet, teams or zoom-web."`
 	URL           string        `env:"STANDIN_DOCTOR_URL" and:"page" group:"Inspect a meeting page:" help:"Meeting URL to open. It may contain a passcode; prefer the environment variable."`
@@ -33,7 +45,7 @@ type doctorCommand struct {
 }
 
 // Help describes the checks and the exit code.
-func (doctorCommand) Help() string {
+func (doctorCheckCommand) Help() string {
 	return "Checks that this machine has what Standin needs and says how to fix each problem. Pass the same settings as to " +
 		"standin serve. The command changes nothing. Exit code 0 if no check failed.\n\n" +
 		"With --platform and --url the command opens a meeting page in a browser, as a bot does, and lists the elements of the " +
@@ -41,7 +53,7 @@ func (doctorCommand) Help() string {
 }
 
 // Run runs the checks and prints the report.
-func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
+func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 	if c.URL != "" {
 		return c.inspectPage(ctx, to)
 	}
@@ -52,14 +64,15 @@ func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 	engines.Launcher, engines.BotServiceURL = c.Launcher, c.BotServiceURL
 	report := doctor.Run(ctx, doctor.Settings{
 		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
-		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, Profiles: c.Profiles,
+		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
 		Launcher: c.Launcher, LauncherError: engines.CheckLauncher(), Docker: engines.Docker, Kubernetes: engines.Kubernetes.Resolve,
+		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != nil, MailError: c.checkMail(),
 	})
-	write := report.WriteText
+	write, out := report.WriteText, unescaped(to.out)
 	if c.JSON {
-		write = report.WriteJSON
+		write, out = report.WriteJSON, to.out
 	}
-	if err := write(to.out); err != nil {
+	if err := write(out); err != nil {
 		return err
 	}
 	if report.Failed() {
@@ -68,10 +81,19 @@ func (c *doctorCommand) Run(ctx context.Context, to terminal) error {
 	return nil
 }
 
+// checkMail checks the settings of the mail worker.
+func (c *doctorCheckCommand) checkMail() error {
+	settings, err := c.settings(c.DataDir, "", c.BaseURL, "", nil)
+	if err != nil {
+		return err
+	}
+	return settings.Check()
+}
+
 // inspectPage inspects a meeting page.
-func (c *doctorCommand) inspectPage(ctx context.Context, to terminal) error {
+func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error {
 	page, err := doctor.InspectPage(ctx, doctor.PageSettings{
-		Platform: c.Platform, URL: c.URL, AllowedHosts: trimmed(c.AllowHost), Profiles: c.Profiles, Browser: c.Browser, NoSandbox: c.NoSandbox,
+		Platform: c.Platform, URL: c.URL, AllowedHosts: trimmed(c.AllowHost), Profiles: c.Profiles, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
 		Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
 	})
 	if err != nil {

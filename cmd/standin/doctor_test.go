@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,8 +49,10 @@ func TestDoctorJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		t.Fatalf("%v:\n%s", err, out.String())
 	}
-	last := report.Checks[len(report.Checks)-1]
-	if code != 1 || report.OK || last.Name != "profiles" || last.State != "fail" || last.Fix == "" {
+	failed := slices.ContainsFunc(report.Checks, func(check struct{ Name, State, Found, Fix string }) bool {
+		return check.Name == "profiles" && check.State == "fail" && check.Fix != ""
+	})
+	if code != 1 || report.OK || !failed {
 		t.Errorf("code %d:\n%s", code, out.String())
 	}
 }

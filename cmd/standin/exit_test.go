@@ -11,11 +11,11 @@ import (
 // storedKey returns the key of a signed-in command line.
 func storedKey(t *testing.T, d testCLI) string {
 	t.Helper()
-	kept, err := credentials.Load(d.config)
+	stored, err := credentials.Load(d.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kept.APIKey
+	return stored.APIKey
 }
 
 // keep signs a command line in with a key.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,6 +60,9 @@ type harness struct {
 	log     *os.File
 }
 
+// modeVariable sets the mode of the bots' browsers.
+const modeVariable = "STANDIN_BROWSER_MODE"
+
 // newHarness starts the service and opens the meeting.
 func newHarness(t *testing.T) *harness {
 	t.Helper()
@@ -103,7 +107,8 @@ func (h *harness) startService(listen string) {
 	h.Helper()
 	h.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", h.dir, "--loopback-meetings",
 		"--allowed-meeting-hosts", strings.TrimPrefix(h.replica.URL(), "http://"))
-	h.serve.Env = append(os.Environ(), "STANDIN_NO_SANDBOX=true") // for tests as root
+	h.serve.Env = append(os.Environ(), "STANDIN_NO_SANDBOX=true", // for tests as root
+		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless")) // TestDemo uses the default
 	h.serve.Stderr = h.log
 	out, err := h.serve.StdoutPipe()
 	if err != nil {

@@ -139,17 +139,6 @@ func printJob(w io.Writer, shown client.Job, asJSON bool) error {
 	return table.Flush()
 }
 
-// oneLine replaces control characters, so that text from other people cannot
-// move the cursor of a terminal.
-func oneLine(value string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, value)
-}
-
 func formatLocal(at *time.Time) string {
 	if at == nil {
 		return ""
@@ -208,7 +197,7 @@ func (c *jobsListCommand) Run(ctx context.Context, to terminal) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATUS\tPLATFORM\tJOIN AT\tEXTERNAL ID\tFAILURE")
 	for _, found := range listed {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", found.ID, found.Status, found.Platform, formatLocal(&found.JoinAt), oneLine(found.ExternalID), deref(found.FailureCode))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", found.ID, found.Status, found.Platform, formatLocal(&found.JoinAt), oneLine(found.ExternalID), oneLine(deref(found.FailureCode)))
 	}
 	return table.Flush()
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,6 +104,24 @@ func (d testCLI) run(t *testing.T, wantCode int, args ...string) (out, err strin
 		t.Fatalf("standin %s ended with %d, want %d: %s%s", strings.Join(args, " "), code, wantCode, stdout.String(), stderr.String())
 	}
 	return stdout.String(), stderr.String()
+}
+
+// TestLinkWarningBeforeSending checks that the warning about a link that leads to no
+// meeting is shown before the job is created.
+func TestLinkWarningBeforeSending(t *testing.T) {
+	t.Parallel()
+	d := newTestCLI(t)
+	stderr := newPrompt()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if got := stderr.await(t, "warning: This Zoom link lists "); got != "telephone" {
+			t.Errorf("the warning goes on with %q", got)
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer service.Close()
+	if code := run([]string{"jobs", "create", "https://zoom.us/u/abc", "--url", service.URL, "--config-dir", d.config}, io.Discard, stderr); code == 0 {
+		t.Error("the job was created")
+	}
 }
 
 // TestJobsCommands creates, watches, changes, lists and cancels jobs.

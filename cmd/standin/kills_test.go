@@ -315,19 +315,19 @@ func (c *killCase) check() {
 		t.Logf("%s: %d ms, starting at %d ms", file.Name, file.DurationMs, file.StartOffsetMs)
 	}
 	gap := manifest.Gaps[0]
-	kept := time.Duration(gap.StartMs) * time.Millisecond
+	recorded := time.Duration(gap.StartMs) * time.Millisecond
 	before := c.killedAt.Sub(manifest.Timeline.RecordingStartedAt.Time)
-	t.Logf("%s: killed after %s, kept %s, gap until %s, total %s",
-		c.part, before.Round(time.Millisecond), kept, time.Duration(gap.EndMs)*time.Millisecond, duration.Round(time.Millisecond))
-	if lost := before - kept; lost > maxLost {
+	t.Logf("%s: killed after %s, recorded %s, gap until %s, total %s",
+		c.part, before.Round(time.Millisecond), recorded, time.Duration(gap.EndMs)*time.Millisecond, duration.Round(time.Millisecond))
+	if lost := before - recorded; lost > maxLost {
 		t.Errorf("%s of the %s before the kill are lost", lost, before)
 	}
-	if want := map[string]string{killBot: recording.GapBotLost}[c.part]; want != "" && gap.Reason != want && kept > 0 {
+	if want := map[string]string{killBot: recording.GapBotLost}[c.part]; want != "" && gap.Reason != want && recorded > 0 {
 		t.Errorf("the gap's reason is %q, want %q", gap.Reason, want)
 	}
 	want := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time) - time.Duration(gap.EndMs-gap.StartMs)*time.Millisecond
 	if (want - duration).Abs() > time.Second {
-		t.Errorf("the recording lasts %s, the manifest says %s", duration, want)
+		t.Errorf("the recording lasts %s, according to the manifest %s", duration, want)
 	}
 	checkSpan(t, report, 0, float64(gap.StartMs)-500)
 	checkSpan(t, report, float64(gap.StartMs)+1500, math.Inf(1))

@@ -79,8 +79,8 @@ func TestLogin(t *testing.T) {
 	if err := command.Wait(); err != nil {
 		t.Errorf("login ended with %v", err)
 	}
-	kept, err := credentials.Load(config)
-	if err != nil || !strings.HasPrefix(kept.APIKey, "standin_live_") {
+	stored, err := credentials.Load(config)
+	if err != nil || !strings.HasPrefix(stored.APIKey, "standin_live_") {
 		t.Fatalf("no key was stored: %v", err)
 	}
 	if info, err := os.Stat(credentials.Path(config)); err != nil || info.Mode().Perm() != 0o600 {

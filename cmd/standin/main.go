@@ -23,6 +23,7 @@ type commands struct {
 	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts bots; run this command yourself with the manual launcher."`
 	Demo        demoCommand        `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
 	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
+	Canary      canaryCommand      `cmd:"" help:"Visit a meeting at intervals and report when its pages no longer match the profile."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	Consumers   consumersCommand   `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
 	Users       usersCommand       `cmd:"" help:"List dashboard users and recover accounts on this machine."`
@@ -30,6 +31,7 @@ type commands struct {
 	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
 	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`
 	Logout      logoutCommand      `cmd:"" help:"Delete the stored key."`
+	Mail        mailCommand        `cmd:"" help:"Schedule meetings from calendar invitations in mail."`
 	Recordings  recordingsCommand  `cmd:"" help:"Download and verify recordings, and find unused files in storage."`
 	Completions completionsCommand `cmd:"" help:"Print a shell completion script."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
@@ -39,15 +41,10 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// terminal holds the output streams of a command: results go to out, everything
-// else to err.
-type terminal struct {
-	out, err io.Writer
-}
-
 // run executes a command line and returns its exit code: 0 on success, 2 for a
 // usage error, otherwise one of the codes in exit.go.
-func run(args []string, out, err io.Writer) int {
+func run(args []string, stdout, stderr io.Writer) int {
+	out, err := escapingWriter{stdout}, escapingWriter{stderr}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() { // restore the default action: a second signal ends the process

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"standin/client"
+	"standin/internal/retry"
 )
 
 type recordingsDownloadCommand struct {
@@ -167,10 +168,8 @@ func resumeDownload(ctx context.Context, api *client.Client, id string, file cli
 		if tries++; tries == downloadTries || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-time.After(downloadPause << tries):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Sleep(ctx, downloadPause<<tries); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -217,9 +216,9 @@ type progress struct {
 
 func newProgress(out io.Writer, name string, total, done int64) *progress {
 	bar := &progress{name: oneLine(name), total: max(total, 1), done: done}
-	if file, ok := out.(*os.File); ok {
+	if file, ok := unescaped(out).(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode()&fs.ModeCharDevice != 0 {
-			bar.out = out
+			bar.out = file
 			bar.show()
 		}
 	}

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
 	"standin/internal/dispatch"
 	"standin/internal/httpapi/ratelimit"
+	"standin/internal/mail"
 	"standin/internal/retention"
 	"standin/internal/service"
 )
@@ -72,6 +75,9 @@ type serveCommand struct {
 	OIDCClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" name:"oidc-client-secret" help:"OpenID Connect client secret. Prefer the environment variable."`
 	OIDCClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" name:"oidc-client-secret-file" type:"existingfile" help:"File with the OpenID Connect client secret."`
 
+	Mail      bool `env:"STANDIN_MAIL" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
+	mailFlags `embed:"" prefix:"mail-"`
+
 	AllowedMeetingHosts []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
 	LoopbackMeetings    bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
 	AskFirst            bool     `env:"STANDIN_ASK_FIRST" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
@@ -91,6 +97,9 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	engines, err := c.engines()
 	if err != nil {
 		return err
+	}
+	if c.Mail && c.IntakeSecret == "" {
+		c.IntakeSecret = rand.Text() // only this process uses it
 	}
 	s, err := service.Start(ctx, service.Settings{
 		Docker: engines.Docker, Kubernetes: engines.Kubernetes, StartTimeout: c.StartTime,
@@ -113,6 +122,45 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err := printFirstUserLink(ctx, to.out, s); err != nil {
 		return errors.Join(err, s.Close())
 	}
+	if c.Mail {
+		return c.serveMail(ctx, to, s, log)
+	}
+	return waitAndClose(ctx, s, log)
+}
+
+// serveMail runs the mail worker beside the service.
+func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service, log *slog.Logger) error {
+	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.IntakeSecret, log)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	w, err := mail.Open(ctx, settings)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	if address := w.SMTPAddr(); address != "" {
+		fmt.Fprintf(to.out, "standin mail receiving on %s\n", address)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.Run(ctx); err != nil {
+			stop(fmt.Errorf("mail worker: %w", err))
+		}
+	}()
+	err = waitAndClose(ctx, s, log)
+	failure := context.Cause(ctx)
+	stop(nil)
+	<-done
+	if errors.Is(failure, context.Canceled) {
+		failure = nil // a signal
+	}
+	return errors.Join(err, failure, w.Close())
+}
+
+// waitAndClose waits for a signal or a failure, and closes the service.
+func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) error {
 	select {
 	case <-ctx.Done():
 		log.Info("shutting down: open requests are finished, running bots keep running; a second signal stops at once")

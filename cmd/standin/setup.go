@@ -13,6 +13,7 @@ const minSpoolMiB = 64
 // of one that runs by hand.
 type botFlags struct {
 	Browser       string `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
+	BrowserMode   string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
 	NoSandbox     bool   `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, on systems that provide none. As root, bots start only with this setting."`
 	Profiles      string `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
 	SignIn        string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
@@ -41,7 +42,7 @@ func (f botFlags) Validate() error {
 // botSettings converts the flags.
 func (f botFlags) botSettings(log logFlags) launch.BotSettings {
 	return launch.BotSettings{
-		Browser: f.Browser, NoSandbox: f.NoSandbox, Profiles: f.Profiles, SignIn: f.SignIn, SpoolMiB: f.SpoolLimit,
+		Browser: f.Browser, BrowserMode: f.BrowserMode, NoSandbox: f.NoSandbox, Profiles: f.Profiles, SignIn: f.SignIn, SpoolMiB: f.SpoolLimit,
 		ZoomSDK: launch.ZoomSDK{Dir: f.ZoomSDKDir, Key: f.ZoomSDKKey, Secret: f.ZoomSDKSecret},
 		Recording: launch.Recording{
 			Mode: f.RecordingMode, Picture: f.PictureSize, FrameRate: f.FrameRate,

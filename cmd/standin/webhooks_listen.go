@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"standin/client"
+	"standin/internal/retry"
 )
 
 // signedHeaders are the request headers that verification needs.
@@ -180,10 +181,7 @@ func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		got.Error, got.Answered = err.Error(), http.StatusBadRequest
 	}
-	select {
-	case <-time.After(l.Delay):
-	case <-r.Context().Done():
-	}
+	_ = retry.Sleep(r.Context(), l.Delay) // without a client the response goes nowhere
 	w.WriteHeader(got.Answered)
 	l.print(got)
 }

@@ -32,17 +32,16 @@ type Session struct {
 	ExpiresAt  time.Time
 }
 
-// Open starts a session of a user and returns its secret.
+// Open starts a session of a user and returns its secret. A session that cannot be
+// stored works until the service restarts, for an hour at most.
 func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 	now := u.now().UTC().Truncate(time.Millisecond)
 	secret := newToken()
 	session := Session{Hash: Hash(secret), User: user, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SessionLifetime)}
-	if err := u.store.InsertSession(ctx, session); err != nil {
+	if err := u.store.InsertSession(ctx, session); err != nil && !u.unsaved.add(&session) {
 		return "", Session{}, fmt.Errorf("insert a session: %w", err)
 	}
-	if err := u.store.RecordSignIn(ctx, user.ID, now); err != nil {
-		return "", Session{}, fmt.Errorf("save a sign-in: %w", err)
-	}
+	_ = u.store.RecordSignIn(ctx, user.ID, now) // best effort: sign-in works on a full disk
 	return secret, session, nil
 }
 
@@ -54,6 +53,9 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 		return Session{}, unauthorized
 	}
 	now := u.now()
+	if session, ok, err := u.unsavedSession(ctx, Hash(secret), now); ok || err != nil {
+		return session, err
+	}
 	session, err := u.store.Session(ctx, Hash(secret), now)
 	if job.ErrorIs(err, job.NotFound) {
 		return Session{}, unauthorized
@@ -72,6 +74,9 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 
 // End ends a session.
 func (u *Users) End(ctx context.Context, session Session) error {
+	if u.unsaved.remove(session.Hash) {
+		return nil
+	}
 	return u.store.EndSession(ctx, session.Hash)
 }
 

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"standin/internal/bot/notetaker"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
+	"standin/internal/job"
 )
 
 // attempt is one attempt of a job: a sequence of sessions, each with a new
@@ -54,7 +56,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 		consent:     consent,
 		policy:      newLeavePolicy(settings.AutoLeave, events),
 		recording:   &recordingState{},
-		diagnostics: &diagnostics{log: log, spool: store, clock: clock},
+		diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
 		audio:       &participantAudio{log: log, spool: store, report: report, clock: clock},
 		rejoins:     limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 	}
@@ -95,6 +97,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
 		page: page, recording: a.newRecordingSession(page),
 	}
+	s.faults = newMediaFaults(s.recording)
 	end := s.run(ctx)
 	if s.interrupted.reason != "" {
 		a.interrupted = s.interrupted
@@ -150,6 +153,9 @@ func (a *attempt) wait(ctx context.Context, pause time.Duration) *exitResult {
 // but an earlier one was, the recording ended for the reason that took the bot
 // out of the meeting.
 func (a *attempt) conclude(end exitResult) exitResult {
+	if end.code == job.AuthFailure {
+		end.detail = strings.TrimSpace(end.detail + " " + a.opener.signIn.Advice(a.settings.Platform))
+	}
 	if a.report.hasRecording() {
 		if end.reason == "" {
 			end = exitResult{

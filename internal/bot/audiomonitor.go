@@ -2,8 +2,10 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 )
 
@@ -79,4 +81,21 @@ func (r *recordingSession) audio(now time.Time) audioStatus {
 	r.updateLastAudio()
 	stats, ok := r.audioStats()
 	return audioStatus{last: r.state.lastAudio, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
+}
+
+// maxSpeechSilence is how long the meeting's sound may have been silent while a
+// participant speaks.
+const maxSpeechSilence = 1500 * time.Millisecond
+
+// withoutSilent returns participants of whom nobody speaks while the meeting's sound
+// is silent. Pages mark the last speaker, or one whose sound does not arrive.
+func withoutSilent(participants []meeting.Participant, stats recorder.Stats, monitored bool) []meeting.Participant {
+	if !monitored || stats.LastReportAt.Sub(stats.LastSoundAt) < maxSpeechSilence {
+		return participants
+	}
+	silent := slices.Clone(participants)
+	for i := range silent {
+		silent[i].Speaking = false
+	}
+	return silent
 }

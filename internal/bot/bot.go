@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/procusage"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/serviceclient"
@@ -60,8 +61,9 @@ type Settings struct {
 	SignInDir   string // cookies and browser profiles; empty: join anonymously
 	ZoomSDK     zoomsdk.Settings
 
-	NoSandbox bool // run Chromium without its own sandbox
-	Recorder  recorder.Settings
+	NoSandbox   bool         // run Chromium without its own sandbox
+	BrowserMode browser.Mode // empty: browser.Auto
+	Recorder    recorder.Settings
 
 	// ParticipantAudio also records each participant's audio separately, where
 	// the page exposes it.

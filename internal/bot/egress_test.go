@@ -62,7 +62,7 @@ func signedIn(platform job.Platform) scenario {
 		configure: func(s *Settings) {
 			s.SignInDir = filepath.Join(s.Dir, "sign-in")
 			cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`
-			file := filepath.Join(s.SignInDir, string(platform)+jsonCookiesSuffix)
+			file := filepath.Join(s.SignInDir, string(platform)+".cookies.json")
 			if err := os.MkdirAll(s.SignInDir, 0o700); err != nil {
 				panic(err)
 			}

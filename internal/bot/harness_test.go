@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
 	"standin/internal/job"
@@ -28,7 +29,7 @@ import (
 func requireTools(t *testing.T) {
 	t.Helper()
 	_, missing := browser.Find("")
-	switch err := errors.Join(missing, mediacheck.Available()); {
+	switch err := errors.Join(missing, browser.CheckMode(browser.Headed), mediacheck.Available()); {
 	case err != nil && os.Getenv("CI") != "":
 		t.Fatal(err)
 	case err != nil:
@@ -118,7 +119,7 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600},
 		AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
 		Timeouts: Timeouts{RejoinPause: 50 * time.Millisecond, MaxRejoins: 2, Settle: time.Second, Leave: 10 * time.Second, Command: harnessTimeout},
-		Dir:      t.TempDir(), Version: "v9",
+		Dir:      t.TempDir(), Version: "v9", BrowserMode: browser.Headless,
 		Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000},
 		Log:      slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
@@ -203,10 +204,34 @@ func (h *harness) checkResult() {
 	if packed := h.scenario.code == "" && !h.scenario.packedByService; packed != slices.Contains(kinds, job.ManifestFinalized) || packed != (len(h.report.Media) > 0) {
 		h.Errorf("events %v, %d final files", kinds, len(h.report.Media))
 	}
+	h.checkProof()
 	for _, guest := range h.meeting.Guests() {
 		if !guest.Vanished && (guest.State == replica.StateLobby || guest.State == replica.StateAdmitted) {
 			h.Errorf("guest %s remains in the meeting", guest.ID)
 		}
+	}
+}
+
+// checkProof checks that the event of admission carries the meeting's screen with
+// its evidence, and that recording did not start before it.
+func (h *harness) checkProof() {
+	h.Helper()
+	kinds := h.kinds()
+	admitted, recorded := slices.Index(kinds, job.BotInMeeting), slices.Index(kinds, job.BotRecordingStarted)
+	if recorded >= 0 && (admitted < 0 || recorded < admitted) {
+		h.Errorf("the recording started before admission: %v", kinds)
+	}
+	if admitted < 0 {
+		return
+	}
+	var data struct {
+		Screens []meeting.Decision `json:"screens"`
+	}
+	if err := json.Unmarshal(h.event(job.BotInMeeting).Data, &data); err != nil {
+		h.Errorf("decode the data of the admission: %v", err)
+	}
+	if last := len(data.Screens) - 1; last < 0 || data.Screens[last].Screen != meeting.InMeeting || len(data.Screens[last].Evidence) < 2 {
+		h.Errorf("the admission carries no proof: %+v", data.Screens)
 	}
 }
 

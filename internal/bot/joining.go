@@ -73,6 +73,11 @@ func (j *joining) waitForJoinTime(ctx context.Context) error {
 // openFailed returns the result for a page that could not be opened.
 func openFailed(err error) *exitResult {
 	var refused *browser.NavigationBlockedError
+	if errors.As(err, &refused) && meeting.IsHomePage(refused.Host) {
+		end := failed(job.NetworkLoss, fmt.Sprintf("The platform sent the bot to its home page, %s, instead of the meeting.", refused.Host))
+		end.retry = true
+		return end
+	}
 	if errors.As(err, &refused) {
 		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which does not belong to a meeting platform. "+
 			"If you trust it, add it to %s.", refused.Host, hostpolicy.AllowedHostsSetting))
@@ -88,13 +93,26 @@ func openFailed(err error) *exitResult {
 
 // join presses the join button and starts to wait for admission.
 func (j *joining) join(ctx context.Context, page *meetingPage) {
-	page.phase = phaseJoining
+	page.phase, page.admission = phaseJoining, nil
+	var decisions []meeting.Decision // only the task changes it until it is done
+	observed := func(o meeting.Observation) {
+		page.seen.Add(o)
+		decision := o.Decision(j.report.clock.convert(time.Now()))
+		if last := len(decisions) - 1; last < 0 || !decision.SameAs(decisions[last]) {
+			decisions = append(decisions, decision)
+		}
+	}
 	page.pageQueue.add(ctx, task{
 		name: "join", timeout: page.timeouts.Join,
 		do: func(ctx context.Context) error {
-			return page.adapter.Join(ctx, page.tab, meeting.JoinOptions{Name: page.displayName, Passcode: j.opener.address.Passcode})
+			return page.adapter.Join(ctx, page.tab, meeting.JoinOptions{
+				Name: page.displayName, Passcode: j.opener.address.Passcode, Observed: observed,
+			})
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
+			for _, decision := range decisions {
+				j.events.addScreen(decision)
+			}
 			if err != nil {
 				return joinFailed(err, page)
 			}
@@ -135,20 +153,22 @@ func (j *joining) waitAgain(ctx context.Context, page *meetingPage) {
 	page.startWaiting(ctx, j.requestedAt)
 }
 
-// handleSnapshot handles what the page shows before admission, and reports
-// whether the bot was admitted.
-func (j *joining) handleSnapshot(s snapshot) (admitted bool, end *exitResult) {
+// handleSnapshot handles what the page shows before admission, and returns the
+// proof when the bot was admitted.
+func (j *joining) handleSnapshot(s snapshot) (admission *meeting.AdmissionProof, end *exitResult) {
 	switch screen := s.seen.Screen; {
 	case screen == meeting.Lobby || screen == meeting.HostAbsent:
-		return false, j.events.emitOrExit(job.BotEnteringLobby, nil)
+		return nil, j.events.emitOrExit(job.BotEnteringLobby, nil)
 	case screen == meeting.InMeeting:
-		j.requestedAt = time.Time{}
-		return true, nil
+		if admission = s.seen.Admission(j.report.clock.convert(s.at)); admission != nil {
+			j.requestedAt = time.Time{}
+		}
+		return admission, nil
 	case screen.Terminal() && screen != meeting.CannotConnect:
 		code, detail, _ := s.seen.Failure()
-		return false, failed(code, detail)
+		return nil, failed(code, detail)
 	}
-	return false, nil
+	return nil, nil
 }
 
 // checkEntryDelay ends a session that was not admitted within the job's entry

@@ -51,13 +51,29 @@ func TestJoiningSnapshots(t *testing.T) {
 	} {
 		j := &joining{log: log, events: newEmitter(log, nil), requestedAt: after(0)}
 		j.events.emitted[job.BotEnteringLobby] = true // nothing is sent
-		admitted, end := j.handleSnapshot(snapshot{seen: meeting.Observation{Screen: screen}})
+		j.report = &report{clock: newClock()}
+		proof := []meeting.Evidence{{Weight: 1}, {Weight: 1}}
+		admission, end := j.handleSnapshot(snapshot{seen: meeting.Observation{Screen: screen, Reasons: proof}})
+		admitted := admission != nil
 		code := job.FailureCode("")
 		if end != nil {
 			code = end.code
 		}
 		if admitted != want.admitted || code != want.code || j.requestedAt.IsZero() != want.admitted {
 			t.Errorf("%s: admitted %v, result %+v", screen, admitted, end)
+		}
+	}
+}
+
+// TestNoAdmissionWithoutProof: the meeting's screen does not admit without enough
+// evidence.
+func TestNoAdmissionWithoutProof(t *testing.T) {
+	t.Parallel()
+	j := &joining{report: &report{clock: newClock()}, requestedAt: after(0)}
+	for _, evidence := range [][]meeting.Evidence{nil, {{Weight: 1}}, {{Weight: 2}, {Weight: -1}}} {
+		seen := meeting.Observation{Screen: meeting.InMeeting, Reasons: evidence}
+		if admission, end := j.handleSnapshot(snapshot{seen: seen}); admission != nil || end != nil || j.requestedAt.IsZero() {
+			t.Errorf("admitted by %+v", evidence)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"standin/internal/bot/hostpolicy"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/signin"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
 )
@@ -25,10 +26,12 @@ type opener struct {
 	log      *slog.Logger
 
 	adapter meeting.Adapter
+	profile *meeting.Profile // nil on the platform zoom-sdk
 	sdk     *zoomsdk.Adapter // the adapter on the platform zoom-sdk, else nil
 	address meeting.Address
 	browser string // path of the executable
-	signIn  signIn
+	mode    browser.Mode
+	signIn  signin.Account
 	egress  *egress.Proxy // the browsers' only way out
 }
 
@@ -44,16 +47,28 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if o.browser, err = browser.Find(o.settings.BrowserPath); err != nil {
 		return internalError(err)
 	}
-	if o.signIn, err = readSignIn(o.settings.SignInDir, o.settings.Platform); err != nil {
+	if err := o.chooseMode(); err != nil {
 		return internalError(err)
 	}
-	if o.signIn.profile != "" || len(o.signIn.cookies) > 0 {
-		o.log.Info("joining signed in", "profile", o.signIn.profile != "", "cookies", len(o.signIn.cookies))
+	if o.signIn, err = signin.Read(o.settings.SignInDir, o.settings.Platform); err != nil {
+		return internalError(err)
+	}
+	if !o.signIn.Anonymous() {
+		o.log.Info("joining signed in", "profile", o.signIn.Profile != "", "cookies", len(o.signIn.Cookies))
 	}
 	if err := o.startEgress(ctx); err != nil {
 		return internalError(err)
 	}
 	return nil
+}
+
+// chooseMode sets the mode of the browsers.
+func (o *opener) chooseMode() error {
+	var fallback bool
+	if o.mode, fallback = meeting.BrowserMode(o.settings.BrowserMode, o.settings.Platform); fallback {
+		o.log.Warn("the browser is headless, because this machine has no virtual display (Xvfb)", "platform", o.settings.Platform)
+	}
+	return browser.CheckMode(o.mode)
 }
 
 // chooseAdapter sets the adapter of the platform.
@@ -68,6 +83,7 @@ func (o *opener) chooseAdapter(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	o.profile = profiles[o.settings.Platform]
 	o.adapter, err = meeting.New(o.settings.Platform, profiles)
 	return err
 }
@@ -130,8 +146,8 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 		return nil, nil, fmt.Errorf("clear the browser's folder: %w", err)
 	}
 	chromium, err := browser.Launch(ctx, browser.Options{
-		Executable: o.browser, ProfileDir: profile, LoopbackPeers: o.settings.LoopbackPeers, Log: o.log,
-		Proxy: o.egress.Address(), NoSandbox: o.settings.NoSandbox, SeedProfile: o.signIn.profile,
+		Executable: o.browser, Mode: o.mode, ProfileDir: profile, LoopbackPeers: o.settings.LoopbackPeers, Log: o.log,
+		Proxy: o.egress.Address(), NoSandbox: o.settings.NoSandbox, SeedProfile: o.signIn.Profile,
 		Width: o.settings.Recorder.Width, Height: o.settings.Recorder.Height,
 	})
 	if err != nil {
@@ -172,7 +188,7 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 // setCookies signs the browser in. A few cookies may be refused, for example
 // because they have expired; the page shows whether they mattered.
 func (o *opener) setCookies(ctx context.Context, chromium *browser.Browser) error {
-	err := chromium.SetCookies(ctx, o.signIn.cookies)
+	err := chromium.SetCookies(ctx, o.signIn.Cookies)
 	if refused := (*browser.RefusedCookiesError)(nil); errors.As(err, &refused) {
 		o.log.Warn("the browser refused some cookies", "error", err)
 		return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
 	"standin/internal/ingest"
 )
@@ -32,11 +33,13 @@ type meetingPage struct {
 	browser   *browser.Browser // nil until it is open, like tab
 	tab       *browser.Page
 	phase     phase
+	admission *meeting.AdmissionProof // nil unless the bot is in the meeting: nothing is recorded without it
 	pageQueue taskQueue
 
 	polling   sync.WaitGroup
 	snapshots chan snapshot // nil until the page is polled
 	last      snapshot      // the last readable one
+	seen      capture.Log   // all, for captures
 	home      string        // host of the meeting's page
 	health    pageHealth
 }
@@ -69,7 +72,7 @@ func (p *meetingPage) crashed() <-chan struct{} {
 // startWaiting starts to wait for admission. It starts polling the page if
 // that has not happened yet.
 func (p *meetingPage) startWaiting(ctx context.Context, now time.Time) {
-	p.phase, p.health, p.last.at = phaseWaiting, pageHealth{}, now
+	p.phase, p.admission, p.health, p.last.at = phaseWaiting, nil, pageHealth{}, now
 	if p.snapshots == nil {
 		p.snapshots = make(chan snapshot)
 		p.polling.Go(func() { pollSnapshots(ctx, p.adapter, p.tab, p.snapshots) })
@@ -82,6 +85,7 @@ func (p *meetingPage) update(s snapshot) {
 		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)
 	}
 	p.last = s
+	p.seen.Add(s.seen)
 	p.health = p.health.update(s.at, classify(s, p.home))
 }
 

@@ -60,10 +60,10 @@ type recordingSession struct {
 	listener         *recorder.SoundMonitor // nil unless the audio is only monitored
 }
 
-// shouldRecord reports whether a recorder should be started. Commands outlive
-// recorders and browsers.
+// shouldRecord reports whether a recorder should be started: never without proof
+// of admission. Commands outlive recorders and browsers.
 func (r *recordingSession) shouldRecord() bool {
-	return r.page.phase == phaseAdmitted && r.recorder == nil && r.consent.allowsRecording() &&
+	return r.page.phase == phaseAdmitted && r.page.admission != nil && r.recorder == nil && r.consent.allowsRecording() &&
 		!r.state.stopped && !r.state.paused && !r.state.full && !r.state.suspended
 }
 

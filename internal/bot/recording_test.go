@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 )
 
@@ -16,6 +17,7 @@ func TestShouldRecord(t *testing.T) {
 	}{
 		"admitted":               {func(*recordingSession) {}, true},
 		"in the lobby":           {func(r *recordingSession) { r.page.phase = phaseWaiting }, false},
+		"without proof":          {func(r *recordingSession) { r.page.admission = nil }, false},
 		"paused":                 {func(r *recordingSession) { r.state.paused = true }, false},
 		"stopped":                {func(r *recordingSession) { r.state.stopped = true }, false},
 		"spool full":             {func(r *recordingSession) { r.state.full = true }, false},
@@ -24,7 +26,7 @@ func TestShouldRecord(t *testing.T) {
 		"recording already":      {func(r *recordingSession) { r.recorder = new(recorder.Recorder) }, false},
 		"permitted but stopped":  {func(r *recordingSession) { r.consent.permitted, r.state.stopped = true, true }, false},
 	} {
-		r := &recordingSession{page: &meetingPage{phase: phaseAdmitted}, state: &recordingState{}, consent: &consent{}}
+		r := &recordingSession{page: &meetingPage{phase: phaseAdmitted, admission: new(meeting.AdmissionProof)}, state: &recordingState{}, consent: &consent{}}
 		test.change(r)
 		if got := r.shouldRecord(); got != test.want {
 			t.Errorf("%s: shouldRecord() = %v", name, got)

@@ -68,6 +68,11 @@ func (r *report) setLeft(at time.Time, end exitResult) {
 		r.roster.endAllSpeech()
 		r.endGap(&r.pausedAt, at, recording.GapPaused)
 		r.endGap(&r.fullAt, at, recording.GapDiskFull)
+		for i := range c.MediaFaults {
+			if c.MediaFaults[i].To.IsZero() {
+				c.MediaFaults[i].To = at
+			}
+		}
 	})
 }
 
@@ -177,10 +182,35 @@ func (r *report) endGap(from *time.Time, at time.Time, reason string) {
 	}
 }
 
-// updateRoster updates who is in the meeting and who speaks.
-func (r *report) updateRoster(participants []meeting.Participant, at time.Time) {
+// startFault adds a fault of the recorded media, unless it is known.
+func (r *report) startFault(kind string, since time.Time) {
+	since = r.clock.convert(since)
+	r.update(func(c *ingest.Report) {
+		if i := r.openFault(kind); i < 0 && len(c.MediaFaults) < ingest.MaxMediaFaults {
+			c.MediaFaults = append(c.MediaFaults, ingest.MediaFault{Kind: kind, From: since})
+		}
+	})
+}
+
+// endFault ends a fault.
+func (r *report) endFault(kind string, at time.Time) {
 	at = r.clock.convert(at)
-	r.saveIfChanged(func() bool { return r.roster.update(participants, at) })
+	r.update(func(c *ingest.Report) {
+		if i := r.openFault(kind); i >= 0 {
+			c.MediaFaults[i].To = at
+		}
+	})
+}
+
+// openFault returns the index of a fault that has not ended, or -1.
+func (r *report) openFault(kind string) int {
+	return slices.IndexFunc(r.content.MediaFaults, func(f ingest.MediaFault) bool { return f.Kind == kind && f.To.IsZero() })
+}
+
+// updateRoster updates who is in the meeting and who speaks, and by what evidence.
+func (r *report) updateRoster(participants []meeting.Participant, sources []meeting.SpeechSource, at time.Time) {
+	at = r.clock.convert(at)
+	r.saveIfChanged(func() bool { return r.roster.update(participants, sources, at) })
 }
 
 // nameOf returns the name of a participant, or "" if the id is unknown.
@@ -247,6 +277,7 @@ func (r *report) save() error {
 
 func (r *report) saveLocked() error {
 	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), r.roster.speech, r.tracks.tracks
+	r.content.SpeechSources = r.roster.speechSources
 	data, err := json.Marshal(recording.FinalReport{
 		Report: r.content, Media: r.packed.Files, PackedParts: recording.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
 	})

@@ -78,13 +78,13 @@ func present(ids ...string) []meeting.Participant {
 func TestRosterTracksParticipants(t *testing.T) {
 	t.Parallel()
 	r := newTestReport(t)
-	r.updateRoster([]meeting.Participant{{ID: "ada"}}, after(0)) // without a name at first
-	r.updateRoster(present("ada"), after(1))
-	r.updateRoster(present("ada", "bob"), after(2))
-	r.updateRoster(nil, after(4)) // the page redraws
-	r.updateRoster(present("ada", "bob"), after(5))
-	r.updateRoster(present("bob"), after(8))
-	r.updateRoster(present("bob"), after(8.5))
+	r.updateRoster([]meeting.Participant{{ID: "ada"}}, nil, after(0)) // without a name at first
+	r.updateRoster(present("ada"), nil, after(1))
+	r.updateRoster(present("ada", "bob"), nil, after(2))
+	r.updateRoster(nil, nil, after(4)) // the page redraws
+	r.updateRoster(present("ada", "bob"), nil, after(5))
+	r.updateRoster(present("bob"), nil, after(8))
+	r.updateRoster(present("bob"), nil, after(8.5))
 	want := []ingest.Person{
 		{ID: "ada", Name: "Name of ada", JoinedAt: after(0), LeftAt: after(5)},
 		{ID: "bob", Name: "Name of bob", JoinedAt: after(2)},
@@ -92,7 +92,7 @@ func TestRosterTracksParticipants(t *testing.T) {
 	if got := lastSaved(t, r).People; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	r.updateRoster(present("ada", "bob"), after(20)) // rejoins under the same id
+	r.updateRoster(present("ada", "bob"), nil, after(20)) // rejoins under the same id
 	want[0].LeftAt = time.Time{}
 	if got := lastSaved(t, r).People; !reflect.DeepEqual(got, want) {
 		t.Errorf("after ada rejoined: %+v", got)
@@ -104,7 +104,7 @@ func TestSpeech(t *testing.T) {
 	t.Parallel()
 	r := newTestReport(t)
 	speak := func(at float64, ada, bob bool) {
-		r.updateRoster([]meeting.Participant{{ID: "ada", Speaking: ada}, {ID: "bob", Speaking: bob}}, after(at))
+		r.updateRoster([]meeting.Participant{{ID: "ada", Speaking: ada}, {ID: "bob", Speaking: bob}}, nil, after(at))
 	}
 	speak(0, false, false)
 	speak(1, true, false)
@@ -115,7 +115,7 @@ func TestSpeech(t *testing.T) {
 	speak(4.3, false, true) // longer than maxSpeechPause since 3
 	speak(6, true, true)
 	speak(6.2, true, true)
-	r.updateRoster(nil, after(10)) // both left
+	r.updateRoster(nil, nil, after(10)) // both left
 	want := []ingest.Speech{
 		{PersonID: "ada", From: after(1), To: after(3)},
 		{PersonID: "ada", From: after(6), To: after(6.2)},

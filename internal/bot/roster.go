@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"slices"
 	"time"
 
 	"standin/internal/bot/meeting"
@@ -21,6 +22,8 @@ type roster struct {
 	byID   map[string]*participant
 	ids    []string // in the order of joining
 	speech []ingest.Speech
+
+	speechSources []string // evidence of who speaks, so far
 }
 
 // participant is one person in the roster.
@@ -34,8 +37,14 @@ type participant struct {
 func newRoster() roster { return roster{byID: make(map[string]*participant)} }
 
 // update updates the roster from the participants that a page shows at now, and
-// reports whether anybody joined, left or changed a name.
-func (r *roster) update(participants []meeting.Participant, now time.Time) (changed bool) {
+// reports whether anybody joined, left or changed a name, or whether there is new
+// evidence of who speaks.
+func (r *roster) update(participants []meeting.Participant, sources []meeting.SpeechSource, now time.Time) (changed bool) {
+	for _, source := range sources {
+		if !slices.Contains(r.speechSources, string(source)) {
+			r.speechSources, changed = append(r.speechSources, string(source)), true
+		}
+	}
 	for _, seen := range participants {
 		p, known := r.byID[seen.ID]
 		if !known {

@@ -37,6 +37,7 @@ type session struct {
 
 	page        *meetingPage
 	recording   *recordingSession
+	faults      *mediaFaults
 	wasAdmitted bool
 	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
 	reportedAt  time.Time
@@ -103,20 +104,21 @@ func (s *session) handleSnapshot(ctx context.Context, snap snapshot) *exitResult
 		return nil // the task that joins reads the page itself
 	}
 	s.page.update(snap)
+	s.events.addScreen(snap.seen.Decision(s.clock.convert(snap.at)))
 	s.page.tidy(ctx)
 	if s.page.phase == phaseAdmitted {
 		return s.handleMeeting(ctx, snap)
 	}
-	admitted, end := s.joining.handleSnapshot(snap)
-	if admitted {
-		end = s.admit(ctx, snap)
+	admission, end := s.joining.handleSnapshot(snap)
+	if admission != nil {
+		end = s.admit(ctx, snap, admission)
 	}
 	return end
 }
 
 // admit starts recording, or continues after a rejoin.
-func (s *session) admit(ctx context.Context, snap snapshot) *exitResult {
-	s.page.phase, s.page.home, s.wasAdmitted = phaseAdmitted, snap.host, true
+func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.AdmissionProof) *exitResult {
+	s.page.phase, s.page.admission, s.page.home, s.wasAdmitted = phaseAdmitted, admission, snap.host, true
 	s.policy.admit(snap.at)
 	s.recording.state.suspended = false
 	s.report.setAdmitted(snap.at)
@@ -146,8 +148,12 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		}
 		return &exitResult{reason: reason, code: code, detail: detail}
 	case meeting.InMeeting:
-		s.report.updateRoster(snap.seen.Participants, snap.at)
+		stats, monitored := s.recording.audioStats()
+		s.report.updateRoster(withoutSilent(snap.seen.Participants, stats, monitored), snap.seen.SpeechSources, snap.at)
 		s.report.updatePlayed(snap.seen.TrackOwners)
+		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
+			return end
+		}
 	}
 	if end := s.policy.handleSnapshot(snap); end != nil {
 		return end
@@ -251,7 +257,7 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 		return disconnected(fmt.Sprintf("%s This happened %d times within %s.", detail, others, rejoinWindow))
 	}
 	s.log.Warn("rejoining in the same page", "reason", detail)
-	s.page.phase = phaseJoining
+	s.page.phase, s.page.admission = phaseJoining, nil
 	if wasAdmitted {
 		s.recording.interrupt(ctx, "rejoining")
 	}
@@ -271,7 +277,7 @@ func (s *session) close(end exitResult) exitResult {
 	cancel() // no new task starts
 	commands := s.page.pageQueue.close(ctx)
 	if s.page.browser != nil {
-		if end.needsDiagnostics {
+		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
 			end = s.diagnostics.save(s.page, end)
 		}
 		commands = append(commands, s.closeBrowser(ctx, end)...)

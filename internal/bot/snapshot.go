@@ -22,15 +22,24 @@ type snapshot struct {
 	host      string // host of the page's address; empty if unknown
 	connected bool   // a call is connected although the screen is unknown
 	err       error  // the page was not readable: the rest is empty
+
+	measured bool             // inbound is set
+	inbound  recorder.Inbound // received since the last measurement
 }
 
 // pollSnapshots sends a snapshot every poll interval until ctx ends.
 func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.Page, snapshots chan<- snapshot) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
+	var measuredAt time.Time
 	for {
+		s := takeSnapshot(ctx, adapter, page)
+		if s.seen.Screen == meeting.InMeeting && s.at.Sub(measuredAt) >= inboundInterval {
+			measuredAt = s.at
+			s.measureInbound(ctx, page)
+		}
 		select {
-		case snapshots <- takeSnapshot(ctx, adapter, page):
+		case snapshots <- s:
 		case <-ctx.Done():
 			return
 		}
@@ -58,6 +67,15 @@ func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Pa
 		s.connected, _ = recorder.Connected(ctx, page) // an unreadable page has no call
 	}
 	return s
+}
+
+// measureInbound adds the media that the page has received.
+func (s *snapshot) measureInbound(ctx context.Context, page *browser.Page) {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
+	var err error
+	s.inbound, err = recorder.MeasureInbound(ctx, page)
+	s.measured = err == nil // the page may be navigating
 }
 
 // hostOf returns the host and port of an address.

@@ -21,6 +21,12 @@ type Timeouts struct {
 	// Unknown is how long the page may show an unknown screen during a meeting
 	// while no media arrives [60 s].
 	Unknown time.Duration
+	// NoSound is how long the recorded sound may be digital silence while others
+	// speak [noSoundAfter].
+	NoSound time.Duration
+	// Frozen is how long the recorded picture may be the same while video flows
+	// [frozenAfter].
+	Frozen time.Duration
 	// Settle is how long the page must show that the bot is outside again
 	// before the bot acts on it [3 s].
 	Settle time.Duration
@@ -54,6 +60,8 @@ func (t Timeouts) withDefaults() Timeouts {
 		Unresponsive: cmp.Or(t.Unresponsive, 20*time.Second),
 		Connection:   cmp.Or(t.Connection, 30*time.Second),
 		Unknown:      cmp.Or(t.Unknown, 60*time.Second),
+		NoSound:      cmp.Or(t.NoSound, noSoundAfter),
+		Frozen:       cmp.Or(t.Frozen, frozenAfter),
 		Settle:       cmp.Or(t.Settle, 3*time.Second),
 		Command:      cmp.Or(t.Command, 60*time.Second),
 		Leave:        cmp.Or(t.Leave, 5*time.Second),

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -199,6 +200,7 @@ func commandScenarios() []scenario {
 	return []scenario{
 		{
 			name: "all commands but permission", reason: reasonCommand, during: sendAllCommands, check: checkPause,
+			configure: func(s *Settings) { s.BrowserMode = browser.Headed },
 		},
 		{
 			// Zoom's page keeps showing the last answer.

@@ -86,8 +86,8 @@ func recoveryScenarios() []scenario {
 				if late := h.report.Parts[0].EndedAt.Sub(h.left); late > 5*time.Second || h.report.Parts[0].EndedBy != "unknown_screen" {
 					h.Errorf("the recording stopped %s after the meeting was left, by %q", late, h.report.Parts[0].EndedBy)
 				}
-				if text, _ := h.service.Uploaded("diagnostics-0.txt"); !strings.Contains(text, "Meetings of this replica") {
-					h.Errorf("no capture of the unknown screen: %q", text)
+				if page := string(h.capture(0).Page); !strings.Contains(page, "Meetings of this replica") {
+					h.Errorf("no capture of the unknown screen: %q", page)
 				}
 			},
 		},

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/capture"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/replica"
@@ -44,7 +46,7 @@ func TestVisits(t *testing.T) {
 			}
 		})
 	}
-	for number, s := range slices.Concat(failureScenarios(), leaveScenarios(), commandScenarios(), recoveryScenarios(), []scenario{notStartedOnZoom()}) {
+	for number, s := range slices.Concat(failureScenarios(), leaveScenarios(), commandScenarios(), recoveryScenarios(), audioFaultScenarios(), []scenario{notStartedOnZoom()}) {
 		for _, platform := range platformsOf(s, number) {
 			queue <- func() {
 				t.Run(fmt.Sprintf("%s/%s", platform, s.name), func(t *testing.T) {
@@ -101,22 +103,42 @@ func hasLobby(h *harness) {
 	}
 }
 
-// hasDiagnostics checks that a screenshot and the text of the page were
-// uploaded, and that the failure's detail names them.
-func hasDiagnostics(word string) func(*harness) {
+// detailHasAdvice checks that the failure's detail names the way that the platform
+// offers.
+func detailHasAdvice(h *harness) {
+	if offered := map[job.Platform]string{job.Meet: "Google account", job.Teams: "Microsoft account", job.ZoomWeb: "RTMS"}[h.platform]; !strings.Contains(h.exited.FailureDetail, offered) {
+		h.Errorf("the detail does not name %s: %s", offered, h.exited.FailureDetail)
+	}
+}
+
+// hasCapture checks that a capture of the page was uploaded that holds a word, and
+// that the failure's detail names it.
+func hasCapture(word string) func(*harness) {
 	return func(h *harness) {
 		h.Helper()
-		picture, _ := h.service.Uploaded("diagnostics-0.png")
-		if !strings.HasPrefix(picture, "\x89PNG") {
-			h.Errorf("no screenshot was uploaded (%d bytes)", len(picture))
+		made := h.capture(0)
+		if !bytes.HasPrefix(made.Screenshot, []byte("\x89PNG")) || len(made.Accessibility) == 0 || len(made.Profile) == 0 || len(made.Snapshots) == 0 {
+			h.Errorf("the capture has a screenshot of %d bytes, %d bytes of the accessibility tree, %d bytes of the profile, %d snapshots",
+				len(made.Screenshot), len(made.Accessibility), len(made.Profile), len(made.Snapshots))
 		}
-		if text, _ := h.service.Uploaded("diagnostics-0.txt"); !strings.Contains(text, word) || strings.Contains(text, "secret") {
-			h.Errorf("text of the page: %q", text)
+		if page := string(made.Page); !strings.Contains(page, word) || strings.Contains(page+made.Address, "secret") {
+			h.Errorf("the capture of %s holds the page %s", made.Address, page)
 		}
-		if !strings.Contains(h.exited.FailureDetail, "diagnostics-0.txt") {
+		if !strings.Contains(h.exited.FailureDetail, "capture-0.zip") {
 			h.Errorf("the detail does not name the file: %s", h.exited.FailureDetail)
 		}
 	}
+}
+
+// capture returns the n-th capture that was uploaded.
+func (h *harness) capture(n int) *capture.Capture {
+	h.Helper()
+	data, _ := h.service.Uploaded(fmt.Sprintf("capture-%d.zip", n))
+	made, err := capture.Decode([]byte(data))
+	if err != nil {
+		h.Fatalf("capture %d: %v", n, err)
+	}
+	return made
 }
 
 // closedPort returns an address at which no server listens.
@@ -169,8 +191,8 @@ func failureScenarios() []scenario {
 			code:   job.HostDeniedAdmission,
 		},
 		{name: "not found", only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
-		{name: "sign-in wall", meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall"},
-		{name: "captcha", meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall"},
+		{name: "sign-in wall", meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
+		{name: "captcha", meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall", check: detailHasAdvice},
 		{
 			name: "bot wall", only: onMeet(),
 			meeting: withRefusal(replica.RefusalBlocked), code: job.AuthFailure, detail: "Bot wall",
@@ -208,12 +230,12 @@ func failureScenarios() []scenario {
 					h.Fatal(err)
 				}
 			},
-			code: job.InternalError, detail: "not recogni", check: hasDiagnostics("Meetings of this replica"),
+			code: job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
 		},
 		{
 			name: "unknown page from the start", only: onMeet(), address: notAMeeting,
 			configure: func(s *Settings) { s.Timeouts.Join = 2 * time.Second },
-			code:      job.InternalError, detail: "not recogni", check: hasDiagnostics("Meetings of this replica"),
+			code:      job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
 		},
 		{
 			name: "page never loads", meeting: replica.Settings{NeverLoads: true},

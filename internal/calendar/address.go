@@ -2,6 +2,7 @@ package calendar
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"standin/internal/job"
@@ -30,17 +31,37 @@ func FindMeeting(text string) (address string, platform job.Platform, found bool
 }
 
 func findMeeting(text string) (address string, platform job.Platform, found bool) {
-	for range maxAddresses {
-		candidate, rest, more := nextAddress(text)
-		if !more {
-			break
-		}
-		text = rest
-		if link, err := meetinglink.Resolve(candidate); err == nil && link.Warning == "" {
-			return link.URL.String(), link.Platform, true
-		}
+	for link := range meetings(text) {
+		return link.URL.String(), link.Platform, true
 	}
 	return "", "", false
+}
+
+// FindMeetings returns the different meeting URLs in a text or HTML, in the
+// form of FindMeeting.
+func FindMeetings(text string) (addresses []string) {
+	for link := range meetings(plainHTML.Replace(text)) {
+		if address := link.URL.String(); !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
+// meetings yields the meeting links in a text.
+func meetings(text string) func(yield func(meetinglink.Link) bool) {
+	return func(yield func(meetinglink.Link) bool) {
+		for range maxAddresses {
+			candidate, rest, more := nextAddress(text)
+			if !more {
+				return
+			}
+			text = rest
+			if link, err := meetinglink.Resolve(candidate); err == nil && link.Warning == "" && !yield(link) {
+				return
+			}
+		}
+	}
 }
 
 // addressEnd contains the characters that end a URL in running text.

@@ -2,6 +2,7 @@ package calendar
 
 import (
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,17 +21,21 @@ type Calendar struct {
 
 // Event is one VEVENT (RFC 5545, section 3.6.1).
 type Event struct {
-	UID          string
-	RecurrenceID string // identifies the changed occurrence of a series, as written; else empty
-	Sequence     int    // revision of the event; higher is newer
-	Recurring    bool   // a series, whose first occurrence is at Start
-	Cancelled    bool   // by the calendar's method or the event's status
+	UID           string
+	Original      time.Time // UTC; RECURRENCE-ID: when the occurrence of a series originally started; else zero
+	ThisAndFuture bool      // a changed occurrence and those after it
+	Sequence      int       // revision of the event; higher is newer
+	Stamp         time.Time // UTC; DTSTAMP, which decides between equal sequences; may be zero
+	Series        *Series   // nil unless it recurs; its first occurrence is at Start
+	Cancelled     bool      // by the calendar's method or the event's status
 
 	Summary   string
 	Organizer string    // mail address; empty when there is none
 	Start     time.Time // UTC; zero only in a cancellation without one
+	End       time.Time // UTC; Start when unknown
+	Zone      string    // IANA name of the zone in which people see Start; empty if unknown
 	AllDay    bool      // Start is a date's first moment
-	Floating  bool      // Start has no zone; X-WR-TIMEZONE or else UTC was assumed
+	Floating  bool      // Start has no zone; Zone, from X-WR-TIMEZONE, or else UTC was assumed
 
 	MeetingURL string // empty if no meeting of a known platform was found
 	Platform   job.Platform
@@ -89,41 +94,90 @@ func readEvents(calendar *component) ([]Event, error) {
 func readEvent(c *component, zones *zones, cancelled bool) (event Event, err error) {
 	event = Event{
 		UID:       strings.TrimSpace(c.text("UID")),
-		Recurring: c.first("RRULE") != nil || c.first("RDATE") != nil,
 		Cancelled: cancelled || strings.EqualFold(strings.TrimSpace(c.text("STATUS")), "CANCELLED"),
 		Summary:   strings.TrimSpace(c.text("SUMMARY")),
 		Organizer: organizer(c.first("ORGANIZER")),
 	}
-	if p := c.first("RECURRENCE-ID"); p != nil {
-		event.RecurrenceID = strings.TrimSpace(p.value)
-	}
 	if n, ok := number(strings.TrimSpace(c.text("SEQUENCE")), 0, 1<<31-1); ok {
 		event.Sequence = n
 	}
+	if p := c.first("DTSTAMP"); p != nil {
+		event.Stamp, _, _, _ = zones.moment(p) // an unreadable stamp is as none
+	}
+	if p := c.first("RECURRENCE-ID"); p != nil {
+		if event.Original, _, _, err = zones.moment(p); err != nil {
+			return event, err
+		}
+		event.ThisAndFuture = strings.EqualFold(p.parameters["RANGE"], "THISANDFUTURE")
+	}
 	event.MeetingURL, event.Platform = meetingOf(c)
 	start := c.first("DTSTART")
-	switch {
-	case start != nil:
-		event.Start, event.AllDay, event.Floating, err = zones.moment(start)
-		if err == nil && event.Start.IsZero() { // the start of year 1
-			err = &ICSError{LineNumber: start.lineNumber, Reason: "DTSTART is not the time of a meeting"}
+	if start == nil {
+		if !event.Cancelled {
+			err = &ICSError{LineNumber: c.lineNumber, Reason: "event without DTSTART"}
 		}
-	case !event.Cancelled:
-		err = &ICSError{LineNumber: c.lineNumber, Reason: "event without DTSTART"}
+		return event, err
+	}
+	if event.Start, event.AllDay, event.Floating, err = zones.moment(start); err != nil {
+		return event, err
+	}
+	if event.Start.IsZero() { // the start of year 1
+		return event, &ICSError{LineNumber: start.lineNumber, Reason: "DTSTART is not the time of a meeting"}
+	}
+	event.Zone = zones.shown(start)
+	event.End = endOf(c, zones, event.Start)
+	if !event.Cancelled && !event.AllDay {
+		event.Series, err = readSeries(c, zones, start)
 	}
 	return event, err
 }
 
-// Invite returns the invite of the event. A changed occurrence of a series has
-// its own ICalUID, so that it does not move the series.
-func (e Event) Invite() Invite {
-	uid := e.UID
-	if uid != "" && e.RecurrenceID != "" {
-		uid += "/" + e.RecurrenceID
+// endOf returns the end of an event: DTEND, or DURATION after its start. It
+// returns the start if neither is readable.
+func endOf(c *component, zones *zones, start time.Time) time.Time {
+	end := start
+	if p := c.first("DTEND"); p != nil {
+		if at, _, _, err := zones.moment(p); err == nil {
+			end = at
+		}
+	} else if d, ok := readDuration(c.text("DURATION")); ok {
+		end = start.Add(d)
 	}
+	if end.Before(start) {
+		return start
+	}
+	return end
+}
+
+// duration is the form of a DURATION (RFC 5545, section 3.3.6).
+var duration = regexp.MustCompile(`^\+?P(?:(\d{1,3})W)?(?:(\d{1,3})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$`)
+
+func readDuration(text string) (sum time.Duration, ok bool) {
+	parts := duration.FindStringSubmatch(strings.TrimSpace(text))
+	if parts == nil {
+		return 0, false
+	}
+	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
+		n, _ := number(parts[1+i], 0, 1<<31-1) // a missing part is 0
+		sum += time.Duration(n) * unit
+	}
+	return sum, true
+}
+
+// ID identifies the event, or one occurrence of a series, among the events of
+// its organizer. An occurrence keeps its ID when it is moved.
+func (e Event) ID() string {
+	if e.UID == "" || e.Original.IsZero() {
+		return e.UID
+	}
+	return e.UID + "/" + e.Original.Format("20060102T150405Z")
+}
+
+// Invite returns the invite of the event, or of one occurrence of a series.
+func (e Event) Invite() Invite {
 	return Invite{
 		OrganizerEmail: e.Organizer, Subject: e.Summary, MeetingURL: e.MeetingURL,
-		Platform: e.Platform, JoinAt: e.Start, ICalUID: uid,
+		Platform: e.Platform, JoinAt: e.Start, ICalUID: e.ID(),
 	}
 }
 

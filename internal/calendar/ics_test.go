@@ -53,11 +53,11 @@ func TestParseICS(t *testing.T) {
 		}}},
 		"series": {Method: "REQUEST", Events: []calendar.Event{
 			{
-				UID: "series@example.test", Recurring: true, Summary: "Stand-up", Organizer: "ada@example.test", Start: utc(2026, 11, 2, 14, 30),
+				UID: "series@example.test", Series: &calendar.Series{}, Summary: "Stand-up", Organizer: "ada@example.test", Start: utc(2026, 11, 2, 14, 30),
 				MeetingURL: "https://teams.live.com/meet/9312345678?p=secret", Platform: job.Teams,
 			},
 			{
-				UID: "series@example.test", RecurrenceID: "20261109T093000", Summary: "Stand-up (late)", Organizer: "ada@example.test",
+				UID: "series@example.test", Original: utc(2026, 11, 9, 14, 30), Summary: "Stand-up (late)", Organizer: "ada@example.test",
 				Start: utc(2026, 11, 9, 16, 0), MeetingURL: "https://teams.live.com/meet/9312345678?p=secret", Platform: job.Teams,
 			},
 		}},
@@ -86,7 +86,12 @@ func TestParseICS(t *testing.T) {
 				t.Fatalf("method %q with %d events, want %q with %d", got.Method, len(got.Events), want.Method, len(want.Events))
 			}
 			for i := range got.Events {
-				if got.Events[i] != want.Events[i] {
+				e := got.Events[i]
+				if (e.Series != nil) != (want.Events[i].Series != nil) {
+					t.Errorf("event %d: the series is %v", i, e.Series)
+				}
+				e.Series, e.Stamp, e.End, e.Zone = want.Events[i].Series, time.Time{}, time.Time{}, ""
+				if e != want.Events[i] {
 					t.Errorf("event %d:\n     %+v\nwant %+v", i, got.Events[i], want.Events[i])
 				}
 			}
@@ -101,7 +106,7 @@ func TestEventInvite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, uid := range []string{"series@example.test", "series@example.test/20261109T093000"} {
+	for i, uid := range []string{"series@example.test", "series@example.test/20261109T143000Z"} {
 		invite, err := parsed.Events[i].Invite().Normal()
 		if err != nil || invite.ICalUID != uid || invite.Platform != job.Teams || !invite.JoinAt.Equal(parsed.Events[i].Start) {
 			t.Errorf("event %d asks for %+v, %v", i, invite, err)
@@ -247,5 +252,51 @@ func TestHostileTextIsParsedQuickly(t *testing.T) {
 			}
 			t.Logf("%s", took)
 		})
+	}
+}
+
+// TestOccurrences checks the starts of series, in UTC.
+func TestOccurrences(t *testing.T) {
+	t.Parallel()
+	const zone = ";TZID=America/New_York:"
+	tests := map[string]struct {
+		lines []string
+		want  string
+	}{
+		"weekly, over the end of daylight saving time": {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=WEEKLY;COUNT=3"}, "10-26 13:30, 11-02 14:30, 11-09 14:30"},
+		"until a date":                 {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027"}, "10-26 13:30, 10-27 13:30"},
+		"until a time in UTC":          {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027T133000Z"}, "10-26 13:30, 10-27 13:30"},
+		"until a local time":           {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027T092959"}, "10-26 13:30"},
+		"without some":                 {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=4", "EXDATE" + zone + "20261027T093000", "EXDATE;VALUE=DATE:20261028"}, "10-26 13:30, 10-29 13:30"},
+		"exclusions in UTC":            {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=2", "EXDATE:20261026T133000Z"}, "10-27 13:30"},
+		"with more":                    {[]string{"DTSTART" + zone + "20261026T093000", "RDATE:20261028T080000Z,20261028T080000Z", "RDATE;VALUE=PERIOD:20261029T080000Z/PT1H"}, "10-26 13:30, 10-28 08:00, 10-29 08:00"},
+		"the last Friday of the month": {[]string{"DTSTART" + zone + "20260925T093000", "RRULE:FREQ=MONTHLY;BYDAY=-1FR"}, "10-30 13:30, 11-27 14:30"},
+		"the second workday":           {[]string{"DTSTART" + zone + "20261002T093000", "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=2"}, "11-03 14:30"},
+		"a day that few months have":   {[]string{"DTSTART" + zone + "20260831T093000", "RRULE:FREQ=MONTHLY"}, "10-31 13:30"},
+		"small letters":                {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:freq=daily;count=1"}, "10-26 13:30"},
+		"all day":                      {[]string{"DTSTART;VALUE=DATE:20261026", "RRULE:FREQ=DAILY"}, ""},
+	}
+	for name, test := range tests {
+		parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "UID:1", "DURATION:PT1H")...)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, o := range calendar.Occurrences(parsed.Events, utc(2026, 10, 20, 0, 0), utc(2026, 11, 30, 0, 0)) {
+			if o.Series != nil || o.End.Sub(o.Start) != time.Hour {
+				t.Errorf("%s: %+v", name, o)
+			}
+			got = append(got, o.Start.Format("01-02 15:04"))
+		}
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), test.want)
+		}
+	}
+	for _, rule := range []string{"FREQ=HOURLY", "FREQ=DAILY;INTERVAL=7;BYDAY=MO", "FREQ=DAILY;BYHOUR=1", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX"} {
+		wrong := (*calendar.ICSError)(nil)
+		if _, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule))); !errors.As(err, &wrong) || wrong.LineNumber != 4 {
+			t.Errorf("%s: %v", rule, err)
+		}
 	}
 }

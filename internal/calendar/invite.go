@@ -30,6 +30,7 @@ type Invite struct {
 	Platform       job.Platform // meet, teams or zoom-web
 	JoinAt         time.Time
 	ICalUID        string // of the calendar event; empty if unknown
+	Cancelled      bool   // the meeting does not take place
 }
 
 // Kind is the result of an invite.

@@ -14,6 +14,7 @@ const maxZoneName = 255
 type zones struct {
 	defined map[string]*definedZone // VTIMEZONE components, by TZID
 	unnamed *time.Location          // of times without a zone
+	display string                  // IANA name of the zone for times in UTC; may be empty
 }
 
 // newZones reads the VTIMEZONE components of a calendar. Malformed ones are
@@ -24,14 +25,30 @@ func newZones(calendar *component) *zones {
 		if child.name != "VTIMEZONE" {
 			continue
 		}
+		name := strings.TrimSpace(child.text("TZID"))
 		if zone, ok := readZone(child); ok {
-			z.defined[strings.TrimSpace(child.text("TZID"))] = zone
+			z.defined[name] = zone
+		}
+		if location, ok := located(name); ok && z.display == "" {
+			z.display = location.String()
 		}
 	}
 	if location, ok := located(strings.TrimSpace(calendar.text("X-WR-TIMEZONE"))); ok {
-		z.unnamed = location
+		z.unnamed, z.display = location, location.String()
 	}
 	return z
+}
+
+// shown returns the IANA name of the zone in which people see a time; empty if
+// it is unknown.
+func (z *zones) shown(p *property) string {
+	if location, ok := located(strings.TrimSpace(p.parameters["TZID"])); ok {
+		return location.String()
+	}
+	if p.parameters["TZID"] == "" && !strings.HasSuffix(strings.TrimSpace(p.value), "Z") && z.unnamed == time.UTC {
+		return "" // floating
+	}
+	return z.display
 }
 
 // moment parses a time (RFC 5545, sections 3.3.4 and 3.3.5). A date is its
@@ -46,23 +63,37 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 		}
 		return at.UTC(), true, true, nil
 	}
-	text, inUTC := strings.CutSuffix(value, "Z")
-	local, err := time.Parse("20060102T150405", text)
+	local, inUTC, err := localOf(value)
 	if err != nil {
 		return time.Time{}, false, false, unreadable
 	}
-	name := strings.TrimSpace(p.parameters["TZID"])
-	switch {
-	case inUTC:
-		return local, false, false, nil
-	case name == "":
-		return in(local, z.unnamed), false, true, nil
-	}
-	at, ok := z.resolve(local, name)
+	at, ok := z.converter(p)(local)
 	if !ok {
 		return time.Time{}, false, false, &ICSError{LineNumber: p.lineNumber, Reason: p.name + " is in an unknown time zone"}
 	}
-	return at, false, false, nil
+	return at, false, !inUTC && strings.TrimSpace(p.parameters["TZID"]) == "", nil
+}
+
+// localOf parses a date-time as it is written, as if it were UTC.
+func localOf(value string) (local time.Time, inUTC bool, err error) {
+	text, inUTC := strings.CutSuffix(value, "Z")
+	local, err = time.Parse("20060102T150405", text)
+	return local, inUTC, err
+}
+
+// converter returns the function that converts local times of a property to
+// UTC. It reports false in an unknown zone.
+func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
+	name := strings.TrimSpace(p.parameters["TZID"])
+	return func(local time.Time) (time.Time, bool) {
+		switch {
+		case strings.HasSuffix(strings.TrimSpace(p.value), "Z"):
+			return local, true
+		case name == "":
+			return in(local, z.unnamed), true
+		}
+		return z.resolve(local, name)
+	}
 }
 
 // resolve converts a local time of a named zone. IANA names with a slash and
@@ -79,9 +110,15 @@ func (z *zones) resolve(local time.Time, name string) (time.Time, bool) {
 	return in(local, location), true
 }
 
-// in returns the UTC time of a local time.
+// in returns the UTC time of a local time. Of two times, when clocks are set
+// back, it returns the first (RFC 5545, section 3.3.5).
 func in(local time.Time, location *time.Location) time.Time {
-	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, location).UTC()
+	at := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, location)
+	_, offset := at.Add(-12 * time.Hour).Zone()
+	if first := local.Add(-time.Duration(offset) * time.Second); first.Before(at) && first.In(location).Format(time.DateTime) == local.Format(time.DateTime) {
+		return first.UTC()
+	}
+	return at.UTC()
 }
 
 // ianaName is the form of names in the IANA database.

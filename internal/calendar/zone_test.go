@@ -38,6 +38,9 @@ func TestZones(t *testing.T) {
 		"Windows, winter":        {"DTSTART;TZID=Pacific Standard Time:20261215T100000", utc(2026, 12, 15, 18, 0)},
 		"Windows, quoted":        {`DTSTART;TZID="India Standard Time":20261215T100000`, utc(2026, 12, 15, 4, 30)},
 		"Outlook's UTC":          {"DTSTART;TZID=tzone://Microsoft/Utc:20261215T100000", utc(2026, 12, 15, 10, 0)},
+		"clocks are set back":    {"DTSTART;TZID=Europe/Berlin:20261025T023000", utc(2026, 10, 25, 0, 30)},
+		"by half an hour":        {"DTSTART;TZID=Australia/Lord_Howe:20270404T014500", utc(2027, 4, 3, 14, 45)},
+		"clocks are set forward": {"DTSTART;TZID=Europe/Berlin:20270328T023000", utc(2027, 3, 28, 1, 30)},
 		"a date":                 {"DTSTART;VALUE=DATE:20261215", utc(2026, 12, 15, 0, 0)},
 		"blanks":                 {"DTSTART;TZID= Europe/Berlin : 20261215T100000 ", utc(2026, 12, 15, 9, 0)},
 	}

@@ -2,17 +2,24 @@ package dashboard_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 // setColorScheme sets the preferred color scheme of the browser, light or dark.
@@ -120,6 +127,62 @@ func (p *tab) tabTo(text string) {
 	p.Fatalf("%q did not get the focus, only %q", text, passed)
 }
 
+// TestLinkWarning checks that the form warns about a link that leads to no meeting
+// before it is sent: on the page and while the user types. A test bot opens no link.
+func TestLinkWarning(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := h.signedIn(h.ada().Email)
+	for link, want := range map[string]string{
+		"https://zoom.us/u/123":                "This Zoom link lists telephone numbers.",
+		"https://meet.google.com/new":          "no meeting code",
+		"https://evil.test/abc":                "STANDIN_ALLOWED_MEETING_HOSTS",
+		"https://meet.google.com/abc-defg-hij": "",
+	} {
+		for path, warns := range map[string]bool{"/jobs/new?meetingUrl=": true, "/jobs/new?mode=test&meetingUrl=": false, "/jobs/new/platform?text=": true} {
+			got := p.get(path + url.QueryEscape(link))
+			for _, warning := range []string{"telephone", "no meeting code", "STANDIN_ALLOWED"} {
+				if expected := warns && strings.Contains(want, warning); strings.Contains(got.body, warning) != expected {
+					t.Errorf("%s%s: %q is shown: %v, want %v", path, link, warning, !expected, expected)
+				}
+			}
+		}
+	}
+}
+
+// TestPrelaunchedJobIsScheduled checks that the pages show a job as scheduled whose bot
+// was launched before joinAt.
+func TestPrelaunchedJobIsScheduled(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := h.signedIn(h.ada().Email)
+	id := p.sendBot(url.Values{
+		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij"},
+		"joinAt": {"2999-01-01T10:00"}, "joinAtMoment": {"2999-01-01T10:00:00Z"},
+	})
+	job := regexp.MustCompile(`(?s)<main.*</main>`)
+	before := job.FindString(p.get("/jobs/" + id.String()).body)
+	err := h.Store().Write(t.Context(), func(q *store.Queries) error {
+		r, err := q.LockJob(t.Context(), id)
+		if err != nil {
+			return err
+		}
+		r.Prelaunch, r.Node = "launched", "a node"
+		r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = time.Now(), time.Now(), time.Now()
+		return q.SaveJob(t.Context(), r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := job.FindString(p.get("/jobs/" + id.String()).body)
+	if before == "" || after != before || !strings.Contains(after, "scheduled") {
+		t.Errorf("the page changed from\n%s\nto\n%s", before, after)
+	}
+	if operator := p.get("/operator"); strings.Contains(operator.body, id.String()) {
+		t.Error("the operator's page lists the bot as running")
+	}
+}
+
 // TestKeyboardOnly signs in, sends a bot, pauses its recording, makes it leave, and
 // signs out, using only the keyboard.
 func TestKeyboardOnly(t *testing.T) {
@@ -140,7 +203,10 @@ func TestKeyboardOnly(t *testing.T) {
 	page.press(kb.Enter)
 	page.at("/jobs/new")
 	page.until(`document.activeElement.name === "meetingUrl"`)
-	page.press("https://acme.zoom.us/j/123")
+	page.press("https://acme.zoom.us/u/123")
+	page.awaitText("This Zoom link lists telephone numbers.") // before it is sent
+	page.press(kb.Backspace + kb.Backspace + kb.Backspace + kb.Backspace + kb.Backspace + "j/123")
+	page.until(`!document.getElementById("detected").textContent.includes("telephone")`)
 	page.tabTo("Live")
 	page.press(kb.ArrowDown) // select Test
 	page.until(`document.querySelector('input[name="mode"][value="test"]').checked`)
@@ -150,18 +216,57 @@ func TestKeyboardOnly(t *testing.T) {
 	page.tabTo("Send bot")
 	page.press(kb.Enter)
 	page.at("/jobs/0")
-	page.says("Pause recording")
+	page.awaitText("Pause recording")
 	page.tabTo("Pause recording")
 	page.press(kb.Enter)
-	page.says("Resume recording")
+	page.awaitText("Resume recording")
 	page.tabTo("Leave the meeting")
 	page.press(kb.Enter)
-	page.says("The bot left on command")
+	page.awaitText("The bot left on command")
 	id := strings.TrimPrefix(reads[string](page, "location.pathname"), "/jobs/")
 	if found := h.job(id); found.Status != job.Completed {
 		t.Errorf("the job is %s", found.Status)
 	}
 	page.tabTo("Sign out")
 	page.press(kb.Enter)
-	page.says("You are signed out.")
+	page.awaitText("You are signed out.")
+}
+
+// TestRunningBotsHavePages checks that the operator page links to the bots that do not
+// fit on it.
+func TestRunningBotsHavePages(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	ada := h.ada()
+	p := h.signedIn(ada.Email)
+	err := h.Store().Write(t.Context(), func(q *store.Queries) error {
+		now, later := time.Now(), time.Now().Add(time.Hour)
+		for i := range 201 {
+			_, err := q.InsertJob(t.Context(), job.Record{Job: job.Job{
+				ID: uuid.Must(uuid.NewV7()), ConsumerID: ada.ConsumerID, Mode: job.Live, ExternalID: strconv.Itoa(i),
+				MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: "Standin", JoinAt: now, CreatedAt: now,
+				Metadata: []byte(`{}`), AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.InMeeting, Attempts: 1},
+			}, StatusSince: now, WakeAt: later})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const row, link = `<td data-name="Job"`, `<a href="/operator/bots?skip=200">Next page</a>`
+	for path, want := range map[string]struct {
+		rows int
+		next bool
+	}{"/operator": {200, true}, "/operator/bots": {200, true}, "/operator/bots?skip=200": {1, false}, "/operator/bots?skip=201": {0, false}} {
+		got := p.get(path)
+		if rows := strings.Count(got.body, row); got.status != http.StatusOK || rows != want.rows || strings.Contains(got.body, link) != want.next {
+			t.Errorf("%s: status %d, %d bots, next page %v; want %d bots, next page %v", path, got.status, rows, strings.Contains(got.body, link), want.rows, want.next)
+		}
+	}
+	if got := p.get("/operator/bots?skip=-1"); got.status != http.StatusNotFound {
+		t.Errorf("a negative number of bots to skip: status %d", got.status)
+	}
 }

@@ -127,8 +127,8 @@ func reads[T any](p *tab, expression string) T {
 // clipped shortens a text for messages.
 func clipped(text string) string { return text[:min(len(text), 200)] }
 
-// says waits until the visible text of the page contains a text.
-func (p *tab) says(text string) {
+// awaitText waits until the visible text of the page contains a text.
+func (p *tab) awaitText(text string) {
 	p.Helper()
 	p.until(fmt.Sprintf("document.body.innerText.includes(%s)", quoted(text)))
 }

@@ -100,6 +100,26 @@ func (d *Dashboard) payloadPage(req *pageRequest, session account.Session) error
 	}{found, req.r.PathValue("delivery"), indented(payload)})
 }
 
+// manifest serves the manifest of a recording as a download.
+func (d *Dashboard) manifest(req *pageRequest, session account.Session) error {
+	found, _, err := d.namedJob(req, session)
+	if err != nil {
+		return err
+	}
+	text, err := d.settings.Recordings.Manifest(req.r.Context(), found.ID)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return notFound("The job has no recording.")
+	}
+	if err != nil {
+		return fmt.Errorf("read a manifest: %w", err)
+	}
+	header := req.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Disposition", `attachment; filename="`+found.ID.String()[:8]+`-manifest.json"`)
+	_, _ = req.Write(text) // the client may be gone
+	return nil
+}
+
 // media serves a file of a recording, or a range of it.
 func (d *Dashboard) media(req *pageRequest, session account.Session) error {
 	found, _, err := d.namedJob(req, session)

@@ -31,6 +31,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/payment"
+	"standin/internal/recording"
 	"standin/internal/webhook"
 )
 
@@ -68,6 +69,8 @@ type Jobs interface {
 type Recordings interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	Captures(ctx context.Context, jobID uuid.UUID) ([]recording.Capture, error)
+	OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error)
 }
 
 // Records reads and changes everything except jobs. It is implemented by
@@ -87,6 +90,7 @@ type Records interface {
 	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
 
 	Overview(ctx context.Context, now time.Time) (job.Overview, error)
+	RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error)
 }
 
 // Flows runs the device flows of standin login. It is implemented by
@@ -115,6 +119,7 @@ type Settings struct {
 	Flows      Flows
 	Host       HostReader
 	Tester     Tester
+	Mail       Mail
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
 
@@ -221,7 +226,11 @@ func (d *Dashboard) route() {
 	user("POST /jobs", d.createJob)
 	user("GET /jobs/{id}", d.jobPage)
 	user("GET /jobs/{id}/live", d.liveJob)
+	user("GET /jobs/{id}/timeline", d.timelinePage)
+	user("GET /jobs/{id}/deliveries", d.deliveriesPage)
+	user("GET /jobs/{id}/manifest", d.manifest)
 	user("GET /jobs/{id}/media/{name}", d.media)
+	user("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
 	user("GET /jobs/{id}/deliveries/{delivery}", d.payloadPage)
 	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", d.redeliver)
 	user("POST /jobs/{id}/{verb}", d.control)
@@ -243,6 +252,9 @@ func (d *Dashboard) route() {
 	user("POST /cli", d.authorizeCLI)
 	operator("GET /operator", d.operatorPage)
 	operator("GET /operator/live", d.liveOperator)
+	operator("GET /operator/bots", d.botsPage)
+	operator("GET /operator/mail", d.mailPage)
+	operator("POST /operator/mail/{id}/retry", d.retryMail)
 }
 
 // Handler returns a handler that serves the pages, and passes every other request

@@ -247,6 +247,8 @@ func kindText(kind job.Trigger) string {
 		return "Host responded to the permission request"
 	case job.BotCompetingDetected:
 		return "Another notetaker detected"
+	case job.BotMediaFault:
+		return "Fault of the recorded media"
 	case job.BotPostProcessing:
 		return "Processing the recording"
 	case job.BotMediaUploading:

@@ -60,7 +60,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Helper()
 		page.open(h.BaseURL() + path)
 		page.until("document.readyState === 'complete'")
-		page.says(shows)
+		page.awaitText(shows)
 		page.until(harmless)
 	}
 	const reported = `<script>window.pwned=1</script>`
@@ -68,7 +68,7 @@ func TestHostileTexts(t *testing.T) {
 	// The failure and the webhook response arrive as live updates.
 	h.report(failed, "lifecycle.competing_bot_detected", map[string]any{"detectedBotName": hostile})
 	h.report(failed, "lifecycle.exited", map[string]any{"failureCode": "internal_error", "failureDetail": "live: " + hostile})
-	page.says("live: " + hostile)
+	page.awaitText("live: " + hostile)
 	page.until(`document.querySelector(".tries pre")?.textContent.includes("window.pwned=1")`)
 	page.until(harmless)
 
@@ -97,16 +97,16 @@ func TestHostileTexts(t *testing.T) {
 	}
 	page.open(h.BaseURL() + "/webhooks")
 	page.clickText("Send a test event")
-	page.says("It responded with 500")
-	page.says(reported)
+	page.awaitText("It responded with 500")
+	page.awaitText(reported)
 	page.until(harmless)
 	page.open(h.BaseURL() + "/jobs/new")
 	page.fill("#meetingUrl", "https://meet.google.com/"+hostile)
-	page.says("Google Meet")
+	page.awaitText("Google Meet")
 	page.until(harmless)
 	for _, path := range []string{"/signin?next=" + url.QueryEscape(hostile), "/welcome?token=" + url.QueryEscape(hostile)} {
-		stranger := openTab(t)
-		stranger.open(h.BaseURL() + path)
-		stranger.until("document.readyState === 'complete' && " + harmless)
+		visitor := openTab(t)
+		visitor.open(h.BaseURL() + path)
+		visitor.until("document.readyState === 'complete' && " + harmless)
 	}
 }

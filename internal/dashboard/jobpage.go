@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/google/uuid"
@@ -17,10 +18,17 @@ import (
 	"standin/internal/webhook"
 )
 
-// Bounds of a job's page.
+// Bounds of a job's page. What is beyond them is on the pages of the timeline and
+// of the deliveries, and in the manifest.
 const (
-	shownEntries    = 500
-	shownDeliveries = 200
+	shownEntries      = 500
+	shownData         = 4 << 10 // bytes of an entry's data
+	shownDeliveries   = 200
+	shownParticipants = 100
+	shownSpeech       = 2000 // of all participants
+	shownGaps         = 100
+	shownConsent      = 100
+	shownFiles        = 200
 )
 
 // jobView is the data of a job's page.
@@ -28,11 +36,12 @@ type jobView struct {
 	job.Job
 	Explanation    explanation
 	Entries        []entryView
-	MoreEntries    bool // more than are shown
+	MoreEntries    string // URL of the rest; empty when all are shown
 	Deliveries     []webhook.DeliveryRecord
-	MoreDeliveries bool           // more than are shown
+	MoreDeliveries string         // URL of the rest; empty when all are shown
 	Recording      *recordingView // nil without one
-	Deleted        bool           // the recording was deleted
+	Captures       []recording.Capture
+	Deleted        bool // the recording was deleted
 	Controls       controls
 	Metadata       string // indented
 }
@@ -48,7 +57,8 @@ type entryView struct {
 	job.TimelineEntry
 	Text   string
 	Reason string // why it was not applied
-	Data   string // indented JSON; empty without data
+	Data   string // indented JSON, clipped; empty without data
+	Rest   string // where the rest of the data is; empty when all of it is shown
 }
 
 func (d *Dashboard) jobPage(req *pageRequest, session account.Session) error {
@@ -94,18 +104,19 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 	}
 	ctx := req.r.Context()
 	view := jobView{Job: found, Metadata: indented(found.Metadata)}
-	entries, more, err := d.allEntries(ctx, as, found.ID)
+	entries, next, err := d.firstEntries(ctx, as, found.ID)
 	if err != nil {
 		return view, fmt.Errorf("read a timeline: %w", err)
 	}
-	view.MoreEntries = more
+	view.MoreEntries = restURL(found.ID, "timeline", next)
 	for _, e := range entries {
-		view.Entries = append(view.Entries, newEntryView(e))
+		view.Entries = append(view.Entries, newEntryView(e, shownData))
 		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
 	}
-	if view.Deliveries, view.MoreDeliveries, err = d.allDeliveries(ctx, as, found.ID); err != nil {
+	if view.Deliveries, next, err = d.firstDeliveries(ctx, as, found.ID); err != nil {
 		return view, fmt.Errorf("read deliveries: %w", err)
 	}
+	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
 	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted {
 		if cache.view, err = d.recordingOf(ctx, found); err != nil {
 			return view, err
@@ -113,6 +124,11 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 		cache.manifestURI, cache.deleted = found.ManifestURI, view.Deleted
 	}
 	view.Recording = cache.view
+	if found.Status.Terminal() { // before, the job has many uploads
+		if view.Captures, err = d.settings.Recordings.Captures(ctx, found.ID); err != nil {
+			return view, fmt.Errorf("list captures: %w", err)
+		}
+	}
 	end, partial := "", false
 	if view.Recording != nil {
 		end, partial = view.Recording.End.Reason, view.Recording.Partial
@@ -138,40 +154,96 @@ func controlsOf(j job.Job, recorded bool) controls {
 	return can
 }
 
-func (d *Dashboard) allEntries(ctx context.Context, as account.Caller, id uuid.UUID) (entries []job.TimelineEntry, more bool, err error) {
-	for cursor := ""; len(entries) < shownEntries; {
-		page, next, err := d.settings.Jobs.Timeline(ctx, as, id, lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
-		if err != nil {
-			return nil, false, err
-		}
-		if entries = append(entries, page...); next == "" {
-			return entries, false, nil
-		}
-		cursor = next
+// restURL returns the URL of the page that starts at a cursor; empty without one.
+func restURL(id uuid.UUID, list, cursor string) string {
+	if cursor == "" {
+		return ""
 	}
-	return entries, true, nil
+	return "/jobs/" + id.String() + "/" + list + "?cursor=" + url.QueryEscape(cursor)
 }
 
-func (d *Dashboard) allDeliveries(ctx context.Context, as account.Caller, id uuid.UUID) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	for cursor := ""; len(deliveries) < shownDeliveries; {
-		page, next, err := d.settings.Jobs.Deliveries(ctx, as, id, lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
-		if err != nil {
-			return nil, false, err
-		}
-		if deliveries = append(deliveries, page...); next == "" {
-			return deliveries, false, nil
-		}
-		cursor = next
-	}
-	return deliveries, true, nil
+// firstEntries returns the entries that a job's page shows and the cursor of the
+// rest.
+func (d *Dashboard) firstEntries(ctx context.Context, as account.Caller, id uuid.UUID) ([]job.TimelineEntry, string, error) {
+	return firstOf(shownEntries, func(page lifecycle.Page) ([]job.TimelineEntry, string, error) {
+		return d.settings.Jobs.Timeline(ctx, as, id, page)
+	})
 }
 
-func newEntryView(e job.TimelineEntry) entryView {
+// firstDeliveries returns the deliveries that a job's page shows and the cursor of
+// the rest.
+func (d *Dashboard) firstDeliveries(ctx context.Context, as account.Caller, id uuid.UUID) ([]webhook.DeliveryRecord, string, error) {
+	return firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
+		return d.settings.Jobs.Deliveries(ctx, as, id, page)
+	})
+}
+
+// firstOf reads pages of a list until it has enough, and returns the cursor of the
+// rest; empty without a rest.
+func firstOf[T any](enough int, read func(lifecycle.Page) ([]T, string, error)) (all []T, cursor string, err error) {
+	for {
+		page, next, err := read(lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
+		if err != nil {
+			return nil, "", err
+		}
+		all, cursor = append(all, page...), next
+		if cursor == "" || len(all) >= enough {
+			return all, cursor, nil
+		}
+	}
+}
+
+// newEntryView returns the view of an entry with at most so many bytes of data.
+func newEntryView(e job.TimelineEntry, maxData int) entryView {
 	view := entryView{TimelineEntry: e, Text: kindText(e.Kind), Reason: reasonText(e.Reason)}
 	if text := string(bytes.TrimSpace(e.Data)); text != "" && text != "{}" {
 		view.Data = indented(e.Data)
 	}
+	if len(view.Data) > maxData {
+		view.Data = strings.ToValidUTF8(view.Data[:maxData], "") + "…"
+		view.Rest = fmt.Sprintf("The API returns all %s.", bytesText(int64(len(e.Data))))
+	}
 	return view
+}
+
+// historyView is a page of a job's timeline or of its deliveries.
+type historyView struct {
+	job.Job
+	Entries    []entryView
+	Deliveries []webhook.DeliveryRecord
+	More       string // URL of the next page; empty on the last
+}
+
+// timelinePage shows the part of a job's timeline that starts at a cursor.
+func (d *Dashboard) timelinePage(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedJob(req, session)
+	if err != nil {
+		return err
+	}
+	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	entries, next, err := d.settings.Jobs.Timeline(req.r.Context(), as, found.ID, page)
+	if err != nil {
+		return err
+	}
+	view := historyView{Job: found, More: restURL(found.ID, "timeline", next)}
+	for _, e := range entries {
+		view.Entries = append(view.Entries, newEntryView(e, shownData))
+	}
+	return req.show("history", "Timeline", view)
+}
+
+// deliveriesPage shows the part of a job's deliveries that starts at a cursor.
+func (d *Dashboard) deliveriesPage(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedJob(req, session)
+	if err != nil {
+		return err
+	}
+	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	deliveries, next, err := d.settings.Jobs.Deliveries(req.r.Context(), as, found.ID, page)
+	if err != nil {
+		return err
+	}
+	return req.show("history", "Webhooks", historyView{Job: found, Deliveries: deliveries, More: restURL(found.ID, "deliveries", next)})
 }
 
 // indented returns JSON over several lines.
@@ -192,6 +264,7 @@ type recordingView struct {
 	TotalMs  int64
 	Lanes    []speechRow
 	Files    []recording.Media
+	More     bool // the manifest has more than is shown
 }
 
 // playable is a video or audio file of the player.
@@ -234,6 +307,11 @@ func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView,
 // arrange fills the player and the speech rows from the manifest.
 func (v *recordingView) arrange(id uuid.UUID) {
 	v.Files = v.Media
+	clipList(v, &v.Files, shownFiles)
+	clipList(v, &v.Participants, shownParticipants)
+	clipList(v, &v.Speech, shownSpeech)
+	clipList(v, &v.Gaps, shownGaps)
+	clipList(v, &v.Consent, shownConsent)
 	kind := recording.MediaKind("audio")
 	for _, file := range v.Media {
 		if file.Kind == "video" {
@@ -268,6 +346,13 @@ func (v *recordingView) arrange(id uuid.UUID) {
 		v.TotalMs = max(v.TotalMs, gap.EndMs)
 	}
 	v.TotalMs = max(v.TotalMs, 1)
+}
+
+// clipList shortens a list of the view.
+func clipList[T any](v *recordingView, list *[]T, length int) {
+	if len(*list) > length {
+		*list, v.More = (*list)[:length], true
+	}
 }
 
 func mediaPath(id uuid.UUID, name string) string {

@@ -135,12 +135,18 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 	if request.ExternalID == "" {
 		request.ExternalID = "dashboard-" + uuid.NewString()
 	}
+	if len(request.ExternalID) > job.MaxExternalID {
+		return request, fmt.Sprintf("The external ID can have %d bytes.", job.MaxExternalID)
+	}
 	if !utf8.ValidString(request.ExternalID) || strings.ContainsRune(request.ExternalID, 0) {
 		return request, "The external ID contains characters that cannot be stored."
 	}
+	if len(address) > job.MaxURL {
+		return request, fmt.Sprintf("The meeting link can have %d bytes.", job.MaxURL)
+	}
 	for _, hook := range []string{request.Webhooks.OnStatusChange, request.Webhooks.OnFinalize} {
-		if hook != "" && !isHTTPURL(hook) {
-			return request, "A webhook URL must start with https:// or http:// and include a host."
+		if hook != "" && (!isHTTPURL(hook) || len(hook) > job.MaxURL) {
+			return request, fmt.Sprintf("A webhook URL must start with https:// or http:// and include a host. It can have %d bytes.", job.MaxURL)
 		}
 	}
 	if request.JoinAt, problem = f.joinAt(moment); problem != "" {
@@ -193,6 +199,9 @@ func (f newJobForm) joinAt(moment string) (time.Time, string) {
 // in test mode.
 func (f newJobForm) metadata() (json.RawMessage, string) {
 	fields := make(map[string]json.RawMessage)
+	if len(f.Metadata) > job.MaxMetadata {
+		return nil, fmt.Sprintf("Metadata can have %d bytes.", job.MaxMetadata)
+	}
 	if text := strings.TrimSpace(f.Metadata); text != "" {
 		if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
 			return nil, `Metadata must be a JSON object, for example {"team": "sales"}.`

@@ -132,8 +132,8 @@ func (p *provider) signed(claims map[string]any) string {
 	return text + "." + encode(signature)
 }
 
-// walk signs in at the provider and returns the response to the callback.
-func (p *provider) walk(who *person) answered {
+// signIn signs in at the provider and returns the response to the callback.
+func (p *provider) signIn(who *person) answered {
 	p.Helper()
 	back := p.callback(who)
 	return who.get(strings.TrimPrefix(back, who.BaseURL()))
@@ -179,7 +179,7 @@ func TestSignInWithOIDC(t *testing.T) {
 	signsIn := func(name string, want bool) {
 		t.Helper()
 		who := h.person()
-		got := p.walk(who)
+		got := p.signIn(who)
 		in := got.status == http.StatusSeeOther && got.header.Get("Location") == "/keys" && who.get("/keys").status == http.StatusOK
 		if in != want {
 			t.Errorf("%s: signed in %v (%d: %s)", name, in, got.status, got.header.Get("Location"))
@@ -196,11 +196,11 @@ func TestSignInWithOIDC(t *testing.T) {
 		t.Error("the team page does not offer to connect")
 	}
 	as("sub-ada", "eve@example.test", true)
-	if got := p.walk(linked); got.status != http.StatusForbidden {
+	if got := p.signIn(linked); got.status != http.StatusForbidden {
 		t.Errorf("connect another e-mail address: %d", got.status)
 	}
 	as("sub-ada", "Ada@example.test", true)
-	if got := p.walk(linked); got.status != http.StatusSeeOther {
+	if got := p.signIn(linked); got.status != http.StatusSeeOther {
 		t.Errorf("connect the signed-in user: %d: %s", got.status, got.body)
 	}
 	signsIn("a connected user", true)

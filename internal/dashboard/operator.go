@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -80,6 +81,37 @@ func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
 		return err
 	}
 	return req.show("operator", "Operator", shown)
+}
+
+// maxBots is the number of running bots on a page.
+const maxBots = 200
+
+// botsView is the data of a page of running bots.
+type botsView struct {
+	Bots []botView
+	More string // URL of the next page; empty on the last
+}
+
+// botsPage shows the running bots that do not fit on the operator page.
+func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
+	skip, err := strconv.ParseUint("0"+req.r.URL.Query().Get("skip"), 10, 31)
+	if err != nil {
+		return notFound("There is no such page.")
+	}
+	bots, err := d.settings.Records.RunningBots(req.r.Context(), int(skip), maxBots+1)
+	if err != nil {
+		return err
+	}
+	var view botsView
+	if len(bots) > maxBots {
+		bots = bots[:maxBots]
+		view.More = fmt.Sprintf("/operator/bots?skip=%d", skip+maxBots)
+	}
+	now := d.settings.Now()
+	for _, b := range bots {
+		view.Bots = append(view.Bots, viewBot(b, now))
+	}
+	return req.show("bots", "Running bots", view)
 }
 
 // liveOperator streams the changes of the operator page.

@@ -1,17 +1,24 @@
 package dashboard_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
+	"standin/internal/recording"
+	"standin/internal/service"
 	"standin/internal/webhook"
 )
 
@@ -24,7 +31,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	bob := f.signedIn("bob@example.test")
 	delivery := f.deliveries(f.done)[0].ID
 	page := "/jobs/" + f.done.String()
-	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/deliveries/" + delivery, "/operator", "/operator/live"} {
+	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/mail"} {
 		if got := bob.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -61,19 +68,67 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	}
 }
 
+// TestCaptures checks that a capture is offered on the page of its job, and that only
+// the job's own users and operators can download it.
+func TestCaptures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h := newHarness(t, func(s *service.Settings) { s.DataDir = dir })
+	f := populate(h)
+	f.otherUser()
+	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer storage.Close()
+	other := uuid.New() // a job of another consumer
+	for _, id := range []uuid.UUID{f.failed, other} {
+		for _, name := range []string{"capture-0.zip", "report.json"} {
+			sum := sha256.Sum256([]byte(name))
+			if _, err := storage.PutUpload(t.Context(), id, 1, name, strings.NewReader(name), hex.EncodeToString(sum[:]), 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	page := "/jobs/" + f.failed.String()
+	ada, bob := f.signedIn(f.ada.Email), f.signedIn("bob@example.test")
+	if got := ada.get(page); !strings.Contains(got.body, page+"/captures/1/capture-0.zip") || strings.Contains(got.body, "captures/1/report.json") {
+		t.Errorf("the job's page does not offer the capture alone: %d", got.status)
+	}
+	got := ada.get(page + "/captures/1/capture-0.zip")
+	disposition := `attachment; filename="` + f.failed.String()[:8] + `-1-capture-0.zip"`
+	if got.status != 200 || got.body != "capture-0.zip" || got.header.Get("Content-Disposition") != disposition || got.header.Get("Content-Type") != "application/zip" {
+		t.Errorf("%d %q %v", got.status, got.body, got.header)
+	}
+	for path, want := range map[string]int{
+		page + "/captures/0/capture-0.zip": 404, page + "/captures/1/report.json": 404, page + "/captures/1/capture-1.zip": 404,
+		page + "/captures/x/capture-0.zip": 404, page + "/captures/1/..%2fcapture-0.zip": 404,
+		"/jobs/" + other.String() + "/captures/1/capture-0.zip": 200, // ada is an operator
+	} {
+		if got := ada.get(path); got.status != want {
+			t.Errorf("%s: %d, want %d", path, got.status, want)
+		}
+	}
+	for _, id := range []uuid.UUID{f.failed, other} {
+		if got := bob.get("/jobs/" + id.String() + "/captures/1/capture-0.zip"); got.status != 404 {
+			t.Errorf("another consumer's user downloads a capture: %d", got.status)
+		}
+	}
+}
+
 // TestKeys checks that a key is shown only once and works until it is revoked.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.ada()
 	p := h.signedIn("ada@example.test")
-	made := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"test"}}).body)
+	key := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"test"}}).body)
 	use := func() int {
 		request, err := http.NewRequest(http.MethodGet, h.BaseURL()+"/api/v1/jobs", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Header.Set("Authorization", "Bearer "+made)
+		request.Header.Set("Authorization", "Bearer "+key)
 		answer, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatal(err)
@@ -82,10 +137,10 @@ func TestKeys(t *testing.T) {
 		return answer.StatusCode
 	}
 	if got := use(); got != 200 {
-		t.Fatalf("the key %q: %d", made, got)
+		t.Fatalf("the key %q: %d", key, got)
 	}
 	list := p.get("/keys").body
-	if strings.Contains(list, made) || !strings.Contains(list, made[:17]) || strings.Contains(list, "never") {
+	if strings.Contains(list, key) || !strings.Contains(list, key[:17]) || strings.Contains(list, "never") {
 		t.Error("the list shows the whole key, or lacks its prefix or its last use")
 	}
 	id := regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(list)[1]

@@ -128,8 +128,8 @@ func populate(h *harness) populatedHarness {
 	})
 	p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/98765432101"}, "externalId": {"all-hands"}, "joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"}})
 	p.submit("/keys", "/keys", url.Values{"mode": {"test"}})
-	made := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"live"}}).body)
-	if f.key = made; made == "" {
+	key := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"live"}}).body)
+	if f.key = key; key == "" {
 		h.Fatal("no key was created")
 	}
 	p.submit("/team", "/team/invite", url.Values{"email": {"grace@example.test"}})
@@ -177,7 +177,7 @@ func (f populatedHarness) pages() map[string]string {
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "missing": "/jobs/nothing",
+		"keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
 		"cli": f.cliPage(),
 	}
 }

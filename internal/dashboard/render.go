@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/webhook"
 )
 
 // view is the data of every template.
@@ -66,6 +69,7 @@ func (d *Dashboard) functions() template.FuncMap {
 		"capacity": capacityText,
 		"gapwidth": func(start, end int64) int64 { return max(end-start, 1) },
 		"sub100":   func(part float64) float64 { return 100 - part },
+		"row":      newDeliveryRow,
 		"text":     func(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") },
 	}
 }
@@ -74,6 +78,17 @@ func (d *Dashboard) functions() template.FuncMap {
 // cache it forever.
 func (d *Dashboard) assetPath(name string) string {
 	return "/assets/" + name + "?v=" + d.assets[name].version
+}
+
+// deliveryRow is a row of a table of deliveries, with a form to redeliver it.
+type deliveryRow struct {
+	JobID    uuid.UUID
+	Token    string // of forms
+	Delivery webhook.DeliveryRecord
+}
+
+func newDeliveryRow(jobID uuid.UUID, token string, delivery webhook.DeliveryRecord) deliveryRow {
+	return deliveryRow{jobID, token, delivery}
 }
 
 // when formats a time. The script of the page converts it to local time.

@@ -77,6 +77,26 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 	})
 }
 
+// parseForm parses the form of the body. Every form of a page has far fewer fields
+// than it accepts.
+func (req *pageRequest) parseForm() error {
+	const maxFields = 100
+	if err := req.r.ParseForm(); err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return err
+		}
+		return &pageError{http.StatusBadRequest, "The form could not be read."}
+	}
+	fields := 0
+	for _, values := range req.r.PostForm {
+		fields += len(values)
+	}
+	if fields > maxFields {
+		return &pageError{http.StatusBadRequest, "The form has too many fields."}
+	}
+	return nil
+}
+
 // fail responds with an error page.
 func (req *pageRequest) fail(err error) {
 	if !req.Fail(req.r, err) {
@@ -207,6 +227,7 @@ func notices() map[string]string {
 		"redelivered":       "The webhook will be sent again.",
 		"replayed":          "A job with this external ID already exists. No second bot was sent.",
 		"key-revoked":       "The key is revoked and no longer accepted.",
+		"mail-retried":      "The message will be processed again.",
 		"endpoint":          "The default endpoint is saved.",
 		"rotated":           "There is a new secret. The old one also signs webhooks for another 24 hours.",
 		"withdrawn":         "The invitation is withdrawn.",

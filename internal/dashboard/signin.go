@@ -54,8 +54,8 @@ func (d *Dashboard) forUser(handle userHandler) handler {
 		req.session, req.secret = session, secret
 		req.UserID, req.ConsumerID = session.User.ID, session.User.ConsumerID
 		if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
-			if err := req.r.ParseForm(); err != nil {
-				return unreadableForm(err)
+			if err := req.parseForm(); err != nil {
+				return err
 			}
 			if !account.FormTokenMatches(req.r.PostForm.Get("token"), secret) {
 				return &pageError{http.StatusForbidden, "This form belongs to another session, so nothing was done. Reload the page and try again."}
@@ -63,14 +63,6 @@ func (d *Dashboard) forUser(handle userHandler) handler {
 		}
 		return handle(req, session)
 	}
-}
-
-// unreadableForm returns the error for a form that cannot be parsed.
-func unreadableForm(err error) error {
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return err
-	}
-	return &pageError{http.StatusBadRequest, "The form could not be read."}
 }
 
 // forOperator serves operators. For others the page does not exist.
@@ -153,8 +145,8 @@ func (d *Dashboard) countFailure(err error) error {
 // signIn starts a session for an e-mail address and its password. Attempts are
 // limited before the password is checked.
 func (d *Dashboard) signIn(req *pageRequest) error {
-	if err := req.r.ParseForm(); err != nil {
-		return unreadableForm(err)
+	if err := req.parseForm(); err != nil {
+		return err
 	}
 	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
 	err := d.throttle(req)
@@ -240,8 +232,8 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	if err := req.r.ParseForm(); err != nil {
-		return unreadableForm(err)
+	if err := req.parseForm(); err != nil {
+		return err
 	}
 	values := req.r.PostForm
 	token := values.Get("invitation")

@@ -16,14 +16,14 @@ func TestFirstStart(t *testing.T) {
 	page := openTab(t)
 	link := h.firstLink()
 	page.open(link)
-	page.says("Welcome to Standin")
+	page.awaitText("Welcome to Standin")
 	page.fill(`input[name="name"]`, "Ada")
 	page.fill(`input[name="email"]`, "Ada@Example.test")
 	page.fill(`input[name="consumer"]`, "crew")
 	page.fill(`input[name="password"]`, password)
 	page.clickText("Create account")
 	page.at("/jobs")
-	page.says("No jobs yet")
+	page.awaitText("No jobs yet")
 
 	if got := h.person().get(strings.TrimPrefix(link, h.BaseURL())); got.status != 404 {
 		t.Errorf("use the link again: %d", got.status)
@@ -34,15 +34,15 @@ func TestFirstStart(t *testing.T) {
 
 	page.clickText("Send a bot")
 	page.fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/123?pwd=x at noon")
-	page.says("Zoom · https://us02web.zoom.us/j/123?pwd=x")
+	page.awaitText("Zoom · https://us02web.zoom.us/j/123?pwd=x")
 	page.click(`input[name="mode"][value="test"]`)
 	page.clickText("More options")
 	page.fill(`textarea[name="metadata"]`, `{"simulate": {"seconds": 20, "speed": 10}}`)
 	page.clickText("Send bot")
 	page.at("/jobs/0")
-	page.says("test job (simulated)")
-	page.says("The host ended the meeting") // a live update, without a reload
-	page.says("Recording ready")
+	page.awaitText("test job (simulated)")
+	page.awaitText("The host ended the meeting") // a live update, without a reload
+	page.awaitText("Recording ready")
 
 	playsBack(page)
 	if got := reads[string](page, `document.querySelector(".files .sum").textContent`); len(got) != 64 {
@@ -50,7 +50,7 @@ func TestFirstStart(t *testing.T) {
 	}
 	page.clickText("Sign out")
 	page.at("/signin")
-	page.says("You are signed out.")
+	page.awaitText("You are signed out.")
 }
 
 // playsBack plays the recording on a job's page, and seeks with a speech row, a

@@ -13,6 +13,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
+	"standin/internal/retry"
 )
 
 // A failed launch is retried after minLaunchDelay, doubled each time up to
@@ -47,24 +48,15 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 		if err := d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
 			return err
 		}
-		if t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.Attempts, d.Now()) != "" {
+		if t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.NextAttempt(), d.Now()) != "" {
 			return t.release(ctx, d.Now().Add(capacityRetry))
 		}
 	}
-	data := map[string]string{}
-	if reason != "" {
-		data["why"] = reason
-	}
-	if d.Node.Name != "" {
-		data["node"] = d.Node.Name
-	}
 	err := t.change(ctx, func(c *lifecycle.Change) error {
-		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, data)
-		if err != nil || !result.Applied {
+		applied, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, reason)
+		if err != nil || !applied {
 			return errors.Join(err, errJobChanged)
 		}
-		c.AttemptStartedAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
-		c.LaunchFailures, c.LaunchError, c.Node, c.Stats = 0, "", d.Node.ID, nil
 		return nil
 	})
 	if err != nil {
@@ -87,7 +79,7 @@ func (t *task) launch(ctx context.Context) error {
 	failure := launcher.Launch(ctx, t.assignment())
 	switch {
 	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
-		err := t.release(ctx, t.job.AttemptStartedAt.Add(t.timeouts().Launch)) // the engine reports when it runs
+		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(t.timeouts().Launch))) // the engine reports when it runs
 		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
 			t.d.BotStateChanged(ctx, t.job.ID) // the report could not wake the job while it was leased
 		}
@@ -101,10 +93,19 @@ func (t *task) launch(ctx context.Context) error {
 	err := t.change(ctx, func(c *lifecycle.Change) error {
 		c.LaunchFailures++
 		c.LaunchError = failure.Error()
-		c.Lease, c.WakeAt = "", c.Now.Add(launchDelay(c.LaunchFailures))
+		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))
 		return nil
 	})
 	return errors.Join(fmt.Errorf("launch: %w", failure), err)
+}
+
+// wakeForLaunch returns when the job is looked at again after its bot was
+// launched or not: at, but no later than joinAt when the bot is prelaunched.
+func (t *task) wakeForLaunch(at time.Time) time.Time {
+	if t.job.Prelaunch == job.Prelaunched {
+		return earlier(at, t.job.JoinAt)
+	}
+	return at
 }
 
 // recordLaunch records that the bot of the current attempt runs. A bot whose
@@ -122,10 +123,7 @@ func (t *task) recordLaunch(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return err // the dispatcher stops: the next one of this node adopts the bot
 		}
-		select {
-		case <-time.After(recordDelay):
-		case <-ctx.Done():
-		}
+		_ = retry.Sleep(ctx, recordDelay) // the next round checks ctx
 	}
 }
 
@@ -137,12 +135,23 @@ func (t *task) tryRecordLaunch(ctx context.Context) error {
 		if t.d.Launcher.State(c.ID, c.Attempt) == launch.Gone {
 			c.WakeAt = c.Now // it ended while the job was leased, when its end could not wake the job
 		}
+		c.WakeAt = t.wakeForLaunch(c.WakeAt)
+		if c.Prelaunch == job.Prelaunched {
+			return nil // on the timeline from joinAt on
+		}
 		return c.BotLaunched(ctx, t.d.Node.Name)
 	})
-	if err == nil && t.job.Attempt == 0 && !t.job.JoinAt.Before(t.job.CreatedAt) {
-		t.d.Metrics.Launched(max(0, t.job.LaunchedAt.Sub(t.job.JoinAt)))
+	if err == nil {
+		t.measureLaunch()
 	}
 	return err
+}
+
+// measureLaunch counts the launch of a first attempt's bot.
+func (t *task) measureLaunch() {
+	if r := t.job; r.Attempts == 1 && !r.LaunchedAt.IsZero() && !r.JoinAt.Before(r.CreatedAt) {
+		t.d.Metrics.Launched(max(0, r.LaunchedAt.Sub(r.JoinAt)))
+	}
 }
 
 // heartbeatDue is when the first heartbeat of a bot that has just been launched

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
-	"standin/internal/store"
 )
 
 // TestConsents checks that consents pairs each permission request with its
@@ -20,10 +20,10 @@ func TestConsents(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	ids := []uuid.UUID{uuid.New(), uuid.New()}
-	requestedAt := func(minutes ...int) []store.Command {
-		var requests []store.Command
+	requestedAt := func(minutes ...int) []ingest.QueuedCommand {
+		var requests []ingest.QueuedCommand
 		for i, minute := range minutes {
-			requests = append(requests, store.Command{ID: ids[i], CreatedAt: at(minute)})
+			requests = append(requests, ingest.QueuedCommand{ID: ids[i], CreatedAt: at(minute)})
 		}
 		return requests
 	}
@@ -39,7 +39,7 @@ func TestConsents(t *testing.T) {
 	another.Kind = job.BotInMeeting
 
 	tests := map[string]struct {
-		requests []store.Command
+		requests []ingest.QueuedCommand
 		entries  []job.TimelineEntry
 		want     []string // outcome and minute of the response, for each request
 	}{

@@ -82,7 +82,7 @@ func TestDecideOnOtherNode(t *testing.T) {
 			situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, noCapacity: "full", prelaunch: 2 * time.Second},
 			decision{action: wait, until: at.Add(time.Second)},
 		},
-		"due soon": {situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, prelaunch: 2 * time.Second}, decision{action: startAttempt}},
+		"due soon": {situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, prelaunch: 2 * time.Second}, decision{action: prelaunchBot}},
 	} {
 		test.s.now, test.s.timeouts = at, timeouts
 		if got := decide(test.s); got != test.want {

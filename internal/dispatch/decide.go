@@ -13,14 +13,18 @@ import (
 type action string
 
 const (
-	wait         action = "wait"          // look again at decision.until
-	queue        action = "queue"         // wait for capacity; look again at decision.until
-	startAttempt action = "start attempt" // start an attempt and launch its bot
-	launchBot    action = "launch"        // launch the bot of the attempt that has been started
-	adoptBot     action = "adopt"         // record the launch of a bot that runs already
-	salvage      action = "salvage"       // stop the bot and finalize what it uploaded
-	giveUp       action = "give up"       // stop the bot and fail the job
-	cleanUp      action = "clean up"      // stop the bot of an ended job and delete its uploads
+	wait             action = "wait"              // look again at decision.until
+	queue            action = "queue"             // wait for capacity; look again at decision.until
+	startAttempt     action = "start attempt"     // start an attempt and launch its bot
+	launchBot        action = "launch"            // launch the bot of the attempt that has been started
+	prelaunchBot     action = "prelaunch"         // launch the bot before joinAt
+	skipPrelaunch    action = "skip prelaunch"    // wait for joinAt without a bot
+	startPrelaunched action = "start prelaunched" // start an attempt with the prelaunched bot
+	stopPrelaunched  action = "stop prelaunched"  // stop the prelaunched bot
+	adoptBot         action = "adopt"             // record the launch of a bot that runs already
+	salvage          action = "salvage"           // stop the bot and finalize what it uploaded
+	giveUp           action = "give up"           // stop the bot and fail the job
+	cleanUp          action = "clean up"          // stop the bot of an ended job and delete its uploads
 )
 
 // decision is an action with its reason.
@@ -60,10 +64,14 @@ const capacityRetry = 15 * time.Second
 func decide(s situation) decision {
 	status := s.job.Status
 	switch {
+	case s.job.Prelaunch == job.PrelaunchWithdrawn:
+		return decision{action: stopPrelaunched, detail: "the job has changed"}
 	case status == job.Completed || status == job.Failed || s.job.ManifestURI != "":
 		return s.decideEnded()
 	case status == job.Cancelled:
 		return s.decideCancelled()
+	case status == job.Scheduled && s.job.Prelaunch == job.Prelaunched:
+		return s.decidePrelaunched()
 	case status == job.Scheduled || status == job.Pending:
 		return s.decideDue()
 	case status == job.Dispatching && s.job.LaunchedAt.IsZero():
@@ -85,18 +93,21 @@ func decide(s situation) decision {
 	return decision{action: giveUp, code: job.InternalError, detail: detail}
 }
 
-// decideDue starts the first attempt of a job whose time has come, or comes so
-// soon that its bot is launched to be ready by then.
+// decideDue starts the first attempt of a job whose time has come. If it comes
+// soon, the bot is launched to be ready by then.
 func (s situation) decideDue() decision {
 	joinAt, end := s.job.JoinAt, s.job.JoinAt.Add(maxLength(s.job))
 	if !s.job.CreatedAt.Before(end) {
 		end = s.job.CreatedAt.Add(maxLength(s.job)) // it was created after its end, on purpose
 	}
+	canStart := s.badLink == "" && (s.job.Platform != job.ZoomSDK || s.noZoomSDK == "")
 	switch {
-	case s.now.Before(joinAt.Add(-s.prelaunch)):
+	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != ""):
 		return decision{action: wait, until: joinAt}
-	case s.badLink != "" && s.now.Before(joinAt):
-		return decision{action: wait, until: joinAt}
+	case s.now.Before(joinAt) && canStart:
+		return decision{action: prelaunchBot}
+	case s.now.Before(joinAt):
+		return decision{action: skipPrelaunch} // it fails at joinAt
 	case s.badLink != "":
 		return decision{action: giveUp, code: job.MeetingNotFound, detail: s.badLink}
 	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
@@ -106,12 +117,34 @@ func (s situation) decideDue() decision {
 		return decision{action: giveUp, code: job.DispatchTimeout,
 			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
 				joinAt.Format(time.RFC3339), end.Format(time.RFC3339))}
-	case s.noCapacity != "" && s.now.Before(joinAt):
-		return decision{action: wait, until: joinAt} // it is not late yet
 	case s.noCapacity != "":
 		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end), detail: s.noCapacity}
 	}
 	return decision{action: startAttempt}
+}
+
+// decidePrelaunched watches the bot that was launched before joinAt, and starts
+// the first attempt with it at joinAt. A bot that fails before is replaced at
+// joinAt.
+func (s situation) decidePrelaunched() decision {
+	joinAt, early := s.job.JoinAt, s.now.Before(s.job.JoinAt)
+	launched := !s.job.LaunchedAt.IsZero()
+	if reason, lost := s.lostBot(); lost && (launched || s.bot == launch.Gone) {
+		return decision{action: stopPrelaunched, detail: s.explain(reason)}
+	}
+	switch {
+	case !launched && s.bot == launch.Running:
+		return decision{action: adoptBot}
+	case !launched && s.bot != launch.Starting && s.otherNode:
+		return decision{action: stopPrelaunched, detail: "the node that was to launch the bot is gone"}
+	case !early:
+		return decision{action: startPrelaunched}
+	case launched:
+		return decision{action: wait, until: earlier(joinAt, s.heartbeatDue())}
+	case s.bot == launch.Starting:
+		return decision{action: wait, until: joinAt}
+	}
+	return decision{action: launchBot}
 }
 
 // decideLaunch handles an attempt that has been started and whose bot has not,
@@ -179,6 +212,8 @@ func (s situation) decideCancelled() decision {
 	_, lost := s.lostBot()
 	end := s.leaveBy()
 	switch {
+	case !s.job.HasBot() && s.job.StartedAt.IsZero():
+		return decision{action: cleanUp} // it never had a bot, or only one that was stopped before joinAt
 	case !lost && s.now.Before(end):
 		return decision{action: wait, until: earlier(end, s.heartbeatDue())}
 	case s.hasMedia:

@@ -201,6 +201,9 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 				Platform: rapid.SampledFrom([]job.Platform{job.Meet, job.ZoomSDK}).Draw(t, "platform"),
 				State:    job.State{Status: rapid.SampledFrom(job.Statuses()).Draw(t, "status"), StartedAt: ago("startedAt")},
 			},
+			Prelaunch: rapid.SampledFrom([]job.Prelaunch{
+				job.NotPrelaunched, job.Prelaunched, job.PrelaunchWithdrawn, job.PrelaunchSkipped,
+			}).Draw(t, "prelaunch"),
 			StatusSince: ago("since"), AttemptStartedAt: ago("attempt started"), LaunchedAt: ago("launched"), HeartbeatAt: ago("heartbeat"),
 		}
 		r.Attempt = rapid.IntRange(0, 4).Draw(t, "attempt")
@@ -210,9 +213,15 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 		}
 		bot := rapid.SampledFrom([]launch.State{launch.NotStarted, launch.Starting, launch.Running, launch.Gone, launch.Unknown}).Draw(t, "bot")
 		hasMedia := rapid.Bool().Draw(t, "has media")
+		otherNode := rapid.Bool().Draw(t, "other node")
 		now := at
 		for range 5 {
-			next := decide(situation{job: r, bot: bot, now: now, hasMedia: hasMedia, noZoomSDK: noSDK(false), timeouts: timeouts})
+			next := decide(situation{
+				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: noSDK(false), timeouts: timeouts, prelaunch: time.Minute,
+			})
+			if r.Status == job.Scheduled && now.Before(r.JoinAt) && (next.action == startAttempt || next.action == startPrelaunched || next.action == giveUp) {
+				t.Fatalf("before joinAt decide returns %+v", next)
+			}
 			if next.action != wait {
 				if next.action == giveUp && (r.Status.Terminal() || !next.code.Valid()) {
 					t.Fatalf("a job in %s failed with %q", r.Status, next.code)

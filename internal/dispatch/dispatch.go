@@ -164,7 +164,7 @@ func (d *Dispatcher) startTasks(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, r := range admitted {
-		d.startTask(ctx, r, claimedAt, d.Capacity.reserve(ctx, r.ID, r.Attempts, d.Now()))
+		d.startTask(ctx, r, claimedAt, d.Capacity.reserve(ctx, r.ID, r.NextAttempt(), d.Now()))
 	}
 	for _, r := range others {
 		noCapacity := ""

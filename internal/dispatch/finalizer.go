@@ -128,7 +128,7 @@ func (f *Finalizer) facts(ctx context.Context, r job.Record) (recording.Manifest
 // consents returns the outcome of each permission request of a job's consumer.
 // An answer belongs to the request whose commandId it carries, else to the
 // oldest earlier request without an answer. Other answers are left out.
-func consents(requests []store.Command, entries []job.TimelineEntry) []recording.Consent {
+func consents(requests []ingest.QueuedCommand, entries []job.TimelineEntry) []recording.Consent {
 	all := make([]recording.Consent, len(requests))
 	for i, request := range requests {
 		all[i] = recording.Consent{

@@ -49,7 +49,7 @@ func (d *Dispatcher) joinFleet(ctx context.Context) error {
 		return err
 	}
 	for _, r := range bots {
-		if d.Launcher.State(r.ID, r.Attempt) != launch.Gone {
+		if r.Prelaunch != job.PrelaunchWithdrawn && d.Launcher.State(r.ID, r.Attempt) != launch.Gone {
 			d.Capacity.occupy(r.ID, r.Attempt, r.AttemptStartedAt)
 		}
 	}

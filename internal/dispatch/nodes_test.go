@@ -146,34 +146,6 @@ func TestCapacityOfMachine(t *testing.T) {
 	}
 }
 
-// TestPrelaunch checks that the bot is launched before joinAt by the measured start
-// time, with joinAt in its assignment.
-func TestPrelaunch(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		joinAt := h.clock.Now().Add(time.Hour)
-		early := h.create(t, joinAt)
-		late := h.create(t, joinAt.Add(time.Minute))
-		d, _ := h.run(t, func(s *dispatch.Settings) { s.Prelaunch = dispatch.AutoPrelaunch })
-		for _, took := range []time.Duration{3, 4, 60, 3, 3, 5, 4, 3, 3, 4} { // one outlier
-			d.RecordStart(took * time.Second)
-		}
-		h.at(joinAt.Add(-6 * time.Second))
-		h.untilLaunched(t, h.create(t, time.Time{}), 0) // the dispatcher has checked the other jobs
-		if r := h.record(t, early); r.Status != job.Scheduled {
-			t.Errorf("before the prelaunch the job is %s", r.Status)
-		}
-		h.at(joinAt.Add(-5 * time.Second))
-		r := h.untilLaunched(t, early, 0)
-		if launches := h.bots.launches(early); len(launches) != 1 || !launches[0].JoinAt.Equal(joinAt) {
-			t.Errorf("launches %+v", launches)
-		}
-		if r.Status != job.Dispatching || h.record(t, late).Status != job.Scheduled {
-			t.Errorf("the job is %s, the later one %s", r.Status, h.record(t, late).Status)
-		}
-	})
-}
-
 // TestNodesShareJobs checks that two nodes launch each job once and that each node
 // monitors its own bots.
 func TestNodesShareJobs(t *testing.T) {

@@ -1,10 +1,15 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // Prelaunch is how long before joinAt bots are launched, so that their browsers
@@ -39,6 +44,72 @@ func (p *Prelaunch) UnmarshalText(text []byte) error {
 	}
 	*p = Prelaunch(length)
 	return nil
+}
+
+// prelaunchBot launches the job's bot before joinAt. Nothing of it shows before
+// then: the job stays scheduled.
+func (t *task) prelaunchBot(ctx context.Context) error {
+	err := t.change(ctx, func(c *lifecycle.Change) error {
+		if !c.BeginPrelaunch(t.d.Node.ID) {
+			return errJobChanged
+		}
+		return nil
+	})
+	if err != nil {
+		t.d.releaseSlot(t.job.ID)
+		return err
+	}
+	return t.launch(ctx)
+}
+
+// skipPrelaunch makes the job wait for joinAt without a bot.
+func (t *task) skipPrelaunch(ctx context.Context) error {
+	return t.change(ctx, func(c *lifecycle.Change) error {
+		c.Lease, c.WakeAt, c.Prelaunch = "", c.JoinAt, job.PrelaunchSkipped
+		return nil
+	})
+}
+
+// startPrelaunched starts the first attempt with the bot that was launched
+// before joinAt.
+func (t *task) startPrelaunched(ctx context.Context) error {
+	err := t.change(ctx, func(c *lifecycle.Change) error {
+		started, err := c.StartPrelaunched(ctx)
+		if err != nil || !started {
+			return errors.Join(err, errJobChanged)
+		}
+		c.Lease, c.WakeAt = "", c.Now
+		if !c.LaunchedAt.IsZero() {
+			c.WakeAt = t.heartbeatDue(c.Record)
+		}
+		return nil
+	})
+	if err == nil {
+		t.measureLaunch()
+	}
+	return err
+}
+
+// stopPrelaunched stops the bot that was launched before joinAt. The next one is
+// launched before joinAt, too, unless this one failed.
+func (t *task) stopPrelaunched(ctx context.Context) error {
+	withdrawn, attempt := t.job.Prelaunch == job.PrelaunchWithdrawn, t.job.Attempt
+	if withdrawn {
+		attempt--
+	}
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, attempt); err != nil {
+		return err
+	}
+	t.d.releaseSlot(t.job.ID)
+	return t.change(ctx, func(c *lifecycle.Change) error {
+		c.Lease = ""
+		if withdrawn {
+			c.EndPrelaunch()
+		} else {
+			c.FailPrelaunch()
+		}
+		return nil
+	})
 }
 
 // RecordStart adds how long a bot of this node took from its launch until it

@@ -32,7 +32,7 @@ func (t *task) process(ctx context.Context) {
 		return
 	}
 	next := decide(s)
-	if next.action != startAttempt && claimed.Attempts == 0 {
+	if !claimed.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
 		t.d.releaseSlot(claimed.ID) // reserved when the job was claimed
 	}
 	err = t.apply(withLease, next)
@@ -60,7 +60,7 @@ func (t *task) load(ctx context.Context) (situation, error) {
 	if r.Mode != job.Test {
 		s.prelaunch = d.prelaunch()
 	}
-	if r.Attempts > 0 {
+	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
 	var err error
@@ -81,6 +81,14 @@ func (t *task) apply(ctx context.Context, next decision) error {
 		return t.startAttempt(ctx, next.detail)
 	case launchBot:
 		return t.launch(ctx)
+	case prelaunchBot:
+		return t.prelaunchBot(ctx)
+	case skipPrelaunch:
+		return t.skipPrelaunch(ctx)
+	case startPrelaunched:
+		return t.startPrelaunched(ctx)
+	case stopPrelaunched:
+		return t.stopPrelaunched(ctx)
 	case adoptBot:
 		return t.recordLaunch(ctx)
 	case salvage:
@@ -98,7 +106,7 @@ func (t *task) apply(ctx context.Context, next decision) error {
 // not know ended with the service that ran it.
 func (t *task) botState() launch.State {
 	r := t.job
-	if r.Attempts == 0 {
+	if !r.HasBot() {
 		return launch.NotStarted
 	}
 	state := t.d.Launcher.State(r.ID, r.Attempt)
@@ -113,9 +121,10 @@ func (t *task) botState() launch.State {
 	return state
 }
 
-// onOtherNode reports whether another node started the job's attempt.
+// onOtherNode reports whether another node launches the bot of the current
+// attempt.
 func (t *task) onOtherNode() bool {
-	return t.job.Attempts > 0 && t.job.Node != "" && t.job.Node != t.d.Node.ID
+	return t.job.HasBot() && t.job.Node != "" && t.job.Node != t.d.Node.ID
 }
 
 // timeouts are short for simulated bots: the tests of a consumer wait for them.

@@ -12,7 +12,12 @@ import (
 	"strings"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/job"
 )
+
+// displayAdvice is how to get a virtual display.
+const displayAdvice = "install Xvfb (Debian and Ubuntu: apt-get install xvfb), or set " + browser.ModeSetting + "=headless"
 
 // recordingType is the format of recordings; see package recorder. Builds of
 // Chromium without H.264 do not support it.
@@ -31,8 +36,12 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	if err != nil {
 		return name.fail("not found", err.Error())
 	}
-	description := fmt.Sprintf("%s (%s)", browserVersion(ctx, executable), executable)
-	running, err := browser.Launch(ctx, browser.Options{Executable: executable})
+	mode, noDisplay := meeting.BrowserMode(settings.BrowserMode, job.Meet)
+	if err := browser.CheckMode(mode); err != nil {
+		return name.fail("headed, but there is no virtual display", displayAdvice)
+	}
+	description := fmt.Sprintf("%s (%s, %s)", browserVersion(ctx, executable), executable, mode)
+	running, err := browser.Launch(ctx, browser.Options{Executable: executable, Mode: mode})
 	if err != nil {
 		return name.fail(description+" does not start: "+err.Error(), startAdvice(executable))
 	}
@@ -48,6 +57,9 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	case !sandboxed:
 		return name.warn(description+" starts; its sandbox is off: "+where,
 			"run Standin as an ordinary user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
+	case noDisplay:
+		return name.warn(description+" starts; it is headless on all platforms, because there is no virtual display: "+
+			"Meet and Zoom may refuse headless browsers", displayAdvice)
 	}
 	return name.ok("%s starts; its sandbox is on: %s", description, where)
 }

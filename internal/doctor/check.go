@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
 )
@@ -47,14 +48,19 @@ type Settings struct {
 	DatabaseURL string // postgres://… or a SQLite file
 	StorageURL  string // empty: the recordings folder in DataDir
 	Listen      string
-	BaseURL     string // empty: http://<listen>
-	Browser     string // empty: found on PATH
-	Profiles    string // empty: the embedded profiles
+	BaseURL     string       // empty: http://<listen>
+	Browser     string       // empty: found on PATH
+	BrowserMode browser.Mode // empty: the platform's default
+	Profiles    string       // empty: the embedded profiles
+	SignIn      string       // empty: bots join anonymously
 
 	Launcher      string // empty: process
 	LauncherError error  // of the service's own check of the launcher's settings
 	Docker        docker.Settings
 	Kubernetes    func() (kubernetes.Settings, error) // finds the cluster
+
+	Mail      bool  // a mail worker is configured
+	MailError error // of the worker's own check of its settings
 }
 
 // Timeouts of the checks.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"standin/internal/bot/notetaker"
+	"standin/internal/retry"
 )
 
 const (
@@ -90,12 +91,7 @@ func checkClock(ctx context.Context, others []clockReading) Check {
 // driftInterval.
 func drift(ctx context.Context) time.Duration {
 	start := time.Now()
-	wait := time.NewTimer(driftInterval)
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-ctx.Done():
-	}
+	_ = retry.Sleep(ctx, driftInterval) // a shorter interval is no error
 	end := time.Now()
 	wall := end.Round(0).Sub(start.Round(0)) // without the monotonic reading
 	return (wall - end.Sub(start)).Abs()

@@ -7,7 +7,10 @@
 // of the settings.
 package doctor
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Run runs all checks, one after the other.
 func Run(ctx context.Context, settings Settings) Report {
@@ -21,5 +24,5 @@ func Run(ctx context.Context, settings Settings) Report {
 	database, databaseClock := checkDatabase(ctx, settings)
 	storage, storageClock := checkStorage(ctx, settings)
 	clocks := append(databaseClock, storageClock...)
-	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings))}
+	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings))}
 }

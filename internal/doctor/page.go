@@ -31,8 +31,9 @@ type PageSettings struct {
 	Platform     job.Platform
 	URL          string // as in a job; it may contain a passcode
 	AllowedHosts []string
-	Profiles     string // folder; empty: the embedded profiles
-	Browser      string // empty: found on PATH
+	Profiles     string       // folder; empty: the embedded profiles
+	Browser      string       // empty: found on PATH
+	BrowserMode  browser.Mode // empty: the platform's default
 	NoSandbox    bool
 	Wait         time.Duration
 	Screenshot   string // file for a screenshot; empty: none
@@ -123,8 +124,9 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 
 // browserOptions returns the options of a bot's browser.
 func browserOptions(settings PageSettings, proxy *egress.Proxy) browser.Options {
+	mode, _ := meeting.BrowserMode(settings.BrowserMode, settings.Platform)
 	return browser.Options{
-		Executable: settings.Browser, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
+		Executable: settings.Browser, Mode: mode, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
 	}
 }
 
@@ -212,13 +214,7 @@ func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspec
 	described := Page{
 		Platform: inspection.Platform, Profile: inspection.Source, Version: inspection.Version, Date: inspection.Date,
 		Title: title, Address: withoutSecrets(address), Screen: inspection.Screen, Evidence: inspection.Evidence,
-		People: []string{}, Others: inspection.Others, Texts: []Text{},
-	}
-	for _, element := range inspection.Elements {
-		described.Elements = append(described.Elements, Element{
-			Name: element.Name, State: element.State, Candidate: element.Candidate + 1, Selector: element.Selector,
-			Text: element.Text, Disabled: element.Disabled, Covered: element.Covered,
-		})
+		People: []string{}, Others: inspection.Others, Texts: []Text{}, Elements: elementsOf(inspection.Elements),
 	}
 	for _, text := range inspection.Texts {
 		if text.Found != "" {
@@ -229,6 +225,18 @@ func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspec
 		described.People = append(described.People, participant.Name)
 	}
 	return described, nil
+}
+
+// elementsOf returns the results for the elements of a profile.
+func elementsOf(inspected []meeting.InspectedElement) []Element {
+	var elements []Element
+	for _, element := range inspected {
+		elements = append(elements, Element{
+			Name: element.Name, State: element.State, Candidate: element.Candidate + 1, Selector: element.Selector,
+			Text: element.Text, Disabled: element.Disabled, Covered: element.Covered,
+		})
+	}
+	return elements
 }
 
 // withoutSecrets returns a URL without user, query and fragment, which may hold a

@@ -94,7 +94,13 @@ func (p Page) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, element := range p.Elements {
+	return writeElements(w, p.Elements)
+}
+
+// writeElements writes the results for the elements of a profile.
+func writeElements(w io.Writer, elements []Element) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, element := range elements {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, element.details())
 	}
 	return table.Flush()
@@ -133,7 +139,10 @@ func (e Element) details() string {
 // quoted quotes a text of the page, so that a terminal does not interpret it.
 func quoted(text string) string { return strconv.Quote(text) }
 
-// oneLine returns a text on one line, without control characters.
+// oneLine returns a text on one line, without control characters and bidirectional
+// controls.
 func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
 }

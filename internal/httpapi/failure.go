@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -117,7 +118,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	errors.As(err, &own)
 	switch status {
 	case http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", own.challenge)
+		w.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.retryAfter)))
 	}
@@ -149,12 +150,16 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 		case job.InvalidInput:
 			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
 			return http.StatusBadRequest, body
+		case job.Unauthorized:
+			return http.StatusUnauthorized, body
 		case job.NotFound:
 			return http.StatusNotFound, body
 		case job.InvalidState:
 			return http.StatusConflict, body
 		case job.OverQuota:
 			return http.StatusTooManyRequests, body
+		case job.TooEarly:
+			return http.StatusTooEarly, body
 		}
 	}
 	return http.StatusInternalServerError, errorBody{

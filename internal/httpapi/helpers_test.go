@@ -81,8 +81,8 @@ func (s *surface) storeRecording(video string) {
 	manifest := recording.Manifest{
 		SchemaVersion: 1, JobID: adasJob.String(), ExternalID: "done", Platform: "meet",
 		MeetingURL: "https://meet.google.com/abc-defg-hij", Metadata: []byte(`{}`),
-		End:   recording.End{Reason: recording.EndUnknown},
-		Gaps:  []recording.Gap{},
+		End:  recording.End{Reason: recording.EndUnknown},
+		Gaps: []recording.Gap{}, MediaFaults: []recording.MediaFault{}, SpeechSource: recording.SpeechUnknown,
 		Media: []recording.Media{file("recording.mp4"), file("lost.mp4")},
 
 		Participants: []recording.Participant{}, Speech: []recording.Speech{}, Consent: []recording.Consent{},

@@ -24,6 +24,7 @@ type inviteRequest struct {
 	Platform       job.Platform `json:"platform"`
 	JoinAt         time.Time    `json:"joinAt"`
 	ICalUID        string       `json:"icalUid"`
+	Cancelled      bool         `json:"cancelled"`
 }
 
 func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
@@ -36,7 +37,7 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	}
 	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
 		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,
-		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID,
+		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, Cancelled: invite.Cancelled,
 	})
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)

@@ -107,12 +107,9 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 	a.writeJSON(w, status, job.NewView(j))
 }
 
-// maxMetadataBytes bounds the metadata of a job as JSON.
-const maxMetadataBytes = 256 << 10
-
 func checkMetadata(metadata json.RawMessage) error {
-	if len(metadata) > maxMetadataBytes {
-		return invalid(issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", maxMetadataBytes), "metadata"))
+	if len(metadata) > job.MaxMetadata {
+		return invalid(issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", job.MaxMetadata), "metadata"))
 	}
 	return nil
 }

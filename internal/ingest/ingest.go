@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
 )
 
@@ -114,6 +116,15 @@ type Command struct {
 	ID   string          `json:"id"`
 	Kind CommandKind     `json:"kind"`
 	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// QueuedCommand is a Command as the service stores it.
+type QueuedCommand struct {
+	ID        uuid.UUID // version 7: in the order of creation
+	JobID     uuid.UUID
+	Kind      CommandKind
+	Args      json.RawMessage // an object, or empty
+	CreatedAt time.Time
 }
 
 // CommandKind is the kind of a command.

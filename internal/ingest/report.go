@@ -6,6 +6,10 @@ import "time"
 // meeting, so that the service has the latest version if the bot is lost.
 const ReportName = "report.json"
 
+// CapturePrefix begins the names of captures: files that keep what a page showed
+// when a bot did not recognize it. See package capture.
+const CapturePrefix = "capture-"
+
 // Report is a bot's part of the manifest.
 type Report struct {
 	Attempt     int             `json:"attempt"`
@@ -20,6 +24,12 @@ type Report struct {
 	People      []Person        `json:"people,omitempty"`
 	Speech      []Speech        `json:"speech,omitempty"`
 	AudioTracks []AudioTrack    `json:"voices,omitempty"`
+
+	// MediaFaults are the times whose media is recorded but faulty.
+	MediaFaults []MediaFault `json:"mediaFaults,omitempty"`
+
+	// SpeechSources are the kinds of evidence of who spoke: page and audio.
+	SpeechSources []string `json:"speechSources,omitempty"`
 }
 
 // RecordingPart is a part of the recording without interruption. Its segments,
@@ -38,6 +48,17 @@ type Gap struct {
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
 	Reason string    `json:"reason"`
+}
+
+// MaxMediaFaults limits the faults in a report.
+const MaxMediaFaults = 1000
+
+// MediaFault is a time in which the recorded media was faulty: no_sound or
+// frozen_picture.
+type MediaFault struct {
+	Kind string    `json:"kind"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
 }
 
 // Person is a participant.

@@ -13,6 +13,7 @@ const (
 	NotFound     ErrorCode = "not_found"
 	InvalidState ErrorCode = "invalid_state"
 	OverQuota    ErrorCode = "quota_exceeded"
+	TooEarly     ErrorCode = "too_early"
 )
 
 // Error is an error for the caller: a code for programs and a sentence for

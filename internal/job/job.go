@@ -17,6 +17,14 @@ import (
 // another.
 const DefaultDisplayName = "Standin"
 
+// Bounds of a job's texts in bytes; those of externalId and URLs are also in
+// api/openapi.yaml, in characters.
+const (
+	MaxExternalID = 2048
+	MaxURL        = 8192
+	MaxMetadata   = 256 << 10 // as JSON
+)
+
 // Mode separates live jobs from test jobs. The same externalId may exist in
 // both.
 type Mode string

@@ -21,6 +21,7 @@ type Record struct {
 	LaunchedAt       time.Time // when the current attempt's bot was started; zero when it was not
 	LaunchFailures   int       // of the current attempt
 	LaunchError      string    // of the last failed launch
+	Prelaunch        Prelaunch
 	HeartbeatAt      time.Time // of the current attempt's bot
 	Stats            json.RawMessage
 
@@ -31,6 +32,21 @@ type Record struct {
 	RecordingDeletedBy string    // who requested the deletion; empty when unknown
 	RecordingErasedAt  time.Time // when storage held no data of the recording any more; zero when unknown
 }
+
+// Prelaunch is the state of a bot that is launched before joinAt. Until joinAt it
+// shows nowhere: the job stays scheduled and can be changed.
+type Prelaunch string
+
+// The states of a prelaunch.
+const (
+	NotPrelaunched     Prelaunch = ""
+	Prelaunched        Prelaunch = "launched"  // Node has launched the bot of Attempt, or is about to
+	PrelaunchWithdrawn Prelaunch = "withdrawn" // the job changed: the bot of the attempt before Attempt is to be stopped
+	PrelaunchSkipped   Prelaunch = "skipped"   // no bot is launched before joinAt
+)
+
+// HasBot reports whether a bot of the current attempt was launched, or is to be.
+func (r Record) HasBot() bool { return r.Attempts > 0 || r.Prelaunch == Prelaunched }
 
 // SearchDepth is how many of a consumer's newest jobs a text search examines.
 // It bounds the time of a search whatever the number of jobs.

@@ -20,6 +20,7 @@ const (
 	BotPermissionRequest  Trigger = "lifecycle.permission_requested"
 	BotPermissionResponse Trigger = "lifecycle.permission_response"
 	BotCompetingDetected  Trigger = "lifecycle.competing_bot_detected"
+	BotMediaFault         Trigger = "lifecycle.media_fault"
 	BotPostProcessing     Trigger = "lifecycle.post_processing"
 	BotMediaUploading     Trigger = "lifecycle.media_uploading"
 	BotExited             Trigger = "lifecycle.exited"
@@ -43,7 +44,7 @@ func BotTriggers() []Trigger {
 	return []Trigger{
 		BotJoined, BotEnteringLobby, BotInMeeting, BotRecordingStarted,
 		BotRecordingPaused, BotRecordingStopped, BotPermissionRequest,
-		BotPermissionResponse, BotCompetingDetected, BotPostProcessing,
+		BotPermissionResponse, BotCompetingDetected, BotMediaFault, BotPostProcessing,
 		BotMediaUploading, BotExited, ManifestFinalized,
 	}
 }
@@ -65,7 +66,7 @@ type State struct {
 	Status         Status
 	PreviousStatus Status // before the permission request; empty outside permission_requested
 	Attempts       int    // number of attempts so far
-	Attempt        int    // the current one; the first is 0
+	Attempt        int    // the current one, or the next one before the first; see NextAttempt
 	StartedAt      time.Time
 	FinalizedAt    time.Time
 	ManifestURI    string
@@ -98,6 +99,15 @@ func (r Result) Changed() bool { return r.From != r.To }
 // New returns the state of a new job.
 func New() State { return State{Status: Scheduled} }
 
+// NextAttempt returns the number of the next attempt. The first is 0, unless
+// bots that were launched before joinAt were withdrawn: each used a number.
+func (s State) NextAttempt() int {
+	if s.Attempts == 0 {
+		return s.Attempt
+	}
+	return s.Attempt + 1
+}
+
 // Apply returns the state after the event, and the outcome. An event that is not
 // applied does not change the state.
 func (s State) Apply(event Event) (State, Result) {
@@ -116,9 +126,9 @@ func (s State) Apply(event Event) (State, Result) {
 	if fromBot && next.StartedAt.IsZero() {
 		next.StartedAt = event.At
 	}
-	if event.Trigger == BotCompetingDetected ||
+	if event.Trigger == BotCompetingDetected || event.Trigger == BotMediaFault ||
 		event.Trigger == BotPermissionResponse && s.Status != PermissionRequested {
-		return next, Result{Applied: true, From: s.Status, To: s.Status} // reported by a webhook only
+		return next, Result{Applied: true, From: s.Status, To: s.Status} // reported by a webhook or the timeline only
 	}
 
 	to, ok := s.destination(event, fromBot)
@@ -183,7 +193,7 @@ func (s *State) enter(to Status, old State, event Event) {
 		}
 	case Dispatching:
 		if event.Trigger == AttemptStarted {
-			s.Attempt = s.Attempts
+			s.Attempt = s.NextAttempt()
 			s.Attempts++
 		}
 	case Completed:

@@ -55,15 +55,16 @@ type Assignment struct {
 // BotSettings is the part of a BotConfig that the operator sets for all bots of
 // a service.
 type BotSettings struct {
-	Browser   string     `json:"browser,omitempty"` // path of the browser; found on PATH when empty
-	NoSandbox bool       `json:"noSandbox,omitempty"`
-	Profiles  string     `json:"profiles,omitempty"` // folder of page profiles that replace the embedded ones
-	SignIn    string     `json:"signIn,omitempty"`   // folder of cookies and browser profiles for signed-in joining
-	ZoomSDK   ZoomSDK    `json:"zoomSdk"`
-	Recording Recording  `json:"recording"`
-	SpoolMiB  int        `json:"spoolMiB,omitempty"` // limit of the spool; 0 is the bot's default
-	LogLevel  slog.Level `json:"logLevel"`
-	LogFormat string     `json:"logFormat,omitempty"`
+	Browser     string     `json:"browser,omitempty"`     // path of the browser; found on PATH when empty
+	BrowserMode string     `json:"browserMode,omitempty"` // headless, headed, or auto (the platform's default)
+	NoSandbox   bool       `json:"noSandbox,omitempty"`
+	Profiles    string     `json:"profiles,omitempty"` // folder of page profiles that replace the embedded ones
+	SignIn      string     `json:"signIn,omitempty"`   // folder of cookies and browser profiles for signed-in joining
+	ZoomSDK     ZoomSDK    `json:"zoomSdk"`
+	Recording   Recording  `json:"recording"`
+	SpoolMiB    int        `json:"spoolMiB,omitempty"` // limit of the spool; 0 is the bot's default
+	LogLevel    slog.Level `json:"logLevel"`
+	LogFormat   string     `json:"logFormat,omitempty"`
 }
 
 // ZoomSDK configures joining with Zoom's Meeting SDK.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/retry"
 )
 
 // CallTimeout bounds one call to an engine.
@@ -16,8 +18,8 @@ const CallTimeout = 30 * time.Second
 
 // Delays before the connection to an engine is tried again.
 const (
-	firstRetryDelay = 250 * time.Millisecond
-	maxRetryDelay   = 10 * time.Second
+	minRetryDelay = 250 * time.Millisecond
+	maxRetryDelay = 10 * time.Second
 )
 
 // cleanUpInterval is the time between two checks for bots whose attempt is over.
@@ -153,7 +155,7 @@ func (r *Remote) Listed(all map[Key]BotStatus, keys []Key, version uint64) {
 
 // watch follows the engine until ctx ends.
 func (r *Remote) watch(ctx context.Context) {
-	delay := firstRetryDelay
+	backoff := retry.Backoff{Min: minRetryDelay, Max: maxRetryDelay}
 	for ctx.Err() == nil {
 		began := r.settings.Now()
 		err := r.engine.Follow(ctx)
@@ -164,15 +166,12 @@ func (r *Remote) watch(ctx context.Context) {
 			continue
 		}
 		if r.settings.Now().Sub(began) > maxRetryDelay {
-			delay = firstRetryDelay // the connection had been good
+			backoff.Reset() // the connection had been good
 		}
 		r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
+		delay := backoff.Next()
 		r.settings.Log.Warn("cannot watch "+r.name, "retryIn", delay, "error", err)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-		}
-		delay = min(2*delay, maxRetryDelay)
+		_ = retry.Sleep(ctx, delay) // the loop checks ctx
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // Maximum lengths in commands, in characters. Meeting pages accept far less;
@@ -116,7 +115,7 @@ func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args
 	}
 	c.commands = true
 	id := uuid.Must(uuid.NewV7())
-	return id, c.q.InsertCommand(ctx, store.Command{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
+	return id, c.q.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
 }
 
 // checkControllable returns an error if the caller cannot give the job's bot

@@ -100,31 +100,40 @@ func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) 
 }
 
 // Cancel cancels a job. A running bot gets the command to leave, and the commands
-// that it has not acknowledged are withdrawn. A job that has ended does not
-// change.
+// that it has not acknowledged are withdrawn. A bot that was launched before
+// joinAt is stopped. A job that has ended does not change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Change(ctx, id, func(c *Change) error {
 		if err := checkOwner(c.Record, caller); err != nil {
 			return err
 		}
-		if c.Status.Terminal() {
-			return nil
-		}
-		dispatched := c.Status.Dispatched()
-		if _, err := c.ApplyFromService(ctx, job.Event{Trigger: job.CancelRequested}, nil); err != nil {
-			return err
-		}
-		c.WakeAt = time.Time{}
-		if !dispatched {
-			return nil
-		}
-		c.WakeAt = c.Now.Add(cancelGrace)
-		if err := c.q.WithdrawCommands(ctx, c.ID, c.Now); err != nil {
-			return err
-		}
-		_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
-		return err
+		return c.cancel(ctx, nil)
 	})
+	return err
+}
+
+// cancel cancels the job, unless it has ended. data is shown on the timeline.
+func (c *Change) cancel(ctx context.Context, data any) error {
+	if c.Status.Terminal() {
+		return nil
+	}
+	dispatched, prelaunched := c.Status.Dispatched(), c.Prelaunch == job.Prelaunched || c.Prelaunch == job.PrelaunchWithdrawn
+	if _, err := c.ApplyFromService(ctx, job.Event{Trigger: job.CancelRequested}, data); err != nil {
+		return err
+	}
+	if prelaunched {
+		c.withdrawPrelaunch()
+		return nil
+	}
+	c.WakeAt = time.Time{}
+	if !dispatched {
+		return nil
+	}
+	c.WakeAt = c.Now.Add(cancelGrace)
+	if err := c.q.WithdrawCommands(ctx, c.ID, c.Now); err != nil {
+		return err
+	}
+	_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
 	return err
 }
 

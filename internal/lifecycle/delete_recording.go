@@ -62,6 +62,11 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	}
 	err := mark()
 	if store.IsDiskFull(err) {
+		s.Store.ReleaseReserve()
+		defer func() { _ = s.Store.Reserve() }() // the next start of the service repeats it
+		err = mark()
+	}
+	if store.IsDiskFull(err) {
 		// Deleting the files first frees the space that the database needs.
 		r, readErr := s.Store.Job(ctx, id)
 		if readErr != nil {

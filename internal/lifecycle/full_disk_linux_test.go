@@ -2,14 +2,11 @@ package lifecycle_test
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/url"
-	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,13 +17,14 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/store"
+	"standin/internal/testing/hostile"
 )
 
-// TestFullDisk checks that jobs can be read and a recording can be deleted while the
-// disk of the database and the recordings is full.
+// TestFullDisk checks that users can sign in, jobs can be read and a recording can be
+// deleted while the disk of the database and the recordings is full.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := smallDisk(t)
+	dir := hostile.SmallDisk(t, "4")
 	s, err := store.Open(t.Context(), filepath.Join(dir, "standin.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +72,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	h.setStatus(t, id, job.Completed)
 
-	fill(t, dir)
+	hostile.FillDisk(t, dir)
 	later := func() time.Time { return time.Now().Add(time.Hour) } // the last use of the key and the session is due to be updated
 	keys.Now = later
 	users = account.NewUsers(account.UserSettings{Store: s, Now: later})
@@ -86,6 +84,23 @@ func TestFullDisk(t *testing.T) {
 	}
 	if session, err := users.Session(t.Context(), cookie); err != nil || session.User.ID != user.ID {
 		t.Errorf("session on a full disk: %+v, %v", session, err)
+	}
+	signedIn, err := users.SignIn(t.Context(), "ada@lovelace.test", "correct horse battery")
+	if err != nil {
+		t.Fatalf("sign in on a full disk: %v", err)
+	}
+	cookie, opened, err := users.Open(t.Context(), signedIn)
+	if err != nil {
+		t.Fatalf("open a session on a full disk: %v", err)
+	}
+	if session, err := users.Session(t.Context(), cookie); err != nil || session.User.ID != user.ID {
+		t.Errorf("the session of a sign-in on a full disk: %+v, %v", session, err)
+	}
+	if err := users.End(t.Context(), opened); err != nil {
+		t.Errorf("sign out on a full disk: %v", err)
+	}
+	if _, err := users.Session(t.Context(), cookie); !job.ErrorIs(err, job.Unauthorized) {
+		t.Errorf("an ended session: %v", err)
 	}
 	if _, err := h.Job(t.Context(), h.caller, id); err != nil {
 		t.Errorf("read a job on a full disk: %v", err)
@@ -102,38 +117,5 @@ func TestFullDisk(t *testing.T) {
 	}
 	if r, err := s.Job(t.Context(), id); err != nil || r.RecordingErasedAt.IsZero() {
 		t.Errorf("the deletion is not recorded: %+v, %v", r, err)
-	}
-}
-
-// smallDisk mounts a tmpfs of 4 MiB. This needs root.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("mount a small disk: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// fill fills the disk of a folder completely.
-func fill(t *testing.T, dir string) {
-	t.Helper()
-	file, err := os.Create(filepath.Join(dir, "filler"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	block := make([]byte, 4096)
-	_, _ = rand.Read(block)
-	for err == nil {
-		_, err = file.Write(block)
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
 	}
 }

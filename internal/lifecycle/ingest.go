@@ -130,6 +130,15 @@ func (s *Service) manifestURIAllowed(uri string) bool {
 // applyFromBot applies a bot's event to the job and emits the webhooks that only
 // bots cause. trigger is the event for the state machine.
 func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.EventData, trigger job.Event) (job.Result, error) {
+	switch {
+	case c.Attempts == 0 && e.Attempt < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
+		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
+	case c.beforeStart():
+		return job.Result{}, &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report events from then on"}
+	}
+	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster
+		return job.Result{}, err
+	}
 	seen, err := c.q.EventExists(ctx, c.ID, e.Attempt, e.Kind, e.EmittedAt)
 	if err != nil {
 		return job.Result{}, err
@@ -291,8 +300,12 @@ func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int
 }
 
 // commandsFor returns the commands for a bot: the queue of its job, or to leave
-// the meeting when a later attempt has been started or the job has failed.
+// the meeting when a later attempt has been started or the job has failed. A bot
+// that was launched before joinAt gets none before then.
 func commandsFor(ctx context.Context, q *store.Queries, r job.Record, attempt int) ([]ingest.Command, error) {
+	if r.Prelaunch == job.Prelaunched && attempt >= r.Attempt {
+		return []ingest.Command{}, nil // they wait for joinAt, like those of a job without a bot
+	}
 	if attempt < r.Attempt || r.Status == job.Failed {
 		id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
 		return []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}, nil

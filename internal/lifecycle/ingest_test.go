@@ -27,6 +27,7 @@ func TestIngestKinds(t *testing.T) {
 		job.BotPermissionRequest:  job.PermissionRequested,
 		job.BotPermissionResponse: job.Dispatching, // no transition
 		job.BotCompetingDetected:  job.Dispatching, // no transition
+		job.BotMediaFault:         job.Dispatching, // no transition
 		job.BotPostProcessing:     job.PostProcessing,
 		job.BotMediaUploading:     job.MediaUploading,
 		job.BotExited:             job.Finalizing,

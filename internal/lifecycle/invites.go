@@ -61,11 +61,19 @@ const pastInvite = 15 * time.Minute
 // quota_exceeded. The same invite is scheduled when it comes again with a plan or
 // in another month.
 //
+// A cancelled invite cancels the job that an invite created: the one with its
+// icalUid and time, or else the one with its icalUid that is not yet dispatched. A
+// running bot leaves. If there is no such job, Schedule returns a *job.Error with
+// NotFound.
+//
 // An invite that cannot be used is a *job.Error with InvalidInput.
 func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	invite, err := invite.Normal()
 	if err != nil {
 		return calendar.Result{}, err
+	}
+	if invite.Cancelled {
+		return i.cancel(ctx, invite)
 	}
 	consumer, err := i.consumer(ctx, invite.OrganizerEmail)
 	if err != nil {
@@ -82,6 +90,27 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 	})
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
+	}
+	i.Jobs.publish(s.change)
+	return s.result, nil
+}
+
+// cancel cancels the job of an invite.
+func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
+	var s *inviteTx
+	err := i.Jobs.Store.Write(ctx, func(q *store.Queries) error {
+		consumer, err := q.ConsumerByEmail(ctx, invite.OrganizerEmail)
+		if err != nil {
+			return err
+		}
+		s = &inviteTx{consumer: consumer.ID, invite: invite, change: Change{Now: i.Jobs.Now(), q: q}}
+		return s.cancel(ctx)
+	})
+	if job.ErrorIs(err, job.NotFound) {
+		return calendar.Result{}, &job.Error{Code: job.NotFound, Message: "no calendar invite has created a job for this meeting"}
+	}
+	if err != nil {
+		return calendar.Result{}, fmt.Errorf("cancel an invite: %w", err)
 	}
 	i.Jobs.publish(s.change)
 	return s.result, nil
@@ -164,6 +193,32 @@ func (s *inviteTx) run(ctx context.Context) error {
 		return s.update(ctx)
 	}
 	return s.create(ctx, allowed)
+}
+
+// cancel finds and cancels the job.
+func (s *inviteTx) cancel(ctx context.Context) error {
+	c := &s.change
+	if err := c.q.LockConsumer(ctx, s.consumer); err != nil {
+		return err
+	}
+	found, err := s.find(ctx)
+	if err != nil {
+		return err
+	}
+	if (!found || c.CalendarKey == "") && s.invite.ICalUID != "" {
+		found, err = s.use(c.q.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+	}
+	if err != nil {
+		return err
+	}
+	if !found || c.CalendarKey == "" { // none, or the consumer's own job
+		return &job.Error{Code: job.NotFound, Message: "no such job"}
+	}
+	s.setResult(calendar.Deduped)
+	if err := c.cancel(ctx, map[string]string{"by": byInvite}); err != nil {
+		return err
+	}
+	return c.q.SaveJob(ctx, c.Record)
 }
 
 // find looks for the job that this invite, or another one for the same meeting,

@@ -290,12 +290,22 @@ func TestInviteMovesJob(t *testing.T) {
 			t.Errorf("the same invite moved the job to %v from its consumer's %v", r.JoinAt, own)
 		}
 
+		// A bot that was launched for the old time is withdrawn.
+		if _, err := h.Change(t.Context(), first.JobID, func(c *lifecycle.Change) error { c.BeginPrelaunch("a"); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		moved.JoinAt = moved.JoinAt.Add(time.Hour)
+		d.schedule(t, moved, calendar.Deduped)
+		if r := h.record(t, first.JobID); r.Prelaunch != job.PrelaunchWithdrawn || !r.JoinAt.Equal(moved.JoinAt) || r.WakeAt.Equal(moved.JoinAt) {
+			t.Errorf("the moved job with a prelaunched bot: %+v", r)
+		}
+
 		// A dispatched job is not moved.
 		h.begin(t, first.JobID)
 		later := moved
 		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
 		second := d.schedule(t, later, calendar.Scheduled)
-		if r := h.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(own) {
+		if r := h.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(moved.JoinAt) {
 			t.Errorf("after the dispatch: %+v, the first job is at %v", second, r.JoinAt)
 		}
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
@@ -306,6 +316,64 @@ func TestInviteMovesJob(t *testing.T) {
 		latest.JoinAt = later.JoinAt.Add(time.Hour)
 		if third := d.schedule(t, latest, calendar.Deduped); third.JobID != second.JobID {
 			t.Errorf("moved %+v, want the second job", third)
+		}
+	})
+}
+
+// TestInviteCancelsJob checks that a cancelled invite cancels the job that an invite
+// created, makes its bot leave, and changes no other job.
+func TestInviteCancelsJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newInviteHarness(h)
+		cancelled := invitation()
+		cancelled.Cancelled = true
+		if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) {
+			t.Fatalf("an unknown organizer: %v", err)
+		}
+		first := d.schedule(t, invitation(), calendar.Scheduled)
+		if _, err := h.store.ConsumerByEmail(t.Context(), cancelled.OrganizerEmail); err != nil {
+			t.Fatal(err)
+		}
+		woken := h.woken.Load()
+		for range 2 {
+			if again := d.schedule(t, cancelled, calendar.Deduped); again.JobID != first.JobID {
+				t.Fatalf("cancelled %+v", again)
+			}
+		}
+		if r := h.record(t, first.JobID); r.Status != job.Cancelled || !r.WakeAt.IsZero() {
+			t.Errorf("after the cancellation: %+v", r)
+		}
+		entries, err := h.store.Timeline(t.Context(), first.JobID)
+		if err != nil || len(entries) != 1 || entries[0].Kind != job.CancelRequested || string(entries[0].Data) != `{"by":"calendar invite"}` {
+			t.Errorf("the timeline: %+v, %v", entries, err)
+		}
+
+		// A bot leaves, also when the cancellation has another time.
+		second := d.schedule(t, invitation(), calendar.Scheduled)
+		h.begin(t, second.JobID)
+		d.schedule(t, cancelled, calendar.Deduped)
+		if r := h.record(t, second.JobID); r.Status != job.Cancelled || r.WakeAt.IsZero() || h.woken.Load() == woken {
+			t.Errorf("a running bot after the cancellation: %+v", r)
+		}
+		third := invitation()
+		third.ICalUID = "uid-3"
+		moved := d.schedule(t, third, calendar.Scheduled)
+		third.JoinAt, third.Cancelled = third.JoinAt.Add(time.Hour), true
+		if got := d.schedule(t, third, calendar.Deduped); got.JobID != moved.JobID || h.record(t, moved.JobID).Status != job.Cancelled {
+			t.Errorf("cancelled at another time: %+v", got)
+		}
+
+		// The consumer's own job for the same meeting continues.
+		own := request("mine")
+		own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", cancelled.JoinAt
+		made, _, err := h.Create(t.Context(), owner(first), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancelled.ICalUID, cancelled.MeetingURL = "uid-2", own.MeetingURL
+		if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) || h.record(t, made.ID).Status != job.Scheduled {
+			t.Errorf("the consumer's own job: %v", err)
 		}
 	})
 }

@@ -101,19 +101,24 @@ func replace[T comparable](value, with *T) bool {
 }
 
 // setJoinAt moves the job to another time, and reports whether it changed. A
-// dispatcher that is about to launch the bot loses its lease.
+// dispatcher that is about to launch the bot loses its lease. A prelaunched bot
+// is stopped under the lease.
 func (c *Change) setJoinAt(at time.Time) bool {
 	at = at.UTC().Truncate(time.Millisecond)
 	if at.Equal(c.JoinAt) {
 		return false
 	}
-	c.JoinAt, c.WakeAt, c.Lease = at, at, ""
+	c.JoinAt = at
+	if c.Prelaunch != job.Prelaunched && c.Prelaunch != job.PrelaunchWithdrawn {
+		c.WakeAt, c.Lease = at, ""
+	}
 	return true
 }
 
-// saveRequest saves changed fields of the request for the job, and records the
-// change on the timeline.
+// saveRequest saves changed fields of the request for the job, withdraws a bot
+// that was launched for the old ones, and records the change on the timeline.
 func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
+	c.withdrawPrelaunch()
 	if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
 		return err
 	}

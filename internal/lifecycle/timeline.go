@@ -29,16 +29,6 @@ const (
 	byRetention = "retention"
 )
 
-// BotLaunched records that the bot of the current attempt was started, on which
-// node, and how late.
-func (c *Change) BotLaunched(ctx context.Context, node string) error {
-	data := map[string]any{"node": node}
-	if c.Attempt == 0 && !c.JoinAt.Before(c.CreatedAt) {
-		data["lateMs"] = max(0, c.Now.Sub(c.JoinAt).Milliseconds())
-	}
-	return c.addEntry(ctx, BotLaunched, data)
-}
-
 // MediaStored records how much of a recording is in storage.
 func (c *Change) MediaStored(ctx context.Context, done, total int64) error {
 	return c.addEntry(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})

@@ -42,11 +42,11 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	}
 	prefix := "salvage-" + jobID.String() + "-"
 	if err := removeAllWithPrefix(f.TempDir, prefix); err != nil {
-		return Packed{}, fmt.Errorf("clear away an earlier run: %w", err)
+		return Packed{}, fmt.Errorf("remove the files of an earlier run: %w", err)
 	}
 	work, err := os.MkdirTemp(f.TempDir, prefix)
 	if err != nil {
-		return Packed{}, fmt.Errorf("make a folder to pack in: %w", err)
+		return Packed{}, fmt.Errorf("create a folder for packing: %w", err)
 	}
 	defer os.RemoveAll(work) // on failure, the next run removes it
 	var packed Packed
@@ -116,7 +116,7 @@ func (f *Finisher) storeMedia(
 	for _, attempt := range adopted {
 		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
 		if err != nil {
-			return Packed{}, fmt.Errorf("adopt the files of attempt %d: %w", attempt.Attempt, err)
+			return Packed{}, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
 		}
 		packed.Files = append(packed.Files, adoptedMedia.Files...)
 		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)

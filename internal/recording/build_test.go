@@ -74,6 +74,23 @@ func lostReport(attempt int, parts ...ingest.RecordingPart) ingest.Report {
 	return ingest.Report{Attempt: attempt, Parts: parts}
 }
 
+func TestBuildListsMediaFaults(t *testing.T) {
+	t.Parallel()
+	report := leftReport(0, completePart(0, 0, 10))
+	report.LeftAt = at(9)
+	report.MediaFaults = []ingest.MediaFault{
+		{Kind: "frozen_picture", From: at(5)}, // until the bot left
+		{Kind: "no_sound", From: at(-1), To: at(3)},
+		{Kind: "no_sound", From: at(-4), To: at(-2)}, // before the recording
+		{From: at(6), To: at(7)},
+	}
+	manifest := Build(testInput(), []ingest.Report{report}, Packed{Parts: []PackedPart{packedPart(0, 0, 0, 10)}, Files: []File{testFile()}}, "http://localhost")
+	want := []MediaFault{{"no_sound", 0, 3000}, {"frozen_picture", 5000, 9000}}
+	if !slices.Equal(manifest.MediaFaults, want) || manifest.Partial {
+		t.Errorf("faults %+v, partial %v; want %+v", manifest.MediaFaults, manifest.Partial, want)
+	}
+}
+
 func TestBuildReportsGaps(t *testing.T) {
 	t.Parallel()
 	withGap := func(report ingest.Report, from, to float64, reason string) ingest.Report {

@@ -23,10 +23,10 @@ const deleteConcurrency = 16
 // objectFilter selects objects by key and time of writing.
 type objectFilter func(key string, modified time.Time) bool
 
-// DeleteUploads deletes the uploads of a job's bots except the diagnostics. Call
+// DeleteUploads deletes the uploads of a job's bots except captures of pages. Call
 // it only after the manifest is stored. It may be repeated.
 func (s *Storage) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isDiagnostic(path.Base(key)) })
+	return s.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isCapture(path.Base(key)) })
 }
 
 // DeleteRecording deletes all stored objects of a job: media, uploads and the

@@ -126,9 +126,9 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 		err = errors.New("wrote more than expected")
 	}
 	if err != nil {
-		return nil, &toolError{Tool: program, Err: err, Stderr: strings.TrimSpace(stderr.kept.String())}
+		return nil, &toolError{Tool: program, Err: err, Stderr: strings.TrimSpace(stderr.content.String())}
 	}
-	return stdout.kept.Bytes(), nil
+	return stdout.content.Bytes(), nil
 }
 
 // toolEnvironment returns the environment variables that are passed to a tool:
@@ -146,7 +146,7 @@ func toolEnvironment(environment []string) []string {
 type boundedBuffer struct {
 	limit   int
 	keepEnd bool
-	kept    bytes.Buffer
+	content bytes.Buffer
 	dropped bool
 }
 
@@ -154,12 +154,12 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 	length := len(data)
 	if b.keepEnd {
 		data = data[max(0, length-b.limit):]
-		b.kept.Next(max(0, b.kept.Len()+len(data)-b.limit))
+		b.content.Next(max(0, b.content.Len()+len(data)-b.limit))
 	} else {
-		data = data[:min(length, b.limit-b.kept.Len())]
+		data = data[:min(length, b.limit-b.content.Len())]
 	}
 	b.dropped = b.dropped || len(data) < length
-	b.kept.Write(data)
+	b.content.Write(data)
 	return length, nil
 }
 

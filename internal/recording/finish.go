@@ -43,7 +43,7 @@ type Progress func(stage Stage, done, total int64)
 func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	attempts, err := f.Storage.Uploads(ctx, jobID)
 	if err != nil {
-		return false, fmt.Errorf("look for media: %w", err)
+		return false, fmt.Errorf("find media: %w", err)
 	}
 	for _, attempt := range attempts {
 		for _, file := range attempt.Files {
@@ -175,12 +175,12 @@ func (u jobUploads) reports() []ingest.Report {
 func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (uploads jobUploads, done bool, err error) {
 	attempts, err := f.Storage.Uploads(ctx, input.Job.ID)
 	if err != nil {
-		return jobUploads{}, false, fmt.Errorf("look for uploads: %w", err)
+		return jobUploads{}, false, fmt.Errorf("find uploads: %w", err)
 	}
 	if len(attempts) == 0 {
 		manifest, exists, err := f.Storage.storedManifest(ctx, input.Job.ID)
 		if err != nil {
-			return jobUploads{}, false, fmt.Errorf("look for a manifest: %w", err)
+			return jobUploads{}, false, fmt.Errorf("find a manifest: %w", err)
 		}
 		return jobUploads{manifest: manifest}, exists, nil
 	}

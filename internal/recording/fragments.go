@@ -52,7 +52,7 @@ func readBox(file io.ReaderAt, offset, length int64) (box, error) {
 
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
-var errIncompleteBox = errors.New("the box is not whole")
+var errIncompleteBox = errors.New("the box is incomplete")
 
 // scanFragments reads the top-level boxes of a file up to the first incomplete one.
 func scanFragments(file io.ReaderAt, length int64) (fragmentScan, error) {

@@ -88,6 +88,27 @@ func (b *builder) reportedGaps() []span {
 	return reported
 }
 
+// mediaFaults returns the faults in the bots' reports.
+func (b *builder) mediaFaults() []MediaFault {
+	faults := []MediaFault{}
+	if b.origin.IsZero() {
+		return faults
+	}
+	for _, report := range b.reports {
+		for _, fault := range report.MediaFaults {
+			to := firstNonZero(fault.To, report.LeftAt) // as for gaps
+			if fault.Kind == "" || fault.From.IsZero() || !to.After(fault.From) || to.Before(b.origin) {
+				continue
+			}
+			faults = append(faults, MediaFault{
+				Kind: fault.Kind, StartMs: max(0, b.offset(fault.From)).Milliseconds(), EndMs: b.offset(to).Milliseconds(),
+			})
+		}
+	}
+	slices.SortStableFunc(faults, func(a, c MediaFault) int { return cmp.Compare(a.StartMs, c.StartMs) })
+	return faults
+}
+
 // gapReason returns the reason of the reported gap that covers more than half of
 // hole, or else cause.
 func (b *builder) gapReason(hole span, reported []span, cause string) string {

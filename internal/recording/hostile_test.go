@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
+	"standin/internal/testing/hostile"
 )
 
 // TestSparseTarBomb checks that a bundle of 3 KiB with a sparse entry of 2 GiB is
@@ -29,8 +29,8 @@ func TestSparseTarBomb(t *testing.T) {
 	const claimed = 2 << 30
 	name := ingest.TrackSegmentName(0, 0)
 	for kind, bundle := range map[string][]byte{
-		"PAX 1.0": sparseEntry(t, name, "1\n"+strconv.Itoa(claimed)+"\n0\n"+strings.Repeat("\x00", 497), "GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name="+name, "GNU.sparse.realsize="+strconv.Itoa(claimed)),
-		"PAX 0.1": sparseEntry(t, name, "", "GNU.sparse.numblocks=1", "GNU.sparse.size="+strconv.Itoa(claimed), "GNU.sparse.map="+strconv.Itoa(claimed)+",0"),
+		"PAX 1.0": hostile.SparseBundle(t, name, claimed),
+		"PAX 0.1": hostile.SparseEntry(t, name, "", "GNU.sparse.numblocks=1", "GNU.sparse.size="+strconv.Itoa(claimed), "GNU.sparse.map="+strconv.Itoa(claimed)+",0"),
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "voices-000000.tar")
@@ -44,42 +44,6 @@ func TestSparseTarBomb(t *testing.T) {
 			t.Errorf("%s: a bundle of %d bytes extracts to %d bytes", kind, len(bundle), used)
 		}
 	}
-}
-
-// sparseEntry returns a tar archive with one entry that has the content and the
-// PAX records.
-func sparseEntry(t *testing.T, name, content string, records ...string) []byte {
-	t.Helper()
-	var pax strings.Builder
-	for _, record := range records {
-		length := len(record) + 3 // a space, a newline and at least one digit
-		for len(strconv.Itoa(length))+len(record)+2 != length {
-			length++
-		}
-		fmt.Fprintf(&pax, "%d %s\n", length, record)
-	}
-	var archive bytes.Buffer
-	writer := tar.NewWriter(&archive)
-	for _, entry := range []struct{ name, content string }{{"PaxHeaders/0", pax.String()}, {name, content}} {
-		if err := writer.WriteHeader(&tar.Header{Name: entry.name, Mode: 0o600, Size: int64(len(entry.content)), Format: tar.FormatUSTAR}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := writer.Write([]byte(entry.content)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	header := archive.Bytes()[:512]
-	header[156] = tar.TypeXHeader // a type that tar.Writer does not write
-	copy(header[148:156], "        ")
-	sum := 0
-	for _, b := range header {
-		sum += int(b)
-	}
-	copy(header[148:156], fmt.Sprintf("%06o\x00 ", sum))
-	return archive.Bytes()
 }
 
 // diskUse returns the total size of the files in a folder.

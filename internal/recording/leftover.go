@@ -30,7 +30,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at what a bot left: %w", err)
+		return fmt.Errorf("list the files that a bot left: %w", err)
 	}
 	known, err := s.uploadedSizes(ctx, jobID, spool.Attempt)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 			continue // the bot is still running and uploaded the file
 		}
 		if err != nil {
-			return fmt.Errorf("look at what a bot left: %w", err)
+			return fmt.Errorf("list the files that a bot left: %w", err)
 		}
 		size, uploaded := known[entry.Name()]
 		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || uploaded && size == info.Size() && entry.Name() != ingest.ReportName {
@@ -53,7 +53,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 			continue // the bot's own upload takes precedence
 		}
 		if err != nil {
-			return fmt.Errorf("take %s, which a bot left: %w", entry.Name(), err)
+			return fmt.Errorf("import %s, which a bot left: %w", entry.Name(), err)
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
 	attempts, err := s.Uploads(ctx, jobID)
 	if err != nil {
-		return nil, fmt.Errorf("look at what a bot uploaded: %w", err)
+		return nil, fmt.Errorf("list what a bot uploaded: %w", err)
 	}
 	sizes := make(map[string]int64)
 	for _, uploads := range attempts {

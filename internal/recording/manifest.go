@@ -24,9 +24,11 @@ type Manifest struct {
 	End           End             `json:"end"`
 	Partial       bool            `json:"partial"` // true when media of a started recording is missing
 	Gaps          []Gap           `json:"gaps"`
+	MediaFaults   []MediaFault    `json:"mediaFaults"`
 	Media         []Media         `json:"media"`
 	Participants  []Participant   `json:"participants"`
 	Speech        []Speech        `json:"speech"`
+	SpeechSource  SpeechSource    `json:"speechSource"`
 	Consent       []Consent       `json:"consent"`
 }
 
@@ -61,6 +63,13 @@ type Gap struct {
 	Reason  string `json:"reason"`
 }
 
+// MediaFault is a period of a recording whose media is faulty.
+type MediaFault struct {
+	Kind    string `json:"kind"` // no_sound or frozen_picture
+	StartMs int64  `json:"startMs"`
+	EndMs   int64  `json:"endMs"`
+}
+
 // Media is a file with its URL.
 type Media struct {
 	File
@@ -81,6 +90,17 @@ type Speech struct {
 	StartMs       int64  `json:"startMs"`
 	EndMs         int64  `json:"endMs"`
 }
+
+// SpeechSource is the evidence by which the speech is known.
+type SpeechSource string
+
+// The kinds of evidence.
+const (
+	SpeechUnknown        SpeechSource = "none" // nothing is known, and nobody is listed
+	SpeechByPage         SpeechSource = "page" // the meeting page marks who speaks
+	SpeechByAudio        SpeechSource = "audio"
+	SpeechByPageAndAudio SpeechSource = "page_and_audio"
+)
 
 // Consent is a request for the host's permission to record, with its outcome.
 type Consent struct {
@@ -130,11 +150,11 @@ func (i *Instant) UnmarshalJSON(data []byte) error {
 	}
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("read a moment: %w", err)
+		return fmt.Errorf("parse an instant: %w", err)
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return fmt.Errorf("read a moment: %w", err)
+		return fmt.Errorf("parse an instant: %w", err)
 	}
 	i.Time = at.UTC()
 	return nil

@@ -20,7 +20,7 @@ type recordingScript struct {
 	reports  []ingest.Report
 	packed   Packed
 	botLost  bool
-	kept     []span        // media in a file
+	inFiles  []span        // media in a file
 	known    time.Duration // end of the recording, according to media and reports
 	lost     bool          // media of a started recording is missing
 	paused   []span        // reported pauses
@@ -135,7 +135,7 @@ func (c *recordingScript) keep(t *rapid.T, part *PackedPart, from time.Duration)
 	file := &c.packed.Files[files-1]
 	part.File, part.Offset = file.Name, time.Duration(file.DurationMs)*time.Millisecond
 	file.DurationMs += part.Length.Milliseconds()
-	c.kept = append(c.kept, span{from: from, to: from + part.Length})
+	c.inFiles = append(c.inFiles, span{from: from, to: from + part.Length})
 	c.known = max(c.known, from+part.Length)
 }
 
@@ -191,7 +191,7 @@ func marshal(manifest Manifest) string {
 
 // checkGaps checks that gaps and kept media cover the recording without overlap.
 func (c *recordingScript) checkGaps(gaps []Gap) error {
-	spans := slices.Clone(c.kept)
+	spans := slices.Clone(c.inFiles)
 	for _, gap := range gaps {
 		current := span{from: time.Duration(gap.StartMs) * time.Millisecond, to: time.Duration(gap.EndMs) * time.Millisecond, reason: gap.Reason}
 		if current.to-current.from < shortestGap {

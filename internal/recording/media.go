@@ -87,7 +87,7 @@ func (s *Storage) SignedURL(ctx context.Context, jobID uuid.UUID, name string, e
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("sign an address for %s: %w", key, err)
+		return "", false, fmt.Errorf("sign a URL for %s: %w", key, err)
 	}
 	return address, true, nil
 }

@@ -79,13 +79,13 @@ func (source source) encode(ctx context.Context, tools Tools, folder string) ([]
 func splitSegments(t *testing.T, data []byte) [][]byte {
 	t.Helper()
 	var segments [][]byte
-	begin := 0
+	start := 0
 	for offset := 0; offset < len(data); {
 		kind := string(data[offset+4 : offset+8])
 		offset += int(binary.BigEndian.Uint32(data[offset:]))
 		if kind == "moov" || kind == "mdat" {
-			segments = append(segments, data[begin:offset])
-			begin = offset
+			segments = append(segments, data[start:offset])
+			start = offset
 		}
 	}
 	return segments
@@ -106,7 +106,7 @@ func writeSegments(t *testing.T, folder string, part int, segments [][]byte) {
 }
 
 // onsets decodes a file and returns the timestamps, in seconds, at which flashes
-// and beeps begin.
+// and beeps start.
 func onsets(t *testing.T, path string) (flashes, beeps []float64) {
 	t.Helper()
 	return flashOnsets(t, path), beepOnsets(t, path)

@@ -82,7 +82,7 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
 	}
 	if err := removeAllWithPrefix(dir, workPrefix); err != nil {
-		return Packed{}, fmt.Errorf("pack the recording: clear away an earlier run: %w", err)
+		return Packed{}, fmt.Errorf("pack the recording: remove the files of an earlier run: %w", err)
 	}
 	work, err := os.MkdirTemp(dir, workPrefix)
 	if err != nil {

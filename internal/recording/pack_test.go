@@ -327,7 +327,7 @@ func TestBoundedBuffer(t *testing.T) {
 				t.Fatalf("Write returned %d for %q: %v", n, part, err)
 			}
 		}
-		if got := buffer.kept.String(); got != test.want || !test.keepEnd && !buffer.dropped {
+		if got := buffer.content.String(); got != test.want || !test.keepEnd && !buffer.dropped {
 			t.Errorf("keepEnd %v: got %q, dropped %v", test.keepEnd, got, buffer.dropped)
 		}
 	}

@@ -86,3 +86,22 @@ func (b *builder) speech(report ingest.Report, ids rosterIDs) []Speech {
 	}
 	return speech
 }
+
+// speechSource returns the evidence of speech in all reports.
+func (b *builder) speechSource() SpeechSource {
+	page, audio := false, false
+	for _, report := range b.reports {
+		page = page || slices.Contains(report.SpeechSources, string(SpeechByPage)) ||
+			len(report.SpeechSources) == 0 && len(report.Speech) > 0 // of an earlier version
+		audio = audio || slices.Contains(report.SpeechSources, string(SpeechByAudio))
+	}
+	switch {
+	case page && audio:
+		return SpeechByPageAndAudio
+	case audio:
+		return SpeechByAudio
+	case page:
+		return SpeechByPage
+	}
+	return SpeechUnknown
+}

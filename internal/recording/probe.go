@@ -49,7 +49,7 @@ func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult,
 		} `json:"format"`
 	}
 	if err := json.Unmarshal(text, &reported); err != nil {
-		return probeResult{}, fmt.Errorf("read ffprobe's answer: %w", err)
+		return probeResult{}, fmt.Errorf("parse the output of ffprobe: %w", err)
 	}
 	seconds, err := strconv.ParseFloat(reported.Format.Duration, 64)
 	if err != nil {

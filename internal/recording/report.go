@@ -28,6 +28,7 @@ const maxParts = 1000
 func (r FinalReport) checkSize() error {
 	for name, list := range map[string]struct{ length, limit int }{
 		"parts": {max(len(r.Parts), len(r.PackedParts)), maxParts}, "gaps": {len(r.Gaps), 10 * maxParts},
+		"media faults": {len(r.MediaFaults), ingest.MaxMediaFaults},
 		"audio tracks": {max(len(r.AudioTracks), len(r.PackedTracks)), ingest.MaxAudioTracks},
 		"files":        {len(r.Media), maxParts + ingest.MaxAudioTracks},
 	} {

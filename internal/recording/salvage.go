@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
+
+	"standin/internal/retry"
 )
 
 // fetchConcurrency is the number of concurrent segment downloads. Each needs a
@@ -107,7 +109,7 @@ func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name
 		if missing := new(NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
 			break
 		}
-		if err := sleep(ctx, time.Duration(try)*fetchDelay); err != nil {
+		if err := retry.Sleep(ctx, time.Duration(try)*fetchDelay); err != nil {
 			return errors.Join(err, file.Close())
 		}
 	}
@@ -132,16 +134,4 @@ func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, a
 	defer reader.Close() // read only
 	_, err = io.Copy(file, reader)
 	return err
-}
-
-// sleep waits for the given time or until ctx ends.
-func sleep(ctx context.Context, length time.Duration) error {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

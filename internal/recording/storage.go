@@ -25,7 +25,7 @@ import (
 // Storage stores the objects of recordings, with a folder for each job:
 //
 //	jobs/<jobId>/uploads/<attempt>/<name>   files that bots uploaded; the prefix
-//	                                        diagnostics- marks files for the operator
+//	                                        capture- marks captures of pages
 //	jobs/<jobId>/media/<name>               the files in the manifest
 //	jobs/<jobId>/manifest.json
 //
@@ -50,10 +50,10 @@ type Storage struct {
 func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("open storage: the address is no URL") // the parse error contains the address, which may contain keys
+		return nil, errors.New("open storage: the address is not a URL") // the parse error contains the address, which may contain keys
 	}
 	if parsed.User != nil {
-		return nil, errors.New("open storage: credentials do not belong into the address") // errors contain the address
+		return nil, errors.New("open storage: the address must not contain credentials") // errors contain the address
 	}
 	if parsed.Scheme == fileblob.Scheme {
 		return openFolder(parsed)
@@ -135,6 +135,8 @@ func contentType(name string) string {
 		return "video/mp4"
 	case ".json":
 		return "application/json"
+	case ".zip":
+		return "application/zip"
 	}
 	return "application/octet-stream"
 }

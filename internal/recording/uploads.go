@@ -16,14 +16,10 @@ import (
 	"standin/internal/ingest"
 )
 
-// diagnosticsPrefix is the name prefix of files that bots upload for the operator
-// of the service, such as a page that a bot did not recognize. They are not part
-// of the recording, but have the same retention.
-const diagnosticsPrefix = "diagnostics-"
-
-// isDiagnostic reports whether an upload is for the operator.
-func isDiagnostic(name string) bool {
-	return strings.HasPrefix(name, diagnosticsPrefix) && storableName(name)
+// isCapture reports whether an upload is a capture of a page. Captures are not
+// part of the recording, but have the same retention.
+func isCapture(name string) bool {
+	return strings.HasPrefix(name, ingest.CapturePrefix) && storableName(name)
 }
 
 // AttemptUploads lists the uploads of one attempt's bot.
@@ -59,7 +55,7 @@ func (s *Storage) PutUpload(
 	if name != ingest.ReportName {
 		exists, err := s.bucket.Exists(ctx, key)
 		if err != nil {
-			return StoredObject{}, fmt.Errorf("look for %s: %w", key, err)
+			return StoredObject{}, fmt.Errorf("find %s: %w", key, err)
 		}
 		if exists {
 			return s.confirmUpload(ctx, key, upload, stored)
@@ -96,7 +92,7 @@ func (s *Storage) confirmUpload(ctx context.Context, key string, upload *hashing
 	return stored, nil
 }
 
-// Uploads lists the uploads of a job's bots by attempt, without diagnostics.
+// Uploads lists the uploads of a job's bots by attempt, without captures.
 func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUploads, error) {
 	folder := uploadsFolder(jobID)
 	var attempts []AttemptUploads
@@ -106,7 +102,7 @@ func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUpload
 		}
 		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
 		attempt, err := strconv.Atoi(number)
-		if err != nil || !storableName(name) || isDiagnostic(name) {
+		if err != nil || !storableName(name) || isCapture(name) {
 			continue // not part of the recording, or an unfinished write
 		}
 		index := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })
@@ -121,6 +117,46 @@ func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUpload
 		slices.SortFunc(attempt.Files, func(a, b Upload) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return attempts, nil
+}
+
+// Capture is a capture of a page that a bot uploaded.
+type Capture struct {
+	Attempt int
+	Name    string
+	Bytes   int64
+}
+
+// Captures lists the captures of a job's bots, by attempt and name.
+func (s *Storage) Captures(ctx context.Context, jobID uuid.UUID) ([]Capture, error) {
+	folder := uploadsFolder(jobID)
+	var captures []Capture
+	for object, err := range s.objects(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
+		if attempt, err := strconv.Atoi(number); err == nil && isCapture(name) {
+			captures = append(captures, Capture{Attempt: attempt, Name: name, Bytes: object.Size})
+		}
+	}
+	slices.SortFunc(captures, func(a, b Capture) int {
+		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Name, b.Name))
+	})
+	return captures, nil
+}
+
+// OpenCapture opens a capture for reading; ctx must outlive the reader. If it does
+// not exist, the error is a NotFoundError.
+func (s *Storage) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error) {
+	key, err := uploadKey(jobID, attempt, name)
+	if err != nil || !isCapture(name) {
+		return nil, 0, &NotFoundError{What: "the capture"}
+	}
+	reader, err := s.open(ctx, key, "the capture")
+	if err != nil {
+		return nil, 0, err
+	}
+	return reader, reader.Size(), nil
 }
 
 // openUpload opens an upload for reading; ctx must outlive the reader.

@@ -22,7 +22,7 @@ type JobUsage struct {
 	Objects    int
 	Bytes      int64
 	Newest     time.Time // when the newest object was written
-	Uploads    int       // number of these that are bot uploads, without diagnostics
+	Uploads    int       // number of these that are bot uploads, without captures of pages
 	Unfinished int       // number of these that are writes in progress or interrupted writes
 }
 
@@ -132,7 +132,7 @@ func (u *JobUsage) count(object *blob.ListObject) {
 	switch {
 	case isUnfinished(name):
 		u.Unfinished++
-	case strings.HasPrefix(name, "uploads/") && !isDiagnostic(name[strings.LastIndex(name, "/")+1:]):
+	case strings.HasPrefix(name, "uploads/") && !isCapture(name[strings.LastIndex(name, "/")+1:]):
 		u.Uploads++
 	}
 }

@@ -25,7 +25,7 @@ func TestListJobs(t *testing.T) {
 			id := uuid.New()
 			put(t, storage, id, 0, ingest.SegmentName(0, 0), "12345")
 			put(t, storage, id, 1, ingest.ReportName, "{}")
-			put(t, storage, id, 0, "diagnostics-page.png", "png")
+			put(t, storage, id, 0, "capture-0.zip", "png")
 			want[id] = JobUsage{JobID: id, Objects: 3, Bytes: 10, Uploads: 2}
 			if i == 0 {
 				if err := storage.PutManifest(t.Context(), id, Manifest{}); err != nil {
@@ -55,15 +55,15 @@ func TestListJobs(t *testing.T) {
 	})
 }
 
-// TestDiagnostics checks that diagnostics are not listed as uploads and are deleted
+// TestCaptures checks that captures are not listed as uploads and are deleted
 // with the recording, but not with the uploads.
-func TestDiagnostics(t *testing.T) {
+func TestCaptures(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		id := uuid.New()
 		put(t, storage, id, 0, ingest.SegmentName(0, 0), "12345")
-		put(t, storage, id, 0, "diagnostics-page.png", "png")
-		put(t, storage, id, 1, "diagnostics-page.html", "html")
+		put(t, storage, id, 0, "capture-0.zip", "png")
+		put(t, storage, id, 1, "capture-1.zip", "html")
 		for range 2 {
 			if err := storage.DeleteUploads(t.Context(), id); err != nil {
 				t.Fatal(err)
@@ -86,15 +86,15 @@ func TestDiagnostics(t *testing.T) {
 	})
 }
 
-// TestDiagnosticsDoNotChangeFinishedJob checks that finishing a job again does not
-// change its manifest when only diagnostics are left.
-func TestDiagnosticsDoNotChangeFinishedJob(t *testing.T) {
+// TestCapturesDoNotChangeFinishedJob checks that finishing a job again does not
+// change its manifest when only captures are left.
+func TestCapturesDoNotChangeFinishedJob(t *testing.T) {
 	t.Parallel()
 	finisher := newFinisherHarness(t)
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 2}))
 	finisher.upload(t, 0, 0, segments)
 	finisher.report(t, leftReport(0, completePart(0, 0, 2)))
-	put(t, finisher.Storage, finisher.id, 0, "diagnostics-page.png", "png")
+	put(t, finisher.Storage, finisher.id, 0, "capture-0.zip", "png")
 	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)

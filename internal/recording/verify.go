@@ -203,7 +203,7 @@ func (v *Verifier) checkStart(ctx context.Context, address string, reported File
 		} `json:"format"`
 	}
 	if err := json.Unmarshal(text, &first); err != nil {
-		return fmt.Errorf("read ffprobe's answer: %w", err)
+		return fmt.Errorf("parse the output of ffprobe: %w", err)
 	}
 	seconds, err := strconv.ParseFloat(first.Format.StartTime, 64)
 	if start := time.Duration(seconds * float64(time.Second)); err != nil || start.Abs() > maxStart {
@@ -221,7 +221,7 @@ func (v *Verifier) checkStart(ctx context.Context, address string, reported File
 func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("offer the file to ffmpeg: %w", err)
+		return fmt.Errorf("pass the file to ffmpeg: %w", err)
 	}
 	failure := make(chan error, 1) // the first error of the storage
 	path := "/" + rand.Text() + "/" + name

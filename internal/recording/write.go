@@ -121,7 +121,7 @@ func (s *Storage) stat(ctx context.Context, key string) (length int64, sum strin
 		return 0, "", &NotFoundError{What: key}
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("look at %s: %w", key, err)
+		return 0, "", fmt.Errorf("stat %s: %w", key, err)
 	}
 	if sum := attributes.Metadata[checksumKey]; sum != "" {
 		return attributes.Size, sum, nil

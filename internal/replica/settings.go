@@ -53,6 +53,8 @@ type Settings struct {
 	// DeviceDialog makes Meet's and Zoom's pre-join page show "Continue without
 	// microphone and camera" even if the browser granted them.
 	DeviceDialog bool `json:"deviceDialog"`
+	// Audio is whether Zoom's page plays the participants' audio without more ado.
+	Audio Audio `json:"audio"`
 	// DevicesBeforeJoin and DevicesAfterJoin make Teams show "Continue without audio
 	// or video", before or after Join now, even if the browser granted them.
 	// Otherwise it is shown, before, only if the browser did not.
@@ -81,6 +83,17 @@ type Participant struct {
 	Muted     bool `json:"muted"`
 	CameraOff bool `json:"cameraOff"`
 }
+
+// Audio is when a page plays audio.
+type Audio string
+
+// The page plays audio from the start, after "Join Audio by Computer", or never,
+// although it offers that. It receives audio in any case.
+const (
+	AudioFromStart Audio = ""
+	AudioOnRequest Audio = "on_request"
+	NoAudio        Audio = "never"
+)
 
 // Refusal is a page that is shown instead of the meeting.
 type Refusal string
@@ -172,6 +185,7 @@ func (s Settings) check(platform traits) error {
 	require(passcodePattern.MatchString(s.Passcode), "passcode %q does not consist of up to 64 letters, digits and . _ -", s.Passcode)
 	require(platform.launcher || !s.NoLauncher && !s.CookieBanner, "%s has no launcher", s.Platform)
 	require(platform.frame || !s.Framed, "%s has no frame", s.Platform)
+	require(s.Platform == Zoom || s.Audio == AudioFromStart, "only Zoom offers to join audio")
 	require(platform.lateDevices || !s.DevicesBeforeJoin && !s.DevicesAfterJoin, "%s uses DeviceDialog", s.Platform)
 	require(!platform.lateDevices || !s.DeviceDialog, "%s uses DevicesBeforeJoin and DevicesAfterJoin", s.Platform)
 	return errors.Join(errs...)

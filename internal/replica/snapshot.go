@@ -33,6 +33,7 @@ type pageSettings struct {
 	DeviceDialog      bool     `json:"deviceDialog"`
 	DevicesBeforeJoin bool     `json:"devicesBeforeJoin"`
 	DevicesAfterJoin  bool     `json:"devicesAfterJoin"`
+	Audio             Audio    `json:"audio"`
 	Tips              bool     `json:"tips"`
 	LeaveAtOnce       bool     `json:"leaveAtOnce"`
 	PageDelayMS       int64    `json:"pageDelayMs"`
@@ -47,8 +48,8 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		Platform: m.settings.Platform, Code: m.settings.Code, Lobby: !m.settings.NoLobby,
 		JoinLabel: m.settings.JoinLabel, Language: language, CookieBanner: m.settings.CookieBanner,
 		DeviceDialog: m.settings.DeviceDialog, DevicesBeforeJoin: m.settings.DevicesBeforeJoin,
-		DevicesAfterJoin: m.settings.DevicesAfterJoin,
-		Tips:             !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
+		DevicesAfterJoin: m.settings.DevicesAfterJoin, Audio: m.settings.Audio,
+		Tips: !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
 		PageDelayMS: m.settings.PageDelay.Milliseconds(),
 		MaxNameLen:  m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,
 		Trap: append([]string{}, m.trap...),

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/recording"
+	"standin/internal/retry"
 	"standin/internal/store"
 )
 
@@ -69,16 +70,7 @@ func (c *Cleaner) Run(ctx context.Context) {
 			swept = now
 			c.sweep(ctx)
 		}
-		c.sleep(ctx, min(next.Sub(c.Now()), maxSleep))
-	}
-}
-
-func (c *Cleaner) sleep(ctx context.Context, length time.Duration) {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		_ = retry.Sleep(ctx, min(next.Sub(c.Now()), maxSleep)) // the loop checks ctx
 	}
 }
 

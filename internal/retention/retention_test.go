@@ -74,7 +74,7 @@ func (h *harness) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 }
 
 // recorded creates a job that ended the given time ago, with a manifest, media and
-// diagnostics.
+// captures.
 func (h *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, change func(*job.Record)) uuid.UUID {
 	t.Helper()
 	r := job.Record{
@@ -95,7 +95,7 @@ func (h *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, 
 		change(&r)
 	}
 	save(func(q *store.Queries) error { return q.SaveJob(t.Context(), r) })
-	h.write(t, r.ID, ago, "manifest.json", "media/recording.mp4", "uploads/0/diagnostics-page.png")
+	h.write(t, r.ID, ago, "manifest.json", "media/recording.mp4", "uploads/0/capture-0.zip")
 	return r.ID
 }
 
@@ -292,7 +292,7 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	h.sweep(t.Context())
-	whole := []string{"manifest.json", "media/recording.mp4", "uploads/0/diagnostics-page.png"}
+	whole := []string{"manifest.json", "media/recording.mp4", "uploads/0/capture-0.zip"}
 	for id, want := range map[uuid.UUID][]string{unknown: whole[:2], finished: whole, erased: nil, torn: whole, failed: whole, cancelled: whole} {
 		if got := h.files(t, id); !slices.Equal(got, want) {
 			t.Errorf("after the sweep: files %v, want %v", got, want)

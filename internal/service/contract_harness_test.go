@@ -271,14 +271,19 @@ func contractToken(id string, attempt int) string {
 	return ingest.Token([]byte(contractSigningKey), id, attempt)
 }
 
-// sendEvent sends an event of a bot.
+// sendEvent sends an event of a job's first bot.
 func (h *contractHarness) sendEvent(t testing.TB, id, kind, data string) contractResponse {
 	t.Helper()
-	body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
+	return h.expect(t, http.StatusOK, contractEvent(id, 0, kind, data))
+}
+
+// contractEvent returns an event of a bot.
+func contractEvent(id string, attempt int, kind, data string) contractRequest {
+	body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":%d,"emittedAt":%q`, kind, id, attempt, time.Now().UTC().Format(time.RFC3339Nano))
 	if data != "" {
 		body += `,"data":` + data
 	}
-	return h.expect(t, http.StatusOK, contractRequest{op: "ingestEvent", bearer: contractToken(id, 0), body: body + "}"})
+	return contractRequest{op: "ingestEvent", bearer: contractToken(id, attempt), body: body + "}"}
 }
 
 // awaitStatus waits until a job has one of the statuses, and returns it.
@@ -314,6 +319,7 @@ type contractHooks struct {
 	*httptest.Server
 	mu     sync.Mutex
 	events []string // of all jobs, in order of arrival
+	last   string   // body of the last one
 	status int      // of the responses
 }
 
@@ -337,7 +343,7 @@ func newContractHooks(t testing.TB, checker *apicheck.Checker) *contractHooks {
 		}
 		hooks.mu.Lock()
 		defer hooks.mu.Unlock()
-		hooks.events = append(hooks.events, envelope.Event)
+		hooks.events, hooks.last = append(hooks.events, envelope.Event), string(body)
 		w.WriteHeader(hooks.status)
 	}))
 	t.Cleanup(hooks.Close)

@@ -42,9 +42,17 @@ func TestContractChecksCredentialsFirst(t *testing.T) {
 			request.bearer = wrong
 			h.expect(t, 401, request)
 		}
-		for _, header := range []string{"", "Bearer", "Basic " + h.ada, h.ada} {
+		for _, header := range []string{"", "Bearer", "Basic " + h.ada, "Token " + h.ada, h.ada} {
 			request.bearer, request.header = "", map[string]string{"Authorization": header}
-			h.expect(t, 401, request)
+			reply := h.expect(t, 401, request)
+			if operation.Method == http.MethodHead {
+				continue
+			}
+			message := reply.text(t, "message")
+			if bearer := reply.header.Get("WWW-Authenticate") == "Bearer"; !strings.HasPrefix(message, "The credentials are missing or not valid. Send them in the header") ||
+				bearer && !strings.Contains(message, "Authorization: Bearer …") {
+				t.Errorf("%s with %.20q: %s", operation.ID, header, message)
+			}
 		}
 	}
 	if requests < 20 {

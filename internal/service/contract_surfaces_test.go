@@ -105,6 +105,16 @@ func contractCalendar(t *testing.T, h *contractHarness) {
 	if seen.text(t, "joinAt") != "2999-05-02T10:00:00.000Z" || !strings.Contains(string(seen.body), "(no subject)") {
 		t.Errorf("job of the invite: %s", seen.body)
 	}
+	cancelled := strings.Replace(invite(`"u-1"`, "2999-05-02T10:00:00Z"), "{", `{"cancelled":true,`, 1)
+	for range 2 { // repeating it changes nothing
+		if got := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: cancelled}); got.text(t, "jobId") != id || got.text(t, "kind") != "deduped" {
+			t.Errorf("cancelled: %s", got.body)
+		}
+	}
+	if seen := h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada}); seen.text(t, "status") != "cancelled" {
+		t.Errorf("job of the cancelled invite: %s", seen.body)
+	}
+	h.expectCode(t, 404, "not_found", contractRequest{op: "intakeInvite", header: secret, body: strings.Replace(cancelled, "u-1", "u-3", 1)})
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "intakeInvite", header: secret, body: `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`})
 	for _, wrong := range []map[string]string{nil, {"x-service-intake-secret": ""}, {"x-service-intake-secret": contractAdminSecret}, {"x-service-admin-secret": contractIntakeSecret}} {
 		h.expectCode(t, 401, "unauthorized", contractRequest{op: "intakeInvite", header: wrong, body: `{`})

@@ -23,6 +23,8 @@ func TestContract(t *testing.T) {
 			"recordings": contractRecordings, "history": contractHistory, "bots": contractBots, "uploads": contractUploads,
 			"calendar": contractCalendar, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
 			"service": contractService, "bodies": contractBodies, "webhooks": contractWebhooks,
+			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,
+			"cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -30,6 +32,7 @@ func TestContract(t *testing.T) {
 			})
 		}
 		t.Run("slow", func(t *testing.T) { t.Parallel(); contractSlow(t, coverage) })
+		t.Run("prelaunch", func(t *testing.T) { t.Parallel(); contractPrelaunch(t, coverage) })
 		t.Run("broken", func(t *testing.T) { t.Parallel(); contractBroken(t, coverage) })
 		t.Run("limited", func(t *testing.T) { t.Parallel(); contractLimited(t, coverage) })
 	})

@@ -67,6 +67,9 @@ func PrepareDataDir(dir string) error {
 	return nil
 }
 
+// MailDir returns the directory of the mail worker in a data folder.
+func MailDir(dataDir string) string { return filepath.Join(dataDir, "mail") }
+
 // lockDataDir makes sure that one service uses the data folder at a time.
 func lockDataDir(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)

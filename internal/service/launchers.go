@@ -87,6 +87,9 @@ func (s *Service) newProcess(events *event.Publisher) (*launch.Process, error) {
 		if _, err := browser.Find(s.settings.Bots.Browser); err != nil {
 			return err
 		}
+		if err := browser.CheckMode(browser.Mode(s.settings.Bots.BrowserMode)); err != nil {
+			return err
+		}
 		return browser.CheckSandbox(s.settings.Bots.NoSandbox)
 	}
 	if s.settings.Bots.NoSandbox {

@@ -122,6 +122,9 @@ func (s *Service) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := s.store.Reserve(); err != nil {
+		s.settings.Log.Warn("no disk space is reserved; deleting a recording may fail if the disk becomes full", "error", err)
+	}
 	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/mail"
 	"standin/internal/metrics"
 	"standin/internal/payment"
 	"standin/internal/recording"
@@ -53,6 +54,9 @@ func (s *Service) build(ctx context.Context) error {
 	live, timeouts, err := s.newLauncher(events)
 	if err != nil {
 		return err
+	}
+	if settings.Launcher == "manual" {
+		settings.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
 	}
 	finalizer := &dispatch.Finalizer{
 		Store:     s.store,
@@ -189,7 +193,7 @@ func measure(e event.StateApplied, node string, m *metrics.Metrics, recordStart 
 	if e.Trigger != job.BotJoined || r.Mode == job.Test {
 		return
 	}
-	if r.Attempt == 0 && !r.JoinAt.Before(r.CreatedAt) {
+	if r.Attempts <= 1 && !r.JoinAt.Before(r.CreatedAt) {
 		m.Joining(max(0, r.HeartbeatAt.Sub(r.JoinAt)))
 	}
 	if r.Node != node {
@@ -237,7 +241,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.server = httpapi.NewServer(handler)
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: jobs, Recordings: s.storage, Records: s.store, Flows: s.flows, Host: machine,
+		Users: s.users, Jobs: jobs, Recordings: s.storage, Records: s.store, Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.AllowedMeetingHosts,

@@ -37,39 +37,39 @@ func TestRecordingsDecode(t *testing.T) {
 	} {
 		t.Run(length.String(), func(t *testing.T) {
 			t.Parallel()
-			made, err := clip.record(length)
+			media, err := clip.record(length)
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := io.ReadAll(made.open())
+			data, err := io.ReadAll(media.open())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := sha256.Sum256(data); int64(len(data)) != made.Bytes || hex.EncodeToString(sum[:]) != made.SHA256 {
-				t.Errorf("the file does not have the length and sum it is said to have")
+			if sum := sha256.Sum256(data); int64(len(data)) != media.Bytes || hex.EncodeToString(sum[:]) != media.SHA256 {
+				t.Errorf("the file does not have its described size and sum")
 			}
 			want := max(length.Round(frameLength), frameLength)
-			if made.DurationMs != want.Milliseconds() {
-				t.Errorf("said to last %d ms, want %s", made.DurationMs, want)
+			if media.DurationMs != want.Milliseconds() {
+				t.Errorf("the duration is %d ms, want %s", media.DurationMs, want)
 			}
-			file := filepath.Join(t.TempDir(), made.Name)
+			file := filepath.Join(t.TempDir(), media.Name)
 			if err := os.WriteFile(file, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			seen, err := mediacheck.Decode(t.Context(), file)
+			decoded, err := mediacheck.Decode(t.Context(), file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(seen.DurationMs-float64(made.DurationMs)) > 1 || seen.Width != made.Width || seen.Height != made.Height ||
-				seen.VideoCodec != "h264" || seen.AudioCodec != "opus" || seen.Frames != int(want/frameLength) {
-				t.Errorf("the file holds %+v", seen)
+			if math.Abs(decoded.DurationMs-float64(media.DurationMs)) > 1 || decoded.Width != media.Width || decoded.Height != media.Height ||
+				decoded.VideoCodec != "h264" || decoded.AudioCodec != "opus" || decoded.Frames != int(want/frameLength) {
+				t.Errorf("the file contains %+v", decoded)
 			}
-			if math.Abs(seen.AudioEndMs-float64(made.DurationMs)) > 10 {
-				t.Errorf("the sound ends at %.1f ms of %d", seen.AudioEndMs, made.DurationMs)
+			if math.Abs(decoded.AudioEndMs-float64(media.DurationMs)) > 10 {
+				t.Errorf("the audio ends at %.1f ms of %d", decoded.AudioEndMs, media.DurationMs)
 			}
-			pairs := seen.Pairs()
+			pairs := decoded.Pairs()
 			if len(pairs) != flashes {
-				t.Errorf("%d flashes with their beeps, want %d: %v, %v", len(pairs), flashes, seen.FlashesMs, seen.BeepsMs)
+				t.Errorf("%d flashes with their beeps, want %d: %v, %v", len(pairs), flashes, decoded.FlashesMs, decoded.BeepsMs)
 			}
 			for _, pair := range pairs {
 				if math.Abs(pair.DifferenceMs()) > 15 {

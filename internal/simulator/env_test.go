@@ -170,11 +170,11 @@ func (e *testEnv) create(t *testing.T, simulate any, change ...func(*lifecycle.N
 	for _, c := range change {
 		c(&request)
 	}
-	made, _, err := e.jobs.Create(t.Context(), e.caller, request)
+	created, _, err := e.jobs.Create(t.Context(), e.caller, request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return created
 }
 
 // waitForStatus waits until the job has the status.

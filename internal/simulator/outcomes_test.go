@@ -165,7 +165,7 @@ func (r row) compareEvent(t *testing.T, got message) {
 	switch got.Event {
 	case webhook.JobFailed:
 		if string(got.Data.FailureCode) != r.failure || got.Data.FailureDetail == "" {
-			t.Errorf("job.failed says %q: %q", got.Data.FailureCode, got.Data.FailureDetail)
+			t.Errorf("job.failed has %q: %q", got.Data.FailureCode, got.Data.FailureDetail)
 		}
 	case webhook.BotPermissionResponse:
 		want := r.outcome == "permission_granted"
@@ -204,7 +204,7 @@ func (r row) compareManifest(t *testing.T, e *testEnv, checker *apicheck.Checker
 		t.Fatal(err)
 	}
 	if manifest.End.Reason != r.end || manifest.Partial != r.partial {
-		t.Errorf("the manifest says partial %t, ended by %s; documented are %t and %s", manifest.Partial, manifest.End.Reason, r.partial, r.end)
+		t.Errorf("the manifest has partial %t, ended by %s; documented are %t and %s", manifest.Partial, manifest.End.Reason, r.partial, r.end)
 	}
 	if len(manifest.Media) != 1 || len(manifest.Participants) != 2 || len(manifest.Speech) == 0 || len(manifest.Gaps) != 0 {
 		t.Fatalf("media, people, speech or gaps are wrong: %s", text)
@@ -239,6 +239,6 @@ func checkMedia(t *testing.T, e *testEnv, id uuid.UUID, media recording.Media) {
 		t.Fatal(err)
 	}
 	if size != media.Bytes || hex.EncodeToString(sum.Sum(nil)) != media.SHA256 {
-		t.Errorf("%s has %d bytes and another sum than the manifest says: %+v", media.Name, size, media)
+		t.Errorf("%s has %d bytes and another sum than in the manifest: %+v", media.Name, size, media)
 	}
 }

@@ -71,8 +71,8 @@ func scenarios() []scenario {
 		{name: "lost_bot", crashes: []crashPoint{beforeRecording}},
 		{name: "lost_bot_media_saved", crashes: []crashPoint{whileRecording, whileJoining}},
 
-		failure(job.WaitingForHost, lobby, "The host did not come."),
-		failure(job.MeetingNotFound, joinPage, "The page says that there is no such meeting."),
+		failure(job.WaitingForHost, lobby, "The host did not start the meeting."),
+		failure(job.MeetingNotFound, joinPage, "The meeting page reports that the meeting does not exist."),
 		failure(job.HostDeniedAdmission, lobby, "The host denied the request to join."),
 		failure(job.RemovedFromMeeting, meeting, "The bot was removed before anything was recorded."),
 		failure(job.MeetingEnded, meeting, "The meeting ended before anything was recorded."),
@@ -81,9 +81,9 @@ func scenarios() []scenario {
 		failure(job.NetworkLoss, meeting, "The connection to the meeting was lost and not regained."),
 		{name: string(job.RecordingDisabled), furthest: meeting, failureCode: job.RecordingDisabled, detail: "The host did not permit the recording.",
 			asksPermission: true, permission: denied},
-		failure(job.LobbyTimeout, lobby, "Nobody let the bot in."),
-		failure(job.AuthFailure, joinPage, "The meeting is for signed-in people only: a sign-in page was shown."),
-		failure(job.QuotaExceeded, notOpened, "The quota of meetings is spent."),
+		failure(job.LobbyTimeout, lobby, "Nobody admitted the bot."),
+		failure(job.AuthFailure, joinPage, "Only signed-in users can join: the meeting page asked to sign in."),
+		failure(job.QuotaExceeded, notOpened, "The meeting quota is used up."),
 	}
 	for i := range list {
 		if list[i].failureCode == "" {

@@ -15,6 +15,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/retry"
 )
 
 const (
@@ -57,7 +58,7 @@ func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
 // send sends an event, with retries.
 func (b *bot) send(ctx context.Context, event ingest.Event) error {
 	var response ingest.EventResponse
-	err := retry(ctx, func() (err error) {
+	err := retryRequest(ctx, func() (err error) {
 		response, err = b.settings.Service.Ingest(ctx, event)
 		return err
 	})
@@ -76,7 +77,7 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 	beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt}
 	for ctx.Err() == nil {
 		var response ingest.HeartbeatResponse
-		err := retry(ctx, func() (err error) {
+		err := retryRequest(ctx, func() (err error) {
 			response, err = b.settings.Service.Heartbeat(ctx, beat, heartbeatWait)
 			return err
 		})
@@ -84,14 +85,14 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 			return // ctx is done, or the job does not exist: the next event reports it
 		}
 		if !b.commandQueue.add(response.Commands) && len(response.Commands) > 0 {
-			sleep(ctx, commandPause) // they are sent again until they are acknowledged
+			_ = retry.Sleep(ctx, commandPause) // they are sent again until they are acknowledged
 		}
 	}
 }
 
 // acknowledge confirms a command.
 func (b *bot) acknowledge(ctx context.Context, command ingest.Command) error {
-	err := retry(ctx, func() error {
+	err := retryRequest(ctx, func() error {
 		response, err := b.settings.Service.Heartbeat(ctx, ingest.Heartbeat{
 			JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Acked: []string{command.ID},
 		}, 0)
@@ -122,7 +123,7 @@ func (b *bot) uploadRecording(ctx context.Context) error {
 }
 
 func (b *bot) upload(ctx context.Context, name, sha256Hex string, open func() io.Reader) error {
-	err := retry(ctx, func() error {
+	err := retryRequest(ctx, func() error {
 		if err := b.settings.Service.AdmitUpload(ctx, b.assignment.JobID, b.assignment.Attempt); err != nil {
 			return err
 		}
@@ -137,25 +138,16 @@ func (b *bot) upload(ctx context.Context, name, sha256Hex string, open func() io
 
 // retry calls a function until it succeeds, returns a *job.Error, or ctx is
 // done.
-func retry(ctx context.Context, try func() error) error {
-	for delay := minRetryDelay; ; delay = min(2*delay, maxRetryDelay) {
+func retryRequest(ctx context.Context, try func() error) error {
+	backoff := retry.Backoff{Min: minRetryDelay, Max: maxRetryDelay}
+	for {
 		err := try()
 		if refused := new(job.Error); err == nil || errors.As(err, &refused) {
 			return err
 		}
-		if sleep(ctx, delay); ctx.Err() != nil {
-			return errors.Join(ctx.Err(), err)
+		if ended := retry.Sleep(ctx, backoff.Next()); ended != nil {
+			return errors.Join(ended, err)
 		}
-	}
-}
-
-// sleep waits in real time until ctx is done.
-func sleep(ctx context.Context, length time.Duration) {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

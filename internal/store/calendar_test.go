@@ -202,9 +202,9 @@ func TestCommandsOfKind(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		var all []store.Command
+		var all []ingest.QueuedCommand
 		for i, kind := range []ingest.CommandKind{ingest.RequestRecordingPermission, ingest.SendChatMessage, ingest.RequestRecordingPermission} {
-			all = append(all, store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: kind, CreatedAt: now.Add(time.Duration(i) * time.Second)})
+			all = append(all, ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: kind, CreatedAt: now.Add(time.Duration(i) * time.Second)})
 		}
 		all[1].Args = []byte(`{"text":"hi"}`)
 		waits := func(want uuid.UUID) {
@@ -227,7 +227,7 @@ func TestCommandsOfKind(t *testing.T) {
 		}
 		waits(all[2].ID)
 		got, err := s.CommandsOfKind(t.Context(), r.ID, ingest.RequestRecordingPermission)
-		if err != nil || !reflect.DeepEqual(got, []store.Command{all[0], all[2]}) {
+		if err != nil || !reflect.DeepEqual(got, []ingest.QueuedCommand{all[0], all[2]}) {
 			t.Errorf("requests: %+v, %v", got, err)
 		}
 		got, err = s.CommandsOfKind(t.Context(), r.ID, ingest.SendChatMessage)

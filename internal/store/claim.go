@@ -14,6 +14,10 @@ import (
 	"standin/internal/job"
 )
 
+// prelaunchRetry is how soon a job that can be prelaunched, and was not claimed
+// because of a limit, is looked at again.
+const prelaunchRetry = time.Second
+
 // ClaimJobs leases jobs that are due and moves their wake time to the end of
 // the lease, so that the jobs of a crashed dispatcher are claimed again then.
 //
@@ -78,14 +82,15 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record,
 // waitingCondition selects live jobs that wait for their first bot: due ones, and
 // those to prelaunch. It uses the index jobs_upcoming. Its arguments start at $2.
 func waitingCondition(claim job.Claim) (string, []any) {
-	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $3 AND (join_at <= $2 OR status = 'scheduled') AND lease = ''`,
+	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $3 AND lease = ''
+			AND (prelaunch = '' AND (join_at <= $2 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $2)`,
 		[]any{millis(claim.Now), millis(claim.Now.Add(claim.Prelaunch))}
 }
 
 // dueCondition selects due jobs. It uses the index jobs_wake. Its arguments start
 // at $2.
 //
-// A job with an attempt belongs to the node that runs its bot, because no other
+// A job with an attempt or a prelaunched bot belongs to the node that runs its bot, because no other
 // node can observe the bot. Other nodes claim it when that node has sent no
 // heartbeat for a lease, or the job has been due for a lease.
 func dueCondition(claim job.Claim) (string, []any) {
@@ -103,7 +108,7 @@ func consumerLimit(claim job.Claim) string {
 	return fmt.Sprintf(`position + (
 		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND `+dispatchedCondition()+`
 	) + (
-		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND lease <> '' AND status IN ('scheduled', 'pending')
+		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND (lease <> '' OR prelaunch = 'launched') AND status IN ('scheduled', 'pending')
 	) <= %d`, claim.PerConsumer)
 }
 
@@ -200,9 +205,13 @@ func (q *Queries) NextWake(ctx context.Context, node string, now time.Time, prel
 		return next, ok, err
 	}
 	join, scheduled, err := q.earliest(ctx, `
-		SELECT join_at FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $1 AND status = 'scheduled' AND lease = ''
+		SELECT join_at FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $1 AND status = 'scheduled' AND lease = '' AND prelaunch = ''
 		ORDER BY join_at LIMIT 1`, millis(now))
-	if launch := join.Add(-prelaunch); scheduled && (!ok || launch.Before(next)) {
+	launch := join.Add(-prelaunch)
+	if !launch.After(now) {
+		launch = now.Add(prelaunchRetry) // a limit keeps it from being claimed
+	}
+	if scheduled && (!ok || launch.Before(next)) {
 		return launch, true, err
 	}
 	return next, ok, err
@@ -230,9 +239,11 @@ func (q *Queries) WakeJob(ctx context.Context, id uuid.UUID, now time.Time) erro
 // WakeNodeJobs makes the jobs due now whose bots a node runs or should run. A
 // node that has just started calls it to find out about their bots.
 func (q *Queries) WakeNodeJobs(ctx context.Context, node string, now time.Time) error {
-	_, err := q.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND `+dispatchedCondition(), node, millis(now))
-	if err != nil {
-		return fmt.Errorf("wake the jobs of node %s: %w", node, err)
+	for _, condition := range []string{dispatchedCondition(), prelaunchedCondition} {
+		_, err := q.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND `+condition, node, millis(now))
+		if err != nil {
+			return fmt.Errorf("wake the jobs of node %s: %w", node, err)
+		}
 	}
 	return nil
 }

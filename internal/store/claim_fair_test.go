@@ -1,7 +1,10 @@
 package store_test
 
 import (
+	"bytes"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,8 +15,14 @@ import (
 	"standin/internal/store"
 )
 
-// TestClaimIsFairBetweenConsumers checks that while a job waits, every other
-// consumer is admitted at most once more than the job's consumer, for any joinAt.
+// TestClaimIsFairBetweenConsumers checks the order of admission with any mix of
+// consumers, joinAt, capacity and prelaunch: a due job waits at most as many turns
+// as jobs of its own consumer are ahead of it, plus one admission per other
+// consumer. In a turn, each consumer is admitted once at most. So of k jobs of its
+// own and n other consumers, at most k admissions of its own and k+1 of each other
+// consumer come first, k*(n+1)+n in all, and n for a job that is the next of its
+// consumer. Nothing less is possible: of two consumers with two jobs each, the last
+// job waits for three.
 func TestClaimIsFairBetweenConsumers(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -26,24 +35,28 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {
+		q := queue{clock: now}
 		var consumers []uuid.UUID
-		for range rapid.IntRange(2, 4).Draw(rt, "consumers") {
+		for range rapid.IntRange(1, 5).Draw(rt, "consumers") {
 			consumers = append(consumers, newConsumer(t, s).ID)
 		}
-		created := make(map[uuid.UUID]int) // how many jobs were admitted before the job was created
-		var admitted []job.Record
-		clock, waiting := now, 0
-		for round := 0; round < 8 || waiting > 0; round++ {
-			clock = clock.Add(time.Second)
-			for range rapid.IntRange(0, 6).Draw(rt, "new jobs") * max(0, 1-round/8) {
+		prelaunch := time.Duration(rapid.IntRange(0, 3).Draw(rt, "prelaunch")) * time.Second
+		const busyRounds = 8
+		for round := 0; round < busyRounds || len(q.waiting) > 0; round++ {
+			q.clock = q.clock.Add(time.Second)
+			for range rapid.IntRange(0, 6).Draw(rt, "new jobs") * max(0, 1-round/busyRounds) {
 				r := newJob(rapid.SampledFrom(consumers).Draw(rt, "consumer"))
-				r.CreatedAt = clock
-				r.JoinAt = clock.Add(-time.Duration(rapid.IntRange(0, 24*60).Draw(rt, "minutes late")) * time.Minute)
+				r.CreatedAt = q.clock
+				r.JoinAt = q.clock.Add(time.Duration(rapid.OneOf(rapid.IntRange(-24*3600, 0), rapid.IntRange(0, 5)).Draw(rt, "joinAt")) * time.Second)
+				r.WakeAt = later(r.JoinAt, r.CreatedAt)
 				insert(t, s, r)
-				created[r.ID] = len(admitted)
-				waiting++
+				q.waiting = append(q.waiting, &waitingJob{Record: r})
 			}
-			claim := job.Claim{Now: clock, Lease: time.Hour, Limit: 10, Capacity: rapid.IntRange(1, 3).Draw(rt, "capacity")}
+			q.markDue()
+			claim := job.Claim{
+				Now: q.clock, Lease: time.Hour, Limit: 20, Prelaunch: prelaunch,
+				Capacity: rapid.IntRange(round/busyRounds, 4).Draw(rt, "capacity"),
+			}
 			var jobs, others []job.Record
 			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
 				jobs, others, err = q.ClaimJobs(t.Context(), claim)
@@ -52,26 +65,87 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			admitted = append(admitted, jobs...)
-			waiting -= len(jobs)
+			for _, r := range jobs {
+				if problem := q.admit(r); problem != "" {
+					rt.Fatal(problem)
+				}
+			}
 			finishAll(t, s, jobs)
 			for _, r := range others { // as the dispatcher queues them
-				r.Status, r.Lease, r.WakeAt = job.Pending, "", clock.Add(15*time.Second)
+				r.Status, r.Lease, r.WakeAt = job.Pending, "", q.clock.Add(15*time.Second)
 				saveJob(t, s, r)
 			}
 		}
-		for i, r := range admitted {
-			turns := make(map[uuid.UUID]int)
-			for _, before := range admitted[created[r.ID]:i] {
-				turns[before.ConsumerID]++
-			}
-			for consumer, n := range turns {
-				if consumer != r.ConsumerID && n > turns[r.ConsumerID]+1 {
-					rt.Fatalf("a job waited while another consumer was admitted %d times and its own %d times", n, turns[r.ConsumerID])
-				}
+	})
+}
+
+// queue is a model of the jobs that wait for a slot.
+type queue struct {
+	clock    time.Time
+	waiting  []*waitingJob
+	admitted []job.Record
+}
+
+// waitingJob is a job with what is known about it when it becomes due.
+type waitingJob struct {
+	job.Record
+	due      bool
+	admitted int // how many jobs had been admitted
+	ahead    int // how many due jobs of its consumer come before it
+}
+
+// comesBefore reports whether a job of the same consumer is admitted before another.
+func (w *waitingJob) comesBefore(other *waitingJob) bool {
+	a, b := later(w.JoinAt, w.CreatedAt), later(other.JoinAt, other.CreatedAt)
+	return a.Before(b) || a.Equal(b) && bytes.Compare(w.ID[:], other.ID[:]) < 0
+}
+
+// markDue notes the position of the jobs that have become due.
+func (q *queue) markDue() {
+	for _, w := range q.waiting {
+		if w.due || w.JoinAt.After(q.clock) {
+			continue
+		}
+		w.due, w.admitted = true, len(q.admitted)
+		for _, other := range q.waiting {
+			if other.ConsumerID == w.ConsumerID && other.comesBefore(w) {
+				w.ahead++
 			}
 		}
-	})
+	}
+}
+
+// admit removes a job from the queue, and describes how it waited for too long.
+func (q *queue) admit(r job.Record) (problem string) {
+	at := slices.IndexFunc(q.waiting, func(w *waitingJob) bool { return w.ID == r.ID })
+	if at < 0 {
+		return fmt.Sprintf("job %s was admitted twice", r.ID)
+	}
+	w := q.waiting[at]
+	q.waiting = slices.Delete(q.waiting, at, at+1)
+	if w.due {
+		admissions := make(map[uuid.UUID]int)
+		for _, before := range q.admitted[w.admitted:] {
+			admissions[before.ConsumerID]++
+		}
+		for consumer, n := range admissions {
+			switch {
+			case consumer == r.ConsumerID && n > w.ahead:
+				problem = fmt.Sprintf("%d jobs of its consumer were admitted before a job with %d ahead of it", n, w.ahead)
+			case consumer != r.ConsumerID && n > w.ahead+1:
+				problem = fmt.Sprintf("another consumer was admitted %d times while a job with %d of its consumer's ahead of it waited", n, w.ahead)
+			}
+		}
+	}
+	q.admitted = append(q.admitted, r)
+	return problem
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // TestClaimLimitsConsumers checks that a consumer at its limit of bots is not

@@ -39,7 +39,7 @@ func TestHotPathPlans(t *testing.T) {
 		"bots of a node": {func(q *store.Queries) error {
 			_, err := q.NodeJobs(ctx, "a")
 			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
+		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)", "SEARCH jobs USING INDEX jobs_prelaunched (node=?)"}},
 		"bot statistics": {func(q *store.Queries) error {
 			_, err := q.BotStats(ctx, "a")
 			return err

@@ -139,6 +139,95 @@ func TestClaimOrder(t *testing.T) {
 	})
 }
 
+// TestClaimPrelaunched checks that a job is claimed once to be prelaunched, that a job
+// with a prelaunched bot is left to its node, and that the bot counts for its
+// consumer's limit.
+func TestClaimPrelaunched(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		heartbeat(t, s, "other", now)
+		joinAt := now.Add(3 * time.Second)
+		made := map[job.Prelaunch]job.Record{}
+		for _, state := range []job.Prelaunch{job.NotPrelaunched, job.Prelaunched, job.PrelaunchWithdrawn, job.PrelaunchSkipped} {
+			r := newJob(consumer)
+			r.CreatedAt, r.JoinAt, r.WakeAt = now.Add(-time.Hour), joinAt, joinAt
+			insert(t, s, r)
+			r.Prelaunch = state
+			if state == job.Prelaunched || state == job.PrelaunchWithdrawn {
+				r.Node = "other"
+			}
+			saveJob(t, s, r)
+			if kept, err := s.Job(t.Context(), r.ID); err != nil || kept.Prelaunch != state {
+				t.Fatalf("stored %q, want %q (%v)", kept.Prelaunch, state, err)
+			}
+			made[state] = r
+		}
+		claim := job.Claim{Node: "mine", Now: now, Capacity: 10, Prelaunch: 4 * time.Second}
+		for limit, want := range map[int]int{1: 0, 2: 1} {
+			limited := claim
+			limited.PerConsumer = limit
+			if got := claimIDs(t, s, limited); len(got) != want {
+				t.Errorf("claimed %d jobs with a limit of %d, want %d", len(got), limit, want)
+			}
+			if want > 0 {
+				saveJob(t, s, made[job.NotPrelaunched]) // ends the lease
+			}
+		}
+		if next, _, err := s.NextWake(t.Context(), "mine", now, 4*time.Second); err != nil || !next.Equal(now.Add(time.Second)) {
+			t.Errorf("a job that was not claimed: next %v (%v)", next, err)
+		}
+		if got := claimIDs(t, s, claim); !slices.Equal(got, []uuid.UUID{made[job.NotPrelaunched].ID}) {
+			t.Errorf("before joinAt claimed %v of %v", got, made)
+		}
+		if next, _, err := s.NextWake(t.Context(), "other", now, 4*time.Second); err != nil || !next.Equal(joinAt) {
+			t.Errorf("next: %v (%v)", next, err)
+		}
+		claim.Now = joinAt
+		if got := claimIDs(t, s, claim); !slices.Equal(got, []uuid.UUID{made[job.PrelaunchSkipped].ID}) {
+			t.Errorf("at joinAt claimed %v of %v", got, made)
+		}
+		claim.Node = "other"
+		if got := claimIDs(t, s, claim); len(got) != 2 || slices.Contains(got, made[job.NotPrelaunched].ID) {
+			t.Errorf("at joinAt the node claimed %v of %v", got, made)
+		}
+	})
+}
+
+// TestWakeNodeJobs checks that a node finds its prelaunched bots again.
+func TestWakeNodeJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s).ID
+		var want []uuid.UUID
+		for _, state := range []job.Prelaunch{job.NotPrelaunched, job.Prelaunched, job.PrelaunchWithdrawn, job.PrelaunchSkipped} {
+			for _, node := range []string{"a", "b"} {
+				r := newJob(consumer)
+				r.JoinAt, r.WakeAt = now.Add(time.Hour), now.Add(time.Hour)
+				insert(t, s, r)
+				r.Prelaunch, r.Node = state, node
+				saveJob(t, s, r)
+				if node == "a" && (state == job.Prelaunched || state == job.PrelaunchWithdrawn) {
+					want = append(want, r.ID)
+				}
+			}
+		}
+		err := s.Write(t.Context(), func(q *store.Queries) error { return q.WakeNodeJobs(t.Context(), "a", now) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := s.NodeJobs(t.Context(), "a")
+		if err != nil || len(jobs) != len(want) {
+			t.Fatalf("jobs %+v (%v)", jobs, err)
+		}
+		for _, r := range jobs {
+			if !slices.Contains(want, r.ID) || !r.WakeAt.Equal(now) {
+				t.Errorf("job %+v", r)
+			}
+		}
+	})
+}
+
 // TestNodeRestart checks that a restart of a node ends its own leases and no others.
 func TestNodeRestart(t *testing.T) {
 	t.Parallel()

@@ -13,17 +13,8 @@ import (
 	"standin/internal/ingest"
 )
 
-// Command is a command for the bot of a job.
-type Command struct {
-	ID        uuid.UUID // version 7: in the order of creation
-	JobID     uuid.UUID
-	Kind      ingest.CommandKind
-	Args      json.RawMessage // an object, or empty
-	CreatedAt time.Time
-}
-
 // InsertCommand queues a command until it is acknowledged.
-func (q *Queries) InsertCommand(ctx context.Context, c Command) error {
+func (q *Queries) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
 	_, err := q.exec(ctx, `INSERT INTO commands (id, job_id, kind, args, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		c.ID, c.JobID, c.Kind, string(c.Args), millis(c.CreatedAt))
 	if err != nil {
@@ -87,9 +78,9 @@ func (q *Queries) PendingCommand(ctx context.Context, jobID uuid.UUID, kind inge
 
 // CommandsOfKind returns all commands of a kind that a job was given, oldest
 // first. It uses the index commands_of_kind.
-func (q *Queries) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]Command, error) {
-	commands, err := list(ctx, q, func(row scanner) (Command, error) {
-		c := Command{JobID: jobID, Kind: kind}
+func (q *Queries) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]ingest.QueuedCommand, error) {
+	commands, err := list(ctx, q, func(row scanner) (ingest.QueuedCommand, error) {
+		c := ingest.QueuedCommand{JobID: jobID, Kind: kind}
 		var args string
 		err := row.Scan(&c.ID, &args, timeColumn{&c.CreatedAt})
 		c.Args = argsOf(args)

@@ -17,20 +17,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// endedJob inserts a job that ended at a time, without a recording.
-func endedJob(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, change func(*job.Record)) job.Record {
-	t.Helper()
-	id := ended(t, s, consumer, at, func(r *job.Record) {
-		r.Status, r.ManifestURI, r.FailureCode, r.FailureDetail = job.Failed, "", job.LobbyTimeout, "nobody came"
-		if change != nil {
-			change(r)
-		}
-	})
-	r, err := s.Job(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+// failed changes a job to one that failed without a recording.
+func failed(r *job.Record) {
+	r.Status, r.ManifestURI, r.FailureCode, r.FailureDetail = job.Failed, "", job.LobbyTimeout, "nobody came"
 }
 
 // addHistory adds an entry, a command and a delivery with a try to a job.
@@ -42,7 +31,7 @@ func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outc
 		}); err != nil {
 			return err
 		}
-		return q.InsertCommand(t.Context(), store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now})
+		return q.InsertCommand(t.Context(), ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,33 +49,22 @@ func TestErasableJobs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ada, bob := newConsumer(t, s).ID, newConsumer(t, s).ID
 		day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
-		second := endedJob(t, s, ada, day(2), nil)
-		first := endedJob(t, s, ada, day(1), func(r *job.Record) { r.Status, r.Attempts = job.Cancelled, 0 })
-		third := endedJob(t, s, ada, day(3), func(r *job.Record) {
+		second := endedJob(t, s, ada, day(2), failed)
+		first := endedJob(t, s, ada, day(1), failed, func(r *job.Record) { r.Status, r.Attempts = job.Cancelled, 0 })
+		third := endedJob(t, s, ada, day(3), failed, func(r *job.Record) {
 			r.ManifestURI, r.RecordingDeletedAt, r.RecordingErasedAt = "https://a.test/m", day(3), day(3)
 		})
-		endedJob(t, s, ada, day(4), nil)
-		endedJob(t, s, bob, day(1), nil)
-		endedJob(t, s, ada, day(0), func(r *job.Record) { r.ManifestURI = "https://a.test/m" })
-		endedJob(t, s, ada, day(0), func(r *job.Record) { r.ManifestURI, r.RecordingDeletedAt = "https://a.test/m", day(0) })
-		endedJob(t, s, ada, day(0), func(r *job.Record) { r.WakeAt = day(9) })
-		addHistory(t, s, endedJob(t, s, ada, day(0), nil), webhook.Retry)
+		endedJob(t, s, ada, day(4), failed)
+		endedJob(t, s, bob, day(1), failed)
+		endedJob(t, s, ada, day(0), failed, func(r *job.Record) { r.ManifestURI = "https://a.test/m" })
+		endedJob(t, s, ada, day(0), failed, func(r *job.Record) { r.ManifestURI, r.RecordingDeletedAt = "https://a.test/m", day(0) })
+		endedJob(t, s, ada, day(0), failed, func(r *job.Record) { r.WakeAt = day(9) })
+		addHistory(t, s, endedJob(t, s, ada, day(0), failed), webhook.Retry)
 		addHistory(t, s, second, webhook.GaveUp)
 
-		var got []uuid.UUID
-		var after store.EndedJob
-		for {
-			page, err := s.ErasableJobs(t.Context(), ada, day(3), after, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, one := range page {
-				got, after = append(got, one.JobID), one
-			}
-			if len(page) < 2 {
-				break
-			}
-		}
+		got := endedPages(t, func(after store.EndedJob, limit int) ([]store.EndedJob, error) {
+			return s.ErasableJobs(t.Context(), ada, day(3), after, limit)
+		})
 		if want := []uuid.UUID{first.ID, second.ID, third.ID}; !slices.Equal(got, want) {
 			t.Errorf("erasable %v, want %v", got, want)
 		}
@@ -98,7 +76,7 @@ func TestErasableJobs(t *testing.T) {
 func TestEraseJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := endedJob(t, s, newConsumer(t, s).ID, now, func(r *job.Record) { r.StartedAt = now })
+		r := endedJob(t, s, newConsumer(t, s).ID, now, failed, func(r *job.Record) { r.StartedAt = now })
 		addHistory(t, s, r, webhook.Delivered)
 		running := newJob(r.ConsumerID)
 		insert(t, s, running)
@@ -152,7 +130,7 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 		consumer := newConsumer(t, s).ID
 		var group sync.WaitGroup
 		for range 30 {
-			r := endedJob(t, s, consumer, now, nil)
+			r := endedJob(t, s, consumer, now, failed)
 			group.Go(func() {
 				if err := s.EraseJob(t.Context(), r.ID, now); err != nil {
 					t.Error(err)
@@ -213,11 +191,11 @@ func TestDeleteConsumer(t *testing.T) {
 		running.Status, running.WakeAt = job.Cancelled, time.Time{}
 		saveJob(t, s, running)
 		addHistory(t, s, running, webhook.GaveUp)
-		erased := endedJob(t, s, c.ID, now, nil)
+		erased := endedJob(t, s, c.ID, now, failed)
 		if err := s.EraseJob(t.Context(), erased.ID, now); err != nil {
 			t.Fatal(err)
 		}
-		kept := endedJob(t, s, other.ID, now, nil)
+		kept := endedJob(t, s, other.ID, now, failed)
 		addHistory(t, s, kept, webhook.GaveUp)
 		named := change(c, "sub_named", 1, payment.Began, payment.ActiveStatus)
 		byEmail := payment.Event{ID: "evt_mail", Type: "t", Created: at(1), Customer: "cus_mail", Email: "ops@acme.test"}

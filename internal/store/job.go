@@ -19,7 +19,7 @@ const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, d
 	status, status_before, status_since, attempts, attempt, started_at, finalized_at,
 	manifest_uri, failure_code, failure_detail, sequence,
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
-	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node`
+	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch`
 
 // InsertJob inserts a job and returns true. If the consumer has or had a job
 // with that externalId in that mode, it does nothing and returns false.
@@ -85,13 +85,13 @@ func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
 			sequence = $13, wake_at = $14, lease = $15, attempt_began_at = $16, launched_at = $17,
 			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
-			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25
+			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25, prelaunch = $26
 		WHERE id = $1`,
 		r.ID, millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, escapeNUL(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, escapeNUL(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
-		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node)
+		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch)
 	if err != nil {
 		return fmt.Errorf("save job %s: %w", r.ID, err)
 	}
@@ -161,7 +161,7 @@ func scanJob(row scanner) (job.Record, error) {
 		&r.ManifestURI, &r.FailureCode, escapedColumn{&r.FailureDetail}, &r.Sequence,
 		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, escapedColumn{&r.LaunchError},
 		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
-		escapedColumn{&r.ICalUID}, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node)
+		escapedColumn{&r.ICalUID}, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, &r.Prelaunch)
 	if err != nil {
 		return job.Record{}, err
 	}

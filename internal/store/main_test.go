@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -20,6 +21,12 @@ import (
 var cluster *storetest.Cluster
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Each check of a property takes hundreds of transactions. A longer
+	// run sets -rapid.checks=1000.
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		_ = checks.Value.Set("20")
+	}
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 

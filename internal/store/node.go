@@ -43,13 +43,30 @@ func (q *Queries) DeleteNodes(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// NodeJobs returns the live jobs whose bots a node runs or should run.
+// NodeJobs returns the live jobs whose bots a node runs or should run, or whose
+// prelaunched bots it is to stop.
 func (q *Queries) NodeJobs(ctx context.Context, node string) ([]job.Record, error) {
-	jobs, err := list(ctx, q, scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+dispatchedCondition(), node)
-	if err != nil {
-		return nil, fmt.Errorf("read the jobs of node %s: %w", node, err)
+	var jobs []job.Record
+	for _, condition := range []string{dispatchedCondition(), prelaunchedCondition} {
+		some, err := list(ctx, q, scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+condition, node)
+		if err != nil {
+			return nil, fmt.Errorf("read the jobs of node %s: %w", node, err)
+		}
+		jobs = append(jobs, some...)
 	}
 	return jobs, nil
+}
+
+// NodeName returns the name of a node; empty when it is unknown.
+func (q *Queries) NodeName(ctx context.Context, id string) (string, error) {
+	names, err := list(ctx, q, func(row scanner) (name string, err error) {
+		err = row.Scan(escapedColumn{&name})
+		return name, err
+	}, `SELECT name FROM nodes WHERE id = $1`, id)
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return names[0], nil
 }
 
 // BotStats returns the last statistics of the live bots of a node, or of all

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"standin/internal/retry"
 )
 
 const (
@@ -103,7 +105,7 @@ func (n *Notifier) reconnect(ctx context.Context, action string, fn func(context
 		}
 		pause = min(max(2*pause, 100*time.Millisecond), notifyTimeout)
 		n.log.Warn("cannot "+action+"; polling covers lost notifications", "error", err, "retry_in", pause)
-		sleep(ctx, pause)
+		_ = retry.Sleep(ctx, pause) // the loop checks ctx
 	}
 }
 
@@ -138,7 +140,9 @@ func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) error {
 			n.Notify(notification)
 			return fmt.Errorf("notify: %w", err)
 		}
-		sleep(ctx, notifyInterval)
+		if err := retry.Sleep(ctx, notifyInterval); err != nil {
+			return err
+		}
 	}
 }
 
@@ -180,16 +184,6 @@ func execTimeout(ctx context.Context, conn *pgx.Conn, statement string, args ...
 	defer cancel()
 	_, err := conn.Exec(ctx, statement, args...)
 	return err
-}
-
-// sleep waits until the time has passed or ctx is cancelled.
-func sleep(ctx context.Context, duration time.Duration) {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // encodeNotification encodes a notification as words: the sender, the changes,

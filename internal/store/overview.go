@@ -20,7 +20,7 @@ func (q *Queries) Overview(ctx context.Context, now time.Time) (o job.Overview, 
 	if o.Active, err = q.CountActive(ctx); err != nil {
 		return o, err
 	}
-	if o.Bots, err = q.runningBots(ctx); err != nil {
+	if o.Bots, err = q.RunningBots(ctx, 0, overviewBots); err != nil {
 		return o, fmt.Errorf("list running bots: %w", err)
 	}
 	if o.Deliveries, err = q.backlog(ctx, `SELECT COUNT(*), MIN(due_at) FROM deliveries WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
@@ -73,8 +73,14 @@ func dispatchedCondition() string {
 	return `status NOT IN ('completed', 'failed', 'cancelled') AND status IN (` + strings.Join(statuses, ", ") + `)`
 }
 
-// runningBots uses the index jobs_unended.
-func (q *Queries) runningBots(ctx context.Context) ([]job.RunningBot, error) {
+// prelaunchedCondition is the condition of jobs with a prelaunched bot that runs,
+// or may run and is to be stopped. It uses the index jobs_prelaunched, whose
+// condition it repeats literally.
+const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
+
+// RunningBots returns running bots, those with the oldest heartbeats first, without
+// the first skip of them. It uses the index jobs_unended.
+func (q *Queries) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
 	return list(ctx, q, func(row scanner) (b job.RunningBot, err error) {
 		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
 			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, escapedColumn{&b.LaunchError})
@@ -82,7 +88,7 @@ func (q *Queries) runningBots(ctx context.Context) ([]job.RunningBot, error) {
 	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
 		FROM jobs j JOIN consumers c ON c.id = j.consumer_id
 		WHERE `+dispatchedCondition()+`
-		ORDER BY COALESCE(j.heartbeat_at, j.launched_at, j.status_since), j.id LIMIT $1`, overviewBots)
+		ORDER BY COALESCE(j.heartbeat_at, j.launched_at, j.status_since), j.id LIMIT $1 OFFSET $2`, limit, skip)
 }
 
 // backlog reads a count and the earliest time. It uses the indexes

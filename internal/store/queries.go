@@ -25,9 +25,8 @@ type conn interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// uncancelledTx runs statements to their end even when the caller's context is
-// cancelled. Interrupting a statement makes SQLite roll back the whole
-// transaction, which several writes share, and makes pgx close the connection.
+// uncancelledTx runs statements of PostgreSQL to their end even when the caller's
+// context is cancelled: interrupting one makes pgx close the connection.
 // Statements are bounded by the context of the transaction instead.
 type uncancelledTx struct {
 	tx  *sql.Tx
@@ -62,7 +61,8 @@ func (q *Queries) exec(ctx context.Context, query string, args ...any) (int64, e
 	return result.RowsAffected()
 }
 
-// forEach runs a query and calls scan for each row.
+// forEach runs a query and calls scan, which must not run statements, for each
+// row.
 func (q *Queries) forEach(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
 	rows, err := q.conn.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -12,19 +12,39 @@ import (
 	"standin/internal/store"
 )
 
-// ended inserts a job that ended at a time and has no wake time.
-func ended(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, change func(*job.Record)) uuid.UUID {
+// endedJob inserts a job with a recording that ended at a time, with changes.
+func endedJob(t *testing.T, s *store.Store, consumer uuid.UUID, at time.Time, changes ...func(*job.Record)) job.Record {
 	t.Helper()
 	r := newJob(consumer)
 	insert(t, s, r)
 	r.Status, r.StatusSince, r.Attempts, r.WakeAt, r.ManifestURI = job.Completed, at, 1, time.Time{}, "https://a.test/m"
-	if change != nil {
+	for _, change := range changes {
 		change(&r)
 	}
-	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+	saveJob(t, s, r)
+	r, err := s.Job(t.Context(), r.ID)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return r.ID
+	return r
+}
+
+// endedPages returns the jobs of all pages of a query.
+func endedPages(t *testing.T, query func(after store.EndedJob, limit int) ([]store.EndedJob, error)) (ids []uuid.UUID) {
+	t.Helper()
+	var after store.EndedJob
+	for {
+		page, err := query(after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range page {
+			ids, after = append(ids, one.JobID), one
+		}
+		if len(page) < 2 {
+			return ids
+		}
+	}
 }
 
 // TestExpiredRecordings reads all pages of a consumer's ended jobs with stored
@@ -34,30 +54,19 @@ func TestExpiredRecordings(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ada, bob := newConsumer(t, s).ID, newConsumer(t, s).ID
 		day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
-		third := ended(t, s, ada, day(3), nil)
-		first := ended(t, s, ada, day(1), nil)
-		second := ended(t, s, ada, day(1), nil)
-		ended(t, s, ada, day(4), nil)
-		ended(t, s, bob, day(2), nil)
-		ended(t, s, ada, day(0), func(r *job.Record) { r.RecordingDeletedAt = day(1) })
-		ended(t, s, ada, day(0), func(r *job.Record) { r.Attempts = 0 })
-		ended(t, s, ada, day(0), func(r *job.Record) { r.WakeAt = day(9) })
-		ended(t, s, ada, day(0), func(r *job.Record) { r.Status, r.WakeAt = job.InMeeting, day(9) })
+		third := endedJob(t, s, ada, day(3)).ID
+		first := endedJob(t, s, ada, day(1)).ID
+		second := endedJob(t, s, ada, day(1)).ID
+		endedJob(t, s, ada, day(4))
+		endedJob(t, s, bob, day(2))
+		endedJob(t, s, ada, day(0), func(r *job.Record) { r.RecordingDeletedAt = day(1) })
+		endedJob(t, s, ada, day(0), func(r *job.Record) { r.Attempts = 0 })
+		endedJob(t, s, ada, day(0), func(r *job.Record) { r.WakeAt = day(9) })
+		endedJob(t, s, ada, day(0), func(r *job.Record) { r.Status, r.WakeAt = job.InMeeting, day(9) })
 
-		var got []uuid.UUID
-		var after store.EndedJob
-		for {
-			page, err := s.ExpiredRecordings(t.Context(), ada, day(3), after, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, one := range page {
-				got, after = append(got, one.JobID), one
-			}
-			if len(page) < 2 {
-				break
-			}
-		}
+		got := endedPages(t, func(after store.EndedJob, limit int) ([]store.EndedJob, error) {
+			return s.ExpiredRecordings(t.Context(), ada, day(3), after, limit)
+		})
 		want := []uuid.UUID{first, second, third}
 		slices.SortFunc(want[:2], func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
 		if !slices.Equal(got, want) {
@@ -99,17 +108,17 @@ func TestPendingErasures(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		begun := func(minutes int, erased bool) uuid.UUID {
-			return ended(t, s, consumer, now, func(r *job.Record) {
+			return endedJob(t, s, consumer, now, func(r *job.Record) {
 				r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(time.Duration(minutes)*time.Minute), "retention"
 				if erased {
 					r.RecordingErasedAt = r.RecordingDeletedAt
 				}
-			})
+			}).ID
 		}
 		second, first := begun(2, false), begun(1, false)
 		begun(0, true)
 		begun(3, false)
-		ended(t, s, consumer, now, nil)
+		endedJob(t, s, consumer, now)
 		got, err := s.PendingErasures(t.Context(), now.Add(2*time.Minute), 10)
 		if err != nil || !slices.Equal(got, []uuid.UUID{first, second}) {
 			t.Errorf("got %v, %v, want %v", got, err, []uuid.UUID{first, second})
@@ -128,10 +137,10 @@ func TestRecordedJobs(t *testing.T) {
 		consumer := newConsumer(t, s).ID
 		var want []uuid.UUID
 		for range 3 {
-			want = append(want, ended(t, s, consumer, now, nil))
+			want = append(want, endedJob(t, s, consumer, now).ID)
 		}
-		ended(t, s, consumer, now, func(r *job.Record) { r.ManifestURI = "" })
-		ended(t, s, consumer, now, func(r *job.Record) { r.RecordingDeletedAt = now })
+		endedJob(t, s, consumer, now, func(r *job.Record) { r.ManifestURI = "" })
+		endedJob(t, s, consumer, now, func(r *job.Record) { r.RecordingDeletedAt = now })
 		slices.SortFunc(want, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
 		var got []uuid.UUID
 		for after := uuid.Nil; ; after = got[len(got)-1] {

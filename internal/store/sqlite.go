@@ -29,6 +29,8 @@ type sqliteEngine struct {
 	path   string
 	writer *sql.DB
 	reader *sql.DB
+	reads  *preparedConn
+	writes *preparedConn // the writer's connection; nil before it is opened
 
 	waiting chan *groupedWrite
 	closing chan struct{} // closed when no further write is accepted
@@ -50,7 +52,8 @@ var errClosed = errors.New("the database is closed")
 func openSQLite(ctx context.Context, path string) (*Store, error) {
 	open := func(extra string, connections int) (*sql.DB, error) {
 		db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
-			"?_pragma=busy_timeout(15000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"+extra)
+			"?_pragma=busy_timeout(15000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+			"&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)"+extra)
 		if err == nil {
 			db.SetMaxOpenConns(connections)
 			db.SetMaxIdleConns(connections)
@@ -79,12 +82,13 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		path:    path,
 		writer:  writer,
 		reader:  reader,
+		reads:   newPreparedConn(reader),
 		waiting: make(chan *groupedWrite, maxGroup),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
 	go e.run()
-	return &Store{Queries: &Queries{conn: reader}, engine: e}, nil
+	return &Store{Queries: &Queries{conn: e.reads}, engine: e}, nil
 }
 
 // migrateLocked migrates the schema under a file lock, because a command such as
@@ -104,6 +108,7 @@ func migrateLocked(ctx context.Context, db *sql.DB, path string) error {
 func (e *sqliteEngine) close() error {
 	e.once.Do(func() { close(e.closing) })
 	<-e.done
+	e.reads.Close()
 	return errors.Join(e.reader.Close(), e.writer.Close())
 }
 
@@ -138,6 +143,7 @@ func (e *sqliteEngine) write(ctx context.Context, fn func(*Queries) error) error
 // run commits waiting writes in groups until the store is closed.
 func (e *sqliteEngine) run() {
 	defer close(e.done)
+	defer e.disconnect()
 	for {
 		select {
 		case first := <-e.waiting:
@@ -169,26 +175,14 @@ func (e *sqliteEngine) gather(first *groupedWrite) []*groupedWrite {
 	return group
 }
 
-// commitGroup runs and commits the writes of a group. Each runs in a savepoint,
-// so that its failure does not affect the others.
+// commitGroup runs and commits the writes of a group, first without savepoints:
+// each of them costs a journal of its own. If a write fails, the group runs
+// again with savepoints, so that the failure does not affect the other writes.
 func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
-	ctx := context.Background()
-	err := func() error {
-		tx, err := e.writer.BeginTx(ctx, nil)
-		if err != nil {
-			return fmt.Errorf("begin a transaction: %w", err)
-		}
-		q := &Queries{conn: uncancelledTx{tx, ctx}}
-		for _, w := range group {
-			if err := e.runInSavepoint(ctx, q, w); err != nil {
-				return errors.Join(err, tx.Rollback())
-			}
-		}
-		if err := tx.Commit(); err != nil {
-			return errors.Join(fmt.Errorf("commit: %w", err), ignoreTxDone(tx.Rollback()))
-		}
-		return nil
-	}()
+	err := e.transact(group, runAll)
+	if errors.Is(err, errWriteFailed) {
+		err = e.transact(group, runInSavepoints)
+	}
 	for _, w := range group {
 		if err != nil {
 			w.err = err
@@ -197,20 +191,80 @@ func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
 	}
 }
 
-// runInSavepoint runs a write and stores its error in it. The returned error
-// is that of the whole group.
-func (e *sqliteEngine) runInSavepoint(ctx context.Context, q *Queries, w *groupedWrite) error {
-	if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {
-		return fmt.Errorf("create a savepoint: %w", err)
+// errWriteFailed is the error of a group of which a write failed.
+var errWriteFailed = errors.New("a write failed")
+
+// transact runs the writes of a group in a transaction.
+func (e *sqliteEngine) transact(group []*groupedWrite, run func(*sqliteTx, []*groupedWrite) error) error {
+	ctx := context.Background()
+	if err := e.begin(ctx); err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	w.err = recovered(w.fn, q)
-	if w.err != nil {
-		if _, err := q.exec(ctx, `ROLLBACK TO one`); err != nil {
-			return fmt.Errorf("roll back a failed write: %w", err)
+	err := run(&sqliteTx{conn: e.writes}, group)
+	if err == nil {
+		if _, err = e.writes.ExecContext(ctx, `COMMIT`); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("commit: %w", err)
+	}
+	_, _ = e.writes.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
+	return err
+}
+
+// begin begins a transaction. If that fails, the next one uses a new connection.
+func (e *sqliteEngine) begin(ctx context.Context) error {
+	if e.writes == nil {
+		connection, err := e.writer.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		e.writes = newPreparedConn(connection)
+	}
+	_, err := e.writes.ExecContext(ctx, `BEGIN IMMEDIATE`)
+	if err != nil {
+		e.disconnect()
+	}
+	return err
+}
+
+// disconnect closes the connection of writes.
+func (e *sqliteEngine) disconnect() {
+	if e.writes != nil {
+		e.writes.Close()
+		e.writes = nil
+	}
+}
+
+// runAll runs the writes one after the other. It returns errWriteFailed as soon
+// as one of them fails.
+func runAll(tx *sqliteTx, group []*groupedWrite) error {
+	q := &Queries{conn: tx}
+	for _, w := range group {
+		if w.err = recovered(w.fn, q); w.err != nil || tx.failed {
+			return errWriteFailed
 		}
 	}
-	if _, err := q.exec(ctx, `RELEASE one`); err != nil {
-		return fmt.Errorf("release a savepoint: %w", err)
+	return nil
+}
+
+// runInSavepoints runs each write in a savepoint and stores its error in it. The
+// returned error is that of the whole group.
+func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
+	q := &Queries{conn: tx}
+	ctx := context.Background()
+	for _, w := range group {
+		if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {
+			return fmt.Errorf("create a savepoint: %w", err)
+		}
+		w.err = recovered(w.fn, q)
+		if w.err != nil {
+			if _, err := q.exec(ctx, `ROLLBACK TO one`); err != nil {
+				return fmt.Errorf("roll back a failed write: %w", err)
+			}
+		}
+		if _, err := q.exec(ctx, `RELEASE one`); err != nil {
+			return fmt.Errorf("release a savepoint: %w", err)
+		}
 	}
 	return nil
 }

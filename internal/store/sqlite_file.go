@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +36,32 @@ func privateFile(path string) error {
 		}
 	}
 	return nil
+}
+
+// reserveBytes is more than the deletion of a recording writes to the database.
+const reserveBytes = 1 << 20
+
+// Reserve keeps space on the disk of a SQLite database, in a file next to it, so that
+// recordings can be deleted when the disk is full. It does nothing on PostgreSQL.
+func (s *Store) Reserve() error {
+	e, ok := s.engine.(*sqliteEngine)
+	if !ok {
+		return nil
+	}
+	path := e.path + ".reserve"
+	if info, err := os.Stat(path); err == nil && info.Size() == reserveBytes {
+		return nil
+	}
+	content := make([]byte, reserveBytes)
+	_, _ = rand.Read(content) // never fails; a file system may compress zeros
+	return os.WriteFile(path, content, 0o600)
+}
+
+// ReleaseReserve frees the space of Reserve.
+func (s *Store) ReleaseReserve() {
+	if e, ok := s.engine.(*sqliteEngine); ok {
+		_ = os.Remove(e.path + ".reserve") // may be gone
+	}
 }
 
 // ClosedCleanly reports whether the SQLite database at path was closed by the

@@ -242,10 +242,10 @@ func TestTimelineAndCommands(t *testing.T) {
 			EmittedAt: now, ReceivedAt: now.Add(time.Second), Applied: true, From: job.Dispatching, To: job.Joining,
 			Data: json.RawMessage(`{"x":"\u0000"}`),
 		}
-		leave := store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
-		chat := store.Command{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now}
+		leave := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
+		chat := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now}
 		err := s.Write(t.Context(), func(q *store.Queries) error {
-			for _, c := range []store.Command{leave, chat} {
+			for _, c := range []ingest.QueuedCommand{leave, chat} {
 				if err := q.InsertCommand(t.Context(), c); err != nil {
 					return err
 				}

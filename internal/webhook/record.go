@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+
+	"standin/internal/retry"
 )
 
 // maxRecorded limits how many results are stored in one transaction. A durable
@@ -50,12 +52,12 @@ func (s *Sender) gather(first Result) []Result {
 func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err error) {
 	retryCtx, cancel := context.WithTimeout(ctx, s.lease-s.timeout)
 	defer cancel()
-	for failures := 1; ; failures++ {
+	backoff := databaseBackoff()
+	for {
 		if lost, err = s.recordOnce(ctx, group); err == nil {
 			return lost, nil
 		}
-		s.sleep(retryCtx, databaseDelay(failures), false)
-		if retryCtx.Err() != nil {
+		if retry.Sleep(retryCtx, backoff.Next()) != nil {
 			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
 		}
 	}

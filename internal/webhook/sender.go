@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"standin/internal/retry"
 )
 
 // Settings configure a Sender. The zero value of a field other than Log means
@@ -144,16 +146,15 @@ func (s *Sender) Run(ctx context.Context) {
 
 // claimAll claims deliveries and starts their tries until ctx is done.
 func (s *Sender) claimAll(ctx, tryCtx context.Context) {
-	failures := 0
+	backoff := databaseBackoff()
 	for ctx.Err() == nil {
 		s.start(tryCtx, s.scheduler.sweep())
 		sleep, err := s.claim(ctx, tryCtx)
 		switch {
 		case err == nil:
-			failures = 0
+			backoff.Reset()
 		case ctx.Err() == nil:
-			failures++
-			sleep = databaseDelay(failures)
+			sleep = backoff.Next()
 			s.log.Error("webhook outbox unavailable", "error", err, "retry_in", sleep)
 		}
 		if running, slow := s.scheduler.running(); running > slow {
@@ -161,8 +162,8 @@ func (s *Sender) claimAll(ctx, tryCtx context.Context) {
 		}
 		// A wake-up shortens neither the minimum interval nor the delay after a
 		// database error.
-		s.sleep(ctx, minClaimInterval, false)
-		s.sleep(ctx, sleep-minClaimInterval, failures == 0)
+		_ = retry.Sleep(ctx, minClaimInterval) // the loop checks ctx
+		s.sleep(ctx, sleep-minClaimInterval, backoff.Failures == 0)
 	}
 }
 
@@ -274,7 +275,7 @@ func (s *Sender) sleep(ctx context.Context, duration time.Duration, wakeable boo
 	}
 }
 
-// databaseDelay returns the delay after so many consecutive database errors.
-func databaseDelay(failures int) time.Duration {
-	return min(maxDatabaseDelay, minDatabaseDelay<<min(failures-1, 10))
+// databaseBackoff returns the delays after consecutive database errors.
+func databaseBackoff() retry.Backoff {
+	return retry.Backoff{Min: minDatabaseDelay, Max: maxDatabaseDelay}
 }

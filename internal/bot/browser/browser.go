@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
 	protocol "github.com/chromedp/cdproto/browser"
@@ -45,6 +46,8 @@ type Options struct {
 	// absent or empty, is created with mode 0700, and is removed by Close. The
 	// default is a temporary directory.
 	ProfileDir string
+	// Mode is Headless by default. Headed needs Xvfb; see CheckMode.
+	Mode Mode
 	// Width and Height are the size of a page in pixels, 1280x720 by default.
 	Width, Height int
 	// LoopbackPeers allows WebRTC connections over the loopback interface. Use
@@ -72,6 +75,7 @@ type Options struct {
 
 	temporaryDir string // for the browser's temporary files
 	runsAsRoot   bool
+	display      *display // nil if headless
 }
 
 // withDefaults returns the options with defaults for empty fields.
@@ -82,6 +86,9 @@ func (o Options) withDefaults() (Options, error) {
 			return Options{}, err
 		}
 		o.Executable = executable
+	}
+	if o.Mode == "" {
+		o.Mode = Headless
 	}
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = defaultWidth, defaultHeight
@@ -136,9 +143,16 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 		}
 	}
 	warnUnsandboxed(options)
+	if options.Mode == Headed {
+		width, height := screenSize(options)
+		if options.display, err = startDisplay(ctx, options.ProfileDir, width, height); err != nil {
+			return nil, errors.Join(err, removeProfile(options.ProfileDir))
+		}
+	}
 	browser, err := start(ctx, options)
 	if err != nil {
 		err = asSandboxError(err)
+		options.display.close()
 		return nil, errors.Join(fmt.Errorf("start %s: %w", options.Executable, err), removeProfile(options.ProfileDir))
 	}
 	return browser, nil
@@ -152,7 +166,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	var command *exec.Cmd
 	allocator := append(allocatorOptions(options), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
 		command = c
-		isolateProcessTree(c)
+		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
 	}))
 	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
 	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
@@ -252,6 +266,7 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 		cause = context.Cause(lifetime)
 	case <-exited:
 		cause = errors.New(command.ProcessState.String())
+	case <-b.options.display.ended():
 	case <-pipeBroken:
 		select {
 		case <-exited:
@@ -265,6 +280,12 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 	killCtx, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
 	b.killErr = killProcessTree(killCtx, b.process, b.options.ProfileDir)
+	select {
+	case <-b.options.display.ended(): // then the browser exits too, perhaps first
+		cause = b.options.display.cause
+	default:
+	}
+	b.options.display.close()
 	b.shutDown(cause)
 	release()
 	b.cause = cause
@@ -285,6 +306,9 @@ func (b *Browser) Err() error {
 		return nil
 	}
 }
+
+// Mode returns whether the browser has windows.
+func (b *Browser) Mode() Mode { return b.options.Mode }
 
 // PID returns the process id of Chromium's main process.
 func (b *Browser) PID() int { return b.process }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,18 +91,29 @@ func eventually(t *testing.T, ctx context.Context, what string, condition func()
 // processesIn counts the processes with the directory in their command line.
 func processesIn(t *testing.T, directory string) int {
 	t.Helper()
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	return len(processIDsIn(t, directory))
+}
+
+// processIDsIn returns the processes with the path in their command line.
+func processIDsIn(t *testing.T, path string) []int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := 0
-	for _, text := range lines {
-		content, err := os.ReadFile(text)
-		if err == nil && strings.Contains(string(content), "="+directory) {
-			count++
+	var ids []int
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(content), path) {
+			continue
 		}
+		id, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
 	}
-	return count
+	return ids
 }
 
 func TestPage(t *testing.T) {
@@ -413,7 +425,11 @@ func TestMain(m *testing.M) {
 func botProcess(profile string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	b, err := browser.Launch(ctx, browser.Options{ProfileDir: profile})
+	mode := browser.Headed
+	if browser.CheckMode(mode) != nil {
+		mode = browser.Headless
+	}
+	b, err := browser.Launch(ctx, browser.Options{ProfileDir: profile, Mode: mode})
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -20,7 +20,7 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.ExecPath(options.Executable),
 		chromedp.UserDataDir(options.ProfileDir),
 		chromedp.WindowSize(options.Width, options.Height),
-		chromedp.Flag("headless", "new"),
+		chromedp.Flag("window-position", "0,0"),
 		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("accept-lang", "en-US,en"),
 		// Infobars, for example the one about a tab capture, make the page
@@ -50,11 +50,34 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("password-store", "basic"),
 		chromedp.Flag("use-mock-keychain", true),
 	}
+	allocator = append(allocator, modeFlags(options)...)
 	if options.LoopbackPeers {
 		allocator = append(allocator, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	}
 	allocator = append(allocator, isolationFlags(options)...)
 	return append(allocator, environment(options)...)
+}
+
+// modeFlags returns the flags for the mode. A headed browser has no switch that
+// pages could tell it from an ordinary one by: it does not get chromedp's
+// --enable-automation, and --remote-debugging-pipe does not set
+// navigator.webdriver.
+func modeFlags(options Options) []chromedp.ExecAllocatorOption {
+	if options.Mode == Headed {
+		return []chromedp.ExecAllocatorOption{
+			chromedp.Flag("ozone-platform", "x11"),
+			chromedp.Flag("disable-blink-features", "AutomationControlled"),
+			chromedp.Flag("disable-search-engine-choice-screen", true),
+			// WebGL needs it on a machine without a GPU. Headless browsers have it.
+			chromedp.Flag("enable-unsafe-swiftshader", true),
+		}
+	}
+	width, height := screenSize(options)
+	return []chromedp.ExecAllocatorOption{
+		chromedp.Flag("headless", "new"),
+		// The default screen is smaller than the window.
+		chromedp.Flag("screen-info", fmt.Sprintf("{%dx%d}", width, height)),
+	}
 }
 
 // environment returns the environment variables that Chromium needs. It does not
@@ -66,6 +89,7 @@ func environment(options Options) []chromedp.ExecAllocatorOption {
 		"LANG=en_US.UTF-8",
 		"LANGUAGE=en_US",
 	}
+	variables = append(variables, options.display.environment()...)
 	inherited := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
 	if options.Proxy == "" {
 		inherited = append(inherited,

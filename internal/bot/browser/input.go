@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -99,6 +100,15 @@ func (p *Page) click(ctx context.Context, expression, name string) error {
 	if err != nil {
 		return err
 	}
+	if p.browser.options.Mode == Headed {
+		// The element may move while the mouse is on its way.
+		if err := p.MoveMouse(ctx, x, y); err != nil {
+			return err
+		}
+		if x, y, err = p.aim(ctx, expression, name); err != nil {
+			return err
+		}
+	}
 	if err := p.ClickAt(ctx, x, y); err != nil {
 		return err
 	}
@@ -116,23 +126,40 @@ func (p *Page) ClickAt(ctx context.Context, x, y float64) error {
 	if err := p.MoveMouse(ctx, x, y); err != nil {
 		return err
 	}
-	for _, kind := range []input.DispatchMouseEventType{
-		input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased,
-	} {
-		event := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1}
-		if kind == input.DispatchMouseEventTypeMousePressed {
-			event.Buttons = 1
-		}
-		if err := p.mouse(ctx, event); err != nil {
-			return err
-		}
+	event := input.DispatchMouseEventParams{
+		Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1,
 	}
-	return nil
+	if err := p.mouse(ctx, event); err != nil {
+		return err
+	}
+	// A button that was pressed is released even if ctx ends meanwhile.
+	err := p.pause(ctx, pressTime)
+	event.Type, event.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
+	return errors.Join(err, p.mouse(context.WithoutCancel(ctx), event))
 }
 
-// MoveMouse moves the mouse to a position on the page.
+// MoveMouse moves the mouse to a position on the page. In a headed browser it moves
+// along a path.
 func (p *Page) MoveMouse(ctx context.Context, x, y float64) error {
-	return p.mouse(ctx, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y})
+	p.pointer.Lock()
+	defer p.pointer.Unlock()
+	to := point{x, y}
+	path := []point{to}
+	if p.browser.options.Mode == Headed {
+		path = mousePath(p.pointer.at, to)
+	}
+	for i, at := range path {
+		if i > 0 {
+			if err := p.pause(ctx, moveInterval); err != nil {
+				return err
+			}
+		}
+		if err := p.mouse(ctx, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y}); err != nil {
+			return err
+		}
+		p.pointer.at = at
+	}
+	return nil
 }
 
 // Type clicks the first visible field that matches the CSS selector and replaces
@@ -176,6 +203,9 @@ func (p *Page) Press(ctx context.Context, keys string) error {
 			if err := p.key(ctx, *event); err != nil {
 				return err
 			}
+		}
+		if err := p.pause(ctx, keyInterval); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -35,6 +35,7 @@ type Page struct {
 	closeOnce  sync.Once
 	dialogs    chan struct{}
 	guard      guard
+	pointer    pointer
 	background sync.WaitGroup
 }
 

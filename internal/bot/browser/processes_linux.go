@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// isolateProcessTree makes the browser the leader of a new process group, so that
-// it does not receive signals to the bot's group, and makes the kernel kill it
+// isolateProcess makes a process the leader of a new process group, so that it does
+// not receive signals to the bot's group, and makes the kernel send it a signal
 // when the bot dies. The parent-death signal depends on the thread that started
-// the process; chromedp locks that thread until the browser exits.
-func isolateProcessTree(command *exec.Cmd) {
+// the process, which must be locked until the process exits.
+func isolateProcess(command *exec.Cmd, deathSignal syscall.Signal) {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = new(syscall.SysProcAttr)
 	}
 	command.SysProcAttr.Setpgid = true
-	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	command.SysProcAttr.Pdeathsig = deathSignal
 }
 
 // killProcessTree kills the processes of the group and the processes that use the

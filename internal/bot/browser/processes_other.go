@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
-// isolateProcessTree does nothing: process groups and the parent-death signal are
-// used on Linux only. Chromium exits when its control pipe closes.
-func isolateProcessTree(*exec.Cmd) {}
+// isolateProcess does nothing: process groups and the parent-death signal are used
+// on Linux only. Chromium exits when its control pipe closes.
+func isolateProcess(*exec.Cmd, syscall.Signal) {}
 
 // killProcessTree kills the browser's main process. Chromium's other processes
 // then exit.

@@ -7,58 +7,67 @@ import (
 	"time"
 )
 
-// aloneTime is how long a page must look like a call without others before that
-// counts as a call. A lobby that is loading may look like one for a moment.
-const aloneTime = 3 * time.Second
+const (
+	// aloneTime is how long a page must look like a call without others before
+	// that counts as a call. A lobby that is loading may look like one for a moment.
+	aloneTime = 3 * time.Second
+	// waitTime is how long a page without words that are known must look like a
+	// lobby before it counts as one.
+	waitTime = 5 * time.Second
+)
 
 // classifyCall distinguishes a call from a lobby. Lobbies show tiles and controls
 // too, so before the bot is admitted a call needs proof that a lobby cannot show.
 // A lobby's words anywhere on the page outweigh the proof.
-func (p *Profile) classifyCall(snapshot Snapshot, past history) classification {
+func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 	evidence, looksLikeCall := matchAny(p.Screens[InMeeting], snapshot, past)
-	if past.admitted && looksLikeCall {
-		return classification{screen: InMeeting, evidence: evidence}
+	if past.Admitted && looksLikeCall {
+		return classification{screen: InMeeting, evidence: []Evidence{
+			evidence, {Kind: EvidenceHistory, What: "the bot was admitted", Weight: weakWeight},
+		}}
 	}
 	if snapshot.LobbyText != "" {
 		if !looksLikeCall && !p.callIsGone(snapshot) {
 			return classification{screen: Unknown}
 		}
-		return classification{screen: Lobby, evidence: fmt.Sprintf("text %q", snapshot.LobbyText)}
+		return classification{screen: Lobby, evidence: []Evidence{lobbyEvidence(snapshot)}}
 	}
 	proof, ok := p.proofOfAdmission(snapshot, past)
 	switch {
 	case ok:
 		return classification{screen: InMeeting, evidence: proof}
-	case looksLikeCall:
-		return classification{screen: Unknown, evidence: evidence + ", without proof of admission"}
+	case looksLikeCall && len(p.callControls(snapshot)) > 0:
+		return classification{screen: Unknown, evidence: []Evidence{
+			evidence, {Kind: EvidenceMedia, What: "no proof of admission", Weight: -minWeight},
+		}}
 	}
-	return classification{screen: Unknown}
+	return p.classifyWait(snapshot, past)
 }
 
 // proofOfAdmission returns evidence of a call that a lobby cannot show: the
 // call's own controls, together with media from others, or with another
 // participant, or with the page's statement that nobody else is there.
-func (p *Profile) proofOfAdmission(snapshot Snapshot, past history) (evidence string, ok bool) {
+func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evidence, ok bool) {
 	controls := p.callControls(snapshot)
 	if len(controls) == 0 && !snapshot.present(leaveButton) {
-		return "", false
+		return nil, false
 	}
-	participants, others := p.participants(snapshot, past.ownName)
+	participants, others := p.participants(snapshot, past.OwnName)
 	named := slices.ContainsFunc(participants, func(one Participant) bool { return one.Name != "" })
 	switch {
 	case snapshot.Media > 0:
-		evidence = fmt.Sprintf("media of others on %d tracks", snapshot.Media)
+		proof = append(proof, mediaEvidence(snapshot, weakWeight))
 	case others > 0 && (named || others > len(participants)) && len(controls) > 0:
-		evidence = fmt.Sprintf("%d others in the roster", others)
-	case p.looksAlone(snapshot, past.ownName) && past.aloneFor >= aloneTime:
-		evidence = fmt.Sprintf("no others for %s", past.aloneFor.Round(time.Second))
+		proof = append(proof, Evidence{Kind: EvidenceRoster, What: fmt.Sprintf("%d others in the roster", others), Weight: weakWeight})
+	case p.looksAlone(snapshot, past.OwnName) && past.AloneFor >= aloneTime:
+		proof = append(proof, Evidence{Kind: EvidenceDuration, What: fmt.Sprintf("no others for %s", past.AloneFor.Round(time.Second)), Weight: weakWeight})
 	default:
-		return "", false
+		return nil, false
 	}
 	if len(controls) == 0 {
 		controls = []string{leaveButton}
 	}
-	return evidence + "; element " + strings.Join(controls, ", "), true
+	return append(proof, Evidence{Kind: EvidenceElement, What: "element " + strings.Join(controls, ", "), Where: "admission.controls", Weight: weakWeight}), true
 }
 
 // looksAlone reports whether a snapshot looks like a call without others: the
@@ -81,4 +90,17 @@ func (p *Profile) callControls(snapshot Snapshot) []string {
 // callIsGone reports whether a snapshot shows none of a call's parts.
 func (p *Profile) callIsGone(snapshot Snapshot) bool {
 	return len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.present(leaveButton)
+}
+
+// classifyWait recognizes a lobby without known words: joining was requested, the
+// page can be left and no longer asks to join, and nothing else of a call is there.
+func (p *Profile) classifyWait(snapshot Snapshot, past History) classification {
+	if past.Admitted || !past.Requested || past.RequestedFor < waitTime || !snapshot.clickable(leaveButton) ||
+		snapshot.Media > 0 || len(p.callControls(snapshot)) > 0 || snapshot.Visible(nameInput) || snapshot.Visible(joinButton) {
+		return classification{screen: Unknown}
+	}
+	return classification{screen: Lobby, evidence: []Evidence{
+		{Kind: EvidenceDuration, What: fmt.Sprintf("joining was requested %s ago", past.RequestedFor.Round(time.Second)), Weight: weakWeight},
+		{Kind: EvidenceElement, What: "the page offers only to leave", Where: "elements." + leaveButton, Weight: weakWeight},
+	}}
 }

@@ -128,20 +128,29 @@ func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what s
 	}
 }
 
-// observeDocument observes the page twice, because a terminal screen needs a second
-// snapshot, with a new adapter for which the bot was or was not admitted.
+// observeDocument observes the page for some seconds, because a terminal screen has
+// to last, with a new adapter for which the bot was or was not admitted. The time
+// between the observations does not pass.
 func observeDocument(t *testing.T, ctx context.Context, platform job.Platform, page Page, admitted bool) Observation {
 	t.Helper()
 	site := siteOf(t, platform)
-	site.visit.past.admitted = admitted
-	observation, err := site.Observe(ctx, page)
-	if err == nil && observation.Pending != "" {
-		observation, err = site.Observe(ctx, page)
+	site.visit.past.Admitted = admitted
+	now := time.Now()
+	observation := site.observe(snapshotOf(t, ctx, site, page), now)
+	if observation.Pending != "" {
+		observation = site.observe(snapshotOf(t, ctx, site, page), now.Add(confirmTime(classification{})))
 	}
+	return observation
+}
+
+// snapshotOf takes a snapshot of a page.
+func snapshotOf(t *testing.T, ctx context.Context, site *site, page Page) Snapshot {
+	t.Helper()
+	snapshot, err := site.probe.snapshot(ctx, page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return observation
+	return snapshot
 }
 
 // showsCall reports whether the bot was admitted before a page shows a screen.

@@ -2,34 +2,70 @@ package meeting
 
 import (
 	"fmt"
-	"strings"
+	"net/http"
 	"time"
 )
+
+// classification is the screen that a snapshot shows.
+type classification struct {
+	screen   Screen
+	evidence []Evidence
+	reload   bool // the page does not change unless it is loaded again
+}
 
 // errorScheme is the scheme of the page that Chromium shows in place of one
 // that it could not load.
 const errorScheme = "chrome-error:"
 
 // classify returns the screen of a snapshot. The screen is Unknown unless the
-// evidence of the profile's rules suffices.
-func (p *Profile) classify(snapshot Snapshot, past history) classification {
+// evidence suffices.
+func (p *Profile) classify(snapshot Snapshot, past History) classification {
 	if snapshot.Scheme == errorScheme {
-		return classification{screen: CannotConnect, evidence: "the browser's own error page"}
+		return classification{screen: CannotConnect, evidence: []Evidence{
+			{Kind: EvidenceAddress, What: "the browser's own error page", Weight: minWeight},
+		}}
 	}
 	for _, screen := range Screens() {
-		if screen == PreJoin && !past.admitted {
+		if screen == PreJoin && !past.Admitted {
 			if evidence, ok := lobbyOverPreJoin(snapshot, past); ok {
+				if found := p.classifyByWords(snapshot, past); found.screen != Unknown && snapshot.LobbyText == "" {
+					return found
+				}
 				return classification{screen: Lobby, evidence: evidence}
 			}
 		}
 		if screen == InMeeting {
 			break
 		}
+		if screen == PreJoin && past.Admitted && (snapshot.Media > 0 || len(p.callControls(snapshot)) > 0) {
+			continue // a field or button of the call
+		}
 		if found, ok := p.matchScreen(screen, snapshot, past); ok {
 			return found
 		}
 	}
-	return p.classifyCall(snapshot, past)
+	if screen, ok := screenOfStatus(snapshot.Status); ok && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0 {
+		return classification{screen: screen, evidence: []Evidence{
+			{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", snapshot.Status), Weight: weakWeight}, callGoneEvidence(),
+		}}
+	}
+	found := p.classifyCall(snapshot, past)
+	if found.screen == Unknown && len(found.evidence) == 0 {
+		return p.classifyByWords(snapshot, past)
+	}
+	return found
+}
+
+// screenOfStatus returns the screen of a document that the server refuses (RFC 9110,
+// section 15).
+func screenOfStatus(status int) (screen Screen, ok bool) {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return BotWall, true
+	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+		return CannotConnect, true
+	}
+	return "", false
 }
 
 // disabledJoinTime is how long the join button must be disabled after it was
@@ -39,40 +75,61 @@ const disabledJoinTime = 3 * time.Second
 // lobbyOverPreJoin returns the evidence that a page which still shows parts of
 // the pre-join screen is the lobby: a lobby's words anywhere, or a join button
 // that stays disabled after it was pressed. A page that offers to join is not.
-func lobbyOverPreJoin(snapshot Snapshot, past history) (evidence string, ok bool) {
+func lobbyOverPreJoin(snapshot Snapshot, past History) ([]Evidence, bool) {
 	switch {
-	case snapshot.clickable(joinButton) || snapshot.Visible(nameInput) && !past.requested:
-		return "", false
+	case snapshot.clickable(joinButton) || snapshot.Visible(nameInput) && !past.Requested:
+		return nil, false
 	case snapshot.LobbyText != "":
-		return fmt.Sprintf("text %q", snapshot.LobbyText), true
-	case past.requested && past.joinedFor >= disabledJoinTime:
-		return fmt.Sprintf("the join button has been disabled for %s", past.joinedFor.Round(time.Second)), true
+		return []Evidence{lobbyEvidence(snapshot)}, true
+	case past.Requested && past.JoinedFor >= disabledJoinTime:
+		return []Evidence{
+			{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight},
+			{Kind: EvidenceDuration, What: fmt.Sprintf("the join button has been disabled for %s", past.JoinedFor.Round(time.Second)), Weight: weakWeight},
+		}, true
 	}
-	return "", false
+	return nil, false
+}
+
+// lobbyEvidence returns the evidence of a lobby's words on the page.
+func lobbyEvidence(snapshot Snapshot) Evidence {
+	return Evidence{Kind: EvidenceText, What: fmt.Sprintf("text %q", snapshot.LobbyText), Where: "admission.lobbyTexts", Weight: minWeight}
 }
 
 // matchScreen reports whether the rules of a screen that match are sufficient
 // evidence. For Ended, it is also evidence that a call's controls and tiles are
-// gone.
-func (p *Profile) matchScreen(screen Screen, snapshot Snapshot, past history) (classification, bool) {
+// gone, and media that still arrives is evidence against it.
+func (p *Profile) matchScreen(screen Screen, snapshot Snapshot, past History) (classification, bool) {
 	found := classification{screen: screen}
-	weight := 0
-	var all []string
 	for _, rule := range p.Screens[screen] {
 		evidence, ok := rule.match(snapshot, past)
 		if !ok {
 			continue
 		}
-		weight += rule.weight()
 		found.reload = found.reload || rule.Reload
-		if all = append(all, evidence); weight >= minWeight {
+		if found.evidence = append(found.evidence, evidence); totalWeight(found.evidence) >= minWeight {
 			break
 		}
 	}
-	if weight > 0 && weight < minWeight && screen == Ended && past.admitted && p.callIsGone(snapshot) {
-		weight++
-		all = append(all, "the call's controls are gone")
+	if len(found.evidence) == 0 {
+		return found, false
 	}
-	found.evidence = strings.Join(all, "; ")
-	return found, weight >= minWeight
+	if screen == Ended && past.Admitted {
+		switch {
+		case p.callIsGone(snapshot):
+			found.evidence = append(found.evidence, callGoneEvidence())
+		case snapshot.Media > 0:
+			found.evidence = append(found.evidence, mediaEvidence(snapshot, -weakWeight))
+		}
+	}
+	return found, totalWeight(found.evidence) >= minWeight
+}
+
+// callGoneEvidence returns the evidence that nothing of the call is left.
+func callGoneEvidence() Evidence {
+	return Evidence{Kind: EvidenceElement, What: "the call's controls are gone", Weight: weakWeight}
+}
+
+// mediaEvidence returns the evidence of media that arrives.
+func mediaEvidence(snapshot Snapshot, weight int) Evidence {
+	return Evidence{Kind: EvidenceMedia, What: fmt.Sprintf("media of others on %d tracks", snapshot.Media), Weight: weight}
 }

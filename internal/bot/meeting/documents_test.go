@@ -24,6 +24,7 @@ func TestDocuments(t *testing.T) {
 		"switches":     testFluentSwitches,
 		"speaking":     testTeamsSpeaking,
 		"allow":        testZoomAllowsDevices,
+		"dialogs":      testDialogs,
 		"frames":       testProbeInFrames,
 		"bad selector": testProbeNamesABadSelector,
 		"inspect":      testInspect,
@@ -90,6 +91,63 @@ func testZoomAllowsDevices(t *testing.T, ctx context.Context, running *browser.B
 	observation := observeDocument(t, ctx, job.ZoomWeb, page, false)
 	if len(observation.Notices) == 0 || observation.Notices[0] != allowDevices {
 		t.Errorf("the notices are %q, want %q first", observation.Notices, allowDevices)
+	}
+}
+
+// testDialogs checks what is pressed in dialogs over the page: buttons that the
+// profile knows, or else the safest button.
+func testDialogs(t *testing.T, ctx context.Context, running *browser.Browser) {
+	const preJoin = `<input type=text aria-label="Your name" value=Standin><button>Ask to join</button>`
+	dialog := func(text string, buttons ...string) string {
+		html := `<div role=dialog aria-modal=true class=zm-modal style="position:fixed;inset:100px;background:#fff"><p>` + text + `</p>`
+		for _, one := range buttons {
+			html += `<button onclick="document.title=this.textContent;this.closest('[role=dialog]').remove()">` + one + `</button>`
+		}
+		return html + `</div>`
+	}
+	page := openPage(t, ctx, running)
+	for _, c := range []struct {
+		platform       job.Platform
+		name, document string
+		want           string // the pressed button
+	}{
+		{job.Meet, "nudge", preJoin + dialog("Sign in with your Google Account. Instead of waiting to be let in, join meetings directly", "Sign in", "Dismiss"), "Dismiss"},
+		{job.Meet, "account chooser", preJoin + dialog("Choose an account", "ada@example.org", "Use without an account"), "Use without an account"},
+		{job.Meet, "devices", preJoin + dialog("Do you want people to see and hear you in the meeting?", "Use microphone and camera", "Continue without microphone and camera"), "Continue without microphone and camera"},
+		{job.Meet, "consent", preJoin + dialog("This video call is being recorded", "Leave meeting", "Join now"), "Join now"},
+		{job.Meet, "consent in Japanese", preJoin + dialog("このビデオ通話は録画されています", "会議から退出", "今すぐ参加"), "今すぐ参加"},
+		{job.Meet, "unknown words", preJoin + dialog("Meet your new view", "Try it", "Not now"), "Not now"},
+		{job.Meet, "unknown words over a tip", preJoin + `<button>Got it</button>` + dialog("Something fresh", "Try it", "Not now"), "Not now"},
+		{job.Teams, "no devices", preJoin + dialog("Are you sure you don't want audio or video?", "Continue without audio or video"), "Continue without audio or video"},
+		{job.Teams, "no devices in Arabic", preJoin + dialog("هل أنت متأكد؟", "المتابعة بدون صوت أو فيديو"), "المتابعة بدون صوت أو فيديو"},
+		{job.ZoomWeb, "AI Companion", `<div class=meeting-app>` + zoomTile + zoomBar + `</div>` + dialog("AI Companion is on in this meeting", "OK"), "OK"},
+		{job.ZoomWeb, "muted microphone", `<div class=meeting-app>` + zoomTile + zoomBar + `</div>` + dialog("Your mic is muted", "OK"), "OK"},
+		{job.ZoomWeb, "a layer without a role", `<div class=meeting-app>` + zoomTile + zoomBar + `</div><div style="position:fixed;inset:0;background:#eee"><p>A survey</p>
+			<button>Start</button><button onclick="document.title=this.textContent;this.parentElement.remove()">No thanks</button></div>`, "No thanks"},
+		{job.ZoomWeb, "only a way out", `<div class=meeting-app>` + zoomTile + zoomBar + `</div>` + dialog("Are you still there?", "Leave Meeting", "End call"), ""},
+	} {
+		t.Run(string(c.platform)+"/"+c.name, func(t *testing.T) {
+			showDocument(t, ctx, page, `<script>document.title=""</script>`+c.document)
+			site := siteOf(t, c.platform)
+			site.visit.past.Admitted = strings.Contains(c.document, "meeting-app")
+			now := time.Now()
+			title := ""
+			for range 5 {
+				if err := site.Tidy(ctx, page, site.observe(snapshotOf(t, ctx, site, page), now)); err != nil {
+					t.Fatal(err)
+				}
+				now = now.Add(dialogTime)
+				if err := page.Eval(ctx, "document.title", &title); err != nil {
+					t.Fatal(err)
+				}
+				if title != "" {
+					break
+				}
+			}
+			if title != c.want {
+				t.Errorf("pressed %q, want %q", title, c.want)
+			}
+		})
 	}
 }
 

@@ -21,23 +21,30 @@ type driver struct {
 	probe probe
 }
 
+// maxScriptFailures limits how often in a row the probe may fail: it may run while
+// the page's document is being replaced.
+const maxScriptFailures = 20
+
 // poll takes snapshots until act is done or fails, or until ctx ends. Transient
-// errors do not end it.
+// errors do not end it, and the probe may fail some times.
 func (d driver) poll(ctx context.Context, page Page, act func(Snapshot) (done bool, err error)) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	for {
+	for failures := 0; ; {
 		snapshot, err := d.probe.snapshot(ctx, page)
 		done := false
-		if err == nil {
+		if failures++; err == nil {
+			failures = 0
 			done, err = act(snapshot)
 		}
+		script := (*browser.ScriptError)(nil)
+		retry := Transient(err) || errors.As(err, &script) && failures < maxScriptFailures
 		switch {
 		case done:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !Transient(err):
+		case err != nil && !retry:
 			return err
 		}
 		select {
@@ -68,6 +75,15 @@ func (d driver) press(ctx context.Context, page Page, element string) error {
 // click clicks an element.
 func (d driver) click(ctx context.Context, page Page, element string) error {
 	return page.ClickElement(ctx, d.probe.element(element))
+}
+
+// clickByScript clicks an element through the page's own method, which works under
+// something that lies over it.
+func (d driver) clickByScript(ctx context.Context, page Page, element string) error {
+	if err := page.Eval(ctx, "(element => { if (element) element.click(); })("+d.probe.element(element)+")", nil); err != nil {
+		return fmt.Errorf("click %s by script: %w", element, err)
+	}
+	return nil
 }
 
 // pressEnter presses the Enter key in the focused element.

@@ -12,6 +12,7 @@ const (
 	passcodeInput  = "passcodeInput"
 	passcodeSubmit = "passcodeSubmit" // where the passcode is a separate step
 	computerAudio  = "computerAudio"  // not chosen yet; without it the meeting is silent
+	joinAudio      = "joinAudio"      // in the meeting: opens the dialog with computerAudio
 	joinButton     = "joinButton"
 	joinInDialog   = "joinInDialog"
 	captcha        = "captcha"
@@ -56,7 +57,7 @@ func requiredElements() []string {
 // usableElements are all elements that an adapter can use.
 func usableElements() []string {
 	return append(requiredElements(),
-		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinInDialog, captcha, pinItem, allowDevices,
+		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, pinItem, allowDevices,
 		moreButton, recordButton, requestPermission, closePermission)
 }
 

@@ -18,6 +18,7 @@ type Inspection struct {
 
 	Screen   Screen
 	Evidence string
+	Reasons  []Evidence
 
 	Elements []InspectedElement // by name
 	Texts    []InspectedText    // by path
@@ -70,8 +71,8 @@ func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, erro
 		Platform: profile.Platform, Version: profile.Version, Date: profile.Date, Source: profile.source,
 		Recorded: profile.recorded(snapshot), Permission: profile.permission(snapshot), Chat: profile.chatMessages(snapshot, ""),
 	}
-	found := profile.classify(snapshot, history{})
-	inspection.Screen, inspection.Evidence = found.screen, found.evidence
+	found := profile.classify(snapshot, History{})
+	inspection.Screen, inspection.Evidence, inspection.Reasons = found.screen, describeEvidence(found.evidence), found.evidence
 	inspection.Participants, inspection.Others = profile.participants(snapshot, "")
 	for _, name := range slices.Sorted(maps.Keys(profile.Elements)) {
 		inspection.Elements = append(inspection.Elements, inspectElement(snapshot, name, profile.Elements[name]))

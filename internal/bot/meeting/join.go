@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"standin/internal/job"
@@ -13,28 +14,40 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 	if name == "" {
 		name = job.DefaultDisplayName
 	}
+	observed := options.Observed
+	if observed == nil {
+		observed = func(Observation) {}
+	}
 	s.visit.reset()
 	progress := newJoinSteps(name, SingleLine(options.Passcode))
 	var last Observation
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		now := time.Now()
-		if field, visible := snapshot.Elements[nameInput]; visible && field.Value != "" {
+		if field, visible := snapshot.Elements[nameInput]; visible && isCutFrom(field.Value, name) {
 			s.visit.setName(field.Value) // the page may have cut it
 		}
-		if last = s.observe(snapshot, now); last.Pending != "" {
+		last = s.observe(snapshot, now)
+		if observed(last); last.Pending != "" {
 			return false, nil
+		}
+		if last.CloseDialog != nil {
+			return false, s.closeDialog(ctx, page, *last.CloseDialog)
 		}
 		next := progress.next(snapshot, last.Screen, now)
 		switch next.kind {
 		case stepFail:
 			if next.evidence != "" {
-				last.Screen, last.Evidence = NotFound, next.evidence
+				last.Screen, last.Evidence, last.Reasons = NotFound, next.evidence, nil
+				observed(last)
 			}
 			return false, &ScreenError{Observation: last}
 		case stepDone:
 			return true, nil
 		case stepPress:
 			return false, s.pressBeforeMeeting(ctx, page, next.element)
+		case stepClick:
+			s.visit.request(now)
+			return false, s.clickByScript(ctx, page, next.element)
 		case stepType:
 			return false, page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
 		case stepEnter:
@@ -44,15 +57,23 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		}
 	})
 	if err != nil && ctx.Err() != nil {
+		if last.Pending != "" {
+			last.Screen = last.Pending // there is no time left to confirm it
+		}
 		return &ScreenError{Observation: last, Cause: ctx.Err()}
 	}
 	return err
 }
 
+// isCutFrom reports whether a field's value is a name, or its start.
+func isCutFrom(value, name string) bool {
+	return value != "" && strings.HasPrefix(withoutFormatting(name), withoutFormatting(value))
+}
+
 // pressBeforeMeeting presses an element, and records that joining was requested.
 func (s *site) pressBeforeMeeting(ctx context.Context, page Page, element string) error {
 	if element == joinButton || element == joinInDialog {
-		s.visit.request()
+		s.visit.request(time.Now())
 	}
 	return s.press(ctx, page, element)
 }

@@ -14,8 +14,11 @@ const (
 	// may be after the buttons are drawn.
 	quietTime = 700 * time.Millisecond
 	// coveredTime is how long the join button may be covered by something
-	// unknown before it is pressed anyway.
-	coveredTime = 6 * time.Second
+	// unknown before it is clicked by script.
+	coveredTime = 4 * time.Second
+	// mousePresses is how often the join button is pressed with the mouse. After
+	// that it is clicked by script.
+	mousePresses = 2
 	// pressAgainTime is the time after which an element that was pressed, and
 	// stayed, is pressed again.
 	pressAgainTime = 3 * time.Second
@@ -32,6 +35,7 @@ const (
 type joinSteps struct {
 	name     string
 	passcode string
+	document int64 // the document that the rest is about
 	tries    map[string]int
 	pacedAt  map[string]time.Time // when an element that reacts slowly was pressed
 
@@ -39,14 +43,21 @@ type joinSteps struct {
 	offeredAt       time.Time // the join button was first visible
 	devicesOffAt    time.Time // microphone and camera have been off since
 	pressedAt       time.Time // joining was last requested
+	presses         int       // of the join button
+	submits         int       // of the passcode, where that is a separate step
 }
 
 func newJoinSteps(name, passcode string) *joinSteps {
 	return &joinSteps{name: name, passcode: passcode, tries: make(map[string]int), pacedAt: make(map[string]time.Time)}
 }
 
-// next returns the step for a snapshot.
+// next returns the step for a snapshot. A page that was loaded again starts over.
 func (j *joinSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
+	if j.document != snapshot.Document {
+		last := *j
+		*j = *newJoinSteps(j.name, j.passcode)
+		j.document, j.pressedAt, j.presses, j.submits = snapshot.Document, last.pressedAt, last.presses, last.submits
+	}
 	switch {
 	case screen.Terminal():
 		return step{kind: stepFail}
@@ -88,8 +99,8 @@ func (j *joinSteps) passLauncher(snapshot Snapshot, now time.Time) (step, bool) 
 }
 
 // typeName types the name. The bot joins under no other.
-func (j *joinSteps) typeName(snapshot Snapshot, _ time.Time) (step, bool) {
-	return j.fill(snapshot, nameInput, j.name)
+func (j *joinSteps) typeName(snapshot Snapshot, now time.Time) (step, bool) {
+	return j.fill(snapshot, nameInput, j.name, now)
 }
 
 // typePasscode types the passcode where the page asks for it, and submits it
@@ -108,16 +119,20 @@ func (j *joinSteps) typePasscode(snapshot Snapshot, now time.Time) (step, bool) 
 			return step{kind: stepWait}, true
 		}
 		return step{kind: stepFail, evidence: "the page asks for a passcode, and the meeting's address carries none"}, true
+	case j.presses > maxTries || j.submits > maxTries:
+		return step{kind: stepFail, evidence: "the page asks for the passcode again"}, true
 	}
-	if next, decided := j.fill(snapshot, passcodeInput, j.passcode); decided {
+	if next, decided := j.fill(snapshot, passcodeInput, j.passcode, now); decided {
 		return next, true
 	}
 	if snapshot.Visible(joinButton) || snapshot.Visible(nameInput) {
 		return step{}, false
 	}
-	switch {
-	case !j.tryPaced(passcodeSubmit, now):
+	if !j.tryPaced(passcodeSubmit, now) {
 		return step{kind: stepWait}, true
+	}
+	j.submits++
+	switch {
 	case snapshot.clickable(passcodeSubmit):
 		return step{kind: stepPress, element: passcodeSubmit}, true
 	default:
@@ -165,17 +180,22 @@ func (j *joinSteps) pressJoin(snapshot Snapshot, now time.Time) step {
 		return step{kind: stepWait}
 	}
 	j.pressedAt = now
+	j.presses++
+	if button.Covered || j.presses > mousePresses {
+		return step{kind: stepClick, element: joinButton}
+	}
 	return step{kind: stepPress, element: joinButton}
 }
 
-// fill types a text into a field until the field holds it. It decides nothing
-// about a field that holds the text or is not visible.
-func (j *joinSteps) fill(snapshot Snapshot, element, text string) (step, bool) {
+// fill types a text into a field until the field holds it: pages that are still
+// starting wipe it. It decides nothing about a field that holds the text or is not
+// visible.
+func (j *joinSteps) fill(snapshot Snapshot, element, text string, now time.Time) (step, bool) {
 	field, visible := snapshot.Elements[element]
 	if !visible || j.holds(field.Value, element, text) {
 		return step{}, false
 	}
-	if snapshot.clickable(element) && j.try(element) {
+	if snapshot.clickable(element) && (j.try(element) || j.tryPaced(element, now)) {
 		return step{kind: stepType, element: element, text: text}, true
 	}
 	return step{kind: stepWait}, true

@@ -43,6 +43,7 @@ func TestJoinSteps(t *testing.T) {
 			{settleTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepPress, element: joinButton}},
 			{0, PreJoin, map[string]VisibleElement{joinButton: {}}, wait},
 			{pressAgainTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepPress, element: joinButton}},
+			{pressAgainTime, PreJoin, map[string]VisibleElement{joinButton: {}}, step{kind: stepClick, element: joinButton}},
 			{0, Lobby, nil, step{kind: stepDone}},
 		},
 		"dialogs come first": {
@@ -60,7 +61,8 @@ func TestJoinSteps(t *testing.T) {
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
-			{time.Minute, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), wait},
+			{time.Minute, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), wait},
 		},
 		"a field with a limit of its own": {
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {}}), step{kind: stepType, element: nameInput, text: name}},
@@ -71,7 +73,7 @@ func TestJoinSteps(t *testing.T) {
 		"something unknown lies over the button": {
 			{0, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), wait},
 			{settleTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), wait},
-			{coveredTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), step{kind: stepPress, element: joinButton}},
+			{coveredTime, PreJoin, ready(map[string]VisibleElement{joinButton: {Covered: true}}), step{kind: stepClick, element: joinButton}},
 		},
 		"a field without invisible characters": {
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Stan\u200Ddin"}}), wait},
@@ -116,6 +118,26 @@ func TestJoinSteps(t *testing.T) {
 	}
 }
 
+// TestJoinStepsInNewDocuments checks that a page which loads again in the middle is
+// filled in again, also when the first document used up the tries.
+func TestJoinStepsInNewDocuments(t *testing.T) {
+	t.Parallel()
+	progress, now := newJoinSteps("Standin", ""), time.Unix(0, 0)
+	wiped := Snapshot{Document: 1, Elements: map[string]VisibleElement{nameInput: {}, joinButton: {}}}
+	typed := step{kind: stepType, element: nameInput, text: "Standin"}
+	for range maxTries {
+		if got := progress.next(wiped, PreJoin, now); got != typed {
+			t.Fatalf("the step is %+v, want %+v", got, typed)
+		}
+	}
+	wiped.Document = 2
+	for range maxTries {
+		if got := progress.next(wiped, PreJoin, now); got != typed {
+			t.Fatalf("in the next document the step is %+v, want %+v", got, typed)
+		}
+	}
+}
+
 // TestJoinStepsWithPasscode runs joins on pages that ask for a passcode.
 func TestJoinStepsWithPasscode(t *testing.T) {
 	t.Parallel()
@@ -152,6 +174,23 @@ func TestJoinStepsWithPasscode(t *testing.T) {
 		}
 		if got := progress.next(field, PreJoin, now.Add(pressAgainTime)); got.element != passcodeSubmit {
 			t.Errorf("with a button the step is %+v", got)
+		}
+	})
+	t.Run("refused, whatever the words", func(t *testing.T) {
+		t.Parallel()
+		for name, field := range map[string]Snapshot{
+			"in a step of its own":   {Elements: map[string]VisibleElement{passcodeInput: {Value: passcode}, passcodeSubmit: {}}},
+			"beside the join button": {Elements: map[string]VisibleElement{passcodeInput: {Value: passcode}, joinButton: {}}},
+		} {
+			progress, at, presses := newJoinSteps("Standin", passcode), now, 0
+			got := progress.next(field, PreJoin, at)
+			for ; got.kind != stepFail && presses < 20; presses++ {
+				at = at.Add(pressAgainTime)
+				got = progress.next(field, PreJoin, at)
+			}
+			if got.kind != stepFail || got.evidence == "" || presses <= maxTries {
+				t.Errorf("%s: after %d more steps the step is %+v", name, presses, got)
+			}
 		}
 	})
 	t.Run("unknown", func(t *testing.T) {

@@ -10,6 +10,10 @@ import (
 // counts as left.
 const goneTime = 500 * time.Millisecond
 
+// announceTime is how long a page that returned from the lobby stays open: it
+// tells the service that the bot left.
+const announceTime = time.Second
+
 // Leave implements Adapter. It also presses the confirmation, without which the
 // bot's tile would stay in the meeting for a while.
 func (s *site) Leave(ctx context.Context, page Page) error {
@@ -43,7 +47,13 @@ type leaveSteps struct {
 // Not every platform's page does; then the bot is out when the buttons are gone
 // from the page, and not merely hidden with the toolbar.
 func (l *leaveSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
-	if screen.Terminal() || screen == PreJoin {
+	switch {
+	case screen.Terminal():
+		return step{kind: stepDone}
+	case screen == PreJoin && (snapshot.clickable(joinButton) || !snapshot.clickable(leaveButton)):
+		if !l.pressedAt.IsZero() && now.Sub(l.pressedAt) < announceTime {
+			return step{kind: stepWait}
+		}
 		return step{kind: stepDone}
 	}
 	for _, element := range []string{confirmLeave, leaveButton} {

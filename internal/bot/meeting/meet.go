@@ -30,3 +30,7 @@ func resolveMeet(address *url.URL) (Address, error) {
 	address.RawQuery = query.Encode()
 	return newAddress(address, "")
 }
+
+// IsHomePage reports whether a host is a platform's public site, to which its
+// meeting pages send visitors whom they do not serve at the moment.
+func IsHomePage(host string) bool { return host == "workspace.google.com" }

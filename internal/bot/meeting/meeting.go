@@ -63,8 +63,8 @@ type Adapter interface {
 	// meeting.
 	Observe(ctx context.Context, page Page) (Observation, error)
 
-	// Tidy acts on an observation made after Join: it dismisses notices, presses
-	// a join button that came back ("Join anyway"), turns off a microphone or
+	// Tidy acts on an observation made after Join: it dismisses notices, closes a
+	// dialog that the profile does not know by its safest button, presses a join button that came back ("Join anyway"), turns off a microphone or
 	// camera that is on, and moves the mouse when nothing was recognized, because
 	// toolbars may be hidden. It does at most one thing per call. Call it after
 	// each observation.
@@ -96,10 +96,12 @@ type Address struct {
 	Passcode string // to type when the page asks for it; empty when unknown
 }
 
-// JoinOptions are the name and passcode to join with.
+// JoinOptions are the name and passcode to join with, and who follows it.
 type JoinOptions struct {
 	Name     string
 	Passcode string // see Address
+
+	Observed func(Observation) // receives what the page shows on the way; may be nil
 }
 
 // ScreenError reports that the page showed a screen from which there is no way

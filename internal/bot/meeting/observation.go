@@ -1,17 +1,23 @@
 package meeting
 
-import "standin/internal/job"
+import (
+	"time"
+
+	"standin/internal/job"
+)
 
 // Observation is what a page showed at one moment.
 type Observation struct {
 	Screen   Screen
 	Evidence string // what the screen was recognized by, for people
-	// Pending is a terminal screen that the next snapshot has to confirm. Until
-	// then Screen is Unknown.
+	Reasons  []Evidence
+	// Pending is a terminal screen that has to last before it counts. Until then
+	// Screen is Unknown.
 	Pending Screen
 	Reload  bool // Tidy loads the page again, because it does not change otherwise
 
-	Participants []Participant // those that the page shows, without the bot
+	Participants  []Participant  // those that the page shows, without the bot
+	SpeechSources []SpeechSource // what is known of who speaks; empty when nothing is
 	// TrackOwners lists the tracks that exactly one participant's tile plays.
 	// Pages that play all sound in one element have none.
 	TrackOwners []TrackOwner
@@ -24,8 +30,38 @@ type Observation struct {
 	Recorded   bool          // the platform shows that the meeting is being recorded
 	Chat       []ChatMessage // while the chat is open, oldest first
 
-	Notices []string // elements of the profile that Tidy would act on
-	Dialog  string   // text of an open dialog, shortened
+	Notices     []string      // elements of the profile that Tidy would act on
+	CloseDialog *DialogAction // closes a dialog that the profile does not know
+	Dialog      string        // text of an open dialog, shortened
+
+	Captured *CapturedSnapshot // what was classified; nil where no page is read
+}
+
+// Decision returns the screen and its evidence, for a timeline or a capture.
+func (o Observation) Decision(at time.Time) Decision {
+	decision := Decision{At: at, Screen: o.Screen, Pending: o.Pending, Evidence: o.Reasons}
+	if len(decision.Evidence) == 0 && o.Evidence != "" {
+		decision.Evidence = []Evidence{{Kind: EvidenceText, What: o.Evidence, Weight: minWeight}}
+	}
+	return decision
+}
+
+// AdmissionProof is the proof that the bot was admitted. Only an observation of the
+// meeting yields one.
+type AdmissionProof struct {
+	proof Decision
+}
+
+// Evidence returns the evidence of the proof.
+func (a *AdmissionProof) Evidence() []Evidence { return a.proof.Evidence }
+
+// Admission returns the proof that the observation holds, or nil.
+func (o Observation) Admission(at time.Time) *AdmissionProof {
+	proof := o.Decision(at)
+	if o.Screen != InMeeting || totalWeight(proof.Evidence) < minWeight {
+		return nil
+	}
+	return &AdmissionProof{proof: proof}
 }
 
 // Failure is Screen.Failure with the evidence of the observation.

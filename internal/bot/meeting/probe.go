@@ -69,8 +69,8 @@ func (p probe) snapshot(ctx context.Context, page Page) (Snapshot, error) {
 	return p.eval(ctx, page, p.call+")")
 }
 
-// snapshotInMeeting is snapshot without the search for a lobby's texts in the
-// whole page.
+// snapshotInMeeting is snapshot without the texts of the whole page, and with the
+// levels of the audio that arrives.
 func (p probe) snapshotInMeeting(ctx context.Context, page Page) (Snapshot, error) {
 	return p.eval(ctx, page, p.call+",undefined,true)")
 }
@@ -94,6 +94,15 @@ func (p probe) control(entry RosterEntry, control string) string {
 		Name    string `json:"name"`
 		Control string `json:"control"`
 	}{entry.ID, entry.name(), control})
+}
+
+// dialogButton returns the expression that yields a button of the dialog that
+// covers the page.
+func (p probe) dialogButton(index int, label string) string {
+	return p.find(struct {
+		Button int    `json:"dialogButton"`
+		Label  string `json:"label"`
+	}{index, label})
 }
 
 // find returns the expression that yields what wanted describes to the script.

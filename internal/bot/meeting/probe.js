@@ -1,15 +1,19 @@
 // The probe returns a snapshot: which of a profile's elements, texts and people
 // the page shows now, in its document and in its same-origin frames. Its
 // arguments are the profile as probe.go encodes it and, to return one element
-// instead, what is wanted: an element's name, or a control of a participant; and
-// whether to skip the search for a lobby's texts. It does not change the page.
-(profile, wanted, skipLobby) => {
+// instead, what is wanted: an element's name, a control of a participant, or a
+// button of the dialog that covers the page; and whether the bot is in the meeting,
+// where texts of the whole page are not searched and audio levels are read. It does
+// not change the page.
+(profile, wanted, inMeeting) => {
 	const shortText = 300;    // longer texts are prose, not labels
 	const longText = 2000;    // of a chat message
 	const maxTexts = 3000;    // per region
 	const maxPeople = 1000;
 	const maxMessages = 200;
 	const maxFrames = 20;
+	const maxControls = 60;   // of the outline, and of a dialog
+	const maxReceivers = 32;  // whose audio level is read
 
 	// Texts are compared in folded form. Each is folded once.
 	const folds = new Map();
@@ -84,7 +88,7 @@
 		(match.startsWith || []).some(text => folded.startsWith(fold(text))) ||
 		(match.contains || []).some(text => folded.includes(fold(text))));
 
-	// Returns the folded texts of an element: its label, its whole text when it is
+	// Returns the folded texts of an element: its labels, its whole text when it is
 	// short, and its text nodes.
 	const cachedTexts = new Map();
 	const textsOf = element => {
@@ -93,6 +97,8 @@
 		cachedTexts.set(element, texts = []);
 		const label = element.getAttribute("aria-label");
 		if (label) texts.push(fold(label));
+		if (element.placeholder) texts.push(fold(element.placeholder));
+		for (const labeling of element.labels || []) texts.push(fold(clean(labeling.textContent)));
 		const whole = element.textContent;
 		if (whole.length <= shortText) texts.push(fold(whole));
 		if (element.firstElementChild) {
@@ -141,6 +147,13 @@
 			}
 		}
 		return {hidden};
+	};
+
+	// Returns what find returns for an element of the profile. A field that asks for
+	// the passcode does not ask for the name.
+	const findElement = name => {
+		const found = find(profile.elements[name] || []);
+		return name === "nameInput" && found.element && found.element === findElement("passcodeInput").element ? {hidden: -1} : found;
 	};
 
 	// Returns the first visible element of the candidates in an element, which may
@@ -199,7 +212,53 @@
 		return [person];
 	});
 
-	if (typeof wanted === "string") return find(profile.elements[wanted] || []).element || null;
+	if (typeof wanted === "string") return findElement(wanted).element || null;
+	const buttons = 'button, [role="button"], a[href], input[type="button"], input[type="submit"]';
+	const fields = 'input:not([type="hidden"], [type="button"], [type="submit"], [type="checkbox"], [type="radio"]), textarea, [contenteditable="true"]';
+	const labelOf = element => clean(element.getAttribute("aria-label") || element.textContent || element.value || element.getAttribute("title") || element.getAttribute("placeholder"));
+
+	// Returns the dialog that lies over the page: one that is marked as a dialog, or
+	// else a layer over the center of the page, or null. What holds a field, a
+	// participant or the call's controls is no dialog.
+	const coveringDialog = () => {
+		const holdsPage = element => [...query(element, fields)].some(box) ||
+			profile.participantContent.some(selector => element.matches(selector)) ||
+			profile.roster.tiles.some(selector => query(element, selector).length > 0);
+		const holdsControls = element => ["leaveButton", "joinButton"].some(name => {
+			const found = findElement(name).element;
+			return found && element.contains(found);
+		});
+		const marked = queryAll(['[aria-modal="true"]', '[role="dialog"]', '[role="alertdialog"]', "dialog[open]"]).filter(element => box(element));
+		for (const element of marked.reverse()) {
+			if (element.getAttribute("aria-modal") === "true" || element.localName === "dialog" || coversCenter(element)) {
+				if (!holdsPage(element)) return {element, marked: true};
+			}
+		}
+		for (const {doc} of documents) {
+			const view = doc.defaultView;
+			let layer = doc.elementFromPoint(view.innerWidth / 2, view.innerHeight / 2);
+			if (!layer || layer.localName === "iframe" || profile.participantContent.some(selector => layer.closest(selector))) continue;
+			for (let found = null; layer && layer !== doc.body; layer = layer.parentElement) {
+				const bounds = layer.getBoundingClientRect(), style = view.getComputedStyle(layer);
+				if (!["fixed", "absolute"].includes(style.position) || bounds.width * bounds.height < view.innerWidth * view.innerHeight / 20) continue;
+				if (holdsPage(layer) || holdsControls(layer) || layer.textContent.length > longText) break;
+				if ([...query(layer, buttons)].some(box)) found = layer;
+				if (found && (style.position === "fixed" || !layer.parentElement || layer.parentElement === doc.body)) return {element: found, marked: false};
+			}
+		}
+		return null;
+	};
+	const coversCenter = element => {
+		const view = element.ownerDocument.defaultView, bounds = element.getBoundingClientRect();
+		const x = view.innerWidth / 2, y = view.innerHeight / 2;
+		return bounds.left <= x && bounds.right >= x && bounds.top <= y && bounds.bottom >= y;
+	};
+	const buttonsOf = element => [...query(element, buttons)].filter(button => box(button)).slice(0, maxControls);
+	if (wanted !== undefined && wanted.dialogButton !== undefined) {
+		const dialog = coveringDialog();
+		const button = dialog && buttonsOf(dialog.element)[wanted.dialogButton];
+		return button && labelOf(button) === wanted.label ? button : null;
+	}
 	if (wanted !== undefined) {
 		const person = [...people(profile.roster.tiles), ...people(profile.roster.rows)]
 			.find(one => one.id === wanted.id && (one.names[0] || "") === wanted.name && one.controls.includes(wanted.control));
@@ -228,8 +287,8 @@
 	};
 	const disabled = element => element.disabled === true || element.getAttribute("aria-disabled") === "true" || element.classList.contains("disabled");
 	const elements = {}, hidden = {};
-	for (const [name, candidates] of Object.entries(profile.elements)) {
-		const found = find(candidates);
+	for (const name of Object.keys(profile.elements)) {
+		const found = findElement(name);
 		if (found.element) {
 			elements[name] = {
 				candidate: found.candidate,
@@ -297,7 +356,7 @@
 	// The lobby's words, in the texts and accessible labels of the whole page.
 	const lobbyText = () => {
 		const match = profile.lobbyTexts;
-		if (skipLobby || !match.equals && !match.startsWith && !match.contains) return "";
+		if (inMeeting || !match.equals && !match.startsWith && !match.contains) return "";
 		const labeled = queryAll(["[aria-label]"]).filter(element => !isExcluded(element))
 			.map(element => ({element, text: element.ariaLabel, folded: fold(element.ariaLabel)}));
 		const found = [...textsIn(documents.map(entry => entry.doc.body).filter(Boolean)), ...labeled]
@@ -305,11 +364,77 @@
 		return found ? clean(found.text) : "";
 	};
 
-	// The tracks on which media from others arrive, of the connections that
-	// receivers.js of package recorder collects.
-	const media = documents.map(({doc}) => [...(doc.defaultView || {})[Symbol.for("standin.connections")] || []]).flat()
-		.map(reference => reference.deref()).filter(connection => connection && connection.connectionState === "connected")
-		.flatMap(connection => connection.getReceivers()).filter(({track}) => track && track.readyState === "live" && !track.muted).length;
+	// What the page shows outside participants' content, without a profile.
+	const outline = () => {
+		if (inMeeting) return {};
+		const visible = selectors => queryAll(selectors).filter(element => !isExcluded(element) && box(element));
+		const unique = list => [...new Set(list.map(text => clean(text)))].filter(text => text !== "").slice(0, maxControls);
+		const shown = textsIn(documents.map(entry => entry.doc.body).filter(Boolean)).filter(({element, text}) => text.trim() !== "" && box(element));
+		return {
+			headings: unique(visible(["h1", "h2", "h3", '[role="heading"]']).map(element => element.textContent)),
+			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]"]).map(element => element.textContent)),
+			texts: unique(shown.map(({text}) => text)),
+			buttons: visible([buttons]).slice(0, maxControls).map(element => ({label: labelOf(element), disabled: disabled(element), link: element.localName === "a"})),
+			fields: visible([fields]).slice(0, maxControls).map(element => ({
+				label: clean(element.getAttribute("aria-label") || element.getAttribute("placeholder")), type: element.type || "", filled: valueOf(element) !== "",
+			})),
+		};
+	};
+
+	const dialogOverPage = () => {
+		const found = coveringDialog();
+		if (!found) return null;
+		const frame = found.element.getBoundingClientRect();
+		return {
+			text: clean(found.element.textContent, longText),
+			marked: found.marked,
+			buttons: buttonsOf(found.element).map(button => {
+				const bounds = button.getBoundingClientRect();
+				const href = button.localName === "a" ? button.getAttribute("href") : "";
+				return {
+					label: labelOf(button),
+					icon: clean(button.textContent).length < 2 && bounds.width <= 64 && bounds.height <= 64,
+					corner: bounds.top - frame.top < Math.max(64, frame.height / 4) && (bounds.left - frame.left < 80 || frame.right - bounds.right < 80),
+					link: href !== "" && !href.startsWith("#"),
+					disabled: disabled(button),
+					covered: covered(button, box(button)),
+				};
+			}),
+		};
+	};
+
+	// The receivers of the connections that receivers.js of package recorder collects.
+	const connections = documents.map(({doc}) => [...(doc.defaultView || {})[Symbol.for("standin.connections")] || []]).flat()
+		.map(reference => reference.deref()).filter(connection => connection && connection.connectionState === "connected");
+	const receivers = connections.flatMap(connection => connection.getReceivers())
+		.filter(({track}) => track && track.readyState === "live" && !track.muted);
+	const media = receivers.length; // tracks on which media from others arrive
+
+	// The audio that arrives: its level, and the participants whose audio it contains.
+	// Statistics come later than they are asked for: at the next snapshot.
+	const levelsKey = Symbol.for("standin.audioLevels");
+	const audio = () => {
+		if (!inMeeting) return [];
+		const state = window[levelsKey] ||= {askedAt: -1e9, levels: new Map()}, now = performance.now();
+		if (now - state.askedAt > 400) {
+			state.askedAt = now;
+			for (const connection of connections) connection.getStats().then(report => {
+				for (const entry of report.values()) {
+					if (entry.type === "inbound-rtp" && entry.kind === "audio" && entry.audioLevel !== undefined) state.levels.set(entry.trackIdentifier, {level: entry.audioLevel, at: performance.now()});
+				}
+			}, () => {});
+		}
+		const fresh = ({timestamp}) => Math.min(Math.abs(now - timestamp), Math.abs(performance.timeOrigin + now - timestamp)) < 1500;
+		return receivers.filter(({track}) => track.kind === "audio").slice(0, maxReceivers).map(receiver => {
+			const level = state.levels.get(receiver.track.id);
+			return {
+				track: receiver.track.id,
+				level: level && now - level.at < 3000 ? level.level : null,
+				contributors: receiver.getContributingSources().filter(fresh).slice(0, maxReceivers)
+					.map(source => ({id: String(source.source), level: source.audioLevel ?? null})),
+			};
+		});
+	};
 
 	const counts = [];
 	for (const source of profile.roster.count) {
@@ -367,11 +492,18 @@
 	return {
 		scheme: location.protocol,
 		host: location.hostname,
+		path: clean(location.pathname),
+		status: performance.getEntriesByType("navigation")[0]?.responseStatus || 0,
+		document: Math.round(performance.timeOrigin),
+		language: clean(document.documentElement?.lang),
 		title: clean(document.title),
 		width: innerWidth,
 		height: innerHeight,
 		elements, hidden, texts, counts, chat, media,
 		lobbyText: lobbyText(),
+		outline: outline(),
+		over: dialogOverPage(),
+		audio: audio(),
 		tiles: people(profile.roster.tiles).map(encodable),
 		rows: people(profile.roster.rows).map(encodable),
 	};

@@ -125,7 +125,7 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 func BenchmarkProbe(b *testing.B) {
 	ctx, running := launchBrowser(b)
 	adapter := siteOf(b, job.Meet)
-	adapter.visit.past.admitted = true
+	adapter.visit.past.Admitted = true
 	var document strings.Builder
 	document.WriteString("<main>" + ownTile + callBar)
 	for i := range 49 {

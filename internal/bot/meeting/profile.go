@@ -35,6 +35,7 @@ type Profile struct {
 	Chat   Chat   `yaml:"chat"`
 
 	source string // the file, for errors
+	text   []byte // its content
 }
 
 // Limits are the platform's limits in UTF-16 units, which pages count in.
@@ -84,6 +85,8 @@ type Rule struct {
 	Admitted *bool `yaml:"admitted"` // only after, or only before, the bot was admitted
 	Weak     bool  `yaml:"weak"`     // the screen needs another matching rule too
 	Reload   bool  `yaml:"reload"`   // the page must be loaded again to change
+
+	path string // in the profile, for evidence
 }
 
 // Admission describes how a call differs from a lobby.

@@ -108,7 +108,7 @@ func parseProfile(source string, data []byte) (*Profile, error) {
 	if len(data) > maxProfileBytes {
 		return nil, fmt.Errorf("profile %s: larger than %d bytes", source, maxProfileBytes)
 	}
-	profile := &Profile{source: source}
+	profile := &Profile{source: source, text: data}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(profile); err != nil {
@@ -119,13 +119,15 @@ func parseProfile(source string, data []byte) (*Profile, error) {
 	}
 	for path, rules := range profile.rules() {
 		for i := range rules {
+			rules[i].path = fmt.Sprintf("%s[%d]", path, i)
 			for j := range rules[i].Text {
-				rules[i].Text[j].key = fmt.Sprintf("%s[%d].text[%d]", path, i, j)
+				rules[i].Text[j].key = fmt.Sprintf("%s.text[%d]", rules[i].path, j)
 			}
 		}
 	}
 	if issues := checkProfile(profile); len(issues) > 0 {
 		return nil, fmt.Errorf("profile %s: %s", source, strings.Join(issues, "; "))
 	}
+	profile.addWords()
 	return profile, nil
 }

@@ -44,8 +44,13 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 			add(row)
 		}
 	}
-	others = countOthers(snapshot.Counts, len(ownIDs), len(participants))
-	if _, alone := matchAny(p.Alone, snapshot, history{}); alone && len(participants) == 0 {
+	// The people button has the number in its label in any language.
+	labels := append(slices.Clone(snapshot.Counts), snapshot.Elements["peopleButton"].Text)
+	others = countOthers(labels, len(ownIDs), len(participants))
+	if others >= 0 {
+		others = max(others, countContributors(snapshot.Audio))
+	}
+	if _, alone := matchAny(p.Alone, snapshot, History{}); alone && len(participants) == 0 {
 		others = 0
 	}
 	return participants, others

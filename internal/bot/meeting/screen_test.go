@@ -51,8 +51,8 @@ func showing(t *testing.T, profile *Profile, elements []string, texts ...string)
 
 // in and waiting are histories of a visit.
 var (
-	in      = history{ownName: "Standin", requested: true, admitted: true}
-	waiting = history{ownName: "Standin", requested: true}
+	in      = History{OwnName: "Standin", Requested: true, Admitted: true}
+	waiting = History{OwnName: "Standin", Requested: true}
 )
 
 // withTiles returns a snapshot with the bot's own tile and tiles of others.
@@ -72,15 +72,15 @@ func TestClassify(t *testing.T) {
 	for name, c := range map[string]struct {
 		elements []string
 		texts    []string
-		past     history
+		past     History
 		want     Screen
 	}{
-		"nothing":                               {nil, nil, history{}, Unknown},
+		"nothing":                               {nil, nil, History{}, Unknown},
 		"controls alone are no meeting":         {[]string{leaveButton, callControls}, nil, in, Unknown},
 		"devices alone are nothing":             {[]string{microphoneOff, cameraOff}, nil, in, Unknown},
-		"pre-join":                              {[]string{nameInput, joinButton}, nil, history{}, PreJoin},
-		"pre-join with the header's link":       {[]string{nameInput, joinButton, returnHome}, nil, history{}, PreJoin},
-		"signed-in pre-join":                    {[]string{joinButton}, nil, history{}, PreJoin},
+		"pre-join":                              {[]string{nameInput, joinButton}, nil, History{}, PreJoin},
+		"pre-join with the header's link":       {[]string{nameInput, joinButton, returnHome}, nil, History{}, PreJoin},
+		"signed-in pre-join":                    {[]string{joinButton}, nil, History{}, PreJoin},
 		"lobby that looks like a meeting":       {append(call, participantLabel), []string{"Asking to be let in"}, waiting, Lobby},
 		"lobby with a tile":                     {append(call, tile, selfName), []string{"Waiting for the host to let you in"}, waiting, Lobby},
 		"lobby with the way home":               {append(call, returnHome), []string{"Asking to be let in"}, waiting, Lobby},
@@ -106,17 +106,17 @@ func TestClassify(t *testing.T) {
 		"denied":                                {[]string{returnHome}, []string{"Someone in the call denied your request to join"}, waiting, Denied},
 		"denied on the page of the blocked":     {[]string{returnHome}, []string{"You can't join this video call", "Someone in the call denied your request to join"}, waiting, Denied},
 		"lobby timed out":                       {[]string{returnHome}, []string{"No one responded to your request to join the call"}, waiting, LobbyTimedOut},
-		"not found":                             {[]string{returnHome}, []string{"Check your meeting code"}, history{}, NotFound},
+		"not found":                             {[]string{returnHome}, []string{"Check your meeting code"}, History{}, NotFound},
 		"denial read out in a meeting":          {[]string{tile}, []string{"Someone in the call denied your request to join"}, in, InMeeting},
-		"sign-in heading without the account":   {[]string{nameInput, joinButton}, []string{"Sign in"}, history{}, PreJoin},
-		"account without the sign-in heading":   {nil, []string{"your Google Account"}, history{}, Unknown},
-		"sign-in":                               {nil, []string{"Sign in", "your Google Account"}, history{}, SignInWall},
-		"sign-in offered on the pre-join page":  {[]string{nameInput, joinButton}, []string{"Sign in", "your Google Account"}, history{}, PreJoin},
-		"credentials changed":                   {nil, []string{"Your sign-in credentials might have changed"}, history{}, SignInWall},
-		"captcha":                               {[]string{captcha}, nil, history{}, BotWall},
-		"captcha on the pre-join page":          {[]string{captcha, joinButton, nameInput}, nil, history{}, BotWall},
-		"blocked":                               {[]string{returnHome}, []string{"You can't join this video call"}, history{}, BotWall},
-		"blocked meeting":                       {[]string{returnHome}, []string{"You can't join this meeting"}, history{}, BotWall},
+		"sign-in heading without the account":   {[]string{nameInput, joinButton}, []string{"Sign in"}, History{}, PreJoin},
+		"account without the sign-in heading":   {nil, []string{"your Google Account"}, History{}, Unknown},
+		"sign-in":                               {nil, []string{"Sign in", "your Google Account"}, History{}, SignInWall},
+		"sign-in offered on the pre-join page":  {[]string{nameInput, joinButton}, []string{"Sign in", "your Google Account"}, History{}, PreJoin},
+		"credentials changed":                   {nil, []string{"Your sign-in credentials might have changed"}, History{}, SignInWall},
+		"captcha":                               {[]string{captcha}, nil, History{}, BotWall},
+		"captcha on the pre-join page":          {[]string{captcha, joinButton, nameInput}, nil, History{}, BotWall},
+		"blocked":                               {[]string{returnHome}, []string{"You can't join this video call"}, History{}, BotWall},
+		"blocked meeting":                       {[]string{returnHome}, []string{"You can't join this meeting"}, History{}, BotWall},
 		"full":                                  {nil, []string{"The meeting is full"}, waiting, BotWall},
 		"cannot connect":                        {[]string{returnHome}, []string{"There is a problem connecting to this video call"}, waiting, CannotConnect},
 		"blocked, because it could not connect": {nil, []string{"You can't join this video call", "There is a problem connecting to this video call"}, waiting, CannotConnect},
@@ -125,10 +125,10 @@ func TestClassify(t *testing.T) {
 			t.Parallel()
 			found := profile.classify(showing(t, profile, c.elements, c.texts...), c.past)
 			if found.screen != c.want {
-				t.Errorf("screen = %s by %q, want %s", found.screen, found.evidence, c.want)
+				t.Errorf("screen = %s by %q, want %s", found.screen, describeEvidence(found.evidence), c.want)
 			}
-			if found.screen != Unknown && found.evidence == "" {
-				t.Errorf("screen %s has no evidence", found.screen)
+			if found.screen != Unknown && totalWeight(found.evidence) < minWeight {
+				t.Errorf("screen %s has too little evidence: %+v", found.screen, found.evidence)
 			}
 		})
 	}
@@ -139,8 +139,8 @@ func TestClassify(t *testing.T) {
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	meet, teams, zoom := siteOf(t, job.Meet).profile, siteOf(t, job.Teams).profile, siteOf(t, job.ZoomWeb).profile
-	with := func(past history, change func(*history)) history { change(&past); return past }
-	alone := func(since time.Duration) history { return with(waiting, func(h *history) { h.aloneFor = since }) }
+	with := func(past History, change func(*History)) History { change(&past); return past }
+	alone := func(since time.Duration) History { return with(waiting, func(h *History) { h.AloneFor = since }) }
 	media := func(snapshot Snapshot, tracks int) Snapshot { snapshot.Media = tracks; return snapshot }
 	lobby := func(snapshot Snapshot, text string) Snapshot { snapshot.LobbyText = text; return snapshot }
 	counted := func(snapshot Snapshot, label string) Snapshot {
@@ -154,7 +154,7 @@ func TestAdmission(t *testing.T) {
 	for name, c := range map[string]struct {
 		profile  *Profile
 		snapshot Snapshot
-		past     history
+		past     History
 		want     Screen
 	}{
 		"tiles and controls of a lobby":    {meet, withTiles(showing(t, meet, []string{tile, selfName, leaveButton, callControls})), waiting, Unknown},
@@ -176,11 +176,11 @@ func TestAdmission(t *testing.T) {
 		"a lobby's words during the call":       {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton}), "Ada"), "Asking to be let in"), in, InMeeting},
 		"moved to a lobby of unknown make":      {meet, lobby(showing(t, meet, nil), "Asking to be let in"), in, Lobby},
 		"a lobby of unknown make":               {meet, lobby(showing(t, meet, nil), "Asking to be let in"), waiting, Lobby},
-		"a lobby's words on the pre-join page":  {meet, lobby(showing(t, meet, []string{nameInput, joinButton}), "Waiting for the host"), history{}, PreJoin},
+		"a lobby's words on the pre-join page":  {meet, lobby(showing(t, meet, []string{nameInput, joinButton}), "Waiting for the host"), History{}, PreJoin},
 		"Teams: lobby over the pre-join screen": {teams, disabled(lobby(showing(t, teams, []string{nameInput}), "Someone will let you in soon")), waiting, Lobby},
 		"Teams: join was just pressed":          {teams, disabled(showing(t, teams, []string{nameInput})), waiting, PreJoin},
-		"Teams: join stays disabled":            {teams, disabled(showing(t, teams, []string{nameInput})), with(waiting, func(h *history) { h.joinedFor = disabledJoinTime }), Lobby},
-		"Teams: disabled before it was pressed": {teams, disabled(showing(t, teams, []string{nameInput})), history{}, PreJoin},
+		"Teams: join stays disabled":            {teams, disabled(showing(t, teams, []string{nameInput})), with(waiting, func(h *History) { h.JoinedFor = disabledJoinTime }), Lobby},
+		"Teams: disabled before it was pressed": {teams, disabled(showing(t, teams, []string{nameInput})), History{}, PreJoin},
 		"Teams: others in the roster":           {teams, withTiles(showing(t, teams, []string{"stream", "raiseHand", leaveButton}), "Ada"), waiting, InMeeting},
 		"Teams: others beside the menu only":    {teams, withTiles(showing(t, teams, []string{"stream", moreButton, leaveButton}), "Ada"), waiting, Unknown},
 		"Teams: unknown meeting":                {teams, showing(t, teams, []string{"retryForm", passcodeInput}), waiting, NotFound},
@@ -188,12 +188,12 @@ func TestAdmission(t *testing.T) {
 		"Teams: end screen after the call":      {teams, showing(t, teams, []string{"endScreen"}), in, Ended},
 		"Zoom: others in the roster":            {zoom, withTiles(showing(t, zoom, []string{"avatar", "peopleButton"}), "Ada"), waiting, InMeeting},
 		"Zoom: avatar in the waiting room":      {zoom, withTiles(showing(t, zoom, []string{"avatar", leaveButton})), waiting, Unknown},
-		"Zoom: sign-in page":                    {zoom, showing(t, zoom, []string{"signInButton"}), history{}, SignInWall},
+		"Zoom: sign-in page":                    {zoom, showing(t, zoom, []string{"signInButton"}), History{}, SignInWall},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if found := c.profile.classify(c.snapshot, c.past); found.screen != c.want {
-				t.Errorf("screen = %s by %q, want %s", found.screen, found.evidence, c.want)
+				t.Errorf("screen = %s by %q, want %s", found.screen, describeEvidence(found.evidence), c.want)
 			}
 		})
 	}
@@ -222,7 +222,7 @@ func TestVisitState(t *testing.T) {
 	step(meet, 0, show([]string{tile}), InMeeting, "") // it was not the end
 	step(meet, 0, show([]string{returnHome}), Unknown, Ended)
 	step(meet, 0, show(nil, "You've been removed from the meeting"), Unknown, Removed)
-	step(meet, 0, show(nil, "You've been removed from the meeting"), Removed, "")
+	step(meet, time.Second, show(nil, "You've been removed from the meeting"), Removed, "")
 
 	// Zoom shows an unknown meeting and one that has not started alike.
 	zoom := siteOf(t, job.ZoomWeb)
@@ -238,7 +238,7 @@ func TestVisitState(t *testing.T) {
 		}
 	}
 	step(zoom, reloadInterval, invalid, Unknown, NotFound)
-	step(zoom, 0, invalid, NotFound, "")
+	step(zoom, time.Second, invalid, NotFound, "")
 	step(zoom, 0, showing(t, zoom.profile, []string{nameInput, joinButton}), PreJoin, "")
 	step(zoom, 0, invalid, HostAbsent, "")
 }
@@ -249,10 +249,11 @@ func TestClassifyByAddress(t *testing.T) {
 	for want, snapshot := range map[Screen]Snapshot{
 		SignInWall:    {Scheme: "https:", Host: "accounts.google.com"},
 		CannotConnect: {Scheme: "chrome-error:", Host: "chromewebdata"},
+		BotWall:       {Scheme: "https:", Host: meetHost, Status: 403},
 		Unknown:       {Scheme: "https:", Host: "accounts.google.com.example.org"},
 	} {
-		if found := profile.classify(snapshot, history{}); found.screen != want {
-			t.Errorf("%s//%s is %s by %q, want %s", snapshot.Scheme, snapshot.Host, found.screen, found.evidence, want)
+		if found := profile.classify(snapshot, History{}); found.screen != want {
+			t.Errorf("%s//%s is %s by %q, want %s", snapshot.Scheme, snapshot.Host, found.screen, describeEvidence(found.evidence), want)
 		}
 	}
 }

@@ -55,6 +55,10 @@ func (s *site) Tidy(ctx context.Context, page Page, observation Observation) err
 		if err := page.Eval(ctx, "location.reload()", nil); err != nil && !Transient(err) {
 			return fmt.Errorf("reload the page: %w", err)
 		}
+	case observation.CloseDialog != nil:
+		if err := s.closeDialog(ctx, page, *observation.CloseDialog); err != nil && !Transient(err) {
+			return fmt.Errorf("close a dialog: %w", err)
+		}
 	case len(observation.Notices) > 0:
 		element := observation.Notices[0]
 		if err := s.press(ctx, page, element); err != nil && !Transient(err) {
@@ -68,17 +72,16 @@ func (s *site) Tidy(ctx context.Context, page Page, observation Observation) err
 
 // observe interprets a snapshot in view of the visit's earlier snapshots.
 func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
-	past := s.visit.before(snapshot, s.profile, now)
-	found := s.profile.classify(snapshot, past)
-	observation := Observation{Others: -1, Dialog: snapshot.Elements[dialog].Text, Screen: found.screen, Evidence: found.evidence}
-	s.visit.after(found, &observation, now)
+	observation := s.visit.observe(s.profile, snapshot, now)
+	ownName := observation.Captured.Known.OwnName
 	switch observation.Screen {
 	case InMeeting, Reconnecting:
-		observation.Participants, observation.Others = s.profile.participants(snapshot, past.ownName)
-		observation.TrackOwners = s.profile.trackOwners(snapshot, past.ownName)
+		observation.Participants, observation.Others = s.profile.participants(snapshot, ownName)
+		observation.TrackOwners = s.profile.trackOwners(snapshot, ownName)
+		observation.SpeechSources = decideSpeech(snapshot, observation.Participants, observation.Others, observation.TrackOwners)
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
-		observation.Chat = s.profile.chatMessages(snapshot, past.ownName)
+		observation.Chat = s.profile.chatMessages(snapshot, ownName)
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {
 		observation.Notices = pendingActions(snapshot, observation.Screen)

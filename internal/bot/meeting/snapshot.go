@@ -2,24 +2,80 @@ package meeting
 
 // Snapshot is what a page showed at one moment, in terms of a profile.
 type Snapshot struct {
-	Scheme string  `json:"scheme"` // with its colon
-	Host   string  `json:"host"`
-	Title  string  `json:"title"`
-	Width  float64 `json:"width"`
-	Height float64 `json:"height"`
+	Scheme   string  `json:"scheme"` // with its colon
+	Host     string  `json:"host"`
+	Path     string  `json:"path"`
+	Status   int     `json:"status"`   // of the HTTP response with the document; 0 when unknown
+	Document int64   `json:"document"` // identifies the loaded document
+	Language string  `json:"language"` // as the document states it
+	Title    string  `json:"title"`
+	Width    float64 `json:"width"`
+	Height   float64 `json:"height"`
 
 	Elements map[string]VisibleElement `json:"elements"` // the visible ones
 	Hidden   map[string]int            `json:"hidden"`   // on the page but not visible: the index of the candidate
 	Texts    map[string]string         `json:"texts"`    // by condition: the text that meets it
 
-	LobbyText string `json:"lobbyText"` // one of the profile's lobby texts, anywhere on the page
-	Media     int    `json:"media"`     // tracks on which media from others arrive
+	LobbyText string  `json:"lobbyText"` // one of the profile's lobby texts, anywhere on the page
+	Outline   Outline `json:"outline"`   // empty in the meeting
+	Over      *Dialog `json:"over"`      // the dialog that covers the page
+
+	Media int          `json:"media"` // tracks on which media from others arrive
+	Audio []AudioTrack `json:"audio"` // of these; in the meeting only
 
 	Tiles  []RosterEntry `json:"tiles"`
 	Rows   []RosterEntry `json:"rows"`
 	Counts []string      `json:"counts"`
 
 	Chat []ChatEntry `json:"chat"` // oldest first
+}
+
+// Outline is what a page shows outside participants' content, without a profile.
+type Outline struct {
+	Headings []string         `json:"headings"`
+	Notices  []string         `json:"notices"` // dialogs, alerts and status messages
+	Texts    []string         `json:"texts"`
+	Buttons  []OutlineControl `json:"buttons"`
+	Fields   []OutlineControl `json:"fields"`
+}
+
+// OutlineControl is a button, link or field.
+type OutlineControl struct {
+	Label    string `json:"label"`
+	Type     string `json:"type,omitempty"` // of a field
+	Filled   bool   `json:"filled,omitempty"`
+	Disabled bool   `json:"disabled,omitempty"`
+	Link     bool   `json:"link,omitempty"`
+}
+
+// Dialog is a dialog that covers the page, or a layer that acts as one.
+type Dialog struct {
+	Text    string         `json:"text"`
+	Marked  bool           `json:"marked"` // by its role
+	Buttons []DialogButton `json:"buttons"`
+}
+
+// DialogButton is a button or link of a dialog.
+type DialogButton struct {
+	Label    string `json:"label"`
+	Icon     bool   `json:"icon"`   // small, and without a text
+	Corner   bool   `json:"corner"` // in an upper corner of the dialog
+	Link     bool   `json:"link"`   // leads to another page
+	Disabled bool   `json:"disabled"`
+	Covered  bool   `json:"covered"`
+}
+
+// AudioTrack is a track on which audio arrives.
+type AudioTrack struct {
+	Track        string        `json:"track"`
+	Level        *float64      `json:"level"` // 0 to 1; nil when it is unknown
+	Contributors []Contributor `json:"contributors"`
+}
+
+// Contributor is a source whose audio a track contains (RFC 3550, section 5.1: CSRC).
+type Contributor struct {
+	ID    string   `json:"id"`
+	Level *float64 `json:"level"`
 }
 
 // VisibleElement is an element of the profile that the page shows.

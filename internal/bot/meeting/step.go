@@ -6,6 +6,7 @@ type stepKind int
 const (
 	stepWait   stepKind = iota
 	stepPress           // the element
+	stepClick           // the element, by script: a click with the mouse has no effect
 	stepType            // the text into the element
 	stepEnter           // the Enter key, in the field that was typed into
 	stepReveal          // what is hidden or covered

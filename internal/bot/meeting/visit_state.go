@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,11 +18,16 @@ const (
 // visitState is what a site remembers between the snapshots of a visit.
 type visitState struct {
 	mu         sync.Mutex
-	past       history
+	past       History
+	askedAt    time.Time // the join button was first pressed
 	aloneSince time.Time // the page has looked like a call without others
 	joinSince  time.Time // the join button has been disabled after it was pressed
 	last       Screen    // of the last snapshot
-	pending    Screen    // the terminal screen of the last snapshot
+
+	over dialogState // the dialog over the page
+
+	pending      Screen // the terminal screen of the last snapshot
+	pendingSince time.Time
 
 	reloadSince time.Time // the page has needed reloads
 	reloadedAt  time.Time
@@ -31,26 +37,42 @@ type visitState struct {
 func (v *visitState) reset() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.past.requested, v.past.admitted = false, false
-	v.aloneSince, v.joinSince, v.pending = time.Time{}, time.Time{}, ""
+	v.past.Requested, v.past.Admitted = false, false
+	v.askedAt, v.aloneSince, v.joinSince, v.pending = time.Time{}, time.Time{}, time.Time{}, ""
+}
+
+// resume continues a visit of which only the history is known.
+func (v *visitState) resume(past History, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	before := func(duration time.Duration) (since time.Time) {
+		if duration > 0 {
+			since = now.Add(-duration)
+		}
+		return since
+	}
+	v.past = past
+	v.askedAt, v.aloneSince, v.joinSince = before(past.RequestedFor), before(past.AloneFor), before(past.JoinedFor)
 }
 
 // request records that the join button was pressed.
-func (v *visitState) request() {
+func (v *visitState) request(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.past.requested = true
+	if v.past.Requested = true; v.askedAt.IsZero() {
+		v.askedAt = now
+	}
 }
 
 // setName records the name that the page shows for the bot.
 func (v *visitState) setName(name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.past.ownName = name
+	v.past.OwnName = name
 }
 
 // history returns what earlier snapshots established.
-func (v *visitState) history() history {
+func (v *visitState) history() History {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.past
@@ -63,13 +85,30 @@ func (v *visitState) inMeeting() bool {
 	return v.last == InMeeting
 }
 
-// before returns the history for classifying a snapshot.
-func (v *visitState) before(snapshot Snapshot, profile *Profile, now time.Time) history {
+// observe interprets a snapshot in view of the visit's earlier snapshots.
+func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time) Observation {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.past.aloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.ownName), now)
-	v.past.joinedFor = lasting(&v.joinSince, v.past.requested && snapshot.Elements[joinButton].Disabled, now)
-	return v.past
+	v.measure(profile, snapshot, now)
+	past := v.past
+	found := profile.classify(snapshot, past)
+	observation := Observation{
+		Screen: found.screen, Evidence: describeEvidence(found.evidence), Reasons: found.evidence,
+		Others: -1, Dialog: snapshot.Elements[dialog].Text,
+		Captured: &CapturedSnapshot{At: now, Known: past, Snapshot: snapshot},
+	}
+	v.update(found, &observation, now)
+	if !found.screen.Terminal() {
+		observation.CloseDialog = v.over.next(snapshot, v.past.Requested && !v.past.Admitted && found.screen != PreJoin, now)
+	}
+	return observation
+}
+
+// measure updates how long the conditions of the history have held.
+func (v *visitState) measure(profile *Profile, snapshot Snapshot, now time.Time) {
+	v.past.AloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.OwnName), now)
+	v.past.JoinedFor = lasting(&v.joinSince, v.past.Requested && snapshot.Elements[joinButton].Disabled, now)
+	v.past.RequestedFor = lasting(&v.askedAt, v.past.Requested, now)
 }
 
 // lasting returns how long a condition has held since it first did.
@@ -84,17 +123,15 @@ func lasting(since *time.Time, holds bool, now time.Time) time.Duration {
 	return now.Sub(*since)
 }
 
-// after updates the state from a classification, and adapts the observation: a
-// terminal screen needs a second snapshot, and a page that needs reloads counts
-// as not found after reloadTimeout.
-func (v *visitState) after(found classification, observation *Observation, now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+// update updates the state from a classification, and adapts the observation: a
+// terminal screen must last, and a page that needs reloads counts as not found
+// after reloadTimeout.
+func (v *visitState) update(found classification, observation *Observation, now time.Time) {
 	switch v.last = found.screen; v.last {
 	case InMeeting:
-		v.past.admitted = true
+		v.past.Admitted = true
 	case PreJoin, Lobby, HostAbsent:
-		v.past.admitted = false
+		v.past.Admitted = false
 	}
 	if found.screen != Unknown && !found.reload {
 		v.reloadSince, v.reloadedAt = time.Time{}, time.Time{}
@@ -102,14 +139,22 @@ func (v *visitState) after(found classification, observation *Observation, now t
 	if found.reload {
 		v.needReload(observation, now)
 	}
-	confirmed := v.pending == observation.Screen
-	if v.pending = ""; !observation.Screen.Terminal() {
-		return
+	if v.pending != observation.Screen {
+		v.pending, v.pendingSince = observation.Screen, now
 	}
-	v.pending = observation.Screen
-	if !confirmed {
+	if observation.Screen.Terminal() && now.Sub(v.pendingSince) < confirmTime(found) {
 		observation.Pending, observation.Screen = observation.Screen, Unknown
 	}
+}
+
+// confirmTime returns how long a terminal screen must last until it counts. Pages
+// pass through sign-in documents while they load, and weak evidence may be chance.
+func confirmTime(found classification) time.Duration {
+	unmistakable := slices.ContainsFunc(found.evidence, func(one Evidence) bool { return one.Weight >= minWeight })
+	if found.screen == SignInWall || !unmistakable {
+		return 3 * time.Second
+	}
+	return 500 * time.Millisecond
 }
 
 // needReload decides whether it is time to load the page again.

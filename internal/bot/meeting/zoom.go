@@ -19,7 +19,7 @@ const (
 func zoom() platform {
 	return platform{
 		name:                 job.ZoomWeb,
-		elements:             []string{launchApp, useBrowser, passcodeInput, moreButton, recordButton, requestPermission, closePermission},
+		elements:             []string{launchApp, useBrowser, passcodeInput, joinAudio, moreButton, recordButton, requestPermission, closePermission},
 		resolve:              resolveZoom,
 		hasPermissionRequest: true,
 	}

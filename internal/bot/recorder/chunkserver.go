@@ -40,6 +40,11 @@ type Stats struct {
 	LongestGap time.Duration
 	// LastSoundAt is when the page was last not silent; zero if never.
 	LastSoundAt time.Time
+	// LastSignalAt is when the page's sound was last not digital silence, that is,
+	// when there was at least noise; zero if never.
+	LastSignalAt time.Time
+	// LastPictureAt is when the captured picture last changed; zero without video.
+	LastPictureAt time.Time
 	// LastReportAt is when the recorder tab last sent a status report.
 	LastReportAt time.Time
 	// Level is the maximum sound level of the last second, as the root mean square
@@ -233,7 +238,9 @@ func (s *chunkServer) recordSinkError(err error) {
 // second.
 func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 	var status struct {
-		SoundAgoMs    int64   `json:"soundAgoMs"` // -1: never
+		SoundAgoMs    int64   `json:"soundAgoMs"`   // -1: never
+		SignalAgoMs   int64   `json:"signalAgoMs"`  // likewise
+		PictureAgoMs  int64   `json:"pictureAgoMs"` // likewise
 		Level         float64 `json:"level"`
 		Queued        int     `json:"queued"`
 		Width, Height int
@@ -245,8 +252,15 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current.LastReportAt = time.Now()
-	if status.SoundAgoMs >= 0 {
-		s.current.LastSoundAt = s.current.LastReportAt.Add(-time.Duration(status.SoundAgoMs) * time.Millisecond)
+	for _, last := range []struct {
+		agoMs int64
+		at    *time.Time
+	}{
+		{status.SoundAgoMs, &s.current.LastSoundAt}, {status.SignalAgoMs, &s.current.LastSignalAt}, {status.PictureAgoMs, &s.current.LastPictureAt},
+	} {
+		if last.agoMs >= 0 {
+			*last.at = s.current.LastReportAt.Add(-time.Duration(last.agoMs) * time.Millisecond)
+		}
 	}
 	s.current.Level = status.Level
 	if !s.tabEnded {

@@ -10,11 +10,13 @@ const standin = (() => {
 	const retryDelayMs = 250;
 	const minRepeatMs = 500; // before a frame is repeated
 	const maxBufferedFrames = 4; // while this tab is blocked
+	const digitalSilence = 1e-5; // -100 dBFS: below any noise of a microphone
+	const sampleWidth = 160, sampleHeight = 90; // of the picture, to detect changes
 
 	let stream, videoSource, recorder, settings; // videoSource is undefined without video
 	let queue = [], uploading = null, sequence = 0;
 	let recordedMs = 0, runningSince = null; // without pauses
-	let maxLevel = 0, lastSoundAt = null;
+	let maxLevel = 0, lastSoundAt = null, lastSignalAt = null, pictureChangedAt = null;
 	let timers = [];
 
 	const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
@@ -66,14 +68,30 @@ const standin = (() => {
 			for (const sample of samples) sum += sample * sample;
 			const level = Math.sqrt(sum / samples.length);
 			maxLevel = Math.max(maxLevel, level);
+			if (level > digitalSilence) lastSignalAt = performance.now();
 			if (level > threshold) lastSoundAt = performance.now();
 		}, levelIntervalMs));
 	}
 
+	// watchPicture compares the captured picture with the one of a second ago.
+	function watchPicture() {
+		const pen = new OffscreenCanvas(sampleWidth, sampleHeight).getContext("2d", {willReadFrequently: true});
+		let before;
+		timers.push(setInterval(() => {
+			if (!videoSource.draw(pen)) return;
+			const pixels = pen.getImageData(0, 0, sampleWidth, sampleHeight).data;
+			if (before && pixels.some((value, index) => value !== before[index])) pictureChangedAt = performance.now();
+			before = pixels;
+		}, statusIntervalMs));
+	}
+
+	// agoMs returns how long ago a time was, or -1 for never.
+	const agoMs = at => at === null ? -1 : Math.round(performance.now() - at);
+
 	function sendStatus() {
 		const video = size();
 		const body = JSON.stringify({
-			soundAgoMs: lastSoundAt === null ? -1 : Math.round(performance.now() - lastSoundAt),
+			soundAgoMs: agoMs(lastSoundAt), signalAgoMs: agoMs(lastSignalAt), pictureAgoMs: agoMs(pictureChangedAt),
 			level: maxLevel,
 			queued: queue.length,
 			width: video.width, height: video.height,
@@ -168,7 +186,17 @@ const standin = (() => {
 			await first.finally(() => { video.srcObject = null; });
 			return copyLast();
 		}
-		return {track, write, firstFrame};
+
+		// draw draws the last frame. It returns false if there is none.
+		function draw(pen) {
+			try {
+				pen.drawImage(last, 0, 0, sampleWidth, sampleHeight);
+				return true;
+			} catch (error) {
+				return false; // no frame yet, or closed at the end
+			}
+		}
+		return {track, write, firstFrame, draw};
 	}
 
 	// size returns the size of the captured video, or 0 without video.
@@ -203,6 +231,7 @@ const standin = (() => {
 		videoSource?.write(frame);
 		await running;
 		timers.push(setInterval(sendStatus, statusIntervalMs));
+		if (videoSource) watchPicture();
 		return timestamp(at);
 	}
 

@@ -155,13 +155,14 @@ type fixture struct {
 // in CI and is skipped elsewhere.
 func prepare(t *testing.T, query string) (context.Context, fixture) {
 	t.Helper()
-	return prepareFor(t, query, testTimeout)
+	return prepareIn(t, browser.Headless, query, testTimeout)
 }
 
-// prepareFor is like prepare with another timeout.
-func prepareFor(t *testing.T, query string, timeout time.Duration) (context.Context, fixture) {
+// prepareIn is like prepare in a mode of the browser and with another timeout.
+func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Duration) (context.Context, fixture) {
 	t.Helper()
 	executable, err := browser.Find("")
+	err = errors.Join(err, browser.CheckMode(mode))
 	if err = errors.Join(err, mediacheck.Available()); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("this test needs tools: %v", err)
@@ -183,7 +184,7 @@ func prepareFor(t *testing.T, query string, timeout time.Duration) (context.Cont
 	}))
 	t.Cleanup(server.Close)
 	b, err := browser.Launch(ctx, browser.Options{
-		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
+		Executable: executable, Mode: mode, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -303,6 +304,9 @@ func TestRecordingIsCompleteAndSynchronized(t *testing.T) {
 		t.Errorf("Stop again: %v", err)
 	}
 	stats := r.Stats()
+	if took > 5*time.Second && (stats.LastSignalAt.Before(r.StartedAt()) || stats.LastPictureAt.Before(r.StartedAt())) {
+		t.Errorf("the last signal was at %v and the last change of the picture at %v", stats.LastSignalAt, stats.LastPictureAt)
+	}
 	if chunks := sink.taken(); stats.Chunks != len(chunks) || stats.LastSoundAt.IsZero() || stats.Queued != 0 {
 		t.Errorf("stats %+v for %d chunks", stats, len(chunks))
 	}
@@ -473,6 +477,9 @@ func TestStillAndSilentPage(t *testing.T) {
 	stats := r.Stats()
 	if !stats.LastSoundAt.IsZero() {
 		t.Errorf("a silent page made a sound at %v (level %v)", stats.LastSoundAt, stats.Level)
+	}
+	if !stats.LastSignalAt.IsZero() || !stats.LastPictureAt.IsZero() {
+		t.Errorf("digital silence has a signal at %v, and a still picture changed at %v", stats.LastSignalAt, stats.LastPictureAt)
 	}
 	report := decode(t, ctx, sink)
 	if report.AudioEndMs < took-1000 {

@@ -4,25 +4,18 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"standin/internal/retry"
 )
 
-func TestBackoff(t *testing.T) {
+func TestPauseAfter(t *testing.T) {
 	t.Parallel()
-	b := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
-	bound := b.min
-	for failure := range 100 {
-		pause := b.next(errors.New("away"))
-		if pause < bound/2 || pause > bound {
-			t.Fatalf("after failure %d the pause is %v, want %v to %v", failure+1, pause, bound/2, bound)
-		}
-		bound = min(2*bound, b.max)
-	}
-	if pause := b.next(&unavailableError{retryAfter: 17 * time.Second, err: errors.New("busy")}); pause != 17*time.Second {
+	backoff := retry.Backoff{Min: 100 * time.Millisecond, Max: 10 * time.Second}
+	if pause := pauseAfter(&unavailableError{retryAfter: 17 * time.Second, err: errors.New("busy")}, &backoff); pause != 17*time.Second {
 		t.Errorf("with Retry-After 17 s, the pause is %v", pause)
 	}
-	b.reset()
-	if pause := b.next(errors.New("away")); pause > b.min {
-		t.Errorf("after a success the first pause is %v, want at most %v", pause, b.min)
+	if pause := pauseAfter(errors.New("away"), &backoff); pause > 200*time.Millisecond {
+		t.Errorf("after the second failure the pause is %v, want at most 200 ms", pause)
 	}
 }
 

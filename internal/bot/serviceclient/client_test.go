@@ -175,6 +175,31 @@ func TestRefusedEventIsRejected(t *testing.T) {
 	}
 }
 
+// TestEarlyEventsAreRepeated checks that a bot whose clock is ahead of the service's
+// repeats its events until joinAt.
+func TestEarlyEventsAreRepeated(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	var refused atomic.Int32
+	s.Set(func() {
+		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != ingest.EventPath || refused.Add(1) > 3 {
+				return false
+			}
+			refuse(w, http.StatusTooEarly, string(job.TooEarly))
+			return true
+		}
+	})
+	b := startBot(t, s, t.TempDir())
+	b.emit(job.BotJoined, job.BotInMeeting)
+	b.flush()
+	s.Lock()
+	defer s.Unlock()
+	if got := s.EventKinds(); !slices.Equal(got, []job.Trigger{job.BotJoined, job.BotInMeeting}) {
+		t.Errorf("applied %v", got)
+	}
+}
+
 func TestRefusedFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

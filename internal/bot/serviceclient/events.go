@@ -7,6 +7,7 @@ import (
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 // sendEvents sends the spool's events in order, one at a time, each until the
@@ -25,7 +26,7 @@ func (c *Client) sendEvents(ctx context.Context) error {
 		refusal, refused := errors.AsType[*RefusedError](err)
 		switch {
 		case err == nil:
-			if failures := backoff.reset(); failures > 0 {
+			if failures := backoff.Reset(); failures > 0 {
 				c.log.Info("sending events works again", "failures", failures, "waiting", c.spool.WaitingEvents())
 			}
 		case refused && refusal.permanent():
@@ -36,11 +37,11 @@ func (c *Client) sendEvents(ctx context.Context) error {
 				c.log.Error("store a rejection; the event may be sent again after a restart", "number", event.Number, "error", err)
 			}
 		default:
-			pause := backoff.next(err)
-			if backoff.failures == 1 {
+			pause := pauseAfter(err, &backoff)
+			if backoff.Failures == 1 {
 				c.log.Warn("send event; events wait in the spool", "kind", string(event.Kind), "number", event.Number, "error", err)
 			}
-			if !sleep(ctx, pause) {
+			if retry.Sleep(ctx, pause) != nil {
 				return nil
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 // Bounds of the time between heartbeats, whatever the service asks for.
@@ -47,19 +48,19 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 		case refused && (refusal.permanent() || refusal.Status == http.StatusConflict):
 			return c.refuse(refusal)
 		case err != nil:
-			pause := backoff.next(err)
-			if backoff.failures == 1 {
+			pause := pauseAfter(err, &backoff)
+			if backoff.Failures == 1 {
 				c.log.Warn("send heartbeat", "error", err)
 			}
 			if refused {
 				c.acks.remove(ids) // they may be the cause
 			}
-			if !sleep(ctx, pause) {
+			if retry.Sleep(ctx, pause) != nil {
 				return nil
 			}
 			continue
 		}
-		if failures := backoff.reset(); failures > 0 {
+		if failures := backoff.Reset(); failures > 0 {
 			c.log.Info("sending heartbeats works again", "failures", failures)
 		}
 		interval := min(max(time.Duration(response.NextSeconds)*time.Second, minHeartbeatInterval), maxHeartbeatInterval)
@@ -136,5 +137,5 @@ func (c *Client) pause(ctx context.Context, start time.Time, interval time.Durat
 	}
 	ctx, done := c.acks.interruptible(ctx)
 	defer done()
-	sleep(ctx, time.Until(start.Add(interval)))
+	_ = retry.Sleep(ctx, time.Until(start.Add(interval)))
 }

@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
+	"standin/internal/retry"
 )
 
 const (
@@ -37,7 +38,7 @@ type uploads struct {
 
 // failingUpload is a file whose last upload failed.
 type failingUpload struct {
-	backoff    backoff
+	backoff    retry.Backoff
 	retryAt    time.Time
 	bodyErrors int
 }
@@ -65,8 +66,8 @@ func (c *Client) uploadFiles(ctx context.Context) error {
 			return err
 		}
 		if failure == nil {
-			backoff.reset()
-		} else if !sleep(ctx, backoff.next(failure)) { // the service may be the cause
+			backoff.Reset()
+		} else if retry.Sleep(ctx, pauseAfter(failure, &backoff)) != nil { // the service may be the cause
 			return nil
 		}
 	}
@@ -223,7 +224,7 @@ func (c *Client) settle(file spool.File, err error) {
 	c.uploads.mutex.Lock()
 	defer c.uploads.mutex.Unlock()
 	if failing := c.uploads.failing[file.Name]; failing != nil {
-		c.log.Info("upload settled after failures", "name", file.Name, "failures", failing.backoff.failures)
+		c.log.Info("upload settled after failures", "name", file.Name, "failures", failing.backoff.Failures)
 		delete(c.uploads.failing, file.Name)
 	}
 }
@@ -234,8 +235,8 @@ func (c *Client) retryLater(file spool.File, err error) error {
 	c.uploads.mutex.Lock()
 	defer c.uploads.mutex.Unlock()
 	failing := c.failingLocked(file.Name)
-	failing.retryAt = time.Now().Add(failing.backoff.next(err))
-	if failing.backoff.failures == 1 {
+	failing.retryAt = time.Now().Add(pauseAfter(err, &failing.backoff))
+	if failing.backoff.Failures == 1 {
 		c.log.Warn("upload file; it waits in the spool", "name", file.Name, "size", file.Size, "error", err)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/bot/meeting"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 const (
@@ -209,7 +210,7 @@ func (a *Adapter) Leave(ctx context.Context, page meeting.Page) error {
 func (a *Adapter) SendChat(ctx context.Context, page meeting.Page, text string) error {
 	for i, part := range meeting.SplitText(meeting.SingleLine(text), a.limits.Chat) {
 		if i > 0 {
-			if err := sleep(ctx, chatInterval); err != nil {
+			if err := retry.Sleep(ctx, chatInterval); err != nil {
 				return fmt.Errorf("send a chat message: %w", err)
 			}
 		}
@@ -311,20 +312,8 @@ func poll(ctx context.Context, page meeting.Page, act func(report) (done bool, e
 		case err != nil && !meeting.Transient(err):
 			return err
 		}
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := retry.Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits, or returns the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -201,6 +201,7 @@ func (r report) observation() meeting.Observation {
 		return o
 	}
 	o.Others = len(r.People)
+	o.SpeechSources = []meeting.SpeechSource{meeting.SpeechByPage} // the SDK reports active speakers
 	for _, p := range r.People {
 		o.Participants = append(o.Participants, meeting.Participant{ID: p.ID, Name: p.Name, Speaking: p.Speaking})
 	}

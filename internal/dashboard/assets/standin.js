@@ -215,6 +215,7 @@ function detectMeeting(field) {
 		result.classList.toggle("good", answer.ok && !warning);
 	};
 	field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(detect, 200); });
+	field.form.addEventListener("change", event => { if (event.target.name === "mode") detect(); });
 	if (field.value) detect();
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"standin/internal/launch"
+	"standin/internal/retry"
 )
 
 // Launch implements launch.Launcher. Afterwards the bot is Starting: the cluster
@@ -96,7 +97,7 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return clusterError("delete the bot's Job", err)
 	}
-	delay := 100 * time.Millisecond
+	backoff := retry.Backoff{Min: 100 * time.Millisecond, Max: time.Second}
 	for {
 		pods, err := e.cluster.pods.List(ctx, withLabels(e.labels(key)))
 		if err != nil {
@@ -115,13 +116,10 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 		if running == 0 {
 			return nil
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, backoff.Next()) != nil {
 			return fmt.Errorf("the bot's pod %s has not ended in time: its node %s does not report its end",
 				pods.Items[0].Name, pods.Items[0].Spec.NodeName)
 		}
-		delay = min(2*delay, time.Second)
 	}
 }
 

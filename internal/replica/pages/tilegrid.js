@@ -42,6 +42,15 @@ export class TileGrid {
     audio.play().catch((error) => console.warn("cannot play audio:", error));
   }
 
+  // startAudio adds audio elements to the tiles, once playsAudio returns true.
+  startAudio() {
+    for (const [id, tile] of this.tiles) {
+      if (tile.querySelector("audio") || !tile.querySelector("video")) continue;
+      this.mediaParent(tile).prepend(Object.assign(document.createElement("audio"), { autoplay: true }));
+      this.#play(id);
+    }
+  }
+
   // update shows the tiles of the participants.
   update(participants) {
     const present = new Set(participants.map((participant) => participant.id));

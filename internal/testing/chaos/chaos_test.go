@@ -105,11 +105,13 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 		}
 	})
 	keys := &account.Keys{Store: s, Now: time.Now}
-	_, key, err := keys.Issue(t.Context(), "ada", "ada@example.com", job.Test)
-	if err != nil {
-		t.Fatal(err)
+	issued := map[job.Mode]string{}
+	for _, mode := range []job.Mode{job.Test, job.Live} {
+		if _, issued[mode], err = keys.Issue(t.Context(), "ada", "ada@example.com", mode); err != nil {
+			t.Fatal(err)
+		}
 	}
-	l := &load{nodes: h.nodes, key: key, receiver: newReceiver(t), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	l := &load{nodes: h.nodes, keys: issued, receiver: newReceiver(t), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	defer l.client.CloseIdleConnections()
 
 	loading, stop := context.WithCancel(t.Context())
@@ -134,7 +136,8 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 	for _, violation := range violations[:min(len(violations), 20)] {
 		t.Error(violation)
 	}
-	t.Logf("%d violations; %d additional attempts; %d webhooks", len(violations), c.retries, c.hooks)
+	t.Logf("%d violations; %d additional attempts; %d webhooks; %d live jobs, %d of them with prelaunched bots that were stopped",
+		len(violations), c.retries, c.hooks, c.live, c.stopped)
 	if err := errors.Join(violations...); err != nil {
 		t.Errorf("repeat with STANDIN_TEST_FAULTS=%d STANDIN_TEST_SEED=%d", count, seed)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -23,7 +24,7 @@ type checker struct {
 	receiver *receiver
 	promises []*promise
 
-	retries, hooks int // counted
+	retries, hooks, live, stopped int // counted
 }
 
 // awaitSettled waits until every accepted job has ended and every webhook is
@@ -33,16 +34,20 @@ func (c *checker) awaitSettled(ctx context.Context) error {
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
+	last := ""
 	for i := 0; i < len(c.promises); {
 		open, err := c.open(ctx, c.promises[i])
 		if err == nil && open == "" {
 			i++
 			continue
 		}
+		if err == nil {
+			last = open
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("job %s did not settle within %s: %s (%w)", c.promises[i].id, settleTime, open, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("job %s did not settle within %s: %s (%w)", c.promises[i].id, settleTime, last, errors.Join(err, ctx.Err()))
 		}
 	}
 	return nil
@@ -91,6 +96,7 @@ func (c *checker) check(ctx context.Context) []error {
 			"broken timeline":   checkTimeline(r, entries),
 			"duplicate attempt": checkAttempts(r, entries),
 			"missing webhook":   c.checkWebhooks(ctx, r, entries),
+			"early bot":         c.checkPrelaunch(ctx, r, entries),
 		} {
 			if err != nil {
 				all = append(all, fmt.Errorf("job %s: %s: %w\n%s", p.id, what, err, timelineText(entries)))
@@ -204,13 +210,54 @@ func checkAttempts(r job.Record, entries []job.TimelineEntry) error {
 			joined[e.Attempt][e.EmittedAt] = true
 		}
 	}
-	for attempt := range r.Attempts {
-		if started[attempt] != 1 {
-			return fmt.Errorf("attempt %d was started %d times", attempt, started[attempt])
+	if len(started) != r.Attempts { // the numbers of stopped prelaunched bots are skipped
+		return fmt.Errorf("%d attempts were started, not %d", len(started), r.Attempts)
+	}
+	for attempt, times := range started {
+		if times != 1 {
+			return fmt.Errorf("attempt %d was started %d times", attempt, times)
 		}
 		if len(joined[attempt]) > 1 {
 			return fmt.Errorf("%d bots joined for attempt %d", len(joined[attempt]), attempt)
 		}
+	}
+	return nil
+}
+
+// checkPrelaunch checks that nothing showed the bot of a live job before joinAt, and
+// that no bot joined that was launched for other values than the job's last.
+func (c *checker) checkPrelaunch(ctx context.Context, r job.Record, entries []job.TimelineEntry) error {
+	if r.Mode != job.Live {
+		return nil
+	}
+	c.live++
+	if r.Attempt >= max(1, r.Attempts) {
+		c.stopped++
+	}
+	for _, e := range entries {
+		byConsumer := e.Kind == lifecycle.JobChanged || e.Kind == lifecycle.CommandQueued || e.Kind == job.CancelRequested
+		if e.ReceivedAt.Before(r.JoinAt) && !byConsumer {
+			return fmt.Errorf("%s is on the timeline before joinAt %s", e.Kind, r.JoinAt)
+		}
+		var data botData
+		if e.Kind != job.BotJoined || !e.Applied {
+			continue
+		}
+		if err := json.Unmarshal(e.Data, &data); err != nil || data.Name != r.DisplayName || !data.JoinAt.Equal(r.JoinAt) {
+			return fmt.Errorf("a bot joined with %s instead of %s at %s (%w)", e.Data, r.DisplayName, r.JoinAt, err)
+		}
+	}
+	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000)
+	if err != nil {
+		return err
+	}
+	for _, d := range deliveries {
+		if d.EmittedAt.Before(r.JoinAt) && r.Status != job.Cancelled {
+			return fmt.Errorf("the webhook %s was emitted before joinAt %s", d.Event, r.JoinAt)
+		}
+	}
+	if r.Prelaunch != job.NotPrelaunched && r.Status != job.Cancelled {
+		return fmt.Errorf("its prelaunch is %s", r.Prelaunch)
 	}
 	return nil
 }

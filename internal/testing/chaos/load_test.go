@@ -20,6 +20,7 @@ import (
 // promise is an accepted job with the changes that were acknowledged.
 type promise struct {
 	id         uuid.UUID
+	mode       job.Mode
 	externalID string
 	want       job.Status // the end, unless it is cancelled
 	code       job.FailureCode
@@ -49,7 +50,7 @@ func outcomes() []promise {
 // repeated on another node, as a consumer would do.
 type load struct {
 	nodes    []*node
-	key      string
+	keys     map[job.Mode]string
 	receiver *receiver
 	client   *http.Client
 
@@ -85,16 +86,20 @@ func (l *load) run(ctx context.Context, seed uint64) {
 // create creates a job and records it when it is accepted.
 func (l *load) create(ctx context.Context, random *rand.Rand) {
 	outcome := &outcomes()[random.IntN(len(outcomes()))]
-	p := &promise{externalID: uuid.NewString(), want: outcome.want, code: outcome.code, name: "first"}
+	p := &promise{mode: job.Test, externalID: uuid.NewString(), want: outcome.want, code: outcome.code, name: "first"}
+	delay := time.Duration(random.IntN(3000)) * time.Millisecond
+	if random.IntN(8) == 0 { // its bot is a process, launched before joinAt
+		p.mode, p.want, p.code, delay = job.Live, job.Failed, job.MeetingEnded, delay+prelaunch
+	}
 	body := map[string]any{
 		"externalId": p.externalID, "meetingUrl": "https://meet.google.com/abc-defg-hij", "displayName": p.name,
-		"joinAt":   time.Now().Add(time.Duration(random.IntN(3000)) * time.Millisecond).UTC().Format(time.RFC3339Nano),
+		"joinAt":   time.Now().Add(delay).UTC().Format(time.RFC3339Nano),
 		"webhooks": map[string]string{"onStatusChange": l.receiver.server.URL, "onFinalize": l.receiver.server.URL + "/final"},
 		"metadata": map[string]any{"simulate": map[string]any{"outcome": outcome.name, "speed": 1 + random.IntN(4)}},
 	}
 	var created struct{ ID uuid.UUID }
 	for ctx.Err() == nil {
-		status := l.request(ctx, random, http.MethodPost, "/api/v1/jobs", l.key, body, &created)
+		status := l.request(ctx, random, http.MethodPost, "/api/v1/jobs", l.keys[p.mode], body, &created)
 		if status == http.StatusCreated || status == http.StatusOK {
 			break
 		}
@@ -124,9 +129,11 @@ func (l *load) interfere(ctx context.Context, random *rand.Rand) {
 		l.patch(ctx, random, p)
 	case 4:
 		// The job may be in a state that does not allow it.
-		l.request(ctx, random, http.MethodPost, "/api/v1/jobs/"+p.id.String()+"/request-recording-permission", l.key, nil, nil)
+		l.request(ctx, random, http.MethodPost, "/api/v1/jobs/"+p.id.String()+"/request-recording-permission", l.keys[p.mode], nil, nil)
 	default:
-		l.sendBotEvent(ctx, random, p)
+		if p.mode == job.Test { // nothing shows of a live job's bot before joinAt
+			l.sendBotEvent(ctx, random, p)
+		}
 	}
 }
 
@@ -134,7 +141,7 @@ func (l *load) cancel(ctx context.Context, random *rand.Rand, p *promise) {
 	p.mu.Lock()
 	p.cancelling = true
 	p.mu.Unlock()
-	if l.request(ctx, random, http.MethodDelete, "/api/v1/jobs/"+p.id.String(), l.key, nil, nil) == http.StatusNoContent {
+	if l.request(ctx, random, http.MethodDelete, "/api/v1/jobs/"+p.id.String(), l.keys[p.mode], nil, nil) == http.StatusNoContent {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.cancelled = time.Now()
@@ -147,7 +154,7 @@ func (l *load) patch(ctx context.Context, random *rand.Rand, p *promise) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := uuid.NewString()
-	switch l.request(ctx, random, http.MethodPatch, "/api/v1/jobs/"+p.id.String(), l.key, map[string]any{"displayName": name}, nil) {
+	switch l.request(ctx, random, http.MethodPatch, "/api/v1/jobs/"+p.id.String(), l.keys[p.mode], map[string]any{"displayName": name}, nil) {
 	case http.StatusOK:
 		p.name = name
 	case http.StatusConflict:

@@ -20,10 +20,17 @@ import (
 var cluster *storetest.Cluster
 
 // TestMain runs the test binary as standin serve if envNode is set, so that a node is
-// a process that can be killed.
+// a process that can be killed, and as a bot if a node launches it.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(envNode); text != "" {
 		os.Exit(serve(text))
+	}
+	if len(os.Args) > 3 && os.Args[1] == "bot" {
+		if err := runBot(os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
@@ -51,11 +58,12 @@ func timeouts() dispatch.Timeouts {
 	t := dispatch.DefaultTimeouts()
 	t.Launch, t.FirstHeartbeat, t.Heartbeat, t.Joining = time.Minute, 4*time.Second, 4*time.Second, time.Minute
 	t.MaxAttempts = 10_000
+	t.Leaving = 20 * time.Second // a node that was down while a bot exited looks at its ended job only then
 	return t
 }
 
-// noBots does not exist, because these tests send only simulated bots.
-const noBots = "/no/such/program"
+// prelaunch is how long before joinAt the nodes launch live bots.
+const prelaunch = 2 * time.Second
 
 // serve runs a node, as standin serve does.
 func serve(text string) int {
@@ -66,8 +74,10 @@ func serve(text string) int {
 	}
 	settings := service.Settings{
 		Listen: node.Listen, BaseURL: node.BaseURL, DataDir: node.DataDir, DatabaseURL: node.DatabaseURL, StorageURL: node.StorageURL,
-		NodeName: node.Name, IngestSigningKey: signingKey, Executable: noBots, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		NodeName: node.Name, IngestSigningKey: signingKey, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Executable: os.Args[0], Prelaunch: dispatch.Prelaunch(prelaunch), MaxBots: 100,
 	}
+	settings.Bots.Browser, settings.Bots.NoSandbox = os.Args[0], true // the bots of these tests open none
 	if !node.DefaultTimeouts {
 		settings.Lease, settings.WebhookTimeout, settings.Timeouts = lease, 2*time.Second, timeouts()
 	}

@@ -79,7 +79,7 @@ func TestNothingIsLostInCrashes(t *testing.T) {
 }
 
 func crash(t *testing.T, address string) {
-	events, seed := number(t, envEvents, 1000), number(t, envSeed, int(rand.Uint32()))
+	events, seed := number(t, envEvents, 500), number(t, envSeed, int(rand.Uint32()))
 	kills := max(3, events/1000)
 	t.Logf("%d events, %d kills; repeat with %s=%d", events, kills, envSeed, seed)
 	chance := &dice{random: rand.New(rand.NewPCG(uint64(seed), 0))}

@@ -81,7 +81,7 @@ func (v video) describe(report *Report) {
 			report.LongestFrameGapMs, report.LongestFrameAtMs = gap, v.timesMs[frame-1]
 		}
 	}
-	report.FlashesMs = v.flashes()
+	report.FlashesMs = v.flashes(0, gridWidth)
 	report.BlackBorders = v.borders()
 }
 
@@ -94,14 +94,31 @@ func (v video) cell(cell int) []byte {
 	return levels
 }
 
-// flashes returns the time of the first bright frame of each flash. The flashing
-// area, which may be one tile of the page, consists of the cells that differ most
-// from their median.
-func (v video) flashes() []float64 {
+// FlashesByColumn divides the video into columns of equal width and returns the
+// onsets of the flashes in each.
+func FlashesByColumn(ctx context.Context, file string, columns int) ([][]float64, error) {
+	decoded, err := decodeVideo(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	flashes := make([][]float64, columns)
+	for i := range columns {
+		flashes[i] = decoded.flashes(i*gridWidth/columns, (i+1)*gridWidth/columns)
+	}
+	return flashes, nil
+}
+
+// flashes returns the time of the first bright frame of each flash between two
+// columns of cells. The flashing area, which may be one tile of the page, consists
+// of the cells that differ most from their median.
+func (v video) flashes(from, to int) []float64 {
 	contrast := make([]float64, gridCells)
 	median := make([]float64, gridCells)
 	maxContrast := 0.0
 	for cell := range gridCells {
+		if column := cell % gridWidth; column < from || column >= to {
+			continue
+		}
 		levels := v.cell(cell)
 		slices.Sort(levels)
 		median[cell] = float64(levels[len(levels)/2])

@@ -56,12 +56,19 @@ export class Call {
 
   tick() { this.#tiles.showSpeaking(this.#stage.state.participants, (participant) => this.#stage.isSpeaking(participant)); }
 
-  // joinAudio is offered if the guest has no microphone. Unlike on the real page, audio
-  // is played without it.
+  // offersAudio reports whether the guest has not joined audio.
+  offersAudio() { return !this.#devices.stream || !this.#tiles.playsAudio(); }
+
+  // joinAudio is offered if the guest has no microphone or the page plays no audio.
   joinAudio() {
+    const join = async () => {
+      if (!this.#devices.stream) await this.#devices.request();
+      this.#tiles.joinAudio();
+      this.#devices.set({});
+    };
     modal({
       title: "Join Audio",
-      buttons: [["Close", () => {}], ["Join Audio by Computer", () => this.#devices.request()]],
+      buttons: [["Close", () => {}], ["Join Audio by Computer", join]],
     });
   }
 }

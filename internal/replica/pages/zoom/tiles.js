@@ -14,6 +14,15 @@ export class Tiles extends TileGrid {
     call.querySelector(".self-video").append(createTile(name));
   }
 
+  playsAudio() { return this.stage.state.meeting.audio === "" || this.audioJoined; }
+
+  // joinAudio plays the audio from now on, unless the meeting never does.
+  joinAudio() {
+    if (this.stage.state.meeting.audio === "never") return;
+    this.audioJoined = true;
+    this.startAudio();
+  }
+
   mediaParent(tile) { return tile.firstElementChild; }
 
   // createTile adds the menu behind the three dots.

@@ -122,7 +122,7 @@ function showDevices() {
   if (preview) devices.preview(preview);
 }
 
-const offersAudio = (device) => device === "microphone" && shown === "admitted" && !devices.stream;
+const offersAudio = (device) => device === "microphone" && shown === "admitted" && screen.offersAudio();
 
 document.addEventListener("click", (event) => {
   const device = event.target.closest?.("[data-device]")?.dataset.device;

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"standin/internal/bot"
+	"standin/internal/bot/browser"
+	"standin/internal/canary"
+	"standin/internal/job"
+	"standin/internal/meetinglink"
+	"standin/internal/webhook"
+)
+
+type canaryCommand struct {
+	logFlags
+	Meeting  string        `env:"STANDIN_CANARY_MEETING" required:"" help:"Meeting that you own and that admits the bot. It may contain a passcode; prefer the environment variable."`
+	Platform job.Platform  `help:"Platform of the meeting. Default: found from the URL."`
+	Name     string        `default:"Standin" help:"Name shown to other participants."`
+	Every    time.Duration `env:"STANDIN_CANARY_EVERY" default:"15m" help:"Time from the start of one visit to the start of the next, at least 1m."`
+	Once     bool          `help:"Visit once and exit with code 0 if the pages match the profile, otherwise 1. For cron."`
+	Wait     time.Duration `default:"60s" help:"How long the bot waits to be admitted."`
+	Captures string        `env:"STANDIN_CANARY_CAPTURES" placeholder:"DIR" help:"Directory for captures of pages that do not match; the newest 20 are kept. Default: none are kept."`
+	JSON     bool          `help:"Print each report as JSON."`
+
+	MetricsListen string `env:"STANDIN_CANARY_METRICS_LISTEN" placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address and port. Default: none."`
+	Webhook       string `env:"STANDIN_CANARY_WEBHOOK" placeholder:"URL" help:"URL that receives canary.mismatch and canary.match."`
+	Secret        string `env:"STANDIN_CANARY_WEBHOOK_SECRET" help:"Secret that signs the webhooks. Set it in the environment: arguments are visible to other users of the machine."`
+	AllowCIDRs    string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that the webhook may reach although they are not public, separated by commas."`
+
+	Browser       string   `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome. Default: found on PATH."`
+	BrowserMode   string   `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the browser runs, as for bots: headless, headed or auto."`
+	NoSandbox     bool     `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox."`
+	Profiles      string   `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Directory of page profiles that replace the embedded ones."`
+	SignIn        string   `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Directory of cookies and browser profiles. Default: the bot is not signed in."`
+	AllowedHosts  []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
+	LoopbackPeers bool     `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
+}
+
+// Help describes a visit.
+func (canaryCommand) Help() string {
+	return "Sends a bot into a meeting at intervals and compares what each page shows with the profile. The bot joins under its name, " +
+		"stays for a few seconds, records nothing and leaves by the page's own control. A page does not match when the bot does not reach " +
+		"the meeting, when an element that it needs is missing, or when only a later candidate finds an element than before."
+}
+
+// minEvery is the shortest interval, out of courtesy to the platforms.
+const minEvery = time.Minute
+
+// Validate checks the flags. Kong calls it.
+func (c *canaryCommand) Validate() error {
+	switch {
+	case !c.Once && c.Every < minEvery:
+		return fmt.Errorf("--every is %v, less than %v", c.Every, minEvery)
+	case c.Webhook != "" && c.Secret == "":
+		return errors.New("--webhook needs a secret in STANDIN_CANARY_WEBHOOK_SECRET")
+	}
+	return nil
+}
+
+// Run visits the meeting once or until a signal.
+func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
+	if err := browser.CheckSandbox(c.NoSandbox); err != nil {
+		return err
+	}
+	settings, err := c.settings(to)
+	if err != nil {
+		return err
+	}
+	watcher := canary.New(settings)
+	if c.MetricsListen != "" {
+		stop, err := serveMetrics(ctx, c.MetricsListen, watcher, to)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	if !c.Once {
+		return watcher.Run(ctx)
+	}
+	report, err := watcher.Visit(ctx)
+	if err == nil && !report.Match {
+		err = errors.New("the pages do not match the profile")
+	}
+	return err
+}
+
+// settings converts the flags.
+func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
+	platform := c.Platform
+	if platform == "" {
+		platform = meetinglink.PlatformOf(c.Meeting)
+	}
+	allow, err := webhook.ParseAllow(c.AllowCIDRs)
+	if err != nil {
+		return canary.Settings{}, err
+	}
+	autoLeave := job.DefaultAutoLeave()
+	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
+	log := c.logger(to.err)
+	return canary.Settings{
+		Bot: bot.Settings{
+			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: trimmed(c.AllowedHosts),
+			LoopbackPeers: c.LoopbackPeers, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), ProfilesDir: c.Profiles, SignInDir: c.SignIn,
+			NoSandbox: c.NoSandbox, Version: version(), Log: log,
+		},
+		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Log: log,
+		Visited: func(report *canary.Report) {
+			if c.JSON {
+				_ = printJSON(to.out, report)
+				return
+			}
+			_ = report.WriteText(to.out)
+		},
+	}, nil
+}
+
+// serveMetrics serves the metrics until stop is called.
+func serveMetrics(ctx context.Context, address string, watcher *canary.Canary, to terminal) (stop func(), err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, errors.New("listen for metrics: " + err.Error()) // no advice about the service
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", watcher.Metrics())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // until it is closed
+	}()
+	fmt.Fprintf(to.err, "metrics on http://%s/metrics\n", listener.Addr())
+	return func() { server.Close(); <-done }, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/doctor"
+)
+
+// captureFlags name a capture and what it is read with.
+type captureFlags struct {
+	File      string `arg:"" type:"existingpath" help:"Capture: a ZIP file, or a directory with its files."`
+	Profiles  string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
+	Browser   string `env:"STANDIN_BROWSER" help:"Browser that shows the captured page. Default: Chromium or Google Chrome on PATH."`
+	NoSandbox bool   `env:"STANDIN_NO_SANDBOX" help:"Show the captured page without the browser's sandbox."`
+	JSON      bool   `help:"Print JSON."`
+}
+
+func (f captureFlags) settings() doctor.ReplaySettings {
+	return doctor.ReplaySettings{File: f.File, Profiles: f.Profiles, Browser: f.Browser, NoSandbox: f.NoSandbox}
+}
+
+type doctorReplayCommand struct {
+	captureFlags
+	Expect string `placeholder:"SCREEN[+ELEMENT…]" help:"Screen that the replay must end with, such as lobby, and elements that must be visible, as in preJoin+joinButton."`
+}
+
+// Help describes the output and the exit code.
+func (doctorReplayCommand) Help() string {
+	return "Classifies the snapshots of a capture again, and reads its page again in a browser without network access. Prints each " +
+		"step with its screen, the evidence with its weights, and the visible elements with the candidate that found them. " +
+		"Exit code 0 if the replay ends with a recognized screen or, with --expect, with what is expected."
+}
+
+// Run replays the capture.
+func (c *doctorReplayCommand) Run(ctx context.Context, to terminal) error {
+	replay, err := doctor.ReplayCapture(ctx, c.settings())
+	if err != nil {
+		return fmt.Errorf("replay the capture: %w", err)
+	}
+	if err := c.write(to.out, replay); err != nil {
+		return err
+	}
+	switch {
+	case c.Expect != "":
+		return replay.Expect(c.Expect)
+	case replay.Screen == meeting.Unknown:
+		return errors.New("the replay ends with a page that matches no screen of the profile")
+	}
+	return nil
+}
+
+type doctorLearnCommand struct {
+	captureFlags
+	Element []string `help:"Element of the profile to propose candidates for. Default: those that are missing."`
+}
+
+// Help describes the output.
+func (doctorLearnCommand) Help() string {
+	return "Compares the controls of a captured page with the elements that the profile does not find, and prints candidates as YAML " +
+		"to paste into the profile: the most likely control first, and of each the most stable selector first."
+}
+
+// Run prints the proposals.
+func (c *doctorLearnCommand) Run(ctx context.Context, to terminal) error {
+	learned, err := doctor.Learn(ctx, doctor.LearnSettings{ReplaySettings: c.settings(), Elements: c.Element})
+	if err != nil {
+		return fmt.Errorf("learn from the capture: %w", err)
+	}
+	return c.write(to.out, learned)
+}
+
+// write writes a result as text or JSON.
+func (f captureFlags) write(w io.Writer, result interface {
+	WriteText(w io.Writer) error
+	WriteJSON(w io.Writer) error
+}) error {
+	if f.JSON {
+		return result.WriteJSON(w)
+	}
+	return result.WriteText(w)
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"standin/internal/httpapi/ratelimit"
+	"standin/internal/mail"
+	"standin/internal/service"
+)
+
+// Environment variables with secrets. There are no flags for them because other
+// users of the machine can read process arguments.
+const (
+	envIntakeSecret  = "STANDIN_INTAKE_SECRET"
+	envIMAPPassword  = "STANDIN_MAIL_IMAP_PASSWORD"
+	envReplyPassword = "STANDIN_MAIL_REPLY_PASSWORD"
+)
+
+// maxWindow limits how far ahead series are scheduled.
+const maxWindow = 90 * 24 * time.Hour
+
+// maxTestMessage limits the file of standin mail test, in bytes.
+const maxTestMessage = 64 << 20
+
+type mailCommand struct {
+	Run   mailRunCommand   `cmd:"" default:"withargs" help:"Receive calendar invitations by mail and pass them to the service."`
+	Test  mailTestCommand  `cmd:"" help:"Explain what would happen to a message."`
+	List  mailListCommand  `cmd:"" help:"List received messages."`
+	Retry mailRetryCommand `cmd:"" help:"Process a received message again."`
+}
+
+// policyFlags decide who may schedule meetings by mail.
+type policyFlags struct {
+	Senders     []mail.Sender  `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * is everyone. example.com=google.com also accepts DKIM signatures of google.com for example.com. Default: everyone, only for the meetings they organize."`
+	Networks    []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
+	Relays      []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
+	AuthservIDs []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays. Default: none."`
+	Window      time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
+}
+
+func (f policyFlags) policy() mail.Policy {
+	return mail.Policy{Senders: f.Senders, Networks: f.Networks, Relays: f.Relays, AuthservIDs: trimmed(f.AuthservIDs)}
+}
+
+// mailFlags configure the mail worker.
+type mailFlags struct {
+	policyFlags
+	SMTPListen string         `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
+	Hostname   string         `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
+	Recipients []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses for which the SMTP server accepts mail, or @ and a domain."`
+	TLSCert    string         `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
+	TLSKey     string         `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
+	Rate       ratelimit.Rate `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
+	MaxMessage int64          `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
+	MaxSpool   int64          `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
+
+	IMAPURL          *url.URL `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
+	IMAPPasswordFile string   `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
+
+	ReplyURL          *url.URL `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
+	ReplyPasswordFile string   `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
+	ReplyFrom         string   `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
+}
+
+// settings returns the settings of a worker that passes invites to a service.
+func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *slog.Logger) (mail.Settings, error) {
+	imapPassword, err := secretOf(envIMAPPassword, f.IMAPPasswordFile)
+	if err != nil {
+		return mail.Settings{}, err
+	}
+	replyPassword, err := secretOf(envReplyPassword, f.ReplyPasswordFile)
+	if err != nil {
+		return mail.Settings{}, err
+	}
+	if f.SMTPListen == "" && f.IMAPURL == nil {
+		return mail.Settings{}, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
+	}
+	if f.MaxMessage < 1 || f.MaxMessage > 64 || f.MaxSpool < f.MaxMessage {
+		return mail.Settings{}, errors.New("STANDIN_MAIL_MAX_MESSAGE must be from 1 to 64 MiB, and STANDIN_MAIL_MAX_SPOOL at least as large")
+	}
+	if f.Window < time.Hour || f.Window > maxWindow {
+		return mail.Settings{}, fmt.Errorf("STANDIN_MAIL_WINDOW must be from 1h to %s", maxWindow)
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return mail.Settings{}, fmt.Errorf("find the host name: %w", err)
+	}
+	return mail.Settings{
+		Dir: service.MailDir(dataDir), MaxBytes: f.MaxSpool << 20, Window: f.Window, Policy: f.policy(), Log: log,
+		Service: &mail.Client{URL: serviceURL, Secret: secret, HTTP: http.DefaultClient},
+		SMTP: mail.SMTPSettings{
+			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname), Recipients: trimmed(f.Recipients),
+			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
+		},
+		IMAP:  mail.IMAPSettings{URL: f.IMAPURL, Password: imapPassword, MaxMessage: f.MaxMessage << 20},
+		Reply: mail.ReplySettings{URL: f.ReplyURL, Password: replyPassword, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
+	}, nil
+}
+
+// secretOf returns a secret from the environment or from a file.
+func secretOf(variable, file string) (string, error) {
+	if file == "" {
+		return os.Getenv(variable), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the secret for %s: %w", variable, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+type mailRunCommand struct {
+	DataDir          string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory. The worker uses the directory mail in it."`
+	ServiceURL       string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
+	BaseURL          string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
+	IntakeSecretFile string `env:"STANDIN_INTAKE_SECRET_FILE" name:"intake-secret-file" type:"existingfile" help:"File with the intake secret of the service. Default: the environment variable STANDIN_INTAKE_SECRET."`
+	mailFlags
+	logFlags
+}
+
+// Help explains how the worker relates to the service.
+func (mailRunCommand) Help() string {
+	return "Receives calendar invitations by SMTP or from an IMAP mailbox and passes them to the service, which must have the same " +
+		"STANDIN_INTAKE_SECRET. standin serve --mail runs the same worker in the service's process. See docs/mail.md."
+}
+
+// Run receives mail until a signal arrives.
+func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
+	secret, err := secretOf(envIntakeSecret, c.IntakeSecretFile)
+	if err != nil {
+		return err
+	}
+	if secret == "" {
+		return errors.New("STANDIN_INTAKE_SECRET must be set, to the same value as for the service")
+	}
+	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.logger(to.err))
+	if err != nil {
+		return err
+	}
+	w, err := mail.Open(ctx, settings)
+	if err != nil {
+		return err
+	}
+	if address := w.SMTPAddr(); address != "" {
+		fmt.Fprintf(to.out, "standin mail receiving on %s\n", address)
+	}
+	return errors.Join(w.Run(ctx), w.Close())
+}
+
+type mailTestCommand struct {
+	File   string `arg:"" type:"existingfile" help:"Message in a file (.eml)."`
+	Remote string `placeholder:"192.0.2.1" help:"Address of the SMTP client that sent the message. Default: the message is from the mailbox."`
+	policyFlags
+}
+
+// Run explains a message.
+func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
+	info, err := os.Stat(c.File)
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxTestMessage {
+		return fmt.Errorf("%s is larger than a message may be", c.File)
+	}
+	raw, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	explanation, err := mail.Explain(ctx, c.policy(), raw, c.Remote, c.Window, time.Now())
+	if err != nil {
+		return err
+	}
+	return explanation.WriteText(to.out)
+}
+
+// mailDirFlags locate the directory of a worker.
+type mailDirFlags struct {
+	DataDir string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory of the worker."`
+}
+
+type mailListCommand struct {
+	mailDirFlags
+	Limit int  `default:"50" help:"Maximum number of messages."`
+	JSON  bool `name:"json" help:"Print JSON."`
+}
+
+// Run lists the newest messages.
+func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
+	records, err := mail.Directory(service.MailDir(c.DataDir)).Records(ctx, 0, c.Limit)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(to.out, records)
+	}
+	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tRECEIVED\tFROM\tSUBJECT\tVERDICT\tJOBS")
+	for _, r := range records {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\n", r.ID, r.ReceivedAt.Format(time.RFC3339), r.Sender, r.Subject, r.Verdict, len(r.Changes))
+	}
+	return table.Flush()
+}
+
+type mailRetryCommand struct {
+	mailDirFlags
+	ID int64 `arg:"" help:"ID of the message in standin mail list."`
+}
+
+// Run marks a message for processing.
+func (c *mailRetryCommand) Run(ctx context.Context) error {
+	return mail.Directory(service.MailDir(c.DataDir)).Retry(ctx, c.ID)
+}

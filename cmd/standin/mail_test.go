@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"standin/internal/mail"
+)
+
+// invitationFile writes an invitation to a meeting tomorrow.
+func invitationFile(t *testing.T) string {
+	t.Helper()
+	raw := "From: Ada <ada@example.test>\r\nSubject: Review\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:review-1\r\n" +
+		"DTSTART:" + time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z") + "\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.test\r\n" +
+		"LOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	path := filepath.Join(t.TempDir(), "invitation.eml")
+	if err := os.WriteFile(path, []byte(raw), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMailTest checks the explanation of a message.
+func TestMailTest(t *testing.T) {
+	t.Parallel()
+	file := invitationFile(t)
+	var out, stderr bytes.Buffer
+	if got := run([]string{"mail", "test", file}, &out, &stderr); got != 0 || !strings.Contains(out.String(), "it has no DKIM signature") || !strings.Contains(out.String(), "If it were accepted:") {
+		t.Errorf("%d: %s%s", got, out.String(), stderr.String())
+	}
+	out.Reset()
+	if got := run([]string{"mail", "test", "--remote=192.0.2.1", "--networks=192.0.2.0/24", file}, &out, &stderr); got != 0 ||
+		!strings.Contains(out.String(), "Accepted: network 192.0.2.1") || !strings.Contains(out.String(), "Schedule “Review” for ada@example.test\n  meeting:   https://meet.google.com/abc-defg-hij (meet)") {
+		t.Errorf("%d: %s%s", got, out.String(), stderr.String())
+	}
+}
+
+// TestMailSettings checks that settings that cannot work are refused.
+func TestMailSettings(t *testing.T) {
+	t.Setenv(envIntakeSecret, "secret")
+	dir := t.TempDir()
+	for want, args := range map[string][]string{
+		"there is nothing to receive mail from":       nil,
+		"STANDIN_MAIL_RECIPIENTS must be set":         {"--smtp-listen=127.0.0.1:0"},
+		"must be set together":                        {"--smtp-listen=127.0.0.1:0", "--recipients=notes@example.test", "--tls-cert=/dev/null"},
+		"STANDIN_MAIL_IMAP_PASSWORD must be set":      {"--imap-url=imaps://notes@example.test"},
+		"must not contain the password":               {"--imap-url=imaps://notes:secret@example.test"},
+		"STANDIN_MAIL_REPLY_FROM must be":             {"--smtp-listen=127.0.0.1:0", "--recipients=notes@example.test", "--reply-url=smtps://example.test"},
+		"STANDIN_MAIL_WINDOW must be from":            {"--smtp-listen=127.0.0.1:0", "--window=1s"},
+		"STANDIN_MAIL_MAX_MESSAGE must be from 1":     {"--smtp-listen=127.0.0.1:0", "--max-message=0"},
+		"a sender must be an address, a domain or *":  {"--smtp-listen=127.0.0.1:0", "--senders=a b"},
+		"a recipient must be an address, or @ and a ": {"--smtp-listen=127.0.0.1:0", "--recipients=notes"},
+	} {
+		var out, stderr bytes.Buffer
+		if got := run(append([]string{"mail", "--data-dir=" + dir}, args...), &out, &stderr); got == 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q: exit code %d, %s, want %q", args, got, stderr.String(), want)
+		}
+	}
+	t.Setenv(envIntakeSecret, "")
+	var out, stderr bytes.Buffer
+	if got := run([]string{"mail", "--data-dir=" + dir}, &out, &stderr); got == 0 || !strings.Contains(stderr.String(), "STANDIN_INTAKE_SECRET must be set") {
+		t.Errorf("without a secret: %d, %s", got, stderr.String())
+	}
+}
+
+// TestServeMail sends an invitation to a service with a mail worker, and lists and
+// retries it.
+func TestServeMail(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	serve := exec.CommandContext(ctx, os.Args[0], "serve", "--listen=127.0.0.1:0", "--launcher=manual", "--data-dir="+dir, "--mail",
+		"--mail-smtp-listen=127.0.0.1:0", "--mail-recipients=notes@bots.example.test", "--mail-networks=127.0.0.0/8")
+	output, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address := ""
+	for lines := bufio.NewScanner(output); address == "" && lines.Scan(); {
+		_, address, _ = strings.Cut(lines.Text(), "standin mail receiving on ")
+	}
+	raw, err := os.ReadFile(invitationFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := smtp.Dial(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SendMail("ada@example.test", []string{"notes@bots.example.test"}, bytes.NewReader(raw)); err != nil {
+		t.Fatal(err)
+	}
+	awaitVerdict := func() mail.Record {
+		t.Helper()
+		for {
+			var out, stderr bytes.Buffer
+			var records []mail.Record
+			if got := run([]string{"mail", "list", "--json", "--data-dir=" + dir}, &out, &stderr); got != 0 {
+				t.Fatalf("%d: %s", got, stderr.String())
+			}
+			if err := json.Unmarshal(out.Bytes(), &records); err != nil {
+				t.Fatal(err)
+			}
+			if len(records) == 1 && records[0].Verdict != "waiting" {
+				return records[0]
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("the messages are %+v", records)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	if got := awaitVerdict(); got.Verdict != "accepted" || got.Subject != "Review" || len(got.Changes) != 1 || got.Changes[0].Kind != "scheduled" {
+		t.Errorf("the message is %+v", got)
+	}
+	var out, stderr bytes.Buffer
+	if got := run([]string{"mail", "retry", "1", "--data-dir=" + dir}, &out, &stderr); got != 0 {
+		t.Errorf("retry: %d, %s", got, stderr.String())
+	}
+	if got := awaitVerdict(); got.Verdict != "accepted" || len(got.Changes) != 1 {
+		t.Errorf("after the retry: %+v", got)
+	}
+	if got := run([]string{"mail", "retry", "2", "--data-dir=" + dir}, &out, &stderr); got == 0 {
+		t.Error("a message that does not exist is retried")
+	}
+	if err := serve.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Wait(); err != nil {
+		t.Errorf("the service after a signal: %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// terminal holds the output streams of a command: results go to out, everything
+// else to err. Both escape the characters of isHostile.
+type terminal struct {
+	out, err io.Writer
+}
+
+// isHostile reports whether a character changes how a terminal or an editor shows
+// the text around it: control characters (C0 and C1), bidirectional controls, and
+// the line and paragraph separators.
+func isHostile(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// escapingWriter writes hostile characters as \u escapes, which are valid in JSON
+// too, except for tabs and newlines. It replaces invalid UTF-8, because single
+// bytes of it are C1 controls in some terminals.
+type escapingWriter struct{ io.Writer }
+
+func (w escapingWriter) Write(data []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, escapeHostile(string(data), "\t\n")); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// unescaped returns the stream below an escapingWriter, for output that moves the
+// cursor or has colors and escapes texts of other people itself.
+func unescaped(w io.Writer) io.Writer {
+	if escaping, ok := w.(escapingWriter); ok {
+		return escaping.Writer
+	}
+	return w
+}
+
+// escapeHostile escapes the hostile characters of a text that are not in keep.
+func escapeHostile(text, keep string) string {
+	escape := func(r rune) bool { return r == utf8.RuneError || isHostile(r) && !strings.ContainsRune(keep, r) }
+	if strings.IndexFunc(text, escape) < 0 {
+		return text
+	}
+	var escaped strings.Builder
+	for _, r := range text {
+		if isHostile(r) && !strings.ContainsRune(keep, r) {
+			fmt.Fprintf(&escaped, `\u%04x`, r)
+		} else {
+			escaped.WriteRune(r)
+		}
+	}
+	return escaped.String()
+}
+
+// oneLine escapes hostile characters and replaces line ends and tabs with spaces,
+// so that text from other people stays in its column.
+func oneLine(value string) string {
+	return escapeHostile(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(value), "")
+}

@@ -1,0 +1,206 @@
+package deploy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestBotThatConnectsToPrivateNetworks loads egress.nft in a network namespace
+// that routes between a bot and other hosts, and connects from the bot. Public
+// addresses answer; private networks, the metadata address and the router itself
+// do not, although they answer without the rules.
+func TestBotThatConnectsToPrivateNetworks(t *testing.T) {
+	t.Parallel()
+	n := newTestNetwork(t)
+	public := []string{"203.0.113.10", "[2001:db8:1::10]"}
+	private := []string{
+		"10.1.2.3", "100.64.0.5", "169.254.169.254", "172.20.0.9", "192.168.7.7", "198.18.0.1", "[fd00:2::1]", "[64:ff9b::a9fe:a9fe]",
+		"172.30.0.1", // the router
+	}
+	n.listen(n.internet, n.router)
+	for _, address := range append(public, private...) {
+		err := n.connect(address)
+		for range 20 { // IPv6 needs a moment after the interfaces are up
+			if err == nil {
+				break
+			}
+			err = n.connect(address)
+		}
+		if err != nil {
+			t.Fatalf("without the rules, %s does not answer: %v", address, err)
+		}
+	}
+	rules, err := filepath.Abs("egress.nft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the file can be loaded again
+		n.run(n.router, "nft", "-f", rules)
+	}
+	for _, address := range public {
+		if err := n.connect(address); err != nil {
+			t.Errorf("a bot cannot reach %s: %v", address, err)
+		}
+	}
+	for _, address := range private {
+		if err := n.connect(address); !timedOut(err) {
+			t.Errorf("a bot connects to %s: %v", address, err)
+		}
+	}
+}
+
+// testNetwork consists of three network namespaces. The router has the bridge
+// standin-bots towards the bot, and routes everything else to the internet.
+type testNetwork struct {
+	*testing.T
+	bot, router, internet string
+}
+
+func newTestNetwork(t *testing.T) *testNetwork {
+	t.Helper()
+	needRoot(t, "ip", "nft")
+	prefix := fmt.Sprintf("standin-%d-", os.Getpid())
+	n := &testNetwork{T: t, bot: prefix + "bot", router: prefix + "router", internet: prefix + "internet"}
+	for _, name := range []string{n.bot, n.router, n.internet} {
+		n.run("", "ip", "netns", "add", name)
+		t.Cleanup(func() { n.run("", "ip", "netns", "delete", name) })
+		n.run(name, "ip", "link", "set", "lo", "up")
+	}
+	n.link(n.bot, "eth0", n.router, "standin-bots")
+	n.link(n.internet, "eth0", n.router, "uplink")
+	n.address(n.bot, "eth0", "172.30.0.2/24", "fd00:1::2/64")
+	n.address(n.router, "standin-bots", "172.30.0.1/24", "fd00:1::1/64")
+	n.address(n.router, "uplink", "203.0.113.1/24", "2001:db8:1::1/64")
+	n.address(n.internet, "eth0", "203.0.113.10/24", "10.1.2.3/32", "100.64.0.5/32", "169.254.169.254/32", "172.20.0.9/32", "192.168.7.7/32", "198.18.0.1/32",
+		"2001:db8:1::10/64", "fd00:2::1/128", "64:ff9b::a9fe:a9fe/128")
+	for namespace, gateways := range map[string][2]string{
+		n.bot: {"172.30.0.1", "fd00:1::1"}, n.router: {"203.0.113.10", "2001:db8:1::10"}, n.internet: {"203.0.113.1", "2001:db8:1::1"},
+	} {
+		n.run(namespace, "ip", "route", "add", "default", "via", gateways[0])
+		n.run(namespace, "ip", "-6", "route", "add", "default", "via", gateways[1])
+	}
+	n.run(n.router, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding")
+	return n
+}
+
+// needRoot skips a test without root or without a tool, and fails it in CI.
+func needRoot(t *testing.T, tools ...string) {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("CI") != "" {
+		missing = t.Fatalf
+	}
+	if os.Geteuid() != 0 {
+		missing("this test needs root")
+	}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing("this test needs %s (scripts/setup.sh test installs it)", tool)
+		}
+	}
+}
+
+// run runs a command in a network namespace; in that of the test if it is empty.
+func (n *testNetwork) run(namespace string, command ...string) {
+	n.Helper()
+	if namespace != "" {
+		command = append([]string{"ip", "netns", "exec", namespace}, command...)
+	}
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+		n.Fatalf("%s: %v: %s", strings.Join(command, " "), err, out)
+	}
+}
+
+// link connects two namespaces by a pair of interfaces.
+func (n *testNetwork) link(a, nameInA, b, nameInB string) {
+	n.Helper()
+	n.run(a, "ip", "link", "add", nameInA, "type", "veth", "peer", "name", nameInB, "netns", b)
+	n.run(a, "ip", "link", "set", nameInA, "up")
+	n.run(b, "ip", "link", "set", nameInB, "up")
+}
+
+func (n *testNetwork) address(namespace, device string, addresses ...string) {
+	n.Helper()
+	for _, address := range addresses {
+		arguments := []string{"ip", "address", "add", address, "dev", device}
+		if strings.Contains(address, "::") {
+			arguments = append(arguments, "nodad")
+		}
+		n.run(namespace, arguments...)
+	}
+}
+
+// testPort is where the namespaces accept connections.
+const testPort = "8080"
+
+// listen accepts connections in namespaces.
+func (n *testNetwork) listen(namespaces ...string) {
+	n.Helper()
+	for _, namespace := range namespaces {
+		var listener net.Listener
+		err := inNamespace(namespace, func() (err error) {
+			listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", ":"+testPort)
+			return err
+		})
+		if err != nil {
+			n.Fatal(err)
+		}
+		n.Cleanup(func() { _ = listener.Close() })
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return // closed
+				}
+				_ = conn.Close()
+			}
+		}()
+	}
+}
+
+// connect connects from the bot to an address.
+func (n *testNetwork) connect(address string) error {
+	return inNamespace(n.bot, func() error {
+		dialer := net.Dialer{Timeout: 300 * time.Millisecond}
+		conn, err := dialer.DialContext(n.Context(), "tcp", address+":"+testPort)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+// timedOut reports whether nothing answered an attempt to connect.
+func timedOut(err error) bool {
+	failed := net.Error(nil)
+	return errors.As(err, &failed) && failed.Timeout()
+}
+
+// inNamespace calls do on a thread in a network namespace.
+func inNamespace(name string, do func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the thread ends with the goroutine
+		file, err := os.Open(filepath.Join("/run/netns", name))
+		if err == nil {
+			defer file.Close()
+			err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
+		}
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	return <-done
+}

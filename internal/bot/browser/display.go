@@ -1,0 +1,197 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// authorityFile is the file in the profile directory with the display's key.
+	authorityFile = "Xauthority"
+
+	// displayStopTimeout is how long the display server may take to exit. It takes
+	// milliseconds.
+	displayStopTimeout = 5 * time.Second
+
+	// maxDisplayOutput bounds the display server's output in an error.
+	maxDisplayOutput = 2048
+)
+
+// display is a virtual X display (Xvfb) for one browser. Its clients need a key
+// that only this user can read, so other users can neither see its screen nor send
+// input to it, and it does not listen on the network.
+type display struct {
+	name      string // the variable DISPLAY, for example ":3"
+	authority string // path of the file with the key
+	process   *os.Process
+	exited    chan struct{}
+	cause     error // how the server exited; valid once exited is closed
+}
+
+// startDisplay starts a display server and waits until it accepts clients. The
+// server chooses a free number. It exits with the bot.
+func startDisplay(ctx context.Context, profileDir string, width, height int) (*display, error) {
+	path, err := findDisplayServer()
+	if err != nil {
+		return nil, err
+	}
+	d := &display{authority: filepath.Join(profileDir, authorityFile), exited: make(chan struct{})}
+	if err := os.WriteFile(d.authority, displayKey(), 0o600); err != nil {
+		return nil, fmt.Errorf("write the display's key: %w", err)
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the display server: %w", err)
+	}
+	defer reader.Close()
+	var output printed
+	command := exec.CommandContext(context.WithoutCancel(ctx), path, "-displayfd", "3", "-screen", "0", fmt.Sprintf("%dx%dx24", width, height),
+		"-auth", d.authority, "-nolisten", "tcp", "-noreset", "-extension", "GLX")
+	command.ExtraFiles = []*os.File{writer} // file descriptor 3
+	command.Stdout, command.Stderr = &output, &output
+	command.WaitDelay = displayStopTimeout // a child may hold the output
+	// SIGTERM lets the server remove its socket.
+	isolateProcess(command, syscall.SIGTERM)
+	started := make(chan error)
+	go d.run(command, started)
+	err = <-started
+	writer.Close()
+	if err == nil {
+		err = d.awaitNumber(ctx, reader)
+	}
+	if err != nil {
+		d.close()
+		return nil, &DisplayError{Cause: fmt.Errorf("start %s: %w: %q", displayServer, err, output.String())}
+	}
+	return d, nil
+}
+
+// run runs the server. The kernel sends the parent-death signal when the thread
+// that started the process ends, so the thread is locked until then.
+func (d *display) run(command *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(d.exited)
+	if err := command.Start(); err != nil {
+		d.cause = err
+		started <- err
+		return
+	}
+	d.process = command.Process
+	started <- nil
+	_ = command.Wait() // the state has the result
+	d.cause = fmt.Errorf("the display server ended: %s", command.ProcessState)
+}
+
+// awaitNumber waits until the server writes its number, which it does when it
+// accepts clients.
+func (d *display) awaitNumber(ctx context.Context, reader *os.File) error {
+	stop := context.AfterFunc(ctx, func() { _ = reader.SetReadDeadline(time.Now()) })
+	defer stop()
+	text, err := bufio.NewReader(reader).ReadString('\n')
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("read the display's number: %w", err)
+	}
+	number, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
+	if err != nil {
+		return fmt.Errorf("read the display's number: %w", err)
+	}
+	d.name = fmt.Sprintf(":%d", number)
+	return nil
+}
+
+// ended returns a channel that is closed when the server has exited. It is nil
+// without a display.
+func (d *display) ended() <-chan struct{} {
+	if d == nil {
+		return nil
+	}
+	return d.exited
+}
+
+// close ends the server, waits for it, and removes what a killed server leaves
+// behind. Without a display, it does nothing.
+func (d *display) close() {
+	if d == nil {
+		return
+	}
+	if d.process != nil {
+		_ = d.process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-d.exited:
+		case <-time.After(displayStopTimeout):
+			_ = d.process.Kill()
+		}
+	}
+	<-d.exited
+	d.removeSocket()
+}
+
+// socketPrefix is the path of the displays' sockets, without the number.
+const socketPrefix = "/tmp/.X11-unix/X"
+
+// removeSocket removes the socket of a server that was killed, unless another server
+// uses it now. A server that chooses its number has no lock file.
+func (d *display) removeSocket() {
+	number := strings.TrimPrefix(d.name, ":")
+	if number == "" {
+		return // the server did not start
+	}
+	connection, err := (&net.Dialer{}).DialContext(context.Background(), "unix", socketPrefix+number)
+	if err == nil {
+		connection.Close()
+		return
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		os.Remove(socketPrefix + number)
+	}
+}
+
+// environment returns the variables with which a client finds the display.
+func (d *display) environment() []string {
+	if d == nil {
+		return nil
+	}
+	return []string{"DISPLAY=" + d.name, "XAUTHORITY=" + d.authority}
+}
+
+// displayKey returns an Xauthority file with a new key, in the format of libXau.
+// The address family 65535 and the empty number match every display, because the
+// server chooses its number after it has read the file.
+func displayKey() []byte {
+	const wildFamily, keyBytes = 65535, 16
+	key := make([]byte, keyBytes)
+	_, _ = rand.Read(key) // never fails
+	file := binary.BigEndian.AppendUint16(nil, wildFamily)
+	for _, field := range [][]byte{nil, nil, []byte("MIT-MAGIC-COOKIE-1"), key} { // address, number, method, key
+		file = binary.BigEndian.AppendUint16(file, uint16(len(field)))
+		file = append(file, field...)
+	}
+	return file
+}
+
+// printed keeps the beginning of a program's output.
+type printed struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (p *printed) Write(text []byte) (int, error) {
+	p.Buffer.Write(text[:min(len(text), maxDisplayOutput-p.Len())])
+	return len(text), nil
+}

@@ -1,0 +1,76 @@
+package browser
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+)
+
+// Mode is whether a browser has windows.
+type Mode string
+
+const (
+	// Headless is a browser without windows. Pages can tell: its user agent names
+	// HeadlessChrome, and navigator.webdriver is true.
+	Headless Mode = "headless"
+	// Headed is an ordinary browser: its windows are on a virtual display, which
+	// belongs to it alone, and it gets input at a person's pace.
+	Headed Mode = "headed"
+	// Auto is the default of the meeting's platform. It is a setting, not a mode of
+	// a browser.
+	Auto Mode = "auto"
+)
+
+// ModeSetting is the operator's setting of the mode.
+const ModeSetting = "STANDIN_BROWSER_MODE"
+
+// displayServer is the program that provides virtual displays.
+const displayServer = "Xvfb"
+
+// DisplayError reports that a headed browser has no display. Its text is for the
+// operator.
+type DisplayError struct {
+	Cause error
+}
+
+// Error includes the cause and how to fix it.
+func (e *DisplayError) Error() string {
+	return "no virtual display for a headed browser: " + e.Cause.Error() +
+		"; install Xvfb (Debian and Ubuntu: `apt-get install xvfb`), or set " + ModeSetting + "=" + string(Headless)
+}
+
+// Unwrap returns the cause.
+func (e *DisplayError) Unwrap() error { return e.Cause }
+
+// CheckMode returns a *DisplayError if this machine has no virtual display for the
+// mode.
+func CheckMode(mode Mode) error {
+	if mode != Headed {
+		return nil
+	}
+	_, err := findDisplayServer()
+	return err
+}
+
+// findDisplayServer returns the path of the display server.
+func findDisplayServer() (string, error) {
+	if runtime.GOOS != "linux" {
+		return "", &DisplayError{Cause: errors.New("virtual displays are used on Linux only")}
+	}
+	path, err := exec.LookPath(displayServer)
+	if err != nil {
+		return "", &DisplayError{Cause: fmt.Errorf("find %s: %w", displayServer, err)}
+	}
+	return path, nil
+}
+
+// barsHeight is the space for the bars of a window: tabs, address, and up to two
+// infobars.
+const barsHeight = 240
+
+// screenSize returns the size of the screen, on which a window with a page of the
+// usual size fits.
+func screenSize(options Options) (width, height int) {
+	return options.Width, options.Height + barsHeight
+}

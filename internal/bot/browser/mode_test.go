@@ -1,0 +1,173 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"standin/internal/bot/browser"
+)
+
+// launchIn starts a browser in a mode.
+func launchIn(t *testing.T, options browser.Options) (context.Context, *browser.Browser) {
+	t.Helper()
+	if options.Executable == "" {
+		options.Executable = executable(t)
+	}
+	switch err := browser.CheckMode(options.Mode); {
+	case err != nil && os.Getenv("CI") != "":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	t.Cleanup(cancel)
+	options.ProfileDir = filepath.Join(t.TempDir(), "profile")
+	b, err := browser.Launch(ctx, options)
+	if err != nil {
+		t.Fatalf("launch: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close the browser: %v", err)
+		}
+	})
+	return ctx, b
+}
+
+// environmentOf returns a variable of the browser's process.
+func environmentOf(t *testing.T, b *browser.Browser, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", b.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for variable := range strings.SplitSeq(string(content), "\x00") {
+		if value, found := strings.CutPrefix(variable, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// A headed browser looks like an ordinary one to pages. A headless one says what it
+// is. The screen of both fits the window.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		mode      browser.Mode
+		webdriver bool
+		product   string
+		steps     int     // at least this many mouse events for a movement
+		interval  float64 // at least this many milliseconds between keys
+	}{
+		{browser.Headless, true, "HeadlessChrome/", 1, 0},
+		{browser.Headed, false, "Chrome/", 20, 75},
+	} {
+		t.Run(string(test.mode), func(t *testing.T) {
+			t.Parallel()
+			ctx, b := launchIn(t, browser.Options{Mode: test.mode, Width: 1024, Height: 600})
+			page, _ := openPage(t, ctx, b, `<title>Mode</title><input id=name style="position:fixed;left:700px;top:400px">
+				<script>
+					const moves = [], keys = [];
+					addEventListener("mousemove", event => moves.push([event.clientX, event.clientY]));
+					addEventListener("keydown", event => keys.push(event.timeStamp));
+				</script>`)
+			var seen struct {
+				Webdriver                 bool
+				Agent                     string
+				Width, Height             int
+				OuterWidth, OuterHeight   int
+				ScreenWidth, ScreenHeight int
+				Left, Top                 int
+				State                     string
+				Focus                     bool
+			}
+			if err := page.Eval(ctx, `({Webdriver: navigator.webdriver, Agent: navigator.userAgent, Width: innerWidth, Height: innerHeight,
+				OuterWidth: outerWidth, OuterHeight: outerHeight, ScreenWidth: screen.width, ScreenHeight: screen.height,
+				Left: screenX, Top: screenY, State: document.visibilityState, Focus: document.hasFocus()})`, &seen); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%+v", seen)
+			if seen.Webdriver != test.webdriver || !strings.Contains(seen.Agent, " "+test.product) {
+				t.Errorf("webdriver is %v, user agent %s; want %v and %s", seen.Webdriver, seen.Agent, test.webdriver, test.product)
+			}
+			if seen.Width != 1024 || seen.Height != 600 {
+				t.Errorf("the page has %dx%d", seen.Width, seen.Height)
+			}
+			if seen.Left < 0 || seen.Top < 0 || seen.Left+seen.OuterWidth > seen.ScreenWidth || seen.Top+seen.OuterHeight > seen.ScreenHeight {
+				t.Errorf("a window of %dx%d at %d, %d is not on the screen of %dx%d",
+					seen.OuterWidth, seen.OuterHeight, seen.Left, seen.Top, seen.ScreenWidth, seen.ScreenHeight)
+			}
+			if seen.State != "visible" || !seen.Focus {
+				t.Errorf("the page is %s, focus %v", seen.State, seen.Focus)
+			}
+
+			if err := page.Type(ctx, "#name", "Standin"); err != nil {
+				t.Fatal(err)
+			}
+			var input struct {
+				Moves, Last, Keys int
+				Interval          float64
+			}
+			if err := page.Eval(ctx, `({Moves: moves.length, Last: Math.round(moves.at(-1)[0]), Keys: keys.length,
+				Interval: (keys.at(-1) - keys[1]) / (keys.length - 2)})`, &input); err != nil {
+				t.Fatal(err)
+			}
+			if input.Moves < test.steps || input.Last < 700 || input.Keys != len("aStandin") {
+				t.Errorf("input %+v, want at least %d mouse events that end on the field", input, test.steps)
+			}
+			if input.Interval < test.interval {
+				t.Errorf("%.0f ms between keys, want at least %.0f", input.Interval, test.interval)
+			}
+			arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", b.PID()))
+			if err != nil || strings.Contains(string(arguments), "enable-automation") {
+				t.Errorf("the browser runs with --enable-automation (%v)", err)
+			}
+		})
+	}
+}
+
+// A browser ends with its display, and its display ends with it.
+func TestHeadedBrowserEndsWithDisplay(t *testing.T) {
+	t.Parallel()
+	ctx, b := launchIn(t, browser.Options{Mode: browser.Headed})
+	servers := processIDsIn(t, environmentOf(t, b, "XAUTHORITY"))
+	if len(servers) != 1 {
+		t.Fatalf("display servers of the browser: %v, want one", servers)
+	}
+	if err := syscall.Kill(servers[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-b.Done():
+	case <-ctx.Done():
+		t.Fatal("the browser runs without its display")
+	}
+	if err := b.Err(); !strings.Contains(err.Error(), "display server ended") {
+		t.Errorf("Err = %v, want the display", err)
+	}
+}
+
+// Google Chrome is started by a script with another name.
+func TestGoogleChromeByWrapper(t *testing.T) {
+	t.Parallel()
+	wrapper := filepath.Join(t.TempDir(), "google-chrome")
+	script := "#!/bin/sh\nexec '" + executable(t) + "' \"$@\"\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	found, err := browser.Find(wrapper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, b := launchIn(t, browser.Options{Executable: found})
+	page, _ := openPage(t, ctx, b, "<title>Chrome</title>")
+	if title, err := page.Title(ctx); err != nil || title != "Chrome" {
+		t.Errorf("title %q, %v", title, err)
+	}
+}

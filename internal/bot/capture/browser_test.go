@@ -1,0 +1,137 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// launchBrowser starts a browser for live pages. Without one a test fails in CI
+// and is skipped elsewhere.
+func launchBrowser(t *testing.T) (context.Context, *browser.Browser) {
+	t.Helper()
+	executable, err := browser.Find("")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	t.Cleanup(cancel)
+	running, err := browser.Launch(ctx, browser.Options{
+		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true, Width: 1280, Height: 720,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return ctx, running
+}
+
+// newViewer starts a browser for captured pages.
+func newViewer(t *testing.T) *Viewer {
+	t.Helper()
+	viewer, err := NewViewer(t.Context(), BrowserSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := viewer.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return viewer
+}
+
+// openPage opens a page like a bot.
+func openPage(t *testing.T, ctx context.Context, running *browser.Browser, address string) *browser.Page {
+	t.Helper()
+	if err := running.GrantMicrophoneAndCamera(ctx, strings.Join(strings.SplitAfterN(address, "/", 4)[:3], "")); err != nil {
+		t.Fatal(err)
+	}
+	page, err := running.NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(page.Close)
+	if err := recorder.Prepare(ctx, page); err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Navigate(ctx, address); err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// serve serves documents, by path, until the test ends.
+func serve(t *testing.T, documents map[string]string) (address string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, documents[r.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// openReplica opens a meeting of a new replica without media.
+func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
+	t.Helper()
+	server, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	opened, err := server.Open(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// profileOf returns the embedded profile of a platform.
+func profileOf(t *testing.T, platform job.Platform) *meeting.Profile {
+	t.Helper()
+	profiles, err := meeting.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profiles[platform]
+}
+
+// eventually calls try until it reports success.
+func eventually(t *testing.T, ctx context.Context, what string, try func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for !try() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("timeout waiting for %s", what)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package capture
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// TestRestoredPages checks that a profile finds the same on a restored page as on
+// the live one: on every platform, in the pre-join screen, the lobby and the call,
+// and in a frame.
+func TestRestoredPages(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchBrowser(t)
+	viewer := newViewer(t)
+	for _, platform := range []struct {
+		name     job.Platform
+		settings replica.Settings
+	}{
+		{job.Meet, replica.Settings{Platform: replica.Meet}},
+		{job.Teams, replica.Settings{Platform: replica.Teams, CookieBanner: true}},
+		{job.ZoomWeb, replica.Settings{Platform: replica.Zoom, Framed: true}},
+	} {
+		t.Run(string(platform.name), func(t *testing.T) {
+			opened := openReplica(t, platform.settings)
+			profile := profileOf(t, platform.name)
+			adapter, err := meeting.New(platform.name, meeting.Profiles{platform.name: profile})
+			if err != nil {
+				t.Fatal(err)
+			}
+			address, err := adapter.Address(opened.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := openPage(t, ctx, running, address.URL)
+			var log Log
+			compare := func(screen meeting.Screen) {
+				t.Helper()
+				compareRestored(t, page, viewer, profile, Visit{Platform: platform.name, Profile: profile, DisplayName: "Standin for Eve", Log: &log}, screen)
+			}
+			joined := make(chan error, 1)
+			eventually(t, ctx, "the first screen", func() bool {
+				snapshot, err := profile.Snapshot(ctx, page)
+				return err == nil && len(snapshot.Elements) > 0
+			})
+			compare("first")
+			go func() {
+				joined <- adapter.Join(ctx, page, meeting.JoinOptions{Name: "Standin for Eve", Passcode: address.Passcode, Observed: log.Add})
+			}()
+			if err := <-joined; err != nil {
+				t.Fatal(err)
+			}
+			observe := func(screen meeting.Screen) {
+				t.Helper()
+				eventually(t, ctx, string(screen), func() bool {
+					seen, err := adapter.Observe(ctx, page)
+					if err != nil {
+						return false
+					}
+					log.Add(seen)
+					if err := adapter.Tidy(ctx, page, seen); err != nil {
+						t.Log(err)
+					}
+					return seen.Screen == screen
+				})
+			}
+			observe(meeting.Lobby)
+			compare(meeting.Lobby)
+			opened.Admit()
+			observe(meeting.InMeeting)
+			compare(meeting.InMeeting)
+		})
+	}
+}
+
+// compareRestored compares what a profile finds on a live page and on its capture.
+func compareRestored(t *testing.T, live *browser.Page, viewer *Viewer, profile *meeting.Profile, visit Visit, screen meeting.Screen) {
+	t.Helper()
+	ctx := t.Context()
+	var before, after meeting.Snapshot
+	var made *Capture
+	eventually(t, ctx, "a page that does not change", func() bool {
+		var err, errAfter error
+		before, err = profile.Snapshot(ctx, live)
+		made, _ = New(ctx, live, visit, "test")
+		after, errAfter = profile.Snapshot(ctx, live)
+		return err == nil && errAfter == nil && maps.Equal(before.Elements, after.Elements) && len(made.Page) > 0
+	})
+	if dir := os.Getenv("CAPTURE_OUT"); dir != "" {
+		data, err := made.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.WriteFile(filepath.Join(dir, string(visit.Platform)+"-"+string(screen)+".zip"), data, 0o600)
+	}
+	started := time.Now()
+	restored, err := viewer.Open(ctx, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	got, err := profile.Snapshot(ctx, restored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d bytes of page, %d of screenshot, %d of tree; restored in %s", screen, len(made.Page), len(made.Screenshot), len(made.Accessibility), time.Since(started))
+	for name, want := range before.Elements {
+		found, visible := got.Elements[name]
+		if !visible || found.Candidate != want.Candidate || found.Disabled != want.Disabled || found.Covered != want.Covered || (found.Value == "") != (want.Value == "") {
+			t.Errorf("%s: %s is %+v on the page, and %+v (%v) when restored", screen, name, want, found, visible)
+		}
+	}
+	for name, found := range got.Elements {
+		if _, visible := before.Elements[name]; !visible {
+			t.Errorf("%s: %s is not visible on the page, and %+v when restored", screen, name, found)
+		}
+	}
+	if !maps.Equal(got.Hidden, before.Hidden) {
+		t.Errorf("%s: hidden elements %v on the page, %v when restored", screen, before.Hidden, got.Hidden)
+	}
+	if !maps.Equal(got.Texts, before.Texts) || got.LobbyText != before.LobbyText {
+		t.Errorf("%s: texts %v, %q on the page, %v, %q when restored", screen, before.Texts, before.LobbyText, got.Texts, got.LobbyText)
+	}
+	if len(got.Tiles) != len(before.Tiles) || len(got.Rows) != len(before.Rows) || len(got.Counts) != len(before.Counts) {
+		t.Errorf("%s: %d tiles, %d rows, counts %v on the page; %d, %d, %v when restored",
+			screen, len(before.Tiles), len(before.Rows), before.Counts, len(got.Tiles), len(got.Rows), got.Counts)
+	}
+	if len(made.Screenshot) == 0 || len(made.Accessibility) == 0 {
+		t.Errorf("%s: no screenshot or no accessibility tree", screen)
+	}
+}

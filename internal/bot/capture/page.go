@@ -1,0 +1,100 @@
+package capture
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/job"
+)
+
+// sanitizeScript is a JavaScript function; its comment describes it.
+//
+//go:embed sanitize.js
+var sanitizeScript string
+
+// Visit describes the visit that a capture is made of.
+type Visit struct {
+	Version     string // of the program
+	Platform    job.Platform
+	Profile     *meeting.Profile // nil for a platform without profiles
+	DisplayName string           // under which the bot joined
+	Log         *Log
+}
+
+// document is the result of the script.
+type document struct {
+	Page      string   `json:"page"`
+	Title     string   `json:"title"`
+	Address   string   `json:"address"`
+	Width     float64  `json:"width"`
+	Height    float64  `json:"height"`
+	Truncated bool     `json:"truncated"`
+	Blank     bool     `json:"blank"`
+	Texts     []string `json:"texts"` // of the page, outside of what participants wrote
+	Names     []string `json:"names"` // texts that may be names
+	Boxes     [][4]int `json:"boxes"` // x, y, width and height of what the screenshot must not show
+}
+
+// New captures a page for a reason. The capture lacks what the page does not answer
+// before ctx ends. blank reports that the page responded and shows no text.
+func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_ *Capture, blank bool) {
+	snapshots, decisions, names := visit.Log.content()
+	own := []string{visit.DisplayName}
+	for _, one := range snapshots {
+		own = append(own, one.Known.OwnName) // the page may have cut it
+	}
+	clean := newSanitizer(visit.Profile, own, names)
+	var seen document
+	call := fmt.Sprintf("(%s)(%s)", sanitizeScript, clean.options())
+	failed := page.Eval(ctx, call, &seen)
+	clean = newSanitizer(visit.Profile, own, slices.Concat(names, seen.Names))
+	c := &Capture{Info: Info{
+		Schema: Schema, Version: visit.Version, TakenAt: time.Now().UTC(), Reason: clean.text(reason), Platform: visit.Platform,
+		Snapshots: clean.snapshots(snapshots), Decisions: clean.decisions(decisions),
+	}}
+	if visit.Profile != nil {
+		c.Profile = visit.Profile.Text()
+	}
+	if failed != nil {
+		c.Problem = clean.text(failed.Error())
+		return c, false
+	}
+	c.Page, c.Title, c.Address = []byte(seen.Page), seen.Title, seen.Address
+	c.Width, c.Height, c.Truncated = seen.Width, seen.Height, seen.Truncated
+	if nodes, err := page.AccessibilityTree(ctx); err == nil {
+		c.Accessibility = describeTree(nodes, clean, seen.Texts)
+	}
+	c.Screenshot = screenshot(ctx, page, call, seen)
+	return c, seen.Blank
+}
+
+// screenshot returns a picture of the page without people. Because the page may
+// move while the picture is taken, what must not be seen is painted over where it
+// was before and where it is afterwards.
+func screenshot(ctx context.Context, page *browser.Page, call string, before document) []byte {
+	picture, err := page.Screenshot(ctx)
+	if err != nil {
+		return nil
+	}
+	var after document
+	if err := page.Eval(ctx, call, &after); err != nil || after.Width != before.Width {
+		return nil
+	}
+	painted, err := paintOver(picture, int(before.Width), slices.Concat(before.Boxes, after.Boxes))
+	if err != nil {
+		return nil
+	}
+	return painted
+}
+
+// encoded returns a value as an argument of a script.
+func encoded(value any) string {
+	text, _ := json.Marshal(value) // strings and lists always encode
+	return string(text)
+}

@@ -1,0 +1,101 @@
+package meeting
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// ConfirmTime is the time after which every terminal screen that lasts counts.
+const ConfirmTime = 3 * time.Second
+
+// ParseProfile reads and checks a profile. source names it in errors.
+func ParseProfile(source string, data []byte) (*Profile, error) { return parseProfile(source, data) }
+
+// Text returns the profile's file.
+func (p *Profile) Text() []byte { return p.text }
+
+// Source returns the name of the profile's file.
+func (p *Profile) Source() string { return p.source }
+
+// ElementExpression returns the JavaScript expression that yields an element of the
+// profile, or null.
+func (p *Profile) ElementExpression(name string) (string, error) {
+	probe, err := newProbe(p)
+	return probe.element(name), err
+}
+
+// ExpectedElements returns the elements that a page with a screen should have:
+// those that a bot uses on it.
+func (p *Profile) ExpectedElements(screen Screen, snapshot Snapshot) []string {
+	either := func(one, other string) []string {
+		if snapshot.present(one) || snapshot.present(other) {
+			return nil
+		}
+		return []string{one, other}
+	}
+	switch screen {
+	case PreJoin:
+		return slices.Concat([]string{nameInput, joinButton}, either(microphoneOn, microphoneOff), either(cameraOn, cameraOff))
+	case Lobby:
+		return []string{leaveButton}
+	case InMeeting:
+		return slices.Concat([]string{leaveButton, chatButton}, either(microphoneOn, microphoneOff), either(cameraOn, cameraOff), p.Admission.Controls)
+	}
+	return nil
+}
+
+// Snapshot reads a page.
+func (p *Profile) Snapshot(ctx context.Context, page Page) (Snapshot, error) {
+	probe, err := newProbe(p)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return probe.snapshot(ctx, page)
+}
+
+// InspectElements returns the results for the profile's elements in a snapshot, by name.
+func (p *Profile) InspectElements(snapshot Snapshot) []InspectedElement {
+	var inspected []InspectedElement
+	for _, name := range slices.Sorted(maps.Keys(p.Elements)) {
+		inspected = append(inspected, inspectElement(snapshot, name, p.Elements[name]))
+	}
+	return inspected
+}
+
+// WithLiveState returns the snapshot of a restored page with what only the live
+// page had: its address, its connections and what they received.
+func (s Snapshot) WithLiveState(live Snapshot) Snapshot {
+	s.Scheme, s.Host, s.Path, s.Document = live.Scheme, live.Host, live.Path, live.Document
+	s.Media, s.Audio = live.Media, live.Audio
+	return s
+}
+
+// For returns a snapshot that was read with one profile in terms of another.
+// Conditions that only the other profile has were not searched, and do not hold.
+func (s Snapshot) For(from, to *Profile) Snapshot {
+	known := from.textConditions()
+	texts := make(map[string]string)
+	for _, wanted := range to.textConditions() {
+		for _, condition := range known {
+			if text := s.Texts[condition.key]; text != "" && condition.equal(wanted) {
+				texts[wanted.key] = text
+			}
+		}
+	}
+	s.Texts = texts
+	return s
+}
+
+// equal reports whether two conditions require the same.
+func (c TextCondition) equal(other TextCondition) bool {
+	return slices.Equal(c.In, other.In) && slices.Equal(c.Equals, other.Equals) &&
+		slices.Equal(c.StartsWith, other.StartsWith) && slices.Equal(c.Contains, other.Contains)
+}
+
+// Weak reports whether a recognized screen rests on weak evidence only.
+func (d Decision) Weak() bool {
+	return d.Screen != Unknown &&
+		!slices.ContainsFunc(d.Evidence, func(one Evidence) bool { return one.Weight >= minWeight })
+}

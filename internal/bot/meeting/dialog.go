@@ -1,0 +1,139 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/bot/browser"
+)
+
+const (
+	// dialogTime is how long a dialog that the profile does not know stays until
+	// the bot closes it. Pages close some themselves.
+	dialogTime = 1500 * time.Millisecond
+	// knownDialogTime is the same while the profile knows something to press, which
+	// may be elsewhere.
+	knownDialogTime = 3 * dialogTime
+	// maxDialogTries limits how often one dialog is closed. The last try is the
+	// Escape key.
+	maxDialogTries = 4
+)
+
+// DialogAction closes a dialog that the profile does not know.
+type DialogAction struct {
+	Button int    // its index; -1 for the Escape key
+	Label  string // of the button
+}
+
+// dialogState is what a visit remembers of the dialog over the page.
+type dialogState struct {
+	text    string
+	since   time.Time
+	triedAt time.Time
+	tries   int
+}
+
+// next returns how to close the dialog that a snapshot shows, or nil while it is
+// not time or when nothing is safe. Dialogs that the profile knows are left to it.
+func (d *dialogState) next(snapshot Snapshot, waiting bool, now time.Time) *DialogAction {
+	over := snapshot.Over
+	if over == nil || slices.ContainsFunc([]string{requestPermission, closePermission, captcha}, snapshot.Visible) {
+		*d = dialogState{}
+		return nil
+	}
+	if d.text != over.Text {
+		*d = dialogState{text: over.Text, since: now}
+	}
+	delay := dialogTime
+	if slices.ContainsFunc(dismissals(), snapshot.clickable) {
+		delay = knownDialogTime
+	}
+	if now.Sub(d.since) < delay || now.Sub(d.triedAt) < dialogTime || d.tries >= maxDialogTries {
+		return nil
+	}
+	d.triedAt = now
+	d.tries++
+	if index := safestButton(*over, waiting); index != noButton && d.tries < maxDialogTries {
+		return &DialogAction{Button: index, Label: over.Buttons[index].Label}
+	}
+	if over.Marked && !waiting && !isRecordingNotice(*over) {
+		return &DialogAction{Button: noButton}
+	}
+	return nil
+}
+
+// closeDialog closes a dialog.
+func (d driver) closeDialog(ctx context.Context, page Page, action DialogAction) error {
+	if action.Button == noButton {
+		if err := page.Press(ctx, browser.KeyEscape); err != nil {
+			return fmt.Errorf("press Escape: %w", err)
+		}
+		return nil
+	}
+	return page.ClickElement(ctx, d.probe.dialogButton(action.Button, action.Label))
+}
+
+// isRecordingNotice reports whether a dialog says that the meeting is recorded.
+func isRecordingNotice(dialog Dialog) bool {
+	_, recorded := findPhrase([][]string{knownWords().Dialogs.Recorded}, []string{dialog.Text})
+	return recorded
+}
+
+// noButton is the index for a dialog that no button of it closes safely.
+const noButton = -1
+
+// safestButton returns the index of the button that closes a dialog of which the
+// profile knows nothing, or noButton. A button that may leave, join another call,
+// sign in, start something or open another page is never safe. Otherwise, a
+// button that closes is safer than one that acknowledges, and this is safer than
+// one that declines; then comes an icon in the corner, and then the only button.
+// A notice that the meeting is recorded must be accepted, not closed: a platform
+// may remove visitors who close it. waiting is set while the bot waits to be
+// admitted: then "Cancel" may end the wait.
+func safestButton(dialog Dialog, waiting bool) int {
+	known := knownWords().Dialogs
+	recorded := isRecordingNotice(dialog)
+	if _, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text}); lobby && waiting {
+		return noButton
+	}
+	labels := [][]string{known.Close, known.Acknowledge, known.Decline}
+	switch {
+	case recorded:
+		labels = [][]string{known.Accept}
+	case waiting:
+		labels = labels[:2]
+	}
+	for _, wanted := range labels {
+		for i, button := range dialog.Buttons {
+			if button.usable() && slices.Contains(wanted, fold(button.Label)) {
+				return i
+			}
+		}
+	}
+	if !dialog.Marked {
+		return noButton // it may be a part of the page
+	}
+	only, count := noButton, 0
+	for i, button := range dialog.Buttons {
+		_, dangerous := findPhrase([][]string{known.Never}, []string{button.Label})
+		switch {
+		case !button.usable() || dangerous:
+			continue
+		case button.Icon && button.Corner && !recorded:
+			return i
+		}
+		only, count = i, count+1
+	}
+	if len(dialog.Buttons) == 1 && count == 1 && !waiting {
+		return only
+	}
+	return noButton
+}
+
+// usable reports whether a click would reach the button and stay on the page.
+func (b DialogButton) usable() bool {
+	return !b.Disabled && !b.Covered && !b.Link && strings.TrimSpace(b.Label) != "" || b.Icon && !b.Disabled && !b.Covered && !b.Link
+}

@@ -1,0 +1,103 @@
+package meeting
+
+import (
+	"testing"
+	"time"
+)
+
+// button returns a button of a dialog.
+func button(label string) DialogButton { return DialogButton{Label: label} }
+
+// corner returns an icon in the corner of a dialog.
+func corner(label string) DialogButton { return DialogButton{Label: label, Icon: true, Corner: true} }
+
+// TestSafestButton checks which button closes a dialog with unknown words.
+func TestSafestButton(t *testing.T) {
+	t.Parallel()
+	link := DialogButton{Label: "OK", Link: true}
+	for name, c := range map[string]struct {
+		text    string
+		buttons []DialogButton
+		layer   bool // not marked as a dialog
+		waiting bool
+		want    string
+	}{
+		"close by its label":                  {"Try our new look", []DialogButton{button("Try it"), button("Close")}, false, false, "Close"},
+		"close before acknowledging":          {"News", []DialogButton{button("OK"), corner("Schließen")}, false, false, "Schließen"},
+		"acknowledge before declining":        {"News", []DialogButton{button("Cancel"), button("Got it")}, false, false, "Got it"},
+		"decline":                             {"Turn on effects?", []DialogButton{button("Turn on"), button("Not now")}, false, false, "Not now"},
+		"Spanish":                             {"Novedades", []DialogButton{button("Probar"), button("Ahora no")}, false, false, "Ahora no"},
+		"Japanese":                            {"お知らせ", []DialogButton{button("試す"), button("閉じる")}, false, false, "閉じる"},
+		"Hebrew":                              {"חדש", []DialogButton{button("הבנתי")}, false, false, "הבנתי"},
+		"an icon in the corner":               {"何か", []DialogButton{button("何"), corner("?")}, false, false, "?"},
+		"the only button":                     {"Uusi ilme", []DialogButton{button("Selvä")}, false, false, "Selvä"},
+		"of two unknown buttons none":         {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, false, ""},
+		"never to leave":                      {"Still there?", []DialogButton{button("Leave")}, false, false, ""},
+		"never into another call":             {"Join the other call?", []DialogButton{button("Switch here")}, false, false, ""},
+		"never to sign in":                    {"Welcome", []DialogButton{button("Sign in")}, false, false, ""},
+		"never to another page":               {"Welcome", []DialogButton{link}, false, false, ""},
+		"never the switch of a microphone":    {"You are muted", []DialogButton{button("Unmute"), button("Dismiss")}, false, false, "Dismiss"},
+		"disabled":                            {"News", []DialogButton{{Label: "Close", Disabled: true}, {Label: "OK", Covered: true}}, false, false, ""},
+		"a recording notice is accepted":      {"This video call is being recorded", []DialogButton{button("Leave call"), corner("Close"), button("Join now")}, false, false, "Join now"},
+		"in German":                           {"Dieser Anruf wird aufgezeichnet", []DialogButton{corner("Schließen"), button("Verlassen"), button("Verstanden")}, false, false, "Verstanden"},
+		"a recording notice is never closed":  {"This meeting is being recorded", []DialogButton{button("Leave"), button("Close")}, false, false, ""},
+		"cancel would end the wait":           {"Connecting", []DialogButton{button("Cancel")}, false, true, ""},
+		"the dialog of the lobby stays":       {"Someone will let you in soon", []DialogButton{button("Close")}, false, true, ""},
+		"the offer to sign in":                {"Instead of waiting to be let in, join directly", []DialogButton{button("Sign in"), button("Dismiss")}, false, false, "Dismiss"},
+		"a layer is closed by its label":      {"News", []DialogButton{button("Got it")}, true, false, "Got it"},
+		"a layer is not closed by its corner": {"Ada", []DialogButton{corner("pin")}, true, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			if index := safestButton(Dialog{Text: c.text, Marked: !c.layer, Buttons: c.buttons}, c.waiting); index != noButton {
+				got = c.buttons[index].Label
+			}
+			if got != c.want {
+				t.Errorf("the safest button is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestDialogState checks that an unknown dialog is closed after a while, a few
+// times, the last time by the Escape key, and that a known one is left alone.
+func TestDialogState(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	unknown := Snapshot{Over: &Dialog{Text: "Uusi ilme", Marked: true, Buttons: []DialogButton{button("Selvä")}}}
+	var state dialogState
+	if action := state.next(unknown, false, now); action != nil {
+		t.Errorf("closed at once by %+v", action)
+	}
+	for try := range maxDialogTries + 1 {
+		now = now.Add(dialogTime)
+		action := state.next(unknown, false, now)
+		want := &DialogAction{Label: "Selvä"}
+		switch try {
+		case maxDialogTries - 1:
+			want = &DialogAction{Button: noButton}
+		case maxDialogTries:
+			want = nil
+		}
+		if (action == nil) != (want == nil) || action != nil && *action != *want {
+			t.Errorf("try %d: %+v, want %+v", try, action, want)
+		}
+		if again := state.next(unknown, false, now); again != nil {
+			t.Errorf("try %d is made twice", try)
+		}
+	}
+	known := unknown
+	known.Elements = map[string]VisibleElement{acceptNotice: {}}
+	state = dialogState{}
+	for after, closes := range map[time.Duration]bool{0: false, dialogTime: false, knownDialogTime: true} {
+		state.tries, state.text, state.since = 0, unknown.Over.Text, now
+		if action := state.next(known, false, now.Add(after)); (action != nil) != closes {
+			t.Errorf("a dialog that the profile knows, after %s: %+v", after, action)
+		}
+	}
+	known.Elements = map[string]VisibleElement{requestPermission: {}}
+	if action := state.next(known, false, now.Add(time.Hour)); action != nil {
+		t.Errorf("the request for permission is closed by %+v", action)
+	}
+}

@@ -1,0 +1,104 @@
+package meeting
+
+import (
+	"strings"
+	"time"
+)
+
+// Evidence is one independent piece of evidence for a screen, or against it.
+type Evidence struct {
+	Kind   EvidenceKind `json:"kind"`
+	What   string       `json:"what"`            // for people: the text, the elements, the number of tracks
+	Where  string       `json:"where,omitempty"` // the entry of the profile, or the part of the page
+	Weight int          `json:"weight"`          // negative when it is against the screen
+}
+
+// EvidenceKind is the kind of a piece of evidence.
+type EvidenceKind string
+
+// The kinds of evidence.
+const (
+	EvidenceAddress  EvidenceKind = "address"
+	EvidenceTitle    EvidenceKind = "title"
+	EvidenceText     EvidenceKind = "text"
+	EvidenceElement  EvidenceKind = "element" // controls and landmarks
+	EvidenceMedia    EvidenceKind = "media"
+	EvidenceRoster   EvidenceKind = "roster"
+	EvidenceDuration EvidenceKind = "duration"
+	EvidenceHistory  EvidenceKind = "history" // what happened earlier in the visit
+)
+
+// minWeight is the evidence that a screen needs: one unmistakable piece, or two
+// weak ones.
+const (
+	minWeight  = 2
+	weakWeight = 1
+)
+
+// totalWeight returns the sum of the weights.
+func totalWeight(evidence []Evidence) (total int) {
+	for _, one := range evidence {
+		total += one.Weight
+	}
+	return total
+}
+
+// describeEvidence returns the evidence as one line of text.
+func describeEvidence(evidence []Evidence) string {
+	var what []string
+	for _, one := range evidence {
+		what = append(what, one.What)
+	}
+	return strings.Join(what, "; ")
+}
+
+// Decision is the screen that a snapshot was classified as, and why. A sequence of
+// decisions is the evidence log of a visit.
+type Decision struct {
+	At       time.Time  `json:"at"`
+	Screen   Screen     `json:"screen"`
+	Pending  Screen     `json:"pending,omitempty"` // the terminal screen that is not confirmed yet
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// SameAs reports whether two decisions have the same result.
+func (d Decision) SameAs(other Decision) bool {
+	return d.Screen == other.Screen && d.Pending == other.Pending
+}
+
+// History is what earlier snapshots of a visit established.
+type History struct {
+	OwnName      string        `json:"ownName,omitempty"` // under which the bot joined; empty when unknown
+	Requested    bool          `json:"requested"`         // the join button was pressed
+	Admitted     bool          `json:"admitted"`          // the meeting was observed, with proof
+	RequestedFor time.Duration `json:"requestedFor"`      // since the join button was first pressed
+	AloneFor     time.Duration `json:"aloneFor"`          // the page has looked like a call without others
+	JoinedFor    time.Duration `json:"joinedFor"`         // the join button has been disabled after it was pressed
+}
+
+// CapturedSnapshot is a snapshot and what was known when it was taken.
+type CapturedSnapshot struct {
+	At       time.Time `json:"at"`
+	Known    History   `json:"known"`
+	Snapshot Snapshot  `json:"snapshot"`
+}
+
+// Replay classifies the snapshots of one visit, in their order, with a profile that
+// may be another one than the profile they were taken with. The visit's state is
+// that of the first snapshot; later states follow from the profile.
+func Replay(profile *Profile, captured []CapturedSnapshot) []Decision {
+	var visit visitState
+	var decisions []Decision
+	for i, one := range captured {
+		if i == 0 {
+			visit.resume(one.Known, one.At)
+		}
+		if one.Known.Requested {
+			visit.request(one.At)
+		}
+		visit.setName(one.Known.OwnName)
+		observation := visit.observe(profile, one.Snapshot, one.At)
+		decisions = append(decisions, observation.Decision(one.At))
+	}
+	return decisions
+}

@@ -1,0 +1,194 @@
+package meeting
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// wordsFile holds the words of meeting pages in several languages.
+//
+//go:embed words.yaml
+var wordsFile []byte
+
+// Keys of phrases that are no screens.
+const (
+	leftPhrase    = "left"    // the visitor is outside; not why
+	invalidPhrase = "invalid" // the link leads to no meeting, or to none yet
+)
+
+// words are the words of meeting pages, of all platforms. The comments of
+// words.yaml describe them.
+type words struct {
+	Phrases map[string][][]string `yaml:"phrases"` // by screen, or leftPhrase
+	Labels  map[string][][]string `yaml:"labels"`  // by element
+	Dialogs struct {
+		Close       []string `yaml:"close"`
+		Acknowledge []string `yaml:"acknowledge"`
+		Decline     []string `yaml:"decline"`
+		Accept      []string `yaml:"accept"`
+		Never       []string `yaml:"never"`
+		Recorded    []string `yaml:"recorded"`
+	} `yaml:"dialogs"`
+}
+
+// knownWords returns the words of words.yaml.
+var knownWords = sync.OnceValue(func() words {
+	var known words
+	decoder := yaml.NewDecoder(bytes.NewReader(wordsFile))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&known); err != nil {
+		panic(fmt.Sprintf("words.yaml: %v", err)) // it is part of the program, and tested
+	}
+	return known
+})
+
+// addWords adds the labels in other languages to the elements of a profile, after
+// the profile's own candidates.
+func (p *Profile) addWords() {
+	const buttons = `button, [role="button"]`
+	for name, languages := range knownWords().Labels {
+		if _, defined := p.Elements[name]; !defined {
+			continue
+		}
+		labels := slices.Concat(languages...)
+		added := Candidate{CSS: buttons, Text: &TextMatch{StartsWith: labels}}
+		switch name {
+		case joinButton, leaveButton:
+			added = Candidate{CSS: `button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)`, Text: &TextMatch{Equals: labels}}
+		case confirmLeave, allowDevices, dismissTip:
+			added.Text = &TextMatch{Equals: labels}
+		case nameInput:
+			added.CSS = textFields
+		case useBrowser, launchApp:
+			added.CSS = buttons + ", a"
+		case computerAudio:
+			added.CSS = buttons + `, [role="radio"][aria-checked="false"], input[type="radio"]:not(:checked)`
+		}
+		p.Elements[name] = append(p.Elements[name], added)
+	}
+}
+
+// textFields are the fields that may ask for a name.
+const textFields = `input[type="text"]:not([role="searchbox"], [role="combobox"]), input:not([type]):not([role="searchbox"], [role="combobox"])`
+
+// findPhrase returns the first text that contains a phrase.
+func findPhrase(phrases [][]string, texts []string) (text string, ok bool) {
+	for _, text := range texts {
+		folded := fold(text)
+		for _, language := range phrases {
+			if slices.ContainsFunc(language, func(phrase string) bool { return strings.Contains(folded, phrase) }) {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// foldings replaces characters that pages use alike.
+var foldings = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u02BC", "'", "\u200E", "", "\u200F", "")
+
+// fold returns a text in the form in which texts are compared, as probe.js does.
+func fold(text string) string {
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(foldings.Replace(text)), " ")), ".! ")
+}
+
+// maxSparseText is the length of all texts up to which a page counts as a page
+// with a single message.
+const maxSparseText = 1200 // characters
+
+// classifyByWords recognizes a screen by phrases that the profile does not have.
+// A phrase is weak evidence, so the screen needs another piece: that nothing of a
+// call is on the page, or that joining was requested.
+func (p *Profile) classifyByWords(snapshot Snapshot, past History) classification {
+	if snapshot.Media > 0 || snapshot.clickable(joinButton) || !p.callIsGone(snapshot) && past.Admitted {
+		return classification{screen: Unknown}
+	}
+	outline := snapshot.Outline
+	texts, where := slices.Concat(outline.Headings, outline.Notices), "headings and notices"
+	length := 0
+	for _, text := range outline.Texts {
+		length += len([]rune(text))
+	}
+	if length <= maxSparseText {
+		texts, where = slices.Concat(texts, outline.Texts), "a page with a single message"
+	}
+	if evidence := signInForm(snapshot); evidence != nil {
+		return classification{screen: SignInWall, evidence: evidence}
+	}
+	// What a button or link offers, such as "Sign in" in a header, did not happen.
+	withoutLabels := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+		return slices.ContainsFunc(outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
+	})
+	phrases, gone := knownWords().Phrases, p.callIsGone(snapshot)
+	noWayIn := Evidence{Kind: EvidenceElement, What: "the page offers no way in", Weight: weakWeight}
+	for _, screen := range []Screen{Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, Lobby, HostAbsent, BotWall} {
+		searched := withoutLabels
+		if screen == BotWall {
+			searched = texts // "Check Captcha" is a button
+		}
+		text, ok := findPhrase(phrases[string(screen)], searched)
+		if !ok {
+			continue
+		}
+		reload := false
+		evidence := []Evidence{{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: where, Weight: weakWeight}}
+		switch screen {
+		case leftPhrase:
+			if screen = Denied; past.Admitted {
+				screen = Ended
+			}
+			if gone {
+				evidence = append(evidence, callGoneEvidence())
+			}
+		case Removed, Ended:
+			if gone {
+				evidence = append(evidence, callGoneEvidence())
+			}
+		case Lobby, Denied, LobbyTimedOut:
+			if past.Requested {
+				evidence = append(evidence, Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight})
+			}
+		case invalidPhrase:
+			if screen = NotFound; p.reloads(HostAbsent) {
+				screen, reload = HostAbsent, true
+			}
+			evidence = append(evidence, noWayIn)
+		default:
+			if gone || snapshot.Elements[joinButton].Disabled {
+				evidence = append(evidence, noWayIn)
+			}
+		}
+		if totalWeight(evidence) >= minWeight {
+			return classification{screen: screen, evidence: evidence, reload: reload}
+		}
+	}
+	return classification{screen: Unknown}
+}
+
+// reloads reports whether a screen needs reloads on the platform.
+func (p *Profile) reloads(screen Screen) bool {
+	return slices.ContainsFunc(p.Screens[screen], func(rule Rule) bool { return rule.Reload })
+}
+
+// signInForm returns the evidence of a sign-in page in any language: it asks for an
+// account, and its address says so.
+func signInForm(snapshot Snapshot) []Evidence {
+	path := strings.ToLower(snapshot.Path)
+	asks := slices.ContainsFunc(snapshot.Outline.Fields, func(field OutlineControl) bool {
+		return field.Type == "email" || field.Type == "password"
+	})
+	names := slices.ContainsFunc([]string{"signin", "sign-in", "login", "oauth", "authorize"}, func(part string) bool { return strings.Contains(path, part) })
+	if !asks || !names {
+		return nil
+	}
+	return []Evidence{
+		{Kind: EvidenceElement, What: "a field for an account", Weight: weakWeight},
+		{Kind: EvidenceAddress, What: "path " + snapshot.Path, Weight: weakWeight},
+	}
+}

@@ -1,0 +1,53 @@
+package recorder
+
+import (
+	"context"
+	_ "embed" // for the script
+	"fmt"
+
+	"standin/internal/bot/browser"
+)
+
+//go:embed inbound.js
+var inboundScript string
+
+// Inbound is the media that a page received since the last call.
+type Inbound struct {
+	Packets, Bytes int64   // of audio
+	Energy         float64 // of audio that the page plays, in squares of full scale times seconds
+	Audible        bool    // a source of the audio is marked as loud by its sender
+	Frames         int64   // of decoded video
+	PictureChanged bool    // a video that the page shows has changed
+}
+
+const (
+	// audibleEnergy is that of a quarter of a second at the level of a quiet voice
+	// (-40 dBFS).
+	audibleEnergy = 0.25 * 0.01 * 0.01
+
+	// Opus packets of silence or comfort noise have at most about 12 bytes; those of
+	// speech have 40 and more. A second of speech has 50 packets of 20 ms, or 16 of
+	// 60 ms.
+	minSpeechPackets     = 10
+	minSpeechPacketBytes = 30
+)
+
+// ReceivesSound reports whether others can be heard, or could be if the page played
+// what it receives.
+func (i Inbound) ReceivesSound() bool {
+	unplayed := i.Energy == 0 && i.Packets >= minSpeechPackets && i.Bytes >= i.Packets*minSpeechPacketBytes
+	return i.Audible || i.Energy >= audibleEnergy || unplayed
+}
+
+// ReceivesMotion reports whether a moving video is received and shown.
+func (i Inbound) ReceivesMotion() bool { return i.Frames > 0 && i.PictureChanged }
+
+// MeasureInbound returns what a prepared page received since the last call. The first
+// call returns little.
+func MeasureInbound(ctx context.Context, meeting *browser.Page) (Inbound, error) {
+	var inbound Inbound
+	if err := meeting.Eval(ctx, inboundScript, &inbound); err != nil {
+		return Inbound{}, fmt.Errorf("measure the received media: %w", err)
+	}
+	return inbound, nil
+}

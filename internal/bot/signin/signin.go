@@ -1,0 +1,78 @@
+// Package signin reads what signs a bot's browser in to a platform: the operator's
+// cookies and browser profiles.
+package signin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"standin/internal/bot/browser"
+	"standin/internal/job"
+)
+
+// Suffixes of the files in the folder for signed-in joining. Each platform may
+// have a file of cookies, a browser profile, or both.
+const (
+	profileSuffix         = ".profile"
+	jsonCookiesSuffix     = ".cookies.json"
+	netscapeCookiesSuffix = ".cookies.txt"
+)
+
+// Setting is the operator's setting of the folder.
+const Setting = "STANDIN_SIGN_IN"
+
+// Account is what signs a browser in to a platform. The zero value is an
+// anonymous visitor.
+type Account struct {
+	Profile string // folder to copy; may be empty
+	Cookies []browser.Cookie
+}
+
+// Anonymous reports whether nothing signs the browser in.
+func (a Account) Anonymous() bool { return a.Profile == "" && len(a.Cookies) == 0 }
+
+// Advice returns, for people, the way that a platform offers to a visitor whom its
+// page refused; "" for the SDK, whose own message says it.
+func (a Account) Advice(platform job.Platform) string {
+	switch {
+	case platform == job.ZoomSDK:
+		return ""
+	case platform == job.ZoomWeb:
+		return "Zoom admits automated visitors through its Meeting SDK (the platform zoom-sdk) or RTMS; " +
+			"a meeting for signed-in people also admits a bot that is signed in (" + Setting + ")."
+	case !a.Anonymous():
+		return "The bot is signed in: check that the invitation of the meeting includes its account, and with standin doctor that its sign-in has not expired."
+	case platform == job.Teams:
+		return "Let the bot sign in with a Microsoft account (" + Setting + ") that the invitation of the meeting includes, or let the organizer allow anonymous people to join."
+	}
+	return "Let the bot sign in with a Google account (" + Setting + ") that the invitation of the meeting includes."
+}
+
+// Read reads what dir has for a platform. An empty dir has nothing.
+func Read(dir string, platform job.Platform) (Account, error) {
+	if dir == "" {
+		return Account{}, nil
+	}
+	var found Account
+	base := filepath.Join(dir, string(platform))
+	switch _, err := os.Stat(base + profileSuffix); {
+	case err == nil:
+		found.Profile = base + profileSuffix
+	case !errors.Is(err, fs.ErrNotExist):
+		return Account{}, fmt.Errorf("sign in: find a browser profile: %w", err)
+	}
+	for _, suffix := range []string{jsonCookiesSuffix, netscapeCookiesSuffix} {
+		cookies, err := browser.LoadCookies(base + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Account{}, fmt.Errorf("sign in: read cookies: %w", err)
+		}
+		found.Cookies = append(found.Cookies, cookies...)
+	}
+	return found, nil
+}

@@ -1,0 +1,49 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/recording"
+)
+
+// capture sends a capture of a page. Users get those of their own jobs. Operators,
+// who repair profiles, get those of all jobs.
+func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
+	missing := notFound("There is no such capture.")
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return missing
+	}
+	if !session.User.Operator {
+		if _, _, err := d.namedJob(req, session); err != nil {
+			return err
+		}
+	}
+	attempt, err := strconv.Atoi(req.r.PathValue("attempt"))
+	if err != nil {
+		return missing
+	}
+	content, size, err := d.settings.Recordings.OpenCapture(req.r.Context(), id, attempt, req.r.PathValue("name"))
+	if deleted := (*recording.NotFoundError)(nil); errors.As(err, &deleted) {
+		return missing
+	}
+	if err != nil {
+		return fmt.Errorf("open a capture: %w", err)
+	}
+	defer content.Close() // read only
+	header := req.Header()
+	header.Set("Content-Type", "application/zip")
+	header.Set("Content-Length", strconv.FormatInt(size, 10))
+	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d-%s"`, id.String()[:8], attempt, req.r.PathValue("name")))
+	header.Set("Cache-Control", "private, no-cache")
+	req.WriteHeader(http.StatusOK)
+	_, _ = io.Copy(&stallWriter{req}, content) // the client may be gone
+	return nil
+}

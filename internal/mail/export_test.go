@@ -1,0 +1,44 @@
+package mail
+
+import (
+	"crypto/tls"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// SetStep sets a function that is called between the steps of receiving.
+func (w *Worker) SetStep(step func(name string)) { w.step = step }
+
+// IMAPHost is an IMAP server with one mailbox.
+type IMAPHost struct{ *imapHost }
+
+// NewIMAPHost starts an IMAP server.
+func NewIMAPHost(t *testing.T) IMAPHost { return IMAPHost{newIMAPHost(t)} }
+
+// Deliver puts a message into the mailbox.
+func (h IMAPHost) Deliver(t *testing.T, raw []byte) { h.deliver(t, raw) }
+
+// Address returns the server's address.
+func (h IMAPHost) Address() string { return h.listener.Addr().String() }
+
+// CertFile returns the path of the server's certificate.
+func (h IMAPHost) CertFile() string { return h.certFile }
+
+// Unseen returns how many messages are not marked as seen.
+func (h IMAPHost) Unseen(t *testing.T) (unseen int) {
+	for _, seen := range h.seen(t) {
+		if !seen {
+			unseen++
+		}
+	}
+	return unseen
+}
+
+// IMAPSettingsOf returns the settings of a reader of an IMAPHost's mailbox.
+func IMAPSettingsOf(address string, trusted *tls.Config) IMAPSettings {
+	return IMAPSettings{
+		URL: &url.URL{Scheme: "imaps", User: url.User("notes"), Host: address}, Password: "secret",
+		Interval: 50 * time.Millisecond, TLS: trusted,
+	}
+}

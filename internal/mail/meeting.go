@@ -1,0 +1,163 @@
+package mail
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"standin/internal/calendar"
+	"standin/internal/job"
+)
+
+// apply saves the events of a message that are newer than those that are known,
+// and returns all meetings of the message.
+func (s *Store) apply(ctx context.Context, message int64, events []calendar.Event, now time.Time) (meetings []meeting, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		for _, e := range events {
+			m := meeting{e.Organizer, e.UID}
+			if !slices.Contains(meetings, m) {
+				meetings = append(meetings, m)
+			}
+			err := exec(ctx, tx, `INSERT INTO meetings (organizer, uid, updated_at) VALUES ($1, $2, $3)
+				ON CONFLICT (organizer, uid) DO UPDATE SET updated_at = $3`, m.organizer, m.uid, now.UnixMilli())
+			if err != nil {
+				return err
+			}
+			err = exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, message) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, message = $6
+				WHERE $4 > sequence OR $4 = sequence AND $5 > stamp`, m.organizer, m.uid, millis(e.Original), e.Sequence, millis(e.Stamp), message)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return meetings, err
+}
+
+func millis(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
+}
+
+// eventSource is where the latest version of an event is.
+type eventSource struct {
+	original, sequence, stamp, message int64
+}
+
+// events returns the latest versions of a meeting's events, read from the
+// messages that they came with, and the newest of these messages.
+func (s *Store) events(ctx context.Context, m meeting) (events []calendar.Event, message int64, err error) {
+	sources, err := list(ctx, s, func(scan func(...any) error) (e eventSource, err error) {
+		err = scan(&e.original, &e.sequence, &e.stamp, &e.message)
+		return e, err
+	}, `SELECT original, sequence, stamp, message FROM events WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid)
+	if err != nil {
+		return nil, 0, err
+	}
+	plans := make(map[int64]plan)
+	for _, source := range sources {
+		p, known := plans[source.message]
+		if !known {
+			var raw []byte
+			if err := s.db.QueryRowContext(ctx, `SELECT raw FROM messages WHERE id = $1`, source.message).Scan(&raw); err != nil {
+				return nil, 0, fmt.Errorf("mail database: %w", err)
+			}
+			c, err := parseMessage(raw)
+			if err != nil {
+				return nil, 0, err
+			}
+			p = makePlan(c, time.Time{}) // nothing is over: the event was accepted before
+			plans[source.message] = p
+		}
+		message = max(message, source.message)
+		for _, e := range p.events {
+			if e.Organizer == m.organizer && e.UID == m.uid && millis(e.Original) == source.original {
+				events = append(events, e)
+			}
+		}
+	}
+	return events, message, nil
+}
+
+// occurrence is an occurrence of a meeting for which the service was asked.
+type occurrence struct {
+	original time.Time
+	icalUID  string
+	start    time.Time
+	end      time.Time
+	address  string
+	platform job.Platform
+	kind     calendar.Kind
+	jobID    string
+	summary  string
+	zone     string
+}
+
+// occurrences returns what the service was asked for.
+func (s *Store) occurrences(ctx context.Context, m meeting) ([]occurrence, error) {
+	return list(ctx, s, func(scan func(...any) error) (o occurrence, err error) {
+		var original, start, end int64
+		err = scan(&original, &o.icalUID, &start, &end, &o.address, &o.platform, &o.kind, &o.jobID, &o.summary, &o.zone)
+		o.start, o.end = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
+		if original != 0 {
+			o.original = time.UnixMilli(original).UTC()
+		}
+		return o, err
+	}, `SELECT original, ical_uid, starts_at, ends_at, meeting_url, platform, kind, job, summary, zone FROM occurrences
+		WHERE organizer = $1 AND uid = $2 ORDER BY starts_at`, m.organizer, m.uid)
+}
+
+// saveOccurrence saves that the service has an occurrence, which it may have had
+// with another original start, and the change that a message caused.
+func (s *Store) saveOccurrence(ctx context.Context, m meeting, previous time.Time, o occurrence, message int64, change Change) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2 AND original = $3`, m.organizer, m.uid, millis(previous)); err != nil {
+			return err
+		}
+		err := exec(ctx, tx, `INSERT INTO occurrences (organizer, uid, original, ical_uid, starts_at, ends_at, meeting_url, platform, kind, job, summary, zone)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (organizer, uid, original) DO UPDATE SET ical_uid = $4, starts_at = $5, ends_at = $6, meeting_url = $7, platform = $8, kind = $9, job = $10, summary = $11, zone = $12`,
+			m.organizer, m.uid, millis(o.original), o.icalUID, o.start.UnixMilli(), o.end.UnixMilli(), o.address, o.platform, o.kind, o.jobID, o.summary, o.zone)
+		if err != nil {
+			return err
+		}
+		return saveChange(ctx, tx, message, change)
+	})
+}
+
+// deleteOccurrence saves that the service no longer has an occurrence.
+func (s *Store) deleteOccurrence(ctx context.Context, m meeting, o occurrence, message int64, change Change) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2 AND original = $3`, m.organizer, m.uid, millis(o.original)); err != nil {
+			return err
+		}
+		return saveChange(ctx, tx, message, change)
+	})
+}
+
+func saveChange(ctx context.Context, tx *sql.Tx, message int64, c Change) error {
+	if c.Kind == "" {
+		return nil
+	}
+	return exec(ctx, tx, `INSERT INTO changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`, message, c.JobID, c.Kind, c.Summary, c.Start.UnixMilli(), c.Zone)
+}
+
+// scheduleNext saves when further occurrences of a meeting are due; never if at
+// is zero. With again, the last attempt has failed.
+func (s *Store) scheduleNext(ctx context.Context, m meeting, at time.Time, again bool) error {
+	var next any
+	if !at.IsZero() {
+		next = at.UnixMilli()
+	}
+	attempts := "0"
+	if again {
+		attempts = "attempts + 1"
+	}
+	return s.exec(ctx, `UPDATE meetings SET next_at = $3, attempts = `+attempts+` WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid, next)
+}

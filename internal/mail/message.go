@@ -1,0 +1,153 @@
+package mail
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/emersion/go-message"
+	_ "github.com/emersion/go-message/charset" // decodes texts that are not UTF-8
+	"github.com/emersion/go-message/mail"
+
+	"standin/internal/calendar"
+)
+
+// Limits of what is read of a message, far above those of real invitations.
+const (
+	maxHeader    = 256 << 10 // bytes
+	maxNesting   = 8
+	maxParts     = 100
+	maxTextBytes = 256 << 10 // of one text part; the rest is not read
+	maxCalendars = 20
+	maxSubject   = 300 // characters that are kept
+	maxRefers    = 50
+)
+
+// content is a parsed mail message. Parts that cannot be decoded are read as far
+// as possible.
+type content struct {
+	header  mail.Header
+	id      string   // Message-ID without angle brackets; may be empty
+	subject string   // without control characters
+	from    string   // mail address in lower case; empty unless the message has exactly one author
+	refers  []string // message IDs in In-Reply-To and References
+
+	calendars [][]byte // parts with calendars, without copies
+	texts     []string // text and HTML parts
+	winmail   bool     // a part is in Microsoft's TNEF format, which hides the calendar
+	parts     int
+}
+
+// ErrMalformed is the error for a message that is not in the format of RFC 5322.
+var ErrMalformed = errors.New("the message is malformed")
+
+// parseMessage parses a message.
+func parseMessage(raw []byte) (*content, error) {
+	entity, err := readEntity(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	c := &content{header: mail.Header{Header: entity.Header}}
+	c.id, _ = c.header.MessageID()
+	subject, err := c.header.Subject()
+	if err != nil {
+		subject = c.header.Get("Subject")
+	}
+	c.subject = printable(subject, maxSubject)
+	c.from = c.author()
+	for _, name := range []string{"In-Reply-To", "References"} {
+		ids, _ := c.header.MsgIDList(name)
+		c.refers = append(c.refers, ids[:min(len(ids), maxRefers)]...)
+	}
+	c.read(entity, 0)
+	return c, nil
+}
+
+// readEntity parses the header of a message or of a forwarded one.
+func readEntity(r io.Reader) (*message.Entity, error) {
+	entity, err := message.ReadWithOptions(r, &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	if entity == nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return entity, nil // with an unknown charset or encoding the body is left as it is
+}
+
+// author returns the address of the From field. A message with several authors
+// or From fields has none, because the authenticated one would be unclear.
+func (c *content) author() string {
+	fields := c.header.FieldsByKey("From")
+	if fields.Len() != 1 {
+		return ""
+	}
+	list, err := c.header.AddressList("From")
+	if err != nil || len(list) != 1 {
+		return ""
+	}
+	return strings.ToLower(list[0].Address)
+}
+
+// read collects the calendars and texts of a part and of the parts in it.
+func (c *content) read(entity *message.Entity, depth int) {
+	if c.parts++; c.parts > maxParts || depth > maxNesting {
+		return
+	}
+	if parts := entity.MultipartReader(); parts != nil {
+		for c.parts <= maxParts {
+			part, err := parts.NextPart()
+			if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+				return
+			}
+			c.read(part, depth+1)
+		}
+		return
+	}
+	kind, parameters, _ := entity.Header.ContentType()
+	_, disposition, _ := entity.Header.ContentDisposition()
+	name := strings.ToLower(disposition["filename"])
+	if name == "" {
+		name = strings.ToLower(parameters["name"])
+	}
+	switch {
+	case kind == "message/rfc822", strings.HasSuffix(name, ".eml"):
+		if inner, err := readEntity(entity.Body); err == nil {
+			c.read(inner, depth+1)
+		}
+	case kind == "text/calendar", kind == "application/ics", strings.HasSuffix(name, ".ics"):
+		c.addCalendar(entity.Body)
+	case kind == "application/ms-tnef", kind == "application/vnd.ms-tnef", name == "winmail.dat":
+		c.winmail = true
+	case kind == "text/plain", kind == "text/html", kind == "":
+		text, _ := io.ReadAll(io.LimitReader(entity.Body, maxTextBytes)) // as far as it can be decoded
+		c.texts = append(c.texts, strings.ToValidUTF8(string(text), "\uFFFD"))
+	}
+}
+
+// addCalendar reads a calendar. Programs attach the calendar that they also send
+// as a part, so copies are left out.
+func (c *content) addCalendar(body io.Reader) {
+	text, _ := io.ReadAll(io.LimitReader(body, calendar.MaxICS+1)) // the parser refuses what is incomplete
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 || len(c.calendars) >= maxCalendars || slices.ContainsFunc(c.calendars, func(other []byte) bool { return bytes.Equal(other, text) }) {
+		return
+	}
+	c.calendars = append(c.calendars, text)
+}
+
+// printable returns a text of at most limit characters on one line.
+func printable(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	runes := []rune(strings.TrimSpace(text))
+	if len(runes) > limit {
+		runes = append(runes[:limit-1], '…')
+	}
+	return string(runes)
+}

@@ -1,0 +1,181 @@
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/calendar"
+	"standin/internal/job"
+)
+
+const (
+	maxMeetings = 20                   // of one message
+	maxUID      = 1000                 // bytes
+	horizon     = 366 * 24 * time.Hour // until which meetings are known in advance
+)
+
+// plan is what a message asks for.
+type plan struct {
+	events   []calendar.Event // that can be scheduled, moved or cancelled; each has a UID and an organizer
+	problems []string         // sentences that say why other events, or the message, cannot be used
+	refused  bool             // the author may not schedule some of them
+
+	uids map[string]bool // of all events
+}
+
+// makePlan decides what to do with the calendars of a message. If now is zero,
+// no meeting is over.
+func makePlan(c *content, now time.Time) plan {
+	p := plan{uids: make(map[string]bool)}
+	for _, text := range c.calendars {
+		p.addCalendar(c, text, now)
+	}
+	if len(c.calendars) == 0 {
+		p.problems = append(p.problems, c.missing())
+	}
+	return p
+}
+
+// missing says what a message without a calendar lacks.
+func (c *content) missing() string {
+	links := c.meetingLinks()
+	switch {
+	case c.winmail:
+		return "The message has a winmail.dat attachment, whose calendar only Outlook can read. Send the invitation as HTML or plain text, or attach it as an .ics file."
+	case len(links) == 1:
+		return "The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar."
+	case len(links) > 1:
+		return "The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this address to the meeting, or forward the invitation with its calendar."
+	}
+	return "The message is not an invitation: it has neither a calendar (.ics) nor a meeting link."
+}
+
+// meetingLinks returns the different meeting links in the texts of the message.
+func (c *content) meetingLinks() (links []string) {
+	for _, text := range c.texts {
+		for _, address := range calendar.FindMeetings(text) {
+			if !slices.Contains(links, address) {
+				links = append(links, address)
+			}
+		}
+	}
+	return links
+}
+
+// addCalendar adds the events of a calendar.
+func (p *plan) addCalendar(c *content, text []byte, now time.Time) {
+	parsed, err := calendar.ParseICS(text)
+	if err != nil {
+		var malformed *calendar.ICSError
+		if errors.As(err, &malformed) {
+			p.problem("The calendar cannot be used: %s.", malformed.Reason)
+		}
+		return
+	}
+	switch parsed.Method {
+	case "", "REQUEST", "PUBLISH", "CANCEL":
+	default:
+		p.problem("The calendar is not an invitation: its method is %s.", printable(parsed.Method, 20))
+		return
+	}
+	if len(parsed.Events) == 0 {
+		p.problem("The calendar has no event.")
+	}
+	for _, event := range parsed.Events {
+		if event.Organizer == "" {
+			event.Organizer = c.from
+		}
+		event.Organizer = strings.ToLower(event.Organizer)
+		event.Summary = printable(event.Summary, maxSubject)
+		if reason := p.unusable(c, &event, now); reason != "" {
+			p.problem("%s %s.", title(event), reason)
+			continue
+		}
+		p.add(event)
+	}
+}
+
+// add adds an event unless the plan has a newer or equal version of it.
+func (p *plan) add(event calendar.Event) {
+	at := slices.IndexFunc(p.events, func(e calendar.Event) bool {
+		return e.Organizer == event.Organizer && e.ID() == event.ID()
+	})
+	switch {
+	case at < 0:
+		p.events = append(p.events, event)
+	case newer(event, p.events[at]):
+		p.events[at] = event
+	}
+}
+
+// newer reports whether a is a later version of an event than b (RFC 5546,
+// section 2.1.5).
+func newer(a, b calendar.Event) bool {
+	if a.Sequence != b.Sequence {
+		return a.Sequence > b.Sequence
+	}
+	return a.Stamp.After(b.Stamp)
+}
+
+func (p *plan) problem(format string, args ...any) {
+	if sentence := fmt.Sprintf(format, args...); !slices.Contains(p.problems, sentence) && len(p.problems) < maxMeetings {
+		p.problems = append(p.problems, sentence)
+	}
+}
+
+// unusable returns why an event cannot be used, or "". It completes the link of
+// an event whose link is only in the text of the message.
+func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) string {
+	p.uids[event.UID] = true
+	switch {
+	case len(p.uids) > maxMeetings:
+		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings)
+	case event.UID == "" || len(event.UID) > maxUID:
+		return "has no usable UID, so later changes could not be recognized"
+	case event.Cancelled:
+		return ""
+	case event.AllDay:
+		return "lasts all day"
+	case event.Floating && event.Zone == "":
+		return "has no time zone, so its start is uncertain"
+	}
+	if event.MeetingURL == "" {
+		switch links := c.meetingLinks(); len(links) {
+		case 0:
+			return "has no link to a meeting of a known platform"
+		case 1:
+			_, event.Platform, _ = calendar.FindMeeting(links[0])
+			event.MeetingURL = links[0]
+		default:
+			return "has no meeting link, and the text of the message has several"
+		}
+	}
+	if _, err := event.Invite().Normal(); err != nil {
+		var refused *job.Error
+		if errors.As(err, &refused) {
+			return "cannot be scheduled: " + refused.Message
+		}
+	}
+	if until := later(now, event.Start).Add(horizon); !now.IsZero() && len(calendar.Occurrences([]calendar.Event{*event}, now, until)) == 0 {
+		return "is over"
+	}
+	return ""
+}
+
+// title names an event in a sentence.
+func title(event calendar.Event) string {
+	if event.Summary == "" {
+		return "The event"
+	}
+	return "“" + event.Summary + "”"
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

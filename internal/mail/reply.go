@@ -1,0 +1,276 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-message/mail"
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+const (
+	maxReplies   = 30 // to one address in 24 hours
+	replyTime    = 24 * time.Hour
+	sendTime     = time.Minute
+	maxListed    = 20 // jobs that a reply lists
+	replyIDStart = "standin."
+)
+
+// ReplySettings configure replies.
+type ReplySettings struct {
+	URL      *url.URL // smtps://user@host, or smtp:// for STARTTLS
+	Password string
+	From     string      // mail address of the replies
+	BaseURL  string      // of the dashboard, for links to jobs; no links when empty
+	TLS      *tls.Config // for tests
+}
+
+func (s ReplySettings) check() error {
+	if s.URL == nil {
+		return nil
+	}
+	if s.URL.Scheme != "smtps" && s.URL.Scheme != "smtp" || s.URL.Hostname() == "" {
+		return errors.New("STANDIN_MAIL_REPLY_URL must have the form smtps://user@host")
+	}
+	if _, err := mail.ParseAddress(s.From); err != nil {
+		return errors.New("STANDIN_MAIL_REPLY_FROM must be the mail address of the replies")
+	}
+	return checkPassword("STANDIN_MAIL_REPLY", s.URL, s.Password)
+}
+
+// shouldReply reports whether the author of a message gets a reply. Lists,
+// automatic messages, bounces and replies to the worker's own messages get none
+// (RFC 3834). Only one message with the same ID is replied to.
+func (w *Worker) shouldReply(ctx context.Context, p pending, c *content) bool {
+	if w.settings.Reply.URL == nil || p.auth == "" || !c.wantsReply() || strings.EqualFold(c.from, w.settings.Reply.From) {
+		return false
+	}
+	var same, recent int
+	err := w.store.db.QueryRowContext(ctx, `SELECT
+		(SELECT COUNT(*) FROM messages WHERE sender = $1 AND message_id = $2 AND message_id <> '' AND reply <> '' AND id <> $4),
+		(SELECT COUNT(*) FROM messages WHERE sender = $1 AND received_at > $3 AND reply <> '')`,
+		c.from, c.id, w.settings.Now().Add(-replyTime).UnixMilli(), p.id).Scan(&same, &recent)
+	return err == nil && same == 0 && recent < maxReplies
+}
+
+// wantsReply reports whether a person, or the calendar of one, has sent the
+// message.
+func (c *content) wantsReply() bool {
+	for _, name := range []string{"List-Id", "List-Post", "List-Unsubscribe", "Feedback-Id", "X-Loop", "X-Autoreply", "X-Autorespond"} {
+		if c.header.Has(name) {
+			return false
+		}
+	}
+	switch strings.ToLower(strings.TrimSpace(c.header.Get("Precedence"))) {
+	case "bulk", "list", "junk", "auto_reply":
+		return false
+	}
+	automatic, _, _ := strings.Cut(strings.ToLower(c.header.Get("Auto-Submitted")), ";")
+	switch automatic = strings.TrimSpace(automatic); {
+	case automatic == "" || automatic == "no":
+	case automatic == "auto-generated" && len(c.calendars) > 0: // a calendar sends the invitation for its user
+	default:
+		return false
+	}
+	if suppressed := strings.ToLower(c.header.Get("X-Auto-Response-Suppress")); strings.Contains(suppressed, "all") || strings.Contains(suppressed, "autoreply") {
+		return false
+	}
+	if c.header.Has("Return-Path") && strings.Trim(c.header.Get("Return-Path"), "<> ") == "" {
+		return false // a bounce
+	}
+	if kind, _, _ := c.header.ContentType(); kind == "multipart/report" {
+		return false
+	}
+	local, _, _ := strings.Cut(c.from, "@")
+	switch strings.NewReplacer("-", "", "_", "", ".", "").Replace(local) {
+	case "mailerdaemon", "postmaster", "noreply", "donotreply", "bounce", "bounces", "notifications", "calendarnotification":
+		return false
+	}
+	return !slices.ContainsFunc(c.refers, func(id string) bool { return strings.HasPrefix(id, replyIDStart) })
+}
+
+// dueReply is a reply to send.
+type dueReply struct {
+	message  int64
+	sender   string
+	subject  string
+	id       string
+	verdict  string
+	detail   string
+	attempts int
+	since    time.Time
+}
+
+// sendNextReply sends the reply that is due first, and reports whether there was
+// one.
+func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
+	now := w.settings.Now()
+	due, err := list(ctx, w.store, func(scan func(...any) error) (r dueReply, err error) {
+		var since int64
+		err = scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
+		r.since = time.UnixMilli(since)
+		return r, err
+	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages WHERE reply_at <= $1 ORDER BY reply_at LIMIT 1`, now.UnixMilli())
+	if err != nil || len(due) == 0 {
+		return false, err
+	}
+	r := due[0]
+	changes, err := w.store.changes(ctx, r.message)
+	if err != nil {
+		return false, err
+	}
+	text, err := w.settings.Reply.compose(r, changes, now)
+	if err == nil {
+		err = w.settings.Reply.send(ctx, r.sender, text)
+	}
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	state, next := "sent", any(nil)
+	if err != nil {
+		state = failed
+		var final *smtp.SMTPError
+		if at := now.Add(backoff(r.attempts)); at.Before(r.since.Add(retryTime)) && (!errors.As(err, &final) || final.Temporary()) {
+			state, next = waiting, at.UnixMilli()
+		}
+		w.settings.Log.Warn("a reply was not sent", "message", r.message, "attempt", r.attempts+1, "error", err)
+	}
+	return true, w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1 WHERE id = $1`, r.message, state, next)
+}
+
+// compose returns the text of a reply. Its Message-ID is the same each time it
+// is sent.
+func (s ReplySettings) compose(r dueReply, changes []Change, now time.Time) ([]byte, error) {
+	var h mail.Header
+	h.SetDate(now)
+	h.SetAddressList("From", []*mail.Address{{Name: "Standin", Address: s.From}})
+	h.SetAddressList("To", []*mail.Address{{Address: r.sender}})
+	subject := r.subject
+	if !strings.HasPrefix(strings.ToLower(subject), "re:") {
+		subject = "Re: " + subject
+	}
+	h.SetSubject(subject)
+	h.SetMessageID(fmt.Sprintf("%s%d.%d@%s", replyIDStart, r.message, r.since.UnixMilli(), domainOf(s.From)))
+	if r.id != "" {
+		h.SetMsgIDList("In-Reply-To", []string{r.id})
+		h.SetMsgIDList("References", []string{r.id})
+	}
+	h.Set("Auto-Submitted", "auto-replied")
+	h.Set("X-Auto-Response-Suppress", "All")
+	h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
+	h.Set("Content-Transfer-Encoding", "quoted-printable")
+	var b bytes.Buffer
+	body, err := mail.CreateSingleInlineWriter(&b, h)
+	if err != nil {
+		return nil, fmt.Errorf("write a reply: %w", err)
+	}
+	if _, err := body.Write([]byte(s.text(r, changes))); err != nil {
+		return nil, fmt.Errorf("write a reply: %w", err)
+	}
+	if err := body.Close(); err != nil {
+		return nil, fmt.Errorf("write a reply: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// text returns the body of a reply: what was scheduled, and why the rest was
+// not.
+func (s ReplySettings) text(r dueReply, changes []Change) string {
+	var b strings.Builder
+	for _, change := range changes[:min(len(changes), maxListed)] {
+		fmt.Fprintf(&b, "%s: %s, %s\r\n", kindText(change.Kind), change.name(), change.LocalStart())
+		if s.BaseURL != "" {
+			fmt.Fprintf(&b, "  %s/jobs/%s\r\n", s.BaseURL, change.JobID)
+		}
+	}
+	if more := len(changes) - maxListed; more > 0 {
+		fmt.Fprintf(&b, "and %d more\r\n", more)
+	}
+	if len(changes) == 0 {
+		if r.verdict == accepted {
+			b.WriteString("Nothing has changed: this invitation is already scheduled as it is.\r\n")
+		} else {
+			b.WriteString("Nothing was scheduled.\r\n")
+		}
+	}
+	if r.detail != "" {
+		b.WriteString("\r\n" + strings.ReplaceAll(r.detail, "\n", "\r\n") + "\r\n")
+	}
+	return b.String()
+}
+
+func kindText(kind string) string {
+	switch kind {
+	case "free_tier_exhausted":
+		return "Not scheduled, because this month's free meetings are used up"
+	case "":
+		return ""
+	}
+	return strings.ToUpper(kind[:1]) + kind[1:]
+}
+
+func (c Change) name() string {
+	if c.Summary == "" {
+		return "meeting"
+	}
+	return c.Summary
+}
+
+// LocalStart returns the start in the invitation's time zone, for people.
+func (c Change) LocalStart() string {
+	location := locationOf(c.Zone)
+	return c.Start.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
+}
+
+// send sends a reply with an empty return path, so that it cannot bounce back.
+func (s ReplySettings) send(ctx context.Context, to string, text []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	client, err := s.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the outgoing mail host: %w", err)
+	}
+	defer client.Close()
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
+	defer stop()
+	if user := s.URL.User.Username(); user != "" {
+		if err := client.Auth(sasl.NewPlainClient("", user, s.Password)); err != nil {
+			return fmt.Errorf("sign in to the outgoing mail host: %w", err)
+		}
+	}
+	if err := client.SendMail("", []string{to}, bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("send a reply: %w", err)
+	}
+	return client.Quit()
+}
+
+// connect connects with TLS.
+func (s ReplySettings) connect(ctx context.Context) (*smtp.Client, error) {
+	host := address(s.URL, map[string]string{"smtps": "465", "smtp": "587"})
+	config := s.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	config.ServerName = s.URL.Hostname()
+	if s.URL.Scheme == "smtps" {
+		conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", host)
+		if err != nil {
+			return nil, err
+		}
+		return smtp.NewClient(conn), nil
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return nil, err
+	}
+	return smtp.NewClientStartTLS(conn, config)
+}

@@ -1,0 +1,115 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"standin/internal/calendar"
+	"standin/internal/job"
+)
+
+// Scheduler passes invites to the service. The Result of a cancellation names
+// the job that was cancelled; it is zero if there is none.
+type Scheduler interface {
+	Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error)
+}
+
+// RejectedError is the error for an invite that the service will never accept.
+type RejectedError struct {
+	Status int
+	Reason string
+}
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("The service refused the invite (%d): %s", e.Status, e.Reason)
+}
+
+// Client is the Scheduler of a running service: operation intakeInvite of
+// api/openapi.yaml.
+type Client struct {
+	URL    string // of the service
+	Secret string // STANDIN_INTAKE_SECRET of the service
+	HTTP   *http.Client
+}
+
+// requestTime is how long one request to the service may last.
+const requestTime = 30 * time.Second
+
+// maxResponse limits the response of the service, in bytes.
+const maxResponse = 64 << 10
+
+// inviteRequest is the CalendarInvite schema of api/openapi.yaml.
+type inviteRequest struct {
+	OrganizerEmail string       `json:"organizerEmail"`
+	Subject        string       `json:"subject,omitempty"`
+	MeetingURL     string       `json:"meetingUrl"`
+	Platform       job.Platform `json:"platform"`
+	JoinAt         time.Time    `json:"joinAt"`
+	ICalUID        string       `json:"icalUid"`
+	Cancelled      bool         `json:"cancelled,omitempty"`
+}
+
+// Schedule implements Scheduler. An error other than a *RejectedError may be
+// temporary.
+func (c *Client) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
+	body, err := json.Marshal(inviteRequest{
+		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL, Platform: invite.Platform,
+		JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, Cancelled: invite.Cancelled,
+	})
+	if err != nil {
+		return calendar.Result{}, fmt.Errorf("encode an invite: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.URL, "/")+"/api/v1/intake/calendar-invite", bytes.NewReader(body))
+	if err != nil {
+		return calendar.Result{}, fmt.Errorf("pass an invite to the service: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("x-service-intake-secret", c.Secret)
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return calendar.Result{}, fmt.Errorf("pass an invite to the service: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	if err != nil {
+		return calendar.Result{}, fmt.Errorf("read the response of the service: %w", err)
+	}
+	return readResult(response.StatusCode, text, invite.Cancelled)
+}
+
+// readResult reads a response of the service.
+func readResult(status int, text []byte, cancelled bool) (result calendar.Result, err error) {
+	switch {
+	case status == http.StatusOK || status == http.StatusCreated:
+		if err := json.Unmarshal(text, &result); err != nil {
+			return result, fmt.Errorf("read the response of the service: %w", err)
+		}
+		return result, nil
+	case status == http.StatusNotFound && cancelled:
+		return result, nil
+	}
+	var body struct {
+		Error struct {
+			Code    job.ErrorCode `json:"code"`
+			Message string        `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(text, &body) // another server may have responded
+	reason := printable(body.Error.Message, maxSubject)
+	if status == http.StatusBadRequest && body.Error.Code == job.InvalidInput {
+		return result, &RejectedError{Status: status, Reason: reason}
+	}
+	if status == http.StatusUnauthorized {
+		return result, errors.New("the service refused the intake secret: STANDIN_INTAKE_SECRET must be the same for the service and the mail worker")
+	}
+	return result, fmt.Errorf("the service responded with %d %s", status, reason)
+}

@@ -1,0 +1,369 @@
+package mail_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"standin/client"
+	"standin/internal/job"
+	"standin/internal/mail"
+	"standin/internal/service"
+)
+
+const intakeSecret = "the intake secret"
+
+// These environment variables make the test binary run a mail worker, which kills
+// itself at the given occurrence of a step.
+const (
+	workerDir  = "STANDIN_TEST_MAIL_DIR"
+	workerURL  = "STANDIN_TEST_MAIL_URL"
+	workerKill = "STANDIN_TEST_MAIL_KILL" // step:number
+	workerIMAP = "STANDIN_TEST_MAIL_IMAP" // address and certificate file of an IMAP server, or empty
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(workerDir) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := runWorker(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// workerSettings returns the settings of a worker that trusts this machine and an
+// IMAP server.
+func workerSettings(dir, url, imap string) (mail.Settings, error) {
+	settings := mail.Settings{
+		Dir: dir, Service: &mail.Client{URL: url, Secret: intakeSecret, HTTP: http.DefaultClient},
+		Policy: mail.Policy{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
+		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost", Recipients: []string{"notes@bots.example.test"}},
+		Log:    slog.New(slog.DiscardHandler),
+	}
+	if address, certFile, ok := strings.Cut(imap, " "); ok {
+		certificate, err := os.ReadFile(certFile)
+		if err != nil {
+			return settings, err
+		}
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(certificate)
+		settings.IMAP = mail.IMAPSettingsOf(address, &tls.Config{RootCAs: pool})
+	}
+	return settings, nil
+}
+
+// runWorker prints its address and runs until it kills itself.
+func runWorker(ctx context.Context) error {
+	settings, err := workerSettings(os.Getenv(workerDir), os.Getenv(workerURL), os.Getenv(workerIMAP))
+	if err != nil {
+		return err
+	}
+	w, err := mail.Open(ctx, settings)
+	if err != nil {
+		return err
+	}
+	step, text, _ := strings.Cut(os.Getenv(workerKill), ":")
+	left, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	count := make(chan int, 1)
+	count <- left
+	w.SetStep(func(name string) {
+		if name != step {
+			return
+		}
+		n := <-count
+		if n--; n == 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // until it is killed
+		}
+		count <- n
+	})
+	fmt.Println(w.SMTPAddr())
+	return w.Run(ctx)
+}
+
+// liveService is a service with the jobs of one organizer.
+type liveService struct {
+	*service.Service
+	api *client.Client
+}
+
+func startService(t *testing.T) liveService {
+	t.Helper()
+	s, err := service.Start(t.Context(), service.Settings{
+		Listen: "127.0.0.1:0", DataDir: filepath.Join(t.TempDir(), "data"), Launcher: "manual", IntakeSecret: intakeSecret, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, key, err := s.Keys.Issue(t.Context(), "ada", "ada@example.test", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(s.BaseURL(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return liveService{s, api}
+}
+
+// jobs returns the jobs of the organizer by the UID of their event. It fails if
+// two have the same.
+func (s liveService) jobs(t *testing.T) map[string]client.Job {
+	t.Helper()
+	found := map[string]client.Job{}
+	for j, err := range s.api.Jobs(t.Context(), client.JobFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var metadata struct{ ICalUID string }
+		if err := json.Unmarshal(j.Metadata, &metadata); err != nil {
+			t.Fatal(err)
+		}
+		if other, twice := found[metadata.ICalUID]; twice {
+			t.Errorf("the event %s is scheduled twice: %s, %s", metadata.ICalUID, other.ID, j.ID)
+		}
+		found[metadata.ICalUID] = j
+	}
+	return found
+}
+
+// invitation returns an invitation to an event next week.
+func invitation(uid string, sequence int, start time.Time, method string) []byte {
+	return fmt.Appendf(nil, "From: Ada <ada@example.test>\r\nTo: notes@bots.example.test\r\nSubject: Invitation %[1]s\r\nMessage-ID: <%[1]s.%[2]d@example.test>\r\n"+
+		"Content-Type: text/calendar; method=%[4]s; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:%[4]s\r\nBEGIN:VEVENT\r\nUID:%[1]s\r\nSEQUENCE:%[2]d\r\n"+
+		"ORGANIZER:mailto:ada@example.test\r\nDTSTART:%[3]s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		uid, sequence, start.UTC().Format("20060102T150405Z"), method)
+}
+
+// send sends a message and returns nil when it is acknowledged.
+func send(address string, raw []byte) error {
+	c, err := smtp.Dial(address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.SendMail("ada@example.test", []string{"notes@bots.example.test"}, bytes.NewReader(raw))
+}
+
+// await waits until a condition is true.
+func await(t *testing.T, limit time.Duration, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the condition is not met in time")
+		}
+	}
+}
+
+// TestService sends an invitation, a move and a cancellation by SMTP to a worker
+// beside a service, and checks the job and its timeline.
+func TestService(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	w, stop, done := startWorker(t, t.TempDir(), s.BaseURL(), "")
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
+	for sequence, step := range []struct {
+		start  time.Time
+		method string
+		status string
+	}{{start, "REQUEST", "scheduled"}, {start.Add(2 * time.Hour), "REQUEST", "scheduled"}, {start.Add(2 * time.Hour), "CANCEL", "cancelled"}} {
+		if err := send(w.SMTPAddr(), invitation("event-1", sequence, step.start, step.method)); err != nil {
+			t.Fatal(err)
+		}
+		await(t, time.Minute, func() bool {
+			j := s.jobs(t)["event-1"]
+			return j.JoinAt.Equal(step.start) && j.Status == step.status && j.MeetingURL == "https://meet.google.com/abc-defg-hij"
+		})
+	}
+	var kinds []string
+	for entry, err := range s.api.Timeline(t.Context(), s.jobs(t)["event-1"].ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, fmt.Sprintf("%s %s", entry.Kind, entry.Data))
+	}
+	if len(kinds) != 2 || !strings.HasPrefix(kinds[0], `job_changed {"by":"calendar invite","changed":["joinAt"]`) || kinds[1] != `cancel {"by":"calendar invite"}` {
+		t.Errorf("the timeline is %q", kinds)
+	}
+}
+
+// TestKillLosesNothing kills workers with SIGKILL at every step of receiving while
+// 200 messages are sent, and checks that each event that was acknowledged is
+// scheduled, once.
+func TestKillLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	dir := t.TempDir()
+	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
+	var messages [][]byte
+	want := map[string]time.Time{}
+	for i := range 160 {
+		uid := fmt.Sprintf("event-%d", i)
+		want[uid] = start
+		messages = append(messages, invitation(uid, 0, start, "REQUEST"))
+		if i%4 == 3 { // a quarter is moved
+			want[uid] = start.Add(time.Hour)
+			messages = append(messages, invitation(uid, 1, want[uid], "REQUEST"))
+		}
+	}
+	kills := 0
+	steps := receivingSteps()
+	for round := 0; len(messages) > 0; round++ {
+		worker := exec.CommandContext(t.Context(), os.Args[0])
+		worker.Env = append(os.Environ(), workerDir+"="+dir, workerURL+"="+s.BaseURL(), fmt.Sprintf("%s=%s:%d", workerKill, steps[round%len(steps)], 3+round%5))
+		output, err := worker.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker.Stderr = os.Stderr
+		if err := worker.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(output)
+		for lines.Scan() && len(messages) > 0 {
+			for len(messages) > 0 && send(lines.Text(), messages[0]) == nil {
+				messages = messages[1:]
+			}
+			if len(messages) == 0 {
+				_ = worker.Process.Kill()
+			}
+		}
+		_ = worker.Wait() // it was killed
+		if worker.ProcessState.ExitCode() == -1 {
+			kills++
+		}
+	}
+	finishMail(t, dir, s.BaseURL(), "")
+	jobs := s.jobs(t)
+	for uid, at := range want {
+		if got, ok := jobs[uid]; !ok || !got.JoinAt.Equal(at) || got.Status != "scheduled" {
+			t.Errorf("the event %s: %+v, want it at %s", uid, got, at)
+		}
+	}
+	t.Logf("%d workers were killed", kills)
+	if len(jobs) != len(want) || kills < len(steps) {
+		t.Errorf("%d jobs for %d events, after %d kills", len(jobs), len(want), kills)
+	}
+}
+
+// receivingSteps returns the steps at which workers are killed.
+func receivingSteps() []string {
+	return []string{"received", "stored", "applied", "before request", "after request", "saved", "finished"}
+}
+
+// startWorker starts a worker in this process.
+func startWorker(t *testing.T, dir, url, imap string) (w *mail.Worker, stop func(), done <-chan error) {
+	t.Helper()
+	settings, err := workerSettings(dir, url, imap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err = mail.Open(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	return w, stop, ended
+}
+
+// finishMail runs a worker until it has accepted all received messages.
+func finishMail(t *testing.T, dir, url, imap string) {
+	t.Helper()
+	w, stop, done := startWorker(t, dir, url, imap)
+	await(t, 2*time.Minute, func() bool {
+		records, err := mail.Directory(dir).Records(t.Context(), 0, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if r.Verdict != "accepted" {
+				return false
+			}
+		}
+		return true
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKillLosesNothingInMailbox kills workers at every step of reading 210 messages
+// of a mailbox, also between storing a message and marking it as seen.
+func TestKillLosesNothingInMailbox(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	dir, host := t.TempDir(), mail.NewIMAPHost(t)
+	imap := host.Address() + " " + host.CertFile()
+	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
+	kills, delivered := 0, 0
+	for range 2 {
+		for _, step := range receivingSteps() {
+			for range 15 {
+				raw := invitation(fmt.Sprintf("event-%d", delivered), 0, start, "REQUEST")
+				host.Deliver(t, append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\n"), raw...))
+				delivered++
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			worker := exec.CommandContext(ctx, os.Args[0])
+			worker.Env = append(os.Environ(), workerDir+"="+dir, workerURL+"="+s.BaseURL(), workerKill+"="+step+":5", workerIMAP+"="+imap)
+			worker.Stderr = os.Stderr
+			err := worker.Run()
+			if ctx.Err() != nil || worker.ProcessState.ExitCode() != -1 {
+				t.Errorf("the worker was not killed at step %q: %v", step, err)
+			} else {
+				kills++
+			}
+			cancel()
+		}
+	}
+	await(t, 2*time.Minute, func() bool {
+		finishMail(t, dir, s.BaseURL(), imap)
+		return host.Unseen(t) == 0
+	})
+	if jobs := s.jobs(t); len(jobs) != delivered { // it fails if one is scheduled twice
+		t.Errorf("%d jobs for %d messages after %d kills", len(jobs), delivered, kills)
+	}
+}

@@ -1,0 +1,87 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/launch"
+)
+
+// botLifetime is when a bot ends whose job is never answered for.
+const botLifetime = 5 * time.Minute
+
+// botData is the data of a live bot's event lifecycle.joined: the values that it was
+// launched with.
+type botData struct {
+	Name   string
+	JoinAt time.Time
+}
+
+// runBot runs a live bot: it waits for joinAt, reports that it joins, and that the
+// meeting has ended.
+func runBot(path string) error {
+	config, err := launch.ReadBotConfig(path)
+	if err != nil {
+		return err
+	}
+	lock, err := launch.LockDir(config.Dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	files, err := spool.Open(filepath.Join(config.Dir, "spool"), spool.Settings{})
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	client, err := serviceclient.New(serviceclient.Settings{
+		ServiceURL: config.ServiceURL, JobID: config.JobID.String(), Attempt: config.Attempt, Token: config.Token, Spool: files,
+	})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithTimeout(context.Background(), botLifetime)
+	defer stop()
+	var background sync.WaitGroup
+	background.Go(func() { _ = client.Run(running) }) // a refusal ends the bot through Done
+	defer background.Wait()
+	defer stop()
+
+	terminated, cancel := signal.NotifyContext(running, syscall.SIGTERM)
+	defer cancel()
+	timer := time.NewTimer(time.Until(config.JoinAt))
+	defer timer.Stop()
+	code := job.MeetingEnded
+	for joined := false; !joined; {
+		select {
+		case <-timer.C:
+			if err := client.Emit(job.BotJoined, botData{Name: config.DisplayName, JoinAt: config.JoinAt}); err != nil {
+				return err
+			}
+			joined = true
+		case command := <-client.Commands():
+			client.Ack(command.ID)
+			joined = command.Kind == ingest.LeaveCall
+		case <-client.Done():
+			return nil
+		case <-terminated.Done():
+			code, joined = job.InternalError, true
+		}
+	}
+	if err := client.Emit(job.BotExited, ingest.EventData{FailureCode: string(code), FailureDetail: "the bot of a test has ended"}); err != nil {
+		return err
+	}
+	if err := client.Flush(running); err != nil {
+		return fmt.Errorf("deliver the events: %w", err)
+	}
+	return nil
+}
