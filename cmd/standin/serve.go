@@ -49,6 +49,7 @@ type serveCommand struct {
 	Lease              time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
 
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
+	Profiling     bool   `env:"STANDIN_PROFILING" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
 	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
 
 	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token works after its job has ended: the time to upload the rest of a recording."`
@@ -107,7 +108,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention, JobRetention: c.JobRetention,
 		BotTokenLifetime: c.BotTokenLifetime, UploadQuota: c.UploadQuota << 20,
 		NodeName: c.NodeName, MaxBots: c.MaxBots, MaxBotsPerConsumer: c.MaxBotsPerConsumer, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
-		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, MetricsSecret: c.MetricsSecret,
+		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, Profiling: c.Profiling, MetricsSecret: c.MetricsSecret,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,
 		WebhookPrivateResponses: c.WebhookPrivateResponses,
 		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,

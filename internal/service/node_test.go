@@ -49,6 +49,9 @@ func TestMetrics(t *testing.T) {
 	if status, _ := get(t, own+"/healthz", ""); status != http.StatusNotFound {
 		t.Errorf("the metrics address returned %d for another path", status)
 	}
+	if status, _ := get(t, own+"/debug/pprof/goroutine", ""); status != http.StatusNotFound {
+		t.Errorf("profiles are served without their setting: status %d", status)
+	}
 	untilTrue(t, "the node", func() bool {
 		_, text := get(t, own+"/metrics", "")
 		return strings.Contains(text, `standin_node_room{node="first"} 7`+"\n")
@@ -61,6 +64,30 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(text, row) {
 			t.Errorf("missing line %q", row)
 		}
+	}
+}
+
+// TestProfiles checks that profiles are served on the metrics address alone, and
+// without the command line.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	with := settings(filepath.Join(t.TempDir(), "data"))
+	with.Profiling = true
+	if _, err := Start(t.Context(), with); err == nil {
+		t.Fatal("started with profiles and without an address for them")
+	}
+	with.MetricsListen = "127.0.0.1:0"
+	s := start(t, with)
+	defer closeService(t, s)
+	own := "http://" + s.metricsListener.Addr().String()
+	if status, text := get(t, own+"/debug/pprof/goroutine?debug=1", ""); status != http.StatusOK || !strings.Contains(text, "TestProfiles") {
+		t.Errorf("goroutines: status %d\n%s", status, text)
+	}
+	if status, _ := get(t, own+"/debug/pprof/cmdline", ""); status != http.StatusNotFound {
+		t.Errorf("command line: status %d", status)
+	}
+	if status, _ := get(t, s.BaseURL()+"/debug/pprof/goroutine", ""); status != http.StatusNotFound {
+		t.Errorf("main address: status %d", status)
 	}
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -51,6 +52,7 @@ type Settings struct {
 	Lease              time.Duration         // dispatch.DefaultLease when 0
 
 	MetricsListen string // address that serves only metrics, without credentials; none when empty
+	Profiling     bool   // MetricsListen serves profiles too
 	MetricsSecret string // gives access to the metrics on the service's own address; only the admin secret does when empty
 
 	Retention    retention.Period // of recordings, unless the consumer has its own; forever when zero
@@ -97,6 +99,9 @@ func (s Settings) check() error {
 	}
 	if s.Lease != 0 && s.Lease < minLease {
 		return fmt.Errorf("a lease of %s is too short: the minimum is %s", s.Lease, minLease)
+	}
+	if s.Profiling && s.MetricsListen == "" {
+		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
 	}
 	if s.FreeTierJobs < 0 {
 		return fmt.Errorf("the free tier cannot have %d jobs", s.FreeTierJobs)
