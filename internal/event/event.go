@@ -12,7 +12,8 @@ import (
 	"standin/internal/job"
 )
 
-// Event is a JobDue, DeliveryDue, CommandQueued, StateApplied or BotChanged.
+// Event is a JobDue, DeliveryDue, CommandQueued, StateApplied, BotChanged or
+// TextsStored.
 type Event interface{ isEvent() }
 
 // JobDue reports that a job may have become due.
@@ -46,11 +47,19 @@ type BotChanged struct {
 	Attempt int
 }
 
+// TextsStored reports that texts of a job were committed by this node. Texts that
+// other nodes stored are found by polling.
+type TextsStored struct {
+	JobID uuid.UUID
+	Texts []job.MeetingText // in the order of their sequences
+}
+
 func (JobDue) isEvent()        {}
 func (DeliveryDue) isEvent()   {}
 func (CommandQueued) isEvent() {}
 func (StateApplied) isEvent()  {}
 func (BotChanged) isEvent()    {}
+func (TextsStored) isEvent()   {}
 
 // Publisher passes events to its subscribers. The zero Publisher is ready to
 // use, and a nil one drops all events. Its methods may be called from any

@@ -21,6 +21,7 @@ import (
 // in a *job.Error with InvalidInput and the path jobId.
 type Bots interface {
 	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
+	IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error)
 	// Heartbeat holds its response for up to wait. When ctx ends earlier, it
 	// returns the error of ctx.
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
@@ -50,6 +51,26 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("ingest an event: %w", err)
 	}
 	response.Commands = notNull(response.Commands)
+	a.writeJSON(w, http.StatusOK, response)
+	return nil
+}
+
+func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
+	value, issues, err := a.readBotMessage(w, r, "ingestTexts")
+	if err != nil {
+		return err
+	}
+	if len(issues) > 0 {
+		return invalid(issues)
+	}
+	var texts ingest.Texts
+	if err := decode(value, &texts); err != nil {
+		return err
+	}
+	response, err := a.settings.Bots.IngestTexts(r.Context(), texts)
+	if err != nil {
+		return fmt.Errorf("ingest texts: %w", err)
+	}
 	a.writeJSON(w, http.StatusOK, response)
 	return nil
 }

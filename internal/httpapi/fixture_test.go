@@ -178,6 +178,13 @@ func (s *fakeJobs) Ingest(ctx context.Context, event ingest.Event) (ingest.Event
 	return ingest.EventResponse{OK: true, Applied: true, Status: job.Joining}, nil
 }
 
+func (s *fakeJobs) IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error) {
+	if err := s.AdmitUpload(ctx, uuid.MustParse(texts.JobID), texts.Attempt); err != nil {
+		return ingest.TextsResponse{}, err
+	}
+	return ingest.TextsResponse{OK: true, Stored: len(texts.Texts)}, nil
+}
+
 func (s *fakeJobs) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
 	if err := s.AdmitUpload(ctx, uuid.MustParse(beat.JobID), beat.Attempt); err != nil {
 		return ingest.HeartbeatResponse{}, err

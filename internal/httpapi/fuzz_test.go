@@ -110,6 +110,24 @@ func FuzzIngestEvent(f *testing.F) {
 	})
 }
 
+func FuzzIngestTexts(f *testing.F) {
+	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
+	for _, seed := range []string{
+		identity + `,"texts":[{"id":"m-1","kind":"chat","text":"\u0000<b>","startedAt":"0000-01-01T00:00:00Z","endedAt":"9999-12-31T23:59:60Z"}]}`,
+		identity + `,"texts":[{"id":"c:1","kind":"caption","author":null,"language":"en-US"}]}`,
+		identity + `,"texts":[null,{},[]]}`, identity + `}`, `{`,
+	} {
+		f.Add(seed)
+	}
+	s := newSurface(f, withoutLog)
+	f.Fuzz(func(t *testing.T, body string) {
+		s.post(t, ingest.TextPath, "", token(adasJob, 0), body)
+		if status := s.post(t, ingest.TextPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
+			t.Errorf("%q: %d without a token", body, status)
+		}
+	})
+}
+
 func FuzzHeartbeat(f *testing.F) {
 	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
 	for _, seed := range [][2]string{

@@ -206,6 +206,7 @@ func (a *API) handlers() map[string]handler {
 		"rotateWebhookSecret":  a.forConsumer(a.rotateWebhookSecret),
 
 		"ingestEvent": a.ingestEvent,
+		"ingestTexts": a.ingestTexts,
 		"heartbeat":   a.heartbeat,
 		"uploadMedia": a.uploadMedia,
 

@@ -21,7 +21,7 @@ type Recordings interface {
 }
 
 // DeleteRecording deletes everything that is stored of the recording of a job of
-// the caller: each file and the manifest. When it returns nil, nothing of it can
+// the caller: each file, the manifest, the chat and the captions. When it returns nil, nothing of it can
 // be fetched and nothing is added to it. It may be repeated, and does nothing for
 // a job without a recording.
 //
@@ -88,6 +88,9 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	}
 	_, err = s.Change(ctx, id, func(c *Change) error {
 		c.RecordingErasedAt = c.Now
+		if err := c.q.DeleteTexts(ctx, id); err != nil {
+			return err
+		}
 		entries, err := c.q.Timeline(ctx, id)
 		if err != nil {
 			return err

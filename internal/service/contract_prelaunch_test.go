@@ -96,6 +96,8 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 	waitUntil(t, "a bot before joinAt", launched(id, 0))
 	hidden()
 	h.expectCode(t, http.StatusTooEarly, "too_early", event(0))
+	h.expectCode(t, http.StatusTooEarly, "too_early", contractRequest{op: "ingestTexts", bearer: contractToken(id, 0),
+		body: `{"jobId":"` + id + `","attempt":0` + contractTexts("m-1", "Hello") + `}`})
 	hidden()
 	h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"displayName":"Grace"}`})
 	waitUntil(t, "another bot before joinAt", launched(id, 1))

@@ -11,15 +11,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// contractBots tests the order of the checks in ingestEvent and heartbeat of
-// api/openapi.yaml.
+// contractBots tests the order of the checks in ingestEvent, ingestTexts and
+// heartbeat of api/openapi.yaml.
 func contractBots(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	nobody := uuid.NewString()
 	good := contractToken(id, 0)
 	identity := `"jobId":"` + id + `","attempt":0`
-	event := `{` + identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`
-	for _, op := range []string{"ingestEvent", "heartbeat"} {
+	event := `{` + identity + contractTexts("m-1", "Hello") + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`
+	for _, op := range []string{"ingestEvent", "ingestTexts", "heartbeat"} {
 		for name, row := range map[string]struct {
 			status       int
 			code, bearer string
@@ -32,11 +32,11 @@ func contractBots(t *testing.T, h *contractHarness) {
 			"a malformed jobId before the token":            {400, "invalid_input", "x", `{"jobId":"x","attempt":0}`},
 			"a missing attempt before the token":            {400, "invalid_input", "x", `{"jobId":"` + id + `"}`},
 			"a malformed attempt before the token":          {400, "invalid_input", "x", `{"jobId":"` + id + `","attempt":-1}`},
-			"a wrong token before other fields":             {401, "unauthorized", "x", `{` + identity + `,"kind":1,"acked":1}`},
+			"a wrong token before other fields":             {401, "unauthorized", "x", `{` + identity + `,"kind":1,"acked":1,"texts":1}`},
 			"another attempt's token":                       {401, "unauthorized", contractToken(id, 1), event},
 			"another job's token":                           {401, "unauthorized", contractToken(nobody, 0), event},
 			"a consumer's key":                              {401, "unauthorized", h.ada, event},
-			"other fields":                                  {400, "invalid_input", good, `{` + identity + `,"kind":1,"acked":1}`},
+			"other fields":                                  {400, "invalid_input", good, `{` + identity + `,"kind":1,"acked":1,"texts":1}`},
 			"a valid token of an unknown job":               {400, "invalid_input", contractToken(nobody, 0), strings.ReplaceAll(event, id, nobody)},
 		} {
 			reply := h.expectCode(t, row.status, row.code, contractRequest{op: op, bearer: row.bearer, body: row.body})
@@ -60,6 +60,34 @@ func contractBots(t *testing.T, h *contractHarness) {
 		}
 	}
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "heartbeat", query: "wait=long", bearer: good, body: `{` + identity + `}`})
+}
+
+// contractTexts returns the member texts of a request, with one text.
+func contractTexts(id, text string) string {
+	return `,"texts":[{"id":"` + id + `","kind":"chat","author":"Ada","text":"` + text + `","startedAt":"2026-11-20T13:00:00Z","endedAt":"2026-11-20T13:00:00Z"}]`
+}
+
+// contractIngestTexts tests what ingestTexts stores.
+func contractIngestTexts(t *testing.T, h *contractHarness) {
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	identity := `{"jobId":"` + id + `","attempt":0`
+	for _, row := range []struct {
+		body   string
+		stored string
+	}{
+		{identity + contractTexts("m-1", "Hello") + `}`, "1"},
+		{identity + contractTexts("m-1", "Hello") + `}`, "0"},
+		{identity + contractTexts("m-1", "Hello, Bob") + `}`, "1"},
+	} {
+		reply := h.expect(t, 200, contractRequest{op: "ingestTexts", bearer: contractToken(id, 0), body: row.body})
+		if got := fmt.Sprint(reply.field(t, "stored")); got != row.stored {
+			t.Errorf("%s\nstored %s, want %s", row.body, got, row.stored)
+		}
+	}
+	for _, invalid := range []string{`,"texts":[]`, contractTexts("not an ID", "Hello"), contractTexts("m-1", strings.Repeat("x", 10_001)),
+		`,"texts":[` + strings.TrimSuffix(strings.Repeat(`{},`, 101), ",") + `]`} {
+		h.expectCode(t, 400, "invalid_input", contractRequest{op: "ingestTexts", bearer: contractToken(id, 0), body: identity + invalid + `}`})
+	}
 }
 
 // contractUploads tests uploadMedia of api/openapi.yaml.

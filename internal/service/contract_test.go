@@ -8,6 +8,7 @@ import (
 var contractExcluded = map[string]string{
 	"getMedia 307":    "only object storage signs URLs; package httpapi tests it with an object storage",
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
+	"ingestTexts 429": "a bot's quota of texts takes a thousand requests; package store tests it",
 	"uploadMedia 429": "a bot's quota of uploads takes gigabytes; packages httpapi and lifecycle test it with a small quota",
 }
 
@@ -20,7 +21,7 @@ func TestContract(t *testing.T) {
 	t.Run("rows", func(t *testing.T) {
 		for name, rows := range map[string]func(*testing.T, *contractHarness){
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
-			"recordings": contractRecordings, "history": contractHistory, "bots": contractBots, "uploads": contractUploads,
+			"recordings": contractRecordings, "history": contractHistory, "bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
 			"calendar": contractCalendar, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
 			"service": contractService, "bodies": contractBodies, "webhooks": contractWebhooks,
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,

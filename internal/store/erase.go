@@ -28,8 +28,8 @@ func (q *Queries) ErasableJobs(ctx context.Context, consumer uuid.UUID, until ti
 	return jobs, nil
 }
 
-// EraseJob erases a job that has ended, with its timeline, commands, deliveries
-// and tries. A tombstone remains, so that its externalId stays taken. A job that
+// EraseJob erases a job that has ended, with its timeline, texts, commands,
+// deliveries and tries. A tombstone remains, so that its externalId stays taken. A job that
 // does not exist is not an error.
 func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(q *Queries) error {
@@ -92,6 +92,8 @@ func (q *Queries) deleteJob(ctx context.Context, id uuid.UUID) error {
 		`DELETE FROM deliveries WHERE job_id = $1`,
 		`DELETE FROM commands WHERE job_id = $1`,
 		`DELETE FROM timeline WHERE job_id = $1`,
+		`DELETE FROM meeting_texts WHERE job_id = $1`,
+		`DELETE FROM meeting_text_totals WHERE job_id = $1`,
 		`DELETE FROM jobs WHERE id = $1`,
 	} {
 		if _, err := q.exec(ctx, statement, id); err != nil {

@@ -1,0 +1,74 @@
+package lifecycle
+
+import (
+	"context"
+
+	"standin/internal/event"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// IngestTexts stores chat messages and captions that a bot read. Repeating a
+// request changes nothing. It stores nothing, and returns the reason, for the bot
+// of an earlier attempt and once the recording is finalized or deleted. A job
+// that does not exist is a *job.Error with InvalidInput.
+func (s *Service) IngestTexts(ctx context.Context, message ingest.Texts) (ingest.TextsResponse, error) {
+	id, err := parseJobID(message.JobID)
+	if err != nil {
+		return ingest.TextsResponse{}, err
+	}
+	texts := meetingTexts(message)
+	var reason job.Reason
+	var stored []job.MeetingText
+	err = s.Store.Write(ctx, func(q *store.Queries) error {
+		stored = nil // of a repeated transaction
+		r, err := q.LockJob(ctx, id)
+		if err != nil {
+			return err
+		}
+		if reason, err = s.admitTexts(r, message.Attempt); err != nil || reason != "" {
+			return err
+		}
+		stored, err = q.AppendTexts(ctx, id, texts)
+		return err
+	})
+	if err != nil {
+		return ingest.TextsResponse{}, ingestError(err)
+	}
+	if len(stored) > 0 {
+		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})
+	}
+	return ingest.TextsResponse{OK: true, Stored: len(stored), Reason: reason}, nil
+}
+
+// admitTexts returns why texts of an attempt's bot must not be stored, if they
+// must not.
+func (s *Service) admitTexts(r job.Record, attempt int) (job.Reason, error) {
+	switch {
+	case s.tokenExpired(r):
+		return "", errTokenExpired()
+	case r.Prelaunch == job.Prelaunched && attempt >= r.Attempt && s.Now().Before(r.JoinAt):
+		return "", &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report texts from then on"}
+	case attempt < r.Attempt:
+		return job.StaleAttempt, nil
+	case r.Status == job.Completed || r.ManifestURI != "" || !r.RecordingDeletedAt.IsZero():
+		return job.Terminal, nil
+	}
+	return "", nil
+}
+
+// meetingTexts converts texts of a request.
+func meetingTexts(message ingest.Texts) []job.MeetingText {
+	texts := make([]job.MeetingText, len(message.Texts))
+	for i, t := range message.Texts {
+		texts[i] = job.MeetingText{
+			Attempt: message.Attempt, Kind: t.Kind, ID: t.ID, ParticipantID: t.ParticipantID, Author: t.Author,
+			Text: t.Text, Language: t.Language, StartedAt: t.StartedAt, EndedAt: t.EndedAt,
+		}
+		if texts[i].EndedAt.Before(t.StartedAt) {
+			texts[i].EndedAt = t.StartedAt
+		}
+	}
+	return texts
+}
