@@ -150,8 +150,8 @@ func (a *attempt) wait(ctx context.Context, pause time.Duration) *exitResult {
 }
 
 // conclude returns how the attempt ended. If the last session was not admitted
-// but an earlier one was, the recording ended for the reason that took the bot
-// out of the meeting.
+// but an earlier one was, the attempt ended for the reason that took the bot out
+// of the meeting, whatever the page showed to the bot that came back.
 func (a *attempt) conclude(end exitResult) exitResult {
 	if end.code == job.AuthFailure {
 		end.detail = strings.TrimSpace(end.detail + " " + a.opener.signIn.Advice(a.settings.Platform))
@@ -164,6 +164,9 @@ func (a *attempt) conclude(end exitResult) exitResult {
 			}
 		}
 		a.report.setEnd(end)
+	} else if end.reason == "" && a.interrupted.code != "" {
+		detail := a.interrupted.detail + " Rejoining failed: " + end.detail
+		end = exitResult{reason: a.interrupted.reason, code: a.interrupted.code, detail: detail}
 	}
 	if err := a.consent.close(); err != nil {
 		a.log.Error("answer the request for permission", "error", err)

@@ -41,7 +41,7 @@ func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 			evidence, {Kind: EvidenceMedia, What: "no proof of admission", Weight: -minWeight},
 		}}
 	}
-	return p.classifyWait(snapshot, past)
+	return classification{screen: Unknown}
 }
 
 // proofOfAdmission returns evidence of a call that a lobby cannot show: the
@@ -90,6 +90,12 @@ func (p *Profile) callControls(snapshot Snapshot) []string {
 // callIsGone reports whether a snapshot shows none of a call's parts.
 func (p *Profile) callIsGone(snapshot Snapshot) bool {
 	return len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.present(leaveButton)
+}
+
+// onlyWaits reports whether a page asks for nothing and shows nothing of a call. Its
+// button to leave says neither.
+func (p *Profile) onlyWaits(snapshot Snapshot) bool {
+	return len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.Visible(nameInput) && !snapshot.Visible(joinButton)
 }
 
 // classifyWait recognizes a lobby without known words: joining was requested, the

@@ -51,7 +51,10 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 	}
 	found := p.classifyCall(snapshot, past)
 	if found.screen == Unknown && len(found.evidence) == 0 {
-		return p.classifyByWords(snapshot, past)
+		found = p.classifyByWords(snapshot, past)
+	}
+	if found.screen == Unknown && len(found.evidence) == 0 {
+		found = p.classifyWait(snapshot, past)
 	}
 	return found
 }

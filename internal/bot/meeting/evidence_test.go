@@ -150,6 +150,37 @@ func TestUnknownLobby(t *testing.T) {
 	}
 }
 
+// TestWordsBeforeDuration checks that words tell a lobby from a host who has not
+// started, in any language and however long the page has waited.
+func TestWordsBeforeDuration(t *testing.T) {
+	t.Parallel()
+	waitingLong := waiting
+	waitingLong.RequestedFor = 2 * waitTime
+	for _, platform := range []job.Platform{job.Meet, job.ZoomWeb} {
+		profile := siteOf(t, platform).profile
+		for text, want := range map[string]Screen{
+			"Waiting for the host to start the meeting":                   HostAbsent,
+			"Es wird darauf gewartet, dass der Host das Meeting startet":  HostAbsent,
+			"Esperando a que el anfitrión inicie la reunión":              HostAbsent,
+			"ホストがミーティングを開始するのを待っています":                                     HostAbsent,
+			"في انتظار أن يبدأ المضيف الاجتماع":                           HostAbsent,
+			"Bitte warten Sie, der Meeting-Host lässt Sie bald eintreten": Lobby,
+			"Espere, el anfitrión de la reunión le dejará entrar pronto":  Lobby,
+		} {
+			for _, past := range []History{{}, waiting, waitingLong} {
+				if !past.Requested && want == Lobby {
+					continue // before joining, these words alone decide nothing
+				}
+				snapshot := showing(t, profile, []string{leaveButton})
+				snapshot.Outline.Texts = []string{text}
+				if found := profile.classify(snapshot, past); found.screen != want {
+					t.Errorf("%s: %q after %s: screen = %s by %+v, want %s", platform, text, past.RequestedFor, found.screen, found.evidence, want)
+				}
+			}
+		}
+	}
+}
+
 // TestSignInTexts checks the texts by which Teams asks to sign in, in any element.
 func TestSignInTexts(t *testing.T) {
 	t.Parallel()

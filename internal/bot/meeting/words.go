@@ -150,9 +150,12 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 			if gone {
 				evidence = append(evidence, callGoneEvidence())
 			}
-		case Lobby, Denied, LobbyTimedOut:
-			if past.Requested {
+		case Lobby, HostAbsent, Denied, LobbyTimedOut:
+			switch {
+			case past.Requested:
 				evidence = append(evidence, Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight})
+			case screen == HostAbsent && !past.Admitted && p.onlyWaits(snapshot):
+				evidence = append(evidence, noWayIn)
 			}
 		case invalidPhrase:
 			if screen = NotFound; p.reloads(HostAbsent) {

@@ -270,7 +270,7 @@ async function meetPeople(page, { alone = false } = {}) {
   await log('admitted', alone ? 'alone' : '');
   await page.call({ alone });
   if (alone) return new Promise(() => {});
-  const recording = reported('recording', 25000);
+  const recording = reported('recording', 60000);
   if (['dialogs', 'decoys', 'consent'].includes(plan.scenario)) await page[plan.scenario]();
   else if (plan.decoys) page.decoys();
   await recording;
