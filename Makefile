@@ -77,7 +77,11 @@ fuzz: ## Fuzz every decoder and parser, FUZZTIME each
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Run the benchmarks
+bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows create,fetch")
+	go run ./bench $(ARGS)
+
+.PHONY: microbench
+microbench: ## Run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: launchers

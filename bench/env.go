@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"standin/bench/limit"
+	"standin/bench/process"
+	"standin/internal/testing/storetest"
+)
+
+// Programs that are measured, besides the kinds of limits.
+const (
+	standin = "standin"
+	base    = "base" // the other commit of a comparison
+)
+
+// Databases.
+const (
+	sqlite   = "SQLite"
+	postgres = "PostgreSQL"
+)
+
+// env has what all rows use: the binaries, a directory and a PostgreSQL server.
+type env struct {
+	options
+	self    string // this program, which contains the limit programs
+	cluster *storetest.Cluster
+	folders int
+}
+
+// newEnv builds the binary and starts PostgreSQL.
+func newEnv(ctx context.Context, o options) (e *env, err error) {
+	e = &env{options: o}
+	if e.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if e.dir, err = os.MkdirTemp(o.dir, "standin-bench-"); err != nil {
+		return nil, err
+	}
+	if e.standin == "" {
+		e.standin = filepath.Join(e.dir, "standin")
+		if err := build(ctx, e.standin); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+	}
+	if e.uses(postgres) {
+		e.cluster, err = storetest.Start(ctx, "fsync=on", "synchronous_commit=on", "max_connections=500", "shared_buffers=512MB")
+		if err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+	}
+	return e, nil
+}
+
+// build builds the binary from the working directory.
+func build(ctx context.Context, path string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-o", path}, flags...)
+	if out, err := exec.CommandContext(ctx, "go", append(args, "./cmd/standin")...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build standin: %w: %s", err, out)
+	}
+	return nil
+}
+
+func (e *env) close() error {
+	var err error
+	if e.cluster != nil {
+		err = e.cluster.Stop()
+	}
+	return errors.Join(err, os.RemoveAll(e.dir))
+}
+
+// uses reports whether a database is measured.
+func (e *env) uses(database string) bool {
+	for _, name := range e.databases {
+		if name == database {
+			return true
+		}
+	}
+	return false
+}
+
+// binaries returns the measured binaries of Standin by program.
+func (e *env) binaries() map[string]string {
+	all := map[string]string{standin: e.standin}
+	if e.base != "" {
+		all[base] = e.base
+	}
+	return all
+}
+
+// newDir creates an empty directory.
+func (e *env) newDir() (string, error) {
+	e.folders++
+	dir := filepath.Join(e.dir, fmt.Sprint(e.folders))
+	return dir, os.Mkdir(dir, 0o700)
+}
+
+// newDatabase returns the address of a new database.
+func (e *env) newDatabase(ctx context.Context, database, dir string) (string, error) {
+	if database == postgres {
+		return e.cluster.NewDatabase(ctx)
+	}
+	return filepath.Join(dir, "standin.db"), nil
+}
+
+// limitServer is a running limit program.
+type limitServer struct {
+	*process.Process
+	kind     limit.Kind
+	database string // empty without one
+}
+
+// startLimit starts a limit program.
+func (e *env) startLimit(ctx context.Context, kind limit.Kind, database string) (*limitServer, error) {
+	dir, err := e.newDir()
+	if err != nil {
+		return nil, err
+	}
+	address := ""
+	if kind != limit.NoDatabase {
+		if address, err = e.newDatabase(ctx, database, dir); err != nil {
+			return nil, err
+		}
+	}
+	if kind == limit.JobsTable {
+		if err := e.createSchema(ctx, database, dir, address); err != nil {
+			return nil, err
+		}
+	}
+	p, err := process.Start(ctx, filepath.Join(dir, "log"), nil, e.self, "limit", string(kind), address)
+	if err != nil {
+		return nil, err
+	}
+	return &limitServer{p, kind, database}, nil
+}
+
+// createSchema creates Standin's tables in a database, with one job.
+func (e *env) createSchema(ctx context.Context, database, dir, address string) error {
+	s, err := e.startIn(ctx, standin, database, dir, address)
+	if err != nil {
+		return err
+	}
+	_, err = s.createJob(ctx, newJob(1))
+	return errors.Join(err, s.Stop())
+}

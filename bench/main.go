@@ -1,0 +1,98 @@
+// Bench measures Standin beside bare servers that show the limit of the machine.
+// It starts the real programs and loads them in turns, in rounds, so that what
+// else happens on the machine affects all of them. See docs/performance.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"standin/bench/limit"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs a limit program if the first argument says so, and otherwise the
+// benchmarks.
+func run(ctx context.Context, args []string) error {
+	if len(args) == 3 && args[0] == "limit" {
+		return limit.Serve(ctx, os.Stdout, limit.Kind(args[1]), args[2])
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return benchmark(ctx, o)
+}
+
+// options are the flags.
+type options struct {
+	rounds    int
+	duration  time.Duration // of one load
+	rows      []string      // names; all but the slow ones when empty
+	databases []string
+	standin   string // path of the binary; built from the working directory when empty
+	base      string // path of the binary to compare with; none when empty
+	dir       string // for databases; a temporary directory when empty
+	stored    int    // jobs of the row stored
+	bots      int    // of the row heartbeat
+	due       int    // jobs of the row dispatch
+	out       string // directory for results; none when empty
+}
+
+func parse(args []string) (o options, err error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var rows, databases string
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each row")
+	flags.DurationVar(&o.duration, "duration", 2*time.Second, "duration of one load")
+	flags.StringVar(&rows, "rows", "", "comma-separated rows; default: all. The rows are "+strings.Join(rowNames(), ", "))
+	flags.StringVar(&databases, "databases", "SQLite,PostgreSQL", "comma-separated databases")
+	flags.StringVar(&o.standin, "standin", "", "binary to measure; default: built from the working directory")
+	flags.StringVar(&o.base, "base", "", "second binary, measured in the same rounds")
+	flags.StringVar(&o.dir, "dir", "", "directory on the disk to measure; default: a temporary directory")
+	flags.IntVar(&o.stored, "stored", 100_000, "stored jobs of the row stored")
+	flags.IntVar(&o.bots, "bots", 9_900, "waiting bots of the row heartbeat; the service accepts 10,000 connections")
+	flags.IntVar(&o.due, "due", 5_000, "due jobs of the row dispatch")
+	flags.StringVar(&o.out, "out", "", "directory for results.json, standin.txt and base.txt in benchstat format; default: none")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected arguments %q", flags.Args())
+	}
+	o.rows, o.databases = list(rows), list(databases)
+	for _, name := range o.rows {
+		if !isRow(name) {
+			return o, fmt.Errorf("unknown row %q; the rows are %s", name, strings.Join(rowNames(), ", "))
+		}
+	}
+	for _, path := range []*string{&o.standin, &o.base, &o.dir, &o.out} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// list returns the entries of a comma-separated list.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"standin/bench/report"
+)
+
+// contestant is a program that a row measures.
+type contestant struct {
+	program  string // standin, base, or the kind of a limit
+	database string // empty without one
+	measure  func(ctx context.Context, round int) (report.Metrics, error)
+	close    func() error // may be nil
+}
+
+// row is a row of the table.
+type row struct {
+	name  string // for the flag rows, and in benchstat's format
+	title string
+	unit  string // of the metric that the table compares
+	limit string // the program whose metric Standin's is divided by; empty for none
+	slow  bool   // runs only when it is named
+	// prepare starts the contestants.
+	prepare func(ctx context.Context, e *env) ([]contestant, error)
+}
+
+func rows() []row {
+	return slices.Concat(requestRows())
+}
+
+func rowNames() (names []string) {
+	for _, r := range rows() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func isRow(name string) bool { return slices.Contains(rowNames(), name) }
+
+// benchmark runs the rows and writes their results.
+func benchmark(ctx context.Context, o options) error {
+	e, err := newEnv(ctx, o)
+	if err != nil {
+		return err
+	}
+	var results []report.Result
+	for _, r := range rows() {
+		if len(o.rows) > 0 && !slices.Contains(o.rows, r.name) || len(o.rows) == 0 && r.slow {
+			continue
+		}
+		start := time.Now()
+		measured, err := e.measure(ctx, r)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", r.name, err), e.close())
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s\n", r.name, time.Since(start).Round(time.Second))
+		results = append(results, measured...)
+	}
+	if err := e.close(); err != nil {
+		return err
+	}
+	return write(o, results)
+}
+
+// measure runs all rounds of a row. The contestants take turns, in an order
+// that changes with each round.
+func (e *env) measure(ctx context.Context, r row) (results []report.Result, err error) {
+	contestants, err := r.prepare(ctx, e)
+	defer func() {
+		for _, c := range contestants {
+			if c.close != nil {
+				err = errors.Join(err, c.close())
+			}
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	for round := range e.rounds {
+		for i := range contestants {
+			c := contestants[(i+round)%len(contestants)]
+			metrics, err := c.measure(ctx, round)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s, round %d: %w", c.program, c.database, round, err)
+			}
+			results = append(results, report.Result{Row: r.name, Program: c.program, Database: c.database, Round: round, Metrics: metrics})
+		}
+	}
+	return results, nil
+}
+
+// write prints the table and writes the files of the option out.
+func write(o options, results []report.Result) error {
+	var table []report.Row
+	for _, r := range rows() {
+		table = append(table, report.Row{Name: r.name, Title: r.title, Unit: r.unit, Limit: r.limit})
+	}
+	report.Table(os.Stdout, table, results)
+	if o.out == "" {
+		return nil
+	}
+	return report.WriteFiles(o.out, results)
+}
