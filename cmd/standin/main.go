@@ -33,6 +33,8 @@ type commands struct {
 	Logout      logoutCommand      `cmd:"" help:"Delete the stored key."`
 	Mail        mailCommand        `cmd:"" help:"Schedule meetings from calendar invitations in mail."`
 	Recordings  recordingsCommand  `cmd:"" help:"Download and verify recordings, and find unused files in storage."`
+	Backup      backupCommand      `cmd:"" help:"Copy the database to a folder while the service runs, and check the recordings."`
+	Restore     restoreCommand     `cmd:"" help:"Load a backup into a database."`
 	Completions completionsCommand `cmd:"" help:"Print a shell completion script."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }

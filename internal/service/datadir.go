@@ -70,6 +70,19 @@ func PrepareDataDir(dir string) error {
 // MailDir returns the directory of the mail worker in a data folder.
 func MailDir(dataDir string) string { return filepath.Join(dataDir, "mail") }
 
+// LockDataDir creates the data folder if it does not exist, and makes sure that no
+// service uses it until unlock is called.
+func LockDataDir(dir string) (unlock func() error, err error) {
+	if err := PrepareDataDir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockDataDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return lock.Close, nil
+}
+
 // lockDataDir makes sure that one service uses the data folder at a time.
 func lockDataDir(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)

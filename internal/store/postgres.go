@@ -16,6 +16,10 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
+// applicationName is the default name of the connections of services and tools in
+// pg_stat_activity.
+const applicationName = "standin"
+
 // maxConnections bounds the connections of a node. PostgreSQL groups the
 // commits of concurrent transactions itself.
 const maxConnections = 32
@@ -51,6 +55,10 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
 	}
+	if err := migratePostgres(ctx, *config); err != nil {
+		return nil, fmt.Errorf("PostgreSQL database: %w", err)
+	}
+	config.RuntimeParams["application_name"] = cmp.Or(config.RuntimeParams["application_name"], applicationName)
 	config.RuntimeParams["statement_timeout"] = statementTimeout
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = idleTimeout
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, deadTimeout)
@@ -60,14 +68,19 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
-	locker, err := lock.NewPostgresSessionLocker() // several nodes may start at once
-	if err == nil {
-		err = migrate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker))
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("PostgreSQL database: %w", err), db.Close())
-	}
 	return &Store{Queries: &Queries{conn: db}, engine: &postgresEngine{db: db, config: config}}, nil
+}
+
+// migratePostgres migrates the schema. Its statements have no timeout: their
+// duration grows with the database.
+func migratePostgres(ctx context.Context, config pgx.ConnConfig) error {
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, deadTimeout)
+	locker, err := lock.NewPostgresSessionLocker() // several nodes may start at once
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	db := stdlib.OpenDB(config)
+	return errors.Join(migrate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker)), db.Close())
 }
 
 func (e *postgresEngine) close() error { return e.db.Close() }

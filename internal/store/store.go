@@ -12,7 +12,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
@@ -41,7 +40,7 @@ type engine interface {
 // Open opens the database at address, a postgres:// URL or the path of a
 // SQLite file, and migrates its schema.
 func Open(ctx context.Context, address string) (*Store, error) {
-	if strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") {
+	if EngineOf(address) == Postgres {
 		return openPostgres(ctx, address)
 	}
 	return openSQLite(ctx, address)
@@ -66,13 +65,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // migrate migrates the schema to the newest version.
 func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) error {
-	files, err := fs.Sub(migrations, "migrations")
+	provider, err := newProvider(db, dialect, options...)
 	if err != nil {
-		return fmt.Errorf("open migrations: %w", err)
-	}
-	provider, err := goose.NewProvider(dialect, db, files, options...)
-	if err != nil {
-		return fmt.Errorf("prepare migrations: %w", err)
+		return err
 	}
 	version, newest, err := provider.GetVersions(ctx)
 	if err != nil {
@@ -86,4 +81,17 @@ func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...
 		return fmt.Errorf("migrate the schema: %w", err)
 	}
 	return nil
+}
+
+// newProvider returns the runner of the migrations.
+func newProvider(db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(dialect, db, files, options...)
+	if err != nil {
+		return nil, fmt.Errorf("prepare migrations: %w", err)
+	}
+	return provider, nil
 }

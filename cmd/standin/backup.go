@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"standin/internal/backup"
+	"standin/internal/service"
+	"standin/internal/store"
+)
+
+// backupFlags are the flags of backup and restore.
+type backupFlags struct {
+	dataFlags
+	storageFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// settings converts the flags.
+func (f backupFlags) settings(dir string, recordings backup.RecordingsMode) (backup.Settings, error) {
+	data, err := filepath.Abs(f.DataDir)
+	if err != nil {
+		return backup.Settings{}, fmt.Errorf("resolve the data directory: %w", err)
+	}
+	return backup.Settings{
+		Dir: dir, DataDir: data, Database: service.DatabaseAddress(f.DatabaseURL, data),
+		Storage: service.StorageAddress(f.StorageURL, data), Recordings: recordings, Version: version(),
+	}, nil
+}
+
+type backupCommand struct {
+	backupFlags
+	Dir        string                `arg:"" help:"Folder of the backup; it must be empty or missing."`
+	Recordings backup.RecordingsMode `default:"check" enum:"check,copy,skip" help:"Recordings: check that storage has every file in their manifests, copy them into the backup too, or skip them."`
+}
+
+// Help describes the content of a backup.
+func (backupCommand) Help() string {
+	return "Pass the same settings as to standin serve, which may be running. The backup contains the database, as it was at one " +
+		"moment after the start of the command, and the signing key in the data directory. It contains secrets: keep it as private " +
+		"as the data directory. Exit code 1 if files of recordings are missing; the backup is complete nevertheless."
+}
+
+// Run writes the backup.
+func (c *backupCommand) Run(ctx context.Context, to terminal) error {
+	settings, err := c.settings(c.Dir, c.Recordings)
+	if err != nil {
+		return err
+	}
+	made, err := backup.Create(ctx, settings)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(to.out, made)
+	} else {
+		_, err = fmt.Fprintf(to.out, "backup of %d jobs of %d consumers in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"), made.Rows("consumers"),
+			c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, made.Recorded, made.Recordings)
+	}
+	return errors.Join(err, reportProblems(to, made.Problems))
+}
+
+type restoreCommand struct {
+	backupFlags
+	Dir        string `arg:"" help:"Folder of the backup."`
+	Force      bool   `help:"Replace a database that is not empty. A SQLite file is kept under another name; the content of a PostgreSQL database is deleted."`
+	Recordings bool   `default:"true" negatable:"" help:"Copy the recordings of the backup to storage, if it has any, and check that storage has every file in the manifests."`
+}
+
+// Help describes what is checked.
+func (restoreCommand) Help() string {
+	return "Stop all services first, and pass the same settings as to standin serve. The command checks the backup's checksums and its " +
+		"schema version, loads it, and migrates the schema to that of this version. Exit code 1 if files of recordings are missing; " +
+		"the database is restored nevertheless."
+}
+
+// Run restores the backup.
+func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
+	mode := backup.CheckRecordings
+	if !c.Recordings {
+		mode = backup.SkipRecordings
+	}
+	settings, err := c.settings(c.Dir, mode)
+	if err != nil {
+		return err
+	}
+	settings.Force = c.Force
+	unlock, err := service.LockDataDir(settings.DataDir)
+	if err != nil {
+		return err
+	}
+	restored, err := backup.Restore(ctx, settings)
+	if errors.Is(err, store.ErrNotEmpty) {
+		err = fmt.Errorf("%w; --force replaces it", err)
+	}
+	if err := errors.Join(err, unlock()); err != nil {
+		return err
+	}
+	from := restored.Description
+	if c.JSON {
+		err = printJSON(to.out, map[string]any{
+			"jobs": from.Rows("jobs"), "consumers": from.Rows("consumers"), "backupCreatedAt": from.CreatedAt,
+			"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
+		})
+	} else {
+		_, err = fmt.Fprintf(to.out, "restored %d jobs of %d consumers, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"), from.Rows("consumers"),
+			from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(), restored.Recorded)
+	}
+	return errors.Join(err, reportProblems(to, restored.Problems))
+}
+
+// reportProblems prints problems with recordings and returns an error if there
+// are any.
+func reportProblems(to terminal, problems []backup.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	for _, p := range problems {
+		fmt.Fprintf(to.err, "recording of job %s: %s\n", p.JobID, p.Problem)
+	}
+	return fmt.Errorf("%d problems with recordings", len(problems))
+}
+
+// mebibytes converts bytes.
+func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
