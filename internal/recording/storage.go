@@ -135,6 +135,8 @@ func contentType(name string) string {
 		return "video/mp4"
 	case ".json":
 		return "application/json"
+	case ".vtt":
+		return "text/vtt"
 	case ".zip":
 		return "application/zip"
 	}
