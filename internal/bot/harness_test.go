@@ -22,6 +22,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/replica"
 	"standin/internal/testing/ingesttest"
+	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 )
 
@@ -375,7 +376,7 @@ func (l *logBuffer) count(text string) int {
 func (l *logBuffer) end() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return string(l.text[max(0, len(l.text)-6000):])
+	return logtail.Last(string(l.text))
 }
 
 // delays collects how long the bot took to report something.
