@@ -59,6 +59,8 @@ if [ "${1:-run}" = test ]; then
 	need fish fish "for the tests of completions"
 	need nft nftables "for the tests of the egress rules"
 	need ip iproute2 "for the tests of the egress rules"
+	need espeak-ng espeak-ng "speech for the test of transcripts"
+	need pocketsphinx_continuous "pocketsphinx pocketsphinx-en-us" "speech recognition for the test of transcripts"
 	need runc runc "for the test of the seccomp profile"
 	has_postgres || {
 		echo "setup: PostgreSQL is missing (tests run on a private cluster)"

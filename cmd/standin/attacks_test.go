@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"standin/internal/ingest"
-	"standin/internal/testing/logtail"
 )
 
 // The tests whose names start with TestAttack attack a running service over HTTP
@@ -57,7 +56,7 @@ func startTarget(t *testing.T, dir string, settings ...string) *target {
 	t.Cleanup(func() {
 		s.stop(syscall.SIGKILL)
 		if text, err := os.ReadFile(s.log); t.Failed() && err == nil {
-			t.Logf("log of the service:\n%s", logtail.Last(string(text)))
+			t.Logf("log of the service:\n%s", text[max(0, len(text)-4000):])
 		}
 	})
 	return s

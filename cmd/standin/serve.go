@@ -76,6 +76,8 @@ type serveCommand struct {
 	OIDCClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" name:"oidc-client-secret" help:"OpenID Connect client secret. Prefer the environment variable."`
 	OIDCClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" name:"oidc-client-secret-file" type:"existingfile" help:"File with the OpenID Connect client secret."`
 
+	transcriberFlags
+
 	Mail      bool `env:"STANDIN_MAIL" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
 	mailFlags `embed:"" prefix:"mail-"`
 
@@ -99,6 +101,10 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
+	transcriber, err := c.transcriberSettings()
+	if err != nil {
+		return err
+	}
 	if c.Mail && c.IntakeSecret == "" {
 		c.IntakeSecret = rand.Text() // only this process uses it
 	}
@@ -113,7 +119,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		WebhookPrivateResponses: c.WebhookPrivateResponses,
 		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
-		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
+		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, Transcriber: transcriber, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
 		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,
 	})
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 	"standin/internal/recording"
 	"standin/internal/replica"
 	"standin/internal/testing/ingesttest"
-	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 )
 
@@ -376,7 +375,7 @@ func (l *logBuffer) count(text string) int {
 func (l *logBuffer) end() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return logtail.Last(string(l.text))
+	return string(l.text[max(0, len(l.text)-6000):])
 }
 
 // delays collects how long the bot took to report something.

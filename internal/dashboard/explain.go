@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 	"standin/internal/recording"
 )
 
@@ -271,6 +272,10 @@ func kindText(kind job.Trigger) string {
 		return "Job cancelled"
 	case job.GivenUp:
 		return "Job failed"
+	case lifecycle.TranscriptAttached:
+		return "Transcript ready"
+	case lifecycle.TranscriptFailed:
+		return "No transcript"
 	}
 	text := strings.ReplaceAll(string(kind), "_", " ")
 	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]

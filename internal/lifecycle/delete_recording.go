@@ -91,6 +91,9 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		if err := c.q.DeleteTexts(ctx, id); err != nil {
 			return err
 		}
+		if err := c.q.DeleteSpoken(ctx, id); err != nil {
+			return err
+		}
 		entries, err := c.q.Timeline(ctx, id)
 		if err != nil {
 			return err

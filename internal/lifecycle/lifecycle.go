@@ -42,6 +42,8 @@ type Settings struct {
 	ManifestPrefixes []string
 	Now              func() time.Time
 
+	Transcribe bool // recordings are transcribed once they are finalized
+
 	BotTokenLifetime time.Duration // how long a bot's token works after its job has ended; DefaultBotTokenLifetime when 0
 	UploadBytes      int64         // quota of a job's uploads in bytes; derived from its maximum duration when 0
 	RecordingBitRate int64         // of all tracks of a recording together, for the derived quota; DefaultRecordingBitRate when 0
@@ -74,6 +76,7 @@ type Change struct {
 	applied    []event.StateApplied
 	deliveries bool // deliveries were created
 	commands   bool // commands were queued
+	transcribe bool // Settings.Transcribe
 }
 
 // Change locks the job and calls fn. It saves the job as fn leaves it, unless
@@ -85,7 +88,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) err
 		if err != nil {
 			return err
 		}
-		c = Change{Record: r, Now: s.Now(), q: q}
+		c = Change{Record: r, Now: s.Now(), q: q, transcribe: s.Transcribe}
 		if err := fn(&c); err != nil {
 			return err
 		}
@@ -131,6 +134,11 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	}
 	if err := c.addEventEntry(ctx, e, result, source, emittedAt, data); err != nil {
 		return result, err
+	}
+	if result.Applied && e.Trigger == job.ManifestFinalized {
+		if err := c.queueTranscription(ctx); err != nil {
+			return result, err
+		}
 	}
 	if !result.Changed() {
 		return result, nil

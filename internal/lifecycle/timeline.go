@@ -19,6 +19,9 @@ const (
 	RecordingDeleted job.Trigger = "recording deleted"  // data: by
 	BotLaunched      job.Trigger = "bot launched"       // data: node, lateMs (after joinAt; of a first attempt)
 	MediaStored      job.Trigger = "media stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
+
+	TranscriptAttached job.Trigger = "transcript attached" // data: segments, audioMs, partial
+	TranscriptFailed   job.Trigger = "transcript failed"   // data: detail
 )
 
 // Who changes a job beside its bot and the dispatcher, as the timeline names

@@ -94,6 +94,10 @@ func rejectedInput(err error) bool {
 	return errors.Is(err, errToolLimit) || errors.As(err, &exit) && exit.ExitCode() > 0
 }
 
+// RejectedInput reports whether an error is that of a media file that ffmpeg
+// cannot read.
+func RejectedInput(err error) bool { return rejectedInput(err) }
+
 const (
 	maxToolStderr  = 4 << 10
 	maxToolStdout  = 1 << 20

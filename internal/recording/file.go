@@ -10,6 +10,7 @@ const (
 	ParticipantAudio MediaKind = "participant_audio"
 	Chat             MediaKind = "chat"
 	Captions         MediaKind = "captions"
+	Transcript       MediaKind = "transcript"
 )
 
 // File describes a finished media file.

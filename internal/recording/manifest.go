@@ -14,6 +14,7 @@ const SchemaVersion = 1
 // elapsed time since Timeline.RecordingStartedAt, including gaps.
 type Manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
+	Revision      int             `json:"revision,omitempty"` // from 2 on, after files were attached; 0 as finalized
 	JobID         string          `json:"jobId"`
 	ExternalID    string          `json:"externalId"`
 	Platform      string          `json:"platform"`

@@ -136,7 +136,7 @@ func contentType(name string) string {
 	case ".json":
 		return "application/json"
 	case ".vtt":
-		return "text/vtt"
+		return "text/vtt; charset=utf-8"
 	case ".zip":
 		return "application/zip"
 	}

@@ -28,6 +28,7 @@ import (
 	"standin/internal/retention"
 	"standin/internal/simulator"
 	"standin/internal/store"
+	"standin/internal/transcript"
 	"standin/internal/webhook"
 )
 
@@ -48,19 +49,20 @@ type Service struct {
 	storage  *recording.Storage
 
 	// Built by build.
-	process    *launch.Process      // nil with another launcher
-	engine     engine               // nil unless bots run in containers
-	simulator  *simulator.Simulator // of the jobs of test keys
-	dispatcher *dispatch.Dispatcher
-	fleet      *dispatch.FleetReader
-	sender     *webhook.Sender
-	notifier   *store.Notifier
-	cleaner    *retention.Cleaner
-	metrics    *metrics.Metrics
-	flows      *device.Flows  // of command line logins
-	users      *account.Users // of the dashboard
-	dashboard  *dashboard.Dashboard
-	server     *http.Server
+	process     *launch.Process      // nil with another launcher
+	engine      engine               // nil unless bots run in containers
+	simulator   *simulator.Simulator // of the jobs of test keys
+	dispatcher  *dispatch.Dispatcher
+	fleet       *dispatch.FleetReader
+	sender      *webhook.Sender
+	notifier    *store.Notifier
+	cleaner     *retention.Cleaner
+	transcripts *transcript.Worker
+	metrics     *metrics.Metrics
+	flows       *device.Flows  // of command line logins
+	users       *account.Users // of the dashboard
+	dashboard   *dashboard.Dashboard
+	server      *http.Server
 
 	metricsServer   *http.Server // nil when metrics have no address of their own
 	metricsListener net.Listener
@@ -148,6 +150,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.sender.Run(ctx) })
 	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
+	s.parts.Go(func() { s.transcripts.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
 		if err := s.server.Serve(httpapi.Listen(s.listener, httpapi.DefaultMaxConnections)); !errors.Is(err, http.ErrServerClosed) {

@@ -72,6 +72,8 @@ type Settings struct {
 	RateLimit            ratelimit.Rate // of each API key; off when zero
 	TrustedProxies       string         // networks whose X-Forwarded-For is trusted; none when empty
 
+	Transcriber TranscriberSettings // no transcripts when its URL is empty
+
 	OIDC            dashboard.OIDCSettings // provider for signing in to the dashboard
 	DashboardLimits dashboard.Limits       // of sign-ins; zero ones have their defaults
 
@@ -107,6 +109,9 @@ func (s Settings) check() error {
 		return fmt.Errorf("the free tier cannot have %d jobs", s.FreeTierJobs)
 	}
 	if err := s.CheckLauncher(); err != nil {
+		return err
+	}
+	if err := s.Transcriber.check(); err != nil {
 		return err
 	}
 	_, err := ratelimit.ParseProxies(s.TrustedProxies)

@@ -66,7 +66,7 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	jobs := lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Now: time.Now,
-		BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
+		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	if s.simulator, err = simulator.New(simulator.Settings{
 		Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log,
@@ -91,6 +91,9 @@ func (s *Service) build(ctx context.Context) error {
 	s.cleaner = retention.New(retention.Settings{
 		Store: s.store, Recordings: jobs, Storage: s.storage, Retention: settings.Retention, Jobs: settings.JobRetention, Now: time.Now, Log: log,
 	})
+	if s.transcripts, err = s.newTranscriber(jobs); err != nil {
+		return err
+	}
 	return s.buildServer(jobs, machine)
 }
 
@@ -159,6 +162,9 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 				s.dispatcher.BotStateChanged(ctx, e.JobID)
 			}
 		case event.StateApplied:
+			if e.Trigger == job.ManifestFinalized {
+				s.transcripts.Wake()
+			}
 			measure(e, node.ID, s.metrics, s.dispatcher.RecordStart)
 		}
 	})

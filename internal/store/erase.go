@@ -87,6 +87,9 @@ func (q *Queries) tombstone(ctx context.Context, consumer uuid.UUID, mode job.Mo
 
 // deleteJob deletes a job and everything that refers to it.
 func (q *Queries) deleteJob(ctx context.Context, id uuid.UUID) error {
+	if err := q.DeleteSpoken(ctx, id); err != nil {
+		return err
+	}
 	for _, statement := range []string{
 		`DELETE FROM delivery_tries WHERE delivery_id IN (SELECT id FROM deliveries WHERE job_id = $1)`,
 		`DELETE FROM deliveries WHERE job_id = $1`,

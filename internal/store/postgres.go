@@ -68,7 +68,7 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
-	return &Store{Queries: &Queries{conn: db}, engine: &postgresEngine{db: db, config: config}}, nil
+	return &Store{Queries: &Queries{conn: db, spoken: postgresSpokenIndex}, engine: &postgresEngine{db: db, config: config}}, nil
 }
 
 // migratePostgres migrates the schema. Its statements have no timeout: their
@@ -80,7 +80,11 @@ func migratePostgres(ctx context.Context, config pgx.ConnConfig) error {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
 	db := stdlib.OpenDB(config)
-	return errors.Join(migrate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker)), db.Close())
+	err = migrate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker))
+	if err == nil {
+		err = postgresSpokenIndex.create(ctx, db)
+	}
+	return errors.Join(err, db.Close())
 }
 
 func (e *postgresEngine) close() error { return e.db.Close() }
@@ -118,7 +122,7 @@ func (e *postgresEngine) transact(ctx context.Context, fn func(*Queries) error) 
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	err = recovered(fn, &Queries{conn: uncancelledTx{tx, ctx}, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED"})
+	err = recovered(fn, &Queries{conn: uncancelledTx{tx, ctx}, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", spoken: postgresSpokenIndex})
 	if err != nil {
 		return errors.Join(err, ignoreTxDone(tx.Rollback()))
 	}

@@ -16,6 +16,7 @@ type Queries struct {
 	conn      conn
 	forUpdate string // clause that locks the selected rows until the transaction ends
 	skip      string // like forUpdate, skipping rows that another transaction has locked
+	spoken    spokenIndex
 }
 
 // conn is the common part of *sql.DB and *sql.Tx.

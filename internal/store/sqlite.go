@@ -88,7 +88,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		done:    make(chan struct{}),
 	}
 	go e.run()
-	return &Store{Queries: &Queries{conn: e.reads}, engine: e}, nil
+	return &Store{Queries: &Queries{conn: e.reads, spoken: sqliteSpokenIndex}, engine: e}, nil
 }
 
 // migrateLocked migrates the schema under a file lock, because a command such as
@@ -102,7 +102,10 @@ func migrateLocked(ctx context.Context, db *sql.DB, path string) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("wait for the migration lock: %w", err)
 	}
-	return migrate(ctx, db, goose.DialectSQLite3)
+	if err := migrate(ctx, db, goose.DialectSQLite3); err != nil {
+		return err
+	}
+	return sqliteSpokenIndex.create(ctx, db)
 }
 
 func (e *sqliteEngine) close() error {
@@ -238,7 +241,7 @@ func (e *sqliteEngine) disconnect() {
 // runAll runs the writes one after the other. It returns errWriteFailed as soon
 // as one of them fails.
 func runAll(tx *sqliteTx, group []*groupedWrite) error {
-	q := &Queries{conn: tx}
+	q := &Queries{conn: tx, spoken: sqliteSpokenIndex}
 	for _, w := range group {
 		if w.err = recovered(w.fn, q); w.err != nil || tx.failed {
 			return errWriteFailed
@@ -250,7 +253,7 @@ func runAll(tx *sqliteTx, group []*groupedWrite) error {
 // runInSavepoints runs each write in a savepoint and stores its error in it. The
 // returned error is that of the whole group.
 func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
-	q := &Queries{conn: tx}
+	q := &Queries{conn: tx, spoken: sqliteSpokenIndex}
 	ctx := context.Background()
 	for _, w := range group {
 		if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {

@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"standin/internal/testing/launchtest"
-	"standin/internal/testing/logtail"
 )
 
 // realCluster is the variable that enables the tests on a real API server (make
@@ -117,7 +116,8 @@ func begin(t *testing.T, server, part string, flags ...string) {
 		stop()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("%s says:\n%s", part, logtail.Last(log.String()))
+			tail := log.Bytes()
+			t.Logf("%s says:\n%s", part, tail[max(0, len(tail)-4000):])
 		}
 	})
 }

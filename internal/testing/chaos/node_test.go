@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"standin/internal/testing/logtail"
 )
 
 // node is a service in its own process.
@@ -155,17 +153,17 @@ func newNode(t *testing.T, dir, name, database string) *node {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("last part of the log of %s:\n%s", name, lastLines(n.log))
+			t.Logf("last part of the log of %s:\n%s", name, tail(n.log))
 		}
 	})
 	return n
 }
 
-// lastLines returns the last lines of a file.
-func lastLines(path string) string {
+// tail returns the last part of a file.
+func tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	return logtail.Last(string(text))
+	return string(text[max(0, len(text)-6000):])
 }

@@ -1,0 +1,58 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+)
+
+// queueTranscription makes the transcription of a finalized recording due. Without
+// a transcriber there is only something to do if the bots reported texts, which
+// become searchable.
+func (c *Change) queueTranscription(ctx context.Context) error {
+	if !c.transcribe {
+		texts, err := c.q.HasTexts(ctx, c.ID)
+		if err != nil || !texts {
+			return err
+		}
+	}
+	return c.q.InsertTranscription(ctx, c.ID, c.Now)
+}
+
+// changeTranscription calls fn if the lease of a transcription is valid and the
+// recording was not deleted.
+func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string, fn func(*Change) error) (valid bool, err error) {
+	_, err = s.Change(ctx, id, func(c *Change) error {
+		if valid, err = c.q.HoldsTranscription(ctx, id, lease); err != nil || !valid {
+			return err
+		}
+		if valid = c.RecordingDeletedAt.IsZero(); !valid {
+			return nil
+		}
+		return fn(c)
+	})
+	if job.ErrorIs(err, job.NotFound) {
+		return false, nil // the job was erased
+	}
+	return valid, err
+}
+
+// StoreSpoken implements transcript.Jobs.
+func (s *Service) StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.SpokenKind, texts []job.Spoken) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(c *Change) error { return c.q.ReplaceSpoken(ctx, c.Job, kind, texts) })
+}
+
+// EndTranscription implements transcript.Jobs.
+func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(c *Change) error {
+		if err := c.q.EndTranscription(ctx, id); err != nil || result == nil {
+			return err
+		}
+		if result.Failure != "" {
+			return c.addEntry(ctx, TranscriptFailed, map[string]string{"detail": result.Failure})
+		}
+		return c.addEntry(ctx, TranscriptAttached, result)
+	})
+}

@@ -1,0 +1,62 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"standin/internal/lifecycle"
+	"standin/internal/transcript"
+	"standin/internal/webhook"
+)
+
+// TranscriberSettings configure the transcription of recordings. Zero values have
+// the defaults of package transcript.
+type TranscriberSettings struct {
+	URL         string // of a server with OpenAI's audio transcriptions; no transcripts when empty
+	APIKey      string
+	Model       string
+	Language    string
+	AllowCIDRs  string        // networks that the URL may be in although they are not public
+	Timeout     time.Duration // of a request
+	Concurrency int           // transcriptions at a time on this node
+	MaxPiece    time.Duration // of audio in one request
+	MaxAudio    time.Duration // of one job that is sent
+	GiveUpAfter time.Duration // since the end of the recording
+}
+
+// check returns an error for settings that cannot work.
+func (s TranscriberSettings) check() error {
+	if s.Concurrency < 0 || s.Timeout < 0 || s.MaxAudio < 0 || s.GiveUpAfter < 0 {
+		return errors.New("limits of the transcriber cannot be negative")
+	}
+	if s.MaxPiece != 0 && (s.MaxPiece < 10*time.Second || s.MaxPiece > time.Hour) {
+		return fmt.Errorf("pieces of %s cannot be transcribed: the bounds are 10s and 1h", s.MaxPiece)
+	}
+	return nil
+}
+
+// newTranscriber returns the worker that transcribes recordings.
+func (s *Service) newTranscriber(jobs *lifecycle.Service) (*transcript.Worker, error) {
+	from := s.settings.Transcriber
+	settings := transcript.Settings{
+		Queue: s.store, Jobs: jobs, Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir,
+		Concurrency: from.Concurrency, MaxPiece: from.MaxPiece, MaxAudio: from.MaxAudio, GiveUpAfter: from.GiveUpAfter,
+		Now: time.Now, Log: s.settings.Log,
+	}
+	if from.URL == "" {
+		return transcript.NewWorker(settings), nil
+	}
+	allow, err := webhook.ParseAllow(from.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("networks of the transcriber: %w", err)
+	}
+	client, err := transcript.NewClient(transcript.ClientSettings{
+		URL: from.URL, APIKey: from.APIKey, Model: from.Model, Language: from.Language, Allow: allow, Timeout: from.Timeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	settings.Recognizer = client
+	return transcript.NewWorker(settings), nil
+}

@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// TestSearchSpoken searches the texts of recordings on both databases.
+func TestSearchSpoken(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		own, other := newConsumer(t, s), newConsumer(t, s)
+		mine, theirs := newJob(own.ID), newJob(other.ID)
+		insert(t, s, mine, theirs)
+		replace := func(r job.Record, kind job.SpokenKind, texts ...job.Spoken) {
+			t.Helper()
+			if err := s.Write(ctx, func(q *store.Queries) error { return q.ReplaceSpoken(ctx, r.Job, kind, texts) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		replace(mine, job.SpokenTranscript, job.Spoken{Text: "an earlier version"})
+		replace(mine, job.SpokenTranscript,
+			job.Spoken{StartMs: 10, Speaker: "Ada", Text: "The Quarterly budget\x00, über alles"},
+			job.Spoken{StartMs: 20, Speaker: "Bob", Text: `don't OR "quote" ' : * ) & | <b>`})
+		replace(mine, job.SpokenChat, job.Spoken{StartMs: 30, Text: "budget link"})
+		replace(theirs, job.SpokenTranscript, job.Spoken{Text: "their budget"})
+		for query, want := range map[string]int{
+			"budget": 2, "BUDG": 2, "quarterly budget": 1, "budget quarterly": 1, "ÜBER": 1, "earlier": 0, "their": 0, "missing": 0,
+			"": 0, `"`: 0, `' OR 1=1 --`: 0, `quote" OR text:x`: 0, "don't": 1, `*`: 0, "or quote": 1, "NEAR(budget)": 0, own.ID.String(): 0,
+		} {
+			found, err := s.SearchSpoken(ctx, own.ID, job.Live, query, 10)
+			if err != nil || len(found) != want {
+				t.Errorf("%q: found %v (%v), want %d", query, found, err, want)
+			}
+		}
+		if found, err := s.SearchSpoken(ctx, own.ID, job.Test, "budget", 10); err != nil || len(found) > 0 {
+			t.Errorf("test key: found %v (%v)", found, err)
+		}
+		found, err := s.SearchSpoken(ctx, own.ID, job.Live, "quarterly", 10)
+		if err != nil || found[0].Text != "The Quarterly budget\x00, über alles" || found[0].Speaker != "Ada" || found[0].StartMs != 10 {
+			t.Errorf("found %+v (%v)", found, err)
+		}
+		if err := s.DeleteJob(ctx, mine.ID); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := s.SearchSpoken(ctx, own.ID, job.Live, "budget", 10); err != nil || len(found) > 0 {
+			t.Errorf("after deletion: found %v (%v)", found, err)
+		}
+	})
+}
+
+// TestClaimTranscription leases transcriptions on both databases.
+func TestClaimTranscription(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		if err := s.Write(ctx, func(q *store.Queries) error { return q.InsertTranscription(ctx, r.ID, now) }); err != nil {
+			t.Fatal(err)
+		}
+		claim := func(at time.Time) (job.Transcription, bool) {
+			t.Helper()
+			claimed, ok, err := s.ClaimTranscription(ctx, at, at.Add(time.Minute), uuid.NewString())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return claimed, ok
+		}
+		first, ok := claim(now)
+		if !ok || first.JobID != r.ID || !first.CreatedAt.Equal(now) {
+			t.Fatalf("claimed %+v (%v)", first, ok)
+		}
+		if _, ok := claim(now.Add(time.Second)); ok {
+			t.Error("claimed twice")
+		}
+		second, ok := claim(now.Add(2 * time.Minute)) // its lease is over
+		if !ok {
+			t.Fatal("not claimed after the lease")
+		}
+		first.Failures, second.Failures, second.Sent = 7, 1, time.Second
+		if valid, err := s.SaveTranscription(ctx, first, now); err != nil || valid {
+			t.Errorf("the first lease is valid: %v (%v)", valid, err)
+		}
+		if valid, err := s.SaveTranscription(ctx, second, now.Add(time.Hour)); err != nil || !valid {
+			t.Errorf("the second lease is not valid: %v (%v)", valid, err)
+		}
+		if _, ok := claim(now.Add(30 * time.Minute)); ok {
+			t.Error("claimed during a pause")
+		}
+		if third, ok := claim(now.Add(time.Hour)); !ok || third.Failures != 1 || third.Sent != time.Second {
+			t.Errorf("claimed %+v (%v)", third, ok)
+		}
+		if err := s.SaveTranscriptionPiece(ctx, r.ID, "a 0-1", `{"text":"\u0000"}`); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(ctx, func(q *store.Queries) error { return q.EndTranscription(ctx, r.ID) }); err != nil {
+			t.Fatal(err)
+		}
+		if pieces, err := s.TranscriptionPieces(ctx, r.ID); err != nil || len(pieces) > 0 {
+			t.Errorf("pieces %v (%v)", pieces, err)
+		}
+		if _, ok := claim(now.Add(24 * time.Hour)); ok {
+			t.Error("claimed after the end")
+		}
+	})
+}

@@ -1,0 +1,356 @@
+package transcript
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime/multipart"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"standin/internal/dialguard"
+)
+
+const (
+	// maxResponse bounds a response. One for ten minutes of speech with words has
+	// about 200 kB.
+	maxResponse = 16 << 20
+	// maxErrorText bounds what is kept of the text of an error.
+	maxErrorText = 300
+	// dialTimeout bounds resolving and connecting.
+	dialTimeout = 30 * time.Second
+	// maxRetryAfter bounds how long a recognizer can ask to wait.
+	maxRetryAfter = time.Hour
+)
+
+// ClientSettings configure a Client.
+type ClientSettings struct {
+	URL      string         // of the recognizer, with or without /v1
+	APIKey   string         // sent as a bearer token; none when empty
+	Model    string         // DefaultModel when empty
+	Language string         // ISO 639-1; detected by the recognizer when empty
+	Allow    []netip.Prefix // networks that are allowed although they are not public
+	Timeout  time.Duration  // of a request; DefaultTimeout when 0
+}
+
+// Defaults of ClientSettings.
+const (
+	DefaultModel   = "whisper-1"
+	DefaultTimeout = 10 * time.Minute
+)
+
+// Client sends audio to a speech recognizer with the interface of OpenAI's
+// POST /v1/audio/transcriptions. Its methods may be called from any goroutine.
+type Client struct {
+	settings ClientSettings
+	address  string
+	http     *http.Client
+	plain    atomic.Bool // the recognizer does not know response_format=verbose_json
+}
+
+// NewClient returns a Client.
+func NewClient(settings ClientSettings) (*Client, error) {
+	address, err := url.Parse(strings.TrimRight(settings.URL, "/"))
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
+		return nil, errors.New("the transcriber URL must be an http or https URL without credentials") // parse errors contain it
+	}
+	if !strings.HasSuffix(address.Path, "/v1") {
+		address = address.JoinPath("v1")
+	}
+	settings.Model = cmp.Or(settings.Model, DefaultModel)
+	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
+	guard := dialguard.Guard{Allow: settings.Allow, Timeout: dialTimeout}
+	return &Client{settings: settings, address: address.JoinPath("audio", "transcriptions").String(), http: &http.Client{
+		Transport: &http.Transport{
+			DialContext: guard.DialContext, TLSHandshakeTimeout: dialTimeout, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key is for this host
+	}}, nil
+}
+
+// Model returns the model that the client asks for.
+func (c *Client) Model() string { return c.settings.Model }
+
+// Error is a failed request.
+type Error struct {
+	Status     int           // 0 without a complete response
+	RetryAfter time.Duration // as the recognizer asked; 0 when it did not
+	Permanent  bool          // another attempt with the same audio will fail too
+	Accepted   bool          // the recognizer began to answer, and may charge for it
+	Err        error         // without a status
+	Detail     string        // beginning of the response, for the log
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.public()
+	}
+	return fmt.Sprintf("%s: %v", e.public(), e.Err)
+}
+
+// public returns the error without its cause, which may name hosts.
+func (e *Error) public() string {
+	switch {
+	case e.Accepted:
+		return "the response of the transcriber was not usable"
+	case e.Status != 0:
+		return fmt.Sprintf("the transcriber answered with status %d", e.Status)
+	}
+	return "the transcriber did not answer"
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Transcribe returns what is said in a WAV file of the given length. The error of
+// a request is an *Error.
+func (c *Client) Transcribe(ctx context.Context, wav string, length time.Duration) (Recognized, error) {
+	plain := c.plain.Load()
+	result, err := c.send(ctx, wav, length, plain)
+	refused := new(Error)
+	if plain || !errors.As(err, &refused) || refused.Status != http.StatusBadRequest && refused.Status != http.StatusUnprocessableEntity {
+		return result, err
+	}
+	// Some models have only the format json.
+	if result, err = c.send(ctx, wav, length, true); err == nil {
+		c.plain.Store(true)
+	}
+	return result, err
+}
+
+// send sends one request.
+func (c *Client) send(ctx context.Context, wav string, length time.Duration, plain bool) (Recognized, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
+	defer cancel()
+	file, err := os.Open(wav)
+	if err != nil {
+		return Recognized{}, err
+	}
+	defer file.Close() // read only
+	request, err := c.request(ctx, file, plain)
+	if err != nil {
+		return Recognized{}, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return Recognized{}, &Error{Err: withoutURL(err)}
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	if response.StatusCode != http.StatusOK {
+		return Recognized{}, c.refusal(response, body)
+	}
+	if err == nil && len(body) > maxResponse {
+		err = fmt.Errorf("the response has more than %d bytes", maxResponse)
+	}
+	var result Recognized
+	if err == nil {
+		result, err = parseResponse(body, length)
+	}
+	if err != nil {
+		return Recognized{}, &Error{Status: response.StatusCode, Accepted: true, Err: err}
+	}
+	return result, nil
+}
+
+// request returns a request with the file as a stream.
+func (c *Client) request(ctx context.Context, file *os.File, plain bool) (*http.Request, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var form bytes.Buffer
+	writer := multipart.NewWriter(&form)
+	fields := [][2]string{{"model", c.settings.Model}, {"response_format", "json"}}
+	if !plain {
+		fields[1][1] = "verbose_json"
+		fields = append(fields, [2]string{"timestamp_granularities[]", "word"}, [2]string{"timestamp_granularities[]", "segment"})
+	}
+	if c.settings.Language != "" {
+		fields = append(fields, [2]string{"language", c.settings.Language})
+	}
+	for _, field := range fields {
+		if err := writer.WriteField(field[0], field[1]); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := writer.CreateFormFile("file", "audio.wav"); err != nil {
+		return nil, err
+	}
+	before := form.Len()
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	body := io.MultiReader(bytes.NewReader(form.Bytes()[:before]), file, bytes.NewReader(form.Bytes()[before:]))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, body)
+	if err != nil {
+		return nil, err
+	}
+	request.ContentLength = int64(form.Len()) + info.Size()
+	request.Header.Set("Content-Type", writer.FormDataContentType())
+	request.Header.Set("Accept", "application/json")
+	if c.settings.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+c.settings.APIKey)
+	}
+	return request, nil
+}
+
+// refusal returns the error of a response that is not 200. Statuses that an
+// operator can repair, such as that of a wrong key, are not permanent.
+func (c *Client) refusal(response *http.Response, body []byte) *Error {
+	e := &Error{Status: response.StatusCode}
+	switch response.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		e.Permanent = true
+	}
+	if response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden { // these may repeat the key
+		text := strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "")
+		e.Detail = strings.ReplaceAll(text, cmp.Or(c.settings.APIKey, "\x00"), "…")
+	}
+	after := response.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil {
+		e.RetryAfter = time.Duration(min(max(0, seconds), int(maxRetryAfter.Seconds()))) * time.Second
+	} else if at, err := http.ParseTime(after); err == nil {
+		e.RetryAfter = min(max(0, time.Until(at)), maxRetryAfter)
+	}
+	return e
+}
+
+// withoutURL removes the URL from the error of a request.
+func withoutURL(err error) error {
+	if failed := new(url.Error); errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
+// Recognized is what a recognizer heard in a piece of audio. Times are
+// milliseconds since its start.
+type Recognized struct {
+	Language string    `json:"language,omitempty"`
+	Timed    bool      `json:"timed"` // false when the only segment is the whole piece
+	Segments []Segment `json:"segments"`
+}
+
+// responseBody is a response in the format verbose_json or json.
+type responseBody struct {
+	Text     *string `json:"text"`
+	Language string  `json:"language"`
+	Segments []struct {
+		Start      float64        `json:"start"`
+		End        float64        `json:"end"`
+		Text       string         `json:"text"`
+		AvgLogprob *float64       `json:"avg_logprob"`
+		NoSpeech   float64        `json:"no_speech_prob"`
+		Words      []responseWord `json:"words"`
+	} `json:"segments"`
+	Words []responseWord `json:"words"`
+}
+
+type responseWord struct {
+	Word        string   `json:"word"`
+	Start       float64  `json:"start"`
+	End         float64  `json:"end"`
+	Probability *float64 `json:"probability"`
+}
+
+// parseResponse parses the response for audio of the given length.
+func parseResponse(body []byte, length time.Duration) (Recognized, error) {
+	var parsed responseBody
+	if err := json.Unmarshal(body, &parsed); err != nil {
+		return Recognized{}, errors.New("the response is not the JSON of a transcription")
+	}
+	if parsed.Text == nil && parsed.Segments == nil {
+		return Recognized{}, errors.New("the response has no text")
+	}
+	total := length.Milliseconds()
+	result := Recognized{Language: parsed.Language, Timed: len(parsed.Segments) > 0 || len(parsed.Words) > 0}
+	for _, s := range parsed.Segments {
+		// Whisper reports text for silence; this is its own rule to drop it.
+		if s.AvgLogprob != nil && s.NoSpeech > 0.6 && *s.AvgLogprob < -1 {
+			continue
+		}
+		segment := Segment{Text: strings.TrimSpace(s.Text), Words: words(s.Words, total)}
+		segment.StartMs, segment.EndMs = clampTimes(s.Start, s.End, total)
+		if s.AvgLogprob != nil {
+			segment.Confidence = probability(math.Exp(*s.AvgLogprob))
+		}
+		if segment.Text != "" {
+			result.Segments = append(result.Segments, segment)
+		}
+	}
+	switch {
+	case len(result.Segments) > 0:
+		distribute(result.Segments, words(parsed.Words, total))
+	case len(parsed.Segments) > 0: // all of them are silence
+	case len(parsed.Words) > 0:
+		all := words(parsed.Words, total)
+		result.Segments = []Segment{joinWords(all)}
+	case parsed.Text != nil && strings.TrimSpace(*parsed.Text) != "":
+		result.Segments = []Segment{{EndMs: total, Text: strings.TrimSpace(*parsed.Text)}}
+	}
+	return result, nil
+}
+
+// words converts words of a response.
+func words(from []responseWord, total int64) []Word {
+	var all []Word
+	for _, w := range from {
+		text := strings.TrimSpace(w.Word)
+		if text == "" {
+			continue
+		}
+		word := Word{Text: text}
+		word.StartMs, word.EndMs = clampTimes(w.Start, w.End, total)
+		if w.Probability != nil {
+			word.Confidence = probability(*w.Probability)
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// distribute adds words to the segments in which they begin, unless the segments
+// have words of their own. Both are in the order of time.
+func distribute(segments []Segment, words []Word) {
+	if len(words) == 0 {
+		return
+	}
+	for _, s := range segments {
+		if len(s.Words) > 0 {
+			return
+		}
+	}
+	at := 0
+	for _, word := range words {
+		for at+1 < len(segments) && word.StartMs >= segments[at+1].StartMs {
+			at++
+		}
+		segments[at].Words = append(segments[at].Words, word)
+	}
+}
+
+// clampTimes converts seconds to milliseconds within the audio.
+func clampTimes(start, end float64, total int64) (startMs, endMs int64) {
+	ms := func(seconds float64) int64 {
+		return int64(math.Round(min(max(0, seconds*1000), float64(total))))
+	}
+	return ms(start), max(ms(start), ms(end))
+}
+
+// probability returns a probability with four digits.
+func probability(p float64) *float64 {
+	p = math.Round(min(max(0, p), 1)*10_000) / 10_000
+	return &p
+}

@@ -1,0 +1,157 @@
+package transcript
+
+import (
+	"fmt"
+	"time"
+
+	"standin/internal/recording"
+)
+
+const (
+	// silenceMin is the shortest silence at which audio is divided.
+	silenceMin = time.Second
+	// silenceLevel is the level of silence, in dBFS: quiet speech is above it.
+	silenceLevel = -50
+	// padding is kept around speech: the first and the last sound are quiet.
+	padding = 300 * time.Millisecond
+	// longSilence ends a piece. A recognizer needs shorter pauses for its
+	// punctuation, and charges for longer ones.
+	longSilence = 10 * time.Second
+
+	// pauseMin and pauseLevel find a short pause in noisy speech that is longer
+	// than a piece.
+	pauseMin   = 300 * time.Millisecond
+	pauseLevel = -30
+	// pauseSearch is how long before the end of a piece such a pause is searched.
+	pauseSearch = time.Minute
+	// minPiece is the shortest piece: recognizers refuse less.
+	minPiece = 200 * time.Millisecond
+)
+
+// DefaultMaxPiece is the default of the longest piece. Its WAV file has 19 MB, and
+// OpenAI accepts 25 MB.
+const DefaultMaxPiece = 10 * time.Minute
+
+// track is an audio file of a recording to transcribe.
+type track struct {
+	file        recording.Media
+	participant *recording.Participant // nil for mixed audio
+	gaps        []recording.Gap        // in mixed audio
+}
+
+// chooseTracks returns the audio to transcribe: the files of single participants
+// if they cover the speech, else the mixed audio.
+func chooseTracks(m recording.Manifest) []track {
+	byID := make(map[string]*recording.Participant, len(m.Participants))
+	for i, p := range m.Participants {
+		byID[p.ID] = &m.Participants[i]
+	}
+	var own, mixed []track
+	complete := true
+	for _, file := range m.Media {
+		switch file.Kind {
+		case recording.ParticipantAudio:
+			owner := byID[file.ParticipantID]
+			complete = complete && owner != nil
+			own = append(own, track{file: file, participant: owner})
+		case recording.Video, recording.Audio:
+			mixed = append(mixed, track{file: file, gaps: m.Gaps})
+		}
+	}
+	if len(own) > 0 && complete && coversSpeech(own, m.Speech) || len(mixed) == 0 {
+		return own
+	}
+	return mixed
+}
+
+// coversSpeech reports whether at least 95% of the known speech is in the tracks
+// of its speakers.
+func coversSpeech(tracks []track, speech []recording.Speech) bool {
+	var total, covered int64
+	for _, s := range speech {
+		total += s.EndMs - s.StartMs
+		for _, t := range tracks {
+			if t.participant.ID == s.ParticipantID {
+				covered += max(0, min(s.EndMs, t.file.StartOffsetMs+t.file.DurationMs)-max(s.StartMs, t.file.StartOffsetMs))
+			}
+		}
+	}
+	return covered >= total*95/100
+}
+
+// offset converts a position in the file to an offset of the recording: mixed
+// audio does not contain the gaps.
+func (t track) offset(positionMs int64) int64 {
+	at := t.file.StartOffsetMs + positionMs
+	for _, gap := range t.gaps {
+		if gap.StartMs > t.file.StartOffsetMs && gap.StartMs <= at {
+			at += gap.EndMs - gap.StartMs
+		}
+	}
+	return at
+}
+
+// piece is a section of a file that is sent to the recognizer in one request.
+type piece struct {
+	track
+	recording.Span
+}
+
+// key identifies the piece within its job.
+func (p piece) key() string {
+	return fmt.Sprintf("%s %d-%d", p.file.Name, p.Start.Milliseconds(), p.End.Milliseconds())
+}
+
+// planPieces divides audio of a length into pieces of at most maximum, at
+// silences, and leaves long silences out. pause returns where to divide speech
+// without a silence.
+func planPieces(length time.Duration, silences []recording.Span, maximum time.Duration, pause func(recording.Span) (time.Duration, error)) ([]recording.Span, error) {
+	var pieces []recording.Span
+	for _, speech := range speechBetween(length, silences) {
+		for speech.Length() > maximum {
+			at, err := pause(recording.Span{Start: speech.Start + maximum - min(pauseSearch, maximum/2), End: speech.Start + maximum})
+			if err != nil {
+				return nil, err
+			}
+			pieces = append(pieces, recording.Span{Start: speech.Start, End: at})
+			speech.Start = at
+		}
+		last := len(pieces) - 1
+		switch {
+		case last >= 0 && speech.Start-pieces[last].End <= longSilence && speech.End-pieces[last].Start <= maximum:
+			pieces[last].End = speech.End
+		case speech.Length() >= minPiece:
+			pieces = append(pieces, speech)
+		}
+	}
+	return pieces, nil
+}
+
+// speechBetween returns the spans between silences, with padding.
+func speechBetween(length time.Duration, silences []recording.Span) []recording.Span {
+	var speech []recording.Span
+	from := time.Duration(0)
+	add := func(to time.Duration) {
+		if to > from {
+			speech = append(speech, recording.Span{Start: max(0, from-padding), End: min(length, to+padding)})
+		}
+	}
+	for _, silence := range silences {
+		add(silence.Start)
+		from = silence.End
+	}
+	add(length)
+	return speech
+}
+
+// longestMiddle returns the middle of the longest silence in a span; its end when
+// there is none.
+func longestMiddle(in recording.Span, silences []recording.Span) time.Duration {
+	longest := recording.Span{Start: in.End, End: in.End}
+	for _, silence := range silences {
+		if silence.Length() > longest.Length() {
+			longest = silence
+		}
+	}
+	return max((longest.Start+longest.End)/2, in.Start+1)
+}

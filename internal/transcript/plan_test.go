@@ -1,0 +1,86 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/recording"
+)
+
+func TestPlanPieces(t *testing.T) {
+	t.Parallel()
+	s := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+	span := func(start, end float64) recording.Span { return recording.Span{Start: s(start), End: s(end)} }
+	tests := map[string]struct {
+		length   float64
+		silences []recording.Span
+		want     []recording.Span
+	}{
+		"no silence":              {30, nil, []recording.Span{span(0, 30)}},
+		"silence only":            {30, []recording.Span{span(0, 30)}, nil},
+		"a short silence is kept": {30, []recording.Span{span(10, 12)}, []recording.Span{span(0, 30)}},
+		"a long silence divides":  {60, []recording.Span{span(10, 40)}, []recording.Span{span(0, 10.3), span(39.7, 60)}},
+		"divided at silences":     {100, []recording.Span{span(50, 52)}, []recording.Span{span(0, 50.3), span(51.7, 100)}},
+		"divided at a pause":      {100, nil, []recording.Span{span(0, 55), span(55, 100)}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := planPieces(s(test.length), test.silences, time.Minute, func(in recording.Span) (time.Duration, error) {
+				return in.End - s(5), nil
+			})
+			if err != nil || !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %v (%v), want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	d := Document{Segments: []Segment{
+		{StartMs: 3_661_001, EndMs: 3_662_000, Speaker: "Eve <script>\n", Text: "a --> b\n\nNOTE <b>bold</b> & \u2028more"},
+		{StartMs: 3_663_000, EndMs: 3_663_000, Text: "hm"},
+	}}
+	const vtt = "WEBVTT\n\n01:01:01.001 --> 01:01:02.000\n<v Eve &lt;script&gt;>a --&gt; b NOTE &lt;b&gt;bold&lt;/b&gt; &amp; more\n" +
+		"\n01:01:03.000 --> 01:01:03.001\nhm\n"
+	if got := string(d.VTT()); got != vtt {
+		t.Errorf("WebVTT:\n%s\nwant:\n%s", got, vtt)
+	}
+	const text = "[01:01:01] Eve <script>: a --> b NOTE <b>bold</b> & more\n[01:01:03] Unknown speaker: hm\n"
+	if got := string(d.Text()); got != text {
+		t.Errorf("text:\n%s\nwant:\n%s", got, text)
+	}
+}
+
+func FuzzParseResponse(f *testing.F) {
+	f.Add([]byte(goodResponse))
+	f.Add([]byte(`{"text": "a b", "words": [{"word": "a", "start": 1e300, "end": -1}, {"word": " b "}]}`))
+	f.Add([]byte(`{"segments": [{"text": "x", "words": [{"word": "x", "probability": 7}]}]}`))
+	m := recording.Manifest{
+		Participants: []recording.Participant{{ID: "p", Name: "P"}}, Speech: []recording.Speech{{ParticipantID: "p", StartMs: 0, EndMs: 500}},
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		recognized, err := parseResponse(body, time.Second)
+		if err != nil {
+			return
+		}
+		p := piece{track{file: recording.Media{}}, recording.Span{End: time.Second}}
+		d := Document{Segments: p.segments(recognized, newSpeakers(m))}
+		for _, s := range d.Segments {
+			if s.StartMs < 0 || s.EndMs < s.StartMs && len(s.Words) == 0 || s.EndMs > 1000 || strings.TrimSpace(s.Text) == "" {
+				t.Errorf("segment %+v", s)
+			}
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Error(err)
+		}
+		if cues := bytes.Count(d.VTT(), []byte(" --> ")); cues != len(d.Segments) {
+			t.Errorf("%d cues of %d segments", cues, len(d.Segments))
+		}
+	})
+}

@@ -1,0 +1,377 @@
+package transcript
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/retry"
+)
+
+const (
+	// lease is how long a transcription belongs to a node without a renewal.
+	lease = 2 * time.Minute
+	// pollInterval is how often a worker looks for transcriptions of other nodes
+	// and for those whose pause is over.
+	pollInterval = 15 * time.Second
+	// minRetry and maxRetry bound the pause after a failed attempt.
+	minRetry, maxRetry = 30 * time.Second, 15 * time.Minute
+)
+
+// Defaults of Settings.
+const (
+	DefaultConcurrency = 2
+	DefaultMaxAudio    = 10 * time.Hour
+	DefaultGiveUpAfter = 24 * time.Hour
+)
+
+// Queue stores the progress of transcriptions. It is implemented by store.Store.
+type Queue interface {
+	ClaimTranscription(ctx context.Context, now, until time.Time, lease string) (t job.Transcription, ok bool, err error)
+	SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error)
+	TranscriptionPieces(ctx context.Context, jobID uuid.UUID) (map[string]string, error)
+	SaveTranscriptionPiece(ctx context.Context, jobID uuid.UUID, piece, response string) error
+	Job(ctx context.Context, id uuid.UUID) (job.Record, error)
+	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
+}
+
+// Jobs records the results. It is implemented by lifecycle.Service. Each method
+// does nothing, and reports false, when the lease was lost or the recording was
+// deleted.
+type Jobs interface {
+	// StoreSpoken stores searchable texts.
+	StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.SpokenKind, texts []job.Spoken) (valid bool, err error)
+	// EndTranscription ends the transcription. A result is added to the timeline.
+	EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error)
+}
+
+// Storage stores recordings. It is implemented by recording.Storage.
+type Storage interface {
+	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) error
+	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
+}
+
+// Recognizer recognizes speech. It is implemented by Client.
+type Recognizer interface {
+	Transcribe(ctx context.Context, wav string, length time.Duration) (Recognized, error)
+	Model() string
+}
+
+// Settings configure a Worker.
+type Settings struct {
+	Queue      Queue
+	Jobs       Jobs
+	Storage    Storage
+	Recognizer Recognizer // nil without a transcriber; only chat and captions become searchable then
+	BaseURL    string     // of the service, for the URLs in manifests
+	TempDir    string     // for the audio of one file per running transcription
+
+	Concurrency int           // transcriptions at a time on this node; DefaultConcurrency when 0
+	MaxPiece    time.Duration // of audio in one request; DefaultMaxPiece when 0
+	MaxAudio    time.Duration // of a job that is sent; DefaultMaxAudio when 0
+	GiveUpAfter time.Duration // since the end of the recording; DefaultGiveUpAfter when 0
+
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Worker transcribes the recordings that are due.
+type Worker struct {
+	Settings
+	wake chan struct{}
+}
+
+// NewWorker returns a Worker. It does nothing before Run.
+func NewWorker(settings Settings) *Worker {
+	settings.Concurrency = cmp.Or(settings.Concurrency, DefaultConcurrency)
+	settings.MaxPiece = cmp.Or(settings.MaxPiece, DefaultMaxPiece)
+	settings.MaxAudio = cmp.Or(settings.MaxAudio, DefaultMaxAudio)
+	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, DefaultGiveUpAfter)
+	return &Worker{Settings: settings, wake: make(chan struct{}, 1)}
+}
+
+// Wake reports that a transcription may be due. It does not block.
+func (w *Worker) Wake() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends.
+func (w *Worker) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for range w.Concurrency {
+		running.Go(func() {
+			poll := time.NewTicker(pollInterval)
+			defer poll.Stop()
+			for ctx.Err() == nil {
+				if w.RunNext(ctx) {
+					w.Wake() // another goroutine may take the next one
+					continue
+				}
+				select {
+				case <-w.wake:
+				case <-poll.C:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// RunNext works on the transcription that has been due for the longest time. It
+// reports false when none is due.
+func (w *Worker) RunNext(ctx context.Context) bool {
+	t, ok, err := w.Queue.ClaimTranscription(ctx, w.Now(), w.Now().Add(lease), uuid.NewString())
+	if err != nil && ctx.Err() == nil {
+		w.Log.Error("cannot find due transcriptions", "error", err)
+	}
+	if err != nil || !ok {
+		return false
+	}
+	h := &task{Worker: w, state: t}
+	working, stop := h.keep(ctx)
+	err = h.work(working)
+	stop()
+	if err != nil && ctx.Err() == nil {
+		h.failed(ctx, err)
+	}
+	return true
+}
+
+// errLeaseLost is the error of a transcription that another node has claimed, or
+// whose recording was deleted.
+var errLeaseLost = errors.New("the lease of the transcription is lost")
+
+// permanentError is an error that another attempt would not avoid.
+type permanentError struct{ error }
+
+func (e permanentError) Unwrap() error { return e.error }
+
+// failed makes the transcription due again after a pause, or ends it.
+func (h *task) failed(ctx context.Context, err error) {
+	t := h.current()
+	refused := new(Error)
+	isRefused, permanent := errors.As(err, &refused), errors.As(err, new(permanentError))
+	w, log := h.Worker, h.Log.With("job", t.JobID, "error", err)
+	switch age := w.Now().Sub(t.CreatedAt); {
+	case errors.Is(err, errLeaseLost):
+		log.Info("a transcription was stopped")
+		return
+	case permanent, refused.Permanent, age >= w.GiveUpAfter:
+		log.Warn("a transcription has failed", "detail", refused.Detail, "age", age)
+		detail := "the recording could not be read; the service's log has the reason"
+		if isRefused {
+			detail = refused.public()
+		}
+		if _, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail}); err != nil {
+			log.Error("cannot record the failure of a transcription; it is repeated", "failure", err)
+		}
+		return
+	}
+	backoff := retry.Backoff{Min: minRetry, Max: maxRetry, Failures: t.Failures}
+	pause := max(backoff.Next(), refused.RetryAfter)
+	t.Failures = backoff.Failures
+	log.Warn("a transcription is retried", "detail", refused.Detail, "failures", t.Failures, "retry_in", pause)
+	if _, err := w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause)); err != nil {
+		log.Error("cannot save a transcription; it is repeated when its lease ends", "failure", err)
+	}
+}
+
+// task is a transcription whose lease this node has.
+type task struct {
+	*Worker
+
+	mu    sync.Mutex
+	state job.Transcription
+}
+
+func (h *task) current() job.Transcription {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state
+}
+
+// save saves a change, and extends the lease.
+func (h *task) save(ctx context.Context, change func(*job.Transcription)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.state)
+	valid, err := h.Queue.SaveTranscription(ctx, h.state, h.Now().Add(lease))
+	if err == nil && !valid {
+		err = errLeaseLost
+	}
+	return err
+}
+
+// keep extends the lease until stop is called. Its context ends when the lease is
+// lost.
+func (h *task) keep(ctx context.Context) (working context.Context, stop func()) {
+	working, cancel := context.WithCancelCause(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(lease / 4)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-working.Done():
+				return
+			}
+			err := h.save(working, func(*job.Transcription) {})
+			if errors.Is(err, errLeaseLost) {
+				cancel(err)
+				return
+			}
+			if err != nil && working.Err() == nil {
+				h.Log.Error("cannot extend the lease of a transcription", "job", h.state.JobID, "error", err)
+			}
+		}
+	})
+	return working, func() { cancel(nil); done.Wait() }
+}
+
+// work makes the texts of the recording searchable, transcribes it, and attaches
+// the transcript.
+func (h *task) work(ctx context.Context) error {
+	id := h.state.JobID
+	r, err := h.Queue.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	manifest, err := h.manifest(ctx)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return h.end(ctx, nil) // deleted, or stored elsewhere
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.storeTexts(ctx, manifest); err != nil {
+		return err
+	}
+	if h.Recognizer == nil || r.Mode == job.Test || !wanted(r.Metadata) {
+		return h.end(ctx, nil)
+	}
+	document, audio, err := h.transcribe(ctx, manifest)
+	if errors.Is(context.Cause(ctx), errLeaseLost) {
+		return errLeaseLost
+	}
+	if err != nil {
+		return err
+	}
+	return h.attach(ctx, manifest, document, audio)
+}
+
+// wanted reports whether a job's metadata permits a transcription.
+func wanted(metadata json.RawMessage) bool {
+	var options struct {
+		Transcript *bool `json:"transcript"`
+	}
+	// Other values are ignored: metadata belongs to the consumer.
+	return json.Unmarshal(metadata, &options) != nil || options.Transcript == nil || *options.Transcript
+}
+
+func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
+	text, err := h.Storage.Manifest(ctx, h.state.JobID)
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, permanentError{fmt.Errorf("read the manifest: %w", err)}
+	}
+	return m, nil
+}
+
+// storeTexts makes chat messages and captions searchable.
+func (h *task) storeTexts(ctx context.Context, m recording.Manifest) error {
+	texts, err := h.Queue.Texts(ctx, h.state.JobID)
+	if err != nil || len(texts) == 0 {
+		return err
+	}
+	start := m.Timeline.RecordingStartedAt.Time
+	spoken := map[job.SpokenKind][]job.Spoken{}
+	for _, text := range texts {
+		kind := job.SpokenChat
+		if text.Kind == job.CaptionText {
+			kind = job.SpokenCaption
+		}
+		at := int64(0)
+		if !start.IsZero() {
+			at = max(0, text.StartedAt.Sub(start).Milliseconds())
+		}
+		spoken[kind] = append(spoken[kind], job.Spoken{StartMs: at, Speaker: text.Author, Text: text.Text})
+	}
+	for kind, all := range spoken {
+		stored, err := h.Jobs.StoreSpoken(ctx, h.state.JobID, h.state.Lease, kind, all)
+		if err != nil {
+			return err
+		}
+		if !stored {
+			return errLeaseLost
+		}
+	}
+	return nil
+}
+
+// attach stores the transcript with the recording.
+func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, audio time.Duration) error {
+	id := h.state.JobID
+	text, err := d.JSON()
+	if err != nil {
+		return err
+	}
+	err = h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
+		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
+		{Name: VTTFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT()},
+	})
+	if err != nil {
+		return err
+	}
+	stored, err := h.Jobs.StoreSpoken(ctx, id, h.state.Lease, job.SpokenTranscript, d.spoken())
+	if err != nil {
+		return err
+	}
+	if !stored {
+		return h.removeDeleted(ctx)
+	}
+	h.Log.Info("a recording was transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
+	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial})
+}
+
+// removeDeleted deletes what was attached to a recording that was deleted
+// meanwhile.
+func (h *task) removeDeleted(ctx context.Context) error {
+	r, err := h.Queue.Job(ctx, h.state.JobID)
+	switch {
+	case err != nil && !job.ErrorIs(err, job.NotFound):
+		return err
+	case err != nil || !r.RecordingDeletedAt.IsZero():
+		if err := h.Storage.DeleteRecording(ctx, h.state.JobID); err != nil {
+			return err
+		}
+	}
+	return errLeaseLost
+}
+
+// end ends the transcription.
+func (h *task) end(ctx context.Context, result *job.TranscriptResult) error {
+	ended, err := h.Jobs.EndTranscription(ctx, h.state.JobID, h.state.Lease, result)
+	if err == nil && !ended {
+		return h.removeDeleted(ctx)
+	}
+	return err
+}

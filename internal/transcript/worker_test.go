@@ -1,0 +1,186 @@
+package transcript
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/recording"
+)
+
+const (
+	lifecycleAttached = lifecycle.TranscriptAttached
+	lifecycleFailed   = lifecycle.TranscriptFailed
+)
+
+const goodResponse = `{"text": "hello there", "segments": [{"start": 0.1, "end": 0.9, "text": " hello there", "avg_logprob": -0.1}]}`
+
+// TestMisbehavingTranscriber checks that the transcript comes in the end, or that
+// the timeline has the reason why it does not.
+func TestMisbehavingTranscriber(t *testing.T) {
+	t.Parallel()
+	cutOff := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "1000")
+		fmt.Fprint(w, goodResponse[:40])
+	}
+	tests := map[string]struct {
+		respond func(w http.ResponseWriter, request int, since time.Duration)
+		failure string        // on the timeline; empty when a transcript is expected
+		after   time.Duration // at least since the end of the recording
+		before  time.Duration
+	}{
+		"answers": {
+			respond: func(w http.ResponseWriter, _ int, _ time.Duration) { fmt.Fprint(w, goodResponse) }, before: time.Second,
+		},
+		"too many requests": {respond: func(w http.ResponseWriter, request int, _ time.Duration) {
+			if request > 2 {
+				fmt.Fprint(w, goodResponse)
+				return
+			}
+			w.Header().Set("Retry-After", "300")
+			http.Error(w, "slow down", http.StatusTooManyRequests)
+		}, after: 10 * time.Minute, before: 15 * time.Minute},
+		"cut off in the middle": {respond: func(w http.ResponseWriter, request int, _ time.Duration) {
+			if request > 3 {
+				fmt.Fprint(w, goodResponse)
+				return
+			}
+			cutOff(w)
+		}, before: 15 * time.Minute},
+		"away for an hour": {respond: func(w http.ResponseWriter, _ int, since time.Duration) {
+			if since > time.Hour {
+				fmt.Fprint(w, goodResponse)
+				return
+			}
+			http.Error(w, "away", http.StatusServiceUnavailable)
+		}, after: time.Hour, before: 80 * time.Minute},
+		"away for ever": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
+			http.Error(w, "away", http.StatusBadGateway)
+		}, failure: "the transcriber answered with status 502", after: 30 * time.Minute, before: time.Hour},
+		"wrong for ever": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
+			fmt.Fprint(w, "<html>not JSON</html>")
+		}, failure: "the response of the transcriber was not usable", after: 30 * time.Minute, before: time.Hour},
+		"refuses the audio": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
+			http.Error(w, "your key secret-key is fine, the audio is not", http.StatusBadRequest)
+		}, failure: "the transcriber answered with status 400", before: time.Second},
+		"knows only json": {respond: func(w http.ResponseWriter, request int, _ time.Duration) {
+			if request == 1 {
+				http.Error(w, "response_format", http.StatusBadRequest)
+				return
+			}
+			fmt.Fprint(w, `{"text": "hello there"}`)
+		}, before: time.Second},
+	}
+	media, path := tone(t, "recording.m4a", 4*time.Second)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			var h *harness
+			var start time.Time
+			h = newHarness(t, func(w http.ResponseWriter, _ *http.Request) {
+				test.respond(w, int(requests.Add(1)), h.clock().Sub(start))
+			})
+			if test.failure != "" && test.after > 0 {
+				h.GiveUpAfter = test.after
+			}
+			start = h.clock()
+			r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
+			for h.clock().Sub(start) < 5*time.Hour && len(h.entries(t, r.ID, lifecycleAttached))+len(h.entries(t, r.ID, lifecycleFailed)) == 0 {
+				if !h.RunNext(t.Context()) {
+					h.advance(time.Minute)
+				}
+			}
+			took := h.clock().Sub(start)
+			if took < test.after || took > test.before {
+				t.Errorf("it took %v and %d requests, want %v to %v", took, requests.Load(), test.after, test.before)
+			}
+			d, ok := h.document(t, r.ID)
+			failures := h.entries(t, r.ID, lifecycleFailed)
+			switch {
+			case test.failure != "":
+				if ok || len(failures) != 1 || !strings.Contains(failures[0], test.failure) || strings.Contains(failures[0], "secret") {
+					t.Errorf("the timeline has %v, want %q", failures, test.failure)
+				}
+			case !ok || len(d.Segments) != 1 || d.Segments[0].Text != "hello there" || d.Partial:
+				t.Errorf("got %+v (%v), failures %v", d, ok, failures)
+			}
+		})
+	}
+}
+
+// TestRestart continues after a restart without sending a piece twice.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	h := newHarness(t, func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 2 {
+			http.Error(w, "away", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, goodResponse)
+	})
+	first, path := tone(t, "recording.m4a", 4*time.Second)
+	second := first
+	second.Name, second.StartOffsetMs = "recording-2.m4a", 10_000
+	r := h.finalized(t, recording.Manifest{
+		Media: []recording.Media{first, second}, Gaps: []recording.Gap{{StartMs: 4000, EndMs: 10_000, Reason: "paused"}},
+	}, map[string]string{first.Name: path, second.Name: path})
+	h.RunNext(t.Context())
+	h.Worker = NewWorker(h.Settings) // after a restart
+	h.advance(time.Minute)
+	if !h.RunNext(t.Context()) {
+		t.Fatal("the transcription is not due")
+	}
+	d, _ := h.document(t, r.ID)
+	if len(d.Segments) != 2 || d.Segments[0].StartMs != 100 || d.Segments[1].StartMs != 10_100 || requests.Load() != 3 {
+		t.Errorf("got %+v after %d requests, want two segments after 3", d, requests.Load())
+	}
+}
+
+// TestLimit checks that no more audio is sent than a job may have.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("audio was sent") })
+	h.MaxAudio = time.Second
+	media, path := tone(t, "recording.m4a", 4*time.Second)
+	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
+	h.RunNext(t.Context())
+	if d, ok := h.document(t, r.ID); !ok || !d.Partial || len(d.Segments) > 0 {
+		t.Errorf("got %+v (%v), want an empty partial transcript", d, ok)
+	}
+}
+
+// TestDeletedMeanwhile checks that nothing of a deleted recording comes back.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	var h *harness
+	var r job.Record
+	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
+		caller := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}
+		if err := h.jobs.DeleteRecording(request.Context(), caller, r.ID); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprint(w, goodResponse)
+	})
+	media, path := tone(t, "recording.m4a", 4*time.Second)
+	r = h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
+	h.RunNext(t.Context())
+	if _, ok := h.document(t, r.ID); ok {
+		t.Error("the transcript of a deleted recording is stored")
+	}
+	found, err := h.store.SearchSpoken(t.Context(), r.ConsumerID, job.Live, "hello", 10)
+	if err != nil || len(found) > 0 {
+		t.Errorf("the search found %v (%v)", found, err)
+	}
+	h.advance(time.Hour)
+	if h.RunNext(t.Context()) {
+		t.Error("the transcription of a deleted recording is due")
+	}
+}
