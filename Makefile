@@ -37,8 +37,9 @@ build: ## Build bin/standin
 	go build -o $(BIN) ./cmd/standin
 
 .PHONY: demo
-demo: setup build ## Send a bot into a local meeting (ARGS="--once --seconds 20")
-	$(BIN) demo $(ARGS)
+demo: setup ## Send a bot into a local meeting (ARGS="--once --seconds 20")
+	go build -tags demo -o bin/standin-demo ./cmd/standin
+	bin/standin-demo demo $(ARGS)
 
 .PHONY: test
 test: ## Run all tests; installs what they need

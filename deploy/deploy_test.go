@@ -16,11 +16,12 @@ import (
 	"go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"standin/internal/launch/kubernetes"
 )
@@ -37,7 +38,6 @@ func read(t *testing.T, name string) []byte {
 // manifests decodes the Kubernetes manifests with strict field validation.
 func manifests(t *testing.T) (objects []runtime.Object) {
 	t.Helper()
-	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 	names, err := filepath.Glob("kubernetes/*.yaml")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no manifests: %v", err)
@@ -46,23 +46,42 @@ func manifests(t *testing.T) (objects []runtime.Object) {
 		if strings.Contains(name, "pod-template") {
 			continue // not a whole object
 		}
-		documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(read(t, name))))
-		for {
-			document, err := documents.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			object, _, err := decoder.Decode(document, nil, nil)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			objects = append(objects, object)
-		}
+		objects = append(objects, decode(t, name, read(t, name))...)
 	}
 	return objects
+}
+
+// decode decodes the documents of a YAML file into Kubernetes' own types. Unknown
+// kinds, unknown fields and duplicate fields fail the test.
+func decode(t *testing.T, name string, content []byte) (objects []runtime.Object) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(bytes.TrimSpace(document)) == 0 {
+			continue
+		}
+		object, _, err := decoder.Decode(document, nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, document)
+		}
+		objects = append(objects, object)
+	}
 }
 
 // TestManifests: the manifests decode and refer to each other, and grant the

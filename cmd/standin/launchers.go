@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/deploy"
 	"standin/internal/launch"
@@ -53,9 +53,9 @@ type dockerFlags struct {
 func (f dockerFlags) settings() (docker.Settings, error) {
 	var errs []error
 	bytes := func(flag, value string) int64 {
-		quantity, err := parseQuantity(flag, value)
+		size, err := parseQuantity(flag, value)
 		errs = append(errs, err)
-		return quantity.Value()
+		return int64(math.Ceil(size))
 	}
 	settings := docker.Settings{
 		RemoteSettings: launch.RemoteSettings{Image: f.Image},
@@ -102,16 +102,19 @@ type kubernetesFlags struct {
 // settings converts the flags.
 func (f kubernetesFlags) settings() (service.KubernetesSettings, error) {
 	var errs []error
-	quantity := func(flag, value string) resource.Quantity {
-		quantity, err := parseQuantity(flag, value)
+	quantity := func(flag, value string) string {
+		size, err := parseQuantity(flag, value)
 		errs = append(errs, err)
-		return quantity
+		if size == 0 {
+			return ""
+		}
+		return value
 	}
 	settings := service.KubernetesSettings{
 		Kubeconfig: f.Kubeconfig, PodTemplate: f.PodTemplate,
 		Settings: kubernetes.Settings{
 			RemoteSettings: launch.RemoteSettings{Image: f.Image},
-			Namespace:      f.Namespace, Pull: corev1.PullPolicy(f.Pull), User: f.User, Group: f.Group, Seccomp: f.Seccomp,
+			Namespace:      f.Namespace, Pull: f.Pull, User: f.User, Group: f.Group, Seccomp: f.Seccomp,
 			Resources: kubernetes.Resources{
 				CPURequest: quantity("kubernetes-cpu-request", f.CPURequest), CPULimit: quantity("kubernetes-cpu-limit", f.CPULimit),
 				MemoryRequest: quantity("kubernetes-memory-request", f.MemoryRequest), MemoryLimit: quantity("kubernetes-memory-limit", f.MemoryLimit),
@@ -130,11 +133,24 @@ func (f launcherFlags) engines() (settings service.Settings, err error) {
 	return settings, errors.Join(dockerErr, kubernetesErr)
 }
 
-// parseQuantity parses a Kubernetes quantity.
-func parseQuantity(flag, value string) (resource.Quantity, error) {
-	quantity, err := resource.ParseQuantity(value)
-	if err != nil || quantity.Sign() < 0 {
-		return resource.Quantity{}, fmt.Errorf("--%s: %q is not a quantity such as 500m, 2 or 1Gi", flag, value)
+// quantityUnits are the suffixes of Kubernetes quantities.
+var quantityUnits = map[string]float64{
+	"": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
+}
+
+// quantityForm is a number and a suffix.
+var quantityForm = regexp.MustCompile(`^([0-9]{1,15}(?:\.[0-9]{1,9})?)([a-zA-Z]{0,2})$`)
+
+// parseQuantity returns the value of a Kubernetes quantity.
+func parseQuantity(flag, value string) (float64, error) {
+	parts := quantityForm.FindStringSubmatch(value)
+	if parts == nil || quantityUnits[parts[2]] == 0 {
+		return 0, fmt.Errorf("--%s: %q is not a quantity such as 500m, 2 or 1Gi", flag, value)
 	}
-	return quantity, nil
+	number, err := strconv.ParseFloat(parts[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return number * quantityUnits[parts[2]], nil
 }

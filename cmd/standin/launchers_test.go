@@ -60,12 +60,12 @@ func TestSeccompProfile(t *testing.T) {
 
 func TestQuantities(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]int64{"0": 0, "1073741824": 1 << 30, "3Gi": 3 << 30, "256Mi": 256 << 20, "1G": 1e9} {
-		if got, err := parseQuantity("docker-memory", value); err != nil || got.Value() != want {
-			t.Errorf("%s is %d (%v), want %d", value, got.Value(), err, want)
+	for value, want := range map[string]float64{"0": 0, "1073741824": 1 << 30, "3Gi": 3 << 30, "256Mi": 256 << 20, "1G": 1e9, "500m": 0.5, "1.5": 1.5} {
+		if got, err := parseQuantity("docker-memory", value); err != nil || got != want {
+			t.Errorf("%s is %v (%v), want %v", value, got, err, want)
 		}
 	}
-	for _, value := range []string{"", "much", "-1", "3GB"} {
+	for _, value := range []string{"", "much", "-1", "3GB", "1x", "Gi"} {
 		if _, err := parseQuantity("docker-memory", value); err == nil || !strings.Contains(err.Error(), "--docker-memory") {
 			t.Errorf("%q was accepted: %v", value, err)
 		}

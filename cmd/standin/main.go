@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -21,7 +20,6 @@ import (
 type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
 	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts bots; run this command yourself with the manual launcher."`
-	Demo        demoCommand        `cmd:"" help:"Run the service with a local replica meeting and send one bot into it."`
 	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
 	Canary      canaryCommand      `cmd:"" help:"Visit a meeting at intervals and report when its pages no longer match the profile."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
@@ -40,12 +38,13 @@ type commands struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, extraCommands()...))
 }
 
 // run executes a command line and returns its exit code: 0 on success, 2 for a
-// usage error, otherwise one of the codes in exit.go.
-func run(args []string, stdout, stderr io.Writer) int {
+// usage error, otherwise one of the codes in exit.go. The command line has the
+// extra commands too.
+func run(args []string, stdout, stderr io.Writer, extra ...extraCommand) int {
 	out, err := escapingWriter{stdout}, escapingWriter{stderr}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -56,7 +55,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 	var cli commands
 	exited := -1
-	parser, parseErr := kong.New(&cli,
+	options := []kong.Option{
 		kong.Name("standin"),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."),
 		kong.UsageOnError(),
@@ -64,7 +63,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Exit(func(code int) { exited = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(terminal{out: out, err: err}),
-	)
+	}
+	for _, command := range extra {
+		options = append(options, command(terminal{out: out, err: err}))
+	}
+	parser, parseErr := kong.New(&cli, options...)
 	if parseErr != nil {
 		fmt.Fprintln(err, "standin:", parseErr)
 		return 2
@@ -88,6 +91,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// extraCommand returns the option that adds a command to the command line.
+type extraCommand func(to terminal) kong.Option
+
 // logFlags configure logging.
 type logFlags struct {
 	LogLevel  slog.Level `env:"STANDIN_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
@@ -100,31 +106,4 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
-}
-
-type versionCommand struct {
-	JSON bool `name:"json" help:"Print JSON."`
-}
-
-// Run prints the version.
-func (c versionCommand) Run(to terminal) error {
-	if c.JSON {
-		return printJSON(to.out, map[string]string{"version": version()})
-	}
-	_, err := fmt.Fprintln(to.out, "standin", version())
-	return err
-}
-
-// version returns the module version, or the commit for a development build.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && info.Main.Version == "(devel)" {
-			return setting.Value[:min(12, len(setting.Value))]
-		}
-	}
-	return info.Main.Version
 }

@@ -2,14 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-
-	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/rest"
 
 	"standin/internal/launch"
 )
@@ -54,24 +46,22 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 	if err != nil {
 		return ClusterInfo{}, err
 	}
-	client, err := authorizationClient(settings.Cluster)
+	client, err := newClient(settings.Cluster, settings.Namespace)
 	if err != nil {
 		return ClusterInfo{}, err
 	}
 	found := ClusterInfo{Where: settings.Cluster.Host}
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	body, err := client.Get().AbsPath("/version").Do(ctx).Raw()
-	if err != nil {
-		return found, clusterError("query the cluster's version", err)
+	var info struct {
+		GitVersion string `json:"gitVersion"`
 	}
-	var info version.Info
-	if err := json.Unmarshal(body, &info); err != nil {
-		return found, fmt.Errorf("decode the cluster's version: %w", err)
+	if err := client.get(ctx, "/version", &info); err != nil {
+		return found, clusterError("query the cluster's version", err)
 	}
 	found.Version = info.GitVersion
 	for _, permission := range requiredPermissions() {
-		allowed, err := isAllowed(ctx, client, settings.Namespace, permission)
+		allowed, err := client.isAllowed(ctx, permission)
 		if err != nil {
 			return found, clusterError("check the permission to "+permission.String(), err)
 		}
@@ -82,29 +72,18 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 	return found, nil
 }
 
-// authorizationClient returns a client of the authorization API.
-func authorizationClient(config *rest.Config) (rest.Interface, error) {
-	if config == nil {
-		return nil, errors.New("the Kubernetes cluster is not set")
-	}
-	scheme := runtime.NewScheme()
-	if err := authorizationv1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("register the Kubernetes API types: %w", err)
-	}
-	client, err := newClient(config, scheme, authorizationv1.SchemeGroupVersion, "/apis")
-	if err != nil {
-		return nil, fmt.Errorf("create the clients of the Kubernetes cluster: %w", err)
-	}
-	return client, nil
-}
-
 // isAllowed asks the cluster whether the client's user has a permission.
-func isAllowed(ctx context.Context, client rest.Interface, namespace string, required permission) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Group: required.group, Resource: required.resource, Verb: required.verb,
-		},
-	}}
-	err := client.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review)
+func (c *client) isAllowed(ctx context.Context, required permission) (bool, error) {
+	var review struct {
+		Status struct {
+			Allowed bool `json:"allowed"`
+		} `json:"status"`
+	}
+	err := c.create(ctx, "/apis/"+authorizationVersion+"/selfsubjectaccessreviews", object{
+		"apiVersion": authorizationVersion, "kind": "SelfSubjectAccessReview",
+		"spec": object{"resourceAttributes": object{
+			"namespace": c.namespace, "group": required.group, "resource": required.resource, "verb": required.verb,
+		}},
+	}, &review)
 	return review.Status.Allowed, err
 }

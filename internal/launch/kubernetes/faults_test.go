@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,7 +14,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
@@ -27,7 +27,8 @@ func newFakeHarness(t *testing.T, change ...func(*kubernetes.Settings)) (*harnes
 	return newHarness(t, cluster.config(), change...), cluster
 }
 
-// read decodes an object of the cluster.
+// read decodes an object of the cluster into one of Kubernetes' own types, which
+// must have all of its fields.
 func (c *fakeCluster) read(t *testing.T, resource, prefix string, into any) {
 	t.Helper()
 	c.mu.Lock()
@@ -38,7 +39,9 @@ func (c *fakeCluster) read(t *testing.T, resource, prefix string, into any) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := json.Unmarshal(encoded, into); err != nil {
+			decoder := json.NewDecoder(bytes.NewReader(encoded))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(into); err != nil {
 				t.Fatal(err)
 			}
 			return
@@ -136,6 +139,12 @@ func TestTemplates(t *testing.T) {
 	}
 	if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), "nodeSelektor") {
 		t.Errorf("unknown field: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("spec:\n  containers: {name: bot}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), "not a list") {
+		t.Errorf("containers that are not a list: %v", err)
 	}
 	if _, err := kubernetes.ReadPodTemplate(path + ".none"); err == nil {
 		t.Error("a missing file was read")
@@ -355,7 +364,7 @@ func TestSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			settings := kubernetes.Settings{
-				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &rest.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace, User: 1, Group: 1,
+				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &kubernetes.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace, User: 1, Group: 1,
 			}
 			test.change(&settings)
 			launcher, err := kubernetes.New(settings)

@@ -1,17 +1,14 @@
 package kubernetes
 
 import (
+	"cmp"
+	"encoding/base64"
 	"maps"
 	"path"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"standin/internal/launch"
 )
@@ -52,25 +49,25 @@ func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
 	return key, ok && labels[labelInstance] == l.settings.Instance
 }
 
-// job describes an attempt's Job: one pod, without retries, suspended until its
+// newJob describes an attempt's Job: one pod, without retries, suspended until its
 // Secret exists.
-func (l *Launcher) job(a launch.Assignment) *batchv1.Job {
+func (l *Launcher) newJob(a launch.Assignment) object {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
 	name := l.settings.Name(key)
-	deadline := int64(extraDeadline/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds) + int64(a.AutoLeave.AfterMaxSeconds)
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: l.labels(key)},
-		Spec: batchv1.JobSpec{
-			Suspend: new(true), Parallelism: new(int32(1)), Completions: new(int32(1)),
-			BackoffLimit: new(int32(0)), PodReplacementPolicy: new(batchv1.Failed),
-			TTLSecondsAfterFinished: new(int32(l.settings.KeepEnded / time.Second)), ActiveDeadlineSeconds: &deadline,
-			Template: l.pod(key, name+"-"+uuid.NewString()[:8]),
+	deadline := int(extraDeadline/time.Second) + a.AutoLeave.AfterEntryDelaySeconds + a.AutoLeave.AfterMaxSeconds
+	return object{
+		"apiVersion": batchVersion, "kind": "Job",
+		"metadata": object{"name": name, "labels": l.labels(key)},
+		"spec": object{
+			"suspend": true, "parallelism": 1, "completions": 1, "backoffLimit": 0, "podReplacementPolicy": "Failed",
+			"ttlSecondsAfterFinished": int(l.settings.KeepEnded / time.Second), "activeDeadlineSeconds": deadline,
+			"template": l.pod(key, name+"-"+uuid.NewString()[:8]),
 		},
 	}
 }
 
 // secretName returns the name of the Secret that a Job's pod mounts.
-func secretName(job *batchv1.Job) string {
+func secretName(job *job) string {
 	for _, volume := range job.Spec.Template.Spec.Volumes {
 		if volume.Name == configVolume && volume.Secret != nil {
 			return volume.Secret.SecretName
@@ -80,110 +77,156 @@ func secretName(job *batchv1.Job) string {
 }
 
 // newSecret describes the Secret with a bot's configuration. The Job owns it.
-func newSecret(job *batchv1.Job, config []byte) *corev1.Secret {
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: secretName(job), Labels: job.Labels,
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID,
-			}},
+func newSecret(job *job, config []byte) object {
+	return object{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": object{
+			"name": secretName(job), "labels": job.Metadata.Labels,
+			"ownerReferences": []object{{"apiVersion": batchVersion, "kind": "Job", "name": job.Metadata.Name, "uid": job.Metadata.UID}},
 		},
-		Immutable: new(true),
-		Data:      map[string][]byte{launch.ConfigFile: config},
+		"immutable": true,
+		"data":      object{launch.ConfigFile: base64.StdEncoding.EncodeToString(config)},
 	}
 }
 
 // pod describes a bot's pod: the operator's template, overridden with the bot's
 // container and the restrictions of the restricted Pod Security Standard.
-func (l *Launcher) pod(key launch.Key, secret string) corev1.PodTemplateSpec {
-	var pod corev1.PodTemplateSpec
-	if l.settings.Template != nil {
-		pod = *l.settings.Template.DeepCopy()
+func (l *Launcher) pod(key launch.Key, secret string) object {
+	template := cmp.Or(l.settings.Template, new(PodTemplate))
+	labels := maps.Clone(template.Metadata.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
 	}
-	if pod.Labels == nil {
-		pod.Labels = make(map[string]string)
+	maps.Copy(labels, l.labels(key))
+	spec := maps.Clone(template.Spec)
+	if spec == nil {
+		spec = make(object)
 	}
-	maps.Copy(pod.Labels, l.labels(key))
-	spec := &pod.Spec
-	spec.RestartPolicy = corev1.RestartPolicyNever
-	spec.AutomountServiceAccountToken, spec.EnableServiceLinks = new(false), new(false)
-	spec.HostNetwork, spec.HostPID, spec.HostIPC = false, false, false
-	spec.TerminationGracePeriodSeconds = new(int64(l.settings.LeaveTime / time.Second))
-	spec.SecurityContext = &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), RunAsUser: &l.settings.User, RunAsGroup: &l.settings.Group, FSGroup: &l.settings.Group,
-		SeccompProfile: l.seccomp(),
-	}
-	spec.Volumes = append(spec.Volumes, l.volumes(secret)...)
-	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == containerName })
-	if at < 0 {
-		spec.Containers = append(spec.Containers, corev1.Container{Name: containerName})
-		at = len(spec.Containers) - 1
-	}
-	l.setContainer(&spec.Containers[at])
-	return pod
+	maps.Copy(spec, object{
+		"restartPolicy":                "Never",
+		"automountServiceAccountToken": false, "enableServiceLinks": false,
+		"hostNetwork": false, "hostPID": false, "hostIPC": false,
+		"terminationGracePeriodSeconds": int(l.settings.LeaveTime / time.Second),
+		"securityContext": object{
+			"runAsNonRoot": true, "runAsUser": l.settings.User, "runAsGroup": l.settings.Group, "fsGroup": l.settings.Group,
+			"seccompProfile": l.seccomp(),
+		},
+		"volumes":    appended(spec["volumes"], l.volumes(secret)...),
+		"containers": l.containers(spec["containers"]),
+	})
+	return object{"metadata": object{"labels": labels, "annotations": template.Metadata.Annotations}, "spec": spec}
 }
 
-// setContainer overrides the fields of the bot's container.
-func (l *Launcher) setContainer(c *corev1.Container) {
-	c.Image, c.ImagePullPolicy = l.settings.Image, l.settings.Pull
-	c.Args = slices.Concat(l.settings.Command, []string{"--config", path.Join(configDir, launch.ConfigFile)})
-	c.Env = append(c.Env,
-		corev1.EnvVar{Name: "HOME", Value: "/tmp"}, corev1.EnvVar{Name: "TMPDIR", Value: "/tmp"},
-	)
-	c.VolumeMounts = append(c.VolumeMounts,
-		corev1.VolumeMount{Name: configVolume, MountPath: configDir, ReadOnly: true},
-		corev1.VolumeMount{Name: "spool", MountPath: spoolDir},
-		corev1.VolumeMount{Name: "tmp", MountPath: "/tmp"},
-		corev1.VolumeMount{Name: "shm", MountPath: "/dev/shm"},
-	)
-	c.SecurityContext = &corev1.SecurityContext{
-		AllowPrivilegeEscalation: new(false), Privileged: new(false), ReadOnlyRootFilesystem: new(true),
-		RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+// containers returns the containers of a template with the bot's container,
+// which is added if the template does not have it.
+func (l *Launcher) containers(template any) []any {
+	var all []any
+	found := false
+	for _, container := range appended(template) {
+		if fields, ok := container.(object); ok && fields["name"] == containerName {
+			container, found = l.container(fields), true
+		}
+		all = append(all, container)
 	}
-	// The pod's status includes the end of a failed bot's log, so the launcher
-	// needs no permission to read logs.
-	c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
-	resources := l.settings.Resources
-	c.Resources.Requests = override(c.Resources.Requests, resources.CPURequest, resources.MemoryRequest)
-	c.Resources.Limits = override(c.Resources.Limits, resources.CPULimit, resources.MemoryLimit)
+	if !found {
+		all = append(all, l.container(nil))
+	}
+	return all
+}
+
+// container returns the bot's container, based on that of a template.
+func (l *Launcher) container(template object) object {
+	c := maps.Clone(template)
+	if c == nil {
+		c = make(object)
+	}
+	if l.settings.Pull != "" {
+		c["imagePullPolicy"] = l.settings.Pull
+	} else {
+		delete(c, "imagePullPolicy")
+	}
+	args := make([]any, 0, len(l.settings.Command)+2)
+	for _, argument := range l.settings.Command {
+		args = append(args, argument)
+	}
+	resources, _ := c["resources"].(object)
+	resources = maps.Clone(resources)
+	if resources == nil {
+		resources = make(object)
+	}
+	limits := l.settings.Resources
+	resources["requests"] = override(resources["requests"], limits.CPURequest, limits.MemoryRequest)
+	resources["limits"] = override(resources["limits"], limits.CPULimit, limits.MemoryLimit)
+	maps.Copy(c, object{
+		"name": containerName, "image": l.settings.Image,
+		"args": append(args, "--config", path.Join(configDir, launch.ConfigFile)),
+		"env":  appended(c["env"], object{"name": "HOME", "value": "/tmp"}, object{"name": "TMPDIR", "value": "/tmp"}),
+		"volumeMounts": appended(c["volumeMounts"],
+			object{"name": configVolume, "mountPath": configDir, "readOnly": true},
+			object{"name": "spool", "mountPath": spoolDir},
+			object{"name": "tmp", "mountPath": "/tmp"},
+			object{"name": "shm", "mountPath": "/dev/shm"},
+		),
+		"securityContext": object{
+			"allowPrivilegeEscalation": false, "privileged": false, "readOnlyRootFilesystem": true,
+			"runAsNonRoot": true, "capabilities": object{"drop": []string{"ALL"}},
+		},
+		// The pod's status includes the end of a failed bot's log, so the launcher
+		// needs no permission to read logs.
+		"terminationMessagePolicy": "FallbackToLogsOnError",
+		"resources":                resources,
+	})
+	return c
+}
+
+// appended returns a copy of a template's list with more elements.
+func appended(template any, elements ...object) []any {
+	base, _ := template.([]any)
+	all := append(make([]any, 0, len(base)+len(elements)), base...)
+	for _, element := range elements {
+		all = append(all, element)
+	}
+	return all
 }
 
 // override replaces the quantities of a template that are set.
-func override(list corev1.ResourceList, cpu, memory resource.Quantity) corev1.ResourceList {
-	for name, quantity := range map[corev1.ResourceName]resource.Quantity{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
-		if quantity.IsZero() {
-			continue
+func override(template any, cpu, memory string) object {
+	base, _ := template.(object)
+	all := make(object)
+	maps.Copy(all, base)
+	for name, quantity := range map[string]string{"cpu": cpu, "memory": memory} {
+		if quantity != "" {
+			all[name] = quantity
 		}
-		if list == nil {
-			list = make(corev1.ResourceList)
-		}
-		list[name] = quantity
 	}
-	return list
+	return all
 }
 
 // seccomp returns the bot's seccomp profile.
-func (l *Launcher) seccomp() *corev1.SeccompProfile {
+func (l *Launcher) seccomp() object {
 	if l.settings.Seccomp == "" {
-		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+		return object{"type": "RuntimeDefault"}
 	}
-	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &l.settings.Seccomp}
+	return object{"type": "Localhost", "localhostProfile": l.settings.Seccomp}
 }
 
 // volumes returns the volumes that a bot may write to, and its configuration.
-func (l *Launcher) volumes(secret string) []corev1.Volume {
-	empty := func(name string, medium corev1.StorageMedium, size resource.Quantity) corev1.Volume {
-		source := &corev1.EmptyDirVolumeSource{Medium: medium}
-		if !size.IsZero() {
-			source.SizeLimit = &size
+func (l *Launcher) volumes(secret string) []object {
+	empty := func(name, medium, size string) object {
+		source := make(object)
+		if medium != "" {
+			source["medium"] = medium
 		}
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}}
+		if size != "" {
+			source["sizeLimit"] = size
+		}
+		return object{"name": name, "emptyDir": source}
 	}
 	resources := l.settings.Resources
-	return []corev1.Volume{
-		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}}},
-		empty("spool", corev1.StorageMediumDefault, resources.Spool),
-		empty("tmp", corev1.StorageMediumDefault, resources.Tmp),
-		empty("shm", corev1.StorageMediumMemory, resources.Shm),
+	return []object{
+		{"name": configVolume, "secret": object{"secretName": secret, "defaultMode": 0o440}},
+		empty("spool", "", resources.Spool),
+		empty("tmp", "", resources.Tmp),
+		empty("shm", "Memory", resources.Shm),
 	}
 }

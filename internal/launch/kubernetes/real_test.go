@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"standin/internal/launch/kubernetes"
 	"standin/internal/testing/launchtest"
 )
 
@@ -37,8 +37,8 @@ const (
 )
 
 // asNodes returns the token with which the tests act as nodes; "" for a fake.
-func asNodes(config *rest.Config) string {
-	if config.BearerToken == serviceToken {
+func asNodes(config *kubernetes.Config) string {
+	if config.Token == serviceToken {
 		return adminToken
 	}
 	return ""
@@ -57,7 +57,7 @@ func TestRealCluster(t *testing.T) {
 	for _, file := range []string{"namespace.yaml", "rbac.yaml", "network.yaml", "service.yaml"} {
 		apply(t, host, filepath.Join("..", "..", "..", "deploy", "kubernetes", file))
 	}
-	everyCluster(t, &rest.Config{Host: host, BearerToken: serviceToken, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+	everyCluster(t, &kubernetes.Config{Host: host, Token: serviceToken, TLS: &tls.Config{InsecureSkipVerify: true}})
 }
 
 // startCluster starts etcd, the API server and the controllers until the test

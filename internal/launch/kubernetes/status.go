@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	"standin/internal/launch"
 )
 
@@ -15,25 +12,25 @@ const noPod = "the cluster has not created a pod for it yet; a quota may be exha
 
 // botStatus returns the status of a bot from its Job, which may be nil, and its
 // pods. Of several pods, the running one or the newest counts.
-func botStatus(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
-	var pod *corev1.Pod
+func botStatus(job *job, pods []pod) launch.BotStatus {
+	var chosen *pod
 	for i := range pods {
-		if candidate := &pods[i]; pod == nil || candidate.Status.Phase == corev1.PodRunning ||
-			pod.Status.Phase != corev1.PodRunning && pod.CreationTimestamp.Before(&candidate.CreationTimestamp) {
-			pod = candidate
+		if candidate := &pods[i]; chosen == nil || candidate.Status.Phase == podRunning ||
+			chosen.Status.Phase != podRunning && chosen.Metadata.CreationTimestamp.Before(candidate.Metadata.CreationTimestamp) {
+			chosen = candidate
 		}
 	}
-	if pod != nil {
-		return podStatus(pod)
+	if chosen != nil {
+		return podStatus(chosen)
 	}
 	for _, condition := range job.Status.Conditions {
-		if condition.Status != corev1.ConditionTrue {
+		if !condition.holds() {
 			continue
 		}
 		switch condition.Type {
-		case batchv1.JobFailed, batchv1.JobFailureTarget:
+		case "Failed", "FailureTarget":
 			return launch.BotStatus{State: launch.Gone, Reason: explain("its Job has failed", condition.Reason, condition.Message)}
-		case batchv1.JobComplete:
+		case "Complete":
 			return launch.BotStatus{State: launch.Gone, Reason: "its container ended with exit code 0"}
 		}
 	}
@@ -41,17 +38,17 @@ func botStatus(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
 }
 
 // podStatus returns the status of a bot from its pod.
-func podStatus(pod *corev1.Pod) launch.BotStatus {
+func podStatus(pod *pod) launch.BotStatus {
 	switch pod.Status.Phase {
-	case corev1.PodSucceeded, corev1.PodFailed:
+	case podSucceeded, podFailed:
 		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
-	case corev1.PodUnknown:
+	case podUnknown:
 		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message)}
 	}
 	if pod.Status.Reason == "NodeLost" {
 		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}
 	}
-	container := containerStatus(pod)
+	container := botContainer(pod)
 	switch {
 	case container != nil && container.State.Terminated != nil: // the phase changes later
 		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
@@ -65,9 +62,9 @@ func podStatus(pod *corev1.Pod) launch.BotStatus {
 
 // startingReason explains why a bot's container does not run yet. container may
 // be nil.
-func startingReason(pod *corev1.Pod, container *corev1.ContainerStatus) string {
+func startingReason(pod *pod, container *containerStatus) string {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+		if condition.Type == "PodScheduled" && condition.Status == "False" {
 			return explain("its pod cannot be scheduled", condition.Reason, condition.Message)
 		}
 	}
@@ -86,7 +83,7 @@ func startingReason(pod *corev1.Pod, container *corev1.ContainerStatus) string {
 
 // exitReason explains how a pod ended: first the cluster's part in it, then its
 // container's exit and the end of its log.
-func exitReason(pod *corev1.Pod) string {
+func exitReason(pod *pod) string {
 	var reasons []string
 	if pod.Status.Reason != "" {
 		reasons = append(reasons, explain("its pod has failed", pod.Status.Reason, pod.Status.Message))
@@ -94,7 +91,7 @@ func exitReason(pod *corev1.Pod) string {
 	if disruption := disruption(pod); disruption != "" {
 		reasons = append(reasons, disruption)
 	}
-	container := containerStatus(pod)
+	container := botContainer(pod)
 	if container == nil || container.State.Terminated == nil {
 		if len(reasons) == 0 {
 			return "its pod has ended without a status of its container"
@@ -119,7 +116,7 @@ func exitReason(pod *corev1.Pod) string {
 }
 
 // deletedReason explains the end of a bot whose pod was deleted. job may be nil.
-func deletedReason(pod *corev1.Pod, job *batchv1.Job) string {
+func deletedReason(pod *pod, job *job) string {
 	if job != nil {
 		if status := botStatus(job, nil); status.State == launch.Gone {
 			return status.Reason
@@ -133,12 +130,13 @@ func deletedReason(pod *corev1.Pod, job *batchv1.Job) string {
 
 // deletedByForce reports whether a pod was deleted without waiting for its node.
 // The Job controller may keep its record for a while.
-func deletedByForce(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
+func deletedByForce(pod *pod) bool {
+	grace := pod.Metadata.DeletionGracePeriodSeconds
+	return pod.Metadata.DeletionTimestamp != nil && grace != nil && *grace == 0
 }
 
 // disruptionReason explains why a pod was deleted while its bot ran.
-func disruptionReason(pod *corev1.Pod) string {
+func disruptionReason(pod *pod) string {
 	if reason := disruption(pod); reason != "" {
 		return reason
 	}
@@ -147,17 +145,17 @@ func disruptionReason(pod *corev1.Pod) string {
 
 // disruption describes an eviction or preemption of a pod; "" when there was
 // none.
-func disruption(pod *corev1.Pod) string {
+func disruption(pod *pod) string {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
+		if condition.Type == "DisruptionTarget" && condition.holds() {
 			return explain("the cluster removed its pod", condition.Reason, condition.Message)
 		}
 	}
 	return ""
 }
 
-// containerStatus returns the status of the bot's container, or nil.
-func containerStatus(pod *corev1.Pod) *corev1.ContainerStatus {
+// botContainer returns the status of the bot's container, or nil.
+func botContainer(pod *pod) *containerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == containerName {
 			return &pod.Status.ContainerStatuses[i]
@@ -168,10 +166,10 @@ func containerStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 
 // describeMemoryLimit returns a clause with the memory limit of the bot's
 // container; "" when it has none.
-func describeMemoryLimit(pod *corev1.Pod) string {
+func describeMemoryLimit(pod *pod) string {
 	for _, container := range pod.Spec.Containers {
-		if limit, ok := container.Resources.Limits[corev1.ResourceMemory]; ok && container.Name == containerName {
-			return "; its container may use " + limit.String()
+		if limit, ok := container.Resources.Limits["memory"]; ok && container.Name == containerName {
+			return fmt.Sprintf("; its container may use %v", limit)
 		}
 	}
 	return ""

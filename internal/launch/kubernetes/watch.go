@@ -2,16 +2,17 @@ package kubernetes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"golang.org/x/sync/errgroup"
 
 	"standin/internal/launch"
 )
@@ -20,10 +21,13 @@ import (
 // longer has. A new list is needed.
 var errExpired = errors.New("the resource version of the watch has expired")
 
+// errWatchEnded ends both watches when one of them has ended.
+var errWatchEnded = errors.New("the watch has ended")
+
 // snapshot is the watcher's copy of the Jobs and pods of this instance.
 type snapshot struct {
-	jobs map[launch.Key]*batchv1.Job
-	pods map[launch.Key]map[string]corev1.Pod // by name
+	jobs map[launch.Key]*job
+	pods map[launch.Key]map[string]pod // by name
 }
 
 // status returns the status of a bot.
@@ -32,11 +36,11 @@ func (s snapshot) status(key launch.Key) launch.BotStatus {
 }
 
 // putPod adds or replaces a pod.
-func (s snapshot) putPod(key launch.Key, pod corev1.Pod) {
+func (s snapshot) putPod(key launch.Key, added pod) {
 	if s.pods[key] == nil {
-		s.pods[key] = make(map[string]corev1.Pod)
+		s.pods[key] = make(map[string]pod)
 	}
-	s.pods[key][pod.Name] = pod
+	s.pods[key][added.Metadata.Name] = added
 }
 
 // Follow implements launch.Engine. It ends after Resync at the latest, because a
@@ -52,73 +56,110 @@ func (e engine) Follow(ctx context.Context) error {
 }
 
 func (l *Launcher) follow(ctx context.Context) error {
-	current, jobOptions, podOptions, err := l.list(ctx)
+	current, jobsVersion, podsVersion, err := l.list(ctx)
 	if err != nil {
 		return err
 	}
-	jobs, err := l.cluster.jobs.Watch(ctx, jobOptions)
-	if err != nil {
-		return watchError("watch the bots' Jobs", err)
+	var mu sync.Mutex // guards current
+	watches, ctx := errgroup.WithContext(ctx)
+	watches.Go(func() error {
+		return l.watch(ctx, "jobs", jobsVersion, func(key launch.Key, event watchEvent) error {
+			changed := new(job)
+			if err := json.Unmarshal(event.Object, changed); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			l.handleJob(current, key, changed, event.Type == "DELETED")
+			return nil
+		})
+	})
+	watches.Go(func() error {
+		return l.watch(ctx, "pods", podsVersion, func(key launch.Key, event watchEvent) error {
+			changed := new(pod)
+			if err := json.Unmarshal(event.Object, changed); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			l.handlePod(current, key, changed, event.Type == "DELETED")
+			return nil
+		})
+	})
+	if err := watches.Wait(); !errors.Is(err, errWatchEnded) {
+		return err
 	}
-	defer jobs.Stop()
-	pods, err := l.cluster.pods.Watch(ctx, podOptions)
-	if err != nil {
-		return watchError("watch the bots' pods", err)
-	}
-	defer pods.Stop()
-	for {
-		var event watch.Event
-		var open bool
-		select {
-		case event, open = <-jobs.ResultChan():
-		case event, open = <-pods.ResultChan():
-		}
-		if !open {
-			return nil // timed out or disconnected: list again
-		}
-		if err := l.handleEvent(current, event); err != nil {
-			return err
-		}
-	}
+	return nil // list again
 }
 
-// watchError wraps an error of a watch.
-func watchError(action string, err error) error {
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+// watch reports the changes of this instance's objects of a resource since a
+// version. It returns errWatchEnded when the watch has timed out or was
+// disconnected.
+func (l *Launcher) watch(ctx context.Context, resource, version string, report func(launch.Key, watchEvent) error) error {
+	query := selector(map[string]string{labelInstance: l.settings.Instance})
+	query.Set("resourceVersion", version)
+	query.Set("allowWatchBookmarks", "true")
+	query.Set("timeoutSeconds", strconv.Itoa(int(l.settings.Resync/time.Second)))
+	err := l.cluster.watch(ctx, l.cluster.path(resource), query, func(event watchEvent) error {
+		var changed struct {
+			Metadata metadata `json:"metadata"`
+		}
+		if err := json.Unmarshal(event.Object, &changed); err != nil {
+			return err
+		}
+		key, ours := l.parseLabels(changed.Metadata.Labels)
+		if event.Type == "BOOKMARK" || !ours {
+			return nil
+		}
+		return report(key, event)
+	})
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return errWatchEnded
+	case isReason(err, "Expired", "Gone"):
 		return errExpired
 	}
-	return clusterError(action, err)
+	return clusterError("watch the bots' "+resource, err)
+}
+
+// selector returns the query that selects objects with the labels.
+func selector(labels map[string]string) url.Values {
+	var terms []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		terms = append(terms, name+"="+labels[name])
+	}
+	return url.Values{"labelSelector": {strings.Join(terms, ",")}}
 }
 
 // list updates the tracker with all Jobs and pods of this instance. It returns
-// them, and the options of the watches that continue from there.
-func (l *Launcher) list(ctx context.Context) (current snapshot, jobOptions, podOptions metav1.ListOptions, err error) {
+// them, and the resource versions from which watches continue.
+func (l *Launcher) list(ctx context.Context) (current snapshot, jobsVersion, podsVersion string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	current = snapshot{make(map[launch.Key]*batchv1.Job), make(map[launch.Key]map[string]corev1.Pod)}
+	current = snapshot{make(map[launch.Key]*job), make(map[launch.Key]map[string]pod)}
 	version := l.Version()
-	options := withLabels(map[string]string{labelInstance: l.settings.Instance})
-	pods, err := l.cluster.pods.List(ctx, options)
+	instance := map[string]string{labelInstance: l.settings.Instance}
+	pods, err := l.pods(ctx, instance)
 	if err != nil {
-		return current, options, options, clusterError("list the bots' pods", err)
+		return current, "", "", clusterError("list the bots' pods", err)
 	}
-	jobs, err := l.cluster.jobs.List(ctx, options)
-	if err != nil {
-		return current, options, options, clusterError("list the bots' Jobs", err)
+	var jobs list[job]
+	if err := l.cluster.get(ctx, l.cluster.path("jobs")+"?"+selector(instance).Encode(), &jobs); err != nil {
+		return current, "", "", clusterError("list the bots' Jobs", err)
 	}
 	for i := range jobs.Items {
-		if key, ours := l.parseLabels(jobs.Items[i].Labels); ours {
+		if key, ours := l.parseLabels(jobs.Items[i].Metadata.Labels); ours {
 			current.jobs[key] = &jobs.Items[i]
 		}
 	}
 	for _, pod := range pods.Items {
-		if key, ours := l.parseLabels(pod.Labels); ours {
+		if key, ours := l.parseLabels(pod.Metadata.Labels); ours {
 			current.putPod(key, pod)
 		}
 	}
 	all := make(map[launch.Key]launch.BotStatus)
 	for key, job := range current.jobs {
-		if !suspended(job) { // a suspended Job has not started
+		if !job.Spec.Suspend { // a suspended Job has not started
 			all[key] = current.status(key)
 		}
 	}
@@ -128,54 +169,27 @@ func (l *Launcher) list(ctx context.Context) (current snapshot, jobOptions, podO
 		}
 	}
 	l.Listed(all, slices.Collect(maps.Keys(current.jobs)), version)
-	watchFrom := func(resourceVersion string) metav1.ListOptions {
-		from := options
-		from.ResourceVersion, from.AllowWatchBookmarks = resourceVersion, true
-		from.TimeoutSeconds = new(int64(l.settings.Resync / time.Second))
-		return from
-	}
-	return current, watchFrom(jobs.ResourceVersion), watchFrom(pods.ResourceVersion), nil
+	return current, jobs.Metadata.ResourceVersion, pods.Metadata.ResourceVersion, nil
 }
 
-// handleEvent updates the snapshot and the tracker with an event.
-func (l *Launcher) handleEvent(current snapshot, event watch.Event) error {
-	switch event.Type {
-	case watch.Error:
-		return watchError("follow the cluster's events", apierrors.FromObject(event.Object))
-	case watch.Bookmark:
-		return nil
-	}
-	switch object := event.Object.(type) {
-	case *batchv1.Job:
-		if key, ours := l.parseLabels(object.Labels); ours {
-			l.handleJob(current, key, object, event.Type == watch.Deleted)
-		}
-	case *corev1.Pod:
-		if key, ours := l.parseLabels(object.Labels); ours {
-			l.handlePod(current, key, object, event.Type == watch.Deleted)
-		}
-	}
-	return nil
-}
-
-func (l *Launcher) handleJob(current snapshot, key launch.Key, job *batchv1.Job, deleted bool) {
+func (l *Launcher) handleJob(current snapshot, key launch.Key, job *job, deleted bool) {
 	if deleted {
 		delete(current.jobs, key)
-		if len(current.pods[key]) == 0 && !suspended(job) { // otherwise the pod's end is still to come
+		if len(current.pods[key]) == 0 && !job.Spec.Suspend { // otherwise the pod's end is still to come
 			l.Update(key, launch.BotStatus{State: launch.Gone, Reason: "its Job was deleted, and not by Standin"})
 		}
 		return
 	}
 	current.jobs[key] = job
-	if !suspended(job) {
+	if !job.Spec.Suspend {
 		l.Update(key, current.status(key))
 	}
 }
 
-func (l *Launcher) handlePod(current snapshot, key launch.Key, pod *corev1.Pod, deleted bool) {
+func (l *Launcher) handlePod(current snapshot, key launch.Key, pod *pod, deleted bool) {
 	current.putPod(key, *pod)
 	if deleted {
-		delete(current.pods[key], pod.Name)
+		delete(current.pods[key], pod.Metadata.Name)
 		if len(current.pods[key]) > 0 {
 			return
 		}

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -83,5 +83,5 @@ func webhookSummary(w client.Webhook) string {
 	case w.Data.ManifestURI != "":
 		return w.Data.ManifestURI
 	}
-	return deref(w.Data.FailureCode)
+	return text(w.Data.FailureCode)
 }
