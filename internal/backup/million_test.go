@@ -1,11 +1,15 @@
 package backup_test
 
 import (
+	"cmp"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +22,7 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// TestMillion backs up and restores STANDIN_TEST_JOBS jobs and reports times and
+// TestMillion backs up and restores STANDIN_TEST_JOBS jobs, in thousands, and reports times and
 // sizes.
 func TestMillion(t *testing.T) {
 	jobs, err := strconv.Atoi(os.Getenv("STANDIN_TEST_JOBS"))
@@ -65,6 +69,9 @@ func startExisting(t *testing.T, dir, database string) *node {
 	return start(t, dir, database, "unused")
 }
 
+// seeds is the number of jobs from which the others are copied.
+const seeds = 1000
+
 // fill inserts scheduled jobs, each with a timeline entry.
 func fill(t *testing.T, database string, jobs int) {
 	t.Helper()
@@ -72,7 +79,6 @@ func fill(t *testing.T, database string, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	now := time.Now()
 	consumer, err := s.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: "ada", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
@@ -80,16 +86,58 @@ func fill(t *testing.T, database string, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const batch = 1000
-	for first := 0; first < jobs; first += batch {
-		err := s.Write(t.Context(), func(q *store.Queries) error {
-			for i := first; i < min(first+batch, jobs); i++ {
-				if err := insert(t, q, consumer.ID, i, now); err != nil {
-					return err
-				}
+	err = s.Write(t.Context(), func(q *store.Queries) error {
+		for i := range seeds {
+			if err := insert(t, q, consumer.ID, i, now); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	multiply(t, database, jobs/seeds)
+}
+
+// multiply copies every job and timeline entry under other IDs until there are n of
+// each.
+func multiply(t *testing.T, database string, n int) {
+	t.Helper()
+	driver, prefix := "sqlite", `printf('%08x', k)`
+	numbers := `WITH RECURSIVE copies (k) AS (SELECT 2 UNION ALL SELECT k + 1 FROM copies WHERE k < $1)`
+	columns := `SELECT name FROM pragma_table_info('%s')`
+	if store.EngineOf(database) == store.Postgres {
+		driver, prefix, numbers = "pgx", `lpad(to_hex(k), 8, '0')`, `WITH copies AS (SELECT generate_series(2, $1::int) AS k)`
+		columns = `SELECT column_name FROM information_schema.columns WHERE table_name = '%s'`
+	}
+	db, err := sql.Open(driver, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	changed := map[string]string{
+		"id": prefix + ` || substr(id, 9)`, "job_id": prefix + ` || substr(job_id, 9)`,
+		"external_id": `external_id || '-' || k`, "external_hash": `external_hash || '-' || k`, "join_at": `join_at + k * 1000`,
+	}
+	for _, table := range []string{"jobs", "timeline"} {
+		rows, err := db.QueryContext(t.Context(), fmt.Sprintf(columns, table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names, values []string
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				t.Fatal(err)
+			}
+			names, values = append(names, name), append(values, cmp.Or(changed[name], name))
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO %s (%s) %s SELECT %s FROM %[1]s CROSS JOIN copies`,
+			table, strings.Join(names, ", "), numbers, strings.Join(values, ", ")), n)
 		if err != nil {
 			t.Fatal(err)
 		}

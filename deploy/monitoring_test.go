@@ -1,0 +1,249 @@
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"standin/internal/job"
+	"standin/internal/service"
+)
+
+// absentMetrics are shown only under conditions that the test does not create. Each is
+// described in a document.
+var absentMetrics = map[string]string{
+	"standin_room_short_seconds":                  "../docs/operations.md",
+	"standin_node_bot_cores":                      "../docs/operations.md",
+	"standin_node_bot_memory_bytes":               "../docs/operations.md",
+	"standin_canary_match":                        "../docs/canary.md",
+	"standin_canary_last_visit_timestamp_seconds": "../docs/canary.md",
+	"up": "monitoring/alerts.yaml", // of Prometheus itself
+}
+
+// metricNames matches the metrics of an expression: names that are not functions,
+// keywords or labels.
+var (
+	quoted      = regexp.MustCompile(`"[^"]*"`)
+	labels      = regexp.MustCompile(`\{[^}]*\}|\b(by|on|without|ignoring) \([^)]*\)`)
+	metricNames = regexp.MustCompile(`[a-z_:][a-z0-9_:]*\b *\(?`)
+	keywords    = []string{"and", "or", "unless", "job", "s", "m", "h"}
+)
+
+// usedMetrics returns the metrics in an expression.
+func usedMetrics(expression string) (names []string) {
+	expression = labels.ReplaceAllString(quoted.ReplaceAllString(expression, ""), " ")
+	expression = regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(expression, " ")
+	for _, name := range metricNames.FindAllString(expression, -1) {
+		if name = strings.TrimSpace(name); !strings.HasSuffix(name, "(") && !slices.Contains(keywords, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestUsedMetrics(t *testing.T) {
+	t.Parallel()
+	got := usedMetrics(`sum by (le) (rate(a_bucket{x="b_total"}[15m])) > 30 and max(c) unless on (instance) d / 1024^3`)
+	if want := []string{"a_bucket", "c", "d"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// alertRule is a rule of Prometheus.
+type alertRule struct {
+	Alert       string            `yaml:"alert"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+}
+
+func alertRules(t *testing.T) (rules []alertRule) {
+	t.Helper()
+	var file struct {
+		Groups []struct {
+			Name  string      `yaml:"name"`
+			Rules []alertRule `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(readText(t, "monitoring/alerts.yaml")))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range file.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	if len(rules) == 0 {
+		t.Fatal("there are no rules")
+	}
+	return rules
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestMonitoring checks that the metrics of the alert rules and of the Grafana
+// dashboard exist in the metrics of a running service, which has run a job that
+// failed and delivered its webhook.
+func TestMonitoring(t *testing.T) {
+	t.Parallel()
+	exists := servedMetrics(t)
+	expressions := map[string]string{}
+	for _, rule := range alertRules(t) {
+		expressions[rule.Alert] = rule.Expr
+	}
+	for title, expression := range panelExpressions(t) {
+		expressions[title] = expression
+	}
+	for where, expression := range expressions {
+		names := usedMetrics(expression)
+		if len(names) == 0 {
+			t.Errorf("%s: no metric in %s", where, expression)
+		}
+		for _, name := range names {
+			if document, absent := absentMetrics[name]; absent && strings.Contains(readText(t, document), name) {
+				continue
+			}
+			if !exists[name] {
+				t.Errorf("%s: the metric %s does not exist", where, name)
+			}
+		}
+	}
+}
+
+// panelExpressions returns the expressions of the Grafana dashboard.
+func panelExpressions(t *testing.T) map[string]string {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			ID      int
+			Title   string
+			Targets []struct{ Expr, RefID string }
+		}
+	}
+	if err := json.Unmarshal([]byte(readText(t, "monitoring/grafana.json")), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	found, ids := map[string]string{}, map[int]bool{}
+	for _, panel := range dashboard.Panels {
+		if ids[panel.ID] {
+			t.Errorf("two panels have the ID %d", panel.ID)
+		}
+		ids[panel.ID] = true
+		for _, target := range panel.Targets {
+			found["panel "+panel.Title+" "+target.RefID] = target.Expr
+		}
+	}
+	return found
+}
+
+// servedMetrics returns the names of the metrics of a running service.
+func servedMetrics(t *testing.T) map[string]bool {
+	t.Helper()
+	delivered := make(chan struct{}, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { delivered <- struct{}{} }))
+	t.Cleanup(hook.Close)
+	const secret = "the metrics secret"
+	s, err := service.Start(t.Context(), service.Settings{
+		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", MetricsSecret: secret, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	_, key, err := s.Keys.Issue(t.Context(), "ada", "", job.Test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"externalId":"1","meetingUrl":"https://meet.google.com/abc-defg-hij","metadata":{"simulate":"meeting_not_found"},"webhooks":{"onFinalize":"` + hook.URL + `"}}`
+	if status, text := ask(t, http.MethodPost, s.BaseURL()+"/api/v1/jobs", key, body); status != http.StatusCreated {
+		t.Fatalf("create a job: %d: %s", status, text)
+	}
+	select {
+	case <-delivered:
+	case <-time.After(time.Minute):
+		t.Fatal("no webhook")
+	}
+	names := map[string]bool{}
+	for deadline := time.Now().Add(time.Minute); !names["standin_webhook_tries_total"] && time.Now().Before(deadline); { // counted after the response
+		_, text := ask(t, http.MethodGet, s.BaseURL()+"/metrics", secret, "")
+		for _, match := range regexp.MustCompile(`(?m)^([a-z_0-9]+)[{ ]`).FindAllStringSubmatch(text, -1) {
+			names[match[1]] = true
+		}
+	}
+	return names
+}
+
+// ask sends a request with a bearer token.
+func ask(t *testing.T, method, address, bearer, body string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+bearer)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(content)
+}
+
+// TestRunbook checks that the runbook has a complete section for each alert and for
+// each failure code, and no other alerts.
+func TestRunbook(t *testing.T) {
+	t.Parallel()
+	sections := map[string]string{}
+	for _, section := range strings.Split(readText(t, "../docs/runbook.md"), "\n### ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[title] = text
+	}
+	var wanted []string
+	for _, code := range job.FailureCodes() {
+		wanted = append(wanted, string(code))
+	}
+	for _, rule := range alertRules(t) {
+		wanted = append(wanted, rule.Alert)
+		if rule.Annotations["runbook"] != "docs/runbook.md#"+strings.ToLower(rule.Alert) {
+			t.Errorf("%s refers to %s", rule.Alert, rule.Annotations["runbook"])
+		}
+		if rule.Labels["severity"] != "critical" && rule.Labels["severity"] != "warning" || rule.Annotations["summary"] == "" {
+			t.Errorf("%s has no severity or no summary", rule.Alert)
+		}
+	}
+	for _, title := range wanted {
+		for _, part := range []string{"**Users see**", "**Meaning**", "**Look at**", "**Do**"} {
+			if !strings.Contains(sections[title], part) {
+				t.Errorf("the runbook has no %s for %s", part, title)
+			}
+		}
+	}
+	for title := range sections {
+		if !slices.Contains(wanted, title) {
+			t.Errorf("the runbook has a section for %s, which does not exist", title)
+		}
+	}
+}
