@@ -63,15 +63,16 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record,
 		return nil, err
 	}
 	sequence := make(map[uuid.UUID]int, len(ids))
-	values := []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))}
+	values := slices.Concat([]any{newLease(claim.Node)}, args, []any{millis(claim.Now.Add(claim.Lease))})
 	var positions []string
 	for i, id := range ids {
 		sequence[id] = i
 		values = append(values, id)
-		positions = append(positions, fmt.Sprintf("$%d", i+3))
+		positions = append(positions, fmt.Sprintf("$%d", len(values)))
 	}
-	jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+strings.Join(positions, ", ")+`) AND lease = ''`+q.skip+`)
-		UPDATE jobs SET lease = $1, wake_at = $2 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, values...)
+	// Another node may have started one of the jobs since the first query.
+	jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+strings.Join(positions, ", ")+`) AND `+where+q.skip+`)
+		UPDATE jobs SET lease = $1, wake_at = $4 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, values...)
 	if err != nil {
 		return nil, err
 	}
