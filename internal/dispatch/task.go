@@ -37,6 +37,9 @@ func (t *task) process(ctx context.Context) {
 	}
 	err = t.apply(withLease, next)
 	stop()
+	if next.action == wait && t.botState() != s.bot {
+		t.d.BotStateChanged(ctx, claimed.ID) // the report could not wake the job while it was leased
+	}
 	switch {
 	case errors.Is(err, errJobChanged):
 		err = errors.Join(err, t.release(ctx, t.d.Now()))
