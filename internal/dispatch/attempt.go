@@ -40,17 +40,11 @@ func (t *task) queue(ctx context.Context, next decision) error {
 	})
 }
 
-// startAttempt counts a new attempt and launches its bot. The previous
-// attempt's bot is stopped first: there are never two.
+// startAttempt counts a new attempt and launches its bot.
 func (t *task) startAttempt(ctx context.Context, reason string) error {
 	d, first := t.d, t.job.Attempts == 0
-	if !first {
-		if err := d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
-			return err
-		}
-		if t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.NextAttempt(), d.Now()) != "" {
-			return t.release(ctx, d.Now().Add(capacityRetry))
-		}
+	if !first && t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.NextAttempt(), d.Now()) != "" {
+		return t.release(ctx, d.Now().Add(capacityRetry))
 	}
 	err := t.change(ctx, func(c *lifecycle.Change) error {
 		applied, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, reason)
@@ -68,9 +62,16 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 	return t.launch(ctx)
 }
 
-// launch starts the bot of the current attempt. A failed launch is retried with
-// growing delays until decide gives up.
+// launch starts the bot of the current attempt. The previous attempt's bot is
+// stopped first: there are never two. It is stopped only now, when its token is
+// void, because a bot that is stopped can report that as the end of the job. A
+// failed launch is retried with growing delays until decide gives up.
 func (t *task) launch(ctx context.Context) error {
+	if t.job.Attempts > 1 {
+		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
+			return err
+		}
+	}
 	if !t.lease.valid() {
 		// This process was suspended: another dispatcher may have the job.
 		return errLeaseLost

@@ -129,6 +129,7 @@ func TestLostBotIsReplaced(t *testing.T) {
 	timeouts := dispatch.DefaultTimeouts()
 	timeouts.MaxAttempts = 2
 	h := newHarness(t)
+	h.reportStops(t)
 	h.run(t, func(s *dispatch.Settings) { s.Timeouts = timeouts })
 	id := h.create(t, time.Time{})
 	h.untilLaunched(t, id, 0)
@@ -146,6 +147,9 @@ func TestLostBotIsReplaced(t *testing.T) {
 		t.Fatalf("launches: %+v", launches)
 	}
 
+	h.bots.mu.Lock()
+	h.bots.stopped = nil
+	h.bots.mu.Unlock()
 	h.at(h.clock.Now().Add(timeouts.FirstHeartbeat)) // no heartbeat at all
 	if r := h.untilCleanedUp(t, id); r.Status != job.Failed || r.FailureCode != job.DispatchTimeout {
 		t.Errorf("final state: %+v", r.State)

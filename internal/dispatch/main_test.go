@@ -37,7 +37,7 @@ import (
 var signingKey = []byte("a key for tests")
 
 // testTimeout is the longest that tests wait for a change.
-const testTimeout = 20 * time.Second
+const testTimeout = 60 * time.Second
 
 // clock is a clock whose time the tests set.
 type clock struct {
@@ -70,6 +70,7 @@ type bots struct {
 	failure  error    // of launches
 	blocked  chan struct{}
 	entered  chan struct{}
+	stopped  func(jobID uuid.UUID, attempt int) // called when a running bot is stopped
 }
 
 func newBots() *bots {
@@ -125,12 +126,31 @@ func (b *bots) Reason(uuid.UUID, int) string {
 // Stop implements launch.Launcher.
 func (b *bots) Stop(_ context.Context, jobID uuid.UUID, attempt int) error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.history = append(b.history, fmt.Sprintf("stop %d", attempt))
-	if b.states[key(jobID, attempt)] == launch.Running {
+	running, stopped := b.states[key(jobID, attempt)] == launch.Running, b.stopped
+	if running {
 		b.states[key(jobID, attempt)] = launch.Gone
 	}
+	b.mu.Unlock()
+	if running && stopped != nil {
+		stopped(jobID, attempt)
+	}
 	return nil
+}
+
+// reportStops makes every bot that is stopped report that it exits, with the result
+// that a real bot may report then.
+func (h *harness) reportStops(t *testing.T) {
+	t.Helper()
+	h.bots.stopped = func(id uuid.UUID, attempt int) {
+		_, err := h.jobs.Ingest(context.WithoutCancel(t.Context()), ingest.Event{
+			Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(),
+			Data: json.RawMessage(`{"failureCode":"internal_error","failureDetail":"the bot was stopped"}`),
+		})
+		if err != nil {
+			t.Logf("the stopped bot %d cannot report: %v", attempt, err)
+		}
+	}
 }
 
 // end simulates a bot that exits.

@@ -91,22 +91,26 @@ func (t *task) startPrelaunched(ctx context.Context) error {
 }
 
 // stopPrelaunched stops the bot that was launched before joinAt. The next one is
-// launched before joinAt, too, unless this one failed.
+// launched before joinAt, too, unless this one failed. The token of a bot that
+// failed is made void first, because a bot that is stopped can report that as
+// the end of the job.
 func (t *task) stopPrelaunched(ctx context.Context) error {
-	withdrawn, attempt := t.job.Prelaunch == job.PrelaunchWithdrawn, t.job.Attempt
-	if withdrawn {
-		attempt--
+	failed := t.job.Prelaunch == job.Prelaunched
+	if failed {
+		err := t.change(ctx, func(c *lifecycle.Change) error { c.WithdrawPrelaunch(); return nil })
+		if err != nil {
+			return err
+		}
 	}
-	if err := t.d.Launcher.Stop(ctx, t.job.ID, attempt); err != nil {
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
 		return err
 	}
 	t.d.releaseSlot(t.job.ID)
 	return t.change(ctx, func(c *lifecycle.Change) error {
 		c.Lease = ""
-		if withdrawn {
-			c.EndPrelaunch()
-		} else {
-			c.FailPrelaunch()
+		c.EndPrelaunch()
+		if failed {
+			c.Prelaunch = job.PrelaunchSkipped
 		}
 		return nil
 	})

@@ -330,6 +330,22 @@ func TestPrelaunchedBotFails(t *testing.T) {
 	}
 }
 
+// TestStoppedPrelaunchedBot checks that a prelaunched bot that is stopped at joinAt,
+// because it was silent, cannot report that as the end of the job.
+func TestStoppedPrelaunchedBot(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.reportStops(t)
+		h.run(t, node("a", 1), early, func(s *dispatch.Settings) { s.Timeouts.FirstHeartbeat = prelaunch })
+		id := h.createEarly(t)
+		r := h.untilPrelaunched(t, id, 0)
+		h.at(r.LaunchedAt.Add(2 * prelaunch)) // past joinAt
+		if r := h.untilLaunched(t, id, 1); r.Attempts != 1 || r.Status != job.Dispatching {
+			t.Errorf("job %+v", r)
+		}
+	})
+}
+
 // TestFailedPrelaunchIsRetried checks that a launch that fails before joinAt is
 // retried before and after it.
 func TestFailedPrelaunchIsRetried(t *testing.T) {

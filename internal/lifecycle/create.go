@@ -122,7 +122,7 @@ func (c *Change) cancel(ctx context.Context, data any) error {
 		return err
 	}
 	if prelaunched {
-		c.withdrawPrelaunch()
+		c.WithdrawPrelaunch()
 		return nil
 	}
 	c.WakeAt = time.Time{}

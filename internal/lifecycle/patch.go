@@ -118,7 +118,7 @@ func (c *Change) setJoinAt(at time.Time) bool {
 // saveRequest saves changed fields of the request for the job, withdraws a bot
 // that was launched for the old ones, and records the change on the timeline.
 func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
-	c.withdrawPrelaunch()
+	c.WithdrawPrelaunch()
 	if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
 		return err
 	}

@@ -38,14 +38,6 @@ func (c *Change) StartPrelaunched(ctx context.Context) (bool, error) {
 	return true, c.BotLaunched(ctx, name)
 }
 
-// FailPrelaunch records that the prelaunched bot was stopped because it failed.
-// The next one is launched at joinAt.
-func (c *Change) FailPrelaunch() {
-	c.Attempt++ // so that the token of the stopped bot is void
-	c.EndPrelaunch()
-	c.Prelaunch = job.PrelaunchSkipped
-}
-
 // EndPrelaunch records that the bot of a withdrawn prelaunch was stopped.
 func (c *Change) EndPrelaunch() {
 	c.Prelaunch = job.NotPrelaunched
@@ -57,9 +49,9 @@ func (c *Change) EndPrelaunch() {
 	}
 }
 
-// withdrawPrelaunch takes a prelaunched bot back because the job has changed. The
+// WithdrawPrelaunch takes a prelaunched bot back because the job has changed. The
 // bot's token is void from now on, and the dispatcher stops the bot.
-func (c *Change) withdrawPrelaunch() {
+func (c *Change) WithdrawPrelaunch() {
 	switch c.Prelaunch {
 	case job.Prelaunched:
 		c.Prelaunch = job.PrelaunchWithdrawn

@@ -71,7 +71,9 @@ func (m *prelaunchModel) step(t *rapid.T) {
 		m.change(t, func(_ context.Context, c *lifecycle.Change) error {
 			if c.Prelaunch == job.Prelaunched {
 				m.void[c.Attempt] = true
-				c.FailPrelaunch()
+				c.WithdrawPrelaunch()
+				c.EndPrelaunch()
+				c.Prelaunch = job.PrelaunchSkipped
 			}
 			return nil
 		})
