@@ -21,6 +21,9 @@ FIRST ?= 0
 BOTS ?= 2
 MEETING ?=
 
+# Commit that make bench-compare compares with.
+BASE ?= HEAD
+
 # Number of inputs per operation and phase of make schemathesis.
 EXAMPLES ?= 100
 
@@ -80,6 +83,10 @@ fuzz: ## Fuzz every decoder and parser, FUZZTIME each
 .PHONY: bench
 bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows create,fetch")
 	go run ./bench $(ARGS)
+
+.PHONY: bench-compare
+bench-compare: ## Compare the working tree with another commit in the same rounds (BASE=main ARGS="-rows create -rounds 10")
+	scripts/bench-compare.sh $(BASE) $(ARGS)
 
 .PHONY: microbench
 microbench: ## Run the benchmarks of the packages

@@ -57,10 +57,10 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 	return e, nil
 }
 
-// build builds the binary from the working directory.
+// build builds the binary from the module of the working directory.
 func build(ctx context.Context, path string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-o", path}, flags...)
-	if out, err := exec.CommandContext(ctx, "go", append(args, "./cmd/standin")...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", append(args, "standin/cmd/standin")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build standin: %w: %s", err, out)
 	}
 	return nil
@@ -91,6 +91,14 @@ func (e *env) binaries() map[string]string {
 		all[base] = e.base
 	}
 	return all
+}
+
+// programs returns the measured programs of Standin.
+func (e *env) programs() []string {
+	if e.base != "" {
+		return []string{base, standin}
+	}
+	return []string{standin}
 }
 
 // newDir creates an empty directory.

@@ -7,110 +7,53 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"standin/bench/limit"
 	"standin/bench/load"
 	"standin/bench/report"
 )
 
-// warmUp is the load before the first round.
-const warmUp = 500 * time.Millisecond
+// jobsPath is the path of the jobs.
+const jobsPath = "/api/v1/jobs"
 
-// Units of the metrics.
-const (
-	perSecond = "req/s"
-	p50       = "p50-ms"
-	p99       = "p99-ms"
-)
+// storedBefore is how many jobs are stored before jobs are fetched or listed.
+const storedBefore = 1000
 
-// requestRows measure the rate of requests.
+// requestRows measure creates and reads.
 func requestRows() []row {
 	return []row{
 		{
-			name: "create", title: "create", unit: perSecond, limit: string(limit.OneTable),
+			name: "create",
+			table: []report.Row{
+				{Title: "create", Unit: perSecond, Limit: string(limit.OneTable)},
+				{Title: "create, beside a bare server with Standin's table", Unit: perSecond, Limit: string(limit.JobsTable)},
+				{Title: "memory while creating", Unit: memory},
+			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.contest(ctx, createRequests, limit.OneTable, limit.JobsTable, limit.NoDatabase)
+				return e.contest(ctx, e.requests(createRequests), limit.OneTable, limit.JobsTable, limit.NoDatabase)
 			},
 		},
+		readRow("replay", "create with a known externalId", replayRequests),
+		readRow("fetch", "fetch", fetchRequests),
+		readRow("list", "list of 20", listRequests),
 		{
-			name: "replay", title: "create with a known externalId", unit: perSecond, limit: string(limit.NoDatabase),
-			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.contest(ctx, replayRequests, limit.NoDatabase)
-			},
-		},
-		{
-			name: "fetch", title: "fetch", unit: perSecond, limit: string(limit.NoDatabase),
-			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.contest(ctx, fetchRequests, limit.NoDatabase)
-			},
-		},
-		{
-			name: "list", title: "list of 20", unit: perSecond, limit: string(limit.NoDatabase),
-			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.contest(ctx, listRequests, limit.NoDatabase)
-			},
+			name:    "latency",
+			table:   []report.Row{{Title: "p99 of create at half the peak rate", Unit: p99, Limit: string(limit.OneTable)}},
+			prepare: func(ctx context.Context, e *env) ([]contestant, error) { return e.halfPeak(ctx) },
 		},
 	}
 }
 
-// contest starts Standin on each database, and limits of some kinds, and warms
-// all of them up. requests returns the requests to an instance.
-func (e *env) contest(ctx context.Context, requests func(context.Context, *instance) (load.Next, error), limits ...limit.Kind) (all []contestant, err error) {
-	add := func(program, database, address string, next load.Next, stop func() error) error {
-		all = append(all, contestant{program: program, database: database, close: stop, measure: func(ctx context.Context, _ int) (report.Metrics, error) {
-			result, err := load.Closed(ctx, address, e.duration, next)
-			return metrics(result), err
-		}})
-		_, err := load.Closed(ctx, address, warmUp, next)
-		return err
-	}
-	for _, database := range e.databases {
-		for program := range e.binaries() {
-			s, err := e.start(ctx, program, database)
-			if err != nil {
-				return all, err
-			}
-			next, err := requests(ctx, s)
-			if err != nil {
-				return append(all, contestant{close: s.Stop}), err
-			}
-			if err := add(program, database, s.Address, next, s.Stop); err != nil {
-				return all, err
-			}
-		}
-	}
-	for _, kind := range limits {
-		for _, database := range e.databasesOf(kind) {
-			l, err := e.startLimit(ctx, kind, database)
-			if err != nil {
-				return all, err
-			}
-			if err := add(string(kind), database, l.Address, creates(limit.Path, ""), l.Stop); err != nil {
-				return all, err
-			}
-		}
-	}
-	return all, nil
-}
-
-// databasesOf returns the databases on which a limit program runs.
-func (e *env) databasesOf(kind limit.Kind) []string {
-	if kind == limit.NoDatabase {
-		return []string{""}
-	}
-	return e.databases
-}
-
-func metrics(r load.Result) report.Metrics {
-	return report.Metrics{
-		perSecond: r.Rate(),
-		p50:       milliseconds(r.Percentile(0.5)),
-		p99:       milliseconds(r.Percentile(0.99)),
+// readRow returns a row that is compared with the server without a database.
+func readRow(name, title string, requests func(context.Context, *instance) (load.Next, error)) row {
+	return row{
+		name:  name,
+		table: []report.Row{{Title: title, Unit: perSecond, Limit: string(limit.NoDatabase)}},
+		prepare: func(ctx context.Context, e *env) ([]contestant, error) {
+			return e.contest(ctx, e.requests(requests), limit.NoDatabase)
+		},
 	}
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // creates returns requests that create jobs with unique external IDs.
 func creates(path, key string) load.Next {
@@ -129,42 +72,36 @@ func creates(path, key string) load.Next {
 }
 
 func createRequests(_ context.Context, s *instance) (load.Next, error) {
-	return creates("/api/v1/jobs", s.key), nil
+	return creates(jobsPath, s.key), nil
 }
 
-// replayRequests repeat the creation of 1000 jobs.
+// replayRequests repeat the creation of jobs.
 func replayRequests(ctx context.Context, s *instance) (load.Next, error) {
-	bodies := make([][]byte, 1000)
+	bodies := make([][]byte, 200)
 	for i := range bodies {
 		if _, err := s.createJob(ctx, newJob(i)); err != nil {
 			return nil, err
 		}
-		bodies[i] = encode(http.MethodPost, "/api/v1/jobs", s.key, newJob(i))
+		bodies[i] = encode(http.MethodPost, jobsPath, s.key, newJob(i))
 	}
-	return rotation(bodies), nil
+	return rotation(bodies), s.copyJob(ctx, storedBefore, nil)
 }
 
-// fetchRequests fetch 1000 jobs.
+// fetchRequests fetch different jobs.
 func fetchRequests(ctx context.Context, s *instance) (load.Next, error) {
-	requests := make([][]byte, 1000)
+	if err := s.copyJob(ctx, storedBefore, nil); err != nil {
+		return nil, err
+	}
+	requests := make([][]byte, storedBefore)
 	for i := range requests {
-		id, err := s.createJob(ctx, newJob(i))
-		if err != nil {
-			return nil, err
-		}
-		requests[i] = encode(http.MethodGet, "/api/v1/jobs/"+id, s.key, nil)
+		requests[i] = encode(http.MethodGet, jobsPath+"/"+copyID(i), s.key, nil)
 	}
 	return rotation(requests), nil
 }
 
-// listRequests list the newest 20 of 1000 jobs.
+// listRequests list the newest 20 jobs.
 func listRequests(ctx context.Context, s *instance) (load.Next, error) {
-	for i := range 1000 {
-		if _, err := s.createJob(ctx, newJob(i)); err != nil {
-			return nil, err
-		}
-	}
-	return rotation([][]byte{encode(http.MethodGet, "/api/v1/jobs?limit=20", s.key, nil)}), nil
+	return rotation([][]byte{encode(http.MethodGet, jobsPath+"?limit=20", s.key, nil)}), s.copyJob(ctx, storedBefore, nil)
 }
 
 // rotation repeats requests. Each connection starts with another one.

@@ -15,23 +15,23 @@ import (
 type contestant struct {
 	program  string // standin, base, or the kind of a limit
 	database string // empty without one
-	measure  func(ctx context.Context, round int) (report.Metrics, error)
+	scale    int    // size that the row varies; 0 when it does not
+	measure  measureFunc
 	close    func() error // may be nil
 }
 
-// row is a row of the table.
+// row is a measurement, which fills one or more rows of the table.
 type row struct {
 	name  string // for the flag rows, and in benchstat's format
-	title string
-	unit  string // of the metric that the table compares
-	limit string // the program whose metric Standin's is divided by; empty for none
-	slow  bool   // runs only when it is named
+	table []report.Row
+	slow  bool // runs only when it is named
+	once  bool // runs for one round
 	// prepare starts the contestants.
 	prepare func(ctx context.Context, e *env) ([]contestant, error)
 }
 
 func rows() []row {
-	return slices.Concat(requestRows())
+	return slices.Concat(requestRows(), webhookRows(), dispatchRows(), processRows(), growthRows())
 }
 
 func rowNames() (names []string) {
@@ -82,14 +82,21 @@ func (e *env) measure(ctx context.Context, r row) (results []report.Result, err 
 	if err != nil {
 		return nil, err
 	}
-	for round := range e.rounds {
+	count := e.rounds
+	if r.once {
+		count = 1
+	}
+	for round := range count {
 		for i := range contestants {
 			c := contestants[(i+round)%len(contestants)]
-			metrics, err := c.measure(ctx, round)
+			if c.measure == nil {
+				continue // only closes what others use
+			}
+			metrics, err := c.measure(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s, round %d: %w", c.program, c.database, round, err)
 			}
-			results = append(results, report.Result{Row: r.name, Program: c.program, Database: c.database, Round: round, Metrics: metrics})
+			results = append(results, report.Result{Row: r.name, Program: c.program, Database: c.database, Scale: c.scale, Round: round, Metrics: metrics})
 		}
 	}
 	return results, nil
@@ -99,7 +106,10 @@ func (e *env) measure(ctx context.Context, r row) (results []report.Result, err 
 func write(o options, results []report.Result) error {
 	var table []report.Row
 	for _, r := range rows() {
-		table = append(table, report.Row{Name: r.name, Title: r.title, Unit: r.unit, Limit: r.limit})
+		for _, t := range r.table {
+			t.Name = r.name
+			table = append(table, t)
+		}
 	}
 	report.Table(os.Stdout, table, results)
 	if o.out == "" {

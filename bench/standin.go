@@ -28,6 +28,11 @@ type instance struct {
 	address  string // of the database
 	key      string // of the consumer, live
 	testKey  string
+
+	command, settings []string // how it is started
+	log               string   // file
+
+	copied int // copies of jobs that were inserted
 }
 
 // start starts a service with a new database.
@@ -63,10 +68,15 @@ func (e *env) startIn(ctx context.Context, program, database, dir, address strin
 		}
 		*key.into = strings.TrimSpace(string(out))
 	}
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--launcher", "manual"}, args...)
-	var err error
-	s.Process, err = process.Start(ctx, filepath.Join(dir, "log"), settings, binary, args...)
-	return s, err
+	s.command = append([]string{binary, "serve", "--listen", "127.0.0.1:0", "--launcher", "manual"}, args...)
+	s.settings, s.log = settings, filepath.Join(dir, "log")
+	return s, s.serve(ctx)
+}
+
+// serve starts the service.
+func (s *instance) serve(ctx context.Context) (err error) {
+	s.Process, err = process.Start(ctx, s.log, s.settings, s.command[0], s.command[1:]...)
+	return err
 }
 
 // call sends a request of the consumer and returns the body of the response.
@@ -144,3 +154,23 @@ func encode(method, path, token string, body any) []byte {
 	request.WriteString("\r\n")
 	return request.Bytes()
 }
+
+// copyJob creates a job and copies it in the database. set has SQL expressions
+// for columns of the copies.
+func (s *instance) copyJob(ctx context.Context, count int, set map[string]string) error {
+	id, err := s.createJob(ctx, newJob(-1))
+	if err != nil {
+		return err
+	}
+	_, err = s.copyOf(ctx, id, count, set)
+	return err
+}
+
+// copyOf copies a job in the database and returns the copies.
+func (s *instance) copyOf(ctx context.Context, id string, count int, set map[string]string) (seed.Copies, error) {
+	c := seed.Copies{From: s.copied, Count: count, Of: id, Set: set}
+	s.copied += count
+	return c, seed.Jobs(ctx, s.address, c)
+}
+
+func copyID(i int) string { return seed.JobID(i) }

@@ -21,6 +21,7 @@ type Result struct {
 	Row      string  `json:"row"`
 	Program  string  `json:"program"`
 	Database string  `json:"database,omitempty"` // empty without one
+	Scale    int     `json:"scale,omitempty"`    // size that the row varies
 	Round    int     `json:"round"`
 	Metrics  Metrics `json:"metrics"`
 }
@@ -39,11 +40,18 @@ const standin = "standin"
 // Standin to its limit, round by round.
 func Table(out io.Writer, rows []Row, results []Result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "row\tdatabase\tprogram\tmedian\tunit\tof the limit\tother metrics")
+	fmt.Fprintln(w, "measurement\tdatabase\tprogram\tmedian\tunit\tof the limit\tother metrics")
 	for _, r := range rows {
 		for _, key := range contestants(r.Name, results) {
 			own := rounds(results, r.Name, key)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Title, key.database, key.program,
+			if len(values(own, r.Unit)) == 0 {
+				continue
+			}
+			title := r.Title
+			if key.scale > 0 {
+				title += fmt.Sprintf(": %d", key.scale)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", title, key.database, key.program,
 				format(median(values(own, r.Unit))), r.Unit, ratioText(results, r, key), others(own, r.Unit))
 		}
 	}
@@ -51,12 +59,15 @@ func Table(out io.Writer, rows []Row, results []Result) {
 }
 
 // contestant identifies a program in a row.
-type contestant struct{ program, database string }
+type contestant struct {
+	program, database string
+	scale             int
+}
 
 // contestants returns the programs of a row in the order of the results.
 func contestants(row string, results []Result) (keys []contestant) {
 	for _, r := range results {
-		key := contestant{r.Program, r.Database}
+		key := contestant{r.Program, r.Database, r.Scale}
 		if r.Row == row && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
@@ -69,7 +80,7 @@ func contestants(row string, results []Result) (keys []contestant) {
 func rounds(results []Result, row string, key contestant) map[int]Metrics {
 	found := make(map[int]Metrics)
 	for _, r := range results {
-		if r.Row == row && r.Program == key.program && r.Database == key.database {
+		if r.Row == row && r.Program == key.program && r.Database == key.database && r.Scale == key.scale {
 			found[r.Round] = r.Metrics
 		}
 	}
@@ -88,9 +99,9 @@ func values(rounds map[int]Metrics, unit string) (all []float64) {
 // Ratio returns the median of Standin's ratios to the limit of a row, round by
 // round; ok is false without a limit.
 func Ratio(results []Result, r Row, program, database string) (ratio float64, ok bool) {
-	own, limits := rounds(results, r.Name, contestant{program, database}), rounds(results, r.Name, contestant{r.Limit, database})
+	own, limits := rounds(results, r.Name, contestant{program, database, 0}), rounds(results, r.Name, contestant{r.Limit, database, 0})
 	if len(limits) == 0 {
-		limits = rounds(results, r.Name, contestant{r.Limit, ""})
+		limits = rounds(results, r.Name, contestant{r.Limit, "", 0})
 	}
 	var all []float64
 	for round, m := range own {
@@ -102,8 +113,8 @@ func Ratio(results []Result, r Row, program, database string) (ratio float64, ok
 }
 
 // Median returns the median of a metric of a program.
-func Median(results []Result, row, program, database, unit string) (float64, bool) {
-	all := values(rounds(results, row, contestant{program, database}), unit)
+func Median(results []Result, row, program, database string, scale int, unit string) (float64, bool) {
+	all := values(rounds(results, row, contestant{program, database, scale}), unit)
 	return median(all), len(all) > 0
 }
 
@@ -187,7 +198,11 @@ func Benchstat(results []Result, program string) string {
 		if r.Program != program {
 			continue
 		}
-		fmt.Fprintf(&lines, "Benchmark%s%s/%s 1", strings.ToUpper(r.Row[:1]), r.Row[1:], r.Database)
+		fmt.Fprintf(&lines, "Benchmark%s%s/%s", strings.ToUpper(r.Row[:1]), r.Row[1:], r.Database)
+		if r.Scale > 0 {
+			fmt.Fprintf(&lines, "/%d", r.Scale)
+		}
+		lines.WriteString(" 1")
 		for _, unit := range slices.Sorted(maps.Keys(r.Metrics)) {
 			fmt.Fprintf(&lines, " %g %s", r.Metrics[unit], unit)
 		}
@@ -196,5 +211,5 @@ func Benchstat(results []Result, program string) string {
 	if lines.Len() == 0 {
 		return ""
 	}
-	return "Unit req/s better=higher\n" + lines.String()
+	return "Unit req/s better=higher\nUnit deliveries/s better=higher\nUnit jobs/s better=higher\n" + lines.String()
 }

@@ -74,9 +74,9 @@ func firstRow(ctx context.Context, db *sql.DB, table string) (columns []string, 
 
 // Copies describes copies of a row.
 type Copies struct {
-	Count int
-	Of    string            // ID of the row
-	Set   map[string]string // SQL expressions of columns; i is the number of the copy, from 0
+	From, Count int
+	Of          string            // ID of the row
+	Set         map[string]string // SQL expressions of columns; i is the number of the copy, from From on
 }
 
 // JobID returns the ID of copy i of a job.
@@ -94,18 +94,97 @@ const (
 	postgresHash = `encode(sha256(('copy ' || i)::bytea), 'hex')`
 )
 
+// ids returns the expressions for IDs and hashes.
+func ids(address string) (id, hash string) {
+	if IsPostgres(address) {
+		return postgresID, postgresHash
+	}
+	return sqliteID, sqliteHash
+}
+
 // Jobs copies a job. Copies have the ID JobID(i) and a unique external ID.
 func Jobs(ctx context.Context, address string, c Copies) error {
-	id, hash := sqliteID, sqliteHash
-	if IsPostgres(address) {
-		id, hash = postgresID, postgresHash
-	}
+	id, hash := ids(address)
 	set := map[string]string{"id": id, "external_id": `'copy ' || i`, "external_hash": hash}
 	for column, expression := range c.Set {
 		set[column] = expression
 	}
 	c.Set = set
 	return insertCopies(ctx, address, "jobs", c)
+}
+
+// Deliveries copies a delivery, one for each copy of a job. The copies are due
+// at once, and their URLs rotate.
+func Deliveries(ctx context.Context, address string, c Copies, urls []string) error {
+	id, _ := ids(address)
+	receiver, host := rotate(urls, func(u string) string { return u }), rotate(urls, hostOf)
+	c.Set = map[string]string{
+		"id": `'dlv_' || ` + id, "job_id": id, "url": receiver, "host": host, "endpoint": "original.consumer_id || ' ' || " + receiver,
+		"state": `'waiting'`, "due_at": fmt.Sprint(time.Now().UnixMilli()), "attempt": "0", "failures": "0",
+		"lease": `''`, "ended_at": "NULL", "end_reason": `''`,
+	}
+	return insertCopies(ctx, address, "deliveries", c)
+}
+
+// rotate returns an expression with the parts of URLs in rotation.
+func rotate(urls []string, part func(string) string) string {
+	var expression strings.Builder
+	fmt.Fprintf(&expression, "CASE i %% %d", len(urls))
+	for n, text := range urls {
+		fmt.Fprintf(&expression, " WHEN %d THEN '%s'", n, part(text))
+	}
+	return expression.String() + " END"
+}
+
+// hostOf returns the host and port of a URL.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// DeliveryID returns the ID of a stored delivery.
+func DeliveryID(ctx context.Context, address string) (id string, err error) {
+	err = query(ctx, address, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `SELECT id FROM deliveries LIMIT 1`).Scan(&id)
+	})
+	return id, err
+}
+
+// Latenesses returns how long after joinAt the bots of copies were launched, in
+// milliseconds and in ascending order. For a bot that ended before its launch
+// was recorded, the start of the attempt counts.
+func Latenesses(ctx context.Context, address string, c Copies) (all []int64, err error) {
+	err = query(ctx, address, func(db *sql.DB) (err error) {
+		rows, err := db.QueryContext(ctx, `SELECT COALESCE(launched_at, attempt_began_at) - join_at FROM jobs WHERE id BETWEEN $1 AND $2
+			AND (launched_at IS NOT NULL OR attempts > 0 AND status IN ('completed', 'failed', 'cancelled')) ORDER BY 1`,
+			JobID(c.From), JobID(c.From+c.Count-1))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			var lateness int64
+			if err := rows.Scan(&lateness); err != nil {
+				return err
+			}
+			all = append(all, lateness)
+		}
+		return rows.Err()
+	})
+	return all, err
+}
+
+// query runs fn with an open database.
+func query(ctx context.Context, address string, fn func(*sql.DB) error) (err error) {
+	db, err := Open(address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return fn(db)
 }
 
 // insertCopies copies a row of a table.
@@ -132,8 +211,8 @@ func insertCopies(ctx context.Context, address, table string, c Copies) (err err
 	}
 	statement := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM %s AS original, %s WHERE original.id = $3`, //nolint:gosec // names of the schema
 		table, strings.Join(columns, ", "), strings.Join(values, ", "), table, numbers)
-	for from := 0; from < c.Count; from += copiesPerStatement {
-		if _, err := db.ExecContext(ctx, statement, from, min(c.Count, from+copiesPerStatement), c.Of); err != nil {
+	for from, end := c.From, c.From+c.Count; from < end; from += copiesPerStatement {
+		if _, err := db.ExecContext(ctx, statement, from, min(end, from+copiesPerStatement), c.Of); err != nil {
 			return fmt.Errorf("copy a row of %s: %w", table, err)
 		}
 	}
@@ -157,29 +236,4 @@ func Vacuum(ctx context.Context, address string) (err error) {
 		}
 	}
 	return nil
-}
-
-// Await waits until a query that counts rows returns the wanted number.
-func Await(ctx context.Context, address, query string, want int64) (err error) {
-	db, err := Open(address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		var n int64
-		if err := db.QueryRowContext(ctx, query).Scan(&n); err != nil {
-			return err
-		}
-		if n == want {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %d, want %d: %w", query, n, want, ctx.Err())
-		}
-	}
 }

@@ -108,6 +108,9 @@ func (c *Cluster) run(ctx context.Context) error {
 	return c.waitReady(ctx)
 }
 
+// PID returns the process ID of the server, the parent of all its processes.
+func (c *Cluster) PID() int { return c.server.Process.Pid }
+
 // Crash ends the server without a shutdown, so that it must recover when it is
 // restarted.
 func (c *Cluster) Crash() error {
