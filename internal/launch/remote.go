@@ -170,7 +170,7 @@ func (r *Remote) watch(ctx context.Context) {
 		}
 		r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
 		delay := backoff.Next()
-		r.settings.Log.Warn("cannot watch "+r.name, "retryIn", delay, "error", err)
+		r.settings.Log.Warn("cannot watch "+r.name, "retry_in", delay, "error", err)
 		_ = retry.Sleep(ctx, delay) // the loop checks ctx
 	}
 }
