@@ -35,15 +35,15 @@ func TestHotPathPlans(t *testing.T) {
 		"unheard": {func(q *store.Queries) error {
 			_, _, err := q.OldestHeartbeat(ctx)
 			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
+		}, []string{"SEARCH jobs USING INDEX jobs_dispatched (status=?)"}},
 		"bots of a node": {func(q *store.Queries) error {
 			_, err := q.NodeJobs(ctx, "a")
 			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)", "SEARCH jobs USING INDEX jobs_prelaunched (node=?)"}},
+		}, []string{"SEARCH jobs USING INDEX jobs_dispatched (status=?)", "SEARCH jobs USING INDEX jobs_prelaunched (node=?)"}},
 		"bot statistics": {func(q *store.Queries) error {
 			_, err := q.BotStats(ctx, "a")
 			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_unended (status=?)"}},
+		}, []string{"SEARCH jobs USING INDEX jobs_dispatched (status=?)"}},
 	} {
 		plan, err := s.QueryPlan(ctx, test.ask)
 		if err != nil {

@@ -70,7 +70,7 @@ func (q *Queries) NodeName(ctx context.Context, id string) (string, error) {
 }
 
 // BotStats returns the last statistics of the live bots of a node, or of all
-// nodes when it is empty. It uses the index jobs_unended.
+// nodes when it is empty. It uses the index jobs_dispatched.
 func (q *Queries) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
 	stats, err := list(ctx, q, func(row scanner) (b job.BotStats, err error) {
 		err = row.Scan(&b.JobID, &b.Attempt, &b.Node, timeColumn{&b.HeartbeatAt}, (*[]byte)(&b.Stats))

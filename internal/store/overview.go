@@ -44,8 +44,7 @@ func (q *Queries) Overview(ctx context.Context, now time.Time) (o job.Overview, 
 }
 
 // CountActive counts the jobs of all consumers that have not ended, by status.
-// It uses the index jobs_unended, whose condition it repeats literally so that
-// planners recognize it.
+// It uses the index jobs_wake alone, which has every job that has not ended.
 func (q *Queries) CountActive(ctx context.Context) (map[job.Status]int, error) {
 	counts := make(map[job.Status]int)
 	err := q.forEach(ctx, func(row scanner) error {
@@ -54,7 +53,7 @@ func (q *Queries) CountActive(ctx context.Context) (map[job.Status]int, error) {
 		err := row.Scan(&status, &n)
 		counts[status] = n
 		return err
-	}, `SELECT status, COUNT(*) FROM jobs WHERE status NOT IN ('completed', 'failed', 'cancelled') GROUP BY status`)
+	}, `SELECT status, COUNT(*) FROM jobs WHERE wake_at IS NOT NULL AND status NOT IN ('completed', 'failed', 'cancelled') GROUP BY status`)
 	if err != nil {
 		return nil, fmt.Errorf("count the jobs that have not ended: %w", err)
 	}
@@ -62,7 +61,8 @@ func (q *Queries) CountActive(ctx context.Context) (map[job.Status]int, error) {
 }
 
 // dispatchedCondition is the condition of jobs whose bot runs or should run. It
-// uses the index jobs_unended, with a range for each status.
+// uses the index jobs_dispatched, whose condition it repeats literally, with a
+// range for each status.
 func dispatchedCondition() string {
 	var statuses []string
 	for _, status := range job.Statuses() {
@@ -70,7 +70,7 @@ func dispatchedCondition() string {
 			statuses = append(statuses, "'"+string(status)+"'")
 		}
 	}
-	return `status NOT IN ('completed', 'failed', 'cancelled') AND status IN (` + strings.Join(statuses, ", ") + `)`
+	return `status NOT IN ('scheduled', 'pending', 'completed', 'failed', 'cancelled') AND status IN (` + strings.Join(statuses, ", ") + `)`
 }
 
 // prelaunchedCondition is the condition of jobs with a prelaunched bot that runs,
@@ -79,7 +79,7 @@ func dispatchedCondition() string {
 const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
 
 // RunningBots returns running bots, those with the oldest heartbeats first, without
-// the first skip of them. It uses the index jobs_unended.
+// the first skip of them. It uses the index jobs_dispatched.
 func (q *Queries) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
 	return list(ctx, q, func(row scanner) (b job.RunningBot, err error) {
 		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
