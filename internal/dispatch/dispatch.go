@@ -118,6 +118,17 @@ func (d *Dispatcher) Wake() {
 	}
 }
 
+// Soon reports whether dispatchers must be woken for a job that is due at a
+// time, or whose bot may be launched before it. They look for due jobs at least
+// every maxSleep and find later ones then.
+func Soon(at time.Time, waiting bool, now time.Time) bool {
+	ahead := maxSleep
+	if waiting {
+		ahead += maxPrelaunch
+	}
+	return !at.After(now.Add(ahead))
+}
+
 // BotStateChanged makes the dispatcher look at a job whose bot has started or
 // ended.
 func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {

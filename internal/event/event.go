@@ -6,6 +6,7 @@ package event
 import (
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,7 +19,9 @@ type Event interface{ isEvent() }
 
 // JobDue reports that a job may have become due.
 type JobDue struct {
-	Remote bool // on another node
+	At      time.Time // zero when unknown
+	Waiting bool      // the job has no bot, which may be launched before At
+	Remote  bool      // on another node
 }
 
 // DeliveryDue reports that a webhook delivery was created or is to be retried.

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
@@ -76,7 +75,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		return job.Job{}, false, err
 	}
 	if !replayed {
-		s.Events.Publish(event.JobDue{})
+		s.Events.Publish(jobDue(r))
 	}
 	return j, replayed, nil
 }

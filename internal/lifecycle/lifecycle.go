@@ -115,8 +115,13 @@ func (s *Service) publish(c Change) {
 		s.Events.Publish(applied)
 	}
 	if !c.WakeAt.IsZero() {
-		s.Events.Publish(event.JobDue{})
+		s.Events.Publish(jobDue(c.Record))
 	}
+}
+
+// jobDue returns the event of a job that has been created or changed.
+func jobDue(r job.Record) event.JobDue {
+	return event.JobDue{At: r.WakeAt, Waiting: !r.Status.Dispatched()}
 }
 
 // Apply gives an event to the state machine and saves what follows from it: the

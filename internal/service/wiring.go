@@ -142,6 +142,9 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 	events.Subscribe(func(e event.Event) {
 		switch e := e.(type) {
 		case event.JobDue:
+			if !dispatch.Soon(e.At, e.Waiting, time.Now()) {
+				return
+			}
 			s.dispatcher.Wake()
 			if !e.Remote {
 				s.notifier.Notify(store.Notification{Jobs: true})

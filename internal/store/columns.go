@@ -67,10 +67,16 @@ func durationMillis(duration *time.Duration) sql.NullInt64 {
 // It is stored as \0, and a backslash as two backslashes.
 
 func escapeNUL(s string) string {
+	if !strings.ContainsAny(s, "\\\x00") {
+		return s
+	}
 	return strings.NewReplacer(`\`, `\\`, "\x00", `\0`).Replace(s)
 }
 
 func unescapeNUL(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
 	return strings.NewReplacer(`\\`, `\`, `\0`, "\x00").Replace(s)
 }
 
