@@ -20,7 +20,8 @@ type Store interface {
 	KeyByHash(ctx context.Context, hash string) (Key, error)
 	Keys(ctx context.Context) ([]Key, error)
 	// RevokeKey reports whether the key exists. A revoked key keeps its
-	// revocation time.
+	// revocation time. When RevokeKey has returned, no Keys of any process
+	// accept the key: see WaitForCaches.
 	RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
 	TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
@@ -36,6 +37,8 @@ type Keys struct {
 
 	// WebhookSecret is the secret of new consumers; generated when empty.
 	WebhookSecret string
+
+	cache keyCache
 }
 
 // Issue creates a key for the consumer with that name, and the consumer if it is
@@ -55,14 +58,13 @@ func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode)
 }
 
 // Authenticate returns the owner of a bearer token. The error is a *job.Error
-// with Unauthorized for an unknown or revoked key. Nothing is cached, so a
-// revocation takes effect at once.
+// with Unauthorized for an unknown or revoked key.
 func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) {
 	unauthorized := &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
 	if !plausible(bearer) {
 		return Caller{}, unauthorized
 	}
-	key, err := k.Store.KeyByHash(ctx, Hash(bearer))
+	key, err := k.find(ctx, Hash(bearer))
 	if job.ErrorIs(err, job.NotFound) {
 		return Caller{}, unauthorized
 	}
@@ -73,7 +75,21 @@ func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) 
 		return Caller{}, unauthorized
 	}
 	if now := k.Now(); now.Sub(key.LastUsedAt) >= lastUsedPrecision {
+		k.cache.touch(key.Hash, now)
 		_ = k.Store.TouchKey(ctx, key.ID, now) // best effort: requests that only read work on a full disk
 	}
 	return Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: key.Mode}, nil
+}
+
+// find returns a key from the cache or the database.
+func (k *Keys) find(ctx context.Context, hash string) (Key, error) {
+	now := time.Now() // not the clock of last uses, which tests set
+	if key, ok := k.cache.get(hash, now); ok {
+		return key, nil
+	}
+	key, err := k.Store.KeyByHash(ctx, hash)
+	if err == nil && key.RevokedAt.IsZero() {
+		k.cache.put(key, now)
+	}
+	return key, err
 }
