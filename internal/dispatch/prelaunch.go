@@ -97,7 +97,13 @@ func (t *task) startPrelaunched(ctx context.Context) error {
 func (t *task) stopPrelaunched(ctx context.Context) error {
 	failed := t.job.Prelaunch == job.Prelaunched
 	if failed {
-		err := t.change(ctx, func(c *lifecycle.Change) error { c.WithdrawPrelaunch(); return nil })
+		err := t.change(ctx, func(c *lifecycle.Change) error {
+			if c.Prelaunch != job.Prelaunched {
+				return errJobChanged // the bot has joined
+			}
+			c.WithdrawPrelaunch()
+			return nil
+		})
 		if err != nil {
 			return err
 		}
