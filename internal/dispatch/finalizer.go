@@ -100,7 +100,11 @@ func (f *Finalizer) facts(ctx context.Context, r job.Record) (recording.Manifest
 	if err != nil {
 		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
-	facts := recording.ManifestInput{Job: r.Job, Consents: consents(requests, entries)}
+	texts, err := f.Store.Texts(ctx, r.ID)
+	if err != nil {
+		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+	}
+	facts := recording.ManifestInput{Job: r.Job, Consents: consents(requests, entries), Texts: texts}
 	for _, e := range entries {
 		if e.Source != job.SourceBot {
 			continue

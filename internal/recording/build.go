@@ -15,6 +15,7 @@ import (
 type ManifestInput struct {
 	Job      job.Job
 	Consents []Consent
+	Texts    []job.MeetingText // chat messages and captions
 
 	// Values that the service received from the bot during the meeting. They
 	// are used where the reports have no value.

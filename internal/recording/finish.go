@@ -194,9 +194,17 @@ func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (upload
 	return uploads, false, nil
 }
 
-// writeManifest builds and stores the manifest.
+// writeManifest stores the chat and the captions, then builds and stores the
+// manifest.
 func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads, packed Packed) (Manifest, error) {
 	manifest := Build(input, uploads.reports(), packed, f.BaseURL)
+	texts, err := buildTexts(input, uploads.reports(), packed, manifest)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if err := f.storeTexts(ctx, input.Job.ID, &manifest, texts); err != nil {
+		return Manifest{}, err
+	}
 	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
 		return Manifest{}, fmt.Errorf("store the manifest: %w", err)
 	}

@@ -59,12 +59,14 @@ type bot struct {
 	end                          *exitResult // nil during the visit
 	timeline                     timeline
 	stopped                      bool // permanently
+	texts                        wantedTexts
 }
 
 func newBot(a launch.Assignment, opts options, settings Settings, clip *clip) *bot {
 	return &bot{
 		assignment: a, options: opts, settings: settings, clip: clip,
 		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: newCommandQueue(),
+		texts: parseWantedTexts(a.Metadata),
 	}
 }
 
@@ -166,7 +168,7 @@ func (b *bot) stayInMeeting(ctx context.Context) error {
 		}
 	}
 	maximum := time.Duration(b.assignment.AutoLeave.AfterMaxSeconds) * time.Second
-	if err := b.wait(ctx, min(b.options.duration, maximum)); err != nil {
+	if err := b.attend(ctx, min(b.options.duration, maximum)); err != nil {
 		return err
 	}
 	if b.options.crashAt(b.assignment.Attempt) == whileRecording {

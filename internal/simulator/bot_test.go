@@ -182,6 +182,37 @@ func TestOptions(t *testing.T) {
 	})
 }
 
+// TestTexts checks the chat and the captions of a job whose metadata asks for them.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
+	j := e.create(t, nil, func(n *lifecycle.NewJob) {
+		n.Metadata = json.RawMessage(`{"captions":true,"chat":true,"simulate":{"seconds":60,"speed":100}}`)
+	})
+	e.waitForStatus(t, j.ID, job.Completed)
+	var names []string
+	manifest := e.manifest(t, j.ID)
+	for _, media := range manifest.Media[1:] {
+		names = append(names, media.Name)
+	}
+	if want := []string{"chat.json", "captions.json", "captions.vtt"}; !slices.Equal(names, want) {
+		t.Fatalf("files %v, want %v", names, want)
+	}
+	content, _, _, err := e.storage.OpenMedia(t.Context(), j.ID, "captions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	var captions recording.Texts
+	if err := json.NewDecoder(content).Decode(&captions); err != nil {
+		t.Fatal(err)
+	}
+	if len(captions.Texts) < 8 || captions.Texts[2].Text != "This is sentence 3 of the simulated meeting." || *captions.Texts[2].ParticipantID != "host" {
+		t.Errorf("captions %+v", captions.Texts)
+	}
+}
+
 func TestPlainJobTakesSeconds(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)

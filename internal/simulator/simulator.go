@@ -20,6 +20,7 @@ import (
 // Service receives the reports of simulated bots.
 type Service interface {
 	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
+	IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error)
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil if the attempt's media may be stored.
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, botKey int) error

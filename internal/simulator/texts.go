@@ -1,0 +1,102 @@
+package simulator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// textInterval is how often a bot reports the texts of the imaginary meeting.
+const textInterval = time.Second
+
+// wantedTexts are the texts that a job's metadata asks for.
+type wantedTexts struct {
+	Chat     bool `json:"chat"`
+	Captions bool `json:"captions"`
+}
+
+// parseWantedTexts reads metadata.chat and metadata.captions. Other values than
+// booleans count as false.
+func parseWantedTexts(metadata json.RawMessage) wantedTexts {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(metadata, &fields) // parseOptions reports the error
+	isTrue := func(key string) bool { return strings.TrimSpace(string(fields[key])) == "true" }
+	return wantedTexts{Chat: isTrue("chat"), Captions: isTrue("captions")}
+}
+
+// attend waits in the meeting and reports its texts meanwhile.
+func (b *bot) attend(ctx context.Context, length time.Duration) error {
+	if b.texts == (wantedTexts{}) {
+		return b.wait(ctx, length)
+	}
+	end := b.clock.now().Add(length)
+	for {
+		left := end.Sub(b.clock.now())
+		if left <= 0 {
+			return nil
+		}
+		err := b.wait(ctx, min(left, textInterval))
+		if sendErr := b.sendTexts(ctx); sendErr != nil {
+			return sendErr
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sendTexts reports the texts of the last two participants who spoke: their
+// captions grow while they speak.
+func (b *bot) sendTexts(ctx context.Context) error {
+	now := b.clock.now()
+	speech := b.timeline.speech(now)
+	var texts []ingest.Text
+	for i := max(0, len(speech)-2); i < len(speech); i++ {
+		texts = append(texts, b.textsOf(i, speech[i], now)...)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	message := ingest.Texts{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Texts: texts}
+	err := retryRequest(ctx, func() error {
+		_, err := b.settings.Service.IngestTexts(ctx, message)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("report texts: %w", err)
+	}
+	return nil
+}
+
+// textsOf returns the texts of one interval of speech at a time.
+func (b *bot) textsOf(number int, speech ingest.Speech, now time.Time) []ingest.Text {
+	names := map[string]string{}
+	for _, person := range people(b.admittedAt, b.leftAt) {
+		names[person.ID] = person.Name
+	}
+	text := ingest.Text{
+		ID: fmt.Sprintf("speech-%d", number), Kind: job.CaptionText, ParticipantID: speech.PersonID, Author: names[speech.PersonID],
+		Language: "en-US", StartedAt: speech.From, EndedAt: speech.To,
+	}
+	var texts []ingest.Text
+	if b.texts.Captions {
+		words := strings.Fields(fmt.Sprintf("This is sentence %d of the simulated meeting.", number+1))
+		spoken := min(int(2*now.Sub(speech.From)/time.Second)+1, len(words))
+		if now.After(speech.To) {
+			spoken = len(words)
+		}
+		text.Text = strings.Join(words[:spoken], " ")
+		texts = append(texts, text)
+	}
+	if b.texts.Chat {
+		text.Kind, text.Language, text.EndedAt = job.ChatText, "", text.StartedAt
+		text.Text = fmt.Sprintf("Message %d of the simulated chat <b>without markup</b>", number+1)
+		texts = append(texts, text)
+	}
+	return texts
+}
