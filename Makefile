@@ -7,6 +7,9 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 # Duration of each fuzz target, or number of inputs such as 1000x.
 FUZZTIME ?= 60s
 
+# Number of processes that make kills kills.
+KILLS ?= 50
+
 # Number of faults of make chaos, and seed of its random choices.
 FAULTS ?= 500
 SEED ?=
@@ -53,11 +56,12 @@ test: ## Run all tests; installs what they need
 matrix: ## Run every bot scenario on every platform (about 8 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_MATRIX=full go test ./internal/bot -run '^TestVisits$$' -count=1 -timeout 30m
+	STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
 
 .PHONY: kills
-kills: ## Kill processes of recordings, 50 times (about 20 minutes)
+kills: ## Kill processes of recordings (KILLS=50, about 20 minutes)
 	@scripts/setup.sh test
-	STANDIN_TEST_KILLS=50 go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
+	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
 .PHONY: cost
 cost: ## Measure the CPU and memory of bots, and three concurrent recordings (about 8 minutes)
@@ -68,6 +72,7 @@ cost: ## Measure the CPU and memory of bots, and three concurrent recordings (ab
 beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	@scripts/setup.sh test
 	STANDIN_TEST_SECONDS=60 go test ./cmd/standin -run '^TestBeat$$' -v -count=1
+	STANDIN_TEST_QUALITY=exact go test ./internal/bot/recorder -count=1 -parallel 1
 	STANDIN_TEST_SECONDS=60 go test ./internal/bot -run '^TestParticipantAudio$$' -count=1
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
@@ -135,7 +140,8 @@ check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	$(MAKE) fuzz FUZZTIME=1000x
 
 .PHONY: check-long
-check-long: check ## The long form of CI: make check, schemathesis, every bot scenario, and 60 faults
+check-long: check ## The long form of CI: make check, schemathesis, every bot scenario, 10 kills, and 60 faults
 	$(MAKE) schemathesis
 	$(MAKE) matrix
+	$(MAKE) kills KILLS=10
 	$(MAKE) chaos FAULTS=60

@@ -1,50 +1,66 @@
 #!/usr/bin/env bash
-# Runs all tests with the race detector. At the end it repeats the failures, whose
-# messages are otherwise far above the logs of services and bots.
+# Runs all tests with the race detector. A test that fails beside the others runs
+# once more, alone, if at most five failed. Tests that failed and then passed are
+# listed at the end; the first failure's output stays in the log.
 #
-# Packages that check audio/video sync run one at a time, after the others. The
-# other packages run two at a time, the longest first, so that none of them is
-# left over at the end.
+# Packages run four at a time, those that take longest first: most tests wait, for
+# a browser, a recording in real time or a timeout.
 #
 # SQLite is compiled without the race detector: it is C translated to Go, and the
-# detector would take half of the CPU time of the store's tests. Vet runs in
-# make check.
+# detector would take half of the CPU time of the store's tests. So are generated
+# types of other modules, for faster builds. Vet runs in make check.
 #
 # Files of the tests are in memory if there are 4 GiB for them: the databases sync
 # every commit, which a busy disk delays. Binaries stay on disk.
 set -uo pipefail
-recording='^standin/(cmd/standin|internal/bot/recorder|internal/testing/mediacheck)$'
-longest='internal/bot internal/recording internal/testing/chaos internal/store internal/bot/meeting'
-output=$(mktemp)
-trap 'rm -rf "$output" "${memory:-}"' EXIT
+gotestsum=gotest.tools/gotestsum@v1.13.0
+longest='internal/bot cmd/standin internal/recording internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/store'
+work=$(mktemp -d)
+trap 'rm -rf "$work" "${memory:-}"' EXIT
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null &&
 	! findmnt -no OPTIONS /dev/shm | grep -qw noexec; then
 	export GOTMPDIR="${TMPDIR:-/tmp}"
 	memory=$(mktemp -d /dev/shm/standin-test.XXXXXX)
 	chmod 1777 "$memory" # PostgreSQL runs as a user of its own
-	export TMPDIR=$memory
 fi
-code=0
 
-# run PARALLEL PACKAGE…: tests packages, PARALLEL at a time.
-run() {
-	parallel=$1
-	shift
-	go test -race -vet=off -gcflags="modernc.org/...=-race=false" -timeout 30m -p "$parallel" "$@" 2>&1 | tee -a "$output"
-	[ "${PIPESTATUS[0]}" -eq 0 ] || code=1
+# failures prints the start of each message of the tests that failed, without the
+# logs that follow.
+failures() {
+	awk '
+		/^=== (FAIL|Errors)/ { print; inside = 1; messages = 0; lines = 0; next }
+		/^(=== |DONE )/ { inside = 0 }
+		!inside || /^ *$/ { next }
+		/^ *[a-z_0-9]+\.go:[0-9]+: / { messages++; lines = 0 }
+		++lines <= (messages ? 6 : 40) && messages <= 10 { print substr($0, 1, 500) }
+	' "$1" | tail -n 80
 }
 
-all=$(go list ./...) || exit 1
+flags=(-gcflags=all=-dwarf=false) # test binaries contain no debug information
+for module in modernc.org k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto; do
+	flags+=("-gcflags=$module/...=-race=false -dwarf=false")
+done
+
 first=$(printf 'standin/%s\n' $longest)
-# shellcheck disable=SC2046,SC2086 # package paths have no spaces
-run 2 $first $(grep -vE "$recording" <<<"$all" | grep -vxF "$first")
-# shellcheck disable=SC2046
-run 1 $(grep -E "$recording" <<<"$all")
+rest=$(go list ./... | grep -vxF "$first") || exit 1
+packages=$(printf '%s ' $first $rest)
+
+# Otherwise a process with the race detector sleeps for a second before it exits.
+export GORACE=${GORACE:-atexit_sleep_ms=50}
+
+TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "$gotestsum" --format pkgname --hide-summary=skipped \
+	--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
+	-race -vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
+code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then
 	echo
 	echo "Failures:"
-	grep -E '^ *--- FAIL|^ +[a-z_0-9]+_test\.go:[0-9]+: |^panic:|^FAIL|DATA RACE' "$output" |
-		grep -vE '_test\.go:[0-9]+: (meeting: |told: |[a-z.]+\.log:$)' | cut -c1-600 | tail -n 60
+	failures "$work/output"
+fi
+if [ -s "$work/reruns" ]; then
+	echo
+	echo "Tests that failed and ran again:"
+	cat "$work/reruns"
 fi
 exit "$code"

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"standin/internal/ingest"
+	"standin/internal/testing/logtail"
 )
 
 // The tests whose names start with TestAttack attack a running service over HTTP
@@ -56,7 +57,7 @@ func startTarget(t *testing.T, dir string, settings ...string) *target {
 	t.Cleanup(func() {
 		s.stop(syscall.SIGKILL)
 		if text, err := os.ReadFile(s.log); t.Failed() && err == nil {
-			t.Logf("log of the service:\n%s", text[max(0, len(text)-4000):])
+			t.Logf("log of the service:\n%s", logtail.Last(string(text)))
 		}
 	})
 	return s

@@ -69,7 +69,7 @@ func TestConcurrentRecordings(t *testing.T) {
 		t.Skip("STANDIN_TEST_COST is not set; make cost sets it")
 	}
 	t.Setenv("STANDIN_BOT_CORES", concurrentBotCores)
-	h := newHarness(t)
+	h := newHarnessOf(t, fullPicture)
 	length := time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
 	var bots []*killCase
 	for number := range 3 {
@@ -140,7 +140,7 @@ func measure(t *testing.T, people int, metadata map[string]any, environment []st
 			_ = os.Setenv(name, before)
 		}()
 	}
-	h := newHarness(t)
+	h := newHarnessOf(t, fullPicture)
 	defer h.stopBots()
 	defer h.stopService(syscall.SIGKILL)
 	c := sendInto(t, h, people, people, metadata)

@@ -25,6 +25,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 	"standin/internal/webhook"
 )
@@ -51,6 +52,7 @@ func needTools(t *testing.T) {
 type harness struct {
 	*testing.T
 	dir     string
+	picture picture
 	meeting *replica.Meeting
 	replica *replica.Server
 	hooks   *receiver
@@ -63,12 +65,27 @@ type harness struct {
 // modeVariable sets the mode of the bots' browsers.
 const modeVariable = "STANDIN_BROWSER_MODE"
 
-// newHarness starts the service and opens the meeting.
-func newHarness(t *testing.T) *harness {
+// picture is the size of recordings and of the meeting's video.
+type picture struct {
+	width, height int
+	frameRate     string
+	prepare       func(ctx context.Context, folder string) (*replica.Media, error)
+}
+
+var (
+	fullPicture  = picture{1280, 720, "15", replica.PrepareMedia}
+	smallPicture = picture{640, 360, "8", replica.PrepareSmallMedia}
+)
+
+// newHarness starts the service, with small recordings, and opens the meeting.
+func newHarness(t *testing.T) *harness { t.Helper(); return newHarnessOf(t, smallPicture) }
+
+// newHarnessOf is like newHarness with another size of recordings.
+func newHarnessOf(t *testing.T, size picture) *harness {
 	t.Helper()
 	needTools(t)
-	h := &harness{T: t, dir: t.TempDir()}
-	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
+	h := &harness{T: t, dir: t.TempDir(), picture: size}
+	media, err := size.prepare(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +125,9 @@ func (h *harness) startService(listen string) {
 	h.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", h.dir, "--loopback-meetings",
 		"--allowed-meeting-hosts", strings.TrimPrefix(h.replica.URL(), "http://"))
 	h.serve.Env = append(os.Environ(), "STANDIN_NO_SANDBOX=true", // for tests as root
-		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless")) // TestDemo uses the default
+		fmt.Sprintf("STANDIN_PICTURE_SIZE=%dx%d", h.picture.width, h.picture.height),
+		"STANDIN_FRAME_RATE="+cmp.Or(os.Getenv("STANDIN_FRAME_RATE"), h.picture.frameRate), // TestCost sets it
+		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless"))                       // TestDemo uses the default
 	h.serve.Stderr = h.log
 	out, err := h.serve.StdoutPipe()
 	if err != nil {
@@ -156,7 +175,7 @@ func (h *harness) logFailure() {
 	logs, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.log"))
 	for _, path := range append(logs, h.log.Name()) {
 		text, _ := os.ReadFile(path)
-		h.Logf("%s:\n%s", filepath.Base(path), text[max(0, len(text)-3000):])
+		h.Logf("%s:\n%s", filepath.Base(path), logtail.Last(string(text)))
 	}
 }
 
@@ -216,7 +235,7 @@ func (h *harness) recording(manifest recording.Manifest) (path string, report me
 	h.Helper()
 	file := recordingFile(h.T, manifest)
 	path = h.fetch(file)
-	return path, checkFile(h.T, path, file)
+	return path, checkFile(h.T, path, file, h.picture)
 }
 
 // fetch downloads a file of a manifest.
@@ -244,7 +263,7 @@ func (h *harness) fetch(file recording.Media) (path string) {
 }
 
 // checkFile compares a file with its manifest entry and decodes it.
-func checkFile(t *testing.T, path string, file recording.Media) mediacheck.Report {
+func checkFile(t *testing.T, path string, file recording.Media, size picture) mediacheck.Report {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -257,7 +276,7 @@ func checkFile(t *testing.T, path string, file recording.Media) mediacheck.Repor
 	if err != nil {
 		t.Fatalf("decode %s: %v", file.Name, err)
 	}
-	if report.Width != 1280 || report.Height != 720 || report.VideoCodec != "h264" || report.AudioCodec != "opus" {
+	if report.Width != size.width || report.Height != size.height || report.VideoCodec != "h264" || report.AudioCodec != "opus" {
 		t.Errorf("%s is %dx%d, %s and %s", file.Name, report.Width, report.Height, report.VideoCodec, report.AudioCodec)
 	}
 	return report

@@ -22,6 +22,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/replica"
 	"standin/internal/testing/ingesttest"
+	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 )
 
@@ -72,6 +73,7 @@ type scenario struct {
 	code            job.FailureCode       // of a failure
 	reason          string                // of a success
 	packedByService bool                  // the bot leaves packing to the service
+	long            bool                  // it runs only with the full matrix
 	early           bool                  // it may end before anything is recorded, which is a failure
 	detail          string                // a part of the detail for people
 	check           func(*harness)        // checks after the end; may be nil
@@ -375,7 +377,7 @@ func (l *logBuffer) count(text string) int {
 func (l *logBuffer) end() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return string(l.text[max(0, len(l.text)-6000):])
+	return logtail.Last(string(l.text))
 }
 
 // delays collects how long the bot took to report something.
@@ -393,7 +395,8 @@ func (d *delays) add(what string, delay time.Duration) {
 	d.all[what] = append(d.all[what], delay)
 }
 
-// check compares the median of each with its limit.
+// check compares the median of each with its limit, in the full matrix: on a machine
+// that runs other tests, the delays say little.
 func (d *delays) check(t *testing.T, limits map[string]time.Duration) {
 	t.Helper()
 	for what, limit := range limits {
@@ -406,7 +409,7 @@ func (d *delays) check(t *testing.T, limits map[string]time.Duration) {
 		}
 		median := sorted[len(sorted)/2]
 		t.Logf("%s: reported after %s (median of %d), at most %s", what, median.Round(time.Millisecond), len(sorted), sorted[len(sorted)-1].Round(time.Millisecond))
-		if median > limit {
+		if fullMatrix() && median > limit {
 			t.Errorf("%s: reported after %s, want at most %s", what, median, limit)
 		}
 	}

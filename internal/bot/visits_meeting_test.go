@@ -57,7 +57,7 @@ func leaveScenarios() []scenario {
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.SetSilent(true) },
 		},
 		{
-			name: "silence while paused", only: onMeet(), configure: silent, reason: reasonSilence,
+			name: "silence while paused", only: onMeet(), long: true, configure: silent, reason: reasonSilence,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.command(ingest.PauseRecording, nil)

@@ -97,7 +97,7 @@ func recoveryScenarios() []scenario {
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Freeze("g1"); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
-			name: "page hangs in the lobby", reason: reasonHostEnded, only: onMeet(),
+			name: "page hangs in the lobby", reason: reasonHostEnded, only: onMeet(), long: true,
 			configure: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
 			during: func(h *harness) {
 				h.awaitLobby(1)
@@ -113,7 +113,7 @@ func recoveryScenarios() []scenario {
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.End() }, check: hasParts(1),
 		},
 		{
-			name: "browser killed", reason: reasonHostEnded, only: onMeet(), check: hasParts(2),
+			name: "browser killed", reason: reasonHostEnded, only: onMeet(), long: true, check: hasParts(2),
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitSegment()

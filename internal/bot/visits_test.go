@@ -64,7 +64,7 @@ func TestVisits(t *testing.T) {
 
 // platformsOf returns the platforms to run a scenario on: with
 // STANDIN_TEST_MATRIX=full (make matrix) all that it applies to, else one of
-// them, in turn.
+// them, in turn, or none if the scenario is long.
 func platformsOf(s scenario, number int) []job.Platform {
 	all := s.only
 	if len(all) == 0 {
@@ -72,6 +72,9 @@ func platformsOf(s scenario, number int) []job.Platform {
 	}
 	if fullMatrix() {
 		return all
+	}
+	if s.long {
+		return nil
 	}
 	return []job.Platform{all[number%len(all)]}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"standin/internal/testing/launchtest"
+	"standin/internal/testing/logtail"
 )
 
 // realEngine is the variable that enables the tests on a real engine (make
@@ -64,7 +65,7 @@ func startPodman(t *testing.T) string {
 		stop()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("output of podman:\n%s", log.String())
+			t.Logf("output of podman:\n%s", logtail.Last(log.String()))
 		}
 	})
 	deadline := time.Now().Add(launchtest.Timeout)
@@ -75,7 +76,7 @@ func startPodman(t *testing.T) string {
 			return address
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("podman does not answer: %v\n%s", err, log.String())
+			t.Fatalf("podman does not answer: %v\n%s", err, logtail.Last(log.String()))
 		}
 		<-time.After(50 * time.Millisecond)
 	}

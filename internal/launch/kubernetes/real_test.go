@@ -24,6 +24,7 @@ import (
 
 	"standin/internal/launch/kubernetes"
 	"standin/internal/testing/launchtest"
+	"standin/internal/testing/logtail"
 )
 
 // realCluster is the variable that enables the tests on a real API server (make
@@ -116,8 +117,7 @@ func begin(t *testing.T, server, part string, flags ...string) {
 		stop()
 		_ = cmd.Wait()
 		if t.Failed() {
-			tail := log.Bytes()
-			t.Logf("%s says:\n%s", part, tail[max(0, len(tail)-4000):])
+			t.Logf("%s says:\n%s", part, logtail.Last(log.String()))
 		}
 	})
 }

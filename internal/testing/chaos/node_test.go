@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"standin/internal/testing/logtail"
 )
 
 // node is a service in its own process.
@@ -153,17 +155,17 @@ func newNode(t *testing.T, dir, name, database string) *node {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("last part of the log of %s:\n%s", name, tail(n.log))
+			t.Logf("last part of the log of %s:\n%s", name, lastLines(n.log))
 		}
 	})
 	return n
 }
 
-// tail returns the last part of a file.
-func tail(path string) string {
+// lastLines returns the last lines of a file.
+func lastLines(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-6000):])
+	return logtail.Last(string(text))
 }
