@@ -48,7 +48,7 @@ func leaveScenarios() []scenario {
 			reason: reasonAlone,
 		},
 		{
-			name: "alone from the start", only: onMeet(), meeting: replica.Settings{Participants: []replica.Participant{}},
+			name: "alone from the start", long: true, only: onMeet(), meeting: replica.Settings{Participants: []replica.Participant{}},
 			configure: autoLeave(func(l *job.AutoLeave) { l.AfterSoloSeconds = 2 }),
 			during:    func(h *harness) { h.admit(1) }, reason: reasonAlone, early: true,
 		},
@@ -264,7 +264,7 @@ func commandScenarios() []scenario {
 			during: func(h *harness) { h.event(job.BotJoined); h.command(ingest.LeaveCall, nil) },
 		},
 		{
-			name: "leave command while rejoining", reason: reasonCommand,
+			name: "leave command while rejoining", long: true, reason: reasonCommand,
 			configure: func(s *Settings) { s.Timeouts.Connection = 500 * time.Millisecond },
 			during: func(h *harness) {
 				h.admitAndRecord(1)

@@ -45,7 +45,7 @@ func recoveryScenarios() []scenario {
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect() },
 		},
 		{
-			name: "connection lost before anything was recorded", only: onMeet(), code: job.NetworkLoss, detail: "no connection",
+			name: "connection lost before anything was recorded", long: true, only: onMeet(), code: job.NetworkLoss, detail: "no connection",
 			configure: func(s *Settings) {
 				s.Timeouts.Connection, s.Timeouts.MaxRejoins, s.RequirePermission = time.Second, -1, true
 			},
@@ -56,7 +56,7 @@ func recoveryScenarios() []scenario {
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Reload(); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
-			name: "page navigates away", only: onMeet(), reason: reasonHostEnded, check: hasParts(2),
+			name: "page navigates away", long: true, only: onMeet(), reason: reasonHostEnded, check: hasParts(2),
 			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = time.Second, time.Second },
 			during: func(h *harness) {
 				h.admitAndRecord(1)
@@ -109,7 +109,7 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
-			name: "slow page", only: onMeet(), meeting: replica.Settings{PageDelay: 3 * time.Second}, reason: reasonHostEnded,
+			name: "slow page", long: true, only: onMeet(), meeting: replica.Settings{PageDelay: 3 * time.Second}, reason: reasonHostEnded,
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.End() }, check: hasParts(1),
 		},
 		{

@@ -86,7 +86,7 @@ func fullMatrix() bool { return os.Getenv("STANDIN_TEST_MATRIX") == "full" }
 // unknown meeting from one that has not started.
 func notStartedOnZoom() scenario {
 	return scenario{
-		name: "not started or not found", only: []job.Platform{job.ZoomWeb}, configure: entryDelay(2),
+		name: "not started or not found", long: true, only: []job.Platform{job.ZoomWeb}, configure: entryDelay(2),
 		meeting: withRefusal(replica.RefusalNotFound), code: job.WaitingForHost, detail: "3,001",
 	}
 }
@@ -195,13 +195,13 @@ func failureScenarios() []scenario {
 		},
 		{name: "not found", only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
 		{name: "sign-in wall", meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
-		{name: "captcha", meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall", check: detailHasAdvice},
+		{name: "captcha", long: true, meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall", check: detailHasAdvice},
 		{
-			name: "bot wall", only: onMeet(),
+			name: "bot wall", long: true, only: onMeet(),
 			meeting: withRefusal(replica.RefusalBlocked), code: job.AuthFailure, detail: "Bot wall",
 		},
 		{
-			name: "cannot connect", only: []job.Platform{job.Teams, job.ZoomWeb},
+			name: "cannot connect", long: true, only: []job.Platform{job.Teams, job.ZoomWeb},
 			meeting: withRefusal(replica.RefusalBlocked), code: job.NetworkLoss, detail: "cannot connect",
 		},
 		{
@@ -236,7 +236,7 @@ func failureScenarios() []scenario {
 			code: job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
 		},
 		{
-			name: "unknown page from the start", only: onMeet(), address: notAMeeting,
+			name: "unknown page from the start", long: true, only: onMeet(), address: notAMeeting,
 			configure: func(s *Settings) { s.Timeouts.Join = 2 * time.Second },
 			code:      job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
 		},
@@ -246,7 +246,7 @@ func failureScenarios() []scenario {
 			code:      job.NetworkLoss, detail: "did not load",
 		},
 		{
-			name: "page stays empty", only: onMeet(), address: emptyPage,
+			name: "page stays empty", long: true, only: onMeet(), address: emptyPage,
 			configure: func(s *Settings) { s.Timeouts.Join, s.Timeouts.MaxRejoins = 2*time.Second, -1 },
 			code:      job.NetworkLoss, detail: "stayed empty",
 		},
