@@ -101,6 +101,18 @@ microbench: ## Run the benchmarks of the packages
 launchers: ## Test the launchers on Podman and a real kube-apiserver (needs podman, runc, catatonit; the first build takes ten minutes)
 	STANDIN_TEST_PODMAN=1 STANDIN_TEST_KUBERNETES=1 go test -count=1 -timeout 60m ./internal/launch/docker ./internal/launch/kubernetes
 
+.PHONY: deb
+deb: ## Build the Debian package bin/standin_VERSION_ARCH.deb
+	scripts/deb.sh
+
+.PHONY: release
+release: ## Build bin/release: binaries, packages, SBOMs and checksums, twice, and compare
+	scripts/release.sh
+
+.PHONY: packages-test
+packages-test: ## Install and upgrade the Debian package in a new Debian system while a bot records; test release and chart (needs root, mmdebstrap)
+	STANDIN_TEST_PACKAGES=1 go test -count=1 -v -timeout 60m -run 'TestDebianPackage|TestChart|TestRelease' ./deploy
+
 .PHONY: chaos
 chaos: ## Inject faults into running services and check the history (FAULTS=500 SEED=n)
 	STANDIN_TEST_FAULTS=$(FAULTS) STANDIN_TEST_SEED=$(SEED) go test -count=1 -v -timeout 6h -run TestChaos ./internal/testing/chaos
@@ -145,3 +157,4 @@ check-long: check ## The long form of CI: make check, schemathesis, every bot sc
 	$(MAKE) matrix
 	$(MAKE) kills KILLS=10
 	$(MAKE) chaos FAULTS=60
+	$(MAKE) packages-test

@@ -205,14 +205,19 @@ func TestCompose(t *testing.T) {
 	if standin.Environment["STANDIN_DOCKER_NETWORK"] != file.Networks["bots"].Name || standin.Environment["STANDIN_DOCKER_IMAGE"] != standin.Image {
 		t.Errorf("the bots' network or image is not the service's: %v", standin.Environment)
 	}
-	if !file.Networks["inner"].Internal || slices.Contains(file.Services["database"].Networks, "bots") {
-		t.Error("bots can reach the database")
+	for _, name := range []string{"database", "storage"} {
+		if !file.Networks["inner"].Internal || !slices.Equal(file.Services[name].Networks, []string{"inner"}) {
+			t.Errorf("bots can reach the %s", name)
+		}
+	}
+	if target := standin.Build["target"]; !strings.Contains(string(read(t, "Dockerfile")), " AS "+target+"\n") {
+		t.Errorf("the Dockerfile has no target %q", target)
 	}
 }
 
-// TestVariables: the service reads every variable that the files set.
-func TestVariables(t *testing.T) {
-	t.Parallel()
+// knownVariables returns the environment variables that the service reads.
+func knownVariables(t *testing.T) map[string]bool {
+	t.Helper()
 	sources, err := filepath.Glob("../cmd/standin/*.go")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("the command's sources are not there: %v", err)
@@ -223,11 +228,18 @@ func TestVariables(t *testing.T) {
 			known[string(match[1])] = true
 		}
 	}
+	return known
+}
+
+// TestVariables: the service reads every variable that the files set.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	known := knownVariables(t)
 	files, err := filepath.Glob("kubernetes/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(files, "compose.yaml", "compose.env.example", "Dockerfile", "README.md", "../docs/launchers.md") {
+	for _, name := range append(files, "compose.yaml", "compose.env.example", "Dockerfile", "README.md", "../docs/launchers.md", "../docs/install.md", "systemd/standin.env", "systemd/mail.env", "systemd/standin.service", "systemd/standin-mail.service") {
 		for _, variable := range regexp.MustCompile(`STANDIN_[A-Z_]*[A-Z]`).FindAllString(string(read(t, name)), -1) {
 			if !known[variable] && !strings.HasPrefix(variable, "STANDIN_TEST_") {
 				t.Errorf("%s names %s, which nobody reads", name, variable)

@@ -1,0 +1,260 @@
+package deploy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+const chartDir = "helm/standin"
+
+// fullValues are values that use every part of the chart.
+const fullValues = `
+imagePullSecrets: [{name: registry}]
+env: {STANDIN_RETENTION: 30d}
+bots:
+  seccomp: profiles/standin.json
+  podTemplate: {spec: {nodeSelector: {bots: "yes"}}}
+ingress: {enabled: true, className: nginx, tlsSecret: certificate}
+nodeSelector: {kubernetes.io/os: linux}
+tolerations: [{key: a, operator: Exists}]
+networkPolicy: {publicCIDR6: ""}
+`
+
+// chartValues returns the chart's default values with others on top.
+func chartValues(t *testing.T, over string) map[string]any {
+	t.Helper()
+	var values, more map[string]any
+	if err := yaml.Unmarshal(read(t, chartDir+"/values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(over), &more); err != nil {
+		t.Fatal(err)
+	}
+	overlay(values, more)
+	return values
+}
+
+func overlay(values, more map[string]any) {
+	for name, value := range more {
+		inner, isMap := value.(map[string]any)
+		old, wasMap := values[name].(map[string]any)
+		if isMap && wasMap {
+			overlay(old, inner)
+		} else {
+			values[name] = value
+		}
+	}
+}
+
+// renderChart renders the chart as helm template does. It has only the functions
+// that the chart uses.
+func renderChart(t *testing.T, values map[string]any) (objects []runtime.Object) {
+	t.Helper()
+	names, err := filepath.Glob(chartDir + "/templates/*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for _, name := range names {
+		parsed, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
+			"quote": func(value any) string { return strconv.Quote(value.(string)) },
+			"toJson": func(value any) (string, error) {
+				encoded, err := json.Marshal(value)
+				return string(encoded), err
+			},
+		}).Parse(string(read(t, name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := parsed.Execute(&out, map[string]any{
+			"Values": values, "Release": map[string]any{"Name": "rec", "Namespace": "meetings"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, decode(t, name, out.Bytes())...)
+	}
+	return objects
+}
+
+// one returns the only object of a type.
+func one[T runtime.Object](t *testing.T, objects []runtime.Object) T {
+	t.Helper()
+	var found []T
+	for _, object := range objects {
+		if typed, ok := object.(T); ok {
+			found = append(found, typed)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d objects of the type %T", len(found), *new(T))
+	}
+	return found[0]
+}
+
+// TestChart: the chart's objects decode strictly, refer to each other, and grant the
+// permissions of deploy/kubernetes.
+func TestChart(t *testing.T) {
+	t.Parallel()
+	static := one[*rbacv1.Role](t, manifests(t)).Rules
+	for name, over := range map[string]string{"defaults": "", "full": fullValues} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := renderChart(t, chartValues(t, over))
+			deployment := one[*appsv1.Deployment](t, objects)
+			pod := deployment.Spec.Template
+			container := pod.Spec.Containers[0]
+			budget := one[*policyv1.PodDisruptionBudget](t, objects)
+			service := one[*corev1.Service](t, objects)
+			role, account := one[*rbacv1.Role](t, objects), one[*corev1.ServiceAccount](t, objects)
+			binding := one[*rbacv1.RoleBinding](t, objects)
+			environment := make(map[string]string)
+			for _, variable := range container.Env {
+				environment[variable.Name] = variable.Value
+			}
+			for rule, ok := range map[string]bool{
+				"account":                 pod.Spec.ServiceAccountName == account.Name && !*account.AutomountServiceAccountToken,
+				"binding":                 binding.RoleRef.Name == role.Name && binding.Subjects[0].Name == account.Name && binding.Subjects[0].Namespace == "meetings",
+				"permissions":             reflect.DeepEqual(role.Rules, static),
+				"service selects the pod": maps.Equal(service.Spec.Selector, pod.Labels),
+				"deployment's selector":   maps.Equal(deployment.Spec.Selector.MatchLabels, pod.Labels),
+				"budget's selector":       maps.Equal(budget.Spec.Selector.MatchLabels, pod.Labels) && budget.Spec.MaxUnavailable.IntValue() == 1,
+				"restricted":              *pod.Spec.SecurityContext.RunAsNonRoot && *container.SecurityContext.ReadOnlyRootFilesystem && !*container.SecurityContext.AllowPrivilegeEscalation,
+				"bots reach the service":  environment["STANDIN_BOT_SERVICE_URL"] == "http://rec.meetings.svc:8080" && service.Name == "rec",
+				"images":                  container.Image == "registry.example/standin-service:1" && environment["STANDIN_KUBERNETES_IMAGE"] == "registry.example/standin-bot:1",
+				"mounts":                  len(container.VolumeMounts) == len(pod.Spec.Volumes),
+			} {
+				if !ok {
+					t.Errorf("violated: %s", rule)
+				}
+			}
+			known := knownVariables(t)
+			for variable := range environment {
+				if !known[variable] {
+					t.Errorf("the service does not read %s", variable)
+				}
+			}
+			checkBotPolicy(t, objects)
+		})
+	}
+}
+
+// checkBotPolicy checks that bots cannot reach private networks.
+func checkBotPolicy(t *testing.T, objects []runtime.Object) {
+	t.Helper()
+	for _, object := range objects {
+		policy, ok := object.(*networkingv1.NetworkPolicy)
+		if !ok || policy.Spec.PodSelector.MatchLabels["app.kubernetes.io/name"] != "standin-bot" {
+			continue
+		}
+		if len(policy.Spec.Ingress) > 0 || len(policy.Spec.PolicyTypes) != 2 {
+			t.Error("something reaches bots")
+		}
+		for _, rule := range policy.Spec.Egress {
+			for _, peer := range rule.To {
+				if peer.IPBlock == nil || peer.IPBlock.CIDR == "2000::/3" {
+					continue
+				}
+				for _, network := range []string{"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"} {
+					if peer.IPBlock.CIDR != "0.0.0.0/0" || !slices.Contains(peer.IPBlock.Except, network) {
+						t.Errorf("bots reach %s through %+v", network, peer.IPBlock)
+					}
+				}
+			}
+		}
+		return
+	}
+	t.Error("bots have no network policy")
+}
+
+// TestChartValues: the schema accepts the values of TestChart and refuses mistakes,
+// and every value has a comment in values.yaml or is part of one that has.
+func TestChartValues(t *testing.T) {
+	t.Parallel()
+	schema, err := jsonschema.NewCompiler().Compile(chartDir + "/values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate := func(over string) error {
+		encoded, err := json.Marshal(chartValues(t, over))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(values)
+	}
+	for _, over := range []string{"", fullValues} {
+		if err := validate(over); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, over := range []string{"replica: 2", "replicas: 0", "bots: {cpuLimit: much}", "env: {A: 1}", "baseURL: standin.example", "networkPolicy: {privateCIDRs: [all]}"} {
+		if validate(over) == nil {
+			t.Errorf("%s was accepted", over)
+		}
+	}
+	documented := regexp.MustCompile(`(?m)^#.*\n(?:[a-zA-Z]+:|# )`)
+	if found := len(documented.FindAll(read(t, chartDir+"/values.yaml"), -1)); found < 10 {
+		t.Errorf("only %d values are documented", found)
+	}
+}
+
+// TestChartWithHelm: helm renders the same objects as the other tests, and its linter
+// has no complaints.
+func TestChartWithHelm(t *testing.T) {
+	if os.Getenv(packagesVariable) == "" {
+		t.Skip("set " + packagesVariable + "=1, or run make packages-test, to render the chart with helm")
+	}
+	t.Parallel()
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(values, []byte(fullValues), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	helm := func(arguments ...string) []byte {
+		command := exec.CommandContext(t.Context(), "go", append([]string{"run", "helm.sh/helm/v3/cmd/helm@v3.22.0"}, arguments...)...)
+		var stderr bytes.Buffer
+		command.Stderr = &stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("helm %q: %v\n%s%s", arguments, err, out, stderr.String())
+		}
+		return out
+	}
+	helm("lint", "--strict", chartDir, "--values", values)
+	rendered := decode(t, "helm template", helm("template", "rec", chartDir, "--namespace", "meetings", "--values", values))
+	want := renderChart(t, chartValues(t, fullValues))
+	if len(rendered) != len(want) {
+		t.Fatalf("helm renders %d objects, want %d", len(rendered), len(want))
+	}
+	for _, object := range want {
+		if !slices.ContainsFunc(rendered, func(other runtime.Object) bool { return reflect.DeepEqual(object, other) }) {
+			t.Errorf("helm renders another %T", object)
+		}
+	}
+	refused := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.22.0", "template", chartDir, "--set", "replica=1")
+	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "replica") {
+		t.Errorf("helm accepts an unknown value: %v %s", err, out)
+	}
+}
