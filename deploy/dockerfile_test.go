@@ -14,8 +14,8 @@ func instructions(t *testing.T) (all []instruction) {
 	t.Helper()
 	text := regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(string(read(t, "Dockerfile")), "")
 	text = strings.ReplaceAll(text, "\\\n", " ")
-	for line := range strings.Lines(text) {
-		if name, arguments, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+	for text := range strings.Lines(text) {
+		if name, arguments, ok := strings.Cut(strings.TrimSpace(text), " "); ok {
 			all = append(all, instruction{name, arguments})
 		}
 	}
