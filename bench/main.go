@@ -52,7 +52,11 @@ type options struct {
 	stored    int    // jobs of the row stored
 	bots      int    // of the row heartbeat
 	due       int    // jobs of the row dispatch
-	out       string // directory for results; none when empty
+
+	fleetNodes, fleetBots int // of the row fleet
+	heartbeatInterval     time.Duration
+
+	out string // directory for results; none when empty
 }
 
 func parse(args []string) (o options, err error) {
@@ -68,6 +72,9 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.stored, "stored", 100_000, "stored jobs of the row stored")
 	flags.IntVar(&o.bots, "bots", 9_900, "waiting bots of the row heartbeat; the service accepts 10,000 connections")
 	flags.IntVar(&o.due, "due", 5_000, "due jobs of the row dispatch")
+	flags.IntVar(&o.fleetNodes, "fleet-nodes", 500, "simulated nodes of the row fleet")
+	flags.IntVar(&o.fleetBots, "fleet-bots", 20_000, "simulated bots of the row fleet")
+	flags.DurationVar(&o.heartbeatInterval, "heartbeat", 25*time.Second, "time between two heartbeats of a bot in the rows nodes and fleet")
 	flags.StringVar(&o.out, "out", "", "directory for results.json, standin.txt and base.txt in benchstat format; default: none")
 	if err := flags.Parse(args); err != nil {
 		return o, err

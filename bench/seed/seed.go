@@ -237,3 +237,13 @@ func Vacuum(ctx context.Context, address string) (err error) {
 	}
 	return nil
 }
+
+// Spread reads how many jobs had more than one attempt, and the lowest and the
+// highest number of bots of a node.
+func Spread(ctx context.Context, address string, repeated, fewest, most *int) error {
+	return query(ctx, address, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `SELECT COALESCE(SUM(repeated), 0), COALESCE(MIN(bots), 0), COALESCE(MAX(bots), 0) FROM (
+			SELECT COUNT(*) AS bots, SUM(CASE WHEN attempts > 1 THEN 1 ELSE 0 END) AS repeated FROM jobs WHERE attempts > 0 GROUP BY node) AS nodes`).
+			Scan(repeated, fewest, most)
+	})
+}
