@@ -8,12 +8,15 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/store"
 )
 
 type consumersCommand struct {
+	Create consumersCreateCommand `cmd:"" help:"Create a consumer without a key."`
+
 	List consumersListCommand `cmd:"" help:"Print a line for each consumer: id, name, e-mail, created."`
 	Show consumersShowCommand `cmd:"" help:"Print one consumer."`
 	Set  consumersSetCommand  `cmd:"" help:"Change the settings of one consumer. A running service applies them within 15 minutes."`
@@ -44,6 +47,33 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), formatUTC(one.CreatedAt))
 		}
 		return table.Flush()
+	})
+}
+
+type consumersCreateCommand struct {
+	dataFlags
+	Name          string `arg:"" help:"The consumer's name, which must be free."`
+	Email         string `help:"The consumer's e-mail address."`
+	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret. Default: a random one. Prefer the environment variable."`
+	JSON          bool   `name:"json" help:"Print JSON."`
+}
+
+// Run creates the consumer.
+func (c *consumersCreateCommand) Run(ctx context.Context, to terminal) error {
+	return c.withStore(ctx, func(s *store.Store) error {
+		wanted := account.NewConsumer(c.Name, c.Email, c.WebhookSecret, time.Now())
+		found, err := s.EnsureConsumer(ctx, wanted)
+		if err != nil {
+			return fmt.Errorf("consumer %q: %w", c.Name, err)
+		}
+		if found.ID != wanted.ID {
+			return fmt.Errorf("consumer %q exists already", c.Name)
+		}
+		if c.JSON {
+			return printConsumer(to.out, found, false)
+		}
+		_, err = fmt.Fprintln(to.out, found.ID)
+		return err
 	})
 }
 

@@ -23,8 +23,8 @@ type commands struct {
 	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
 	Canary      canaryCommand      `cmd:"" help:"Visit a meeting at intervals and report when its pages no longer match the profile."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
-	Consumers   consumersCommand   `cmd:"" help:"List and show consumers, and set how long their recordings are kept."`
-	Users       usersCommand       `cmd:"" help:"List dashboard users and recover accounts on this machine."`
+	Consumers   consumersCommand   `cmd:"" help:"Create, list, change and delete consumers."`
+	Users       usersCommand       `cmd:"" help:"Invite, list and remove dashboard users, and recover accounts on this machine."`
 	Jobs        jobsCommand        `cmd:"" help:"Create, list, watch and control jobs through the public API."`
 	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
 	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"standin/internal/account"
@@ -11,8 +12,10 @@ import (
 
 type usersCommand struct {
 	List          usersListCommand          `cmd:"" help:"Print one line per dashboard user: e-mail, consumer, role, created, last sign-in."`
+	Invite        usersInviteCommand        `cmd:"" help:"Create a link, which works once and for seven days, with which a person becomes a user, and print it, alone, on standard output."`
 	ResetPassword usersResetPasswordCommand `cmd:"" help:"Set a random password, end the user's sessions, and print the password, alone, on standard output."`
 	Promote       usersPromoteCommand       `cmd:"" help:"Make a user an operator."`
+	Demote        usersDemoteCommand        `cmd:"" help:"Make an operator a member. The only operator cannot be demoted."`
 	Remove        usersRemoveCommand        `cmd:"" help:"Remove a user. The only operator cannot be removed."`
 }
 
@@ -94,6 +97,42 @@ func (c *usersPromoteCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
 		_, err := fmt.Fprintf(to.out, "%s is an operator\n", c.Email)
+		return err
+	})
+}
+
+type usersDemoteCommand struct{ userFlags }
+
+// Run demotes the user.
+func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
+	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
+		if err := recovery.Demote(ctx, c.Email); err != nil {
+			return fmt.Errorf("user %q: %w", c.Email, err)
+		}
+		_, err := fmt.Fprintf(to.out, "%s is a member\n", c.Email)
+		return err
+	})
+}
+
+type usersInviteCommand struct {
+	userFlags
+	Consumer string `required:"" help:"Name of the consumer that the user belongs to. See standin consumers create."`
+	Operator bool   `help:"The user is an operator, who also sees the machine and the failures of all consumers."`
+	BaseURL  string `env:"STANDIN_BASE_URL" default:"http://127.0.0.1:8080" help:"URL of the service, for the link."`
+}
+
+// Run creates the invitation.
+func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
+	return c.withStore(ctx, func(s *store.Store) error {
+		consumer, err := s.ConsumerByName(ctx, c.Consumer)
+		if err != nil {
+			return fmt.Errorf("consumer %q: %w", c.Consumer, err)
+		}
+		token, err := account.NewRecovery(s).Invite(ctx, consumer.ID, c.Email, c.Operator)
+		if err != nil {
+			return fmt.Errorf("user %q: %w", c.Email, err)
+		}
+		_, err = fmt.Fprintf(to.out, "%s/welcome?token=%s\n", strings.TrimRight(c.BaseURL, "/"), token)
 		return err
 	})
 }

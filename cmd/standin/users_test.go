@@ -59,6 +59,47 @@ func TestUsers(t *testing.T) {
 	}
 }
 
+// TestInviteAndDemote creates a consumer and invites a user with the command line,
+// who accepts and is made a member.
+func TestInviteAndDemote(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if code, out, stderr := command("consumers", "create", "crew", "--data-dir", dir); code != 0 || len(strings.TrimSpace(out)) != 36 {
+		t.Fatalf("consumers create: exit code %d, %s%s", code, out, stderr)
+	}
+	if code, _, stderr := command("consumers", "create", "crew", "--email", "crew@example.test", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "exists already") {
+		t.Errorf("create it again: exit code %d, %s", code, stderr)
+	}
+	s, err := (dataFlags{DataDir: dir}).open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	users := account.NewUsers(account.UserSettings{Store: s, Now: time.Now})
+	for _, email := range []string{"ada@example.test", "ben@example.test"} {
+		code, out, stderr := command("users", "invite", email, "--consumer", "crew", "--operator", "--base-url", "https://standin.example.test/", "--data-dir", dir)
+		token, found := strings.CutPrefix(strings.TrimSpace(out), "https://standin.example.test/welcome?token=")
+		if code != 0 || !found {
+			t.Fatalf("invite: exit code %d, %s%s", code, out, stderr)
+		}
+		if user, err := users.Accept(t.Context(), token, account.NewUser{Name: "User", Password: testPassword}); err != nil || !user.Operator || user.Email != email {
+			t.Fatalf("accept: %+v, %v", user, err)
+		}
+	}
+	if code, _, stderr := command("users", "demote", "ada@example.test", "--data-dir", dir); code != 0 {
+		t.Errorf("demote: exit code %d, %s", code, stderr)
+	}
+	if user, err := s.UserByEmail(t.Context(), "ada@example.test"); err != nil || user.Operator {
+		t.Errorf("the demoted user: %+v, %v", user, err)
+	}
+	if code, _, stderr := command("users", "demote", "ben@example.test", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "only operator") {
+		t.Errorf("demote the only operator: exit code %d, %s", code, stderr)
+	}
+	if code, _, stderr := command("users", "invite", "eve@example.test", "--consumer", "unknown", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "unknown") {
+		t.Errorf("invite to an unknown consumer: exit code %d, %s", code, stderr)
+	}
+}
+
 const testPassword = "correct horse battery staple"
 
 // addUser accepts an invitation: the first user's if by is the zero User.

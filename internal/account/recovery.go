@@ -13,6 +13,7 @@ type RecoveryStore interface {
 	UserStore
 	// AllUsers returns the users of all consumers, ordered by e-mail address.
 	AllUsers(ctx context.Context) ([]User, error)
+	// SetOperator returns a *job.Error with InvalidState if no operator would remain.
 	SetOperator(ctx context.Context, id uuid.UUID, operator bool) error
 }
 
@@ -25,7 +26,7 @@ type Recovery struct {
 
 // NewRecovery returns a Recovery.
 func NewRecovery(store RecoveryStore) *Recovery {
-	return &Recovery{store: store, users: NewUsers(UserSettings{Store: store})}
+	return &Recovery{store: store, users: NewUsers(UserSettings{Store: store, Now: time.Now})}
 }
 
 // List returns the users of all consumers, ordered by e-mail address.
@@ -53,6 +54,21 @@ func (r *Recovery) Promote(ctx context.Context, email string) error {
 		return err
 	}
 	return r.store.SetOperator(ctx, user.ID, true)
+}
+
+// Demote makes a user a member. It returns a *job.Error with InvalidState for the
+// only operator.
+func (r *Recovery) Demote(ctx context.Context, email string) error {
+	user, err := r.store.UserByEmail(ctx, plainEmail(email))
+	if err != nil {
+		return err
+	}
+	return r.store.SetOperator(ctx, user.ID, false)
+}
+
+// Invite creates a token for a person to join a consumer.
+func (r *Recovery) Invite(ctx context.Context, consumerID uuid.UUID, email string, operator bool) (string, error) {
+	return r.users.Invite(ctx, User{ConsumerID: consumerID, Operator: true}, email, operator)
 }
 
 // Remove deletes a user with all sessions. It returns a *job.Error with InvalidState

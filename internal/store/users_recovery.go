@@ -21,9 +21,12 @@ func (q *Queries) AllUsers(ctx context.Context) ([]account.User, error) {
 // SetOperator implements account.RecoveryStore.
 func (s *Store) SetOperator(ctx context.Context, id uuid.UUID, operator bool) error {
 	return s.Write(ctx, func(q *Queries) error {
-		value := 0
-		if operator {
-			value = 1
+		value := 1
+		if !operator {
+			value = 0
+			if err := q.checkOtherOperator(ctx, id); err != nil {
+				return err
+			}
 		}
 		if _, err := q.exec(ctx, `UPDATE users SET operator = $2 WHERE id = $1`, id, value); err != nil {
 			return fmt.Errorf("set the role of user %s: %w", id, err)
