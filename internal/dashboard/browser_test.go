@@ -16,7 +16,7 @@ import (
 
 // pageTimeout bounds the wait for a page. It is long because the machine may be
 // busy.
-const pageTimeout = 40 * time.Second
+const pageTimeout = 3 * time.Minute
 
 // tab is a tab of a real browser, controlled with real input events.
 type tab struct {

@@ -92,7 +92,7 @@ func (h *harness) dial(t *testing.T, config *tls.Config) *smtp.Client {
 // awaitRecord waits until the newest message satisfies a condition.
 func (h *harness) awaitRecord(t *testing.T, ok func(Record) bool) Record {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		records, err := h.store.Records(t.Context(), 0, 1)
 		if err != nil {

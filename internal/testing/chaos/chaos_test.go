@@ -89,7 +89,7 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 		if err := n.start(); err != nil {
 			t.Fatal(err)
 		}
-		starting, cancel := context.WithTimeout(t.Context(), time.Minute)
+		starting, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		if err := n.awaitHealthy(starting); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 // settleTime is how long the nodes may take to recover after the last fault. A
 // delivery that was lost with its node is repeated when its lease expires.
-const settleTime = 2 * time.Minute
+const settleTime = 4 * time.Minute
 
 // checker compares the whole history with the acknowledged requests.
 type checker struct {

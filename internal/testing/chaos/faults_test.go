@@ -88,7 +88,7 @@ func (h *harness) injectFaults(ctx context.Context, t *testing.T, count int, ran
 			t.Fatal(fmt.Errorf("%s %s: %w", n.settings.Name, f.name, err))
 		}
 		for _, n := range h.nodes {
-			starting, cancel := context.WithTimeout(ctx, time.Minute)
+			starting, cancel := context.WithTimeout(ctx, 3*time.Minute)
 			err := n.awaitHealthy(starting)
 			cancel()
 			if err != nil {

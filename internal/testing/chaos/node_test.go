@@ -76,7 +76,7 @@ func (n *node) end(signal syscall.Signal) error {
 	select {
 	case <-n.exited:
 		return nil
-	case <-time.After(60 * time.Second):
+	case <-time.After(3 * time.Minute):
 		return fmt.Errorf("node %s does not exit", n.settings.Name)
 	}
 }

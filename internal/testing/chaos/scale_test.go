@@ -112,10 +112,10 @@ func skipWithoutPostgres(t *testing.T, err error) {
 }
 
 // check compares the result with the bounds: strict ones on an idle machine, and
-// otherwise that nothing was many seconds late.
+// otherwise that nothing was a minute late.
 func (m measured) check(t *testing.T, size scale, first measured) {
 	t.Helper()
-	maxLateness := 10 * time.Second
+	maxLateness := time.Minute
 	if size.strict {
 		maxLateness = 50 * time.Millisecond
 	}
@@ -161,7 +161,7 @@ func measure(t *testing.T, dir, address string, size scale, jobs int) (m measure
 	if err := n.start(); err != nil {
 		t.Fatal(err)
 	}
-	starting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	starting, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if err := n.awaitHealthy(starting); err != nil {
 		t.Fatal(err)
