@@ -64,7 +64,7 @@ kills: ## Kill processes of recordings (KILLS=50, about 20 minutes)
 	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
 .PHONY: cost
-cost: ## Measure the CPU and memory of bots, and three concurrent recordings (about 8 minutes)
+cost: ## Measure the CPU and memory of bots, and four concurrent recordings (about 16 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings)$$' -v -count=1 -timeout 30m
 

@@ -46,6 +46,7 @@ func TestCost(t *testing.T) {
 			{"720p, 15 frames/s, participant audio", map[string]any{"participantAudio": true}, nil},
 			{"720p, 25 frames/s", map[string]any{"participantAudio": false}, []string{"STANDIN_FRAME_RATE=25"}},
 			{"audio only", map[string]any{"recordingMode": "audio", "participantAudio": false}, nil},
+			{"audio only, headed", map[string]any{"recordingMode": "audio", "participantAudio": false}, []string{modeVariable + "=headed"}},
 		} {
 			cost := measure(t, people, kind.metadata, kind.environment, length)
 			if playing == 0 {
@@ -56,10 +57,14 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// concurrentBotCores is the CPU reservation that lets three bots share two cores.
-const concurrentBotCores = "0.6"
+// concurrentBots is the number of bots that share the machine's cores, and
+// concurrentBotCores the CPU reservation that lets them share two.
+const (
+	concurrentBots     = 4
+	concurrentBotCores = "0.5"
+)
 
-// TestConcurrentRecordings records three meetings at once if STANDIN_TEST_COST is
+// TestConcurrentRecordings records four meetings at once if STANDIN_TEST_COST is
 // set. None may lose a second: its beep must be present, and the video must not
 // freeze for a second. Flashes are not counted, because a busy machine can miss a
 // flash shorter than two frames. Each bot starts while the others record.
@@ -72,7 +77,7 @@ func TestConcurrentRecordings(t *testing.T) {
 	h := newHarnessOf(t, fullPicture)
 	length := time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
 	var bots []*killCase
-	for number := range 3 {
+	for number := range concurrentBots {
 		c := sendInto(t, h, number, 2, map[string]any{"participantAudio": false})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
 		bots = append(bots, c)

@@ -182,7 +182,7 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 	if err := page.GuardNavigation(ctx, o.mayNavigate); err != nil {
 		return nil, err
 	}
-	return page, recorder.Prepare(ctx, page)
+	return page, recorder.Prepare(ctx, page, o.settings.Recorder)
 }
 
 // setCookies signs the browser in. A few cookies may be refused, for example

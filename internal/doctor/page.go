@@ -139,7 +139,7 @@ func open(ctx context.Context, running *browser.Browser, address string) (*brows
 	if err != nil {
 		return nil, err
 	}
-	if err := recorder.Prepare(ctx, page); err != nil {
+	if err := recorder.Prepare(ctx, page, recorder.Settings{}); err != nil {
 		return nil, err
 	}
 	return page, page.Navigate(ctx, address)

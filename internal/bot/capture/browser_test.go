@@ -71,7 +71,7 @@ func openPage(t *testing.T, ctx context.Context, running *browser.Browser, addre
 		t.Fatal(err)
 	}
 	t.Cleanup(page.Close)
-	if err := recorder.Prepare(ctx, page); err != nil {
+	if err := recorder.Prepare(ctx, page, recorder.Settings{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := page.Navigate(ctx, address); err != nil {

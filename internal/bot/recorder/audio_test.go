@@ -3,9 +3,11 @@ package recorder_test
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
 	"standin/internal/testing/mediacheck"
 )
@@ -56,4 +58,77 @@ func TestAudioOnly(t *testing.T) {
 	if content := bytes.Join(chunks(sink), nil); len(content) == 0 {
 		t.Error("no chunks")
 	}
+}
+
+// videoCallPath is the path of videoCallPage.
+const videoCallPath = "/video-call"
+
+// videoCallPage has a peer that sends audio and video, and one that receives them
+// and answers or, with ?offers, offers. With ?offers=options it does so in the old
+// form, by options of createOffer. received() counts the received packets of audio
+// and the decoded frames of video.
+const videoCallPage = `<!doctype html><meta charset=utf-8><title>Video call</title><video id=video autoplay muted></video><script>
+const sending = new RTCPeerConnection(), receiving = new RTCPeerConnection(), video = document.getElementById("video");
+(async () => {
+	sending.onicecandidate = e => receiving.addIceCandidate(e.candidate);
+	receiving.onicecandidate = e => sending.addIceCandidate(e.candidate);
+	receiving.ontrack = e => { video.srcObject = new MediaStream(receiving.getReceivers().map(one => one.track)); };
+	const sound = new AudioContext(), target = sound.createMediaStreamDestination(), tone = new OscillatorNode(sound);
+	tone.connect(target);
+	tone.start();
+	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+	setInterval(() => { pen.fillStyle = Date.now() % 2 ? "red" : "blue"; pen.fillRect(0, 0, 99, 99); }, 100);
+	const tracks = [...target.stream.getTracks(), ...canvas.captureStream(10).getTracks()];
+	const offers = new URLSearchParams(location.search).get("offers");
+	let [first, second] = [sending, receiving];
+	if (offers === null) for (const track of tracks) sending.addTrack(track);
+	else {
+		[first, second] = [receiving, sending];
+		if (offers !== "options") for (const kind of ["audio", "video"]) receiving.addTransceiver(kind, {direction: "recvonly"});
+	}
+	await first.setLocalDescription(await first.createOffer(offers === "options" ? {offerToReceiveAudio: true, offerToReceiveVideo: true} : {}));
+	await second.setRemoteDescription(first.localDescription);
+	if (offers !== null) for (const track of tracks) sending.addTrack(track);
+	await second.setLocalDescription();
+	await first.setRemoteDescription(second.localDescription);
+})();
+async function received() {
+	const sums = {audio: 0, frames: 0, bytes: 0};
+	for (const report of (await receiving.getStats()).values()) {
+		if (report.type !== "inbound-rtp") continue;
+		if (report.kind === "audio") sums.audio += report.packetsReceived;
+		else { sums.frames += report.framesDecoded; sums.bytes += report.bytesReceived; }
+	}
+	return sums;
+}
+</script>`
+
+// A page that is prepared for recording audio only receives audio and no video.
+func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
+	t.Parallel()
+	type sums struct{ Audio, Frames, Bytes int }
+	receive := func(t *testing.T, settings recorder.Settings, query string, enough func(sums) bool) (got sums) {
+		t.Helper()
+		ctx, f := prepareIn(t, browser.Headless, strings.TrimPrefix(videoCallPath, "/")+query, testTimeout, settings)
+		await(t, ctx, "the media", func() bool {
+			if err := f.page.Eval(ctx, "received()", &got); err != nil {
+				t.Fatal(err)
+			}
+			return enough(got)
+		})
+		return got
+	}
+	for _, query := range []string{"", "?offers", "?offers=options"} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			const packets = 100 // two seconds
+			if got := receive(t, recorder.Settings{AudioOnly: true}, query, func(s sums) bool { return s.Audio > packets }); got.Frames > 0 || got.Bytes > 0 {
+				t.Errorf("received %+v", got)
+			}
+		})
+	}
+	t.Run("with video", func(t *testing.T) {
+		t.Parallel()
+		receive(t, recorder.Settings{}, "", func(s sums) bool { return s.Audio > 0 && s.Frames > 0 })
+	})
 }

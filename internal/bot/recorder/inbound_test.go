@@ -11,7 +11,7 @@ import (
 // The video of visibilityPage moves, and the page receives no audio.
 func TestMeasureInbound(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepareIn(t, browser.Headless, "visibility", testTimeout)
+	ctx, f := prepareIn(t, browser.Headless, "visibility", testTimeout, recorder.Settings{})
 	ticker := time.NewTicker(300 * time.Millisecond)
 	defer ticker.Stop()
 	for {

@@ -43,10 +43,17 @@ const (
 //go:embed receivers.js
 var receiversScript string
 
+//go:embed audioonly.js
+var audioOnlyScript string
+
 // Prepare installs the scripts that a recorded page needs. It must be called before
-// the page is loaded.
-func Prepare(ctx context.Context, meeting *browser.Page) error {
-	for _, script := range []string{receiversScript, participantAudioScript} {
+// the page is loaded. With AudioOnly, the page receives no video over WebRTC.
+func Prepare(ctx context.Context, meeting *browser.Page, settings Settings) error {
+	scripts := []string{receiversScript, participantAudioScript}
+	if settings.AudioOnly {
+		scripts = append(scripts, audioOnlyScript)
+	}
+	for _, script := range scripts {
 		if err := meeting.EvalOnNewDocument(ctx, script); err != nil {
 			return fmt.Errorf("prepare the page for recording: %w", err)
 		}

@@ -174,11 +174,12 @@ type fixture struct {
 // in CI and is skipped elsewhere.
 func prepare(t *testing.T, query string) (context.Context, fixture) {
 	t.Helper()
-	return prepareIn(t, browser.Headless, query, testTimeout)
+	return prepareIn(t, browser.Headless, query, testTimeout, recorder.Settings{})
 }
 
-// prepareIn is like prepare in a mode of the browser and with another timeout.
-func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Duration) (context.Context, fixture) {
+// prepareIn is like prepare in a mode of the browser, with another timeout, and for
+// recording with settings.
+func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Duration, settings recorder.Settings) (context.Context, fixture) {
 	t.Helper()
 	executable, err := browser.Find("")
 	err = errors.Join(err, browser.CheckMode(mode))
@@ -192,7 +193,7 @@ func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Durat
 	t.Cleanup(cancel)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		other := map[string]string{callPath: callPage, participantsPath: participantsPage, visibilityPath: visibilityPage}
+		other := map[string]string{callPath: callPage, participantsPath: participantsPage, videoCallPath: videoCallPage, visibilityPath: visibilityPage}
 		if page, ok := other[r.URL.Path]; ok {
 			_, _ = io.WriteString(w, page)
 			return
@@ -217,7 +218,7 @@ func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Durat
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := recorder.Prepare(ctx, page); err != nil {
+	if err := recorder.Prepare(ctx, page, settings); err != nil {
 		t.Fatal(err)
 	}
 	if query == "" && exact() {
