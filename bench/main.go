@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return benchmark(ctx, o)
+	return benchmark(ctx, o, describe(ctx, args))
 }
 
 // options are the flags.
@@ -56,13 +56,14 @@ type options struct {
 	fleetNodes, fleetBots int // of the row fleet
 	heartbeatInterval     time.Duration
 
-	out string // directory for results; none when empty
+	docs string // Markdown document for the results; none when empty
+	out  string // directory for results; none when empty
 }
 
 func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	var rows, databases string
-	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each row")
+	flags.IntVar(&o.rounds, "rounds", 3, "rounds of each row")
 	flags.DurationVar(&o.duration, "duration", 2*time.Second, "duration of one load")
 	flags.StringVar(&rows, "rows", "", "comma-separated rows; default: all. The rows are "+strings.Join(rowNames(), ", "))
 	flags.StringVar(&databases, "databases", "SQLite,PostgreSQL", "comma-separated databases")
@@ -76,6 +77,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.fleetBots, "fleet-bots", 20_000, "simulated bots of the row fleet")
 	flags.DurationVar(&o.heartbeatInterval, "heartbeat", 25*time.Second, "time between two heartbeats of a bot in the rows nodes and fleet")
 	flags.StringVar(&o.out, "out", "", "directory for results.json, standin.txt and base.txt in benchstat format; default: none")
+	flags.StringVar(&o.docs, "docs", "", "Markdown document into which results and plots are written; default: none")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -88,7 +90,7 @@ func parse(args []string) (o options, err error) {
 			return o, fmt.Errorf("unknown row %q; the rows are %s", name, strings.Join(rowNames(), ", "))
 		}
 	}
-	for _, path := range []*string{&o.standin, &o.base, &o.dir, &o.out} {
+	for _, path := range []*string{&o.standin, &o.base, &o.dir, &o.docs, &o.out} {
 		if *path == "" {
 			continue
 		}

@@ -26,7 +26,7 @@ func dispatchRows() []row {
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
 				return e.contest(ctx, func(ctx context.Context, s *instance) (measureFunc, error) {
-					return e.dueAtOnce(ctx, s, s.key, nil)
+					return e.dueAtOnce(ctx, s, s.key, e.due, nil)
 				})
 			},
 		},
@@ -38,7 +38,7 @@ func dispatchRows() []row {
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
 				return e.contest(ctx, func(ctx context.Context, s *instance) (measureFunc, error) {
-					return e.dueAtOnce(ctx, s, s.testKey, map[string]any{"simulate": map[string]any{"outcome": "lobby_timeout", "seconds": 1, "speed": 100}})
+					return e.dueAtOnce(ctx, s, s.testKey, max(1, e.due/5), map[string]any{"simulate": map[string]any{"outcome": "lobby_timeout", "seconds": 1, "speed": 100}})
 				})
 			},
 		},
@@ -61,7 +61,7 @@ const dueDelay = 8 * time.Second
 
 // dueAtOnce measures the dispatch of jobs that are due at the same time, from
 // that time to the launch of the last bot.
-func (e *env) dueAtOnce(ctx context.Context, s *instance, key string, metadata map[string]any) (measureFunc, error) {
+func (e *env) dueAtOnce(ctx context.Context, s *instance, key string, count int, metadata map[string]any) (measureFunc, error) {
 	j := newJob(0)
 	if metadata != nil {
 		j.Metadata = metadata
@@ -75,12 +75,12 @@ func (e *env) dueAtOnce(ctx context.Context, s *instance, key string, metadata m
 	return func(ctx context.Context) (report.Metrics, error) {
 		due := time.Now().Add(dueDelay)
 		at := fmt.Sprint(due.UnixMilli())
-		copies, err := s.copyOf(ctx, id, e.due, map[string]string{"join_at": at, "wake_at": at})
+		copies, err := s.copyOf(ctx, id, count, map[string]string{"join_at": at, "wake_at": at})
 		if err != nil {
 			return nil, err
 		}
 		if time.Until(due) < dueDelay/2 {
-			return nil, fmt.Errorf("inserting %d jobs took too long", e.due)
+			return nil, fmt.Errorf("inserting %d jobs took too long", count)
 		}
 		all, err := awaitLaunches(ctx, s.address, copies, due)
 		if err != nil {

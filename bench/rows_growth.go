@@ -25,7 +25,7 @@ func growthRows() []row {
 			},
 		},
 		{
-			name:  "receivers",
+			name: "receivers", once: true,
 			table: []report.Row{{Title: "webhooks, the sender alone, by receivers", Unit: delivered}},
 			prepare: func(ctx context.Context, e *env) (all []contestant, err error) {
 				for _, count := range []int{1, 10, 100} {

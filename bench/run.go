@@ -44,7 +44,7 @@ func rowNames() (names []string) {
 func isRow(name string) bool { return slices.Contains(rowNames(), name) }
 
 // benchmark runs the rows and writes their results.
-func benchmark(ctx context.Context, o options) error {
+func benchmark(ctx context.Context, o options, how report.Run) error {
 	e, err := newEnv(ctx, o)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func benchmark(ctx context.Context, o options) error {
 	if err := e.close(); err != nil {
 		return err
 	}
-	return write(o, results)
+	return write(o, results, how)
 }
 
 // measure runs all rounds of a row. The contestants take turns, in an order
@@ -102,8 +102,8 @@ func (e *env) measure(ctx context.Context, r row) (results []report.Result, err 
 	return results, nil
 }
 
-// write prints the table and writes the files of the option out.
-func write(o options, results []report.Result) error {
+// write prints the table and writes the files of the options.
+func write(o options, results []report.Result, how report.Run) error {
 	var table []report.Row
 	for _, r := range rows() {
 		for _, t := range r.table {
@@ -112,8 +112,12 @@ func write(o options, results []report.Result) error {
 		}
 	}
 	report.Table(os.Stdout, table, results)
-	if o.out == "" {
-		return nil
+	var errs []error
+	if o.out != "" {
+		errs = append(errs, report.WriteFiles(o.out, results))
 	}
-	return report.WriteFiles(o.out, results)
+	if o.docs != "" {
+		errs = append(errs, report.Update(o.docs, table, results, how))
+	}
+	return errors.Join(errs...)
 }
