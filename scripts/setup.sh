@@ -6,6 +6,7 @@
 #   scripts/setup.sh test   also the requirements of the tests: PostgreSQL, a C
 #                           compiler, shells, nftables, runc, and an S3 server
 #                           built from its Go module
+#   scripts/setup.sh packages   also the requirements of make packages-test
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
 # only if it does not run as root.
@@ -62,11 +63,13 @@ if [ "${1:-run}" = test ]; then
 	need espeak-ng espeak-ng "speech for the test of transcripts"
 	need pocketsphinx_continuous "pocketsphinx pocketsphinx-en-us" "speech recognition for the test of transcripts"
 	need runc runc "for the test of the seccomp profile"
+	need systemd-analyze systemd "for the test of the units"
 	has_postgres || {
 		echo "setup: PostgreSQL is missing (tests run on a private cluster)"
 		missing="$missing postgresql"
 	}
 fi
+[ "${1:-run}" != packages ] || need mmdebstrap mmdebstrap "installs a Debian system into a folder"
 if [ "${1:-run}" = test ]; then
 	(s3_server)
 fi
