@@ -243,7 +243,7 @@ func TestChartWithHelm(t *testing.T) {
 		return out
 	}
 	helm("lint", "--strict", chartDir, "--values", values)
-	rendered := decode(t, "helm template", helm("template", "rec", chartDir, "--namespace", "meetings", "--values", values))
+	rendered := decode(t, "helm template", helm("template", "rec", chartDir, "--kube-version", "1.30.0", "--namespace", "meetings", "--values", values))
 	want := renderChart(t, chartValues(t, fullValues))
 	if len(rendered) != len(want) {
 		t.Fatalf("helm renders %d objects, want %d", len(rendered), len(want))
@@ -253,7 +253,7 @@ func TestChartWithHelm(t *testing.T) {
 			t.Errorf("helm renders another %T", object)
 		}
 	}
-	refused := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.22.0", "template", chartDir, "--set", "replica=1")
+	refused := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.22.0", "template", chartDir, "--kube-version", "1.30.0", "--set", "replica=1")
 	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "replica") {
 		t.Errorf("helm accepts an unknown value: %v %s", err, out)
 	}
