@@ -85,7 +85,7 @@ func (s *target) start() error {
 	exited := make(chan struct{})
 	process := s.process
 	go func() { _ = process.Wait(); close(exited) }()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		text, err := os.ReadFile(s.log)
 		if err != nil {
 			return err

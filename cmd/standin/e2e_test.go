@@ -113,7 +113,7 @@ func checkPlays(t *testing.T, path string, report mediacheck.Report) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = chromium.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	page, err := chromium.NewPage(ctx)
 	if err != nil {
@@ -225,7 +225,7 @@ func TestBotKilled(t *testing.T) {
 // awaitGuest waits until the numbered guest receives the meeting's media.
 func (h *harness) awaitGuest(number int) {
 	h.Helper()
-	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(h.Context(), 4*time.Minute)
 	defer cancel()
 	if _, err := h.meeting.WaitFor(ctx, func(event replica.Event) bool {
 		return event.Kind == replica.EventMediaConnected && event.Guest == fmt.Sprintf("g%d", number)
@@ -264,7 +264,7 @@ func TestCancelledRecording(t *testing.T) {
 	id := h.send()
 	h.hooks.awaitStatus(t, job.RecordingStarted)
 	<-time.After(5 * time.Second) // of recording
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	h.call(http.MethodPost, "/api/v1/jobs/"+id+"/request-recording-permission", nil, nil)
 	if _, err := h.meeting.Wait(ctx, replica.EventChat); err != nil {

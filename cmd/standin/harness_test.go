@@ -343,7 +343,7 @@ func receive(t *testing.T, secret string) *receiver {
 // await returns the first webhook that matches, waiting for it.
 func (r *receiver) await(t *testing.T, what string, match func(received) bool) received {
 	t.Helper()
-	deadline := time.NewTimer(2 * time.Minute)
+	deadline := time.NewTimer(4 * time.Minute)
 	defer deadline.Stop()
 	for {
 		r.mu.Lock()

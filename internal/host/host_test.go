@@ -71,7 +71,7 @@ func TestReadMachine(t *testing.T) {
 // waitForCPU reads until CPU is known.
 func waitForCPU(t *testing.T, r *Reader) Metrics {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

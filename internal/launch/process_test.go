@@ -107,7 +107,7 @@ func read(t *testing.T, path string) string {
 // eventually waits for a condition.
 func eventually(t *testing.T, condition string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -128,7 +128,7 @@ func (f *fixture) exited(t *testing.T, a launch.Assignment) {
 		if got != name(a.JobID, a.Attempt) {
 			t.Errorf("OnExit was called for %s", got)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("OnExit was not called")
 	}
 }

@@ -129,7 +129,7 @@ func TestOpenHeartbeat(t *testing.T) {
 // untilHeartbeat waits until a heartbeat of the job is recorded.
 func (h *harness) untilHeartbeat(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()

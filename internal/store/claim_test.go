@@ -292,7 +292,7 @@ func runNotifier(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.No
 // await waits for a notification for which wanted returns true.
 func await(t *testing.T, received <-chan store.Notification, what string, wanted func(store.Notification) bool) {
 	t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		select {
 		case changed := <-received:

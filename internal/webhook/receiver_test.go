@@ -155,7 +155,7 @@ func (r *running) stop() {
 // eventually waits until the condition is true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()

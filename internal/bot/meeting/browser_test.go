@@ -15,7 +15,7 @@ import (
 )
 
 // browserTestTimeout limits the browser's work in one test.
-const browserTestTimeout = 5 * time.Minute
+const browserTestTimeout = 15 * time.Minute
 
 // launchBrowser starts a browser that is closed with the test. Without one a
 // test fails in CI and is skipped elsewhere.

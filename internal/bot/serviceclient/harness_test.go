@@ -63,7 +63,7 @@ func (b *bot) awaitEnd() error {
 	case err := <-b.ended:
 		b.ended <- err
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		b.t.Error("Run did not return")
 		return nil
 	}
@@ -105,7 +105,7 @@ func (b *bot) awaitTermination() serviceclient.Termination {
 	b.t.Helper()
 	select {
 	case <-b.client.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		b.t.Fatal("the bot is not terminated")
 	}
 	return b.client.Termination()
@@ -116,7 +116,7 @@ func (b *bot) command() ingest.Command {
 	select {
 	case command := <-b.client.Commands():
 		return command
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		b.t.Fatal("no command received")
 		return ingest.Command{}
 	}
