@@ -1,0 +1,505 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapserver"
+	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"standin/internal/ingest"
+	"standin/internal/replica"
+	"standin/internal/testing/s3test"
+	"standin/internal/testing/storetest"
+)
+
+// secretSettings are the settings of serve that are secrets, by the end of their
+// names. TestSecretsStayPrivate gives each of them a value.
+var secretSettings = regexp.MustCompile(`_(SECRET|PASSWORD|TOKEN|KEY)$`)
+
+// notSecret are settings whose names end like those of secrets.
+var notSecret = []string{
+	"STANDIN_ZOOM_SDK_KEY",           // a client ID
+	"STANDIN_MAIL_TLS_KEY",           // the path of a file
+	"STANDIN_KUBERNETES_POD_SECRET",  // the name of an object
+	"STANDIN_DOCKER_TLS_KEY",         // the path of a file
+	"STANDIN_KUBERNETES_PULL_SECRET", // the name of an object
+}
+
+// TestSecretsStayPrivate runs a service on PostgreSQL with mail, single sign-on, S3,
+// webhooks, jobs of the simulator and a real bot, and uses every secret. Logs,
+// arguments and environments of processes, and metrics must not contain any of them.
+func TestSecretsStayPrivate(t *testing.T) {
+	needTools(t)
+	outside := newOutside(t)
+	meeting, meetingHost := openMeeting(t)
+	secrets := newSecrets(t)
+	dir := t.TempDir()
+	env := append(secrets.environment(), outside.environment(t, secrets)...)
+	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
+		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+meetingHost, "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true")
+	s := startTarget(t, dir, env...)
+	t.Cleanup((&harness{T: t, dir: dir}).stopBots)
+	t.Setenv("STANDIN_DATABASE_URL", outside.database(secrets)) // for the commands
+	live, simulated := s.key("ada"), s.key("ada", "--test")
+	secrets.add("API key", live)
+	secrets.add("test API key", simulated)
+	operator := s.operator()
+	secrets.add("password", visitorPassword)
+	_, session, _ := strings.Cut(operator.cookie, "=")
+	secrets.add("session cookie", session)
+	s.signInElsewhere()
+
+	hook := s.hook()
+	hooks := map[string]any{"webhooks": map[string]string{"onStatusChange": hook.URL + "/", "onFinalize": hook.URL + "/"}}
+	done := s.create(simulated, map[string]any{"externalId": "simulated", "metadata": map[string]any{"simulate": map[string]any{"outcome": "success", "speed": 100}}, "webhooks": hooks["webhooks"]})
+	id := s.create(live, map[string]any{"externalId": "real", "meetingUrl": meeting.URL(), "webhooks": hooks["webhooks"]})
+	secrets.add("bot token", ingest.Token([]byte(secrets.of("STANDIN_INGEST_SIGNING_KEY")), id, 0))
+	s.awaitStatus(simulated, done, "completed")
+	s.awaitRecording(live, id)
+	select {
+	case <-outside.signedIn:
+	case <-time.After(2 * time.Minute):
+		t.Error("the mail worker sends no reply")
+	}
+	for _, leak := range secrets.inProcesses(s.process.Process.Pid, dir) {
+		t.Error(leak)
+	}
+	for _, header := range []http.Header{{"Authorization": {"Bearer " + secrets.of("STANDIN_METRICS_SECRET")}}, {"Authorization": {"Bearer " + secrets.of("STANDIN_ADMIN_SECRET")}}} {
+		metrics := s.send(http.MethodGet, "/metrics", header, http.NoBody)
+		if metrics.status != http.StatusOK || !strings.Contains(metrics.body, "standin_jobs") {
+			t.Errorf("metrics: %d: %s", metrics.status, metrics.body)
+		}
+		secrets.check(t, "/metrics", []byte(metrics.body))
+	}
+	meeting.End()
+	s.awaitEnd(live, id)
+	checkLogs(t, secrets, s.log, dir)
+}
+
+// awaitRecording waits until a real bot records, which takes long on a busy machine.
+func (s *target) awaitRecording(key, id string) {
+	s.Helper()
+	var got response
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		got = s.call(http.MethodGet, "/api/v1/jobs/"+id, key, nil)
+		if got.field("status") == "recording_started" {
+			return
+		}
+		if slices.Contains([]any{"completed", "failed", "cancelled"}, got.field("status")) {
+			break
+		}
+	}
+	s.Fatalf("the bot does not record: %s", got.body)
+}
+
+// awaitEnd waits until a job has ended.
+func (s *target) awaitEnd(key, id string) {
+	s.Helper()
+	s.await("the end of job "+id, func() bool {
+		return slices.Contains([]any{"completed", "failed", "cancelled"}, s.call(http.MethodGet, "/api/v1/jobs/"+id, key, nil).field("status"))
+	})
+}
+
+// checkLogs checks the log of the service and the logs in its data directory.
+func checkLogs(t *testing.T, secrets *secretValues, serviceLog, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(serviceLog)
+	if err != nil || !strings.Contains(string(text), "level=") {
+		t.Errorf("log of the service: %v", err)
+	}
+	secrets.check(t, "the log of the service", text)
+	logs := 0
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed meanwhile
+		}
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".log" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		logs++
+		secrets.check(t, path, text)
+		return err
+	})
+	if err != nil || logs == 0 {
+		t.Errorf("%d logs of bots (%v)", logs, err)
+	}
+}
+
+// secretValues are the secrets that the test uses, by their names.
+type secretValues struct {
+	values map[string]string
+}
+
+// newSecrets returns a random value for each secret setting of serve.
+func newSecrets(t *testing.T) *secretValues {
+	t.Helper()
+	s := &secretValues{values: map[string]string{"database password": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text()}}
+	parser, err := kong.New(&serveCommand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range parser.Model.Flags {
+		for _, name := range flag.Envs {
+			if secretSettings.MatchString(name) && !slices.Contains(notSecret, name) {
+				s.values[name] = rand.Text()
+			}
+		}
+	}
+	s.values["STANDIN_WEBHOOK_SECRET"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()))
+	for _, name := range []string{"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_OIDC_CLIENT_SECRET", "STANDIN_ZOOM_SDK_SECRET"} {
+		if s.values[name] == "" {
+			t.Fatalf("serve has no setting %s: %v", name, s.values)
+		}
+	}
+	s.values["AWS_SECRET_ACCESS_KEY"] = s3test.Environment()["AWS_SECRET_ACCESS_KEY"]
+	return s
+}
+
+func (s *secretValues) add(name, value string) { s.values[name] = value }
+
+func (s *secretValues) of(name string) string { return s.values[name] }
+
+// environment returns the settings that are secrets.
+func (s *secretValues) environment() []string {
+	var env []string
+	for name, value := range s.values {
+		if strings.HasPrefix(name, "STANDIN_") {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// find returns the names of the secrets in a text.
+func (s *secretValues) find(text []byte) (names []string) {
+	for name, value := range s.values {
+		for _, form := range []string{value, url.QueryEscape(value), base64.StdEncoding.EncodeToString([]byte(value))} {
+			if bytes.Contains(text, []byte(form)) {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// check fails the test for each secret in a text.
+func (s *secretValues) check(t *testing.T, where string, text []byte) {
+	t.Helper()
+	if len(s.find([]byte("x"+s.values["API key"]))) != 1 {
+		t.Fatal("the search for secrets does not work")
+	}
+	for _, name := range s.find(text) {
+		t.Errorf("%s contains a secret: %s", where, name)
+	}
+}
+
+// inProcesses searches the arguments of the service and of all processes that it has
+// started, and the environments of those.
+func (s *secretValues) inProcesses(service int, dir string) (leaks []string) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	parents, arguments := map[int]int{}, map[int][]byte{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		arguments[pid], _ = os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
+		parents[pid] = parentOf(pid)
+	}
+	children := 0
+	for pid, command := range arguments {
+		if pid != service && !descends(pid, service, parents) && !bytes.Contains(command, []byte(dir)) {
+			continue
+		}
+		for _, name := range s.find(command) {
+			leaks = append(leaks, fmt.Sprintf("the arguments of process %d contain a secret: %s", pid, name))
+		}
+		if pid == service {
+			continue // its settings are in its environment
+		}
+		children++
+		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
+		for _, name := range s.find(environment) {
+			leaks = append(leaks, fmt.Sprintf("the environment of %q contains a secret: %s", bytes.ReplaceAll(command, []byte{0}, []byte{' '})[:min(80, len(command))], name))
+		}
+	}
+	if children < 3 {
+		leaks = append(leaks, fmt.Sprintf("only %d processes of a bot were found", children))
+	}
+	return leaks
+}
+
+// parentOf returns the parent of a process, 0 if that has ended.
+func parentOf(pid int) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "\nPPid:\t")
+	text, _, _ := strings.Cut(rest, "\n")
+	parent, _ := strconv.Atoi(text)
+	return parent
+}
+
+func descends(pid, ancestor int, parents map[int]int) bool {
+	for ; pid > 1; pid = parents[pid] {
+		if pid == ancestor {
+			return true
+		}
+	}
+	return false
+}
+
+// openMeeting opens a replica of a meeting and returns it with its host.
+func openMeeting(t *testing.T) (*replica.Meeting, string) {
+	t.Helper()
+	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := replica.Start(t.Context(), replica.Options{Media: media})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	meeting, err := server.Open(replica.Settings{AdmitAfter: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meeting, strings.TrimPrefix(server.URL(), "http://")
+}
+
+// hook starts a webhook receiver that refuses the first request, so that a failure is
+// logged.
+func (s *target) hook() *httptest.Server {
+	failed := make(chan struct{}, 1)
+	failed <- struct{}{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-failed:
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+		}
+	}))
+	s.Cleanup(server.Close)
+	return server
+}
+
+// signInElsewhere starts a sign-in at the provider, whose token endpoint refuses the
+// client secret.
+func (s *target) signInElsewhere() {
+	s.Helper()
+	start := s.send(http.MethodGet, "/signin/oidc", http.Header{}, http.NoBody)
+	to, err := url.Parse(start.header.Get("Location"))
+	if err != nil || to.Query().Get("state") == "" {
+		s.Fatalf("start at the provider: %d, %s, %v", start.status, start.body, err)
+	}
+	cookie, _, _ := strings.Cut(start.header.Get("Set-Cookie"), ";")
+	back := s.send(http.MethodGet, "/signin/oidc/callback?code=code&state="+url.QueryEscape(to.Query().Get("state")), http.Header{"Cookie": {cookie}}, http.NoBody)
+	if back.status < 400 {
+		s.Errorf("the provider refuses the secret, and the sign-in answers %d", back.status)
+	}
+}
+
+// outside is what the service connects to: PostgreSQL, S3, a mailbox, an outgoing
+// mail host and a sign-in provider.
+type outside struct {
+	cluster   *storetest.Cluster
+	address   string // of the database
+	storage   string
+	provider  string
+	mail      *httptest.Server // its certificate is that of the mail hosts
+	signedIn  chan struct{}    // closed when a reply is sent with the right password
+	imap      *imapmemserver.User
+	imapHost  net.Listener
+	replyHost net.Listener
+}
+
+func newOutside(t *testing.T) *outside {
+	t.Helper()
+	o := &outside{signedIn: make(chan struct{})}
+	var err error
+	if o.cluster, err = storetest.Start(t.Context()); errors.Is(err, storetest.ErrMissing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.cluster.Stop() })
+	if o.address, err = o.cluster.NewDatabase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := s3test.Start(t.Context())
+	if errors.Is(err, s3test.ErrMissing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = objects.Stop() })
+	o.storage = objects.FaultProxy(t).Address()
+	o.mail = httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(o.mail.Close)
+	o.provider = startProvider(t)
+	return o
+}
+
+// database returns the address of the database with the password.
+func (o *outside) database(secrets *secretValues) string {
+	return o.address + "&password=" + secrets.of("database password")
+}
+
+// environment starts the mail hosts and returns the settings of the service.
+func (o *outside) environment(t *testing.T, secrets *secretValues) []string {
+	t.Helper()
+	o.startMailbox(t, secrets.of(envIMAPPassword))
+	o.startReplies(t, secrets.of(envReplyPassword))
+	roots := filepath.Join(t.TempDir(), "roots.pem")
+	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: o.mail.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{
+		"STANDIN_DATABASE_URL=" + o.database(secrets), "STANDIN_STORAGE_URL=" + o.storage, "SSL_CERT_FILE=" + roots,
+		"STANDIN_OIDC_ISSUER=" + o.provider, "STANDIN_OIDC_CLIENT_ID=standin",
+		"STANDIN_MAIL_IMAP_URL=imaps://notes@" + o.imapHost.Addr().String(), "STANDIN_MAIL_AUTHSERV_IDS=mx.example.test",
+		"STANDIN_MAIL_REPLY_URL=smtps://notes@" + o.replyHost.Addr().String(), "STANDIN_MAIL_REPLY_FROM=notes@bots.example.test",
+	}
+	for name, value := range s3test.Environment() {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// listen listens with the certificate of the mail hosts.
+func (o *outside) listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: o.mail.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// startMailbox starts an IMAP server with an invitation.
+func (o *outside) startMailbox(t *testing.T, password string) {
+	t.Helper()
+	o.imap = imapmemserver.NewUser("notes", password)
+	if err := o.imap.Create("INBOX", nil); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(invitationFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\nTo: notes@bots.example.test\r\nMessage-ID: <1@example.test>\r\n"), raw...)
+	if _, err := o.imap.Append("INBOX", mailLiteral{bytes.NewReader(raw)}, &imap.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	memory := imapmemserver.New()
+	memory.AddUser(o.imap)
+	server := imapserver.New(&imapserver.Options{
+		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
+			return memory.NewSession(), nil, nil
+		},
+		Caps: imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIMAP4rev2: {}, imap.CapIdle: {}}, Logger: log.New(io.Discard, "", 0),
+	})
+	o.imapHost = o.listen(t)
+	go func() { _ = server.Serve(o.imapHost) }() // ends when the server is closed
+	t.Cleanup(func() { _ = server.Close() })
+}
+
+type mailLiteral struct{ *bytes.Reader }
+
+// startReplies starts an SMTP server that requires the password.
+func (o *outside) startReplies(t *testing.T, password string) {
+	t.Helper()
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &replySession{outside: o, password: password}, nil }))
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	o.replyHost = o.listen(t)
+	go func() { _ = server.Serve(o.replyHost) }() // ends when the server is closed
+	t.Cleanup(func() { _ = server.Close() })
+}
+
+type replySession struct {
+	outside  *outside
+	password string
+	signedIn bool
+}
+
+func (s *replySession) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *replySession) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, _, password string) error {
+		if s.signedIn = password == s.password; !s.signedIn {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}), nil
+}
+
+func (s *replySession) Mail(string, *smtp.MailOptions) error { return nil }
+func (s *replySession) Rcpt(string, *smtp.RcptOptions) error { return nil }
+func (s *replySession) Reset()                               {}
+func (s *replySession) Logout() error                        { return nil }
+
+func (s *replySession) Data(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	if s.signedIn {
+		select {
+		case <-s.outside.signedIn:
+		default:
+			close(s.outside.signedIn)
+		}
+	}
+	return err
+}
+
+// startProvider starts a sign-in provider that refuses the client secret.
+func startProvider(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize", "token_endpoint": server.URL + "/token", "jwks_uri": server.URL + "/keys",
+			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
+		})
+	})
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":"invalid_client","error_description":"unknown client"}`)
+	})
+	return server.URL
+}
