@@ -121,7 +121,7 @@ func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args
 // checkControllable returns an error if the caller cannot give the job's bot
 // commands.
 func checkControllable(c *Change, caller account.Caller) error {
-	if err := checkOwner(c.Record, caller); err != nil {
+	if err := checkOwner(c.Job, caller); err != nil {
 		return err
 	}
 	switch {

@@ -91,11 +91,11 @@ func (s *Service) JobByExternalID(ctx context.Context, caller account.Caller, ex
 // Job returns a job of the caller. A job that does not exist or belongs to
 // another consumer is a *job.Error with NotFound.
 func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error) {
-	r, err := s.Store.Job(ctx, id)
+	j, err := s.Store.JobView(ctx, id)
 	if err != nil {
 		return job.Job{}, err
 	}
-	return r.Job, checkOwner(r, caller)
+	return j, checkOwner(j, caller)
 }
 
 // Cancel cancels a job. A running bot gets the command to leave, and the commands
@@ -103,7 +103,7 @@ func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) 
 // joinAt is stopped. A job that has ended does not change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Change(ctx, id, func(c *Change) error {
-		if err := checkOwner(c.Record, caller); err != nil {
+		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}
 		return c.cancel(ctx, nil)
@@ -138,8 +138,8 @@ func (c *Change) cancel(ctx context.Context, data any) error {
 
 // checkOwner returns an error if the job does not belong to the caller: the same
 // as for a job that does not exist.
-func checkOwner(r job.Record, caller account.Caller) error {
-	if r.ConsumerID != caller.ConsumerID || r.Mode != caller.Mode {
+func checkOwner(j job.Job, caller account.Caller) error {
+	if j.ConsumerID != caller.ConsumerID || j.Mode != caller.Mode {
 		return &job.Error{Code: job.NotFound, Message: "no such job"}
 	}
 	return nil

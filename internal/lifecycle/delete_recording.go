@@ -32,7 +32,7 @@ type Recordings interface {
 // A job that has not ended is a *job.Error with InvalidState, and so is a
 // cancelled one while its bot still uploads what it recorded.
 func (s *Service) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	return s.deleteRecording(ctx, id, byConsumer, func(r job.Record) error { return checkOwner(r, caller) })
+	return s.deleteRecording(ctx, id, byConsumer, func(r job.Record) error { return checkOwner(r.Job, caller) })
 }
 
 // ExpireRecording deletes a recording whose retention is over, or completes a

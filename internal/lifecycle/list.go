@@ -51,26 +51,26 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 	}
 	jobs = []job.Job{}
 	for examined, more := 0, true; more && examined < maxExamined && len(jobs) < limit; {
-		read := limit
+		size := limit
 		if len(filter.Metadata) > 0 {
-			read = MaxPage
+			size = MaxPage
 		}
-		var records []job.Record
-		records, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, read)
+		var read []job.Job
+		read, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, size)
 		if err != nil {
 			return nil, "", err
 		}
 		next = ""
-		for i, r := range records {
-			after = job.Cursor{CreatedAt: r.CreatedAt, ID: r.ID}
-			if filter.MatchesMetadata(r.Metadata) {
-				jobs = append(jobs, r.Job)
+		for i, j := range read {
+			after = job.Cursor{CreatedAt: j.CreatedAt, ID: j.ID}
+			if filter.MatchesMetadata(j.Metadata) {
+				jobs = append(jobs, j)
 			}
-			if more = more || i < len(records)-1 && len(jobs) == limit; len(jobs) == limit {
+			if more = more || i < len(read)-1 && len(jobs) == limit; len(jobs) == limit {
 				break
 			}
 		}
-		if examined += len(records); more {
+		if examined += len(read); more {
 			next = cursor(after.CreatedAt.UnixMilli(), after.ID)
 		}
 		if len(filter.Metadata) == 0 {
@@ -151,7 +151,7 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 		if err != nil {
 			return err
 		}
-		if err := checkOwner(r, caller); err != nil {
+		if err := checkOwner(r.Job, caller); err != nil {
 			return err
 		}
 		if err := q.Redeliver(ctx, id, deliveryID, s.Now()); err != nil {

@@ -41,7 +41,7 @@ type WebhooksPatch struct {
 // After that it returns a *job.Error with InvalidState.
 func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (job.Job, error) {
 	r, err := s.Change(ctx, id, func(c *Change) error {
-		if err := checkOwner(c.Record, caller); err != nil {
+		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}
 		if !undispatched(c.Status) {

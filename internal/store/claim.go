@@ -29,7 +29,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (admitted, oth
 		return nil, nil, fmt.Errorf("claim jobs that wait for capacity: %w", err)
 	}
 	where, args := dueCondition(claim)
-	others, err = list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1`+q.skip+`)
+	others, err = list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1 + 0`+q.skip+`)
 		UPDATE jobs SET lease = $5, wake_at = $6 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns,
 		slices.Concat([]any{claim.Limit}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
 	if err != nil {
@@ -58,7 +58,7 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record,
 		)
 		SELECT ranked.id FROM ranked LEFT JOIN dispatch_turns ON dispatch_turns.consumer_id = ranked.consumer_id
 		WHERE `+consumerLimit(claim)+`
-		ORDER BY early, position, COALESCE(turn, 0), due_at, ranked.id LIMIT $1`, slices.Concat([]any{limit}, args)...)
+		ORDER BY early, position, COALESCE(turn, 0), due_at, ranked.id LIMIT $1 + 0`, slices.Concat([]any{limit}, args)...)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (q *Queries) takeTurns(ctx context.Context, jobs []job.Record) error {
 // limit of consumers.
 func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 	exists := func(where string, args []any) (bool, error) {
-		ids, err := list(ctx, q, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` LIMIT $1`, slices.Concat([]any{1}, args)...)
+		ids, err := list(ctx, q, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` LIMIT $1 + 0`, slices.Concat([]any{1}, args)...)
 		if err != nil {
 			return false, fmt.Errorf("find due jobs: %w", err)
 		}

@@ -51,7 +51,7 @@ func (q *Queries) dueDeliveries(ctx context.Context, claim webhook.Claim) ([]due
 			SELECT 1 FROM deliveries ahead
 			WHERE ahead.endpoint = d.endpoint AND ahead.job_id = d.job_id AND ahead.sequence < d.sequence
 				AND ahead.state = 'waiting' AND ahead.failures < $2)
-		FROM deliveries d WHERE d.due_at <= $1 ORDER BY d.due_at LIMIT $3`+q.skip,
+		FROM deliveries d WHERE d.due_at <= $1 ORDER BY d.due_at LIMIT $3 + 0`+q.skip,
 		millis(claim.Now), webhook.ReorderAfterFailures, claim.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("find due deliveries: %w", err)

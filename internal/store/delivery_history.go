@@ -20,7 +20,7 @@ const selectDeliveryRecords = `SELECT id, job_id, url, event, sequence, emitted_
 // deliveries_of_job.
 func (q *Queries) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int) (deliveries []webhook.DeliveryRecord, more bool, err error) {
 	deliveries, err = list(ctx, q, scanDeliveryRecord, selectDeliveryRecords+`
-		WHERE job_id = $1 AND (sequence, id) > ($2, $3) ORDER BY sequence, id LIMIT $4`,
+		WHERE job_id = $1 AND (sequence, id) > ($2, $3) ORDER BY sequence, id LIMIT $4 + 0`,
 		jobID, after.Sequence, after.ID, limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list the deliveries of job %s: %w", jobID, err)

@@ -14,10 +14,14 @@ import (
 	"standin/internal/job"
 )
 
-const jobColumns = `id, consumer_id, mode, external_id, meeting_url, platform, display_name,
+// viewColumns are the columns of a job.Job. Reading all columns of a record takes
+// twice as long.
+const viewColumns = `id, consumer_id, mode, external_id, meeting_url, platform, display_name,
 	join_at, created_at, on_status_change, on_finalize, metadata, auto_leave,
-	status, status_before, status_since, attempts, attempt, started_at, finalized_at,
-	manifest_uri, failure_code, failure_detail, sequence,
+	status, status_before, attempts, attempt, started_at, finalized_at, manifest_uri, failure_code, failure_detail`
+
+// jobColumns are the columns of a job.Record.
+const jobColumns = viewColumns + `, status_since, sequence,
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
 	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch`
 
@@ -58,6 +62,11 @@ func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 // Job returns the job, or a *job.Error with NotFound.
 func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`, id)
+}
+
+// JobView is like Job without the fields that only the service uses.
+func (q *Queries) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
+	return one(q.queryRow(ctx, `SELECT `+viewColumns+` FROM jobs WHERE id = $1`, id), scanView, "job")
 }
 
 // LockJob is like Job and locks the job until the transaction ends.
@@ -150,24 +159,31 @@ func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (job.Re
 	return one(q.queryRow(ctx, query, args...), scanJob, "job")
 }
 
-// scanJob scans jobColumns.
-func scanJob(row scanner) (job.Record, error) {
-	var r job.Record
+// scanView scans viewColumns.
+func scanView(row scanner) (j job.Job, err error) {
 	var autoLeave []byte
+	err = row.Scan(&j.ID, &j.ConsumerID, &j.Mode, escapedColumn{&j.ExternalID}, &j.MeetingURL, &j.Platform, escapedColumn{&j.DisplayName},
+		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), &autoLeave,
+		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt},
+		&j.ManifestURI, &j.FailureCode, escapedColumn{&j.FailureDetail})
+	if err != nil {
+		return job.Job{}, err
+	}
+	if err := json.Unmarshal(autoLeave, &j.AutoLeave); err != nil {
+		return job.Job{}, fmt.Errorf("decode autoLeave: %w", err)
+	}
+	return j, nil
+}
+
+// scanJob scans jobColumns.
+func scanJob(row scanner) (r job.Record, err error) {
 	var calendarKey sql.NullString
-	err := row.Scan(&r.ID, &r.ConsumerID, &r.Mode, escapedColumn{&r.ExternalID}, &r.MeetingURL, &r.Platform, escapedColumn{&r.DisplayName},
-		timeColumn{&r.JoinAt}, timeColumn{&r.CreatedAt}, &r.Webhooks.OnStatusChange, &r.Webhooks.OnFinalize, (*[]byte)(&r.Metadata), &autoLeave,
-		&r.Status, &r.PreviousStatus, timeColumn{&r.StatusSince}, &r.Attempts, &r.Attempt, timeColumn{&r.StartedAt}, timeColumn{&r.FinalizedAt},
-		&r.ManifestURI, &r.FailureCode, escapedColumn{&r.FailureDetail}, &r.Sequence,
+	r.Job, err = scanView(extraColumns{row, []any{
+		timeColumn{&r.StatusSince}, &r.Sequence,
 		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, escapedColumn{&r.LaunchError},
 		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
-		escapedColumn{&r.ICalUID}, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, &r.Prelaunch)
-	if err != nil {
-		return job.Record{}, err
-	}
+		escapedColumn{&r.ICalUID}, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, &r.Prelaunch,
+	}})
 	r.CalendarKey = calendarKey.String
-	if err := json.Unmarshal(autoLeave, &r.AutoLeave); err != nil {
-		return job.Record{}, fmt.Errorf("decode autoLeave: %w", err)
-	}
-	return r, nil
+	return r, err
 }

@@ -26,10 +26,10 @@ var errPageFull = errors.New("the page is full")
 // depending on the filter.
 func (q *Queries) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
-) (jobs []job.Record, more bool, err error) {
+) (jobs []job.Job, more bool, err error) {
 	query, args := jobsQuery(consumer, mode, filter, after, limit+1)
-	jobs, more, err = page(ctx, q, limit, scanJob, func(r job.Record) int {
-		return len(r.Metadata) + len(r.ExternalID) + len(r.MeetingURL)
+	jobs, more, err = page(ctx, q, limit, scanView, func(j job.Job) int {
+		return len(j.Metadata) + len(j.ExternalID) + len(j.MeetingURL)
 	}, query, args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("list jobs: %w", err)
@@ -63,18 +63,12 @@ func page[T any](ctx context.Context, q *Queries, limit int, scan func(scanner) 
 // jobsQuery builds the query of ListJobs. The inner query finds the IDs of the
 // page in an index alone; only the rows of the page are read.
 func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, []any) {
-	args := make([]any, 0, 16) // enough for most: Go 1.26.8 may grow a slice that nested closures append to on the stack
-	args = append(args, consumer)
+	args := []any{consumer, mode}
 	placeholder := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
 	}
-	// SQLite would plan anew on each run if a parameter could decide on the use
-	// of a partial index.
-	where := []string{"consumer_id = $1", "mode = 'live'"}
-	if mode == job.Test {
-		where[1] = "mode = 'test'"
-	}
+	where := []string{"consumer_id = $1", "mode = $2"}
 	and := func(set bool, condition string, value any) {
 		if set {
 			where = append(where, condition+placeholder(value))
@@ -106,8 +100,8 @@ func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.C
 		// find the few jobs of a short interval; jobs_join covers the query.
 		sequence = "created_at + 0 DESC, id DESC"
 	}
-	return `SELECT ` + jobColumns + ` FROM jobs WHERE id IN (
-			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + `)
+	return `SELECT ` + viewColumns + ` FROM jobs WHERE id IN (
+			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + ` + 0)
 		ORDER BY created_at DESC, id DESC`, args
 }
 

@@ -72,7 +72,7 @@ func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter job.Fi
 	var ids []uuid.UUID
 	var after job.Cursor
 	for more := true; more; {
-		var page []job.Record
+		var page []job.Job
 		var err error
 		page, more, err = s.ListJobs(t.Context(), consumer, job.Live, filter, after, limit)
 		if err != nil {
@@ -133,7 +133,7 @@ func TestPagesAreStable(t *testing.T) {
 		var got []uuid.UUID
 		var after job.Cursor
 		for more := true; more; {
-			var page []job.Record
+			var page []job.Job
 			var err error
 			if page, more, err = s.ListJobs(t.Context(), consumer.ID, job.Live, job.Filter{}, after, 2); err != nil {
 				t.Fatal(err)
