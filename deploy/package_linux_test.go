@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,7 +107,29 @@ func newDebianRoot(t *testing.T) debianRoot {
 	if err := os.WriteFile(filepath.Join(r.dir, "etc/resolv.conf"), read(t, "/etc/resolv.conf"), 0o644); err != nil { //nolint:gosec // read by all
 		t.Fatal(err)
 	}
+	t.Cleanup(r.killAll)
 	return r
+}
+
+// killAll kills the processes that still run in the root, such as bots.
+func (r debianRoot) killAll() {
+	for running := true; running; {
+		running = false
+		roots, err := filepath.Glob("/proc/[0-9]*/root")
+		if err != nil {
+			r.Error(err)
+		}
+		for _, root := range roots {
+			if dir, err := os.Readlink(root); err != nil || dir != r.dir { // an error: it has ended
+				continue
+			}
+			running = true
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(root))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // an error: it has ended
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // archive returns a tar file of the root. It is kept for the next run, because
@@ -258,7 +281,7 @@ func TestDebianPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pages.Close()
-	meeting, err := pages.Open(replica.Settings{})
+	meeting, err := pages.Open(replica.Settings{AdmitAfter: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
