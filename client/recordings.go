@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 // every Standin. Times in milliseconds are relative to the start of the recording.
 type Manifest struct {
 	SchemaVersion int               `json:"schemaVersion"`
+	Revision      int               `json:"revision"` // 2 or more after files were attached
 	JobID         string            `json:"jobId"`
 	ExternalID    string            `json:"externalId"`
 	Platform      string            `json:"platform"`
@@ -69,7 +71,7 @@ type MediaFault struct {
 // Media is a file of a recording.
 type Media struct {
 	Name          string  `json:"name"`
-	Kind          string  `json:"kind"` // video, audio, participant_audio, chat or captions
+	Kind          string  `json:"kind"` // video, audio, participant_audio, chat, captions or transcript
 	URI           string  `json:"uri"`
 	ContentType   string  `json:"contentType"`
 	Codecs        string  `json:"codecs"` // RFC 6381
@@ -110,6 +112,55 @@ type Consent struct {
 func (c *Client) Manifest(ctx context.Context, id string) (manifest Manifest, err error) {
 	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "manifest")}, &manifest)
 	return manifest, err
+}
+
+// Transcript is what was said in a meeting. Times in milliseconds are relative to
+// the start of the recording.
+type Transcript struct {
+	SchemaVersion int                 `json:"schemaVersion"`
+	JobID         string              `json:"jobId"`
+	Language      string              `json:"language"` // empty if unknown
+	Model         string              `json:"model"`    // of the recognizer; empty for captions
+	Partial       bool                `json:"partial"`  // audio beyond the limit of a job is missing
+	Segments      []TranscriptSegment `json:"segments"`
+}
+
+// TranscriptSegment is a section of speech of one speaker.
+type TranscriptSegment struct {
+	StartMS       int64            `json:"startMs"`
+	EndMS         int64            `json:"endMs"`
+	ParticipantID string           `json:"participantId"` // empty if unknown
+	Speaker       string           `json:"speaker"`       // empty if unknown
+	Text          string           `json:"text"`          // plain text, not markup
+	Confidence    *float64         `json:"confidence"`    // 0 to 1; nil if unknown
+	Source        string           `json:"source"`        // participant_audio, mixed or captions
+	Words         []TranscriptWord `json:"words"`
+}
+
+// TranscriptWord is a word of a segment.
+type TranscriptWord struct {
+	StartMS    int64    `json:"startMs"`
+	EndMS      int64    `json:"endMs"`
+	Text       string   `json:"text"`
+	Confidence *float64 `json:"confidence"`
+}
+
+// Transcript returns the transcript of a job, or the captions of the meeting
+// platform if it has none. The error has the code not_found as long as there is
+// neither.
+func (c *Client) Transcript(ctx context.Context, id string) (transcript Transcript, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "transcript")}, &transcript)
+	return transcript, err
+}
+
+// TranscriptText opens the transcript of a job as a text: in the format json, vtt
+// or text. The caller closes it.
+func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.ReadCloser, error) {
+	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "transcript"), query: url.Values{"format": {format}}})
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
 }
 
 // Download opens a file of a recording at a byte offset. The caller closes it and

@@ -21,9 +21,10 @@ import (
 )
 
 type recordingsCommand struct {
-	Download recordingsDownloadCommand `cmd:"" help:"Download a recording and verify its checksums."`
-	Verify   recordingsVerifyCommand   `cmd:"" help:"Recompute the checksums of stored recordings, decode them, and compare the results with their manifests."`
-	Sweep    recordingsSweepCommand    `cmd:"" help:"List stored objects that no recording needs."`
+	Download   recordingsDownloadCommand   `cmd:"" help:"Download a recording and verify its checksums."`
+	Transcript recordingsTranscriptCommand `cmd:"" help:"Print the transcript of a recording."`
+	Verify     recordingsVerifyCommand     `cmd:"" help:"Recompute the checksums of stored recordings, decode them, and compare the results with their manifests."`
+	Sweep      recordingsSweepCommand      `cmd:"" help:"List stored objects that no recording needs."`
 }
 
 // withRecordings runs fn with the database and the storage open. The service

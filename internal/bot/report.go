@@ -213,6 +213,13 @@ func (r *report) updateRoster(participants []meeting.Participant, sources []meet
 	r.saveIfChanged(func() bool { return r.roster.update(participants, sources, at) })
 }
 
+// present returns who is in the meeting.
+func (r *report) present() *ingest.LiveRoster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.roster.present()
+}
+
 // nameOf returns the name of a participant, or "" if the id is unknown.
 func (r *report) nameOf(id string) string {
 	r.mu.Lock()

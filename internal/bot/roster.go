@@ -104,6 +104,28 @@ func (r *roster) people() []ingest.Person {
 	return people
 }
 
+// present returns who is in the meeting, in the order of joining.
+func (r *roster) present() *ingest.LiveRoster {
+	live := &ingest.LiveRoster{Participants: []ingest.LiveParticipant{}}
+	for _, id := range r.ids {
+		p := r.byID[id]
+		if p.LeftAt.IsZero() && len(live.Participants) < ingest.MaxLiveParticipants {
+			live.Participants = append(live.Participants, ingest.LiveParticipant{
+				ID: clipped(p.ID), Name: clipped(p.Name), Speaking: p.speaking,
+			})
+		}
+	}
+	return live
+}
+
+// clipped returns at most ingest.MaxLiveText characters of a text.
+func clipped(text string) string {
+	if runes := []rune(text); len(runes) > ingest.MaxLiveText {
+		return string(runes[:ingest.MaxLiveText])
+	}
+	return text
+}
+
 // nameOf returns a participant's name, or "" if the id is unknown.
 func (r *roster) nameOf(id string) string {
 	if p, known := r.byID[id]; known {

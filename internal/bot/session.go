@@ -192,6 +192,7 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
 	audio := s.recording.audio(now)
 	s.client.SetRecordedDuration(s.recording.length())
+	s.client.SetRoster(s.report.present())
 	if now.Sub(s.reportedAt) >= reportInterval {
 		s.reportedAt = now
 		if err := s.report.save(); err != nil {

@@ -37,6 +37,9 @@ type Settings struct {
 	History     History
 	Webhooks    Webhooks
 	Recordings  Recordings
+	Texts       Texts
+	Live        Live
+	LiveLimits  LiveLimits
 	Bots        Bots
 	Invites     Invites
 	Logins      Logins
@@ -63,6 +66,7 @@ type Settings struct {
 type API struct {
 	settings Settings
 	limits   limits
+	streams  *liveStreams
 	page     *reference.Page
 
 	mux      *http.ServeMux
@@ -85,13 +89,13 @@ func New(settings Settings) (*API, error) {
 		return nil, fmt.Errorf("render the API reference: %w", err)
 	}
 	a := &API{
-		settings: settings, limits: newLimits(settings.KeyRate), page: page,
+		settings: settings, limits: newLimits(settings.KeyRate), streams: newLiveStreams(settings.LiveLimits), page: page,
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()
 }
 
-// Drain ends held heartbeat requests, so that a server that shuts down does not
+// Drain ends held heartbeat requests and live streams, so that a server that shuts down does not
 // wait for them. The servers of NewServer call it on shutdown.
 func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
 
@@ -181,6 +185,7 @@ func (a *API) handlers() map[string]handler {
 		"listJobs":       a.forConsumer(a.listJobs),
 		"getJob":         a.forConsumer(a.getJob),
 		"getJobSettings": a.forConsumer(a.getJobSettings),
+		"liveJob":        a.forConsumer(a.liveJob),
 		"patchJob":       a.forConsumer(a.patchJob),
 		"cancelJob":      a.forConsumer(a.cancelJob),
 
@@ -193,6 +198,7 @@ func (a *API) handlers() map[string]handler {
 		"pinParticipant":             a.forConsumer(a.pinParticipant),
 
 		"getManifest":     a.forConsumer(a.getManifest),
+		"getTranscript":   a.forConsumer(a.getTranscript),
 		"getMedia":        a.forConsumer(a.getMedia),
 		"headMedia":       a.forConsumer(a.getMedia),
 		"deleteRecording": a.forConsumer(a.deleteRecording),

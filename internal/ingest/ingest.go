@@ -100,7 +100,27 @@ type Stats struct {
 	// Usage of the machine by the bot and its browser; 0 if unknown.
 	CoresUsed   float64 `json:"coresUsed,omitempty"`   // processors over the last seconds
 	MemoryBytes int64   `json:"memoryBytes,omitempty"` // shared memory is divided among its processes
+
+	Roster *LiveRoster `json:"roster,omitempty"` // who is in the meeting; nil before the bot is
 }
+
+// LiveRoster is who is in the meeting.
+type LiveRoster struct {
+	Participants []LiveParticipant `json:"participants"` // at most MaxLiveParticipants
+}
+
+// LiveParticipant is a participant who is in the meeting.
+type LiveParticipant struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Speaking bool   `json:"speaking,omitempty"`
+}
+
+// Limits of a LiveRoster. api/openapi.yaml repeats them.
+const (
+	MaxLiveParticipants = 100
+	MaxLiveText         = 200 // characters of an ID or a name
+)
 
 // HeartbeatResponse is the response to a heartbeat.
 type HeartbeatResponse struct {

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 // contractJobs tests createJob, getJob and cancelJob of api/openapi.yaml.
@@ -212,6 +214,8 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	}
 	media := manifest.field(t, "media").([]any)[0].(map[string]any)
 	contractMedia(t, h, key, id, media["name"].(string), int(media["bytes"].(float64)))
+	contractTranscript(t, h, key, id)
+	contractLive(t, h, key, id)
 
 	if got := h.awaitStatus(t, key, failed, job.Completed, job.Failed).text(t, "failureCode"); got != "recording_disabled" {
 		t.Errorf("failure code %q", got)
@@ -233,6 +237,59 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 		h.expectCode(t, 404, "not_found", contractRequest{op: "getManifest", in: []string{id}, bearer: key})
 		h.expectCode(t, 404, "not_found", contractRequest{op: "getMedia", in: []string{id, media["name"].(string)}, bearer: key})
 	}
+}
+
+// contractTranscript requests the transcript of a finished recording, which is that
+// of its captions.
+func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
+	t.Helper()
+	in := []string{id}
+	h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: key})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getTranscript", in: in})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: h.bob})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "getTranscript", in: in, query: "format=doc", bearer: key})
+	err := h.Store().Write(t.Context(), func(q *store.Queries) error {
+		at := time.Now().Add(time.Hour) // after the start of the recording
+		_, err := q.AppendTexts(t.Context(), uuid.MustParse(id), []job.MeetingText{
+			{Kind: job.CaptionText, ID: "1", Author: "Eve <b>", Text: "hello & goodbye", Language: "en", StartedAt: at, EndedAt: at.Add(time.Second)},
+			{Kind: job.ChatText, ID: "1", Author: "Eve", Text: "a message", StartedAt: at, EndedAt: at},
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := h.expect(t, 200, contractRequest{op: "getTranscript", in: in, bearer: key})
+	if segments := whole.field(t, "segments").([]any); len(segments) != 1 || segments[0].(map[string]any)["source"] != "captions" {
+		t.Errorf("segments %v, want that of the caption", segments)
+	}
+	for _, request := range []contractRequest{
+		{query: "format=vtt"}, {header: map[string]string{"Accept": "text/plain;q=0.5, text/vtt"}},
+	} {
+		request.op, request.in, request.bearer = "getTranscript", in, key
+		if text := h.expect(t, 200, request); !strings.HasPrefix(string(text.body), "WEBVTT") || !strings.Contains(string(text.body), "<v Eve &lt;b&gt;>hello &amp; goodbye") {
+			t.Errorf("got %s, want WebVTT", text.body)
+		}
+	}
+	if text := h.expect(t, 200, contractRequest{op: "getTranscript", in: in, query: "format=text", bearer: key}); !strings.Contains(string(text.body), "Eve <b>: hello & goodbye") {
+		t.Errorf("got %s, want plain text", text.body)
+	}
+}
+
+// contractLive follows a job that has ended.
+func contractLive(t *testing.T, h *contractHarness, key, id string) {
+	t.Helper()
+	in := []string{id}
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "liveJob", in: in})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "liveJob", in: in, bearer: h.bob})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": "7"}})
+	whole := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, bearer: key}).body)
+	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"status\":\"completed\"}\n\n") {
+		t.Errorf("got %s, want all states and the end", whole)
+	}
+	_, last, _ := strings.Cut(whole[strings.LastIndex(whole, "id: "):], " ")
+	last, _, _ = strings.Cut(last, "\n")
+	h.expect(t, 204, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": last}})
 }
 
 // contractMedia requests a file with the range and conditional headers of RFC 9110.

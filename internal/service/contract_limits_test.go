@@ -137,7 +137,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	}
 	for _, op := range []string{
 		"getJob", "getJobSettings", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "deleteRecording",
+		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "deleteRecording",
 	} {
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: "{}"})
 	}

@@ -23,6 +23,7 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
 	"standin/internal/launch"
+	"standin/internal/live"
 	"standin/internal/metrics"
 	"standin/internal/recording"
 	"standin/internal/retention"
@@ -58,6 +59,7 @@ type Service struct {
 	notifier    *store.Notifier
 	cleaner     *retention.Cleaner
 	transcripts *transcript.Worker
+	live        *live.Hub
 	metrics     *metrics.Metrics
 	flows       *device.Flows  // of command line logins
 	users       *account.Users // of the dashboard

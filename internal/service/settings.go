@@ -86,6 +86,7 @@ type Settings struct {
 	Bots              launch.BotSettings // of all bots
 	RequirePermission bool               // nothing is recorded without the host's permission, whatever the job says
 	Timeouts          dispatch.Timeouts  // dispatch.DefaultTimeouts when zero
+	LiveLimits        httpapi.LiveLimits // of live streams
 	HTTP              httpapi.Timeouts   // zero ones have their defaults
 	Log               *slog.Logger
 }

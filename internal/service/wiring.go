@@ -22,6 +22,7 @@ import (
 	"standin/internal/httpapi/ratelimit"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/live"
 	"standin/internal/mail"
 	"standin/internal/metrics"
 	"standin/internal/payment"
@@ -52,7 +53,7 @@ func (s *Service) build(ctx context.Context) error {
 	if s.sender, err = s.newSender(); err != nil {
 		return err
 	}
-	live, timeouts, err := s.newLauncher(events)
+	launcher, timeouts, err := s.newLauncher(events)
 	if err != nil {
 		return err
 	}
@@ -73,12 +74,13 @@ func (s *Service) build(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	s.live = live.NewHub(s.store, log)
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Lease, time.Now)
 	s.metrics = newMetrics(s.fleet, log)
 	s.metrics.Register(s.sender.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
 	s.dispatcher = dispatch.New(dispatch.Settings{
-		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: live}, Timeouts: timeouts,
+		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
 		AllowedHosts: settings.AllowedMeetingHosts, LoopbackPeers: settings.LoopbackMeetings, RequirePermission: settings.RequirePermission,
 		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
@@ -164,7 +166,10 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			if ctx.Err() == nil {
 				s.dispatcher.BotStateChanged(ctx, e.JobID)
 			}
+		case event.TextsStored:
+			s.live.Wake(e.JobID)
 		case event.StateApplied:
+			s.live.Wake(e.Job.ID)
 			if e.Trigger == job.ManifestFinalized {
 				s.transcripts.Wake()
 			}
@@ -229,7 +234,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		return err
 	}
 	apiSettings := httpapi.Settings{
-		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Webhooks: jobs, Bots: jobs,
+		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, LiveLimits: settings.LiveLimits, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), MetricsSecret: settings.MetricsSecret,
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,

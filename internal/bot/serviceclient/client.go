@@ -56,6 +56,7 @@ type Client struct {
 	delivering atomic.Bool  // see FlushMedia
 	recorded   atomic.Int64 // milliseconds
 	usage      atomic.Pointer[usage]
+	roster     atomic.Pointer[ingest.LiveRoster]
 	commands   commandQueue
 	acks       acks
 	uploads    uploads
@@ -194,6 +195,10 @@ func (c *Client) Termination() Termination {
 
 // SetRecordedDuration sets the length of the recording for heartbeats.
 func (c *Client) SetRecordedDuration(length time.Duration) { c.recorded.Store(length.Milliseconds()) }
+
+// SetRoster sets who is in the meeting, for heartbeats. The caller must not change
+// the roster afterwards.
+func (c *Client) SetRoster(roster *ingest.LiveRoster) { c.roster.Store(roster) }
 
 // SetUsage sets the processors and bytes of memory that the bot uses, for
 // heartbeats.

@@ -117,6 +117,7 @@ func (c *Client) stats() ingest.Stats {
 		BytesUploaded:  uploaded,
 		EventsWaiting:  c.spool.WaitingEvents(),
 		RecordedMillis: c.recorded.Load(),
+		Roster:         c.roster.Load(),
 	}
 	if usage := c.usage.Load(); usage != nil {
 		stats.CoresUsed, stats.MemoryBytes = usage.cores, usage.memory

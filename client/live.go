@@ -1,0 +1,80 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxLiveLine bounds a line of a live stream in bytes.
+const maxLiveLine = 1 << 20
+
+// LiveEvent is an event of a job that is being followed.
+type LiveEvent struct {
+	ID   string          // for Live after a lost connection; empty for some events
+	Name string          // state, participants, speaking, caption, chat or end; new names may be added
+	Data json.RawMessage // an object, as described by operation liveJob
+}
+
+// LiveText is the data of the events caption and chat.
+type LiveText struct {
+	ID            string    `json:"id"` // an event with the ID of an earlier one of its name replaces it
+	ParticipantID string    `json:"participantId"`
+	Author        string    `json:"author"`
+	Text          string    `json:"text"` // plain text, not markup
+	Language      string    `json:"language"`
+	StartedAt     time.Time `json:"startedAt"`
+	EndedAt       time.Time `json:"endedAt"`
+}
+
+// Live follows a job: from its beginning, or after the event with the ID lastEvent.
+// It ends after the event end, without an error, or with the error of a lost
+// connection. The service closes streams after an hour.
+func (c *Client) Live(ctx context.Context, id, lastEvent string) iter.Seq2[LiveEvent, error] {
+	return func(yield func(LiveEvent, error) bool) {
+		header := http.Header{}
+		header.Set("Accept", "text/event-stream")
+		if lastEvent != "" {
+			header.Set("Last-Event-ID", lastEvent)
+		}
+		response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "live"), header: header})
+		if err != nil {
+			yield(LiveEvent{}, err)
+			return
+		}
+		defer response.Body.Close()
+		rows := bufio.NewScanner(response.Body)
+		rows.Buffer(nil, maxLiveLine)
+		var event LiveEvent
+		for rows.Scan() {
+			field, value, _ := strings.Cut(rows.Text(), ":")
+			value = strings.TrimPrefix(value, " ")
+			switch {
+			case rows.Text() == "" && event.Name != "":
+				if !yield(event, nil) || event.Name == "end" {
+					return
+				}
+				event = LiveEvent{}
+			case field == "id":
+				event.ID = value
+			case field == "event":
+				event.Name = value
+			case field == "data":
+				event.Data = json.RawMessage(value)
+			}
+		}
+		if response.StatusCode == http.StatusNoContent {
+			return
+		}
+		if err := rows.Err(); err != nil {
+			yield(LiveEvent{}, fmt.Errorf("follow job %s: %w", id, err))
+			return
+		}
+		yield(LiveEvent{}, fmt.Errorf("follow job %s: the service closed the stream", id))
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+type recordingsTranscriptCommand struct {
+	apiFlags
+	Job    string `arg:"" help:"ID of the job."`
+	Format string `enum:"text,vtt,json" default:"text" help:"Format: text, vtt or json."`
+}
+
+// Help describes the sources.
+func (recordingsTranscriptCommand) Help() string {
+	return "Prints the transcript of a recording. If it has none, prints the captions of the meeting platform."
+}
+
+// Run prints the transcript.
+func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	format := c.Format
+	if c.JSON {
+		format = "json"
+	}
+	text, err := api.TranscriptText(ctx, c.Job, format)
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	if _, err := io.Copy(to.out, text); err != nil {
+		return fmt.Errorf("read the transcript: %w", err)
+	}
+	return nil
+}

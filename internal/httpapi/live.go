@@ -1,0 +1,228 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/live"
+)
+
+// Live follows jobs. It is implemented by live.Hub.
+type Live interface {
+	Join(id uuid.UUID) (feed *live.Feed, leave func())
+}
+
+// LiveLimits bound the streams of liveJob. Zero fields have their defaults.
+type LiveLimits struct {
+	PerKey int // streams of an API key on this node; 100
+	Total  int // streams on this node; 1000
+}
+
+func (l LiveLimits) orDefaults() LiveLimits {
+	if l.PerKey == 0 {
+		l.PerKey = 100
+	}
+	if l.Total == 0 {
+		l.Total = 1000
+	}
+	return l
+}
+
+const (
+	// liveKeepAlive is the interval of comments on an idle stream. The API key is
+	// checked as often.
+	liveKeepAlive = 15 * time.Second
+	// liveLifetime is how long a stream lasts. The client reconnects.
+	liveLifetime = time.Hour
+	// liveRetry is how long a client should wait before it reconnects.
+	liveRetry = 3 * time.Second
+	// liveRefusedWait is how long a client that is refused should wait.
+	liveRefusedWait = 10 * time.Second
+)
+
+// liveStreams counts the streams of each API key.
+type liveStreams struct {
+	limits LiveLimits
+	mu     sync.Mutex
+	total  int
+	keys   map[uuid.UUID]int
+}
+
+func newLiveStreams(limits LiveLimits) *liveStreams {
+	return &liveStreams{limits: limits.orDefaults(), keys: make(map[uuid.UUID]int)}
+}
+
+// open counts a stream until done is called; false when there are too many.
+func (s *liveStreams) open(key uuid.UUID) (done func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total >= s.limits.Total || s.keys[key] >= s.limits.PerKey {
+		return nil, false
+	}
+	s.total++
+	s.keys[key]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.total--
+		if s.keys[key]--; s.keys[key] == 0 {
+			delete(s.keys, key)
+		}
+	}, true
+}
+
+func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return err
+	}
+	at, err := live.ParseCursor(r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
+	}
+	done, ok := a.streams.open(caller.KeyID)
+	if !ok {
+		return rateLimited(liveRefusedWait)
+	}
+	defer done()
+	feed, leave := a.settings.Live.Join(j.ID)
+	defer leave()
+	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at}
+	return s.run(r)
+}
+
+// liveStream is the stream of one listener.
+type liveStream struct {
+	api     *API
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	feed    *live.Feed
+	at      live.Cursor
+
+	started                bool
+	participants, speaking []byte // as sent
+}
+
+// run writes events until the job has ended, or the client is gone or does not
+// read.
+func (s *liveStream) run(r *http.Request) error {
+	_ = s.control.SetReadDeadline(time.Time{}) // see ServeHTTP
+	keepAlive, end := time.NewTicker(liveKeepAlive), time.NewTimer(liveLifetime)
+	defer keepAlive.Stop()
+	defer end.Stop()
+	for {
+		status, changed := s.feed.Status()
+		if status.Ready {
+			if finished, err := s.advance(r.Context(), status); finished || err != nil {
+				return err
+			}
+		}
+		select {
+		case <-changed:
+		case <-keepAlive.C:
+			if !s.stillAllowed(r) || s.started && !s.write([]byte(":\n\n")) {
+				return nil
+			}
+		case <-end.C:
+			return nil
+		case <-s.api.draining:
+			return nil
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+// advance writes everything up to a status of the feed. It reports whether the
+// stream is finished.
+func (s *liveStream) advance(ctx context.Context, status live.Status) (finished bool, err error) {
+	for s.at != status.Tail {
+		events, next, err := s.feed.After(ctx, s.at)
+		if err != nil && !s.started {
+			return true, fmt.Errorf("read the events of a job: %w", err)
+		}
+		if err != nil || next == s.at {
+			return err != nil, nil // the client reconnects; or the id is that of a later event
+		}
+		s.at = next
+		if !s.writeEvents(events) {
+			return true, nil
+		}
+		if current, _ := s.feed.Status(); current.Tail != status.Tail {
+			status = current
+		}
+	}
+	if status.End != nil && !s.started && s.at != (live.Cursor{}) {
+		s.writer.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
+		return true, nil
+	}
+	var out bytes.Buffer
+	if status.End == nil {
+		if status.Participants != nil && !bytes.Equal(status.Participants, s.participants) {
+			writeEvent(&out, "participants", status.Participants, "")
+			s.participants = status.Participants
+		}
+		if status.Speaking != nil && !bytes.Equal(status.Speaking, s.speaking) {
+			writeEvent(&out, "speaking", status.Speaking, "")
+			s.speaking = status.Speaking
+		}
+	} else {
+		writeEvent(&out, "end", status.End, s.at.String())
+	}
+	if (out.Len() > 0 || !s.started) && !s.write(out.Bytes()) {
+		return true, nil
+	}
+	return status.End != nil || status.Gone, nil
+}
+
+// writeEvents writes events; false when the client is gone or does not read.
+func (s *liveStream) writeEvents(events []live.Event) bool {
+	var out bytes.Buffer
+	for _, event := range events {
+		if event.Name != "" {
+			writeEvent(&out, event.Name, event.Data, event.Cursor.String())
+		}
+	}
+	return out.Len() == 0 || s.write(out.Bytes())
+}
+
+// writeEvent writes an event. Data has no line breaks.
+func writeEvent(out *bytes.Buffer, name string, data []byte, id string) {
+	if id != "" {
+		fmt.Fprintf(out, "id: %s\n", id)
+	}
+	fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, data)
+}
+
+// write writes and flushes; false when the client is gone, or has not read for the
+// stall timeout.
+func (s *liveStream) write(text []byte) bool {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.api.settings.Timeouts.Stall)) // see ServeHTTP
+	if !s.started {
+		s.started = true
+		header := s.writer.Header()
+		header.Set("Content-Type", "text/event-stream")
+		header.Set("X-Accel-Buffering", "no") // or a proxy would buffer the stream
+		s.writer.WriteHeader(http.StatusOK)
+		text = append(fmt.Appendf(nil, "retry: %d\n\n", liveRetry.Milliseconds()), text...)
+	}
+	if _, err := s.writer.Write(text); err != nil {
+		return false
+	}
+	return s.control.Flush() == nil
+}
+
+// stillAllowed reports whether the API key is still valid.
+func (s *liveStream) stillAllowed(r *http.Request) bool {
+	token, _ := bearer(r)
+	_, err := s.api.settings.Keys.Authenticate(r.Context(), token)
+	return !job.ErrorIs(err, job.Unauthorized)
+}

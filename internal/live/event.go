@@ -1,0 +1,107 @@
+// Package live follows jobs while they run: changes of their state, participants,
+// captions and chat messages, as they are stored in the database. It works on
+// every node, whichever node the bot reports to.
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// Cursor is a position in the events of a job: the last entry of the timeline and
+// the last text. The zero Cursor is the beginning.
+type Cursor struct {
+	Entry uuid.UUID
+	Text  int64
+}
+
+// String returns the cursor as the id of a server-sent event.
+func (c Cursor) String() string { return c.Entry.String() + "." + strconv.FormatInt(c.Text, 10) }
+
+// ParseCursor is the inverse of String. An empty text is the beginning.
+func ParseCursor(text string) (c Cursor, err error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	entry, sequence, _ := strings.Cut(text, ".")
+	if c.Entry, err = uuid.Parse(entry); err != nil || len(entry) != len(uuid.Nil.String()) {
+		return Cursor{}, fmt.Errorf("the cursor %.60q is malformed", text)
+	}
+	if c.Text, err = strconv.ParseInt(sequence, 10, 64); err != nil || c.Text < 0 {
+		return Cursor{}, fmt.Errorf("the cursor %.60q is malformed", text)
+	}
+	return c, nil
+}
+
+// Event is an event of a job, encoded once for all listeners.
+type Event struct {
+	Name   string // state, caption or chat; empty for an entry that is no event
+	Data   []byte // JSON without line breaks
+	Cursor Cursor // after the event
+}
+
+// stateData is the data of an event state.
+type stateData struct {
+	Status   job.Status    `json:"status"`
+	Previous job.Status    `json:"previous"`
+	At       job.Timestamp `json:"at"`
+}
+
+// textData is the data of an event caption or chat.
+type textData struct {
+	ID            string        `json:"id"` // that of an earlier event whose text this one replaces
+	ParticipantID string        `json:"participantId,omitempty"`
+	Author        string        `json:"author,omitempty"`
+	Text          string        `json:"text"`
+	Language      string        `json:"language,omitempty"`
+	StartedAt     job.Timestamp `json:"startedAt"`
+	EndedAt       job.Timestamp `json:"endedAt"`
+}
+
+// Participants is who is in the meeting, as of the bot's last heartbeat.
+type Participants struct {
+	Participants []ingest.LiveParticipant `json:"participants"`
+}
+
+// Speaking is who of the participants speaks.
+type Speaking struct {
+	ParticipantIDs []string `json:"participantIds"`
+}
+
+// End is the data of the last event of a job.
+type End struct {
+	Status job.Status `json:"status"`
+}
+
+// entryEvent returns the event of a timeline entry. It has no name if the entry
+// did not change the state.
+func entryEvent(e job.TimelineEntry, at Cursor) Event {
+	if !e.Applied || e.From == e.To {
+		return Event{Cursor: at}
+	}
+	return Event{Name: "state", Data: encode(stateData{Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)}), Cursor: at}
+}
+
+// textEvent returns the event of a text.
+func textEvent(t job.MeetingText, at Cursor) Event {
+	return Event{Name: string(t.Kind), Cursor: at, Data: encode(textData{
+		ID: fmt.Sprintf("%d-%s", t.Attempt, t.ID), ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
+		StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
+	})}
+}
+
+// encode returns JSON, which has no line breaks.
+func encode(value any) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // the types of this package can be encoded
+	}
+	return data
+}

@@ -1,0 +1,268 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+const (
+	// pollInterval is how often the database is read for changes of other nodes.
+	pollInterval = time.Second
+	// pageSize is how many entries and texts are read at a time.
+	pageSize = 100
+	// maxRecent is how many events a feed shares with its listeners. Listeners
+	// that are further behind read the database.
+	maxRecent = 256
+)
+
+// Source reads the database. It is implemented by store.Store.
+type Source interface {
+	Job(ctx context.Context, id uuid.UUID) (job.Record, error)
+	ListTimeline(ctx context.Context, jobID, after uuid.UUID, limit int) (entries []job.TimelineEntry, more bool, err error)
+	TextsAfter(ctx context.Context, jobID uuid.UUID, sequence int64, limit int) (texts []job.MeetingText, more bool, err error)
+}
+
+// Hub has a feed for each job that somebody listens to. The database is read once
+// for all listeners of a job.
+type Hub struct {
+	source Source
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	feeds map[uuid.UUID]*Feed
+}
+
+// NewHub returns a Hub.
+func NewHub(source Source, log *slog.Logger) *Hub {
+	return &Hub{source: source, log: log, feeds: make(map[uuid.UUID]*Feed)}
+}
+
+// Wake reports that a job has changed. It does not block.
+func (h *Hub) Wake(id uuid.UUID) {
+	h.mu.Lock()
+	f := h.feeds[id]
+	h.mu.Unlock()
+	if f == nil {
+		return
+	}
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Join adds a listener to the feed of a job. The listener must call leave.
+func (h *Hub) Join(id uuid.UUID) (f *Feed, leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f = h.feeds[id]
+	if f == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		f = &Feed{id: id, source: h.source, log: h.log, wake: make(chan struct{}, 1), changed: make(chan struct{}), stop: stop, stopped: make(chan struct{})}
+		h.feeds[id] = f
+		go f.run(ctx)
+	}
+	f.listeners++
+	return f, func() {
+		h.mu.Lock()
+		f.listeners--
+		last := f.listeners == 0
+		if last {
+			delete(h.feeds, id)
+		}
+		h.mu.Unlock()
+		if last {
+			f.stop()
+			<-f.stopped
+		}
+	}
+}
+
+// Feed has the recent events of a job.
+type Feed struct {
+	id        uuid.UUID
+	source    Source
+	log       *slog.Logger
+	listeners int // protected by Hub.mu
+	wake      chan struct{}
+	stop      context.CancelFunc
+	stopped   chan struct{} // closed when run has returned
+
+	mu      sync.Mutex
+	recent  []step
+	status  Status
+	changed chan struct{} // closed at the next change
+}
+
+// step is an event with the position before it.
+type step struct {
+	before Cursor
+	Event
+}
+
+// Status is the state of a feed beside its events.
+type Status struct {
+	Ready        bool   // the feed has read the database
+	Tail         Cursor // after the last event
+	Participants []byte // JSON of Participants; nil when unknown
+	Speaking     []byte // JSON of Speaking; nil when unknown
+	End          []byte // JSON of End, once the job has ended
+	Gone         bool   // the job was erased
+}
+
+// Status returns the state of the feed, and a channel that is closed at its next
+// change.
+func (f *Feed) Status() (Status, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status, f.changed
+}
+
+// After returns events after a position, oldest first, and the position after
+// them. There are none if the position is the tail. It reads the database only
+// when the position is not among the recent events.
+func (f *Feed) After(ctx context.Context, at Cursor) ([]Event, Cursor, error) {
+	f.mu.Lock()
+	if at == f.status.Tail {
+		f.mu.Unlock()
+		return nil, at, nil
+	}
+	for i := len(f.recent) - 1; i >= 0; i-- {
+		if f.recent[i].before == at {
+			events := make([]Event, 0, len(f.recent)-i)
+			for _, s := range f.recent[i:] {
+				events = append(events, s.Event)
+			}
+			tail := f.status.Tail
+			f.mu.Unlock()
+			return events, tail, nil
+		}
+	}
+	f.mu.Unlock()
+	events, next, _, err := f.read(ctx, at)
+	return events, next, err
+}
+
+// read reads a page of events from the database, and reports whether there are
+// more.
+func (f *Feed) read(ctx context.Context, at Cursor) (events []Event, next Cursor, more bool, err error) {
+	entries, moreEntries, err := f.source.ListTimeline(ctx, f.id, at.Entry, pageSize)
+	if err != nil {
+		return nil, at, false, err
+	}
+	texts, moreTexts, err := f.source.TextsAfter(ctx, f.id, at.Text, pageSize)
+	if err != nil {
+		return nil, at, false, err
+	}
+	next = at
+	for _, e := range entries {
+		next.Entry = e.ID
+		events = append(events, entryEvent(e, next))
+	}
+	for _, t := range texts {
+		next.Text = t.Sequence
+		events = append(events, textEvent(t, next))
+	}
+	return events, next, moreEntries || moreTexts, nil
+}
+
+// run follows the job until the last listener leaves.
+func (f *Feed) run(ctx context.Context) {
+	defer close(f.stopped)
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		if err := f.refresh(ctx); err != nil && ctx.Err() == nil {
+			f.log.Error("cannot follow a job", "job", f.id, "error", err)
+		}
+		select {
+		case <-f.wake:
+		case <-poll.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refresh reads what is new.
+func (f *Feed) refresh(ctx context.Context) error {
+	// The job is read first, so that a job that has ended has no further events.
+	r, err := f.source.Job(ctx, f.id)
+	if job.ErrorIs(err, job.NotFound) {
+		f.update(nil, Status{Ready: true, Gone: true})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	status := f.status
+	f.mu.Unlock()
+	status.Participants, status.Speaking = present(r)
+	for more := true; more; {
+		var events []Event
+		before := status.Tail
+		if events, status.Tail, more, err = f.read(ctx, before); err != nil {
+			return err
+		}
+		steps := make([]step, len(events))
+		for i, event := range events {
+			steps[i] = step{before, event}
+			before = event.Cursor
+		}
+		if status.Ready = !more; status.Ready && r.Status.Terminal() {
+			status.End = encode(End{r.Status})
+		}
+		f.update(steps, status)
+	}
+	return nil
+}
+
+// update adds events and wakes the listeners if anything has changed.
+func (f *Feed) update(steps []step, status Status) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(steps) == 0 && equal(status, f.status) {
+		return
+	}
+	f.recent = append(f.recent, steps...)
+	if extra := len(f.recent) - maxRecent; extra > 0 {
+		f.recent = append(f.recent[:0:0], f.recent[extra:]...)
+	}
+	f.status = status
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func equal(a, b Status) bool {
+	return a.Ready == b.Ready && a.Gone == b.Gone && a.Tail == b.Tail && bytes.Equal(a.End, b.End) &&
+		bytes.Equal(a.Participants, b.Participants) && bytes.Equal(a.Speaking, b.Speaking)
+}
+
+// present returns who is in the meeting and who speaks, as JSON; nil when nobody
+// knows.
+func present(r job.Record) (participants, speaking []byte) {
+	var stats ingest.Stats
+	if len(r.Stats) == 0 || json.Unmarshal(r.Stats, &stats) != nil || stats.Roster == nil {
+		return nil, nil
+	}
+	people := Participants{Participants: []ingest.LiveParticipant{}}
+	speak := Speaking{ParticipantIDs: []string{}}
+	for _, p := range stats.Roster.Participants {
+		if p.Speaking {
+			speak.ParticipantIDs = append(speak.ParticipantIDs, p.ID)
+		}
+		p.Speaking = false
+		people.Participants = append(people.Participants, p)
+	}
+	return encode(people), encode(speak)
+}
