@@ -87,6 +87,8 @@ type Records interface {
 	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
 
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
+	SearchSpoken(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.SpokenMatch, error)
+	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
 	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
 
 	Overview(ctx context.Context, now time.Time) (job.Overview, error)
@@ -220,6 +222,7 @@ func (d *Dashboard) route() {
 	user("GET /{$}", func(req *pageRequest, _ account.Session) error { return req.redirect("/jobs") })
 	user("POST /signout", d.signOut)
 	user("GET /jobs", d.listJobs)
+	user("GET /search", d.searchPage)
 	user("GET /jobs/live", d.liveJobs)
 	user("GET /jobs/new", d.newJobPage)
 	user("GET /jobs/new/platform", d.detectPlatform)

@@ -93,6 +93,7 @@ func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job
 type recordingCache struct {
 	manifestURI string
 	deleted     bool
+	transcribed bool
 	view        *recordingView
 }
 
@@ -108,20 +109,22 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 	if err != nil {
 		return view, fmt.Errorf("read a timeline: %w", err)
 	}
+	transcribed := false
 	view.MoreEntries = restURL(found.ID, "timeline", next)
 	for _, e := range entries {
 		view.Entries = append(view.Entries, newEntryView(e, shownData))
 		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
+		transcribed = transcribed || e.Kind == lifecycle.TranscriptAttached
 	}
 	if view.Deliveries, next, err = d.firstDeliveries(ctx, as, found.ID); err != nil {
 		return view, fmt.Errorf("read deliveries: %w", err)
 	}
 	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
-	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted {
+	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted || cache.transcribed != transcribed {
 		if cache.view, err = d.recordingOf(ctx, found); err != nil {
 			return view, err
 		}
-		cache.manifestURI, cache.deleted = found.ManifestURI, view.Deleted
+		cache.manifestURI, cache.deleted, cache.transcribed = found.ManifestURI, view.Deleted, transcribed
 	}
 	view.Recording = cache.view
 	if found.Status.Terminal() { // before, the job has many uploads
@@ -264,6 +267,7 @@ type recordingView struct {
 	TotalMs  int64
 	Lanes    []speechRow
 	Files    []recording.Media
+	Words    wordsView
 	More     bool // the manifest has more than is shown
 }
 
@@ -299,6 +303,9 @@ func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView,
 	view := new(recordingView)
 	if err := json.Unmarshal(text, &view.Manifest); err != nil {
 		return nil, fmt.Errorf("read a manifest: %w", err)
+	}
+	if view.Words, err = d.wordsOf(ctx, j, view.Manifest); err != nil {
+		return nil, err
 	}
 	view.arrange(j.ID)
 	return view, nil

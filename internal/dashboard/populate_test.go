@@ -134,6 +134,7 @@ func populate(h *harness) populatedHarness {
 	}
 	p.submit("/team", "/team/invite", url.Values{"email": {"grace@example.test"}})
 	h.awaitStatus(f.ada.ConsumerID, f.done, job.Completed)
+	h.said(f.done, "Let us look at the quarterly budget.", "The sheet is at https://example.com/budget")
 	h.awaitStatus(f.ada.ConsumerID, f.failed, job.Failed)
 	h.awaitStatus(f.ada.ConsumerID, f.running, job.RecordingStarted)
 	return f
@@ -177,7 +178,7 @@ func (f populatedHarness) pages() map[string]string {
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"search": "/search?mode=test&q=budget", "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
 		"cli": f.cliPage(),
 	}
 }

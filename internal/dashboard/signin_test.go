@@ -23,7 +23,7 @@ func TestSignIn(t *testing.T) {
 	h := newHarness(t)
 	h.ada()
 	ada := h.person()
-	for _, path := range []string{"/", "/jobs", "/jobs/new", "/keys", "/webhooks", "/usage", "/team", "/operator", "/cli?nonce=x"} {
+	for _, path := range []string{"/", "/jobs", "/jobs/new", "/keys", "/webhooks", "/usage", "/search", "/team", "/operator", "/cli?nonce=x"} {
 		if got := ada.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != "/signin?next="+url.QueryEscape(path) {
 			t.Errorf("%s: %d to %s", path, got.status, got.header.Get("Location"))
 		}

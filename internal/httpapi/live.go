@@ -149,8 +149,11 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 		if err != nil && !s.started {
 			return true, fmt.Errorf("read the events of a job: %w", err)
 		}
-		if err != nil || next == s.at {
-			return err != nil, nil // the client reconnects; or the id is that of a later event
+		if err != nil {
+			return true, nil //nolint:nilerr // the client reconnects
+		}
+		if next == s.at {
+			next = status.Tail // the client sent an id that no event has
 		}
 		s.at = next
 		if !s.writeEvents(events) {

@@ -123,6 +123,8 @@ function startPlayers(root) {
 	for (const player of root.querySelectorAll("[data-player]")) startPlayer(player);
 }
 
+let linkedPlayed = false; // the position in the URL applies once
+
 function startPlayer(box) {
 	const media = box.querySelector("video,audio");
 	if (!media) return;
@@ -156,8 +158,25 @@ function startPlayer(box) {
 		const seconds = Math.floor(milliseconds / 1000), two = n => String(n).padStart(2, "0");
 		return (seconds >= 3600 ? Math.floor(seconds / 3600) + ":" + two(Math.floor(seconds / 60) % 60) : Math.floor(seconds / 60)) + ":" + two(seconds % 60);
 	};
+	// The transcript follows the position, unless the reader has the pointer on it.
+	const words = (box.closest("section") || box).querySelector("[data-words]");
+	const spoken = words ? [...words.querySelectorAll("[data-seek]")] : [];
+	const spokenStarts = spoken.map(one => Number(one.dataset.seek));
+	let current = null;
+	const followWords = at => {
+		let low = 0, high = spokenStarts.length;
+		while (low < high) { const middle = (low + high) >> 1; if (spokenStarts[middle] <= at) low = middle + 1; else high = middle; }
+		const now = low > 0 && at < Math.max(Number(spoken[low - 1].dataset.until), spokenStarts[low - 1] + 1000) ? spoken[low - 1] : null;
+		if (now === current) return;
+		current?.removeAttribute("aria-current");
+		current = now;
+		if (!now) return;
+		now.setAttribute("aria-current", "true");
+		if (!words.matches(":hover")) words.scrollTop = now.offsetTop - words.offsetTop - words.clientHeight / 3;
+	};
 	const move = () => {
 		const at = currentTime();
+		followWords(at);
 		for (const head of heads) { head.setAttribute("x1", at); head.setAttribute("x2", at); }
 		if (position) position.textContent = text(at) + " of " + text(total);
 	};
@@ -186,6 +205,12 @@ function startPlayer(box) {
 		const link = event.target.closest("[data-seek]");
 		if (link) seek(Number(link.dataset.seek));
 	});
+	const linked = /^#t=(\d{1,12})$/.exec(location.hash);
+	if (linked && !linkedPlayed) {
+		linkedPlayed = true;
+		if (media.readyState > 0) seek(Number(linked[1]));
+		else media.addEventListener("loadedmetadata", () => seek(Number(linked[1])), { once: true });
+	}
 	document.addEventListener("keydown", event => {
 		if (!document.contains(box) || event.ctrlKey || event.altKey || event.metaKey) return;
 		if (event.target.closest("input,textarea,select,[contenteditable]")) return;
