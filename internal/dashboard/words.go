@@ -55,7 +55,7 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 	}
 	view := wordsView{Segments: document.Segments, Captions: !found && len(document.Segments) > 0, Partial: document.Partial}
 	for _, text := range texts {
-		if text.Kind == job.ChatText {
+		if text.Kind == job.ChatText && text.Text != "" {
 			view.Chat = append(view.Chat, chatView{Author: text.Author, Text: text.Text, AtMs: max(0, text.StartedAt.Sub(start).Milliseconds())})
 		}
 	}

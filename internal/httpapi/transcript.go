@@ -41,7 +41,11 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 	if err != nil {
 		return err
 	}
-	document, err := a.transcript(r.Context(), id, manifest)
+	var m recording.Manifest
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return fmt.Errorf("read a manifest: %w", err)
+	}
+	document, err := a.transcript(r.Context(), id, m)
 	if err != nil {
 		return err
 	}
@@ -51,7 +55,7 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 	}
 	switch query.Format {
 	case "vtt":
-		a.write(w, http.StatusOK, "text/vtt; charset=utf-8", document.VTT())
+		a.write(w, http.StatusOK, "text/vtt; charset=utf-8", document.VTT(m.Gaps))
 	case "text":
 		a.write(w, http.StatusOK, "text/plain; charset=utf-8", document.Text())
 	default:
@@ -61,10 +65,10 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 }
 
 // transcript returns the transcript of a recording, or else its captions.
-func (a *API) transcript(ctx context.Context, id uuid.UUID, manifest []byte) (transcript.Document, error) {
+func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
 	content, _, _, err := a.settings.Recordings.OpenMedia(ctx, id, transcript.FileName)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return a.captions(ctx, id, manifest)
+		return a.captions(ctx, id, m)
 	}
 	if err != nil {
 		return transcript.Document{}, fmt.Errorf("open a transcript: %w", err)
@@ -77,11 +81,7 @@ func (a *API) transcript(ctx context.Context, id uuid.UUID, manifest []byte) (tr
 	return transcript.Parse(text)
 }
 
-func (a *API) captions(ctx context.Context, id uuid.UUID, manifest []byte) (transcript.Document, error) {
-	var m recording.Manifest
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return transcript.Document{}, fmt.Errorf("read a manifest: %w", err)
-	}
+func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
 	texts, err := a.settings.Texts.Texts(ctx, id)
 	if err != nil {
 		return transcript.Document{}, err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -57,3 +58,7 @@ func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, f
 	}
 	return nil
 }
+
+// MediaPosition converts an offset of a recording to a position in its video or
+// mixed audio, which has no gaps.
+func MediaPosition(offsetMs int64, gaps []Gap) time.Duration { return mediaPosition(offsetMs, gaps) }

@@ -55,16 +55,16 @@ func parseSilences(output string, window Span) (silences []Span) {
 	for text := range strings.Lines(output) {
 		key, value, _ := strings.Cut(strings.TrimSpace(text), "=")
 		number, err := strconv.ParseFloat(value, 64)
-		if err != nil || number > silenceWindow.Seconds() {
+		if err != nil || !(number <= silenceWindow.Seconds()) { // NaN is neither
 			continue
 		}
-		at := window.Start + time.Duration(max(0, number)*float64(time.Second))
+		at := min(window.Start+time.Duration(max(0, number)*float64(time.Second)), window.End)
 		switch key {
 		case "lavfi.silence_start":
 			start = at
 		case "lavfi.silence_end":
 			if start >= 0 && at > start {
-				silences = append(silences, Span{start, min(at, window.End)})
+				silences = append(silences, Span{start, at})
 			}
 			start = -1
 		}

@@ -9,6 +9,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -80,7 +81,7 @@ func Parse(text []byte) (d Document, err error) {
 
 // sortSegments sorts segments by time.
 func (d *Document) sortSegments() {
-	slices.SortStableFunc(d.Segments, func(a, b Segment) int { return int(a.StartMs - b.StartMs) })
+	slices.SortStableFunc(d.Segments, func(a, b Segment) int { return cmp.Compare(a.StartMs, b.StartMs) })
 }
 
 // JSON returns the document as it is stored.
@@ -92,12 +93,15 @@ func (d Document) JSON() ([]byte, error) {
 	return text, nil
 }
 
-// VTT returns the transcript as WebVTT, with the speakers as voices.
-func (d Document) VTT() []byte {
+// VTT returns the transcript as WebVTT, with the speakers as voices. Its times are
+// positions in the recorded video, which has no gaps.
+func (d Document) VTT(gaps []recording.Gap) []byte {
 	var out bytes.Buffer
 	out.WriteString("WEBVTT\n")
 	for _, s := range d.Segments {
-		fmt.Fprintf(&out, "\n%s --> %s\n", vttTime(s.StartMs), vttTime(max(s.EndMs, s.StartMs+1)))
+		start := recording.MediaPosition(s.StartMs, gaps).Milliseconds()
+		end := max(recording.MediaPosition(s.EndMs, gaps).Milliseconds(), start+1)
+		fmt.Fprintf(&out, "\n%s --> %s\n", vttTime(start), vttTime(end))
 		if speaker := oneLine(s.Speaker); speaker != "" {
 			fmt.Fprintf(&out, "<v %s>", html.EscapeString(speaker))
 		}
@@ -135,7 +139,8 @@ func vttTime(ms int64) string {
 func FromCaptions(jobID string, texts []job.MeetingText, start time.Time, participants []recording.Participant) Document {
 	d := Document{SchemaVersion: SchemaVersion, JobID: jobID, Segments: []Segment{}}
 	for _, text := range texts {
-		if text.Kind != job.CaptionText || text.EndedAt.Before(start) {
+		// A correction can leave a text empty.
+		if text.Kind != job.CaptionText || text.Text == "" || text.EndedAt.Before(start) {
 			continue
 		}
 		segment := Segment{

@@ -48,8 +48,11 @@ func TestFormats(t *testing.T) {
 	}}
 	const vtt = "WEBVTT\n\n01:01:01.001 --> 01:01:02.000\n<v Eve &lt;script&gt;>a --&gt; b NOTE &lt;b&gt;bold&lt;/b&gt; &amp; more\n" +
 		"\n01:01:03.000 --> 01:01:03.001\nhm\n"
-	if got := string(d.VTT()); got != vtt {
+	if got := string(d.VTT(nil)); got != vtt {
 		t.Errorf("WebVTT:\n%s\nwant:\n%s", got, vtt)
+	}
+	if got := string(d.VTT([]recording.Gap{{StartMs: 0, EndMs: 3_600_000}})); !strings.HasPrefix(got, "WEBVTT\n\n00:01:01.001 --> 00:01:02.000\n") {
+		t.Errorf("WebVTT after a gap of an hour:\n%s", got)
 	}
 	const text = "[01:01:01] Eve <script>: a --> b NOTE <b>bold</b> & more\n[01:01:03] Unknown speaker: hm\n"
 	if got := string(d.Text()); got != text {
@@ -79,7 +82,7 @@ func FuzzParseResponse(f *testing.F) {
 		if _, err := json.Marshal(d); err != nil {
 			t.Error(err)
 		}
-		if cues := bytes.Count(d.VTT(), []byte(" --> ")); cues != len(d.Segments) {
+		if cues := bytes.Count(d.VTT(nil), []byte(" --> ")); cues != len(d.Segments) {
 			t.Errorf("%d cues of %d segments", cues, len(d.Segments))
 		}
 	})

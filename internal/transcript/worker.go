@@ -305,6 +305,9 @@ func (h *task) storeTexts(ctx context.Context, m recording.Manifest) error {
 	start := m.Timeline.RecordingStartedAt.Time
 	spoken := map[job.SpokenKind][]job.Spoken{}
 	for _, text := range texts {
+		if text.Text == "" {
+			continue // a correction left it empty
+		}
 		kind := job.SpokenChat
 		if text.Kind == job.CaptionText {
 			kind = job.SpokenCaption
@@ -336,7 +339,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	}
 	err = h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
 		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
-		{Name: VTTFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT()},
+		{Name: VTTFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
 	})
 	if err != nil {
 		return err
