@@ -123,8 +123,6 @@ function startPlayers(root) {
 	for (const player of root.querySelectorAll("[data-player]")) startPlayer(player);
 }
 
-let linkedPlayed = false; // the position in the URL applies once
-
 function startPlayer(box) {
 	const media = box.querySelector("video,audio");
 	if (!media) return;
@@ -206,8 +204,7 @@ function startPlayer(box) {
 		if (link) seek(Number(link.dataset.seek));
 	});
 	const linked = /^#t=(\d{1,12})$/.exec(location.hash);
-	if (linked && !linkedPlayed) {
-		linkedPlayed = true;
+	if (linked) {
 		if (media.readyState > 0) seek(Number(linked[1]));
 		else media.addEventListener("loadedmetadata", () => seek(Number(linked[1])), { once: true });
 	}
