@@ -22,8 +22,8 @@ var errPageFull = errors.New("the page is full")
 // ListJobs returns up to limit of the consumer's jobs after a cursor, newest
 // first, and whether there are more. A page of very large jobs may be shorter.
 //
-// It uses the indexes jobs_created, jobs_status, jobs_join and jobs_external,
-// depending on the filter.
+// It uses the indexes jobs_created, jobs_status, jobs_platform, jobs_join and
+// jobs_external, depending on the filter.
 func (q *Queries) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Job, more bool, err error) {

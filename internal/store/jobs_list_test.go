@@ -186,9 +186,9 @@ func TestListPlans(t *testing.T) {
 		"created":      {job.Filter{CreatedFrom: from, CreatedTo: to}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false},
 		"status":       {job.Filter{Statuses: []job.Status{job.Failed}}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
 		"status since": {job.Filter{Statuses: []job.Status{job.Failed}, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},
-		"platform":     {job.Filter{Platform: job.Teams}, "COVERING INDEX jobs_created (consumer_id=? AND mode=?", false},
+		"platform":     {job.Filter{Platform: job.Teams}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=?", false},
 		"platform since": {
-			job.Filter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false,
+			job.Filter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=? AND", false,
 		},
 		"both":       {job.Filter{Statuses: []job.Status{job.Failed}, Platform: job.Teams}, "INDEX jobs_", false},
 		"externalId": {job.Filter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND external_hash=?)", false},

@@ -1,10 +1,6 @@
 -- Each index costs time on every insertion, and on PostgreSQL on most updates.
 
 -- +goose Up
--- Lists by platform filter the entries of jobs_created.
-DROP INDEX jobs_platform;
-DROP INDEX jobs_created;
-CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id, platform);
 -- jobs_wake counts the jobs that have not ended; few of them have a bot.
 DROP INDEX jobs_unended;
 DROP INDEX jobs_wake;
@@ -26,6 +22,3 @@ DROP INDEX jobs_dispatched;
 DROP INDEX jobs_wake;
 CREATE INDEX jobs_wake ON jobs (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX jobs_unended ON jobs (status) WHERE status NOT IN ('completed', 'failed', 'cancelled');
-DROP INDEX jobs_created;
-CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id);
-CREATE INDEX jobs_platform ON jobs (consumer_id, mode, platform, created_at, id);
