@@ -93,6 +93,7 @@ func newBotSettings(c launch.BotConfig) bot.Settings {
 			FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
 			MaxParticipantTracks: r.ParticipantAudioLimit,
 		},
+		Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, CaptionsLanguage: r.CaptionsLanguage,
 		ParticipantAudio: r.ParticipantAudio == launch.ParticipantAudioOn, Version: version(),
 	}
 }

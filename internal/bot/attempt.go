@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
@@ -32,6 +33,7 @@ type attempt struct {
 	recording   *recordingState
 	diagnostics *diagnostics
 	audio       *participantAudio
+	texts       *texts
 
 	rejoins     limit
 	interrupted exitResult // what last took the bot out of the meeting
@@ -58,7 +60,11 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 		recording:   &recordingState{},
 		diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
 		audio:       &participantAudio{log: log, spool: store, report: report, clock: clock},
-		rejoins:     limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
+		texts: &texts{
+			log: log, client: client, clock: clock, displayName: settings.DisplayName, language: settings.CaptionsLanguage,
+			wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions}, chat: make(map[string]chatText),
+		},
+		rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 	}
 }
 
@@ -95,7 +101,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 	s := &session{
 		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
 		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
-		page: page, recording: a.newRecordingSession(page),
+		page: page, recording: a.newRecordingSession(page), texts: a.texts,
 	}
 	s.faults = newMediaFaults(s.recording)
 	end := s.run(ctx)

@@ -69,6 +69,10 @@ type Settings struct {
 	// the page exposes it.
 	ParticipantAudio bool
 
+	Chat             bool   // keeps the chat open, to read its messages
+	Captions         bool   // turns on live captions and reads them
+	CaptionsLanguage string // of the captions, BCP 47; empty: unknown
+
 	Version string // of the program, for the manifest
 	Log     *slog.Logger
 }

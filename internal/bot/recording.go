@@ -173,6 +173,9 @@ func (r *recordingSession) endPart(err error) {
 	r.recorder, r.stopping = nil, false
 }
 
+// running reports whether the meeting is being recorded.
+func (r *recordingSession) running() bool { return r.recorder != nil && !r.stopping }
+
 // length returns the length of the recording so far.
 func (r *recordingSession) length() time.Duration {
 	if r.recorder == nil {

@@ -38,6 +38,7 @@ type session struct {
 	page        *meetingPage
 	recording   *recordingSession
 	faults      *mediaFaults
+	texts       *texts
 	wasAdmitted bool
 	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
 	reportedAt  time.Time
@@ -151,6 +152,8 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		stats, monitored := s.recording.audioStats()
 		s.report.updateRoster(withoutSilent(snap.seen.Participants, stats, monitored), snap.seen.SpeechSources, snap.at)
 		s.report.updatePlayed(snap.seen.TrackOwners)
+		s.texts.handleSnapshot(snap, s.recording.running())
+		s.texts.show(ctx, s.page, snap.at)
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end
 		}
@@ -277,6 +280,7 @@ func (s *session) close(end exitResult) exitResult {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // no new task starts
 	commands := s.page.pageQueue.close(ctx)
+	s.texts.report(s.page.last.seen.Participants)
 	if s.page.browser != nil {
 		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
 			end = s.diagnostics.save(s.page, end)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -18,6 +19,10 @@ type Recording struct {
 	AudioBitRate          BitRate          `json:"audioBitRate,omitempty"`
 	ParticipantAudio      ParticipantAudio `json:"participantAudio,omitempty"`
 	ParticipantAudioLimit int              `json:"participantAudioLimit,omitempty"` // concurrent participants
+
+	Chat             Texts  `json:"chat,omitempty"`             // keeps the chat open
+	Captions         Texts  `json:"captions,omitempty"`         // turns on live captions
+	CaptionsLanguage string `json:"captionsLanguage,omitempty"` // of the captions, BCP 47; empty: unknown
 }
 
 // RecordingMode selects what is recorded.
@@ -40,6 +45,19 @@ const (
 	ParticipantAudioNever ParticipantAudio = "never"
 )
 
+// Texts selects whether the texts of a kind are read all the time. A job's
+// metadata overrides it.
+type Texts string
+
+// The settings of Texts.
+const (
+	TextsOn  Texts = "on"
+	TextsOff Texts = "off"
+)
+
+// language matches a BCP 47 tag, roughly.
+var language = regexp.MustCompile(`^[A-Za-z0-9]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$`)
+
 // Check returns an error that names every setting out of range. The ranges are
 // those in which software encoding keeps up and the result is usable.
 func (r Recording) Check() error {
@@ -58,16 +76,22 @@ func (r Recording) Check() error {
 	checkRange("the video bit rate", int(r.VideoBitRate), 100_000, 10_000_000, " bits per second")
 	checkRange("the audio bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits per second")
 	checkRange("the participant audio limit", r.ParticipantAudioLimit, 1, 64, "")
+	if r.CaptionsLanguage != "" && !language.MatchString(r.CaptionsLanguage) {
+		errs = append(errs, fmt.Errorf("the language of captions is %q; it can be a tag such as en-US", r.CaptionsLanguage))
+	}
 	return errors.Join(errs...)
 }
 
-// WithMetadata applies a job's metadata: recordingMode "audio" drops the video,
-// and participantAudio (a boolean) overrides on and off. Other values are
-// ignored, because metadata belongs to the consumer.
+// WithMetadata applies a job's metadata: recordingMode "audio" drops the video;
+// participantAudio, chat and captions (booleans) override on and off; and
+// captionsLanguage is the language of the captions. Other values are ignored, because metadata belongs to the consumer.
 func (r Recording) WithMetadata(metadata json.RawMessage) Recording {
 	var keys struct {
 		RecordingMode    any `json:"recordingMode"`
 		ParticipantAudio any `json:"participantAudio"`
+		Chat             any `json:"chat"`
+		Captions         any `json:"captions"`
+		CaptionsLanguage any `json:"captionsLanguage"`
 	}
 	_ = json.Unmarshal(metadata, &keys) // invalid metadata changes nothing
 	if keys.RecordingMode == string(RecordAudio) {
@@ -78,6 +102,17 @@ func (r Recording) WithMetadata(metadata json.RawMessage) Recording {
 		if enabled {
 			r.ParticipantAudio = ParticipantAudioOn
 		}
+	}
+	for setting, value := range map[*Texts]any{&r.Chat: keys.Chat, &r.Captions: keys.Captions} {
+		if enabled, ok := value.(bool); ok {
+			*setting = TextsOff
+			if enabled {
+				*setting = TextsOn
+			}
+		}
+	}
+	if tag, ok := keys.CaptionsLanguage.(string); ok && language.MatchString(tag) {
+		r.CaptionsLanguage = tag
 	}
 	return r
 }

@@ -26,6 +26,7 @@ type Meeting struct {
 	participants []*participant
 	guests       []*guest
 	messages     []Message
+	captions     []Caption
 	events       []Event
 	eventCount   int
 	idCount      int

@@ -14,6 +14,7 @@ type snapshot struct {
 	Meeting      pageSettings     `json:"meeting"`
 	Participants []pageIdentity   `json:"participants"` // without this guest; only while admitted
 	Messages     []pageMessage    `json:"messages"`
+	Captions     []Caption        `json:"captions"`
 	Notices      []Notice         `json:"notices"`
 	Offline      bool             `json:"offline"`
 	Passcode     passcodeNeed     `json:"passcode"`
@@ -94,7 +95,7 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 		Guest: g.ID, Name: g.Name, State: g.State, Text: m.settings.Texts[g.State],
 		Meeting: m.pageSettings(g.language),
 		Offline: g.Offline, Passcode: g.passcode, Permission: g.Permission, Commands: g.commands,
-		Participants: []pageIdentity{}, Messages: []pageMessage{}, Notices: []Notice{},
+		Participants: []pageIdentity{}, Messages: []pageMessage{}, Captions: []Caption{}, Notices: []Notice{},
 	}
 	if g.State != StateAdmitted {
 		return s, m.changed, nil
@@ -104,6 +105,7 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	for _, message := range m.messages {
 		s.Messages = append(s.Messages, pageMessage{message.Number, message.From, message.Text, message.Guest == g.ID})
 	}
+	s.Captions = append(s.Captions, m.captions[max(0, len(m.captions)-shownCaptions):]...)
 	if m.media != nil && !g.Offline {
 		s.Media = &pageMediaStatus{PositionMS: m.clock.now().Milliseconds(), LoopMS: loopLength.Milliseconds()}
 		if g.peer != nil {

@@ -82,6 +82,11 @@ type Adapter interface {
 	// page does not show the participant.
 	Pin(ctx context.Context, page Page, participant Participant) error
 
+	// ShowTexts opens the chat and turns on live captions, as far as options says
+	// so, and keeps both out of the recorded picture. It returns nil at once when
+	// that has been done. The texts appear in later observations.
+	ShowTexts(ctx context.Context, page Page, options TextOptions) error
+
 	// AskPermission asks the host for permission to record, with the page's own
 	// request where the platform has one, otherwise in a chat message. The answer
 	// appears in later observations: in Permission or in Chat.

@@ -29,6 +29,9 @@ type Observation struct {
 	Permission Permission    // as far as the page shows it
 	Recorded   bool          // the platform shows that the meeting is being recorded
 	Chat       []ChatMessage // while the chat is open, oldest first
+	ChatOpen   bool
+	Captions   []CaptionLine // oldest first
+	CaptionsOn bool
 
 	Notices     []string      // elements of the profile that Tidy would act on
 	CloseDialog *DialogAction // closes a dialog that the profile does not know

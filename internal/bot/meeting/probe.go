@@ -49,6 +49,9 @@ func newProbe(profile *Profile) (probe, error) {
 			Messages: notNil(profile.Chat.Messages), ID: notNil(profile.Chat.ID), Author: notNil(profile.Chat.Author),
 			Text: notNil(profile.Chat.Text), Own: notNil(profile.Chat.Own),
 		},
+		"captions": Captions{
+			Lines: notNil(profile.Captions.Lines), Author: notNil(profile.Captions.Author), Text: notNil(profile.Captions.Text),
+		},
 	})
 	if err != nil {
 		return probe{}, fmt.Errorf("encode profile %s: %w", profile.source, err)

@@ -7,10 +7,12 @@
 // not change the page.
 (profile, wanted, inMeeting) => {
 	const shortText = 300;    // longer texts are prose, not labels
-	const longText = 2000;    // of a chat message
+	const longText = 2000;    // of a dialog
+	const maxMessage = 10000; // of a chat message, and of the end of a caption
 	const maxTexts = 3000;    // per region
 	const maxPeople = 1000;
 	const maxMessages = 200;
+	const maxCaptions = 50;
 	const maxFrames = 20;
 	const maxControls = 60;   // of the outline, and of a dialog
 	const maxReceivers = 32;  // whose audio level is read
@@ -467,14 +469,14 @@
 	const textOf = message => {
 		for (const source of profile.chat.text) {
 			const found = read(message, source);
-			if (found) return clean(source.attribute || source.pattern ? found.value : found.element.textContent, longText);
+			if (found) return clean(source.attribute || source.pattern ? found.value : found.element.textContent, maxMessage);
 		}
 		const aside = new Set([...authors, ...query(message, "time, button")]);
 		const walker = message.ownerDocument.createTreeWalker(message, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
 			aside.has(node) ? NodeFilter.FILTER_REJECT : node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP);
 		let rest = "";
 		for (let node = walker.nextNode(); node; node = walker.nextNode()) rest += node.data + " ";
-		return clean(rest, longText);
+		return clean(rest, maxMessage);
 	};
 	const ownMessage = message => profile.chat.own.some(candidate =>
 		message.closest(candidate.css) !== null && fits(candidate, message.closest(candidate.css)) || findWithin(message, [candidate]) !== null);
@@ -488,6 +490,32 @@
 		if (line.text !== "") chat.push(line);
 	}
 
+	// The lines of the captions. Each element has a number, by which it is known
+	// when its text changes. The author of several lines in a row may be named once.
+	const captions = [];
+	const lines = withoutNested(queryAll(profile.captions.lines)).filter(rendered).slice(-maxCaptions);
+	const speakers = lines.length === 0 ? [] : queryAll(profile.captions.author.map(source => source.css));
+	const numbersKey = Symbol.for("standin.captionLines");
+	const numbers = window[numbersKey] ||= {last: 0, of: new WeakMap()};
+	const firstOf = (element, sources) => {
+		for (const source of sources) {
+			const found = read(element, source);
+			if (found && found.value !== "") return {...found, source};
+		}
+		return null;
+	};
+	for (const line of lines) {
+		if (!numbers.of.has(line)) numbers.of.set(line, ++numbers.last);
+		let author = firstOf(line, profile.captions.author);
+		if (!author) {
+			const above = speakers.filter(element => before(element, line)).pop();
+			if (above) author = firstOf(above, profile.captions.author);
+		}
+		const text = firstOf(line, profile.captions.text);
+		const shown = (text ? text.source.attribute ? text.value : text.element.textContent : line.textContent).replace(/\s+/g, " ").trim();
+		if (shown !== "") captions.push({element: numbers.of.get(line), author: author ? author.value : "", text: shown.slice(-maxMessage)});
+	}
+
 	const encodable = ({element, ...person}) => person;
 	return {
 		scheme: location.protocol,
@@ -499,7 +527,7 @@
 		title: clean(document.title),
 		width: innerWidth,
 		height: innerHeight,
-		elements, hidden, texts, counts, chat, media,
+		elements, hidden, texts, counts, chat, captions, media,
 		lobbyText: lobbyText(),
 		outline: outline(),
 		over: dialogOverPage(),

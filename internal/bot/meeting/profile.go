@@ -34,6 +34,8 @@ type Profile struct {
 	Roster Roster `yaml:"roster"`
 	Chat   Chat   `yaml:"chat"`
 
+	Captions Captions `yaml:"captions"`
+
 	source string // the file, for errors
 	text   []byte // its content
 }
@@ -125,6 +127,27 @@ type Chat struct {
 	Text     []TextSource `yaml:"text" json:"text"`         // when none matches: the message without its author
 	Own      []Candidate  `yaml:"own" json:"own"`           // marks the bot's own messages
 	OwnNames []string     `yaml:"ownNames" json:"-"`
+
+	Hidden []HiddenElement `yaml:"hidden" json:"-"` // while the bot keeps the chat open
+}
+
+// Captions describes how to turn on the platform's live captions and to read them.
+type Captions struct {
+	Enable   []string     `yaml:"enable" json:"-"`      // elements to press, each after the one before it
+	On       []string     `yaml:"on" json:"-"`          // elements that show that captions are on
+	Lines    []string     `yaml:"lines" json:"lines"`   // CSS; one element per line
+	Author   []TextSource `yaml:"author" json:"author"` // in the line, or before it
+	Text     []TextSource `yaml:"text" json:"text"`     // when none matches: the whole line
+	OwnNames []string     `yaml:"ownNames" json:"-"`    // of the bot, whose lines are ignored
+
+	Hidden []HiddenElement `yaml:"hidden" json:"-"` // while the bot reads captions
+}
+
+// HiddenElement is an element that is kept out of the recorded picture: it is
+// transparent, but remains on the page.
+type HiddenElement struct {
+	CSS   string `yaml:"css"`
+	Style string `yaml:"style"` // more declarations for it, such as its position
 }
 
 // TextSource reads a text: an attribute of an element, or its text content.

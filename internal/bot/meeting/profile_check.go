@@ -51,6 +51,7 @@ func checkProfile(p *Profile) []string {
 	c.elements("admission.controls", p.Admission.Controls)
 	c.roster(p.Roster)
 	c.chat(p.Chat)
+	c.captions(p.Captions)
 	slices.Sort(c.issues)
 	return c.issues
 }
@@ -108,6 +109,26 @@ func (c *profileChecker) chat(chat Chat) {
 	c.textSources("chat.author", chat.Author)
 	c.textSources("chat.text", chat.Text)
 	c.candidates("chat.own", chat.Own)
+	c.hidden("chat.hidden", chat.Hidden)
+}
+
+func (c *profileChecker) captions(captions Captions) {
+	c.elements("captions.enable", captions.Enable)
+	c.elements("captions.on", captions.On)
+	c.selectors("captions.lines", captions.Lines)
+	c.textSources("captions.author", captions.Author)
+	c.textSources("captions.text", captions.Text)
+	c.hidden("captions.hidden", captions.Hidden)
+}
+
+// hidden finds the mistakes that could change the style of the whole page.
+func (c *profileChecker) hidden(list string, hidden []HiddenElement) {
+	for i, element := range hidden {
+		path := fmt.Sprintf("%s[%d]", list, i)
+		c.selector(path+".css", element.CSS)
+		c.expect(!selectsWholePage(element.CSS), path+".css", "%q is the whole page", element.CSS)
+		c.expect(!strings.ContainsAny(element.CSS+element.Style, "{}<"), path, "has a character that CSS declarations do not need")
+	}
 }
 
 func (c *profileChecker) candidates(list string, candidates []Candidate) {
@@ -200,7 +221,7 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 			usable = slices.Concat(usable, rule.Elements, rule.Unless)
 		}
 	}
-	usable = slices.Concat(usable, p.Admission.Controls)
+	usable = slices.Concat(usable, p.Admission.Controls, p.Captions.Enable, p.Captions.On)
 	for name := range p.Elements {
 		if !slices.Contains(usable, name) {
 			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))

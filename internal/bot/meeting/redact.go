@@ -64,6 +64,7 @@ func (r redactor) texts(texts []string) []string {
 
 func (r redactor) snapshot(s Snapshot) Snapshot {
 	s.Title, s.LobbyText, s.Chat = r.text(s.Title), r.text(s.LobbyText), nil
+	s.Captions = nil
 	s.Elements = maps.Clone(s.Elements)
 	for name, element := range s.Elements {
 		element.Text = r.text(element.Text)

@@ -81,7 +81,7 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 		observation.SpeechSources = decideSpeech(snapshot, observation.Participants, observation.Others, observation.TrackOwners)
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
-		observation.Chat = s.profile.chatMessages(snapshot, ownName)
+		s.profile.texts(&observation, snapshot, ownName)
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {
 		observation.Notices = pendingActions(snapshot, observation.Screen)

@@ -27,7 +27,8 @@ type Snapshot struct {
 	Rows   []RosterEntry `json:"rows"`
 	Counts []string      `json:"counts"`
 
-	Chat []ChatEntry `json:"chat"` // oldest first
+	Chat     []ChatEntry   `json:"chat"`     // oldest first
+	Captions []CaptionLine `json:"captions"` // oldest first
 }
 
 // Outline is what a page shows outside participants' content, without a profile.

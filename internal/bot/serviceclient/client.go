@@ -152,6 +152,7 @@ func (c *Client) Run(ctx context.Context) error {
 	defer c.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.sendEvents(ctx) })
+	group.Go(func() error { return c.sendTexts(ctx) })
 	group.Go(func() error { return c.sendHeartbeats(ctx) })
 	for range c.settings.UploadWorkers {
 		group.Go(func() error { return c.uploadFiles(ctx) })
@@ -206,20 +207,22 @@ func (c *Client) SetUsage(cores float64, memory int64) {
 	c.usage.Store(&usage{cores: cores, memory: memory})
 }
 
-// Flush waits until every event and file in the spool was acknowledged or
+// Flush waits until every event, file and text in the spool was acknowledged or
 // rejected. It fails if ctx ends, or with a *RefusedError if the service refuses
 // the bot.
 func (c *Client) Flush(ctx context.Context) error {
-	return c.waitFor(ctx, func() bool { return c.spool.WaitingEvents() == 0 && c.spool.PendingFiles() == 0 })
+	return c.waitFor(ctx, func() bool {
+		return c.spool.WaitingEvents() == 0 && c.spool.PendingFiles() == 0 && c.spool.WaitingTexts() == 0
+	})
 }
 
-// FlushMedia is Flush for files. The bot calls it before it emits
-// manifest.finalized, which requires the files. From then on heartbeats are
+// FlushMedia is Flush for files and texts. The bot calls it before it emits
+// manifest.finalized, which requires them. From then on heartbeats are
 // frequent and report the progress.
 func (c *Client) FlushMedia(ctx context.Context) error {
 	c.delivering.Store(true)
 	c.acks.interruptHeartbeat()
-	return c.waitFor(ctx, func() bool { return c.spool.PendingFiles() == 0 })
+	return c.waitFor(ctx, func() bool { return c.spool.PendingFiles() == 0 && c.spool.WaitingTexts() == 0 })
 }
 
 func (c *Client) waitFor(ctx context.Context, done func() bool) error {

@@ -49,12 +49,12 @@ func (c *Client) sendEvents(ctx context.Context) error {
 }
 
 // awaitEvent returns the next event when it may be sent; ok is false if ctx
-// ended. manifest.finalized waits for all files.
+// ended. manifest.finalized waits for all files and texts.
 func (c *Client) awaitEvent(ctx context.Context) (event spool.Event, ok bool) {
 	for {
 		changed := c.spool.Changed()
 		event, ok := c.spool.NextEvent()
-		if ok && (event.Kind != job.ManifestFinalized || c.spool.PendingFiles() == 0) {
+		if ok && (event.Kind != job.ManifestFinalized || c.spool.PendingFiles() == 0 && c.spool.WaitingTexts() == 0) {
 			return event, ctx.Err() == nil
 		}
 		select {

@@ -25,7 +25,10 @@ type record struct {
 	Replaced string       `json:"replaced,omitempty"` // the settled file of this name is about to be replaced
 	Seen     string       `json:"taken,omitempty"`    // ID of a command
 
-	Refusal string `json:"refusal,omitempty"` // with Acked: why the event was rejected
+	Texts      *Texts `json:"texts,omitempty"`
+	TextsEnded int64  `json:"textsEnded,omitempty"` // this batch and all before it are acknowledged or rejected
+
+	Refusal string `json:"refusal,omitempty"` // with Acked or TextsEnded: why it was rejected
 }
 
 // eventRecord is an Event in the journal.

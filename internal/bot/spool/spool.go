@@ -7,7 +7,7 @@
 //
 // The folder contains:
 //
-//	journal   events, acknowledgments and uploads
+//	journal   events, texts, acknowledgments and uploads
 //	media/    complete files, under the names of their uploads
 //	scratch/  files that are being written; emptied by Open
 //	lock      locked by the process that has the spool open
@@ -41,6 +41,7 @@ type Spool struct {
 	changes changes
 
 	events events
+	texts  texts
 	files  files
 	seen   commands
 }
@@ -77,6 +78,7 @@ func (s *Spool) open() (err error) {
 	marks := newMarks()
 	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
 		s.events.replay(r)
+		s.texts.replay(r)
 		s.seen.replay(r)
 		marks.replay(r)
 	}); err != nil {
@@ -99,7 +101,7 @@ func (s *Spool) Bind(owner string) error {
 // It is 0 unless the disk lost or changed synced data.
 func (s *Spool) DamagedLines() int { return s.journal.damaged }
 
-// Changed returns a channel that is closed when an event or a file is added,
+// Changed returns a channel that is closed when an event, a file or a batch of texts is added,
 // acknowledged or rejected. Call it before reading the state.
 func (s *Spool) Changed() <-chan struct{} { return s.changes.wait() }
 

@@ -252,6 +252,15 @@ func (a *Adapter) AskPermission(ctx context.Context, page meeting.Page, name str
 	return meeting.AskByChat, nil
 }
 
+// ShowTexts implements meeting.Adapter. The SDK reports chat messages while the
+// chat is closed. The bot does not read its captions.
+func (a *Adapter) ShowTexts(_ context.Context, _ meeting.Page, options meeting.TextOptions) error {
+	if options.Captions {
+		return errors.New("turn on captions: not supported with Zoom's Meeting SDK")
+	}
+	return nil
+}
+
 // ClosePermissionRequest implements meeting.Adapter. The SDK's request opens
 // nothing.
 func (a *Adapter) ClosePermissionRequest(context.Context, meeting.Page) error { return nil }

@@ -39,6 +39,7 @@ func (s *Service) handler() http.Handler {
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+ingest.EventPath, s.event)
+	mux.HandleFunc("POST "+ingest.TextPath, s.texts)
 	mux.HandleFunc("POST "+ingest.HeartbeatPath, s.heartbeat)
 	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", s.upload)
 	return mux
@@ -70,6 +71,26 @@ func (s *Service) event(w http.ResponseWriter, r *http.Request) {
 		response.Status, response.Commands = s.Status, slices.Clone(s.Commands)
 	})
 	WriteJSON(w, response)
+}
+
+// texts replaces texts with a known ID.
+func (s *Service) texts(w http.ResponseWriter, r *http.Request) {
+	var message ingest.Texts
+	if err := json.NewDecoder(r.Body).Decode(&message); err != nil || message.JobID != s.jobID || message.Attempt != s.attempt {
+		WriteError(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	s.Set(func() {
+		for _, text := range message.Texts {
+			at := slices.IndexFunc(s.Texts, func(other ingest.Text) bool { return other.ID == text.ID && other.Kind == text.Kind })
+			if at < 0 {
+				s.Texts = append(s.Texts, text)
+			} else {
+				s.Texts[at] = text
+			}
+		}
+	})
+	WriteJSON(w, ingest.TextsResponse{OK: true, Stored: len(message.Texts)})
 }
 
 func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {

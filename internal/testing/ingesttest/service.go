@@ -43,6 +43,7 @@ type Service struct {
 	Events     []ingest.Event // applied, in order
 	ReceivedAt []time.Time    // when each of them was received
 	Duplicates int            // duplicate events received
+	Texts      []ingest.Text  // in the order of their first versions
 	Media      map[string]string
 	Uploads    map[string]int // successful uploads, by name
 	Commands   []ingest.Command

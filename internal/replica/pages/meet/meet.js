@@ -3,6 +3,7 @@
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
+import { Captions } from "./captions.js";
 import { Notices, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { people, screens, speak } from "./words.js";
@@ -19,6 +20,7 @@ const devices = new Devices(stage, showDevices);
 let shown = null; // state on the screen
 let tiles = null;
 let panels = null;
+let subtitles = null;
 
 // ---- devices
 
@@ -85,9 +87,12 @@ function showCall(state) {
   panels = new Panels(call, stage, tiles);
   call.querySelector("[data-code]").textContent = code;
   call.querySelector(".bar .leave").addEventListener("click", () => leave(state.meeting.leaveAtOnce));
+  subtitles = new Captions(call);
   const captions = call.querySelector("[data-captions]");
   captions.addEventListener("click", () => {
     const on = captions.classList.toggle("on");
+    subtitles.turn(on);
+    subtitles.follow(stage.state);
     captions.ariaLabel = say(`Turn ${on ? "off" : "on"} captions`);
   });
   if (state.meeting.tips) {
@@ -131,6 +136,7 @@ function showMessage(state) {
 function followCall(state) {
   tiles.update(state.participants);
   panels.follow(state);
+  subtitles.follow(state);
   notices.follow(stage, () => stage.leave());
   const count = state.participants.length + 1; // including this guest
   const badge = screen.querySelector("[data-avatar-count]");

@@ -4,6 +4,7 @@ import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
 import { meetingAddress } from "./address.js";
+import { Captions } from "./captions.js";
 import { Banners, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { screens, speak } from "./words.js";
@@ -21,6 +22,7 @@ let shown = null; // current screen
 let withAudio = true; // false if the guest joins without audio
 let tiles = null;
 let panels = null;
+let captions = null;
 let joinedAt = 0;
 
 // ---- devices
@@ -104,6 +106,7 @@ function showCall(state) {
   joinedAt = performance.now();
   tiles = new Tiles(call, stage, withAudio);
   panels = new Panels(call, stage);
+  captions = new Captions(call, call.querySelector("#callingButtons-showMoreBtn"));
   call.querySelector("#hangup-button").addEventListener("click", () => stage.leave());
   if (state.meeting.tips) {
     const tip = fresh("tip");
@@ -169,6 +172,7 @@ function render(state) {
   if (shown === "admitted") {
     tiles.update(state.participants);
     panels.follow(state);
+    captions.follow(state);
   }
   banners.follow(state);
 }

@@ -1,6 +1,7 @@
 // The screen of an admitted guest: tiles, controls and panels.
 
 import { fresh } from "/assets/language.js";
+import { Captions } from "./captions.js";
 import { leaveButton } from "./leaving.js";
 import { modal } from "./modal.js";
 import { Panels } from "./panels.js";
@@ -16,6 +17,7 @@ export class Call {
   #tiles;
   #panels;
   #recording;
+  #captions;
   #notice = null; // the current notice
   #noticeDialog = null;
 
@@ -25,6 +27,7 @@ export class Call {
     this.#tiles = new Tiles(element, stage);
     this.#panels = new Panels(element, stage);
     this.#recording = new Recording(element, stage);
+    this.#captions = new Captions(element.querySelector(".meeting-client"), element.querySelector("[data-captions]"));
     const footer = element.querySelector("#wc-footer");
     leaveButton(footer, stage);
     moreMenu(footer);
@@ -36,6 +39,7 @@ export class Call {
     this.#tiles.update(state.participants);
     this.#panels.follow(state);
     this.#recording.follow(state);
+    this.#captions.follow(state);
     this.#consent(state.notices[0] ?? null);
   }
 

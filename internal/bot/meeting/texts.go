@@ -1,0 +1,127 @@
+package meeting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CaptionLine is a line of the platform's live captions as the page shows it now.
+// Its text changes while the platform recognizes more.
+type CaptionLine struct {
+	Element int    `json:"element"` // identifies the line's element on the page, which may be reused for another line
+	Author  string `json:"author"`  // empty when the page does not show it
+	Text    string `json:"text"`    // the end of a long text
+}
+
+// TextOptions are the texts that a bot reads all the time.
+type TextOptions struct {
+	Chat     bool // keeps the chat open
+	Captions bool // turns on live captions
+}
+
+// texts adds the texts of a snapshot to an observation of the meeting.
+func (p *Profile) texts(observation *Observation, snapshot Snapshot, ownName string) {
+	observation.Chat = p.chatMessages(snapshot, ownName)
+	observation.ChatOpen = snapshot.Visible(chatInput)
+	observation.CaptionsOn = len(snapshot.Captions) > 0 || slices.ContainsFunc(p.Captions.On, snapshot.present)
+	for _, row := range snapshot.Captions {
+		if !slices.ContainsFunc(p.Captions.OwnNames, func(name string) bool { return strings.EqualFold(name, row.Author) }) {
+			observation.Captions = append(observation.Captions, row)
+		}
+	}
+}
+
+// ShowTexts implements Adapter.
+func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) error {
+	if err := s.hideTexts(ctx, page, options); err != nil {
+		return err
+	}
+	if options.Chat {
+		if _, err := s.openChat(ctx, page); err != nil {
+			return err
+		}
+	}
+	if options.Captions {
+		return s.turnOnCaptions(ctx, page)
+	}
+	return nil
+}
+
+// turnOnCaptions presses the elements that turn on captions until the page shows
+// that they are on. The last visible element is the next one: the elements before
+// it open menus.
+func (s *site) turnOnCaptions(ctx context.Context, page Page) error {
+	if len(s.profile.Captions.Enable) == 0 {
+		return fmt.Errorf("turn on captions: the profile of %s does not define how", s.profile.Platform)
+	}
+	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
+		var observation Observation
+		if s.profile.texts(&observation, snapshot, ""); observation.CaptionsOn {
+			return true, nil
+		}
+		for _, element := range slices.Backward(s.profile.Captions.Enable) {
+			if snapshot.clickable(element) {
+				return false, s.press(ctx, page, element)
+			}
+		}
+		return false, s.uncover(ctx, page, snapshot)
+	})
+	if err != nil {
+		return fmt.Errorf("turn on captions: %w", err)
+	}
+	return nil
+}
+
+// hideTexts adds a style to the page's documents that keeps the chat and the
+// captions out of the recorded picture. Opacity 0 would count as hidden; this
+// opacity is invisible in a picture with 256 levels.
+func (s *site) hideTexts(ctx context.Context, page Page, options TextOptions) error {
+	var css strings.Builder
+	for _, hidden := range s.profile.hiddenTexts(options) {
+		fmt.Fprintf(&css, "%s { opacity: 0.001 !important; %s }\n", hidden.CSS, hidden.Style)
+	}
+	encoded, err := json.Marshal(css.String())
+	if err != nil {
+		return fmt.Errorf("hide texts: %w", err)
+	}
+	if err := page.Eval(ctx, hideScript+"("+string(encoded)+")", nil); err != nil {
+		return fmt.Errorf("hide texts: %w", err)
+	}
+	return nil
+}
+
+// hiddenTexts returns the elements that are hidden from the recording.
+func (p *Profile) hiddenTexts(options TextOptions) []HiddenElement {
+	var all []HiddenElement
+	if options.Chat {
+		all = append(all, p.Chat.Hidden...)
+	}
+	if options.Captions {
+		all = append(all, p.Captions.Hidden...)
+	}
+	return all
+}
+
+// hideScript sets the style sheet of the page's documents. Constructed style
+// sheets need no permission of the page's content security policy.
+const hideScript = `(css => {
+	const apply = inside => {
+		const key = Symbol.for("standin.hidden"), view = inside.defaultView;
+		if (!view) return;
+		let sheet = view[key];
+		if (!sheet) {
+			sheet = view[key] = new view.CSSStyleSheet();
+			inside.adoptedStyleSheets = [...inside.adoptedStyleSheets, sheet];
+		}
+		sheet.replaceSync(css);
+		for (const frame of inside.querySelectorAll("iframe, frame")) {
+			let within = null;
+			try { within = frame.contentDocument; } catch { /* of another origin */ }
+			if (within && within.documentElement) apply(within);
+		}
+	};
+	apply(document);
+})`
