@@ -140,7 +140,7 @@ func prepare(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, databaseDir), 0o700); err != nil {
 		return fmt.Errorf("create the folder of the backup: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory needs the x bit
+	if err := os.Chmod(dir, 0o700); err != nil {
 		return fmt.Errorf("restrict access to the backup: %w", err)
 	}
 	return nil

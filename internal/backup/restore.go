@@ -59,7 +59,7 @@ func restoreKey(settings Settings, description Description) error {
 		return fmt.Errorf("restore the signing key: %w", err)
 	}
 	path := filepath.Join(settings.DataDir, keyFile)
-	existing, err := os.ReadFile(path) //nolint:gosec // the operator's own data directory
+	existing, err := os.ReadFile(path)
 	if err == nil && bytes.Equal(existing, key) {
 		return nil
 	}
