@@ -33,14 +33,14 @@ type Process struct {
 // of its output, and waits for that line. Its standard error goes to the file
 // log.
 func Start(ctx context.Context, log string, env []string, program string, args ...string) (*Process, error) {
-	errors, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer errors.Close() // the program has inherited it
+	defer file.Close() // the program has inherited it
 	p := &Process{command: exec.CommandContext(context.WithoutCancel(ctx), program, args...), log: log, done: make(chan struct{})}
 	p.command.Env = append(os.Environ(), env...)
-	p.command.Stderr = errors
+	p.command.Stderr = file
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	output, err := p.command.StdoutPipe()
 	if err != nil {

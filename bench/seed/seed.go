@@ -69,7 +69,7 @@ func firstRow(ctx context.Context, db *sql.DB, table string) (columns []string, 
 	for i := range values {
 		pointers[i] = &values[i]
 	}
-	return columns, values, rows.Scan(pointers...)
+	return columns, values, errors.Join(rows.Scan(pointers...), rows.Err())
 }
 
 // Copies describes copies of a row.
