@@ -139,7 +139,8 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		"getJob", "getJobSettings", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
 		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "deleteRecording",
 	} {
-		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: "{}"})
+		body := `{"text":"hello","participantId":"p-1"}` // valid for every operation: keys are cached, so bodies are checked before the database is read
+		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
 	}
 	for _, op := range []string{"redeliver", "getMedia", "headMedia"} {
 		requests = append(requests, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
