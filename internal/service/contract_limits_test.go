@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/httpapi"
 	"standin/internal/httpapi/ratelimit"
 )
@@ -153,6 +154,9 @@ func contractBroken(t *testing.T, coverage *contractCoverage) {
 	h := openContractHarness(t, coverage, contractSettings(t.TempDir()))
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	if err := h.Store().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := account.WaitForCaches(t.Context()); err != nil { // then each request needs the database for its key
 		t.Fatal(err)
 	}
 	for _, request := range contractAll(id, h) {
