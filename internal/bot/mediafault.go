@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/job"
 )
 
@@ -126,7 +127,7 @@ func newMediaFaults(recording *recordingSession) *mediaFaults {
 	return &mediaFaults{
 		log: recording.log, page: recording.page, recording: recording, report: recording.report, events: recording.events,
 		sound:    faultWatch{after: timeouts.NoSound, evidence: minSoundEvidence, repairs: 2},
-		picture:  faultWatch{after: timeouts.Frozen, evidence: minMotionEvidence, repairs: 1},
+		picture:  faultWatch{after: timeouts.Frozen, evidence: minMotionEvidence, repairs: 2},
 		reports:  limit{max: maxFaultReports, window: faultWindow},
 		restarts: limit{max: maxCaptureRestarts, window: faultWindow},
 	}
@@ -167,23 +168,58 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 	return nil
 }
 
-// repair joins the page's audio, the first time that sound is missing, and restarts
-// the capture otherwise.
+// repair acts on the page first, and restarts the capture if that does not apply or did
+// not help.
 func (m *mediaFaults) repair(ctx context.Context, kind faultKind, number int, now time.Time) {
 	joiner, ok := m.page.adapter.(audioJoiner)
-	if kind == faultNoSound && number == 1 && ok {
-		m.page.pageQueue.add(ctx, task{
-			name: "join audio", timeout: snapshotTimeout,
-			do: func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
-			onDone: func(ctx context.Context, err error) *exitResult {
-				if err != nil && ctx.Err() == nil {
-					m.log.Warn("join the page's audio", "error", err)
-				}
-				return nil
-			},
-		})
-		return
+	switch {
+	case kind == faultNoSound && number == 1 && ok:
+		m.joinAudio(ctx, joiner)
+	case kind == faultFrozenPicture && number == 1:
+		m.resumeVideos(ctx)
+	default:
+		m.restartCapture(ctx, now)
 	}
+}
+
+// joinAudio joins the page's audio.
+func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
+	m.page.pageQueue.add(ctx, task{
+		name: "join audio", timeout: snapshotTimeout,
+		do: func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				m.log.Warn("join the page's audio", "error", err)
+			}
+			return nil
+		},
+	})
+}
+
+// resumeVideos plays the videos that the page has paused. Without any, the capture is
+// faulty, and is restarted.
+func (m *mediaFaults) resumeVideos(ctx context.Context) {
+	resumed := 0
+	m.page.pageQueue.add(ctx, task{
+		name: "resume videos", timeout: snapshotTimeout,
+		do: func(ctx context.Context) (err error) {
+			resumed, err = recorder.ResumeVideos(ctx, m.page.tab)
+			return err
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				m.log.Warn("resume the page's videos", "error", err)
+			}
+			if resumed == 0 {
+				m.restartCapture(ctx, time.Now())
+			}
+			return nil
+		},
+	})
+}
+
+// restartCapture starts another part, with a new capture of the page.
+func (m *mediaFaults) restartCapture(ctx context.Context, now time.Time) {
 	if _, ok := m.restarts.allow(now); ok {
 		m.recording.interrupt(ctx, reasonRestarted)
 		m.recording.start(ctx)

@@ -83,11 +83,13 @@ func TestInboundEvidence(t *testing.T) {
 	}
 }
 
-// audioFaultScenarios are visits to meetings whose page plays no sound until audio is
-// joined, or never.
-func audioFaultScenarios() []scenario {
-	fast := func(s *Settings) { s.Timeouts.NoSound = 3 * time.Second }
+// mediaFaultScenarios are visits to meetings whose page plays no sound until audio is
+// joined, or never, and to meetings whose page stops to show the video that it receives.
+func mediaFaultScenarios() []scenario {
+	fast := func(s *Settings) { s.Timeouts.NoSound, s.Timeouts.Frozen = 3*time.Second, 3*time.Second }
 	zoom := []job.Platform{job.ZoomWeb}
+	// Nobody speaks, so that nothing but the videos moves.
+	still := []replica.Participant{{Name: "Ada Quill", Muted: true}, {Name: "Ben Okafor", Muted: true}}
 	return []scenario{
 		{
 			name: "audio to be joined", only: zoom, configure: fast, reason: reasonHostEnded,
@@ -97,7 +99,7 @@ func audioFaultScenarios() []scenario {
 				h.awaitFault("ended")
 				h.meeting.End()
 			},
-			check: func(h *harness) { h.checkFaults("repairing", "ended") },
+			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "ended") },
 		},
 		{
 			name: "audio that never plays", only: zoom, configure: fast, reason: reasonHostEnded,
@@ -107,7 +109,32 @@ func audioFaultScenarios() []scenario {
 				h.awaitFault("not_repaired")
 				h.meeting.End()
 			},
-			check: func(h *harness) { h.checkFaults("repairing", "not_repaired") },
+			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "not_repaired") },
+		},
+		{
+			name: "video that is paused", only: []job.Platform{job.Meet}, configure: fast, reason: reasonHostEnded,
+			meeting: replica.Settings{Video: replica.VideoPaused, NoTips: true, Participants: still},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("ended")
+				h.meeting.End()
+			},
+			check: func(h *harness) {
+				h.checkFaults(faultFrozenPicture, "repairing", "ended")
+				if parts := len(h.report.Parts); parts != 1 {
+					h.Errorf("the recording has %d parts, although the page was at fault", parts)
+				}
+			},
+		},
+		{
+			name: "video that never plays", only: []job.Platform{job.Teams}, configure: fast, reason: reasonHostEnded,
+			meeting: replica.Settings{Video: replica.VideoStuck, NoTips: true, Participants: still},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("not_repaired")
+				h.meeting.End()
+			},
+			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "not_repaired") },
 		},
 	}
 }
@@ -122,9 +149,9 @@ func (h *harness) awaitFault(state string) {
 	})
 }
 
-// checkFaults checks the states of missing sound on the timeline, where one or two
-// repairs count as one state, and that the report has the fault once, with its end.
-func (h *harness) checkFaults(want ...string) {
+// checkFaults checks the states of a fault on the timeline, where one or two repairs
+// count as one state, and that the report has the fault once, with its end.
+func (h *harness) checkFaults(kind faultKind, want ...string) {
 	h.Helper()
 	var states []string
 	for _, event := range h.service.ReceivedEvents() {
@@ -132,7 +159,7 @@ func (h *harness) checkFaults(want ...string) {
 			continue
 		}
 		var data faultData
-		if err := json.Unmarshal(event.Data, &data); err != nil || data.Fault != faultNoSound {
+		if err := json.Unmarshal(event.Data, &data); err != nil || data.Fault != kind {
 			h.Errorf("fault %q, %v", data.Fault, err)
 		}
 		states = append(states, data.State)
@@ -140,7 +167,7 @@ func (h *harness) checkFaults(want ...string) {
 	if states = slices.Compact(states); !slices.Equal(states, want) {
 		h.Errorf("states of the fault %q, want %q", states, want)
 	}
-	if faults := h.report.MediaFaults; len(faults) != 1 || faults[0].Kind != string(faultNoSound) || faults[0].To.Sub(faults[0].From) < 3*time.Second {
+	if faults := h.report.MediaFaults; len(faults) != 1 || faults[0].Kind != string(kind) || faults[0].To.Sub(faults[0].From) < 3*time.Second {
 		h.Errorf("faults in the report: %+v", faults)
 	}
 }

@@ -46,7 +46,7 @@ func TestVisits(t *testing.T) {
 			}
 		})
 	}
-	for number, s := range slices.Concat(failureScenarios(), leaveScenarios(), commandScenarios(), recoveryScenarios(), audioFaultScenarios(), []scenario{notStartedOnZoom()}) {
+	for number, s := range slices.Concat(failureScenarios(), leaveScenarios(), commandScenarios(), recoveryScenarios(), mediaFaultScenarios(), []scenario{notStartedOnZoom()}) {
 		for _, platform := range platformsOf(s, number) {
 			queue <- func() {
 				t.Run(fmt.Sprintf("%s/%s", platform, s.name), func(t *testing.T) {

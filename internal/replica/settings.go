@@ -55,6 +55,8 @@ type Settings struct {
 	DeviceDialog bool `json:"deviceDialog"`
 	// Audio is whether Zoom's page plays the participants' audio without more ado.
 	Audio Audio `json:"audio"`
+	// Video is whether the page keeps showing the participants' video.
+	Video Video `json:"video"`
 	// DevicesBeforeJoin and DevicesAfterJoin make Teams show "Continue without audio
 	// or video", before or after Join now, even if the browser granted them.
 	// Otherwise it is shown, before, only if the browser did not.
@@ -93,6 +95,17 @@ const (
 	AudioFromStart Audio = ""
 	AudioOnRequest Audio = "on_request"
 	NoAudio        Audio = "never"
+)
+
+// Video is whether a page keeps showing the video that it receives.
+type Video string
+
+// The page shows video, or pauses it at its first frame, until it is played or for
+// good. It receives video in any case.
+const (
+	VideoPlays  Video = ""
+	VideoPaused Video = "paused"
+	VideoStuck  Video = "stuck"
 )
 
 // Refusal is a page that is shown instead of the meeting.
@@ -186,6 +199,7 @@ func (s Settings) check(platform traits) error {
 	require(platform.launcher || !s.NoLauncher && !s.CookieBanner, "%s has no launcher", s.Platform)
 	require(platform.frame || !s.Framed, "%s has no frame", s.Platform)
 	require(s.Platform == Zoom || s.Audio == AudioFromStart, "only Zoom offers to join audio")
+	require(slices.Contains([]Video{VideoPlays, VideoPaused, VideoStuck}, s.Video), "unknown video %q", s.Video)
 	require(platform.lateDevices || !s.DevicesBeforeJoin && !s.DevicesAfterJoin, "%s uses DeviceDialog", s.Platform)
 	require(!platform.lateDevices || !s.DeviceDialog, "%s uses DevicesBeforeJoin and DevicesAfterJoin", s.Platform)
 	return errors.Join(errs...)

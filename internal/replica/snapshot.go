@@ -35,6 +35,7 @@ type pageSettings struct {
 	DevicesBeforeJoin bool     `json:"devicesBeforeJoin"`
 	DevicesAfterJoin  bool     `json:"devicesAfterJoin"`
 	Audio             Audio    `json:"audio"`
+	Video             Video    `json:"video"`
 	Tips              bool     `json:"tips"`
 	LeaveAtOnce       bool     `json:"leaveAtOnce"`
 	PageDelayMS       int64    `json:"pageDelayMs"`
@@ -49,7 +50,7 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		Platform: m.settings.Platform, Code: m.settings.Code, Lobby: !m.settings.NoLobby,
 		JoinLabel: m.settings.JoinLabel, Language: language, CookieBanner: m.settings.CookieBanner,
 		DeviceDialog: m.settings.DeviceDialog, DevicesBeforeJoin: m.settings.DevicesBeforeJoin,
-		DevicesAfterJoin: m.settings.DevicesAfterJoin, Audio: m.settings.Audio,
+		DevicesAfterJoin: m.settings.DevicesAfterJoin, Audio: m.settings.Audio, Video: m.settings.Video,
 		Tips: !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
 		PageDelayMS: m.settings.PageDelay.Milliseconds(),
 		MaxNameLen:  m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,

@@ -72,28 +72,6 @@ func (s Snapshot) WithLiveState(live Snapshot) Snapshot {
 	return s
 }
 
-// For returns a snapshot that was read with one profile in terms of another.
-// Conditions that only the other profile has were not searched, and do not hold.
-func (s Snapshot) For(from, to *Profile) Snapshot {
-	known := from.textConditions()
-	texts := make(map[string]string)
-	for _, wanted := range to.textConditions() {
-		for _, condition := range known {
-			if text := s.Texts[condition.key]; text != "" && condition.equal(wanted) {
-				texts[wanted.key] = text
-			}
-		}
-	}
-	s.Texts = texts
-	return s
-}
-
-// equal reports whether two conditions require the same.
-func (c TextCondition) equal(other TextCondition) bool {
-	return slices.Equal(c.In, other.In) && slices.Equal(c.Equals, other.Equals) &&
-		slices.Equal(c.StartsWith, other.StartsWith) && slices.Equal(c.Contains, other.Contains)
-}
-
 // Weak reports whether a recognized screen rests on weak evidence only.
 func (d Decision) Weak() bool {
 	return d.Screen != Unknown &&

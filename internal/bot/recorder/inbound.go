@@ -17,7 +17,7 @@ type Inbound struct {
 	Energy         float64 // of audio that the page plays, in squares of full scale times seconds
 	Audible        bool    // a source of the audio is marked as loud by its sender
 	Frames         int64   // of decoded video
-	PictureChanged bool    // a video that the page shows has changed
+	PictureChanged bool    // a video that the page shows, or the track that it should show, has changed
 }
 
 const (
@@ -39,7 +39,8 @@ func (i Inbound) ReceivesSound() bool {
 	return i.Audible || i.Energy >= audibleEnergy || unplayed
 }
 
-// ReceivesMotion reports whether a moving video is received and shown.
+// ReceivesMotion reports whether a moving video is received that the page shows or
+// should show.
 func (i Inbound) ReceivesMotion() bool { return i.Frames > 0 && i.PictureChanged }
 
 // MeasureInbound returns what a prepared page received since the last call. The first
@@ -50,4 +51,16 @@ func MeasureInbound(ctx context.Context, meeting *browser.Page) (Inbound, error)
 		return Inbound{}, fmt.Errorf("measure the received media: %w", err)
 	}
 	return inbound, nil
+}
+
+//go:embed resume.js
+var resumeScript string
+
+// ResumeVideos plays the videos of others that the page shows but has paused, and
+// returns how many there were.
+func ResumeVideos(ctx context.Context, meeting *browser.Page) (resumed int, err error) {
+	if err := meeting.Eval(ctx, resumeScript, &resumed); err != nil {
+		return 0, fmt.Errorf("resume the videos of the page: %w", err)
+	}
+	return resumed, nil
 }

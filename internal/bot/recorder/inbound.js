@@ -5,6 +5,8 @@
 	const state = window[key] ??= {totals: new Map(), pictures: new WeakMap(), pen: new OffscreenCanvas(32, 18).getContext("2d", {willReadFrequently: true})};
 	const audibleLevel = 0.01; // of a contributing source, about -40 dBFS
 	const recentMs = 1500;
+	const frameTimeoutMs = 400, maxTracks = 4; // of videos that do not change
+	const unchanged = []; // tracks of such videos
 	const views = [];
 	const collect = view => {
 		try {
@@ -16,6 +18,45 @@
 		}
 	};
 	collect(window);
+
+	// sample returns what a picture shows, small, or undefined if it cannot be read.
+	const sample = picture => {
+		try {
+			state.pen.drawImage(picture, 0, 0, 32, 18);
+			return state.pen.getImageData(0, 0, 32, 18).data.join();
+		} catch (error) {
+			return undefined; // of another origin
+		}
+	};
+	// changed reports whether what a video or track shows differs from the last time.
+	const changed = (key, picture) => {
+		const pixels = sample(picture);
+		if (pixels === undefined) return false;
+		const before = state.pictures.get(key);
+		state.pictures.set(key, pixels);
+		return before !== undefined && before !== pixels;
+	};
+	// trackChanged is changed for the video that a track carries, which its element may
+	// have stopped to show.
+	const trackChanged = async (view, track) => {
+		if (!view.MediaStreamTrackProcessor) return false;
+		const copy = track.clone();
+		const reader = new view.MediaStreamTrackProcessor({track: copy, maxBufferSize: 1}).readable.getReader();
+		const timer = setTimeout(() => reader.cancel(), frameTimeoutMs);
+		try {
+			const {value: frame} = await reader.read();
+			if (!frame) return false;
+			const result = changed(track, frame);
+			frame.close();
+			return result;
+		} catch (error) {
+			return false; // the track has ended
+		} finally {
+			clearTimeout(timer);
+			reader.cancel().catch(() => {});
+			copy.stop();
+		}
+	};
 
 	const sums = {packets: 0, bytes: 0, energy: 0, frames: 0, audible: false, pictureChanged: false};
 	const totals = new Map();
@@ -53,15 +94,17 @@
 				return !/^(rgba\(0, 0, 0, 0\)|transparent)$/.test(style.backgroundColor) || style.backgroundImage !== "none" || element.matches("img, canvas, video, iframe");
 			};
 			if (!stack.includes(video) || above.some(opaque)) continue;
-			try {
-				state.pen.drawImage(video, 0, 0, 32, 18);
-				const pixels = state.pen.getImageData(0, 0, 32, 18).data.join();
-				if (state.pictures.has(video) && state.pictures.get(video) !== pixels) sums.pictureChanged = true;
-				state.pictures.set(video, pixels);
-			} catch (error) {
-				// A video of another origin cannot be read.
+			if (changed(video, video)) {
+				sums.pictureChanged = true;
+				continue;
 			}
+			const track = video.srcObject.getVideoTracks?.().find(one => one.readyState === "live" && !one.muted);
+			if (track) unchanged.push([view, track]);
 		}
+	}
+	if (!sums.pictureChanged && sums.frames > 0) {
+		const moved = await Promise.all(unchanged.slice(0, maxTracks).map(([view, track]) => trackChanged(view, track)));
+		sums.pictureChanged = moved.includes(true);
 	}
 	state.totals = totals;
 	return sums;

@@ -35,7 +35,8 @@ export class TileGrid {
   #play(id) {
     const tile = this.tiles.get(id), stream = this.#streams.get(id);
     if (!tile || !stream) return;
-    tile.querySelector("video").srcObject = stream;
+    const video = tile.querySelector("video");
+    if (video.srcObject !== stream) video.srcObject = stream; // once per stream: it restarts the video
     const audio = tile.querySelector("audio");
     if (!audio) return;
     audio.srcObject = stream;
@@ -74,6 +75,7 @@ export class TileGrid {
     if (participant.media) {
       const video = document.createElement("video");
       Object.assign(video, { autoplay: true, muted: true, playsInline: true });
+      this.#freeze(video);
       const media = [video];
       if (this.playsAudio()) media.push(Object.assign(document.createElement("audio"), { autoplay: true }));
       this.mediaParent(tile).prepend(...media);
@@ -82,6 +84,17 @@ export class TileGrid {
     this.#grid.insertBefore(tile, this.#grid.lastElementChild);
     this.#play(participant.id);
     return tile;
+  }
+
+  // freeze pauses a video at its first frame. A stuck one cannot be played again.
+  #freeze(video) {
+    const mode = this.stage.state.meeting.video;
+    if (mode === "") return;
+    video.requestVideoFrameCallback(() => {
+      video.autoplay = false; // or a new stream plays
+      video.pause();
+      if (mode === "stuck") video.play = async () => {};
+    });
   }
 
   // pin pins the tile of a participant, or none for null.

@@ -1,0 +1,106 @@
+package meeting
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// For returns a snapshot that was read with one profile as another profile evaluates
+// it. A snapshot holds no document, so that new candidates of elements are not
+// searched. Texts that only the other profile has are searched in the outline.
+func (s Snapshot) For(from, to *Profile) Snapshot {
+	s.Texts = s.textsFor(from, to)
+	s.Elements, s.Hidden = s.elementsFor(from, to)
+	if texts := to.Admission.LobbyTexts; !reflect.DeepEqual(texts, from.Admission.LobbyTexts) {
+		found := slices.Concat([]string{s.LobbyText}, s.Outline.all())
+		s.LobbyText = ""
+		if i := slices.IndexFunc(found, texts.matches); i >= 0 {
+			s.LobbyText = found[i]
+		}
+	}
+	return s
+}
+
+// textsFor returns the texts of a profile's conditions. The text of a condition that
+// both profiles have is known; that of another one is searched in the outline.
+func (s Snapshot) textsFor(from, to *Profile) map[string]string {
+	known := from.textConditions()
+	texts := make(map[string]string)
+	for _, wanted := range to.textConditions() {
+		if i := slices.IndexFunc(known, wanted.equal); i >= 0 {
+			if text := s.Texts[known[i].key]; text != "" {
+				texts[wanted.key] = text
+			}
+			continue
+		}
+		searched := s.Outline.all()
+		if slices.Equal(wanted.In, []string{"headings"}) {
+			searched = s.Outline.Headings
+		}
+		if i := slices.IndexFunc(searched, wanted.matches); i >= 0 {
+			texts[wanted.key] = searched[i]
+		}
+	}
+	return texts
+}
+
+// elementsFor returns the elements that a profile's candidates find among those that
+// were recorded.
+func (s Snapshot) elementsFor(from, to *Profile) (visible map[string]VisibleElement, hidden map[string]int) {
+	visible, hidden = make(map[string]VisibleElement), make(map[string]int)
+	for name, found := range s.Elements {
+		if i := candidateFor(from.Elements[name], to.Elements[name], found.Candidate, &found.Text); i >= 0 {
+			found.Candidate = i
+			visible[name] = found
+		}
+	}
+	for name, found := range s.Hidden {
+		if i := candidateFor(from.Elements[name], to.Elements[name], found, nil); i >= 0 {
+			hidden[name] = i
+		}
+	}
+	return visible, hidden
+}
+
+// candidateFor returns the index of the candidate of an element that finds what the
+// candidate found of the element in another profile, or -1. Without a text, only
+// the selectors are compared.
+func candidateFor(from, to Element, found int, text *string) int {
+	if found < 0 || found >= len(from) {
+		return -1
+	}
+	before := from[found]
+	if i := slices.IndexFunc(to, func(c Candidate) bool { return reflect.DeepEqual(c, before) }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(to, func(c Candidate) bool {
+		return c.CSS == before.CSS && (c.Text == nil || text == nil || c.Text.matches(*text) || before.Text != nil && c.Text.includes(*before.Text))
+	})
+}
+
+// all returns all texts of an outline.
+func (o Outline) all() []string { return slices.Concat(o.Headings, o.Notices, o.Texts) }
+
+// equal reports whether two conditions require the same.
+func (c TextCondition) equal(other TextCondition) bool {
+	return slices.Equal(c.In, other.In) && slices.Equal(c.Equals, other.Equals) &&
+		slices.Equal(c.StartsWith, other.StartsWith) && slices.Equal(c.Contains, other.Contains)
+}
+
+// matches reports whether a text meets one of the conditions.
+func (m TextMatch) matches(text string) bool {
+	text = fold(text)
+	meets := func(wanted []string, holds func(text, wanted string) bool) bool {
+		return slices.ContainsFunc(wanted, func(one string) bool { return holds(text, fold(one)) })
+	}
+	return text != "" && (meets(m.Equals, func(a, b string) bool { return a == b }) || meets(m.StartsWith, strings.HasPrefix) || meets(m.Contains, strings.Contains))
+}
+
+// includes reports whether the conditions include all others.
+func (m TextMatch) includes(other TextMatch) bool {
+	within := func(all, some []string) bool {
+		return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
+	}
+	return within(m.Equals, other.Equals) && within(m.StartsWith, other.StartsWith) && within(m.Contains, other.Contains)
+}
