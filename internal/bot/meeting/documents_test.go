@@ -29,7 +29,6 @@ func TestDocuments(t *testing.T) {
 		"bad selector": testProbeNamesABadSelector,
 		"inspect":      testInspect,
 		"unknown":      testUnknownPage,
-		"bounded":      testVisibleTextIsBounded,
 		"gone":         testPageGone,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, ctx, running) })
@@ -242,8 +241,7 @@ func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
 	}
 }
 
-// testUnknownPage checks the error for a page that never becomes a meeting, and
-// the page's visible text.
+// testUnknownPage checks the error for a page that never becomes a meeting.
 func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser) {
 	for platform := range replicaPlatforms() {
 		page := openDocument(t, ctx, running, `<main><h1>Under construction</h1><p style="display:none">nothing</p></main>
@@ -256,19 +254,6 @@ func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser
 		if !errors.As(err, &stopped) || stopped.Observation.Screen != Unknown || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("joining on %s: %v; want a ScreenError with an unknown page and the deadline", platform, err)
 		}
-		text, err := VisibleText(ctx, page)
-		if want := "Under construction\n\nMore to read"; err != nil || text != want {
-			t.Errorf("the page reads %q, %v; want %q", text, err, want)
-		}
-	}
-}
-
-// testVisibleTextIsBounded checks the limit of the visible text.
-func testVisibleTextIsBounded(t *testing.T, ctx context.Context, running *browser.Browser) {
-	page := openDocument(t, ctx, running, "<p>"+strings.Repeat("grüezi ", MaxVisibleText)+"</p>")
-	text, err := VisibleText(ctx, page)
-	if err != nil || len(text) > MaxVisibleText || len(text) < MaxVisibleText-3 || !strings.HasPrefix(text, "grüezi") {
-		t.Errorf("the text has %d bytes, %v", len(text), err)
 	}
 }
 

@@ -156,9 +156,9 @@ func (s env) report(t *testing.T, page *browser.Page) {
 			t.Logf("  %s: %s, candidate %d, %q", element.Name, element.State, element.Candidate, element.Text)
 		}
 	}
-	text, err := VisibleText(ctx, page)
+	var text, loaded string
+	err = page.Eval(ctx, "document.body.innerText", &text)
 	t.Logf("its text (%v):\n%s", err, text)
-	var loaded string
 	err = page.Eval(ctx, `[location.href, document.readyState, ...performance.getEntriesByType("resource").map(one => one.responseStatus + " " + one.name)].join("\n")`, &loaded)
 	t.Logf("its requests (%v):\n%s", err, loaded)
 }
