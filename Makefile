@@ -123,6 +123,10 @@ fieldpages: ## Send bots into generated meetings and check their outcomes (MEETI
 	@scripts/setup.sh test
 	STANDIN_TEST_MEETINGS=$(MEETINGS) STANDIN_TEST_FIRST=$(FIRST) STANDIN_TEST_SEED=$(SEED) STANDIN_TEST_BOTS=$(BOTS) STANDIN_TEST_MEETING='$(MEETING)' go test -count=1 -v -timeout 6h -run TestFieldPages ./internal/testing/fieldpages
 
+.PHONY: guide
+guide: ## Write the documentation as static HTML to bin/guide
+	go run ./internal/guide/build bin/guide
+
 .PHONY: scale
 scale: ## Measure lateness and memory with many scheduled jobs (JOBS=1000000)
 	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 6h -run TestScale ./internal/testing/chaos

@@ -11,12 +11,14 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
+	"standin/docs"
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/event"
+	"standin/internal/guide"
 	"standin/internal/host"
 	"standin/internal/httpapi"
 	"standin/internal/httpapi/ratelimit"
@@ -265,7 +267,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)
 	}
-	s.server.Handler = s.dashboard.Handler(s.server.Handler)
+	s.server.Handler = guide.Handler(docs.Files, s.dashboard.Handler(s.server.Handler))
 	s.server.RegisterOnShutdown(s.dashboard.Drain)
 	return nil
 }

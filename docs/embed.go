@@ -1,0 +1,10 @@
+// Package docs embeds the documentation, which internal/guide renders.
+package docs
+
+import "embed"
+
+// Files holds the pages and their drawings. Screenshots are left out, because they
+// would make the binary larger.
+//
+//go:embed *.md pictures
+var Files embed.FS
