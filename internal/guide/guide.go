@@ -40,10 +40,10 @@ type Section struct {
 // Sections returns the table of contents.
 func Sections() []Section {
 	return []Section{
-		{"Start", []string{"quickstart", "concepts", "glossary"}},
+		{"Start", []string{"quickstart", "install", "concepts", "glossary"}},
 		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "mail", "dashboard", "cli", "simulator", "migrating"}},
 		{"Meetings", []string{"platforms", "signed-in", "zoom-sdk", "doctor", "canary", "privacy"}},
-		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security"}},
+		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security", "dependencies"}},
 	}
 }
 
