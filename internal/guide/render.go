@@ -47,7 +47,7 @@ func render(source []byte, hasFile func(name string) bool) (document, error) {
 		return document{}, err
 	}
 	parts := split(root, source)
-	rendered := document{body: template.HTML(out.String()), parts: parts} // #nosec G203 -- our own pages; raw HTML is not rendered
+	rendered := document{body: template.HTML(drawDiagrams(out.String())), parts: parts} // #nosec G203 -- our own pages; raw HTML is not rendered
 	if len(parts) > 0 {
 		rendered.title = parts[0].Heading
 	}
