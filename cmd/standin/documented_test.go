@@ -32,8 +32,8 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, block := range fencedBlock.FindAllStringSubmatch(string(text), -1) {
-			for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
-				match := documentedStart.FindStringSubmatch(strings.TrimSpace(line))
+			for row := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
+				match := documentedStart.FindStringSubmatch(strings.TrimSpace(row))
 				if match == nil {
 					continue
 				}

@@ -21,8 +21,8 @@ var transitionLine = regexp.MustCompile(`^\s*(\w+) --> (\w+)(?:: (.*))?$`)
 func drawDiagrams(page string) string {
 	return mermaid.ReplaceAllStringFunc(page, func(block string) string {
 		var transitions []transition
-		for line := range strings.Lines(html.UnescapeString(mermaid.FindStringSubmatch(block)[1])) {
-			if parts := transitionLine.FindStringSubmatch(strings.TrimRight(line, "\n")); parts != nil {
+		for row := range strings.Lines(html.UnescapeString(mermaid.FindStringSubmatch(block)[1])) {
+			if parts := transitionLine.FindStringSubmatch(strings.TrimRight(row, "\n")); parts != nil {
 				transitions = append(transitions, transition{parts[1], parts[2], parts[3]})
 			}
 		}

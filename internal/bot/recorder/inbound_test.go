@@ -32,3 +32,48 @@ func TestMeasureInbound(t *testing.T) {
 		}
 	}
 }
+
+// The video of visibilityPage flows although the page has paused it, and plays again.
+func TestResumeVideos(t *testing.T) {
+	t.Parallel()
+	ctx, f := prepareIn(t, browser.Headless, "visibility", testTimeout, recorder.Settings{})
+	ticker := time.NewTicker(300 * time.Millisecond)
+	defer ticker.Stop()
+	await := func(what string, holds func() bool) {
+		t.Helper()
+		for !holds() {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				t.Fatalf("waiting: %s", what)
+			}
+		}
+	}
+	receivesMotion := func() bool {
+		inbound, err := recorder.MeasureInbound(ctx, f.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inbound.ReceivesMotion()
+	}
+	await("the video moves", receivesMotion)
+	var paused int
+	if err := f.page.Eval(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject && (video.pause(), video.paused)).length`, &paused); err != nil || paused == 0 {
+		t.Fatalf("%d videos paused, %v", paused, err)
+	}
+	receivesMotion() // what changed until the pause
+	for range 3 {    // the first measurement of a track has nothing to compare with
+		await("the track of a paused video moves", receivesMotion)
+	}
+	resumed, err := recorder.ResumeVideos(ctx, f.page)
+	if err != nil || resumed == 0 {
+		t.Fatalf("%d videos resumed, %v", resumed, err)
+	}
+	await("the videos play", func() bool {
+		var playing bool
+		if err := f.page.Eval(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject).every(video => !video.paused)`, &playing); err != nil {
+			t.Fatal(err)
+		}
+		return playing
+	})
+}

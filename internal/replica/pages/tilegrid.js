@@ -86,14 +86,13 @@ export class TileGrid {
     return tile;
   }
 
-  // freeze pauses a video at its first frame. A stuck one cannot be played again.
+  // freeze pauses a video at its first frame, for good, if the meeting wants that.
   #freeze(video) {
-    const mode = this.stage.state.meeting.video;
-    if (mode === "") return;
+    if (this.stage.state.meeting.video !== "stuck") return;
     video.requestVideoFrameCallback(() => {
       video.autoplay = false; // or a new stream plays
       video.pause();
-      if (mode === "stuck") video.play = async () => {};
+      video.play = async () => {};
     });
   }
 
