@@ -14,7 +14,7 @@ func growthRows() []row {
 			name:  "stored",
 			table: []report.Row{{Title: "create, by stored jobs", Unit: perSecond}},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.scaled(ctx, sizes(1000, e.options.stored), func(ctx context.Context, s *instance, stored int) (measureFunc, error) {
+				return e.scaled(ctx, sizes(1000, e.stored), func(ctx context.Context, s *instance, stored int) (measureFunc, error) {
 					if err := s.copyJob(ctx, stored, map[string]string{"join_at": "original.join_at + i * 1000", "wake_at": "original.wake_at + i * 1000"}); err != nil {
 						return nil, err
 					}

@@ -199,10 +199,8 @@ func (r debianRoot) environment(settings ...string) []string {
 	r.Helper()
 	values := unit(r.T, filepath.Join(r.dir, "usr/lib/systemd/system/standin.service"))
 	all := strings.Fields(strings.Join(values["Environment"], " "))
-	for _, match := range regexp.MustCompile(`(?m)^[A-Z_]+=.*$`).FindAllString(string(read(r.T, filepath.Join(r.dir, values["EnvironmentFile"][0]))), -1) {
-		all = append(all, match)
-	}
-	return append(all, settings...)
+	file := string(read(r.T, filepath.Join(r.dir, values["EnvironmentFile"][0])))
+	return slices.Concat(all, regexp.MustCompile(`(?m)^[A-Z_]+=.*$`).FindAllString(file, -1), settings)
 }
 
 // start starts the unit's ExecStart as its user.

@@ -25,7 +25,8 @@ func newSQLiteWriter(ctx context.Context, db *sql.DB, insert string, values func
 	}
 	w := &sqliteWriter{connection: connection, values: values}
 	for statement, text := range map[**sql.Stmt]string{&w.begin: `BEGIN IMMEDIATE`, &w.insert: insert, &w.end: `COMMIT`} {
-		if *statement, err = connection.PrepareContext(ctx, text); err != nil {
+		*statement, err = connection.PrepareContext(ctx, text) //nolint:sqlclosecheck // closed with the connection
+		if err != nil {
 			return nil, errors.Join(err, connection.Close())
 		}
 	}

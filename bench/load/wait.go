@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"sync"
 	"time"
 )
@@ -51,11 +50,7 @@ func Waiting(ctx context.Context, address string, ramp, period time.Duration, ne
 // repeat sends requests until ctx ends.
 func (c *conn) repeat(ctx context.Context, request func(n int) []byte) error {
 	for n := 0; ctx.Err() == nil; n++ {
-		err := c.do(request(n))
-		switch {
-		case ctx.Err() != nil, errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil:
-			return nil
-		case err != nil:
+		if err := c.do(request(n)); err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
 			return err
 		}
 	}

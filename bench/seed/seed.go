@@ -147,7 +147,7 @@ func hostOf(text string) string {
 
 // DeliveryID returns the ID of a stored delivery.
 func DeliveryID(ctx context.Context, address string) (id string, err error) {
-	err = query(ctx, address, func(db *sql.DB) error {
+	err = query(address, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, `SELECT id FROM deliveries LIMIT 1`).Scan(&id)
 	})
 	return id, err
@@ -157,7 +157,7 @@ func DeliveryID(ctx context.Context, address string) (id string, err error) {
 // milliseconds and in ascending order. For a bot that ended before its launch
 // was recorded, the start of the attempt counts.
 func Latenesses(ctx context.Context, address string, c Copies) (all []int64, err error) {
-	err = query(ctx, address, func(db *sql.DB) (err error) {
+	err = query(address, func(db *sql.DB) (err error) {
 		rows, err := db.QueryContext(ctx, `SELECT COALESCE(launched_at, attempt_began_at) - join_at FROM jobs WHERE id BETWEEN $1 AND $2
 			AND (launched_at IS NOT NULL OR attempts > 0 AND status IN ('completed', 'failed', 'cancelled')) ORDER BY 1`,
 			JobID(c.From), JobID(c.From+c.Count-1))
@@ -178,7 +178,7 @@ func Latenesses(ctx context.Context, address string, c Copies) (all []int64, err
 }
 
 // query runs fn with an open database.
-func query(ctx context.Context, address string, fn func(*sql.DB) error) (err error) {
+func query(address string, fn func(*sql.DB) error) (err error) {
 	db, err := Open(address)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func Vacuum(ctx context.Context, address string) (err error) {
 // Spread reads how many jobs had more than one attempt, and the lowest and the
 // highest number of bots of a node.
 func Spread(ctx context.Context, address string, repeated, fewest, most *int) error {
-	return query(ctx, address, func(db *sql.DB) error {
+	return query(address, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, `SELECT COALESCE(SUM(repeated), 0), COALESCE(MIN(bots), 0), COALESCE(MAX(bots), 0) FROM (
 			SELECT COUNT(*) AS bots, SUM(CASE WHEN attempts > 1 THEN 1 ELSE 0 END) AS repeated FROM jobs WHERE attempts > 0 GROUP BY node) AS nodes`).
 			Scan(repeated, fewest, most)

@@ -121,20 +121,10 @@ func multiply(t *testing.T, database string, n int) {
 		"external_id": `external_id || '-' || k`, "external_hash": `external_hash || '-' || k`, "join_at": `join_at + k * 1000`,
 	}
 	for _, table := range []string{"jobs", "timeline"} {
-		rows, err := db.QueryContext(t.Context(), fmt.Sprintf(columns, table))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names, values []string
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				t.Fatal(err)
-			}
-			names, values = append(names, name), append(values, cmp.Or(changed[name], name))
-		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
+		names := columnNames(t, db, fmt.Sprintf(columns, table))
+		var values []string
+		for _, name := range names {
+			values = append(values, cmp.Or(changed[name], name))
 		}
 		_, err = db.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO %s (%s) %s SELECT %s FROM %[1]s CROSS JOIN copies`,
 			table, strings.Join(names, ", "), numbers, strings.Join(values, ", ")), n)
@@ -162,4 +152,25 @@ func insert(t *testing.T, q *store.Queries, consumer uuid.UUID, i int, now time.
 		ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceService, Kind: "updated", EmittedAt: now, ReceivedAt: now,
 		Applied: true, From: job.Scheduled, To: job.Scheduled,
 	})
+}
+
+// columnNames returns the result of a query for the names of columns.
+func columnNames(t *testing.T, db *sql.DB, query string) (names []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
