@@ -38,6 +38,7 @@ type source struct {
 	BeepDelay float64 // seconds
 	Late      float64 // seconds by which video begins after audio
 	NoSound   bool
+	NoPicture bool
 }
 
 // encodeRecording returns a fragmented MP4 with H.264 at a variable frame rate and
@@ -66,6 +67,9 @@ func (source source) encode(ctx context.Context, tools Tools, folder string) ([]
 		arguments = append(arguments, "-f", "lavfi", "-i", sound, "-c:a", "libopus", "-b:a", "48k")
 	}
 	target := filepath.Join(folder, "source.mp4")
+	if source.NoPicture {
+		arguments = append(arguments, "-map", "1:a")
+	}
 	arguments = append(arguments, "-fps_mode", "vfr", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0",
 		"-pix_fmt", "yuv420p", "-g", "30", "-threads", "1",
 		"-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", target)

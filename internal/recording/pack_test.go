@@ -234,6 +234,24 @@ func TestPackSeveralParts(t *testing.T) {
 	}
 }
 
+// TestPackAudioParts checks that the parts of a recording without video are joined.
+func TestPackAudioParts(t *testing.T) {
+	t.Parallel()
+	folder, out := t.TempDir(), t.TempDir()
+	for part := range 2 {
+		segment := encodeRecording(t, source{Seconds: 2, NoPicture: true})
+		writeSegments(t, folder, part, [][]byte{segment})
+	}
+	packed, err := packAll(t.Context(), folder, out, ingest.Report{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packed.Files) != 1 || packed.Files[0].Name != "recording.m4a" || packed.Parts[1].Offset.Round(time.Second) != 2*time.Second {
+		t.Fatalf("files = %+v", packed.Files)
+	}
+	checkFile(t, filepath.Join(out, "recording.m4a"), packed.Files[0])
+}
+
 func TestPackWithoutAudio(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()

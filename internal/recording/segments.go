@@ -145,13 +145,14 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 	}
 	target := filepath.Join(p.work, name)
 	// auto_convert would also write the decoder settings into the stream, which
-	// avc1 forbids (ISO/IEC 14496-15). All pieces have the same settings.
+	// avc1 forbids (ISO/IEC 14496-15). All pieces have the same settings. The
+	// format that ffmpeg derives from the extension m4a does not allow Opus.
 	limits, err := limitsForFiles(paths...)
 	if err != nil {
 		return "", err
 	}
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
 		"-f", "concat", "-auto_convert", "0", "-i", listPath,
-		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
+		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", target)
 	return target, err
 }
