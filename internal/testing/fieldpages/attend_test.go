@@ -21,7 +21,7 @@ import (
 const (
 	testJob = "0198f2b4-0000-7000-8000-000000000001"
 	// attendTimeout is for a whole visit of a bot.
-	attendTimeout = 3 * time.Minute
+	attendTimeout = 6 * time.Minute
 	soloLimit     = 10 * time.Second
 )
 
@@ -48,7 +48,7 @@ func attend(t *testing.T, plan Plan) result {
 		JobID: testJob, Token: token, ServiceURL: service.URL(), MeetingURL: meeting.URL(), Platform: plan.Platform,
 		DisplayName: "Standin for Eve",
 		AutoLeave: job.AutoLeave{
-			AfterEntryDelaySeconds: int(entryDelay(plan).Seconds()), AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 120,
+			AfterEntryDelaySeconds: int(entryDelay(plan).Seconds()), AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 240,
 		},
 		AllowedHosts: meeting.Hosts(), LoopbackPeers: true,
 		Timeouts: bot.Timeouts{
