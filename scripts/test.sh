@@ -48,7 +48,7 @@ packages=$(printf '%s ' $first $rest)
 # Otherwise a process with the race detector sleeps for a second before it exits.
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 
-TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "$gotestsum" --format pkgname --hide-summary=skipped \
+TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
 	--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
 	-race -vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}

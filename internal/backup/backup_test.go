@@ -231,7 +231,7 @@ func TestRestoreUnderLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Recorded != made.Recorded || len(result.Problems) > 0 {
+		if result.Recorded == 0 || result.Recorded > made.Recorded || len(result.Problems) > 0 { // jobs ended between the two parts of the backup
 			t.Errorf("restored recordings: %d, %v", result.Recorded, result.Problems)
 		}
 		checkWhole(t, service.DatabaseAddress(restored, target), before)
