@@ -49,7 +49,7 @@ packages=$(printf '%s ' $first $rest)
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
-	--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
+	--rerun-fails=1 --rerun-fails-max-failures=10 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
 	-race -vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 

@@ -25,12 +25,12 @@ func notNil(object map[string]any) map[string]any {
 	return object
 }
 
-// recordingFile returns the only file of a manifest that is not participant audio.
+// recordingFile returns the only file of a manifest with the mixed recording.
 func recordingFile(t *testing.T, manifest recording.Manifest) recording.Media {
 	t.Helper()
-	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind == recording.ParticipantAudio })
+	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind != recording.Video && m.Kind != recording.Audio })
 	if len(files) != 1 {
-		t.Fatalf("the manifest has %d files other than participant audio, want 1: %+v", len(files), manifest.Media)
+		t.Fatalf("the manifest has %d files of the mixed recording, want 1: %+v", len(files), manifest.Media)
 	}
 	return files[0]
 }
