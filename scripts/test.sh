@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests with the race detector. A test that fails beside the others runs
-# once more, alone, if at most five failed. Tests that failed and then passed are
+# once more, alone, if at most ten failed. Tests that failed and then passed are
 # listed at the end; the first failure's output stays in the log.
 #
 # Packages run four at a time, those that take longest first: most tests wait, for
