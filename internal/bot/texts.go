@@ -3,8 +3,8 @@ package bot
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -38,8 +38,8 @@ type texts struct {
 	wanted      meeting.TextOptions
 
 	captions   captionTracker
-	chat       map[string]chatText // by ID
-	changed    []ingest.Text       // messages to report
+	chat       chatMessages
+	changed    []ingest.Text // messages to report
 	reportedAt time.Time
 
 	showing  bool      // the page is being prepared
@@ -47,8 +47,12 @@ type texts struct {
 	failures int
 }
 
+// chatMessages are the messages of the chat by the hash of the page's ID.
+type chatMessages map[[sha256.Size]byte]chatText
+
 // chatText is a message of the chat.
 type chatText struct {
+	id       string
 	text     string
 	at       time.Time
 	reported bool // false for messages from a time that is not recorded
@@ -121,20 +125,20 @@ func (t *texts) addMessage(message meeting.ChatMessage, participants []meeting.P
 	if message.Own {
 		author = t.displayName
 	}
-	sum := sha256.Sum256([]byte(message.ID))
-	id := "m-" + hex.EncodeToString(sum[:12])
-	known, ok := t.chat[id]
+	key := sha256.Sum256([]byte(message.ID))
+	known, ok := t.chat[key]
 	if ok && (known.text == message.Text || !known.reported) || !ok && len(t.chat) >= maxChatMessages {
 		return
 	}
 	if !ok {
-		known.at, known.reported = at, recorded
+		// IDs sort in the order of the messages, for those that are seen at the same time.
+		known.id, known.at, known.reported = fmt.Sprintf("m-%08d", len(t.chat)), at, recorded
 	}
 	known.text = message.Text
-	t.chat[id] = known
+	t.chat[key] = known
 	if known.reported {
 		t.changed = append(t.changed, ingest.Text{
-			ID: id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: truncateRunes(author, ingest.MaxAuthorCharacters),
+			ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: truncateRunes(author, ingest.MaxAuthorCharacters),
 			Text: truncateRunes(message.Text, ingest.MaxTextCharacters), StartedAt: known.at, EndedAt: known.at,
 		})
 	}
