@@ -23,6 +23,7 @@ func TestDocuments(t *testing.T) {
 		"titles":       testProbeReadsTitles,
 		"switches":     testFluentSwitches,
 		"speaking":     testTeamsSpeaking,
+		"people":       testPeopleAndChat,
 		"allow":        testZoomAllowsDevices,
 		"dialogs":      testDialogs,
 		"frames":       testProbeInFrames,
@@ -79,6 +80,54 @@ func testTeamsSpeaking(t *testing.T, ctx context.Context, running *browser.Brows
 	want := []Participant{{ID: "name:Ada", Name: "Ada"}, {ID: "name:Ben", Name: "Ben", Speaking: true}}
 	if observation.Screen != InMeeting || !slices.Equal(observation.Participants, want) {
 		t.Errorf("observed %+v, want %+v", observation, want)
+	}
+}
+
+// testPeopleAndChat checks that participants and chat messages are read from the
+// marks that the live pages are known to have.
+func testPeopleAndChat(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openPage(t, ctx, running)
+	for _, c := range []struct {
+		platform     job.Platform
+		document     string
+		people       []string
+		author, text string
+	}{
+		{
+			job.Meet,
+			`<main><div aria-label="Participants" role=list><div role=listitem aria-label="Ada">Ada</div></div></main>
+			<aside aria-label="Side panel"><div class="Ge9Kpc" aria-live=polite><div class="poVWob">Ada</div>
+			<div data-message-id=m1><div jsname="dTKtvb">Hello, <b>Ben</b></div><button>React</button></div></div><textarea aria-label="Send a message"></textarea></aside>`,
+			[]string{"Ada"}, "Ada", "Hello, Ben",
+		},
+		{
+			job.Teams,
+			`<main>` + teamsBar + `</main><div aria-label="Attendees" role=tree><div role=treeitem data-cid="roster-participant" aria-label="Ada, muted">Ada</div></div>
+			<div data-tid="chat-pane-message" data-mid="1"><span data-tid="message-author-name">Ada</span><div id="content-1">Hello</div></div>`,
+			[]string{"Ada"}, "Ada", "Hello",
+		},
+		{
+			job.ZoomWeb,
+			`<div class=meeting-app>` + zoomBar + `<div class="participants-li" role=listitem aria-label="Ada (Host), computer audio muted">A</div>
+			<div role=grid aria-label="Chat Message List"><div role=row aria-label="Ada to Everyone, Hello"><p class="new-chat-message__text-box">Hello</p></div></div></div>`,
+			[]string{"Ada"}, "Ada", "Hello",
+		},
+	} {
+		t.Run(string(c.platform), func(t *testing.T) {
+			showDocument(t, ctx, page, c.document)
+			site := siteOf(t, c.platform)
+			snapshot := snapshotOf(t, ctx, site, page)
+			var people []string
+			for _, row := range snapshot.Rows {
+				people = append(people, row.Names[0])
+			}
+			if !slices.Equal(people, c.people) {
+				t.Errorf("the participants are %q, want %q", people, c.people)
+			}
+			if len(snapshot.Chat) != 1 || snapshot.Chat[0].Author != c.author || snapshot.Chat[0].Text != c.text {
+				t.Errorf("the chat is %+v, want %q by %q", snapshot.Chat, c.text, c.author)
+			}
+		})
 	}
 }
 
