@@ -112,6 +112,16 @@ func mediaFaultScenarios() []scenario {
 			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "not_repaired") },
 		},
 		{
+			name: "video that was paused", only: []job.Platform{job.Teams}, configure: fast, reason: reasonHostEnded,
+			meeting: replica.Settings{Video: replica.VideoPaused, NoTips: true, Participants: still},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("ended")
+				h.meeting.End()
+			},
+			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "ended") },
+		},
+		{
 			name: "video that never plays", only: []job.Platform{job.Teams}, configure: fast, reason: reasonHostEnded,
 			meeting: replica.Settings{Video: replica.VideoStuck, NoTips: true, Participants: still},
 			during: func(h *harness) {

@@ -100,11 +100,12 @@ const (
 // Video is whether a page keeps showing the video that it receives.
 type Video string
 
-// The page shows video, or pauses it at its first frame for good. It receives video in
-// any case.
+// The page shows video, or pauses it at its first frame until it is played, or for good.
+// It receives video in any case.
 const (
-	VideoPlays Video = ""
-	VideoStuck Video = "stuck"
+	VideoPlays  Video = ""
+	VideoPaused Video = "paused"
+	VideoStuck  Video = "stuck"
 )
 
 // Refusal is a page that is shown instead of the meeting.
@@ -198,7 +199,7 @@ func (s Settings) check(platform traits) error {
 	require(platform.launcher || !s.NoLauncher && !s.CookieBanner, "%s has no launcher", s.Platform)
 	require(platform.frame || !s.Framed, "%s has no frame", s.Platform)
 	require(s.Platform == Zoom || s.Audio == AudioFromStart, "only Zoom offers to join audio")
-	require(slices.Contains([]Video{VideoPlays, VideoStuck}, s.Video), "unknown video %q", s.Video)
+	require(slices.Contains([]Video{VideoPlays, VideoPaused, VideoStuck}, s.Video), "unknown video %q", s.Video)
 	require(platform.lateDevices || !s.DevicesBeforeJoin && !s.DevicesAfterJoin, "%s uses DeviceDialog", s.Platform)
 	require(!platform.lateDevices || !s.DeviceDialog, "%s uses DevicesBeforeJoin and DevicesAfterJoin", s.Platform)
 	return errors.Join(errs...)

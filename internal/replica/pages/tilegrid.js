@@ -86,13 +86,15 @@ export class TileGrid {
     return tile;
   }
 
-  // freeze pauses a video at its first frame, for good, if the meeting wants that.
+  // freeze pauses a video at its first frame, if the meeting wants that: for good, or
+  // until it is played.
   #freeze(video) {
-    if (this.stage.state.meeting.video !== "stuck") return;
+    const kind = this.stage.state.meeting.video;
+    if (kind !== "paused" && kind !== "stuck") return;
     video.requestVideoFrameCallback(() => {
       video.autoplay = false; // or a new stream plays
       video.pause();
-      video.play = async () => {};
+      if (kind === "stuck") video.play = async () => {};
     });
   }
 
