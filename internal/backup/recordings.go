@@ -31,20 +31,7 @@ func openRecordings(ctx context.Context, dir string) (*recording.Storage, error)
 // was copied, so that every recording of the copy is covered, unless it was
 // deleted meanwhile.
 func saveRecordings(ctx context.Context, settings Settings) (recorded int, problems []Problem, err error) {
-	storage, err := recording.OpenStorage(ctx, settings.Storage)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, storage.Close()) }()
-	if settings.Recordings == CheckRecordings {
-		return eachRecording(ctx, settings.Database, storage.MissingFiles)
-	}
-	copies, err := openRecordings(ctx, settings.Dir)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, copies.Close()) }()
-	return eachRecording(ctx, settings.Database, func(ctx context.Context, id uuid.UUID) ([]string, error) {
+	return checkRecordings(ctx, settings, settings.Recordings, func(ctx context.Context, storage, copies *recording.Storage, id uuid.UUID) ([]string, error) {
 		return storage.CopyRecording(ctx, copies, id)
 	})
 }
@@ -52,12 +39,22 @@ func saveRecordings(ctx context.Context, settings Settings) (recorded int, probl
 // restoreRecordings copies the recordings in a backup to the storage, if it has
 // any, and checks the storage.
 func restoreRecordings(ctx context.Context, settings Settings, description Description) (recorded int, problems []Problem, err error) {
+	return checkRecordings(ctx, settings, description.Recordings, func(ctx context.Context, storage, copies *recording.Storage, id uuid.UUID) ([]string, error) {
+		return copies.CopyRecording(ctx, storage, id)
+	})
+}
+
+// checkRecordings checks the recordings in the storage. With CopyRecordings it
+// copies each between the storage and the recordings in the backup.
+func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode,
+	copyOne func(ctx context.Context, storage, copies *recording.Storage, id uuid.UUID) ([]string, error),
+) (recorded int, problems []Problem, err error) {
 	storage, err := recording.OpenStorage(ctx, settings.Storage)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, storage.Close()) }()
-	if description.Recordings != CopyRecordings {
+	if mode != CopyRecordings {
 		return eachRecording(ctx, settings.Database, storage.MissingFiles)
 	}
 	copies, err := openRecordings(ctx, settings.Dir)
@@ -66,7 +63,7 @@ func restoreRecordings(ctx context.Context, settings Settings, description Descr
 	}
 	defer func() { err = errors.Join(err, copies.Close()) }()
 	return eachRecording(ctx, settings.Database, func(ctx context.Context, id uuid.UUID) ([]string, error) {
-		return copies.CopyRecording(ctx, storage, id)
+		return copyOne(ctx, storage, copies, id)
 	})
 }
 

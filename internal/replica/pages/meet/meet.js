@@ -1,5 +1,6 @@
 // The Meet page.
 
+import { hideBar, showTip } from "/assets/bar.js";
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
@@ -7,8 +8,6 @@ import { Captions } from "./captions.js";
 import { Notices, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { people, screens, speak } from "./words.js";
-
-const barHideMs = 4000; // after the last mouse move
 
 const screen = document.getElementById("screen");
 const dialogs = document.getElementById("dialogs");
@@ -95,22 +94,8 @@ function showCall(state) {
     subtitles.follow(stage.state);
     captions.ariaLabel = say(`Turn ${on ? "off" : "on"} captions`);
   });
-  if (state.meeting.tips) {
-    const tip = fresh("tip");
-    tip.querySelector("[data-got-it]").addEventListener("click", () => tip.remove());
-    dialogs.append(tip);
-  }
+  if (state.meeting.tips) showTip(dialogs);
   hideBar(call.querySelector(".bar"));
-}
-
-// hideBar hides the controls until the mouse moves.
-function hideBar(bar) {
-  let timer = 0;
-  document.onmousemove = () => {
-    bar.classList.add("shown");
-    clearTimeout(timer);
-    timer = setTimeout(() => bar.classList.remove("shown"), barHideMs);
-  };
 }
 
 function leave(atOnce) {

@@ -1,5 +1,6 @@
 // The Teams page.
 
+import { hideBar, showTip } from "/assets/bar.js";
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
@@ -8,8 +9,6 @@ import { Captions } from "./captions.js";
 import { Banners, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { screens, speak } from "./words.js";
-
-const barHideMs = 4000; // after the last mouse move
 
 const screen = document.getElementById("screen");
 const dialogs = document.getElementById("dialogs");
@@ -108,22 +107,8 @@ function showCall(state) {
   panels = new Panels(call, stage);
   captions = new Captions(call, call.querySelector("#callingButtons-showMoreBtn"));
   call.querySelector("#hangup-button").addEventListener("click", () => stage.leave());
-  if (state.meeting.tips) {
-    const tip = fresh("tip");
-    tip.querySelector("[data-got-it]").addEventListener("click", () => tip.remove());
-    dialogs.append(tip);
-  }
+  if (state.meeting.tips) showTip(dialogs);
   hideBar(call.querySelector(".bar"));
-}
-
-// hideBar hides the controls until the mouse moves.
-function hideBar(bar) {
-  let timer = 0;
-  document.onmousemove = () => {
-    bar.classList.add("shown");
-    clearTimeout(timer);
-    timer = setTimeout(() => bar.classList.remove("shown"), barHideMs);
-  };
 }
 
 function showMessage(state) {
