@@ -66,7 +66,7 @@ func (q *Queries) LockConsumer(ctx context.Context, id uuid.UUID) error {
 // LockJobByCalendarKey returns and locks the job that an invite with this key
 // created or moved. It uses the index jobs_intake.
 func (q *Queries) LockJobByCalendarKey(ctx context.Context, consumer uuid.UUID, key string) (job.Record, error) {
-	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND intake_key = $2`+q.forUpdate, consumer, key)
+	return q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE consumer_id = $1 AND intake_key = $2`+q.forUpdate, consumer, key)
 }
 
 // LockJobByMeeting returns and locks the consumer's newest live job with this
@@ -78,7 +78,7 @@ func (q *Queries) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meet
 		only = " AND ical_uid_hash IS NULL"
 	}
 	return q.oneJob(ctx, `
-		SELECT `+jobColumns+` FROM jobs
+		SELECT `+q.selects.record+` FROM jobs
 		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_url = $3`+only+`
 		ORDER BY created_at DESC, id DESC LIMIT 1`+q.forUpdate, consumer, millis(joinAt), meetingURL)
 }
@@ -87,7 +87,7 @@ func (q *Queries) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meet
 // that iCalUID that has no attempt yet. It uses the index jobs_ical.
 func (q *Queries) LockUndispatchedByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
 	return q.oneJob(ctx, `
-		SELECT `+jobColumns+` FROM jobs
+		SELECT `+q.selects.record+` FROM jobs
 		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending')
 		ORDER BY created_at DESC, id DESC LIMIT 1`+q.forUpdate, consumer, hashICalUID(uid))
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,6 +32,19 @@ func (c timeColumn) Scan(value any) error {
 		return fmt.Errorf("scan a time: got %T", value)
 	}
 	return nil
+}
+
+// scanText implements textScanner.
+func (c timeColumn) scanText(value string) error {
+	*c.Time = time.Time{}
+	if value == "" {
+		return nil
+	}
+	ms, err := strconv.ParseInt(value, 10, 64)
+	if err == nil {
+		*c.Time = fromMillis(ms)
+	}
+	return err
 }
 
 // durationColumn scans a column of milliseconds into a duration.
@@ -84,16 +98,49 @@ func unescapeNUL(s string) string {
 type escapedColumn struct{ *string }
 
 // Scan implements sql.Scanner.
-func (c escapedColumn) Scan(value any) error {
+func (c escapedColumn) Scan(value any) error { return scanValue(c, value) }
+
+func (c escapedColumn) scanText(value string) error {
+	*c.string = unescapeNUL(value)
+	return nil
+}
+
+// textColumn scans a column into a string type without reflection.
+type textColumn[T ~string] struct{ into *T }
+
+// Scan implements sql.Scanner.
+func (c textColumn[T]) Scan(value any) error { return scanValue(c, value) }
+
+func (c textColumn[T]) scanText(value string) error {
+	*c.into = T(value)
+	return nil
+}
+
+// nullTextColumn scans a column into a string, which is empty for NULL.
+type nullTextColumn struct{ *string }
+
+// Scan implements sql.Scanner.
+func (c nullTextColumn) Scan(value any) error {
+	if value == nil {
+		return c.scanText("")
+	}
+	return scanValue(c, value)
+}
+
+func (c nullTextColumn) scanText(value string) error {
+	*c.string = value
+	return nil
+}
+
+// scanValue scans a text as a driver returns it.
+func scanValue(column textScanner, value any) error {
 	switch text := value.(type) {
 	case string:
-		*c.string = unescapeNUL(text)
+		return column.scanText(text)
 	case []byte:
-		*c.string = unescapeNUL(string(text))
-	default:
-		return fmt.Errorf("scan a text: got %T", value)
+		return column.scanText(string(text))
 	}
-	return nil
+	return fmt.Errorf("scan a text: got %T", value)
 }
 
 // nullText returns NULL for an empty text.

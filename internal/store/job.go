@@ -61,24 +61,24 @@ func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 
 // Job returns the job, or a *job.Error with NotFound.
 func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
-	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`, id)
+	return q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE id = $1`, id)
 }
 
 // JobView is like Job without the fields that only the service uses.
 func (q *Queries) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
-	return one(q.queryRow(ctx, `SELECT `+viewColumns+` FROM jobs WHERE id = $1`, id), scanView, "job")
+	return one(q.queryRow(ctx, `SELECT `+q.selects.view+` FROM jobs WHERE id = $1`, id), unpacked(q, scanView), "job")
 }
 
 // LockJob is like Job and locks the job until the transaction ends.
 func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
-	return q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1`+q.forUpdate, id)
+	return q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE id = $1`+q.forUpdate, id)
 }
 
 // JobByExternalID returns the consumer's job with that externalId, or what is
 // left of it once it was erased. It uses the indexes jobs_external and
 // job_tombstones_external.
 func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Record, error) {
-	r, err := q.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
+	r, err := q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
 		consumer, mode, hashText(externalID))
 	if job.ErrorIs(err, job.NotFound) {
 		return q.tombstone(ctx, consumer, mode, externalID)
@@ -155,35 +155,49 @@ func hashICalUID(uid string) sql.NullString {
 	return nullText(hashText(uid))
 }
 
+// oneJob reads the job of a query that selects q.selects.record.
 func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
-	return one(q.queryRow(ctx, query, args...), scanJob, "job")
+	return one(q.queryRow(ctx, query, args...), unpacked(q, scanJob), "job")
 }
 
 // scanView scans viewColumns.
 func scanView(row scanner) (j job.Job, err error) {
-	var autoLeave []byte
-	err = row.Scan(&j.ID, &j.ConsumerID, &j.Mode, escapedColumn{&j.ExternalID}, &j.MeetingURL, &j.Platform, escapedColumn{&j.DisplayName},
-		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), &autoLeave,
-		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt},
-		&j.ManifestURI, &j.FailureCode, escapedColumn{&j.FailureDetail})
-	if err != nil {
-		return job.Job{}, err
-	}
-	if err := json.Unmarshal(autoLeave, &j.AutoLeave); err != nil {
-		return job.Job{}, fmt.Errorf("decode autoLeave: %w", err)
-	}
-	return j, nil
+	err = row.Scan(&j.ID, &j.ConsumerID, textColumn[job.Mode]{&j.Mode}, escapedColumn{&j.ExternalID}, &j.MeetingURL,
+		textColumn[job.Platform]{&j.Platform}, escapedColumn{&j.DisplayName}, timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt},
+		&j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), autoLeaveColumn{&j.AutoLeave},
+		textColumn[job.Status]{&j.Status}, textColumn[job.Status]{&j.PreviousStatus}, &j.Attempts, &j.Attempt,
+		timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt}, &j.ManifestURI, textColumn[job.FailureCode]{&j.FailureCode},
+		escapedColumn{&j.FailureDetail})
+	return j, err
 }
+
+// autoLeaveColumn scans a column of JSON.
+type autoLeaveColumn struct{ *job.AutoLeave }
+
+// Scan implements sql.Scanner.
+func (c autoLeaveColumn) Scan(value any) error { return scanValue(c, value) }
+
+func (c autoLeaveColumn) scanText(text string) error {
+	if text == defaultAutoLeave { // as most jobs have it
+		*c.AutoLeave = job.DefaultAutoLeave()
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), c.AutoLeave); err != nil {
+		return fmt.Errorf("decode autoLeave: %w", err)
+	}
+	return nil
+}
+
+// defaultAutoLeave is the JSON of job.DefaultAutoLeave.
+const defaultAutoLeave = `{"afterEntryDelaySeconds":600,"afterSilenceSeconds":1200,"afterSoloSeconds":60,"afterMaxSeconds":14400,"onBotDetected":false}`
 
 // scanJob scans jobColumns.
 func scanJob(row scanner) (r job.Record, err error) {
-	var calendarKey sql.NullString
 	r.Job, err = scanView(extraColumns{row, []any{
 		timeColumn{&r.StatusSince}, &r.Sequence,
 		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, escapedColumn{&r.LaunchError},
 		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
-		escapedColumn{&r.ICalUID}, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, &r.Prelaunch,
+		escapedColumn{&r.ICalUID}, nullTextColumn{&r.CalendarKey}, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, textColumn[job.Prelaunch]{&r.Prelaunch},
 	}})
-	r.CalendarKey = calendarKey.String
 	return r, err
 }

@@ -27,8 +27,8 @@ var errPageFull = errors.New("the page is full")
 func (q *Queries) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Job, more bool, err error) {
-	query, args := jobsQuery(consumer, mode, filter, after, limit+1)
-	jobs, more, err = page(ctx, q, limit, scanView, func(j job.Job) int {
+	query, args := q.jobsQuery(consumer, mode, filter, after, limit+1)
+	jobs, more, err = page(ctx, q, limit, unpacked(q, scanView), func(j job.Job) int {
 		return len(j.Metadata) + len(j.ExternalID) + len(j.MeetingURL)
 	}, query, args...)
 	if err != nil {
@@ -40,7 +40,7 @@ func (q *Queries) ListJobs(
 // page returns up to limit rows of a query for limit+1, and whether there are
 // more. It ends early at maxPageBytes as counted by size.
 func page[T any](ctx context.Context, q *Queries, limit int, scan func(scanner) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
-	var rows []T
+	rows := make([]T, 0, min(limit, 20))
 	total := 0
 	err := q.forEach(ctx, func(row scanner) error {
 		value, err := scan(row)
@@ -60,9 +60,10 @@ func page[T any](ctx context.Context, q *Queries, limit int, scan func(scanner) 
 	return rows, false, err
 }
 
-// jobsQuery builds the query of ListJobs. The inner query finds the IDs of the
-// page in an index alone; only the rows of the page are read.
-func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, []any) {
+// jobsQuery builds the query of ListJobs. Without a filter, the index has the
+// page in its order. Otherwise an inner query finds the IDs of the page in an
+// index alone, so that only the rows of the page are read.
+func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, []any) {
 	args := []any{consumer, mode}
 	placeholder := func(value any) string {
 		args = append(args, value)
@@ -91,6 +92,7 @@ func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.C
 	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
 	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))
 	and(!filter.JoinTo.IsZero(), "join_at < ", ceilMillis(filter.JoinTo))
+	filtered := len(where) > 2
 	if after != (job.Cursor{}) {
 		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
@@ -100,8 +102,11 @@ func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.C
 		// find the few jobs of a short interval; jobs_join covers the query.
 		sequence = "created_at + 0 DESC, id DESC"
 	}
-	return `SELECT ` + viewColumns + ` FROM jobs WHERE id IN (
-			SELECT id FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + ` + 0)
+	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + ` + 0`
+	if !filtered {
+		return `SELECT ` + q.selects.view + matching, args
+	}
+	return `SELECT ` + q.selects.view + ` FROM jobs WHERE id IN (SELECT id` + matching + `)
 		ORDER BY created_at DESC, id DESC`, args
 }
 

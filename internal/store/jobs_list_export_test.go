@@ -10,17 +10,18 @@ import (
 	"standin/internal/job"
 )
 
-// JobListPlan returns SQLite's query plan for the inner query of ListJobs, one step
-// per line.
+// JobListPlan returns SQLite's query plan for the query of ListJobs that finds the
+// page, one step per line.
 func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, error) {
-	query, args := jobsQuery(consumer, mode, filter, after, limit)
-	return q.explain(ctx, query, args, func(parent int) bool { return parent != 0 })
+	query, args := q.jobsQuery(consumer, mode, filter, after, limit)
+	inner := strings.Contains(query, " IN (SELECT")
+	return q.explain(ctx, query, args, func(parent int) bool { return !inner || parent != 0 })
 }
 
 // QueryPlan returns SQLite's query plans for the queries of fn, one step per line.
 func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (string, error) {
 	kept := &recorder{conn: q.conn}
-	if err := fn(&Queries{conn: kept}); err != nil {
+	if err := fn(&Queries{conn: kept, selects: q.selects}); err != nil {
 		return "", err
 	}
 	var plans []string

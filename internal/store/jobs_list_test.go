@@ -182,7 +182,7 @@ func TestListPlans(t *testing.T) {
 		want   string
 		sorts  bool
 	}{
-		"all":          {job.Filter{}, "COVERING INDEX jobs_created (consumer_id=? AND mode=?", false},
+		"all":          {job.Filter{}, "INDEX jobs_created (consumer_id=? AND mode=?", false},
 		"created":      {job.Filter{CreatedFrom: from, CreatedTo: to}, "COVERING INDEX jobs_created (consumer_id=? AND mode=? AND", false},
 		"status":       {job.Filter{Statuses: []job.Status{job.Failed}}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=?", false},
 		"status since": {job.Filter{Statuses: []job.Status{job.Failed}, CreatedFrom: from}, "COVERING INDEX jobs_status (consumer_id=? AND mode=? AND status=? AND", false},

@@ -18,8 +18,9 @@ import (
 // URL or display name. It uses the indexes jobs_external and jobs_created.
 func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
+	scan := unpacked(q, scanView)
 	add := func(row scanner) error {
-		j, err := scanView(row)
+		j, err := scan(row)
 		known := slices.ContainsFunc(found, func(other job.Job) bool { return other.ID == j.ID })
 		if err == nil && !known && len(found) < limit {
 			found = append(found, j)
@@ -30,11 +31,11 @@ func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 	if err != nil {
 		id = uuid.Nil
 	}
-	err = q.forEach(ctx, add, `SELECT `+viewColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $3
-		UNION ALL SELECT `+viewColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $4`,
+	err = q.forEach(ctx, add, `SELECT `+q.selects.view+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $3
+		UNION ALL SELECT `+q.selects.view+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $4`,
 		consumerID, mode, id, hashText(text))
 	if err == nil {
-		err = q.forEach(ctx, add, `SELECT `+viewColumns+` FROM jobs WHERE id IN (
+		err = q.forEach(ctx, add, `SELECT `+q.selects.view+` FROM jobs WHERE id IN (
 				SELECT id FROM (
 					SELECT id, created_at, external_id, meeting_url, display_name FROM jobs
 					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT $3) AS newest

@@ -68,7 +68,7 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
-	return &Store{Queries: &Queries{conn: db, spoken: postgresSpokenIndex}, engine: &postgresEngine{db: db, config: config}}, nil
+	return &Store{Queries: &Queries{conn: db, spoken: postgresSpokenIndex, selects: plainLists}, engine: &postgresEngine{db: db, config: config}}, nil
 }
 
 // migratePostgres migrates the schema. Its statements have no timeout: their
@@ -122,7 +122,7 @@ func (e *postgresEngine) transact(ctx context.Context, fn func(*Queries) error) 
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	err = recovered(fn, &Queries{conn: uncancelledTx{tx, ctx}, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", spoken: postgresSpokenIndex})
+	err = recovered(fn, &Queries{conn: uncancelledTx{tx, ctx}, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", spoken: postgresSpokenIndex, selects: plainLists})
 	if err != nil {
 		return errors.Join(err, ignoreTxDone(tx.Rollback()))
 	}

@@ -17,6 +17,7 @@ type Queries struct {
 	forUpdate string // clause that locks the selected rows until the transaction ends
 	skip      string // like forUpdate, skipping rows that another transaction has locked
 	spoken    spokenIndex
+	selects   selectLists
 }
 
 // conn is the common part of *sql.DB and *sql.Tx.

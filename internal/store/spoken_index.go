@@ -11,8 +11,8 @@ import (
 )
 
 // spokenIndex is the full-text index of the table spoken. Together with the
-// clauses forUpdate and skip, it is the only SQL that differs between the
-// databases: SQLite has FTS5, and PostgreSQL tsvector.
+// clauses forUpdate and skip and the select lists of jobs, it is the only SQL
+// that differs between the databases: SQLite has FTS5, and PostgreSQL tsvector.
 type spokenIndex struct {
 	setup []string // statements that create the index; they may be repeated
 	match string   // condition on the row s of spoken, with the query as $1 and the owner as $2

@@ -88,7 +88,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		done:    make(chan struct{}),
 	}
 	go e.run()
-	return &Store{Queries: &Queries{conn: e.reads, spoken: sqliteSpokenIndex}, engine: e}, nil
+	return &Store{Queries: &Queries{conn: e.reads, spoken: sqliteSpokenIndex, selects: packedLists}, engine: e}, nil
 }
 
 // migrateLocked migrates the schema under a file lock, because a command such as
@@ -241,7 +241,7 @@ func (e *sqliteEngine) disconnect() {
 // runAll runs the writes one after the other. It returns errWriteFailed as soon
 // as one of them fails.
 func runAll(tx *sqliteTx, group []*groupedWrite) error {
-	q := &Queries{conn: tx, spoken: sqliteSpokenIndex}
+	q := &Queries{conn: tx, spoken: sqliteSpokenIndex, selects: packedLists}
 	for _, w := range group {
 		if w.err = recovered(w.fn, q); w.err != nil || tx.failed {
 			return errWriteFailed
@@ -253,7 +253,7 @@ func runAll(tx *sqliteTx, group []*groupedWrite) error {
 // runInSavepoints runs each write in a savepoint and stores its error in it. The
 // returned error is that of the whole group.
 func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
-	q := &Queries{conn: tx, spoken: sqliteSpokenIndex}
+	q := &Queries{conn: tx, spoken: sqliteSpokenIndex, selects: packedLists}
 	ctx := context.Background()
 	for _, w := range group {
 		if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {
