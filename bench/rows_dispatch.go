@@ -82,6 +82,7 @@ func (e *env) dueAtOnce(ctx context.Context, s *instance, key string, count int,
 		if time.Until(due) < dueDelay/2 {
 			return nil, fmt.Errorf("inserting %d jobs took too long", count)
 		}
+		before := e.usedBy(s)
 		all, err := awaitLaunches(ctx, s.address, copies, due)
 		if err != nil {
 			return nil, err
@@ -91,6 +92,7 @@ func (e *env) dueAtOnce(ctx context.Context, s *instance, key string, count int,
 			dispatched: float64(len(all)) / last.Seconds(),
 			p50:        float64(all[len(all)/2]),
 			p99:        float64(all[len(all)*99/100]),
+			cpu:        float64((e.usedBy(s) - before).Microseconds()) / float64(len(all)),
 		}, nil
 	}, nil
 }

@@ -145,6 +145,9 @@ func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifie
 	n.events.Subscribe(func(e event.Event) {
 		switch e := e.(type) {
 		case event.JobDue:
+			if !dispatch.Soon(e.At, e.Waiting, time.Now()) {
+				return
+			}
 			n.dispatcher.Wake()
 			if !e.Remote {
 				notifier.Notify(store.Notification{Jobs: true})

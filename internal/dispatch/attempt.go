@@ -67,18 +67,24 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 // void, because a bot that is stopped can report that as the end of the job. A
 // failed launch is retried with growing delays until decide gives up.
 func (t *task) launch(ctx context.Context) error {
-	if t.job.Attempts > 1 {
-		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
-			return err
-		}
-	}
-	if !t.lease.valid() {
-		// This process was suspended: another dispatcher may have the job.
-		return errLeaseLost
-	}
 	launcher := t.d.Launcher
-	failure := launcher.Launch(ctx, t.assignment())
+	var failure error
+	err := t.call(ctx, func() error {
+		if t.job.Attempts > 1 {
+			if err := launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
+				return err
+			}
+		}
+		if !t.lease.valid() {
+			// This process was suspended: another dispatcher may have the job.
+			return errLeaseLost
+		}
+		failure = launcher.Launch(ctx, t.assignment())
+		return nil
+	})
 	switch {
+	case err != nil:
+		return err
 	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
 		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(t.timeouts().Launch))) // the engine reports when it runs
 		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
@@ -91,7 +97,7 @@ func (t *task) launch(ctx context.Context) error {
 		return ctx.Err() // the dispatcher stops: the launch has not failed, and the next one retries it
 	}
 	t.d.Metrics.LaunchFailed()
-	err := t.change(ctx, func(c *lifecycle.Change) error {
+	err = t.change(ctx, func(c *lifecycle.Change) error {
 		c.LaunchFailures++
 		c.LaunchError = failure.Error()
 		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))

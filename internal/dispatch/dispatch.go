@@ -20,14 +20,15 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
+	"standin/internal/retry"
 	"standin/internal/store"
 )
 
 const (
-	maxTasks    = 64                    // jobs processed at once
-	maxSalvages = 4                     // recordings finalized at once: each uses CPU and disk
-	maxSleep    = 5 * time.Second       // notifications from other nodes may be lost
-	minSleep    = 10 * time.Millisecond // while another node claims what is due
+	maxTasks    = 512             // jobs processed at once: leased, and mostly waiting for the database or for a slot of maxCalls
+	maxCalls    = 64              // jobs whose launcher or storage is called at once
+	maxSalvages = 4               // recordings finalized at once: each uses CPU and disk
+	maxSleep    = 5 * time.Second // notifications from other nodes may be lost
 )
 
 // DefaultLease is how long a claimed job is leased, and after how long a
@@ -76,11 +77,14 @@ type Dispatcher struct {
 	wake     chan struct{}
 	tasks    sync.WaitGroup
 	workers  chan struct{} // holds a value for each task that is running
+	calls    chan struct{} // holds a value for each task that calls the launcher or the storage
 	salvages chan struct{} // holds a value for each salvage that is running
 
 	startedAt  time.Time
 	reachable  atomic.Int64 // since when every bot could reach the service, in Unix nanoseconds
 	startTimes startTimes
+
+	claims claims
 }
 
 // New returns a Dispatcher. It does nothing before Run.
@@ -98,6 +102,8 @@ func New(settings Settings) *Dispatcher {
 		Settings: settings,
 		wake:     make(chan struct{}, 1),
 		workers:  make(chan struct{}, maxTasks),
+		calls:    make(chan struct{}, maxCalls),
+		claims:   claims{backoff: retry.Backoff{Min: minBackoff, Max: maxBackoff}},
 		salvages: make(chan struct{}, maxSalvages),
 	}
 	d.reachableSince(settings.Now())
@@ -156,35 +162,30 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			d.sleep(ctx, time.Second)
 			continue
 		}
-		length := d.untilNextDue(ctx)
-		if claimed == 0 && length <= 0 {
-			length = minSleep
-		}
-		d.sleep(ctx, length)
+		d.awaitNextClaim(ctx, claimed)
 	}
 	return nil
 }
 
-// startTasks claims as many due jobs as there are free workers, starts a task
-// for each, and returns their number. Admitted jobs get a slot for their first
-// bot.
-func (d *Dispatcher) startTasks(ctx context.Context) (int, error) {
+// startTasks claims as many due jobs as there are free workers, and starts a
+// task for each. Admitted jobs get a slot for their first bot.
+func (d *Dispatcher) startTasks(ctx context.Context) (job.Claimed, error) {
 	claimedAt := time.Now() // before the claim: the lease must not appear longer than it is
-	admitted, others, err := d.claimDue(ctx)
+	claimed, err := d.claimDue(ctx)
 	if err != nil {
-		return 0, err
+		return claimed, err
 	}
-	for _, r := range admitted {
+	for _, r := range claimed.Admitted {
 		d.startTask(ctx, r, claimedAt, d.Capacity.reserve(ctx, r.ID, r.NextAttempt(), d.Now()))
 	}
-	for _, r := range others {
+	for _, r := range claimed.Others {
 		noCapacity := ""
 		if r.Mode == job.Live && (r.Status == job.Scheduled || r.Status == job.Pending) {
 			noCapacity = d.notAdmitted(ctx)
 		}
 		d.startTask(ctx, r, claimedAt, noCapacity)
 	}
-	return len(admitted) + len(others), nil
+	return claimed, nil
 }
 
 // startTask starts the task of a claimed job when a worker is free. noCapacity
@@ -193,7 +194,7 @@ func (d *Dispatcher) startTask(ctx context.Context, r job.Record, claimedAt time
 	d.workers <- struct{}{}
 	t := &task{
 		d: d, job: r, lease: newLeaseGuard(r, claimedAt, d.Lease), noCapacity: noCapacity,
-		releaseWorker: sync.OnceFunc(func() { <-d.workers; d.Wake() }),
+		releaseWorker: sync.OnceFunc(d.releaseWorker),
 	}
 	d.tasks.Go(func() {
 		defer t.releaseWorker()
@@ -210,56 +211,4 @@ func (d *Dispatcher) notAdmitted(ctx context.Context) string {
 		return fmt.Sprintf("its consumer runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first", d.PerConsumer)
 	}
 	return "other jobs are served first"
-}
-
-// claimDue leases due jobs. It starts a write only when there is something to
-// claim.
-func (d *Dispatcher) claimDue(ctx context.Context) (admitted, others []job.Record, err error) {
-	now, limit := d.Now(), cap(d.workers)-len(d.workers)
-	if limit == 0 {
-		return nil, nil, nil
-	}
-	claim := job.Claim{
-		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
-		Capacity: min(limit, d.Capacity.Free(ctx, now)), PerConsumer: d.PerConsumer, Prelaunch: d.prelaunch(),
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
-	defer cancel()
-	waiting, err := d.Store.CanClaim(ctx, claim)
-	if err != nil || !waiting {
-		return nil, nil, err
-	}
-	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
-		admitted, others, err = q.ClaimJobs(ctx, claim)
-		return err
-	})
-	return admitted, others, err
-}
-
-// untilNextDue is how long the dispatcher may sleep. While all workers are
-// busy that is the maximum: a worker that becomes free wakes the dispatcher.
-func (d *Dispatcher) untilNextDue(ctx context.Context) time.Duration {
-	if len(d.workers) == cap(d.workers) {
-		return maxSleep
-	}
-	now := d.Now()
-	next, ok, err := d.Store.NextWake(ctx, d.Node.ID, now, d.prelaunch())
-	if err != nil || !ok {
-		return maxSleep
-	}
-	return min(maxSleep, next.Sub(now))
-}
-
-// sleep waits for a time, or until the dispatcher is woken or ctx ends.
-func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
-	if length <= 0 {
-		return
-	}
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-d.wake:
-	case <-ctx.Done():
-	}
 }

@@ -480,11 +480,12 @@ func TestLostLease(t *testing.T) {
 		h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 		id := h.create(t, time.Time{})
 		<-h.bots.entered
-		var taken []job.Record
+		var claimed job.Claimed
 		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			_, taken, err = q.ClaimJobs(t.Context(), job.Claim{Now: h.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
+			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: h.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
 			return err
 		})
+		taken := claimed.Others
 		if err != nil || len(taken) != 1 {
 			t.Fatalf("take the lease: %v (%v)", taken, err)
 		}

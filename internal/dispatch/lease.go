@@ -46,7 +46,7 @@ func (t *task) release(ctx context.Context, wakeAt time.Time) error {
 
 // withLease changes the job if this task still holds its lease.
 func (t *task) withLease(ctx context.Context, fn func(*lifecycle.Change) error) error {
-	changed, err := t.d.Jobs.Change(ctx, t.job.ID, func(c *lifecycle.Change) error {
+	changed, err := t.d.Jobs.ChangeTogether(ctx, t.job.ID, func(c *lifecycle.Change) error {
 		switch {
 		case c.Lease == "":
 			return errJobChanged // the end of the job, or a new joinAt, has revoked the lease

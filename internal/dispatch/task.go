@@ -68,9 +68,24 @@ func (t *task) load(ctx context.Context) (situation, error) {
 	}
 	var err error
 	if s.needsMedia() {
-		s.hasMedia, err = d.Recordings.HasMedia(ctx, r.ID)
+		err = t.call(ctx, func() (err error) {
+			s.hasMedia, err = d.Recordings.HasMedia(ctx, r.ID)
+			return err
+		})
 	}
 	return s, err
+}
+
+// call calls fn, which uses the launcher or the storage, when few enough other
+// tasks do so.
+func (t *task) call(ctx context.Context, fn func() error) error {
+	select {
+	case t.d.calls <- struct{}{}:
+		defer func() { <-t.d.calls }()
+		return fn()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // apply carries out a decision.
@@ -91,15 +106,15 @@ func (t *task) apply(ctx context.Context, next decision) error {
 	case startPrelaunched:
 		return t.startPrelaunched(ctx)
 	case stopPrelaunched:
-		return t.stopPrelaunched(ctx)
+		return t.call(ctx, func() error { return t.stopPrelaunched(ctx) })
 	case adoptBot:
 		return t.recordLaunch(ctx)
 	case salvage:
 		return t.salvage(ctx, next.detail)
 	case giveUp:
-		return t.giveUp(ctx, next.code, next.detail)
+		return t.call(ctx, func() error { return t.giveUp(ctx, next.code, next.detail) })
 	case cleanUp:
-		return t.cleanUp(ctx)
+		return t.call(ctx, func() error { return t.cleanUp(ctx) })
 	}
 	return fmt.Errorf("unknown action %q", next.action)
 }

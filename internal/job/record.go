@@ -104,3 +104,12 @@ type Claim struct {
 	PerConsumer int           // how many bots a consumer may run; 0 is no limit
 	Prelaunch   time.Duration // live jobs are claimed this long before they are due
 }
+
+// Claimed is the result of a claim.
+type Claimed struct {
+	Admitted []Record // may use capacity, in the order in which they are served
+	Others   []Record // need no capacity, or there is none for them
+	// More reports that the claim left jobs that wait for capacity to another node
+	// that is admitting jobs now, or because of Claim.Limit.
+	More bool
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/store"
@@ -52,7 +53,8 @@ type Settings struct {
 // Service changes jobs. Its methods may be called from any goroutine.
 type Service struct {
 	Settings
-	hub *hub
+	hub      *hub
+	together together
 }
 
 // New returns a Service.
@@ -77,6 +79,8 @@ type Change struct {
 	deliveries bool // deliveries were created
 	commands   bool // commands were queued
 	transcribe bool // Settings.Transcribe
+
+	consumers map[uuid.UUID]account.Consumer // that the transaction has read; nil when it changes one job
 }
 
 // Change locks the job and calls fn. It saves the job as fn leaves it, unless
@@ -178,7 +182,7 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := c.q.Consumer(ctx, c.ConsumerID)
+	consumer, err := c.consumer(ctx)
 	if err != nil {
 		return fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
 	}
@@ -200,4 +204,17 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 		}
 	}
 	return nil
+}
+
+// consumer returns the consumer of the job. A transaction that changes many jobs
+// reads each consumer once.
+func (c *Change) consumer(ctx context.Context) (account.Consumer, error) {
+	if consumer, known := c.consumers[c.ConsumerID]; known {
+		return consumer, nil
+	}
+	consumer, err := c.q.Consumer(ctx, c.ConsumerID)
+	if err == nil && c.consumers != nil {
+		c.consumers[c.ConsumerID] = consumer
+	}
+	return consumer, err
 }

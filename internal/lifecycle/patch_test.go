@@ -129,11 +129,12 @@ func TestPatchStopsDispatch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
-		var claimed []job.Record
+		var result job.Claimed
 		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			_, claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
+			result, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 			return err
 		})
+		claimed := result.Others
 		if err != nil || len(claimed) != 1 {
 			t.Fatalf("claimed %d, %v", len(claimed), err)
 		}

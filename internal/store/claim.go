@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,36 +17,66 @@ import (
 // because of a limit, is looked at again.
 const prelaunchRetry = time.Second
 
+// admissionLock is the key of the advisory lock of PostgreSQL that a claim holds
+// while it admits jobs.
+const admissionLock = 7_461_927_301
+
 // ClaimJobs leases jobs that are due and moves their wake time to the end of
 // the lease, so that the jobs of a crashed dispatcher are claimed again then.
 //
 // The admitted jobs may use capacity. Each consumer in turn gets one, in the
 // order of max(joinAt, createdAt); jobs to prelaunch come after due ones. The
 // other jobs need no capacity, or there is none for them.
-func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (admitted, others []job.Record, err error) {
-	if admitted, err = q.admitJobs(ctx, claim); err != nil {
-		return nil, nil, fmt.Errorf("claim jobs that wait for capacity: %w", err)
+//
+// One claim at a time admits jobs: concurrent ones would rank and choose the
+// same jobs, and could together exceed the limit of a consumer. A claim that is
+// not the one leaves all waiting jobs to it.
+func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claimed, err error) {
+	limit := min(claim.Limit, claim.Capacity)
+	if limit > 0 {
+		if claimed.More, err = q.admissionBusy(ctx); err != nil {
+			return claimed, err
+		}
+		if !claimed.More {
+			if claimed.Admitted, err = q.admitJobs(ctx, claim, limit); err != nil {
+				return claimed, fmt.Errorf("claim jobs that wait for capacity: %w", err)
+			}
+			claimed.More = len(claimed.Admitted) == claim.Limit && claim.Limit < claim.Capacity
+		}
 	}
 	where, args := dueCondition(claim)
-	others, err = list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1 + 0`+q.skip+`)
+	if claimed.More {
+		where = needsNoAdmission + where // those that wait may still be admitted
+	}
+	claimed.Others, err = list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1 + 0`+q.skip+`)
 		UPDATE jobs SET lease = $5, wake_at = $6 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns,
 		slices.Concat([]any{claim.Limit}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("claim due jobs: %w", err)
+		return claimed, fmt.Errorf("claim due jobs: %w", err)
 	}
-	slices.SortFunc(others, func(a, b job.Record) int { return a.JoinAt.Compare(b.JoinAt) })
-	return admitted, others, nil
+	slices.SortFunc(claimed.Others, func(a, b job.Record) int { return a.JoinAt.Compare(b.JoinAt) })
+	return claimed, nil
 }
 
-// admitJobs leases as many live jobs without an attempt as there is capacity
-// for, in the order in which they are to be served.
-func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record, error) {
-	limit := min(claim.Limit, claim.Capacity)
-	if limit <= 0 {
-		return nil, nil
+// admissionBusy reports whether another transaction admits jobs. If none does,
+// this one is the only one until it ends. SQLite has one writer.
+func (q *Queries) admissionBusy(ctx context.Context) (bool, error) {
+	if q.skip == "" {
+		return false, nil
 	}
+	var locked bool
+	if err := q.queryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, admissionLock).Scan(&locked); err != nil {
+		return false, fmt.Errorf("lock the admission of jobs: %w", err)
+	}
+	return !locked, nil
+}
+
+// admitJobs leases up to limit live jobs without an attempt, in the order in
+// which they are to be served.
+func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]job.Record, error) {
 	where, args := waitingCondition(claim)
-	ids, err := list(ctx, q, scanColumn[uuid.UUID], `
+	busy, position := consumerLimit(claim)
+	ids, err := list(ctx, q, scanColumn[string], `
 		WITH waiting AS (
 			SELECT id, consumer_id, CASE WHEN join_at > $2 THEN 1 ELSE 0 END AS early,
 				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
@@ -56,27 +85,29 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim) ([]job.Record,
 			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS position
 			FROM waiting
 		)
-		SELECT ranked.id FROM ranked LEFT JOIN dispatch_turns ON dispatch_turns.consumer_id = ranked.consumer_id
-		WHERE `+consumerLimit(claim)+`
+		SELECT ranked.id FROM ranked LEFT JOIN dispatch_turns ON dispatch_turns.consumer_id = ranked.consumer_id`+busy+`
+		WHERE `+position+`
 		ORDER BY early, position, COALESCE(turn, 0), due_at, ranked.id LIMIT $1 + 0`, slices.Concat([]any{limit}, args)...)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	sequence := make(map[uuid.UUID]int, len(ids))
-	values := slices.Concat([]any{newLease(claim.Node)}, args, []any{millis(claim.Now.Add(claim.Lease))})
-	var positions []string
+	sequence := make(map[string]int, len(ids))
 	for i, id := range ids {
 		sequence[id] = i
-		values = append(values, id)
-		positions = append(positions, fmt.Sprintf("$%d", len(values)))
 	}
-	// Another node may have started one of the jobs since the first query.
-	jobs, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+strings.Join(positions, ", ")+`) AND `+where+q.skip+`)
-		UPDATE jobs SET lease = $1, wake_at = $4 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, values...)
+	var jobs []job.Record
+	lease := slices.Concat([]any{newLease(claim.Node)}, args, []any{millis(claim.Now.Add(claim.Lease))})
+	err = inBatches(ids, lease, func(placeholders string, all []any) error {
+		// Another transaction may have changed one of the jobs since the first query.
+		some, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+placeholders+`) AND `+where+q.skip+`)
+			UPDATE jobs SET lease = $1, wake_at = $4 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, all...)
+		jobs = append(jobs, some...)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(jobs, func(a, b job.Record) int { return sequence[a.ID] - sequence[b.ID] })
+	slices.SortFunc(jobs, func(a, b job.Record) int { return sequence[a.ID.String()] - sequence[b.ID.String()] })
 	return jobs, q.takeTurns(ctx, jobs)
 }
 
@@ -100,21 +131,29 @@ func dueCondition(claim job.Claim) (string, []any) {
 		[]any{millis(claim.Now), claim.Node, millis(claim.Now.Add(-claim.Lease))}
 }
 
+// needsNoAdmission excludes live jobs that wait for their first bot.
+const needsNoAdmission = `NOT (status IN ('scheduled', 'pending') AND mode = 'live' AND prelaunch IN ('', 'skipped')) AND `
+
 // consumerLimit is the condition that a consumer runs fewer bots than its limit,
-// counting the waiting jobs ahead of the ranked one.
-func consumerLimit(claim job.Claim) string {
+// counting the waiting jobs ahead of the ranked one, and the join that it needs.
+func consumerLimit(claim job.Claim) (join, condition string) {
 	if claim.PerConsumer == 0 {
-		return "1 = 1"
+		return "", "1 = 1"
 	}
-	return fmt.Sprintf(`position + (
-		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND `+dispatchedCondition()+`
-	) + (
-		SELECT COUNT(*) FROM jobs WHERE jobs.consumer_id = ranked.consumer_id AND mode = 'live' AND (lease <> '' OR prelaunch = 'launched') AND status IN ('scheduled', 'pending')
-	) <= %d`, claim.PerConsumer)
+	return ` LEFT JOIN (
+			SELECT consumer_id, COUNT(*) AS bots FROM (
+				SELECT consumer_id FROM jobs WHERE mode = 'live' AND ` + dispatchedCondition() + `
+				UNION ALL
+				SELECT consumer_id FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND (lease <> '' OR prelaunch = 'launched')
+			) AS running GROUP BY consumer_id
+		) AS busy ON busy.consumer_id = ranked.consumer_id`, fmt.Sprintf(`position + COALESCE(bots, 0) <= %d`, claim.PerConsumer)
 }
 
 // takeTurns moves the consumers of admitted jobs behind all others.
 func (q *Queries) takeTurns(ctx context.Context, jobs []job.Record) error {
+	if len(jobs) == 0 {
+		return nil
+	}
 	last, err := one(q.queryRow(ctx, `SELECT COALESCE(MAX(turn), 0) FROM dispatch_turns`), scanColumn[int64], "turn")
 	if err != nil {
 		return err
@@ -155,6 +194,27 @@ func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 		}
 	}
 	return exists(dueCondition(claim))
+}
+
+// LockFreeJobs returns those of some jobs that exist and that no other transaction
+// has locked, by ID. It locks them until the transaction ends.
+func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Record, error) {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	jobs := make(map[uuid.UUID]job.Record, len(ids))
+	err := inBatches(texts, nil, func(placeholders string, all []any) error {
+		return q.forEach(ctx, func(row scanner) error {
+			r, err := scanJob(row)
+			jobs[r.ID] = r
+			return err
+		}, `SELECT `+jobColumns+` FROM jobs WHERE id IN (`+placeholders+`)`+q.skip, all...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lock %d jobs: %w", len(ids), err)
+	}
+	return jobs, nil
 }
 
 // newLease returns a unique token that starts with the ID of the node.

@@ -57,11 +57,12 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 				Now: q.clock, Lease: time.Hour, Limit: 20, Prelaunch: prelaunch,
 				Capacity: rapid.IntRange(round/busyRounds, 4).Draw(rt, "capacity"),
 			}
-			var jobs, others []job.Record
+			var claimed job.Claimed
 			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-				jobs, others, err = q.ClaimJobs(t.Context(), claim)
+				claimed, err = q.ClaimJobs(t.Context(), claim)
 				return err
 			})
+			jobs, others := claimed.Admitted, claimed.Others
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -162,13 +163,13 @@ func TestClaimLimitsConsumers(t *testing.T) {
 			insert(t, s, newJob(busy))
 		}
 		insert(t, s, newJob(idle))
-		var admitted []job.Record
+		var claimed job.Claimed
 		err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-			admitted, _, err = q.ClaimJobs(t.Context(), job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2})
+			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2})
 			return err
 		})
 		count := map[uuid.UUID]int{}
-		for _, r := range admitted {
+		for _, r := range claimed.Admitted {
 			count[r.ConsumerID]++
 		}
 		if err != nil || count[busy] != 1 || count[idle] != 1 {

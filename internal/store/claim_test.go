@@ -20,8 +20,8 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	claim.Lease, claim.Limit = time.Minute, 10
 	ids := []uuid.UUID{}
 	err := s.Write(t.Context(), func(q *store.Queries) error {
-		admitted, others, err := q.ClaimJobs(t.Context(), claim)
-		for _, r := range append(admitted, others...) {
+		claimed, err := q.ClaimJobs(t.Context(), claim)
+		for _, r := range append(claimed.Admitted, claimed.Others...) {
 			ids = append(ids, r.ID)
 		}
 		return err
@@ -237,8 +237,8 @@ func TestNodeRestart(t *testing.T) {
 		for _, node := range []string{"a", "ab"} {
 			insert(t, s, newJob(consumer))
 			err := s.Write(t.Context(), func(q *store.Queries) error {
-				_, taken, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
-				acquired[node] = taken[0]
+				claimed, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
+				acquired[node] = claimed.Others[0]
 				return err
 			})
 			if err != nil {

@@ -144,19 +144,19 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 	for range 4 {
 		group.Go(func() {
 			for {
-				var records []job.Record
+				var claimed job.Claimed
 				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-					_, records, err = q.ClaimJobs(t.Context(), job.Claim{Now: at, Limit: 7, Lease: time.Minute})
+					claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: at, Limit: 7, Lease: time.Minute})
 					return err
 				})
 				if err != nil {
 					t.Error(err)
 				}
-				if len(records) == 0 {
+				if len(claimed.Others) == 0 {
 					return
 				}
 				mu.Lock()
-				for _, r := range records {
+				for _, r := range claimed.Others {
 					ids = append(ids, r.ID.String())
 				}
 				mu.Unlock()
@@ -189,8 +189,8 @@ func TestLeases(t *testing.T) {
 			return got.WakeAt
 		}
 		write(func(q *store.Queries) error {
-			_, claimed, err := q.ClaimJobs(t.Context(), job.Claim{Now: now, Limit: 1, Lease: time.Minute})
-			r = claimed[0]
+			claimed, err := q.ClaimJobs(t.Context(), job.Claim{Now: now, Limit: 1, Lease: time.Minute})
+			r = claimed.Others[0]
 			return err
 		})
 		write(func(q *store.Queries) error {

@@ -1,0 +1,126 @@
+package dispatch
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"standin/internal/job"
+	"standin/internal/retry"
+	"standin/internal/store"
+)
+
+const (
+	// claimInterval is the minimum time between two claims: jobs that become due
+	// one after the other are claimed together.
+	claimInterval = 10 * time.Millisecond
+	// workerWait is the longest that a claim waits for half of the workers when
+	// more jobs are due than there are free workers. The cost of a claim grows
+	// with the number of waiting jobs, not with how many of them it leases.
+	workerWait = 100 * time.Millisecond
+	// A node that finds another one admitting jobs waits for up to minBackoff,
+	// doubled each time up to maxBackoff.
+	minBackoff = 20 * time.Millisecond
+	maxBackoff = 2 * time.Second
+)
+
+// claims is when a dispatcher claims jobs. Run's goroutine owns it, except for
+// awaitsWorkers.
+type claims struct {
+	last          time.Time     // when the last claim was started
+	backoff       retry.Backoff // of claims that find another node admitting jobs
+	awaitsWorkers atomic.Bool   // the next claim waits for free workers
+}
+
+// claimDue leases due jobs. It starts a write only when there is something to
+// claim.
+func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err error) {
+	now, limit := d.Now(), cap(d.workers)-len(d.workers)
+	d.claims.last = time.Now()
+	if limit == 0 {
+		return job.Claimed{More: true}, nil
+	}
+	claim := job.Claim{
+		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
+		Capacity: d.Capacity.Free(ctx, now), PerConsumer: d.PerConsumer, Prelaunch: d.prelaunch(),
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
+	defer cancel()
+	waiting, err := d.Store.CanClaim(ctx, claim)
+	if err != nil || !waiting {
+		return job.Claimed{}, err
+	}
+	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
+		claimed, err = q.ClaimJobs(ctx, claim)
+		return err
+	})
+	return claimed, err
+}
+
+// awaitNextClaim waits until it is useful to claim jobs again.
+func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
+	busy := len(d.workers) > cap(d.workers)/2
+	switch {
+	case claimed.More && len(claimed.Admitted) == 0 && !busy: // another node admits jobs
+		_ = retry.Sleep(ctx, d.claims.backoff.Next()) // Run checks ctx
+		return
+	case claimed.More:
+		d.awaitWorkers(ctx)
+	case len(claimed.Admitted)+len(claimed.Others) == 0:
+		d.sleep(ctx, max(claimInterval, d.untilNextDue(ctx)))
+	default:
+		d.sleep(ctx, d.untilNextDue(ctx))
+	}
+	d.claims.backoff.Reset()
+	_ = retry.Sleep(ctx, time.Until(d.claims.last.Add(claimInterval)))
+}
+
+// awaitWorkers waits until half of the workers are free, and at most for
+// workerWait.
+func (d *Dispatcher) awaitWorkers(ctx context.Context) {
+	d.claims.awaitsWorkers.Store(true)
+	defer d.claims.awaitsWorkers.Store(false)
+	timer := time.NewTimer(workerWait)
+	defer timer.Stop()
+	for len(d.workers) > cap(d.workers)/2 {
+		select {
+		case <-d.wake:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// releaseWorker makes a worker free, and wakes a dispatcher that waits for it.
+func (d *Dispatcher) releaseWorker() {
+	<-d.workers
+	if d.claims.awaitsWorkers.Load() && len(d.workers) <= cap(d.workers)/2 {
+		d.Wake()
+	}
+}
+
+// untilNextDue is how long the dispatcher may sleep.
+func (d *Dispatcher) untilNextDue(ctx context.Context) time.Duration {
+	now := d.Now()
+	next, ok, err := d.Store.NextWake(ctx, d.Node.ID, now, d.prelaunch())
+	if err != nil || !ok {
+		return maxSleep
+	}
+	return min(maxSleep, next.Sub(now))
+}
+
+// sleep waits for a time, or until the dispatcher is woken or ctx ends.
+func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
+	if length <= 0 {
+		return
+	}
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-d.wake:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,104 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/store"
+)
+
+// TestChangeTogether checks that of many changes at once each is applied once with
+// its timeline entry, that two changes of one job are both applied, and that a
+// change that fails leaves nothing behind and does not affect the others.
+func TestChangeTogether(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		const jobs = 40
+		ctx, failure := context.WithoutCancel(t.Context()), errors.New("does not fit")
+		errs, ids := make([]error, 2*jobs), make([]uuid.UUID, jobs)
+		for i := range ids {
+			ids[i] = h.newJob(t)
+		}
+		var all sync.WaitGroup
+		for i := range errs {
+			all.Go(func() {
+				var r job.Record
+				r, errs[i] = h.ChangeTogether(ctx, ids[i%jobs], func(c *lifecycle.Change) error {
+					c.LaunchFailures++
+					err := c.MediaStored(ctx, int64(i), jobs)
+					if i%jobs == 7 {
+						return failure
+					}
+					return err
+				})
+				if errs[i] == nil && r.ID != ids[i%jobs] {
+					t.Errorf("the result of another change: %s, want %s", r.ID, ids[i%jobs])
+				}
+			})
+		}
+		all.Wait()
+		for i, id := range ids {
+			want, wantErr := 2, error(nil)
+			if i == 7 {
+				want, wantErr = 0, failure
+			}
+			if !errors.Is(errs[i], wantErr) || !errors.Is(errs[jobs+i], wantErr) {
+				t.Errorf("changes of job %d: %v, %v, want %v", i, errs[i], errs[jobs+i], wantErr)
+			}
+			entries, err := h.store.Timeline(t.Context(), id)
+			if r := h.record(t, id); r.LaunchFailures != want || err != nil || len(entries) != want {
+				t.Errorf("job %d was changed %d times, with %d entries (%v), want %d", i, r.LaunchFailures, len(entries), err, want)
+			}
+		}
+		if _, err := h.ChangeTogether(ctx, uuid.New(), func(*lifecycle.Change) error { return nil }); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("a job that does not exist: %v", err)
+		}
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := h.ChangeTogether(canceled, ids[0], func(*lifecycle.Change) error { return nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("a change whose context has ended: %v", err)
+		}
+	})
+}
+
+// TestChangeTogetherWaitsForNoLock checks that a job that another transaction has
+// locked delays only its own change.
+func TestChangeTogetherWaitsForNoLock(t *testing.T) {
+	t.Parallel()
+	if cluster == nil {
+		t.Skip("PostgreSQL is not installed")
+	}
+	h := newHarness(t, cluster.Fresh(t))
+	locked, free := h.newJob(t), h.newJob(t)
+	ctx := context.WithoutCancel(t.Context())
+	change := func(c *lifecycle.Change) error { c.LaunchFailures++; return nil }
+	var waiting sync.WaitGroup
+	err := h.store.Write(ctx, func(q *store.Queries) error {
+		if _, err := q.LockJob(ctx, locked); err != nil {
+			return err
+		}
+		for range 3 { // more than run at once
+			waiting.Go(func() {
+				if _, err := h.ChangeTogether(ctx, locked, change); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range 5 {
+			if _, err := h.ChangeTogether(ctx, free, change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	waiting.Wait()
+	if r, other := h.record(t, locked), h.record(t, free); err != nil || r.LaunchFailures != 3 || other.LaunchFailures != 5 {
+		t.Errorf("changes of the locked job: %d, of the other: %d (%v)", r.LaunchFailures, other.LaunchFailures, err)
+	}
+}
