@@ -3,11 +3,22 @@
 #
 #   scripts/fuzz.sh 60s
 #   scripts/fuzz.sh 1000x
+#
+# Each package with fuzz targets is built once, and others are not built.
 set -eu
 time=${1:-60s}
-for package in $(go list ./...); do
-	for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+corpus=$(go env GOCACHE)/fuzz
+grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u >"$work/folders"
+while read -r folder; do
+	package=$(go list "$folder")
+	go test -c -fuzz=. -o "$work/test" "$folder"
+	(cd "$folder" && "$work/test" -test.list '^Fuzz') | grep '^Fuzz' >"$work/targets"
+	while read -r target; do
 		echo "fuzz: $package $target for $time"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x "$package"
-	done
-done
+		(cd "$folder" && "$work/test" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" \
+			-test.fuzzminimizetime 10x -test.fuzzcachedir "$corpus/$package" -test.timeout 0) </dev/null
+	done <"$work/targets"
+done <"$work/folders"

@@ -14,7 +14,8 @@
 # every commit, which a busy disk delays. Binaries stay on disk.
 set -uo pipefail
 gotestsum=gotest.tools/gotestsum@v1.13.0
-longest='internal/bot cmd/standin internal/recording internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/store'
+longest='internal/bot cmd/standin internal/recording internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/store
+	internal/service internal/replica internal/dashboard internal/httpapi internal/bot/browser internal/bot/capture internal/bot/zoomsdk'
 work=$(mktemp -d)
 trap 'rm -rf "$work" "${memory:-}"' EXIT
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null &&

@@ -46,8 +46,10 @@ func isolationFlags(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("no-sandbox", !sandboxed(options)),
 		chromedp.Flag("disable-extensions", true),
 		// Pages that are prerendered, or restored from the back/forward cache,
-		// would be shown without a check by GuardNavigation.
-		chromedp.Flag("disable-features", "Prerender2"),
+		// would be shown without a check by GuardNavigation. The suggestions of
+		// the address bar are two pages in a renderer process of their own, which
+		// starts with the browser.
+		chromedp.Flag("disable-features", "Prerender2,WebUIOmniboxPopup,WebUIOmniboxAimPopup"),
 		chromedp.Flag("disable-back-forward-cache", true),
 	}
 	if options.Proxy == "" {
