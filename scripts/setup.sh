@@ -56,6 +56,7 @@ if [ "${1:-run}" = schemathesis ]; then
 fi
 if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"
+	need curl curl "for the test of the documented commands"
 	need zsh zsh "for the tests of completions"
 	need fish fish "for the tests of completions"
 	need nft nftables "for the tests of the egress rules"

@@ -5,61 +5,190 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
 )
+
+// root is the folder of the repository.
+const root = "../../"
+
+// shells are the languages of blocks with commands, each with the shell that runs
+// them, and otherLanguages those of all other blocks.
+var (
+	shells         = map[string]string{"sh": "bash", "bash": "bash", "console": "bash", "zsh": "zsh", "fish": "fish"}
+	otherLanguages = []string{"caddy", "javascript", "json", "mermaid", "nginx", "python", "text", "yaml"}
+)
+
+// documentedCommand is a command in a document.
+type documentedCommand struct {
+	shell, text string
+	output      string // what the document shows, "" if it shows nothing
+}
 
 var (
-	fencedBlock     = regexp.MustCompile("(?ms)^```(?:sh|console)?\n(.*?)^```")
-	documentedStart = regexp.MustCompile(`^(?:\$ )?(?:[A-Z_]+=\S* )*(?:sudo )?(?:bin/|\./)?standin (.*)$`)
-	restOfLine      = regexp.MustCompile(`\s(?:#|\||>|<|&&|2>|;).*$`)
-	wrongUse        = regexp.MustCompile(`unknown flag|unexpected argument|unknown command|expected one of`)
+	fencedBlock = regexp.MustCompile("(?ms)^ *```(.*?)\n(.*?)^ *```$")
+	inlineCode  = regexp.MustCompile("`(standin [a-z][^`]*)`")
 )
 
-// TestDocumentedCommands checks that the commands and flags in the documentation exist.
-func TestDocumentedCommands(t *testing.T) {
-	t.Parallel()
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("%d pages, %v", len(pages), err)
+// documents returns the paths of all documents with commands, relative to root.
+func documents(t *testing.T) (paths []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md"} {
+		found, err := filepath.Glob(root + pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d documents, %v", pattern, len(found), err)
+		}
+		for _, path := range found {
+			paths = append(paths, strings.TrimPrefix(path, root))
+		}
 	}
-	checked := 0
-	for _, page := range append(pages, "../../README.md") {
-		text, err := os.ReadFile(page)
+	return paths
+}
+
+// commandsOf returns the commands in the blocks of a document.
+func commandsOf(t *testing.T, document string) (found []documentedCommand) {
+	t.Helper()
+	content, err := os.ReadFile(root + document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range fencedBlock.FindAllStringSubmatch(string(content), -1) {
+		shell, isShell := shells[block[1]]
+		switch {
+		case !isShell && !slices.Contains(otherLanguages, block[1]):
+			t.Errorf("%s: a block of the language %q: name one of the languages, sh for commands or text for their output\n%s", document, block[1], block[2])
+		case block[1] == "console":
+			for _, entry := range strings.Split("\n"+block[2], "\n$ ")[1:] {
+				rows := strings.SplitAfter(entry, "\n")
+				end := wholeCommand(t, rows)
+				found = append(found, documentedCommand{shell, strings.Join(rows[:end], ""), strings.Join(rows[end:], "")})
+			}
+		case isShell:
+			for rows := strings.SplitAfter(block[2], "\n"); len(rows) > 0; {
+				end := wholeCommand(t, rows)
+				if text := strings.TrimSpace(strings.Join(rows[:end], "")); text != "" {
+					found = append(found, documentedCommand{shell: shell, text: text})
+				}
+				rows = rows[end:]
+			}
+		}
+	}
+	return found
+}
+
+// wholeCommand returns the number of rows that the first command has. It continues in
+// the next row after a backslash, and in quotes.
+func wholeCommand(t *testing.T, rows []string) int {
+	t.Helper()
+	text := ""
+	for i, row := range rows {
+		text += comment.ReplaceAllString(row, "\n")
+		if !strings.HasSuffix(text, "\\\n") && strings.Count(text, "'")%2 == 0 && strings.Count(text, `"`)%2 == 0 {
+			return i + 1
+		}
+	}
+	t.Errorf("a command does not end:\n%s", text)
+	return len(rows)
+}
+
+var comment = regexp.MustCompile(`(?:^|\s)#.*\n`)
+
+// TestDocumentedNames checks the commands that TestDocumentedCommands does not run, and
+// those in the text: commands, flags, make targets, files and values of the chart exist.
+func TestDocumentedNames(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(root + "Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range documents(t) {
+		content, err := os.ReadFile(root + document)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, block := range fencedBlock.FindAllStringSubmatch(string(text), -1) {
-			for row := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
-				match := documentedStart.FindStringSubmatch(strings.TrimSpace(row))
-				if match == nil {
-					continue
+		for _, match := range inlineCode.FindAllStringSubmatch(string(content), -1) {
+			checkArguments(t, document, strings.TrimPrefix(match[1], "standin "))
+		}
+		for _, command := range commandsOf(t, document) {
+			if notRun(document, command.text) == "" {
+				continue
+			}
+			for row := range strings.Lines(strings.ReplaceAll(command.text, "\\\n", " ")) {
+				if match := documentedStart.FindStringSubmatch(strings.TrimSpace(row)); match != nil {
+					checkArguments(t, document, match[1])
 				}
-				checked++
-				if err := parseDocumented(t, match[1]); err != nil && wrongUse.MatchString(err.Error()) {
-					t.Errorf("%s: standin %s: %v", page, match[1], err)
+				for _, target := range makeTarget.FindAllStringSubmatch(row, -1) {
+					if !strings.Contains(string(makefile), "\n"+target[1]+":") {
+						t.Errorf("%s: make has no target %s", document, target[1])
+					}
+				}
+				for _, file := range repositoryFile.FindAllString(row, -1) {
+					if _, err := os.Stat(root + file); err != nil && !strings.HasSuffix(file, "compose.env") {
+						t.Errorf("%s: %v", document, err)
+					}
+				}
+				for _, value := range chartValue.FindAllStringSubmatch(row, -1) {
+					if !chartHas(t, strings.Split(value[1], ".")) {
+						t.Errorf("%s: the chart has no value %s", document, value[1])
+					}
 				}
 			}
 		}
 	}
-	if checked < 20 {
-		t.Errorf("only %d commands were checked", checked)
-	}
 }
 
-// parseDocumented parses the arguments of a command, without running it. Brackets mark
+var (
+	documentedStart = regexp.MustCompile(`(?:^|.* )(?:bin/|\./|-- )?standin ((?:backup|bot|canary|completions|consumers|doctor|jobs|keys|login|mail|recordings|restore|serve|users|version|webhooks)\b.*)$`)
+	restOfLine      = regexp.MustCompile(`\s(?:#|\||>|<|&&|2>|;).*$`)
+	wrongUse        = regexp.MustCompile(`unknown flag|unexpected argument|unknown command|expected one of`)
+	makeTarget      = regexp.MustCompile(`\bmake ([a-z-]+)`)
+	repositoryFile  = regexp.MustCompile(`\b(?:deploy|internal)/[A-Za-z0-9_-]+[./][A-Za-z0-9_./-]+\b`)
+	chartValue      = regexp.MustCompile(`--set ([A-Za-z.]+)=`)
+)
+
+// checkArguments parses the arguments of a command, without running it. Brackets mark
 // optional arguments.
-func parseDocumented(t *testing.T, arguments string) error {
+func checkArguments(t *testing.T, document, arguments string) {
 	t.Helper()
 	arguments = restOfLine.ReplaceAllString(arguments, "")
 	arguments = strings.NewReplacer("[", "", "]", "", "…", "", `"`, "", "'", "").Replace(arguments)
+	if strings.HasPrefix(arguments, "demo") { // not in every build
+		return
+	}
 	var cli commands
 	parser, err := kong.New(&cli, kong.Name("standin"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = parser.Parse(strings.Fields(arguments))
-	return err
+	words := strings.Fields(arguments)
+	_, err = parser.Parse(words)
+	isGroup := len(words) == 1 && err != nil && strings.Contains(err.Error(), "expected one of") // a command of several
+	if err != nil && wrongUse.MatchString(err.Error()) && !isGroup {
+		t.Errorf("%s: standin %s: %v", document, arguments, err)
+	}
+}
+
+// chartHas reports whether the Helm chart has a value.
+func chartHas(t *testing.T, path []string) bool {
+	t.Helper()
+	content, err := os.ReadFile(root + "deploy/helm/standin/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values any
+	if err := yaml.Unmarshal(content, &values); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range path {
+		inner, isMap := values.(map[string]any)
+		if !isMap || inner[name] == nil {
+			return false
+		}
+		values = inner[name]
+	}
+	return true
 }

@@ -1,0 +1,400 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/webhook"
+)
+
+// commandsNotRun lists, by document, the start of each command that
+// TestDocumentedCommands does not run, with the reason. TestDocumentedNames parses
+// them. All other commands run.
+var commandsNotRun = map[string]map[string]string{
+	"README.md": {
+		"make demo":  "TestDemo runs the demo",
+		"make test":  "this test is part of it",
+		"make build": "bin/standin is the binary of this test",
+	},
+	"docs/quickstart.md": {
+		"make demo":  "TestDemo runs the demo",
+		"make build": "bin/standin is the binary of this test",
+	},
+	"docs/canary.md": {"STANDIN_CANARY_MEETING": "visits a meeting of a live platform"},
+	"docs/cli.md":    {"standin login --url": "waits for a person; TestLogin authorizes it"},
+	"docs/doctor.md": {"standin doctor --platform": "needs a replica meeting; TestDoctorInspectsPage runs it"},
+	"docs/install.md": {
+		"make deb":        "TestDebianPackage builds the package",
+		"sudo apt-get":    "changes the machine; TestDebianPackage installs the package into another system",
+		"sudo -u standin": "needs the installed package; TestDebianPackage runs it",
+		"docker build":    "needs a container engine",
+		"kubectl":         "needs a cluster",
+		"helm -n":         "needs a cluster; TestChartWithHelm renders the chart",
+	},
+	"docs/security.md": {
+		"git worktree":         "builds an old commit, which a shallow clone lacks",
+		"STANDIN_TEST_BINARY=": "needs the old binary, and the tests run without it too",
+	},
+	"deploy/README.md": {
+		"cp deploy/compose.env.example": "the file has to be filled in",
+		"export POSTGRES_PASSWORD":      "only docker compose uses it",
+		"export DOCKER_GROUP":           "needs a container engine",
+		"docker":                        "needs a container engine",
+		"kubectl":                       "needs a cluster",
+	},
+}
+
+// notRun returns why a command of a document is not run, or "".
+func notRun(document, command string) string {
+	for start, reason := range commandsNotRun[document] {
+		if strings.HasPrefix(command, start) {
+			return reason
+		}
+	}
+	return ""
+}
+
+// preparations establish, by document, what the text before the commands describes.
+var preparations = map[string]func(*documentRun){
+	"docs/cli.md":        func(r *documentRun) { r.startService(); r.addUsers("root@example.com", "ada@example.com") },
+	"docs/operations.md": (*documentRun).startService,
+	"docs/webhooks.md":   (*documentRun).startService,
+	"docs/mail.md":       (*documentRun).writeCertificate,
+}
+
+// TestDocumentedCommands runs the commands of each document in their order, in a new
+// folder, with a service whose keys are test keys.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	for document, commands := range commandsNotRun {
+		found := commandsOf(t, document)
+		for start := range commands {
+			if !slices.ContainsFunc(found, func(c documentedCommand) bool { return strings.HasPrefix(c.text, start) }) {
+				t.Errorf("%s has no command that starts with %s", document, start)
+			}
+		}
+	}
+	for _, document := range documents(t) {
+		var commands []documentedCommand
+		for _, command := range commandsOf(t, document) {
+			if notRun(document, command.text) == "" {
+				commands = append(commands, command)
+			}
+		}
+		if len(commands) == 0 {
+			continue
+		}
+		t.Run(document, func(t *testing.T) {
+			t.Parallel()
+			r := newDocumentRun(t)
+			if prepare := preparations[document]; prepare != nil {
+				prepare(r)
+			}
+			for _, command := range commands {
+				r.run(command)
+			}
+		})
+	}
+}
+
+// documentRun runs the commands of one document.
+type documentRun struct {
+	*testing.T
+	dir     string
+	hooks   *httptest.Server
+	exports string // the export commands so far
+	base    string // of the service, if it runs
+	job     string // ID of the first job
+	secret  string // of webhooks
+}
+
+// newDocumentRun creates a folder in which standin and bin/standin are this binary, and
+// internal is the folder of the repository.
+func newDocumentRun(t *testing.T) *documentRun {
+	t.Helper()
+	r := &documentRun{T: t, dir: t.TempDir(), secret: webhook.NewSecret()}
+	r.hooks = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(r.hooks.Close)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"bin", "backups", "var/lib/standin"} {
+		if err := os.MkdirAll(filepath.Join(r.dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"bin/standin": self, "internal": filepath.Join(repository, "internal")} {
+		if err := os.Symlink(target, filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// startService starts a service with a job of a test key that has ended, signs in, and
+// writes a signed webhook to body.json and headers.txt.
+func (r *documentRun) startService() {
+	r.Helper()
+	for _, command := range []string{
+		"standin keys create --consumer acme > key",
+		"standin serve",
+		"standin login --with-key --url http://127.0.0.1:8080 < key",
+		"standin jobs create https://meet.google.com/abc-defg-hij --external-id 1 --watch",
+	} {
+		r.run(documentedCommand{shell: "bash", text: command})
+	}
+	body, header := r.signedWebhook()
+	var lines bytes.Buffer
+	if err := header.Write(&lines); err != nil {
+		r.Fatal(err)
+	}
+	r.write("body.json", body)
+	r.write("headers.txt", lines.Bytes())
+}
+
+// addUsers creates users of the dashboard, the first one as an operator.
+func (r *documentRun) addUsers(emails ...string) {
+	r.Helper()
+	s, err := (dataFlags{DataDir: filepath.Join(r.dir, "data")}).open(r.Context())
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer s.Close()
+	users := account.NewUsers(account.UserSettings{Store: s, Now: time.Now})
+	token, _, err := users.FirstUserToken(r.Context())
+	for i, email := range emails {
+		if i > 0 {
+			operator, findErr := s.UserByEmail(r.Context(), emails[0])
+			if findErr != nil {
+				r.Fatal(findErr)
+			}
+			token, err = users.Invite(r.Context(), operator, email, false)
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+		if _, err := users.Accept(r.Context(), token, account.NewUser{Name: "User", Email: email, Consumer: "acme", Password: testPassword}); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// writeCertificate writes cert.pem and key.pem.
+func (r *documentRun) writeCertificate() {
+	r.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		r.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"bots.example.com"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		r.Fatal(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.write("cert.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	r.write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+}
+
+func (r *documentRun) write(name string, content []byte) {
+	r.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// signedWebhook returns a webhook signed with the run's secret.
+func (r *documentRun) signedWebhook() (body []byte, header http.Header) {
+	r.Helper()
+	body, header = []byte(`{"deliveryId":"dlv_1","event":"job.finalized","attempt":1,"data":{"jobId":"j"}}`), make(http.Header)
+	if err := webhook.Sign(header, []webhook.Secret{{Value: r.secret}}, "dlv_1", time.Now(), body); err != nil {
+		r.Fatal(err)
+	}
+	return body, header
+}
+
+// longRunning matches commands that run until they are interrupted.
+var longRunning = regexp.MustCompile(`^(?:bin/)?standin (?:serve|mail --smtp-listen|webhooks listen)\b`)
+
+// jobID matches the ID of a job in an output.
+var jobID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// run runs a command and checks its exit code and the output that the document shows. A
+// command that shows an error fails.
+func (r *documentRun) run(command documentedCommand) {
+	r.Helper()
+	text := r.fill(command.text)
+	if longRunning.MatchString(text) {
+		r.start(text)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Minute)
+	defer cancel()
+	process := r.process(ctx, command.shell, text)
+	output, err := process.CombinedOutput()
+	wantError := strings.Contains("\n"+command.output, "\nstandin: ")
+	if isDoctor := strings.HasSuffix(strings.TrimSpace(text), "standin doctor"); isDoctor {
+		r.checkDoctor(string(output), command.output)
+	} else if (err != nil) != wantError {
+		r.Errorf("%s: %v\n%s", text, err, output)
+	} else if command.output != "" {
+		r.compareOutput(text, string(output), command.output)
+	}
+	if strings.HasPrefix(text, "export ") {
+		r.exports += text + "\n"
+	}
+	if r.job == "" && strings.Contains(text, "jobs") {
+		r.job = jobID.FindString(string(output))
+	}
+	if strings.HasPrefix(text, "curl ") && !strings.HasPrefix(string(output), `{"id":"`+r.job) {
+		r.Errorf("%s: the response is no job: %s", text, output)
+	}
+}
+
+// fill replaces what a reader has to replace, and what only exists on another machine.
+func (r *documentRun) fill(text string) string {
+	return strings.TrimSpace(strings.NewReplacer(
+		"keys create --consumer", "keys create --test --consumer", // jobs run in the simulator
+		"http://127.0.0.1:8080", r.base,
+		"https://example.com/hooks", r.hooks.URL,
+		"whsec_…", r.secret,
+		"--smtp-listen :25", "--smtp-listen 127.0.0.1:0",
+		"webhooks listen", "webhooks listen --listen 127.0.0.1:0",
+		"/var/lib/standin", filepath.Join(r.dir, "var/lib/standin"),
+		"/backups/", filepath.Join(r.dir, "backups")+"/",
+		"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80", r.job,
+		"JOB", r.job,
+		"…", "value",
+	).Replace(text))
+}
+
+// process returns the process of a command, with the settings of the machine's
+// environment that are not Standin's.
+func (r *documentRun) process(ctx context.Context, shell, text string) *exec.Cmd {
+	arguments := map[string][]string{
+		"bash": {"-e", "-o", "pipefail", "-c", r.exports + text},
+		"zsh":  {"-f", "-e", "-c", "autoload -U compinit; compinit -D -u\n" + text},
+		"fish": {"--no-config", "-c", text},
+	}
+	process := exec.CommandContext(ctx, shell, arguments[shell]...)
+	process.Dir = r.dir
+	process.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "STANDIN_") || strings.HasPrefix(variable, "XDG_")
+	}), "PATH="+filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"), "HOME="+r.dir,
+		"STANDIN_LISTEN=127.0.0.1:0", "STANDIN_NO_SANDBOX=true", // for tests as root
+		modeVariable+"=headless")
+	return process
+}
+
+// start starts a command that runs until the end of the test, waits until it listens,
+// and sends it a webhook if it receives webhooks.
+func (r *documentRun) start(text string) {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	defer cancel()
+	// exec, so that the signal reaches the command.
+	process := r.process(context.WithoutCancel(ctx), "bash", "exec "+text)
+	var output lockedBuffer
+	process.Stdout, process.Stderr = &output, &output
+	if err := process.Start(); err != nil {
+		r.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = process.Wait(); close(ended) }()
+	r.Cleanup(func() { _ = process.Process.Signal(syscall.SIGTERM); <-ended })
+	listening := regexp.MustCompile(`(?:listening on (http://[0-9.:]+)|receiving on)`)
+	for ticker := time.NewTicker(10 * time.Millisecond); !listening.MatchString(output.String()); {
+		select {
+		case <-ticker.C:
+		case <-ended:
+			r.Fatalf("%s ended: %s", text, output.String())
+		case <-ctx.Done():
+			r.Fatalf("%s does not listen: %s", text, output.String())
+		}
+	}
+	address := listening.FindStringSubmatch(output.String())[1]
+	if !strings.Contains(text, "webhooks listen") {
+		r.base = address
+		return
+	}
+	body, header := r.signedWebhook()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		r.Fatal(err)
+	}
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer response.Body.Close()
+	if want := strings.Contains(text, "--answer 500"); (response.StatusCode == http.StatusInternalServerError) != want {
+		r.Errorf("%s: it responded with %s", text, response.Status)
+	}
+	if strings.Contains(text, "--count 1") {
+		<-ended
+	}
+}
+
+// checkDoctor checks that standin doctor makes the checks that the document shows. Their
+// results depend on the machine.
+func (r *documentRun) checkDoctor(output, want string) {
+	r.Helper()
+	checks := regexp.MustCompile(`(?m)^(?:ok|warn|fail) +(\S+(?: \S+)*)  `)
+	names := func(text string) map[string]bool {
+		found := map[string]bool{}
+		for _, match := range checks.FindAllStringSubmatch(text, -1) {
+			found[match[1]] = true
+		}
+		return found
+	}
+	if got := names(output); len(got) == 0 || want != "" && !maps.Equal(got, names(want)) {
+		r.Errorf("standin doctor makes the checks %v, the document shows %v\n%s", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(names(want))), output)
+	}
+}
+
+// compareOutput compares an output with what the document shows, where … stands for
+// any rows.
+func (r *documentRun) compareOutput(command, got, want string) {
+	r.Helper()
+	rest := got
+	for i, part := range strings.Split(strings.TrimRight(want, "\n")+"\n", "…\n") {
+		at := strings.Index(rest, part)
+		if at < 0 || i == 0 && at > 0 {
+			r.Errorf("%s: the output lacks\n%s\nin\n%s", command, part, got)
+			return
+		}
+		rest = rest[at+len(part):]
+	}
+	if !strings.HasSuffix(strings.TrimSpace(want), "…") && rest != "" {
+		r.Errorf("%s: the document lacks\n%s", command, rest)
+	}
+}
