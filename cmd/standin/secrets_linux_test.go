@@ -62,7 +62,8 @@ func TestSecretsStayPrivate(t *testing.T) {
 	dir := t.TempDir()
 	env := append(secrets.environment(), outside.environment(t, secrets)...)
 	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
-		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+meetingHost, "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true")
+		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+meetingHost, "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=api-key="+secrets.of("OTLP header")) // no collector, so that errors are logged
 	s := startTarget(t, dir, env...)
 	t.Cleanup((&harness{T: t, dir: dir}).stopBots)
 	t.Setenv("STANDIN_DATABASE_URL", outside.database(secrets)) // for the commands
@@ -160,7 +161,7 @@ type secretValues struct {
 // newSecrets returns a random value for each secret setting of serve.
 func newSecrets(t *testing.T) *secretValues {
 	t.Helper()
-	s := &secretValues{values: map[string]string{"database password": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text()}}
+	s := &secretValues{values: map[string]string{"database password": rand.Text(), "OTLP header": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text()}}
 	parser, err := kong.New(&serveCommand{})
 	if err != nil {
 		t.Fatal(err)

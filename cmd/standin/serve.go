@@ -77,6 +77,7 @@ type serveCommand struct {
 	OIDCClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" name:"oidc-client-secret-file" type:"existingfile" help:"File with the OpenID Connect client secret."`
 
 	transcriberFlags
+	tracingFlags
 
 	Mail      bool `env:"STANDIN_MAIL" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
 	mailFlags `embed:"" prefix:"mail-"`
@@ -105,6 +106,10 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
+	traces, err := c.tracing()
+	if err != nil {
+		return err
+	}
 	if c.Mail && c.IntakeSecret == "" {
 		c.IntakeSecret = rand.Text() // only this process uses it
 	}
@@ -119,7 +124,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		WebhookPrivateResponses: c.WebhookPrivateResponses,
 		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
-		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, Transcriber: transcriber, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
+		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, Transcriber: transcriber, Tracing: traces, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
 		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,
 	})
 	if err != nil {

@@ -47,6 +47,7 @@ type Settings struct {
 	Host        HostReader
 	JobCounts   JobCounts
 	Metrics     http.Handler // nil when there are no metrics
+	Tracer      Tracer       // nil when there are no traces
 
 	SigningKey    []byte // of the bots' tokens
 	IntakeSecret  string // the intake surface refuses every request when empty
@@ -60,6 +61,11 @@ type Settings struct {
 	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0
 	Timeouts       Timeouts
 	Log            *slog.Logger
+}
+
+// Tracer records requests in traces. Its methods must not block.
+type Tracer interface {
+	Request(r *http.Request, ended requestlog.Summary)
 }
 
 // API serves every operation of the API description.
@@ -115,7 +121,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = control.SetReadDeadline(started.Add(a.settings.Timeouts.Body))
 	}
 
-	defer func() { record.Log(a.settings.Log, "request", r) }()
+	defer func() {
+		record.Log(a.settings.Log, "request", r)
+		if a.settings.Tracer != nil {
+			a.settings.Tracer.Request(r, record.Summary(r))
+		}
+	}()
 	defer record.Recover(func(err error) { a.fail(record, r, err) })
 	if !isClean(r.URL.Path) {
 		a.adapt(noSuchPath).ServeHTTP(record, r) // ServeMux would redirect it

@@ -29,6 +29,7 @@ import (
 	"standin/internal/retention"
 	"standin/internal/simulator"
 	"standin/internal/store"
+	"standin/internal/tracing"
 	"standin/internal/transcript"
 	"standin/internal/webhook"
 )
@@ -61,8 +62,9 @@ type Service struct {
 	transcripts *transcript.Worker
 	live        *live.Hub
 	metrics     *metrics.Metrics
-	flows       *device.Flows  // of command line logins
-	users       *account.Users // of the dashboard
+	tracer      *tracing.Tracer // nil without a collector
+	flows       *device.Flows   // of command line logins
+	users       *account.Users  // of the dashboard
 	dashboard   *dashboard.Dashboard
 	server      *http.Server
 
@@ -219,6 +221,7 @@ func (s *Service) Close() error {
 func (s *Service) release() error {
 	var errs []error
 	s.stop()
+	s.tracer.Close()
 	if s.simulator != nil {
 		s.simulator.Close()
 	}

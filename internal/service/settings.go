@@ -18,6 +18,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/retention"
+	"standin/internal/tracing"
 	"standin/internal/webhook"
 )
 
@@ -73,6 +74,7 @@ type Settings struct {
 	TrustedProxies       string         // networks whose X-Forwarded-For is trusted; none when empty
 
 	Transcriber TranscriberSettings // no transcripts when its URL is empty
+	Tracing     tracing.Settings    // no traces when its endpoint is empty; the service completes it
 
 	OIDC            dashboard.OIDCSettings // provider for signing in to the dashboard
 	DashboardLimits dashboard.Limits       // of sign-ins; zero ones have their defaults

@@ -32,6 +32,7 @@ import (
 	"standin/internal/retention"
 	"standin/internal/simulator"
 	"standin/internal/store"
+	"standin/internal/tracing"
 	"standin/internal/webhook"
 )
 
@@ -48,6 +49,9 @@ func (s *Service) build(ctx context.Context) error {
 	settings, log := s.settings, s.settings.Log
 	node, err := loadNode(settings)
 	if err != nil {
+		return err
+	}
+	if s.tracer, err = s.newTracer(node.ID); err != nil {
 		return err
 	}
 	events := new(event.Publisher)
@@ -80,6 +84,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Lease, time.Now)
 	s.metrics = newMetrics(s.fleet, log)
 	s.metrics.Register(s.sender.Collectors()...)
+	s.metrics.Register(s.tracer.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
@@ -112,9 +117,24 @@ func (s *Service) newSender() (*webhook.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return webhook.NewSender(s.store, webhook.Settings{
+	settings := webhook.Settings{
 		Allow: allow, Proxy: proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
-	}), nil
+	}
+	if s.tracer != nil {
+		settings.Tracer = s.tracer
+	}
+	return webhook.NewSender(s.store, settings), nil
+}
+
+// newTracer returns the exporter of traces; nil without a collector.
+func (s *Service) newTracer(node string) (*tracing.Tracer, error) {
+	settings := s.settings.Tracing
+	settings.Node, settings.Timeline, settings.Log = node, s.store, s.settings.Log
+	tracer, err := tracing.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("export traces: %w", err)
+	}
+	return tracer, nil
 }
 
 // noZoomSDK returns why bots cannot join with Zoom's Meeting SDK; empty when
@@ -172,6 +192,9 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			s.live.Wake(e.JobID)
 		case event.StateApplied:
 			s.live.Wake(e.Job.ID)
+			if e.Result.Changed() && e.Result.To.Terminal() {
+				s.tracer.JobEnded(e.Job)
+			}
 			if e.Trigger == job.ManifestFinalized {
 				s.transcripts.Wake()
 			}
@@ -250,6 +273,9 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	}
 	if settings.PaymentWebhookSecret != "" {
 		apiSettings.Payments = &payment.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
+	}
+	if s.tracer != nil {
+		apiSettings.Tracer = s.tracer
 	}
 	handler, err := httpapi.New(apiSettings)
 	if err != nil {

@@ -41,6 +41,7 @@ type poster struct {
 	headers time.Duration // from the end of the request to the end of the response headers
 	direct  bool          // no proxy, so that the connection shows the destination's address
 	private bool          // see Settings.PrivateBodies
+	tracer  Tracer        // may be nil
 	now     func() time.Time
 }
 
@@ -81,6 +82,7 @@ func newPoster(settings Settings) *poster {
 		headers: headers,
 		direct:  settings.Proxy == nil,
 		private: settings.PrivateBodies,
+		tracer:  settings.Tracer,
 		now:     settings.Now,
 	}
 }
@@ -154,6 +156,9 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set(VersionHeader, strconv.Itoa(version))
+	if p.tracer != nil {
+		request.Header.Set("Traceparent", p.tracer.Traceparent(delivery))
+	}
 	if err := Sign(request.Header, delivery.Secrets, delivery.ID, at, body); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,17 @@ type Settings struct {
 	MaxQueued       int              // deliveries claimed and not started; default 1024
 	RootCAs         *x509.CertPool   // default: the system's
 	Now             func() time.Time // default time.Now
+	Tracer          Tracer           // default none
 	Log             *slog.Logger
+}
+
+// Tracer records tries in traces. Its methods must not block.
+type Tracer interface {
+	// Traceparent returns the traceparent header (W3C Trace Context) of the
+	// current try of a delivery.
+	Traceparent(Delivery) string
+	// TryEnded records a try and its verdict.
+	TryEnded(Delivery, Try, Verdict)
 }
 
 const (
@@ -56,6 +66,7 @@ type Sender struct {
 	scheduler *scheduler
 	schedule  Schedule
 	metrics   *metrics
+	tracer    Tracer // may be nil
 	wake      chan struct{}
 	results   chan Result
 
@@ -89,6 +100,7 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 		scheduler: newScheduler(limits{tries: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued}, settings.Schedule, settings.Now),
 		schedule:  settings.Schedule,
 		metrics:   newMetrics(),
+		tracer:    settings.Tracer,
 		wake:      make(chan struct{}, 1),
 		results:   make(chan Result, maxRecorded),
 		log:       settings.Log,
@@ -237,6 +249,9 @@ func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 	}
 	verdict := s.schedule.decide(response, f.Failures+1, s.now(), rand.Float64())
 	s.metrics.count(try, verdict)
+	if s.tracer != nil {
+		s.tracer.TryEnded(f.Delivery, try, verdict)
+	}
 	end := s.scheduler.finish(f, outcomeOf(try, response))
 	s.unrecorded.Add(1)
 	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume}

@@ -115,6 +115,26 @@ func (rec *Record) Recover(respond func(error)) {
 	respond(rec.Err)
 }
 
+// Summary describes a request that has ended, for traces.
+type Summary struct {
+	ID         string
+	Method     string // "other" for an unknown one
+	Route      string // the pattern of the path
+	Status     int
+	Started    time.Time
+	Duration   time.Duration
+	ConsumerID uuid.UUID // uuid.Nil before authentication
+	JobID      uuid.UUID // uuid.Nil when the request names no job
+}
+
+// Summary returns the summary of the request.
+func (rec *Record) Summary(r *http.Request) Summary {
+	return Summary{
+		ID: rec.ID, Method: knownMethod(r.Method), Route: route(r), Status: rec.status, Started: rec.started, Duration: time.Since(rec.started),
+		ConsumerID: rec.ConsumerID, JobID: rec.JobID,
+	}
+}
+
 // Log writes the line of the request. Responses with a status of 500 or more
 // are logged as errors.
 func (rec *Record) Log(log *slog.Logger, message string, r *http.Request) {
