@@ -66,8 +66,7 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return fmt.Errorf("create a job: %w", err)
 	}
-	a.writeCreated(w, r, j, replayed)
-	return nil
+	return a.writeCreated(w, r, j, replayed)
 }
 
 // replayOr responds to an invalid request with the job that has its externalId. It
@@ -85,12 +84,11 @@ func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("find a job by externalId: %w", err)
 	}
-	a.writeCreated(w, r, found, true)
-	return nil
+	return a.writeCreated(w, r, found, true)
 }
 
 // writeCreated responds with a job, which a replayed request did not create.
-func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool) {
+func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool) error {
 	if j.Mode == job.Live { // the simulator opens no link
 		if warning := meetinglink.Warning(j.MeetingURL, a.settings.AllowedMeetingHosts...); warning != "" {
 			w.Header().Set("X-Standin-Warning", warning)
@@ -104,7 +102,7 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 	} else {
 		w.Header().Set("Location", "/api/v1/jobs/"+j.ID.String())
 	}
-	a.writeJSON(w, status, job.NewView(j))
+	return a.writeJob(w, status, j)
 }
 
 func checkMetadata(metadata json.RawMessage) error {
@@ -151,8 +149,7 @@ func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Call
 	if err != nil {
 		return err
 	}
-	a.writeJSON(w, http.StatusOK, job.NewView(j))
-	return nil
+	return a.writeJob(w, http.StatusOK, j)
 }
 
 // namedJob returns the job in the path.
@@ -216,15 +213,7 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
-	views := make([]job.View, len(jobs))
-	for i, j := range jobs {
-		views[i] = job.NewView(j)
-	}
-	a.writeJSON(w, http.StatusOK, struct {
-		Jobs []job.View `json:"jobs"`
-		Next *string    `json:"nextCursor"`
-	}{views, nullText(next)})
-	return nil
+	return a.writeJobs(w, jobs, next)
 }
 
 // filter returns the filter of a query. Metadata filters are not in the struct,
@@ -308,8 +297,7 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}
-	a.writeJSON(w, http.StatusOK, job.NewView(j))
-	return nil
+	return a.writeJob(w, http.StatusOK, j)
 }
 
 func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"standin/api"
+	"standin/internal/job"
 )
 
 // okBody is the response of operations without a result.
@@ -21,6 +22,44 @@ func (a *API) writeJSON(w http.ResponseWriter, status int, value any) {
 		panic(fmt.Sprintf("encode a response: %v", err)) // every value is from this service
 	}
 	a.write(w, status, "application/json", append(body, '\n'))
+}
+
+// jobBytes is the usual size of a job in JSON.
+const jobBytes = 700
+
+// writeJob responds with a job.
+func (a *API) writeJob(w http.ResponseWriter, status int, j job.Job) error {
+	body, err := job.NewView(j).AppendJSON(make([]byte, 0, jobBytes+len(j.Metadata)))
+	if err != nil {
+		return fmt.Errorf("encode job %s: %w", j.ID, err)
+	}
+	a.write(w, status, "application/json", append(body, '\n'))
+	return nil
+}
+
+// writeJobs responds with a page of jobs and the cursor of the next page.
+func (a *API) writeJobs(w http.ResponseWriter, jobs []job.Job, next string) error {
+	size := jobBytes
+	for _, j := range jobs {
+		size += jobBytes + len(j.Metadata)
+	}
+	body := append(make([]byte, 0, size), `{"jobs":[`...)
+	for i, j := range jobs {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		var err error
+		if body, err = job.NewView(j).AppendJSON(body); err != nil {
+			return fmt.Errorf("encode job %s: %w", j.ID, err)
+		}
+	}
+	cursor, err := api.Encode(nullText(next))
+	if err != nil {
+		return fmt.Errorf("encode a cursor: %w", err)
+	}
+	body = append(append(body, `],"nextCursor":`...), cursor...)
+	a.write(w, http.StatusOK, "application/json", append(body, "}\n"...))
+	return nil
 }
 
 // write responds with a complete body, which the client must read within the
