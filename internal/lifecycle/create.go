@@ -10,7 +10,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // cancelGrace is how long the bot of a cancelled job has to leave and to upload
@@ -57,35 +56,21 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		StatusSince: now,
 		WakeAt:      laterOf(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
-	err = s.Store.Write(ctx, func(q *store.Queries) error {
-		inserted, err := q.InsertJob(ctx, r)
-		if err != nil {
-			return err
-		}
-		replayed = !inserted
-		if inserted {
-			j = r.Job
-			return nil
-		}
-		existing, err := q.JobByExternalID(ctx, caller.ConsumerID, caller.Mode, request.ExternalID)
-		j = existing.Job
-		return err
-	})
+	j, inserted, err := s.Store.CreateJob(ctx, r)
 	if err != nil {
 		return job.Job{}, false, err
 	}
-	if !replayed {
+	if inserted {
 		s.Events.Publish(jobDue(r))
 	}
-	return j, replayed, nil
+	return j, !inserted, nil
 }
 
 // JobByExternalID returns the caller's job with that externalId, or what is left
 // of it once it was erased. The error is a *job.Error with NotFound if there
 // never was one.
 func (s *Service) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
-	r, err := s.Store.JobByExternalID(ctx, caller.ConsumerID, caller.Mode, externalID)
-	return r.Job, err
+	return s.Store.JobViewByExternalID(ctx, caller.ConsumerID, caller.Mode, externalID)
 }
 
 // Job returns a job of the caller. A job that does not exist or belongs to

@@ -155,3 +155,19 @@ func flag(set bool) int {
 	}
 	return 0
 }
+
+// flagColumn scans a flag, or a condition.
+type flagColumn struct{ *bool }
+
+// Scan implements sql.Scanner.
+func (c flagColumn) Scan(value any) error {
+	switch set := value.(type) {
+	case bool:
+		*c.bool = set
+	case int64:
+		*c.bool = set != 0
+	default:
+		return fmt.Errorf("scan a flag: got %T", value)
+	}
+	return nil
+}

@@ -15,32 +15,20 @@ import (
 
 // InsertCommand queues a command until it is acknowledged.
 func (q *Queries) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
-	_, err := q.exec(ctx, `INSERT INTO commands (id, job_id, kind, args, created_at) VALUES ($1, $2, $3, $4, $5)`,
+	return q.execLater(ctx, doing("queue a command for job %s", c.JobID), `INSERT INTO commands (id, job_id, kind, args, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		c.ID, c.JobID, c.Kind, string(c.Args), millis(c.CreatedAt))
-	if err != nil {
-		return fmt.Errorf("queue a command for job %s: %w", c.JobID, err)
-	}
-	return nil
 }
 
 // AckCommand marks a command of the job as acknowledged. It ignores unknown
 // commands.
 func (q *Queries) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
-	_, err := q.exec(ctx, `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL`,
-		id, jobID, millis(now))
-	if err != nil {
-		return fmt.Errorf("acknowledge a command of job %s: %w", jobID, err)
-	}
-	return nil
+	return q.execLater(ctx, doing("acknowledge a command of job %s", jobID), `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL`, id, jobID, millis(now))
 }
 
 // WithdrawCommands withdraws the commands of a job that are not acknowledged. It
 // uses the index commands_waiting.
 func (q *Queries) WithdrawCommands(ctx context.Context, jobID uuid.UUID, now time.Time) error {
-	if _, err := q.exec(ctx, `UPDATE commands SET acked_at = $2 WHERE job_id = $1 AND acked_at IS NULL`, jobID, millis(now)); err != nil {
-		return fmt.Errorf("withdraw the commands of job %s: %w", jobID, err)
-	}
-	return nil
+	return q.execLater(ctx, doing("withdraw the commands of job %s", jobID), `UPDATE commands SET acked_at = $2 WHERE job_id = $1 AND acked_at IS NULL`, jobID, millis(now))
 }
 
 // PendingCommands returns the commands that are not acknowledged, oldest first.

@@ -10,15 +10,11 @@ import (
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (q *Queries) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	_, err := q.exec(ctx, `
+	return q.execLater(ctx, doing("add %s of job %s to the outbox", d.Event, d.JobID), `
 		INSERT INTO deliveries (id, job_id, consumer_id, url, host, endpoint, event, sequence, emitted_at, version, data, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)`,
 		d.ID, d.JobID, d.ConsumerID, d.URL, webhook.HostOf(d.URL), webhook.EndpointKey(d.ConsumerID, d.URL),
 		d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data))
-	if err != nil {
-		return fmt.Errorf("add %s of job %s to the outbox: %w", d.Event, d.JobID, err)
-	}
-	return nil
 }
 
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.

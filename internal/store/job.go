@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,40 +26,6 @@ const jobColumns = viewColumns + `, status_since, sequence,
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
 	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch`
 
-// InsertJob inserts a job and returns true. If the consumer has or had a job
-// with that externalId in that mode, it does nothing and returns false.
-func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
-	autoLeave, err := json.Marshal(r.AutoLeave)
-	if err != nil {
-		return false, fmt.Errorf("encode autoLeave: %w", err)
-	}
-	n, err := q.exec(ctx, `
-		INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name,
-			join_at, created_at, on_status_change, on_finalize, metadata, auto_leave,
-			status, status_since, wake_at, ical_uid, ical_uid_hash, intake_key)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-		ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`,
-		r.ID, r.ConsumerID, r.Mode, escapeNUL(r.ExternalID), hashText(r.ExternalID), r.MeetingURL, r.Platform, escapeNUL(r.DisplayName),
-		millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), string(autoLeave), r.Status, millis(r.StatusSince), nullMillis(r.WakeAt),
-		escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey))
-	if err != nil {
-		return false, fmt.Errorf("insert job: %w", err)
-	}
-	if n == 0 {
-		return false, nil
-	}
-	// Only now is it certain that no other transaction is erasing such a job.
-	_, err = q.tombstone(ctx, r.ConsumerID, r.Mode, r.ExternalID)
-	if job.ErrorIs(err, job.NotFound) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return false, q.deleteJob(ctx, r.ID)
-}
-
 // Job returns the job, or a *job.Error with NotFound.
 func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE id = $1`, id)
@@ -74,21 +41,17 @@ func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error)
 	return q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE id = $1`+q.forUpdate, id)
 }
 
-// JobByExternalID returns the consumer's job with that externalId, or what is
-// left of it once it was erased. It uses the indexes jobs_external and
-// job_tombstones_external.
-func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Record, error) {
-	r, err := q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
-		consumer, mode, hashText(externalID))
-	if job.ErrorIs(err, job.NotFound) {
-		return q.tombstone(ctx, consumer, mode, externalID)
-	}
-	return r, err
-}
-
 // SaveJob updates the fields that change while a job runs.
 func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
-	n, err := q.exec(ctx, `
+	return q.execLater(ctx, func(n int64, err error) error {
+		if err == nil && n != 1 {
+			err = errors.New("no such row")
+		}
+		if err != nil {
+			return fmt.Errorf("save job %s: %w", r.ID, err)
+		}
+		return nil
+	}, `
 		UPDATE jobs SET
 			join_at = $2, status = $3, status_before = $4, status_since = $5, attempts = $6, attempt = $7,
 			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
@@ -101,13 +64,6 @@ func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, escapeNUL(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
 		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch)
-	if err != nil {
-		return fmt.Errorf("save job %s: %w", r.ID, err)
-	}
-	if n != 1 {
-		return fmt.Errorf("save job %s: no such row", r.ID)
-	}
-	return nil
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only
@@ -117,28 +73,20 @@ func (q *Queries) SaveJobRequest(ctx context.Context, r job.Record) error {
 	if err != nil {
 		return fmt.Errorf("encode autoLeave: %w", err)
 	}
-	_, err = q.exec(ctx, `
+	return q.execLater(ctx, doing("save the request of job %s", r.ID), `
 		UPDATE jobs SET
 			meeting_url = $2, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
 			metadata = $7, auto_leave = $8, ical_uid = $9, ical_uid_hash = $10, intake_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, escapeNUL(r.DisplayName), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
 		string(r.Metadata), string(autoLeave), escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey))
-	if err != nil {
-		return fmt.Errorf("save the request of job %s: %w", r.ID, err)
-	}
-	return nil
 }
 
 // SaveHeartbeat stores the time of a bot's heartbeat and its statistics unless
 // they are empty.
 func (q *Queries) SaveHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
-	_, err := q.exec(ctx, `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`,
+	return q.execLater(ctx, doing("save the heartbeat of job %s", id), `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`,
 		id, millis(now), string(stats))
-	if err != nil {
-		return fmt.Errorf("save the heartbeat of job %s: %w", id, err)
-	}
-	return nil
 }
 
 // hashText returns the hash by which a text of any length is indexed.

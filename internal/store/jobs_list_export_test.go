@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/google/uuid"
@@ -61,12 +60,12 @@ type recordedQuery struct {
 	args  []any
 }
 
-func (r *recorder) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (r *recorder) query(ctx context.Context, query string, args ...any) (rows, error) {
 	r.queries = append(r.queries, recordedQuery{query, args})
-	return r.conn.QueryContext(ctx, query, args...)
+	return r.conn.query(ctx, query, args...)
 }
 
-func (r *recorder) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (r *recorder) queryRow(ctx context.Context, query string, args ...any) scanner {
 	r.queries = append(r.queries, recordedQuery{query, args})
-	return r.conn.QueryRowContext(ctx, query, args...)
+	return r.conn.queryRow(ctx, query, args...)
 }

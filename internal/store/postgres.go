@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -44,31 +44,35 @@ const transactionTimeout = 40 * time.Second
 // that disappears closes no connection.
 const deadTimeout = 20 * time.Second
 
-// postgresEngine runs each write in its own transaction.
+// postgresEngine runs each write in its own transaction, except for new jobs,
+// which share transactions.
 type postgresEngine struct {
-	db     *sql.DB
-	config *pgx.ConnConfig
+	pool *pgxpool.Pool
+	jobs *groups[*newJob]
 }
 
 func openPostgres(ctx context.Context, address string) (*Store, error) {
-	config, err := pgx.ParseConfig(address)
+	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
 	}
-	if err := migratePostgres(ctx, *config); err != nil {
+	if err := migratePostgres(ctx, *config.ConnConfig); err != nil {
 		return nil, fmt.Errorf("PostgreSQL database: %w", err)
 	}
-	config.RuntimeParams["application_name"] = cmp.Or(config.RuntimeParams["application_name"], applicationName)
-	config.RuntimeParams["statement_timeout"] = statementTimeout
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = idleTimeout
-	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, deadTimeout)
-	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+	config.MaxConns = maxConnections
+	connection := config.ConnConfig
+	connection.RuntimeParams["application_name"] = cmp.Or(connection.RuntimeParams["application_name"], applicationName)
+	connection.RuntimeParams["statement_timeout"] = statementTimeout
+	connection.RuntimeParams["idle_in_transaction_session_timeout"] = idleTimeout
+	connection.ConnectTimeout = cmp.Or(connection.ConnectTimeout, deadTimeout)
+	connection.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: deadTimeout / 4, Interval: deadTimeout / 4, Count: 3,
 	}}).DialContext
-	db := stdlib.OpenDB(*config)
-	db.SetMaxOpenConns(maxConnections)
-	db.SetMaxIdleConns(maxConnections)
-	return &Store{Queries: &Queries{conn: db, spoken: postgresSpokenIndex, selects: plainLists}, engine: &postgresEngine{db: db, config: config}}, nil
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
+	}
+	return &Store{Queries: &Queries{conn: postgresPool{pool}, spoken: postgresSpokenIndex, selects: plainLists}, engine: newPostgresEngine(pool)}, nil
 }
 
 // migratePostgres migrates the schema. Its statements have no timeout: their
@@ -87,10 +91,14 @@ func migratePostgres(ctx context.Context, config pgx.ConnConfig) error {
 	return errors.Join(err, db.Close())
 }
 
-func (e *postgresEngine) close() error { return e.db.Close() }
+func (e *postgresEngine) close() error {
+	e.jobs.close()
+	e.pool.Close()
+	return nil
+}
 
 // notifierConfig implements engine.
-func (e *postgresEngine) notifierConfig() *pgx.ConnConfig { return e.config.Copy() }
+func (e *postgresEngine) notifierConfig() *pgx.ConnConfig { return e.pool.Config().ConnConfig }
 
 // write implements engine. Once started it runs to its end even when ctx is
 // cancelled, because interrupting a statement costs the connection. A deadline
@@ -106,9 +114,15 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Queries) error) err
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
+	return e.retry(ctx, func() error { return e.transact(ctx, fn) })
+}
+
+// retry repeats a transaction that failed only because of a concurrent one, or
+// whose connection was lost before anything was sent.
+func (e *postgresEngine) retry(ctx context.Context, transact func() error) error {
 	for retries := 0; ; retries++ {
-		err := e.transact(ctx, fn)
-		if retries == maxRetries || !isConflict(err) {
+		err := transact()
+		if retries == maxRetries || !isConflict(err) && (ctx.Err() != nil || !pgconn.SafeToRetry(err)) {
 			return err
 		}
 	}
@@ -118,16 +132,18 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Queries) error) err
 func (e *postgresEngine) transact(ctx context.Context, fn func(*Queries) error) error {
 	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
 	defer cancel()
-	tx, err := e.db.BeginTx(ctx, nil)
+	connection, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	err = recovered(fn, &Queries{conn: uncancelledTx{tx, ctx}, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", spoken: postgresSpokenIndex, selects: plainLists})
-	if err != nil {
-		return errors.Join(err, ignoreTxDone(tx.Rollback()))
+	defer connection.Release() // which closes it if the transaction has not ended
+	tx := newPostgresTx(ctx, connection.Conn())
+	err = recovered(fn, &Queries{conn: tx, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", spoken: postgresSpokenIndex, selects: plainLists})
+	if err == nil {
+		err = tx.commit()
 	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+	if err != nil {
+		return errors.Join(err, tx.rollback())
 	}
 	return nil
 }

@@ -12,7 +12,9 @@ const maxPrepared = 500
 
 // preparer is the common part of *sql.DB and *sql.Conn.
 type preparer interface {
-	conn
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
@@ -56,25 +58,39 @@ func (c *preparedConn) statement(ctx context.Context, query string) *sql.Stmt {
 	return statement
 }
 
-func (c *preparedConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+// exec implements conn.
+func (c *preparedConn) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	var result sql.Result
+	var err error
 	if statement := c.statement(ctx, query); statement != nil {
-		return statement.ExecContext(ctx, args...)
+		result, err = statement.ExecContext(ctx, args...)
+	} else {
+		result, err = c.ExecContext(ctx, query, args...)
 	}
-	return c.preparer.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
-func (c *preparedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// query implements conn.
+func (c *preparedConn) query(ctx context.Context, query string, args ...any) (rows, error) {
 	if statement := c.statement(ctx, query); statement != nil {
 		return statement.QueryContext(ctx, args...)
 	}
-	return c.preparer.QueryContext(ctx, query, args...)
+	return c.QueryContext(ctx, query, args...)
 }
 
-func (c *preparedConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+// queryRow implements conn.
+func (c *preparedConn) queryRow(ctx context.Context, query string, args ...any) scanner {
+	return c.row(ctx, query, args...)
+}
+
+func (c *preparedConn) row(ctx context.Context, query string, args ...any) *sql.Row {
 	if statement := c.statement(ctx, query); statement != nil {
 		return statement.QueryRowContext(ctx, args...)
 	}
-	return c.preparer.QueryRowContext(ctx, query, args...)
+	return c.QueryRowContext(ctx, query, args...)
 }
 
 // Close closes the statements and, on a *sql.Conn, the connection.
@@ -98,20 +114,23 @@ type sqliteTx struct {
 	failed bool // a statement failed, after which SQLite may have rolled back
 }
 
-func (t *sqliteTx) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
-	result, err := t.conn.ExecContext(context.Background(), query, args...)
+// exec implements conn.
+func (t *sqliteTx) exec(_ context.Context, query string, args ...any) (int64, error) {
+	n, err := t.conn.exec(context.Background(), query, args...)
 	t.failed = t.failed || err != nil
-	return result, err
+	return n, err
 }
 
-func (t *sqliteTx) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := t.conn.QueryContext(context.Background(), query, args...)
+// query implements conn.
+func (t *sqliteTx) query(_ context.Context, query string, args ...any) (rows, error) {
+	rows, err := t.conn.query(context.Background(), query, args...)
 	t.failed = t.failed || err != nil
 	return rows, err
 }
 
-func (t *sqliteTx) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
-	row := t.conn.QueryRowContext(context.Background(), query, args...)
+// queryRow implements conn.
+func (t *sqliteTx) queryRow(_ context.Context, query string, args ...any) scanner {
+	row := t.conn.row(context.Background(), query, args...)
 	t.failed = t.failed || row.Err() != nil
 	return row
 }

@@ -20,53 +20,69 @@ type Queries struct {
 	selects   selectLists
 }
 
-// conn is the common part of *sql.DB and *sql.Tx.
+// conn runs statements: on a database, or in a transaction.
 type conn interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	// exec returns the number of affected rows.
+	exec(ctx context.Context, query string, args ...any) (int64, error)
+	query(ctx context.Context, query string, args ...any) (rows, error)
+	queryRow(ctx context.Context, query string, args ...any) scanner
 }
 
-// uncancelledTx runs statements of PostgreSQL to their end even when the caller's
-// context is cancelled: interrupting one makes pgx close the connection.
-// Statements are bounded by the context of the transaction instead.
-type uncancelledTx struct {
-	tx  *sql.Tx
-	ctx context.Context // ends with tx
+// rows are the rows of a query.
+type rows interface {
+	scanner
+	Next() bool
+	Err() error
+	Close() error
 }
 
-func (c uncancelledTx) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
-	return c.tx.ExecContext(c.ctx, query, args...)
-}
-
-func (c uncancelledTx) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-	return c.tx.QueryContext(c.ctx, query, args...)
-}
-
-func (c uncancelledTx) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
-	return c.tx.QueryRowContext(c.ctx, query, args...)
+// deferringConn is a conn that can run statements later.
+type deferringConn interface {
+	conn
+	// execLater queues a statement. done gets its number of affected rows or its
+	// error, and returns the error of the transaction.
+	execLater(done func(int64, error) error, query string, args ...any)
 }
 
 // scanner is a single row or the current row of many.
 type scanner interface{ Scan(...any) error }
 
-func (q *Queries) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
-	return q.conn.QueryRowContext(ctx, query, args...)
+func (q *Queries) queryRow(ctx context.Context, query string, args ...any) scanner {
+	return q.conn.queryRow(ctx, query, args...)
 }
 
 // exec runs a statement and returns the number of affected rows.
 func (q *Queries) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := q.conn.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, err
+	return q.conn.exec(ctx, query, args...)
+}
+
+// execLater is like exec for a statement whose result nothing depends on. done
+// gets the result, and returns the error to report. On PostgreSQL the statement
+// is sent together with the next one of its transaction, or with the commit,
+// which saves a round trip. execLater then returns nil, and an error of done is
+// the error of the transaction.
+func (q *Queries) execLater(ctx context.Context, done func(int64, error) error, query string, args ...any) error {
+	if deferring, ok := q.conn.(deferringConn); ok {
+		deferring.execLater(done, query, args...)
+		return nil
 	}
-	return result.RowsAffected()
+	return done(q.conn.exec(ctx, query, args...))
+}
+
+// doing returns a function for execLater that says what failed.
+func doing(format string, args ...any) func(int64, error) error {
+	return func(_ int64, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+		}
+		return nil
+	}
 }
 
 // forEach runs a query and calls scan, which must not run statements, for each
 // row.
 func (q *Queries) forEach(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	rows, err := q.conn.QueryContext(ctx, query, args...)
+	rows, err := q.conn.query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -92,7 +108,7 @@ func list[T any](ctx context.Context, q *Queries, scan func(scanner) (T, error),
 
 // one scans the single row of a query for an entity. Without a row the error is
 // a *job.Error with NotFound.
-func one[T any](row *sql.Row, scan func(scanner) (T, error), entity string) (T, error) {
+func one[T any](row scanner, scan func(scanner) (T, error), entity string) (T, error) {
 	var none T
 	value, err := scan(row)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -8,17 +8,14 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
-	"sync"
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite" // also the driver named sqlite
-)
 
-// maxGroup is the maximum number of writes that share a commit. A commit with
-// synchronous=FULL waits for the disk; a group waits only once.
-const maxGroup = 256
+	"standin/internal/job"
+)
 
 // readers is the number of read-only connections.
 const readers = 4
@@ -31,22 +28,11 @@ type sqliteEngine struct {
 	reader *sql.DB
 	reads  *preparedConn
 	writes *preparedConn // the writer's connection; nil before it is opened
-
-	waiting chan *groupedWrite
-	closing chan struct{} // closed when no further write is accepted
-	done    chan struct{} // closed when the goroutine has ended
-	once    sync.Once
+	groups *groups[func(*Queries) error]
 }
 
 // groupedWrite is a write in a group.
-type groupedWrite struct {
-	fn   func(*Queries) error
-	err  error
-	done chan struct{}
-}
-
-// errClosed is the error of a write on a closed store.
-var errClosed = errors.New("the database is closed")
+type groupedWrite = grouped[func(*Queries) error]
 
 // openSQLite opens or creates the file at path. Only its owner can read it.
 func openSQLite(ctx context.Context, path string) (*Store, error) {
@@ -78,16 +64,8 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
-	e := &sqliteEngine{
-		path:    path,
-		writer:  writer,
-		reader:  reader,
-		reads:   newPreparedConn(reader),
-		waiting: make(chan *groupedWrite, maxGroup),
-		closing: make(chan struct{}),
-		done:    make(chan struct{}),
-	}
-	go e.run()
+	e := &sqliteEngine{path: path, writer: writer, reader: reader, reads: newPreparedConn(reader)}
+	e.groups = newGroups(1, e.commitGroup)
 	return &Store{Queries: &Queries{conn: e.reads, spoken: sqliteSpokenIndex, selects: packedLists}, engine: e}, nil
 }
 
@@ -109,8 +87,8 @@ func migrateLocked(ctx context.Context, db *sql.DB, path string) error {
 }
 
 func (e *sqliteEngine) close() error {
-	e.once.Do(func() { close(e.closing) })
-	<-e.done
+	e.groups.close()
+	e.disconnect()
 	e.reads.Close()
 	return errors.Join(e.reader.Close(), e.writer.Close())
 }
@@ -118,64 +96,18 @@ func (e *sqliteEngine) close() error {
 // notifierConfig implements engine: SQLite has a single node.
 func (e *sqliteEngine) notifierConfig() *pgx.ConnConfig { return nil }
 
-// write implements engine. Once its group has started it runs to its end even
-// when ctx is cancelled, because interrupting a statement would roll back the
-// whole group.
+// write implements engine.
 func (e *sqliteEngine) write(ctx context.Context, fn func(*Queries) error) error {
-	w := &groupedWrite{fn: fn, done: make(chan struct{})}
-	select {
-	case e.waiting <- w:
-	case <-e.closing:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-w.done:
-		return w.err
-	case <-e.done: // closed meanwhile: w may have run or not
-		select {
-		case <-w.done:
-			return w.err
-		default:
-			return errClosed
-		}
-	}
+	return e.groups.commit(ctx, fn)
 }
 
-// run commits waiting writes in groups until the store is closed.
-func (e *sqliteEngine) run() {
-	defer close(e.done)
-	defer e.disconnect()
-	for {
-		select {
-		case first := <-e.waiting:
-			e.commitGroup(e.gather(first))
-		case <-e.closing:
-			for {
-				select {
-				case w := <-e.waiting:
-					e.commitGroup(e.gather(w))
-				default:
-					return
-				}
-			}
-		}
-	}
-}
-
-// gather returns a group of first and the writes that are already waiting.
-func (e *sqliteEngine) gather(first *groupedWrite) []*groupedWrite {
-	group := []*groupedWrite{first}
-	for len(group) < maxGroup {
-		select {
-		case w := <-e.waiting:
-			group = append(group, w)
-		default:
-			return group
-		}
-	}
-	return group
+// insertJob implements engine.
+func (e *sqliteEngine) insertJob(ctx context.Context, r job.Record) (inserted bool, err error) {
+	err = e.write(ctx, func(q *Queries) (err error) {
+		inserted, err = q.InsertJob(ctx, r)
+		return err
+	})
+	return inserted, err
 }
 
 // commitGroup runs and commits the writes of a group, first without savepoints:
@@ -190,7 +122,6 @@ func (e *sqliteEngine) commitGroup(group []*groupedWrite) {
 		if err != nil {
 			w.err = err
 		}
-		close(w.done)
 	}
 }
 
@@ -205,12 +136,12 @@ func (e *sqliteEngine) transact(group []*groupedWrite, run func(*sqliteTx, []*gr
 	}
 	err := run(&sqliteTx{conn: e.writes}, group)
 	if err == nil {
-		if _, err = e.writes.ExecContext(ctx, `COMMIT`); err == nil {
+		if _, err = e.writes.exec(ctx, `COMMIT`); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", err)
 	}
-	_, _ = e.writes.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
+	_, _ = e.writes.exec(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
 	return err
 }
 
@@ -223,7 +154,7 @@ func (e *sqliteEngine) begin(ctx context.Context) error {
 		}
 		e.writes = newPreparedConn(connection)
 	}
-	_, err := e.writes.ExecContext(ctx, `BEGIN IMMEDIATE`)
+	_, err := e.writes.exec(ctx, `BEGIN IMMEDIATE`)
 	if err != nil {
 		e.disconnect()
 	}
@@ -243,7 +174,7 @@ func (e *sqliteEngine) disconnect() {
 func runAll(tx *sqliteTx, group []*groupedWrite) error {
 	q := &Queries{conn: tx, spoken: sqliteSpokenIndex, selects: packedLists}
 	for _, w := range group {
-		if w.err = recovered(w.fn, q); w.err != nil || tx.failed {
+		if w.err = recovered(w.write, q); w.err != nil || tx.failed {
 			return errWriteFailed
 		}
 	}
@@ -259,7 +190,7 @@ func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
 		if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {
 			return fmt.Errorf("create a savepoint: %w", err)
 		}
-		w.err = recovered(w.fn, q)
+		w.err = recovered(w.write, q)
 		if w.err != nil {
 			if _, err := q.exec(ctx, `ROLLBACK TO one`); err != nil {
 				return fmt.Errorf("roll back a failed write: %w", err)
@@ -281,12 +212,4 @@ func recovered(fn func(*Queries) error, q *Queries) (err error) {
 		}
 	}()
 	return fn(q)
-}
-
-// ignoreTxDone returns nil for the error of ending a transaction twice.
-func ignoreTxDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
 }

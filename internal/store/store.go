@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
+
+	"standin/internal/job"
 )
 
 //go:embed migrations/*.sql
@@ -32,6 +34,8 @@ type engine interface {
 	// write runs fn in a transaction, which is durable when write returns nil
 	// and rolled back when it returns an error.
 	write(ctx context.Context, fn func(*Queries) error) error
+	// insertJob is InsertJob in a transaction that other new jobs may share.
+	insertJob(ctx context.Context, r job.Record) (inserted bool, err error)
 	close() error
 	// notifierConfig is how a Notifier connects; nil without other nodes.
 	notifierConfig() *pgx.ConnConfig

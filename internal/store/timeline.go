@@ -12,16 +12,12 @@ import (
 
 // InsertEntry adds an entry to a timeline.
 func (q *Queries) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
-	_, err := q.exec(ctx, `
+	return q.execLater(ctx, doing("add to the timeline of job %s", e.JobID), `
 		INSERT INTO timeline (id, job_id, attempt, source, kind, emitted_at, received_at, applied, reason,
 			status_from, status_to, data)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		e.ID, e.JobID, e.Attempt, e.Source, e.Kind, millis(e.EmittedAt), millis(e.ReceivedAt), flag(e.Applied), e.Reason,
 		e.From, e.To, string(e.Data))
-	if err != nil {
-		return fmt.Errorf("add to the timeline of job %s: %w", e.JobID, err)
-	}
-	return nil
 }
 
 // EventExists reports whether a bot's event is already on the timeline. It uses

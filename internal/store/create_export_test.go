@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+
+	"standin/internal/job"
+)
+
+// InsertGroup inserts jobs as one group and returns the result of each.
+func (s *Store) InsertGroup(records []job.Record) (inserted []bool, errs []error, err error) {
+	inserted, errs = make([]bool, len(records)), make([]error, len(records))
+	switch e := s.engine.(type) {
+	case *postgresEngine:
+		group := make([]*grouped[*newJob], len(records))
+		for i, r := range records {
+			n, err := newJobOf(r)
+			if err != nil {
+				return nil, nil, err
+			}
+			group[i] = &grouped[*newJob]{write: n}
+		}
+		e.commitJobs(append([]*grouped[*newJob](nil), group...))
+		for i, w := range group {
+			inserted[i], errs[i] = w.write.inserted, w.err
+		}
+	case *sqliteEngine:
+		group := make([]*groupedWrite, len(records))
+		for i, r := range records {
+			group[i] = &groupedWrite{write: func(q *Queries) (err error) {
+				inserted[i], err = q.InsertJob(context.Background(), r)
+				return err
+			}}
+		}
+		e.commitGroup(group)
+		for i, w := range group {
+			errs[i] = w.err
+		}
+	}
+	return inserted, errs, nil
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"standin/internal/job"
+)
+
+// jobCommitters is the number of transactions of a node that insert new jobs at
+// the same time. With more of them, fewer jobs share a commit.
+const jobCommitters = 2
+
+// newJob is a job that waits for its insertion.
+type newJob struct {
+	values   []any  // of newJobColumns
+	key      string // what the index jobs_external is sorted by
+	id       string
+	inserted bool
+}
+
+func newJobOf(r job.Record) (*newJob, error) {
+	values, err := newJobValues(r)
+	if err != nil {
+		return nil, err
+	}
+	return &newJob{values: values, id: r.ID.String(), key: r.ConsumerID.String() + string(r.Mode) + hashText(r.ExternalID)}, nil
+}
+
+func newPostgresEngine(pool *pgxpool.Pool) *postgresEngine {
+	e := &postgresEngine{pool: pool}
+	e.jobs = newGroups(jobCommitters, e.commitJobs)
+	return e
+}
+
+// insertJob implements engine.
+func (e *postgresEngine) insertJob(ctx context.Context, r job.Record) (inserted bool, err error) {
+	n, err := newJobOf(r)
+	if err != nil {
+		return false, err
+	}
+	if err := e.jobs.commit(ctx, n); err != nil {
+		return false, fmt.Errorf("insert job: %w", err)
+	}
+	return n.inserted, nil
+}
+
+// commitJobs inserts a group of jobs. If the database refuses one of them, each
+// is inserted in its own transaction, so that the failure does not affect the
+// others.
+func (e *postgresEngine) commitJobs(group []*grouped[*newJob]) {
+	// All transactions wait for each other in the same order.
+	slices.SortStableFunc(group, func(a, b *grouped[*newJob]) int { return cmp.Compare(a.write.key, b.write.key) })
+	err := e.retry(context.Background(), func() error { return e.insertJobs(group) })
+	if len(group) > 1 && wasRefused(err) {
+		for i := range group {
+			e.commitJobs(group[i : i+1])
+		}
+		return
+	}
+	for _, w := range group {
+		w.err = err
+	}
+}
+
+// wasRefused reports whether the database refused a statement, so that its
+// transaction was certainly rolled back.
+func wasRefused(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && cmp.Or(pg.SeverityUnlocalized, pg.Severity) == "ERROR"
+}
+
+// insertJobs inserts jobs in one transaction, which is one round trip.
+func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
+	ctx, cancel := context.WithTimeout(context.Background(), transactionTimeout)
+	defer cancel()
+	ids := make([]string, len(group))
+	for i, w := range group {
+		ids[i], w.write.inserted = w.write.id, false
+	}
+	batch := new(pgx.Batch)
+	batch.Queue(insertJobsQuery, valuesByColumn(group)...)
+	// Only after the insertion is it certain that no other transaction is erasing
+	// a job with one of the externalIds.
+	batch.Queue(`DELETE FROM jobs USING job_tombstones t
+		WHERE jobs.id = ANY($1::text[]) AND t.consumer_id = jobs.consumer_id AND t.mode = jobs.mode AND t.external_hash = jobs.external_hash
+		RETURNING jobs.id`, ids)
+	results := e.pool.SendBatch(ctx, batch)
+	inserted, err := readIDs(results)
+	if err != nil {
+		return cmp.Or(err, results.Close())
+	}
+	erased, err := readIDs(results)
+	if err := cmp.Or(err, results.Close()); err != nil {
+		return err
+	}
+	for _, w := range group {
+		w.write.inserted = inserted[w.write.id] && !erased[w.write.id]
+	}
+	return nil
+}
+
+const insertJobsQuery = `INSERT INTO jobs (` + newJobColumns + `)
+	SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+		$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
+		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[])
+	ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING RETURNING id`
+
+// valuesByColumn returns an array for each column of newJobColumns.
+func valuesByColumn(group []*grouped[*newJob]) []any {
+	columns := make([]any, len(group[0].write.values))
+	for i, value := range group[0].write.values {
+		switch value.(type) {
+		case string:
+			columns[i] = column(group, i, func(text string) string { return text })
+		case int64:
+			columns[i] = column(group, i, func(n int64) int64 { return n })
+		case sql.NullString:
+			columns[i] = column(group, i, func(t sql.NullString) pgtype.Text { return pgtype.Text(t) })
+		case sql.NullInt64:
+			columns[i] = column(group, i, func(n sql.NullInt64) pgtype.Int8 { return pgtype.Int8(n) })
+		}
+	}
+	return columns
+}
+
+// column returns the values of a column.
+func column[From, To any](group []*grouped[*newJob], i int, convert func(From) To) []To {
+	values := make([]To, len(group))
+	for row, w := range group {
+		values[row] = convert(w.write.values[i].(From))
+	}
+	return values
+}
+
+// readIDs reads the IDs that the next statement of a batch returns.
+func readIDs(results pgx.BatchResults) (map[string]bool, error) {
+	found, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]bool)
+	var id string
+	_, err = pgx.ForEachRow(found, []any{&id}, func() error {
+		ids[id] = true
+		return nil
+	})
+	return ids, err
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// postgresPool runs each statement on any connection, outside of transactions.
+type postgresPool struct{ pool *pgxpool.Pool }
+
+// exec implements conn.
+func (p postgresPool) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := p.pool.Exec(ctx, query, args...)
+	return tag.RowsAffected(), err
+}
+
+// query implements conn.
+func (p postgresPool) query(ctx context.Context, query string, args ...any) (rows, error) {
+	found, err := p.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return postgresRows{Rows: found}, nil
+}
+
+// queryRow implements conn.
+func (p postgresPool) queryRow(ctx context.Context, query string, args ...any) scanner {
+	found, err := p.query(ctx, query, args...)
+	return postgresRow{found, err}
+}
+
+// postgresTx is a transaction. Its first statement is sent with BEGIN, and
+// statements whose results nothing depends on with the next one or with COMMIT,
+// so that a transaction takes few round trips. It ignores the contexts of callers:
+// interrupting a statement makes pgx close the connection. Statements are bounded
+// by the context of the transaction instead.
+type postgresTx struct {
+	conn    *pgx.Conn
+	ctx     context.Context // ends with the transaction
+	started bool            // BEGIN was sent
+	waiting []waitingStatement
+}
+
+// waitingStatement is a statement to be sent with the next one.
+type waitingStatement struct {
+	query string
+	args  []any
+	done  func(int64, error) error
+}
+
+func newPostgresTx(ctx context.Context, connection *pgx.Conn) *postgresTx {
+	t := &postgresTx{conn: connection, ctx: ctx}
+	t.execLater(doing("begin a transaction"), `BEGIN`)
+	return t
+}
+
+// execLater implements deferringConn.
+func (t *postgresTx) execLater(done func(int64, error) error, query string, args ...any) {
+	t.waiting = append(t.waiting, waitingStatement{query, args, done})
+}
+
+// exec implements conn.
+func (t *postgresTx) exec(_ context.Context, query string, args ...any) (int64, error) {
+	tag, err := t.run(query, args...)
+	return tag.RowsAffected(), err
+}
+
+func (t *postgresTx) run(query string, args ...any) (pgconn.CommandTag, error) {
+	if len(t.waiting) == 0 {
+		return t.conn.Exec(t.ctx, query, args...)
+	}
+	results, err := t.send(query, args...)
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	tag, err := results.Exec()
+	return tag, cmp.Or(err, results.Close())
+}
+
+// query implements conn.
+func (t *postgresTx) query(_ context.Context, query string, args ...any) (rows, error) {
+	if len(t.waiting) == 0 {
+		found, err := t.conn.Query(t.ctx, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		return postgresRows{Rows: found}, nil
+	}
+	results, err := t.send(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	found, err := results.Query()
+	if err != nil {
+		return nil, cmp.Or(err, results.Close())
+	}
+	return postgresRows{found, results}, nil
+}
+
+// queryRow implements conn.
+func (t *postgresTx) queryRow(ctx context.Context, query string, args ...any) scanner {
+	found, err := t.query(ctx, query, args...)
+	return postgresRow{found, err}
+}
+
+// send sends the waiting statements and another one, and reads the results of
+// the waiting ones.
+func (t *postgresTx) send(query string, args ...any) (pgx.BatchResults, error) {
+	batch := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(t.waiting)+1)}
+	for _, statement := range t.waiting {
+		batch.Queue(statement.query, statement.args...)
+	}
+	batch.Queue(query, args...)
+	sent := t.waiting
+	t.waiting, t.started = nil, true
+	results := t.conn.SendBatch(t.ctx, batch)
+	for _, statement := range sent {
+		tag, err := results.Exec()
+		if err := statement.done(tag.RowsAffected(), err); err != nil {
+			_ = results.Close() // the same error
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// commit commits the transaction.
+func (t *postgresTx) commit() error {
+	if !t.started && len(t.waiting) == 1 {
+		return nil // only BEGIN
+	}
+	tag, err := t.run(`COMMIT`)
+	if err == nil && tag.String() != "COMMIT" {
+		err = errors.New("a statement failed, so that the transaction was rolled back")
+	}
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// rollback rolls the transaction back unless it has ended.
+func (t *postgresTx) rollback() error {
+	if !t.started || t.conn.IsClosed() || t.conn.PgConn().TxStatus() == 'I' {
+		return nil
+	}
+	_, err := t.conn.Exec(t.ctx, `ROLLBACK`)
+	return err
+}
+
+// postgresRows are the rows of a query.
+type postgresRows struct {
+	pgx.Rows
+	batch pgx.BatchResults // that the query is the last of; nil for none
+}
+
+// Scan implements scanner.
+func (r postgresRows) Scan(columns ...any) error {
+	for i, column := range columns {
+		if flag, ok := column.(*bool); ok {
+			columns[i] = flagColumn{flag}
+		}
+	}
+	return r.Rows.Scan(columns...)
+}
+
+// Close implements rows.
+func (r postgresRows) Close() error {
+	r.Rows.Close()
+	if r.batch != nil {
+		return r.batch.Close()
+	}
+	return nil
+}
+
+// postgresRow is the only row of a query.
+type postgresRow struct {
+	rows rows
+	err  error
+}
+
+// Scan implements scanner. Without a row the error is sql.ErrNoRows.
+func (r postgresRow) Scan(columns ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close() // Err returns its error
+	if !r.rows.Next() {
+		return cmp.Or(r.rows.Err(), sql.ErrNoRows)
+	}
+	if err := r.rows.Scan(columns...); err != nil {
+		return err
+	}
+	return cmp.Or(r.rows.Close(), r.rows.Err())
+}
