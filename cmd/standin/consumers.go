@@ -12,6 +12,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 type consumersCommand struct {
@@ -95,8 +96,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return printConsumer(to.out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
-			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
+		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
+			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}
@@ -114,15 +115,16 @@ func retentionText(own *time.Duration) string {
 
 type consumersSetCommand struct {
 	dataFlags
-	Name         string `arg:"" help:"The consumer's name."`
-	Retention    string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
-	JobRetention string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
+	Name            string `arg:"" help:"The consumer's name."`
+	Retention       string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
+	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new consumers."`
+	JobRetention    string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" {
-		return errors.New("give --retention, --job-retention or both")
+	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" {
+		return errors.New("give --retention, --job-retention or --transcript-event")
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
 		for _, setting := range []struct {
@@ -145,8 +147,30 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 				return err
 			}
 		}
-		return nil
+		return c.setTranscriptEvent(ctx, s, to)
 	})
+}
+
+func (c *consumersSetCommand) setTranscriptEvent(ctx context.Context, s *store.Store, to terminal) error {
+	if c.TranscriptEvent == "" {
+		return nil
+	}
+	one, err := s.ConsumerByName(ctx, c.Name)
+	if err != nil {
+		return fmt.Errorf("consumer %q: %w", c.Name, err)
+	}
+	if err := s.SetTranscriptEvent(ctx, one.ID, c.TranscriptEvent == "on"); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to.out, "webhook %s of %s: %s\n", webhook.JobTranscriptReady, c.Name, c.TranscriptEvent)
+	return err
+}
+
+func onOff(enabled bool) string {
+	if enabled {
+		return "on"
+	}
+	return "off"
 }
 
 // parseRetention parses a retention period, nil for default.

@@ -37,6 +37,7 @@ type shownConsumer struct {
 	Email               string    `json:"email"`
 	WebhookURL          string    `json:"webhookUrl"`
 	WebhookVersion      int       `json:"webhookVersion"`
+	TranscriptEvent     bool      `json:"transcriptEvent"`         // receives job.transcript_ready
 	WebhookSecret       string    `json:"webhookSecret,omitempty"` // only with --secret
 	RetentionSeconds    *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
 	JobRetentionSeconds *float64  `json:"jobRetentionSeconds"`     // the same, of jobs
@@ -45,7 +46,8 @@ type shownConsumer struct {
 
 func showConsumer(one account.Consumer, secret bool) shownConsumer {
 	shown := shownConsumer{
-		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion, CreatedAt: one.CreatedAt,
+		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion,
+		TranscriptEvent: one.TranscriptEvent, CreatedAt: one.CreatedAt,
 	}
 	if secret {
 		shown.WebhookSecret = one.WebhookSecret

@@ -159,6 +159,14 @@ func TestConsumersSetRetention(t *testing.T) {
 			t.Errorf("after %s: %s", test.set, out)
 		}
 	}
+	for _, choice := range []string{"on", "off"} {
+		if code, out, stderr := command("consumers", "set", "acme", "--transcript-event", choice, "--data-dir", dir); code != 0 || out != "webhook job.transcript_ready of acme: "+choice+"\n" {
+			t.Errorf("set --transcript-event %s: exit code %d, %s%s", choice, code, out, stderr)
+		}
+		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "transcript event     "+choice+"\n") {
+			t.Errorf("after --transcript-event %s: %s", choice, out)
+		}
+	}
 	if code, _, stderr := command("consumers", "set", "acme", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "--job-retention") {
 		t.Errorf("nothing to set: exit code %d, %s", code, stderr)
 	}

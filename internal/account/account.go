@@ -22,6 +22,7 @@ type Consumer struct {
 	PreviousSecretExpires time.Time
 	WebhookURL            string // default endpoint of jobs without webhook URLs; may be empty
 	WebhookVersion        int
+	TranscriptEvent       bool // receives the webhook event job.transcript_ready
 	CreatedAt             time.Time
 	Retention             *time.Duration // of recordings; nil: the default of the service; 0: for ever
 	JobRetention          *time.Duration // of jobs, in the same way

@@ -79,6 +79,7 @@ type Records interface {
 	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
 	account.SecretStore
 	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
+	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
 	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error)
 
@@ -242,6 +243,7 @@ func (d *Dashboard) route() {
 	user("POST /keys/{id}/revoke", d.revokeKey)
 	user("GET /webhooks", d.webhooksPage)
 	user("POST /webhooks/endpoint", d.setEndpoint)
+	user("POST /webhooks/events", d.setEvents)
 	user("POST /webhooks/test", d.testEndpoint)
 	user("POST /webhooks/secret", d.revealSecret)
 	user("POST /webhooks/rotate", d.rotateSecret)

@@ -184,6 +184,12 @@ func TestWebhookPage(t *testing.T) {
 	if got := p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}); got.status != 400 {
 		t.Errorf("a URL with another scheme: %d", got.status)
 	}
+	for _, choice := range []string{"on", ""} {
+		p.submit("/webhooks", "/webhooks/events", url.Values{"transcript": {choice}})
+		if checked := strings.Contains(p.get("/webhooks").body, `name="transcript" checked`); checked != (choice == "on") {
+			t.Errorf("after the choice %q, the event is enabled: %v", choice, checked)
+		}
+	}
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {server.URL}})
 	test := func(want string) {
 		t.Helper()

@@ -228,6 +228,7 @@ func notices() map[string]string {
 		"replayed":          "A job with this external ID already exists. No second bot was sent.",
 		"key-revoked":       "The key is revoked and no longer accepted.",
 		"mail-retried":      "The message will be processed again.",
+		"events":            "The choice of events is saved.",
 		"endpoint":          "The default endpoint is saved.",
 		"rotated":           "There is a new secret. The old one also signs webhooks for another 24 hours.",
 		"withdrawn":         "The invitation is withdrawn.",

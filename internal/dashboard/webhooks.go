@@ -66,6 +66,15 @@ func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error
 	return req.redirect("/webhooks?note=endpoint")
 }
 
+// setEvents sets which optional events the consumer receives.
+func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
+	enabled := req.r.PostForm.Get("transcript") == "on"
+	if err := d.settings.Records.SetTranscriptEvent(req.r.Context(), session.User.ConsumerID, enabled); err != nil {
+		return err
+	}
+	return req.redirect("/webhooks?note=events")
+}
+
 // testEndpoint posts a test event to the default endpoint and shows the result.
 func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) error {
 	if err := d.throttle(req); err != nil {

@@ -46,6 +46,7 @@ type SpokenMatch struct {
 type TranscriptResult struct {
 	Failure  string `json:"detail,omitempty"` // why there is no transcript; empty when there is one
 	Segments int    `json:"segments"`
-	AudioMs  int64  `json:"audioMs"` // that was sent to the transcriber
-	Partial  bool   `json:"partial"` // audio beyond the limit was not transcribed
+	AudioMs  int64  `json:"audioMs"`                    // that was sent to the transcriber
+	Partial  bool   `json:"partial"`                    // audio beyond the limit was not transcribed
+	Revision int    `json:"manifestRevision,omitempty"` // of the manifest with the transcript
 }

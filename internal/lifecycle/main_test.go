@@ -232,6 +232,8 @@ type deliveredEvent struct {
 	FailureCode   *job.FailureCode `json:"failure_code"`
 	FailureDetail *string          `json:"failure_detail"`
 	ManifestURI   string           `json:"manifestUri"`
+	Revision      int              `json:"manifestRevision"`
+	Segments      int              `json:"segments"`
 	Granted       *bool            `json:"granted"`
 	Detail        *string          `json:"detail"`
 	Detected      string           `json:"detectedBotName"`

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/webhook"
 )
 
 // queueTranscription makes the transcription of a finalized recording due. Without
@@ -53,6 +54,19 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 		if result.Failure != "" {
 			return c.addEntry(ctx, TranscriptFailed, map[string]string{"detail": result.Failure})
 		}
-		return c.addEntry(ctx, TranscriptAttached, result)
+		if err := c.addEntry(ctx, TranscriptAttached, result); err != nil {
+			return err
+		}
+		return c.emitTranscriptReady(ctx, *result)
 	})
+}
+
+// emitTranscriptReady emits the event job.transcript_ready if the consumer has
+// enabled it. Otherwise it does not count in the job's sequence.
+func (c *Change) emitTranscriptReady(ctx context.Context, result job.TranscriptResult) error {
+	consumer, err := c.q.Consumer(ctx, c.ConsumerID)
+	if err != nil || !consumer.TranscriptEvent {
+		return err
+	}
+	return c.Emit(ctx, webhook.TranscriptReady(c.Job, result))
 }

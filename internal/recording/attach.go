@@ -22,16 +22,16 @@ type TextFile struct {
 
 // Attach stores text files and adds them to the manifest of a finished recording,
 // in place of earlier ones with their names, and increments the manifest's
-// revision. Nothing changes if the manifest lists the same files already. If there is no
+// revision, which it returns. Nothing changes if the manifest lists the same files already. If there is no
 // manifest, the error is a NotFoundError. Calls for the same job must not run
 // concurrently.
-func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []TextFile) error {
+func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []TextFile) (revision int, err error) {
 	manifest, exists, err := s.storedManifest(ctx, jobID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if !exists {
-		return &NotFoundError{What: "the manifest"}
+		return 0, &NotFoundError{What: "the manifest"}
 	}
 	changed := false
 	for _, file := range files {
@@ -44,19 +44,19 @@ func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, f
 		}
 		changed = true
 		if _, err := s.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
-			return fmt.Errorf("attach %s: %w", file.Name, err)
+			return 0, fmt.Errorf("attach %s: %w", file.Name, err)
 		}
 		manifest.Media = slices.DeleteFunc(manifest.Media, func(m Media) bool { return m.Name == file.Name })
 		manifest.Media = append(manifest.Media, media)
 	}
 	if !changed {
-		return nil
+		return manifest.Revision, nil
 	}
 	manifest.Revision = max(manifest.Revision, 1) + 1
 	if err := s.PutManifest(ctx, jobID, manifest); err != nil {
-		return fmt.Errorf("attach files: %w", err)
+		return 0, fmt.Errorf("attach files: %w", err)
 	}
-	return nil
+	return manifest.Revision, nil
 }
 
 // MediaPosition converts an offset of a recording to a position in its video or

@@ -44,15 +44,15 @@ func TestAttach(t *testing.T) {
 	input := testInput()
 	id := input.Job.ID
 	files := []TextFile{{Name: "transcript.json", Kind: Transcript, ContentType: "application/json", Content: []byte("{}")}}
-	if err := storage.Attach(t.Context(), id, "https://standin.example.com", files); !is[*NotFoundError](err) {
+	if _, err := storage.Attach(t.Context(), id, "https://standin.example.com", files); !is[*NotFoundError](err) {
 		t.Errorf("without a manifest: %v", err)
 	}
 	if err := storage.PutManifest(t.Context(), id, Build(input, nil, Packed{Files: []File{testFile()}}, "https://standin.example.com")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := storage.Attach(t.Context(), id, "https://standin.example.com", files); err != nil {
-			t.Fatal(err)
+		if revision, err := storage.Attach(t.Context(), id, "https://standin.example.com", files); err != nil || revision != 2 {
+			t.Fatal(revision, err)
 		}
 	}
 	manifest, _, err := storage.storedManifest(t.Context(), id)

@@ -12,7 +12,7 @@ import (
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms`
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -77,7 +77,7 @@ func (q *Queries) oneConsumer(ctx context.Context, query string, args ...any) (a
 func scanConsumer(row scanner) (c account.Consumer, err error) {
 	var recordings, jobs sql.NullInt64
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs)
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent)
 	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
 	return c, err
 }
@@ -91,6 +91,16 @@ func (s *Store) SetWebhookURL(ctx context.Context, consumer uuid.UUID, url strin
 // SetWebhookVersion sets the payload version of a consumer's future events.
 func (s *Store) SetWebhookVersion(ctx context.Context, consumer uuid.UUID, version int) error {
 	return s.changeConsumer(ctx, `UPDATE consumers SET webhook_version = $2 WHERE id = $1`, consumer, version)
+}
+
+// SetTranscriptEvent sets whether a consumer receives the event
+// job.transcript_ready.
+func (s *Store) SetTranscriptEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
+	value := 0
+	if enabled {
+		value = 1
+	}
+	return s.changeConsumer(ctx, `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, value)
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are

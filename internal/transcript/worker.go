@@ -59,7 +59,7 @@ type Jobs interface {
 type Storage interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
-	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) error
+	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) (revision int, err error)
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }
 
@@ -337,7 +337,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if err != nil {
 		return err
 	}
-	err = h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
+	revision, err := h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
 		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
 		{Name: VTTFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
 	})
@@ -352,7 +352,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 		return h.removeDeleted(ctx)
 	}
 	h.Log.Info("a recording was transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
-	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial})
+	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Revision: revision})
 }
 
 // removeDeleted deletes what was attached to a recording that was deleted

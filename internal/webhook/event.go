@@ -14,6 +14,7 @@ const (
 	JobStatusChanged      = "job.status_changed"
 	JobFinalized          = "job.finalized"
 	JobFailed             = "job.failed"
+	JobTranscriptReady    = "job.transcript_ready"
 	BotPermissionResponse = "bot.recording_permission_response"
 	BotCompetingDetected  = "bot.competing_bot_detected"
 )
@@ -67,6 +68,16 @@ func Failed(j job.Job) Event {
 	})
 }
 
+// TranscriptReady reports that a transcript was attached to the recording.
+func TranscriptReady(j job.Job, result job.TranscriptResult) Event {
+	return newEvent(JobTranscriptReady, j, map[string]any{
+		"manifestUri":      j.ManifestURI,
+		"manifestRevision": result.Revision,
+		"segments":         result.Segments,
+		"partial":          result.Partial,
+	})
+}
+
 // PermissionResponse reports the host's answer to a request to record. A host
 // that never answered has not granted it. detail may be empty.
 func PermissionResponse(j job.Job, granted bool, detail string) Event {
@@ -111,7 +122,7 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 	switch event {
 	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected:
 		named = []string{hooks.OnStatusChange}
-	case JobFinalized:
+	case JobFinalized, JobTranscriptReady:
 		named = []string{hooks.OnFinalize}
 	case JobFailed:
 		named = []string{hooks.OnStatusChange, hooks.OnFinalize}

@@ -51,6 +51,11 @@ func TestEventDataIsTheSpecificationsTable(t *testing.T) {
 			`{"manifestUri":"https://standin.example/api/v1/jobs/7d4f7c2e-6a53-4a4c-9f0e-0d6f6f6f6f01/manifest"}`,
 		},
 		{
+			webhook.JobTranscriptReady, webhook.TranscriptReady(completed(), job.TranscriptResult{Segments: 3, AudioMs: 10, Revision: 2, Partial: true}), completed(),
+			`{"manifestUri":"https://standin.example/api/v1/jobs/7d4f7c2e-6a53-4a4c-9f0e-0d6f6f6f6f01/manifest",
+				"manifestRevision":2,"segments":3,"partial":true}`,
+		},
+		{
 			webhook.JobFailed, webhook.Failed(denied), denied,
 			`{"status":"failed","failure_code":"host_denied_admission","failure_detail":"the host said no",
 				"failure_reason":"the host said no","error":"the host said no"}`,
@@ -136,6 +141,7 @@ func TestTargets(t *testing.T) {
 		{"a bot event", both, fallback, webhook.BotPermissionResponse, []string{status}},
 		{"another bot event", both, fallback, webhook.BotCompetingDetected, []string{status}},
 		{"a manifest", both, fallback, webhook.JobFinalized, []string{final}},
+		{"a transcript", both, fallback, webhook.JobTranscriptReady, []string{final}},
 		{"a failure", both, fallback, webhook.JobFailed, []string{status, final}},
 		{"a failure, one address twice", job.Webhooks{OnStatusChange: status, OnFinalize: status}, fallback,
 			webhook.JobFailed, []string{status}},
