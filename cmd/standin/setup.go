@@ -30,7 +30,7 @@ type botFlags struct {
 	ParticipantAudioLimit int                     `env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
 	Chat                  launch.Texts            `env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's metadata chat (true, false) overrides it."`
 	Captions              launch.Texts            `env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's metadata captions (true, false) overrides it."`
-	CaptionsLanguage      string                  `env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US, for the files with captions. A job's metadata captionsLanguage overrides it. Default: unknown."`
+	CaptionsLanguage      string                  `env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's metadata captionsLanguage overrides it. Default: unknown."`
 	SpoolLimit            int                     `env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, media that the service already has is deleted; when there is none, the recording has a gap."`
 }
 

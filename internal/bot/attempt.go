@@ -62,7 +62,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 		audio:       &participantAudio{log: log, spool: store, report: report, clock: clock},
 		texts: &texts{
 			log: log, client: client, clock: clock, displayName: settings.DisplayName, language: settings.CaptionsLanguage,
-			wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions}, chat: make(chatMessages),
+			wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage}, chat: make(chatMessages),
 		},
 		rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -34,7 +35,7 @@ type texts struct {
 	client      *serviceclient.Client
 	clock       *clock
 	displayName string
-	language    string // of captions; empty if unknown
+	language    string // of captions; empty if unknown or not available
 	wanted      meeting.TextOptions
 
 	captions   captionTracker
@@ -73,6 +74,10 @@ func (t *texts) show(ctx context.Context, page *meetingPage, now time.Time) {
 		onDone: func(ctx context.Context, err error) *exitResult {
 			t.showing = false
 			pause := showTextsPause
+			if language := (*meeting.LanguageError)(nil); errors.As(err, &language) {
+				t.log.Warn("captions are in the language of the page", "error", err)
+				t.language, t.wanted.Language, err = "", "", nil
+			}
 			if err == nil {
 				t.failures = 0
 			} else if ctx.Err() == nil {

@@ -84,7 +84,8 @@ func (r Recording) Check() error {
 
 // WithMetadata applies a job's metadata: recordingMode "audio" drops the video;
 // participantAudio, chat and captions (booleans) override on and off; and
-// captionsLanguage is the language of the captions. Other values are ignored, because metadata belongs to the consumer.
+// captionsLanguage is the language of the captions. Other values are ignored, because metadata
+// belongs to the consumer.
 func (r Recording) WithMetadata(metadata json.RawMessage) Recording {
 	var keys struct {
 		RecordingMode    any `json:"recordingMode"`

@@ -12,6 +12,10 @@ type Caption struct {
 	Number int    `json:"number"`
 	From   string `json:"from"`
 	Text   string `json:"text"`
+
+	// Language is the spoken language as a BCP 47 tag. A page whose captions are
+	// set to another one shows other words. Empty: any language.
+	Language string `json:"language"`
 }
 
 // Limits of captions and of messages of any length.
@@ -24,12 +28,17 @@ const (
 
 // AddCaption begins an utterance and returns its number.
 func (m *Meeting) AddCaption(from, text string) (number int, err error) {
+	return m.AddCaptionIn("", from, text)
+}
+
+// AddCaptionIn begins an utterance in a language and returns its number.
+func (m *Meeting) AddCaptionIn(language, from, text string) (number int, err error) {
 	err = m.change(func() error {
 		if len(m.captions) >= maxCaptions {
 			return fmt.Errorf("%w: %d captions", ErrFull, len(m.captions))
 		}
 		number = len(m.captions) + 1
-		m.captions = append(m.captions, Caption{Number: number, From: from, Text: text})
+		m.captions = append(m.captions, Caption{Number: number, From: from, Text: text, Language: language})
 		return nil
 	})
 	return number, err

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"fmt"
+	"slices"
 
 	"standin/internal/job"
 )
@@ -140,7 +141,26 @@ type Captions struct {
 	Text     []TextSource `yaml:"text" json:"text"`     // when none matches: the whole line
 	OwnNames []string     `yaml:"ownNames" json:"-"`    // of the bot, whose lines are ignored
 
+	Language LanguageMenu `yaml:"language" json:"-"`
+
 	Hidden []HiddenElement `yaml:"hidden" json:"-"` // while the bot reads captions
+}
+
+// LanguageMenu describes how to choose the language of captions where the choice
+// does not affect other participants. It may be empty.
+type LanguageMenu struct {
+	Open    []string `yaml:"open"`    // elements to press, each after the one before it
+	Options string   `yaml:"options"` // CSS; one element per language
+	Value   string   `yaml:"value"`   // the attribute of an option that holds its BCP 47 tag
+	Close   string   `yaml:"close"`   // the element that closes the settings
+}
+
+// elements returns the elements that the menu uses.
+func (m LanguageMenu) elements() []string {
+	if m.Options == "" {
+		return nil
+	}
+	return append(slices.Clone(m.Open), m.Close)
 }
 
 // HiddenElement is an element that is kept out of the recorded picture: it is

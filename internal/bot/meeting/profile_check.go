@@ -119,6 +119,11 @@ func (c *profileChecker) captions(captions Captions) {
 	c.textSources("captions.author", captions.Author)
 	c.textSources("captions.text", captions.Text)
 	c.hidden("captions.hidden", captions.Hidden)
+	c.elements("captions.language", captions.Language.elements())
+	if captions.Language.Options != "" {
+		c.selector("captions.language.options", captions.Language.Options)
+		c.expect(captions.Language.Value != "", "captions.language.value", "must name an attribute")
+	}
 }
 
 // hidden finds the mistakes that could change the style of the whole page.
@@ -221,7 +226,7 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 			usable = slices.Concat(usable, rule.Elements, rule.Unless)
 		}
 	}
-	usable = slices.Concat(usable, p.Admission.Controls, p.Captions.Enable, p.Captions.On)
+	usable = slices.Concat(usable, p.Admission.Controls, p.Captions.Enable, p.Captions.On, p.Captions.Language.elements())
 	for name := range p.Elements {
 		if !slices.Contains(usable, name) {
 			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))

@@ -18,20 +18,25 @@ type CaptionLine struct {
 
 // TextOptions are the texts that a bot reads all the time.
 type TextOptions struct {
-	Chat     bool // keeps the chat open
-	Captions bool // turns on live captions
+	Chat     bool   // keeps the chat open
+	Captions bool   // turns on live captions
+	Language string // of the captions, BCP 47; empty for the page's own
 }
 
 // texts adds the texts of a snapshot to an observation of the meeting.
 func (p *Profile) texts(observation *Observation, snapshot Snapshot, ownName string) {
 	observation.Chat = p.chatMessages(snapshot, ownName)
 	observation.ChatOpen = snapshot.Visible(chatInput)
-	observation.CaptionsOn = len(snapshot.Captions) > 0 || slices.ContainsFunc(p.Captions.On, snapshot.present)
+	observation.CaptionsOn = p.captionsOn(snapshot)
 	for _, row := range snapshot.Captions {
 		if !slices.ContainsFunc(p.Captions.OwnNames, func(name string) bool { return strings.EqualFold(name, row.Author) }) {
 			observation.Captions = append(observation.Captions, row)
 		}
 	}
+}
+
+func (p *Profile) captionsOn(snapshot Snapshot) bool {
+	return len(snapshot.Captions) > 0 || slices.ContainsFunc(p.Captions.On, snapshot.present)
 }
 
 // ShowTexts implements Adapter.
@@ -45,9 +50,27 @@ func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) er
 		}
 	}
 	if options.Captions {
-		return s.turnOnCaptions(ctx, page)
+		return s.showCaptions(ctx, page, options.Language)
 	}
 	return nil
+}
+
+// showCaptions turns on captions if they are off, in a language if the platform
+// lets one participant choose it. If only the choice fails, the error is a
+// *LanguageError.
+func (s *site) showCaptions(ctx context.Context, page Page, language string) error {
+	snapshot, err := s.probe.snapshot(ctx, page)
+	if err != nil {
+		return err
+	}
+	var languageError error
+	if language != "" && s.profile.Captions.Language.Options != "" && !s.profile.captionsOn(snapshot) {
+		languageError = s.chooseLanguage(ctx, page, language)
+	}
+	if err := s.turnOnCaptions(ctx, page); err != nil {
+		return err
+	}
+	return languageError
 }
 
 // turnOnCaptions presses the elements that turn on captions until the page shows
@@ -58,21 +81,25 @@ func (s *site) turnOnCaptions(ctx context.Context, page Page) error {
 		return fmt.Errorf("turn on captions: the profile of %s does not define how", s.profile.Platform)
 	}
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
-		var observation Observation
-		if s.profile.texts(&observation, snapshot, ""); observation.CaptionsOn {
+		if s.profile.captionsOn(snapshot) {
 			return true, nil
 		}
-		for _, element := range slices.Backward(s.profile.Captions.Enable) {
-			if snapshot.clickable(element) {
-				return false, s.press(ctx, page, element)
-			}
-		}
-		return false, s.uncover(ctx, page, snapshot)
+		return false, s.pressLast(ctx, page, snapshot, s.profile.Captions.Enable)
 	})
 	if err != nil {
 		return fmt.Errorf("turn on captions: %w", err)
 	}
 	return nil
+}
+
+// pressLast presses the last visible of the elements, or makes them reachable.
+func (s *site) pressLast(ctx context.Context, page Page, snapshot Snapshot, elements []string) error {
+	for _, element := range slices.Backward(elements) {
+		if snapshot.clickable(element) {
+			return s.press(ctx, page, element)
+		}
+	}
+	return s.uncover(ctx, page, snapshot)
 }
 
 // hideTexts adds a style to the page's documents that keeps the chat and the

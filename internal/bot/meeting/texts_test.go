@@ -3,6 +3,7 @@ package meeting
 import (
 	"bytes"
 	"context"
+	"errors"
 	"image/png"
 	"path"
 	"testing"
@@ -13,7 +14,7 @@ import (
 )
 
 // TestShowTexts checks on the replica of each platform that chat and captions are
-// read, and that neither is in the picture.
+// read, and that neither is in the picture. On Meet, it chooses a language.
 func TestShowTexts(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
@@ -28,7 +29,12 @@ func TestShowTexts(t *testing.T) {
 
 func testShowTexts(t *testing.T, s env) {
 	meeting, page := s.inside(t, replica.Settings{NoTips: true})
-	if _, err := meeting.AddCaption("Ada Quill", "This is what was said."); err != nil {
+	options := TextOptions{Chat: true, Captions: true, Language: "de"}
+	spoken := "" // language of the caption; other pages show every language
+	if s.replicaPlatform == replica.Meet {
+		spoken = "de-DE"
+	}
+	if _, err := meeting.AddCaptionIn(spoken, "Ada Quill", "This is what was said."); err != nil {
 		t.Fatal(err)
 	}
 	if err := meeting.Say("Ben Okafor", "This is what was written."); err != nil {
@@ -37,7 +43,7 @@ func testShowTexts(t *testing.T, s env) {
 	showing, cancel := context.WithTimeout(s.ctx, 20*time.Second)
 	defer cancel()
 	for range 2 { // the second call changes nothing
-		if err := s.site.ShowTexts(showing, page, TextOptions{Chat: true, Captions: true}); err != nil {
+		if err := s.site.ShowTexts(showing, page, options); err != nil {
 			s.report(t, page)
 			t.Fatal(err)
 		}
@@ -50,6 +56,9 @@ func testShowTexts(t *testing.T, s env) {
 	if got := seen.Captions[0]; got.Author != author || got.Text != "This is what was said." || !seen.CaptionsOn || !seen.ChatOpen {
 		t.Errorf("captions %+v, on %v, chat open %v", seen.Captions, seen.CaptionsOn, seen.ChatOpen)
 	}
+	if s.replicaPlatform == replica.Meet {
+		s.testMissingLanguage(t, page)
+	}
 	hidden := whitePixels(t, s.ctx, page)
 	if err := page.Eval(s.ctx, hideScript+`("")`, nil); err != nil {
 		t.Fatal(err)
@@ -57,6 +66,21 @@ func testShowTexts(t *testing.T, s env) {
 	if shown := whitePixels(t, s.ctx, page); shown-hidden < 1000 {
 		t.Errorf("%d white pixels with the captions hidden, %d with them shown", hidden, shown)
 	}
+}
+
+// testMissingLanguage wants a language that the page does not list, and one with
+// another region. The captions stay as they are, and the settings are closed.
+func (s env) testMissingLanguage(t *testing.T, page *browser.Page) {
+	t.Helper()
+	for _, language := range []string{"fi", "de-AT"} {
+		missing := (*LanguageError)(nil)
+		if err := s.site.chooseLanguage(s.ctx, page, language); !errors.As(err, &missing) || missing.Language != language {
+			t.Errorf("the language %s: %v", language, err)
+		}
+	}
+	s.await(t, page, "captions and no settings", func(seen Observation) bool {
+		return seen.CaptionsOn && seen.CloseDialog == nil && len(seen.Captions) == 1
+	})
 }
 
 // whitePixels counts the white pixels of a page, whose captions are white.

@@ -6,6 +6,7 @@ export class Captions {
   #region;
   #lines = new Map(); // elements by the number of their first caption
   #on = false;
+  #language = "en-US";
 
   constructor(call) {
     this.#region = document.createElement("div");
@@ -20,13 +21,24 @@ export class Captions {
     this.#region.hidden = !on;
   }
 
+  speak(language) {
+    this.#language = language;
+  }
+
+  // heard returns the words of a caption: other ones if another language is spoken.
+  #heard(caption) {
+    if (!caption.language || caption.language === this.#language) return caption.text;
+    return caption.text.split(" ").map(() => "hm").join(" ");
+  }
+
   // follow draws the last lines. What one participant says in a row is one line.
   follow(state) {
     const lines = [];
-    for (const caption of state.captions) {
+    for (const spoken of state.captions) {
+      const caption = { ...spoken, text: this.#heard(spoken) };
       const last = lines[lines.length - 1];
       if (last?.from === caption.from) last.text += ` ${caption.text}`;
-      else lines.push({ ...caption });
+      else lines.push(caption);
     }
     const shown = this.#on ? lines.slice(-maxLines) : [];
     const elements = shown.map((line) => {

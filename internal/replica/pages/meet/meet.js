@@ -5,6 +5,7 @@ import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
 import { Captions } from "./captions.js";
+import { CallSettings } from "./settings.js";
 import { Notices, Panels } from "./panels.js";
 import { Tiles } from "./tiles.js";
 import { people, screens, speak } from "./words.js";
@@ -94,6 +95,7 @@ function showCall(state) {
     subtitles.follow(stage.state);
     captions.ariaLabel = say(`Turn ${on ? "off" : "on"} captions`);
   });
+  new CallSettings(call.querySelector("[data-more]"), (language) => subtitles.speak(language));
   if (state.meeting.tips) showTip(dialogs);
   hideBar(call.querySelector(".bar"));
 }
