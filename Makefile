@@ -106,8 +106,12 @@ deb: ## Build the Debian package bin/standin_VERSION_ARCH.deb
 	scripts/deb.sh
 
 .PHONY: release
-release: ## Build bin/release: binaries, packages, SBOMs and checksums, twice, and compare
+release: ## Build bin/release: binaries, packages, SBOMs and checksums
 	scripts/release.sh
+
+.PHONY: release-check
+release-check: ## Build the release of the last commit twice, in different environments, and compare (PLATFORMS="linux/amd64")
+	scripts/release-check.sh $(PLATFORMS)
 
 .PHONY: packages-test
 packages-test: ## Install and upgrade the Debian package in a new Debian system while a bot records, and run helm (needs root)

@@ -43,18 +43,24 @@ func unit(t *testing.T, path string) map[string][]string {
 	return values
 }
 
-// TestUnits verifies the units with systemd, and the properties that bots need.
+// TestUnits verifies the units and their sandboxes with systemd, and the properties
+// that bots need.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	needTool(t, "systemd-analyze")
 	dir := t.TempDir()
-	for _, name := range []string{"standin.service", "standin-mail.service"} {
+	// The greatest exposure that systemd-analyze may report, in tenths.
+	for name, exposure := range map[string]string{"standin.service": "35", "standin-mail.service": "22"} {
 		content := strings.ReplaceAll(string(read(t, "systemd/"+name)), "/usr/bin/standin", os.Args[0]) // it must exist
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", filepath.Join(dir, name)).CombinedOutput()
 		if err != nil || strings.Contains(string(out), name) {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+		if out, err = exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold="+exposure,
+			filepath.Join(dir, name)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 		values := unit(t, "systemd/"+name)

@@ -4,8 +4,13 @@
 #
 #   scripts/deb.sh [ARCH] [VERSION]   default: this machine's architecture, the
 #                                     version of the tag, or 0.0.0 and the commit
+#
+# STANDIN_MAINTAINER is the package's maintainer, as "Name <address>".
 set -eu
+umask 022
+unset GOFLAGS GOAMD64 GOARM64 GOEXPERIMENT # the file does not depend on the environment
 cd "$(dirname "$0")/.."
+maintainer=${STANDIN_MAINTAINER:-Local build <root@localhost>}
 arch=${1:-$(go env GOARCH)}
 tag=$(git describe --tags --exact-match 2>/dev/null || true)
 version=${2:-${tag:-0.0.0+git$(TZ=UTC git show -s --date=format-local:%Y%m%d%H%M%S --format=%cd HEAD).$(git rev-parse --short=12 HEAD)}}
@@ -31,6 +36,7 @@ for script in postinst prerm postrm; do
 	file 755 "deploy/deb/$script" "/DEBIAN/$script"
 done
 file 644 deploy/deb/conffiles /DEBIAN/conffiles
-sed -e "s/@VERSION@/$version/" -e "s/@ARCH@/$arch/" -e "s/@SIZE@/$(du -sk "$root" | cut -f1)/" deploy/deb/control >"$root/DEBIAN/control"
+size=$(find "$root" -type f -printf '%s\n' | awk '{ size += $1 } END { print int(size / 1024) }') # does not depend on the file system
+sed -e "s/@VERSION@/$version/" -e "s/@ARCH@/$arch/" -e "s/@SIZE@/$size/" -e "s/@MAINTAINER@/$(printf %s "$maintainer" | sed 's/[\/&\\]/\\&/g')/" deploy/deb/control >"$root/DEBIAN/control"
 mkdir -p bin
 dpkg-deb --root-owner-group -Zgzip --build "$root" "bin/standin_${version}_$arch.deb"
