@@ -81,11 +81,11 @@ func TestLinks(t *testing.T) {
 // repositoryLink is a link of a page, as the repository shows it.
 var repositoryLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestRepositoryLinks checks that the relative links of the pages and of the files at
+// TestRepositoryLinks checks that the relative links of the pages, of deploy and of the files at
 // the top of the repository lead to files.
 func TestRepositoryLinks(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"../../docs/*.md", "../../*.md"} {
+	for _, pattern := range []string{"../../docs/*.md", "../../*.md", "../../deploy/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
