@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,55 @@ type MeetingText struct {
 	Language      string // BCP 47, of a caption; empty if unknown
 	StartedAt     time.Time
 	EndedAt       time.Time // that of a message is StartedAt
+}
+
+// firstReading is how long the bot of a new attempt may take to read the messages
+// that the chat already shows.
+const firstReading = 3 * time.Second
+
+// WithoutRepeatedChat removes the messages that the bot of a later attempt read
+// again, because the chat shows what was written before it joined: the longest
+// beginning of its first messages that ends the messages of earlier attempts. The
+// texts are sorted by their start.
+func WithoutRepeatedChat(texts []MeetingText) []MeetingText {
+	var before, current []MeetingText // messages of earlier attempts and of this one
+	repeated := make(map[int64]bool)  // by sequence
+	end := func() {
+		for range overlap(before, current) {
+			repeated[current[0].Sequence], current = true, current[1:]
+		}
+		before, current = append(before, current...), nil
+	}
+	for _, text := range texts {
+		if text.Kind != ChatText || text.Text == "" {
+			continue
+		}
+		if len(current) > 0 && current[0].Attempt != text.Attempt {
+			end()
+		}
+		current = append(current, text)
+	}
+	end()
+	return slices.DeleteFunc(texts, func(t MeetingText) bool { return repeated[t.Sequence] })
+}
+
+// overlap returns how many of the first messages of an attempt end the messages
+// before it.
+func overlap(before, current []MeetingText) int {
+	if len(current) == 0 {
+		return 0
+	}
+	first := slices.IndexFunc(current, func(t MeetingText) bool { return t.StartedAt.Sub(current[0].StartedAt) > firstReading })
+	if first < 0 {
+		first = len(current)
+	}
+	equal := func(a, b MeetingText) bool { return a.Author == b.Author && a.Text == b.Text }
+	for count := min(first, len(before)); count > 0; count-- {
+		if slices.EqualFunc(before[len(before)-count:], current[:count], equal) {
+			return count
+		}
+	}
+	return 0
 }
 
 // Limits of the texts of a job's bots. A correction counts as another text.

@@ -64,6 +64,7 @@ type guest struct {
 	passcode   passcodeNeed // whether the page asks for the passcode
 	streams    int          // open event streams of the page
 	notices    []Notice     // not yet accepted
+	captions   int          // utterances before its admission, which its page does not show
 	commands   commands
 	peer       *peer // nil while no media flow
 }
@@ -85,7 +86,7 @@ func (m *Meeting) setState(g *guest, state State) {
 	case StateLobby:
 		g.lobbySince = now
 	case StateAdmitted:
-		g.notices = slices.Clone(m.settings.Notices)
+		g.notices, g.captions = slices.Clone(m.settings.Notices), len(m.captions)
 	default:
 		m.dropPeer(g)
 	}

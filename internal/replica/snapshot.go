@@ -106,7 +106,7 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	for _, message := range m.messages {
 		s.Messages = append(s.Messages, pageMessage{message.Number, message.From, message.Text, message.Guest == g.ID})
 	}
-	s.Captions = append(s.Captions, m.captions[max(0, len(m.captions)-shownCaptions):]...)
+	s.Captions = append(s.Captions, m.captions[max(g.captions, len(m.captions)-shownCaptions):]...)
 	if m.media != nil && !g.Offline {
 		s.Media = &pageMediaStatus{PositionMS: m.clock.now().Milliseconds(), LoopMS: loopLength.Milliseconds()}
 		if g.peer != nil {

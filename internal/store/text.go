@@ -83,7 +83,7 @@ func (q *Queries) Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText
 	if err != nil {
 		return nil, fmt.Errorf("read the texts of job %s: %w", jobID, err)
 	}
-	return texts, nil
+	return job.WithoutRepeatedChat(texts), nil
 }
 
 // TextsAfter returns up to limit texts of a job that were stored or changed after
