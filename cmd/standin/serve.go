@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -93,6 +95,9 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("find the standin binary: %w", err)
 	}
+	if !c.Profiling {
+		runtime.MemProfileRate = 0 // nothing reads the samples
+	}
 	log := c.logger(to.err)
 	oidc, err := c.oidc()
 	if err != nil {
@@ -173,6 +178,7 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 
 // waitAndClose waits for a signal or a failure, and closes the service.
 func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) error {
+	releaseMemory()
 	select {
 	case <-ctx.Done():
 		log.Info("shutting down: open requests are finished, running bots keep running; a second signal stops at once")
@@ -180,6 +186,13 @@ func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) err
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
+}
+
+// releaseMemory returns memory to the system that only the start needed. The first
+// collection does not free the contents of pools.
+func releaseMemory() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // trimmed returns the entries without surrounding spaces, dropping empty ones.
