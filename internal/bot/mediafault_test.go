@@ -122,7 +122,7 @@ func mediaFaultScenarios() []scenario {
 			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "ended") },
 		},
 		{
-			name: "video that never plays", only: []job.Platform{job.Teams}, configure: fast, reason: reasonHostEnded,
+			name: "video that never plays", long: true, only: []job.Platform{job.Teams}, configure: fast, reason: reasonHostEnded,
 			meeting: replica.Settings{Video: replica.VideoStuck, NoTips: true, Participants: still},
 			during: func(h *harness) {
 				h.admitAndRecord(1)

@@ -66,7 +66,7 @@ func leaveScenarios() []scenario {
 			},
 		},
 		{
-			name: "silence after stopping", only: onMeet(), configure: silent, reason: reasonSilence,
+			name: "silence after stopping", only: onMeet(), long: true, configure: silent, reason: reasonSilence,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.command(ingest.StopRecording, nil)

@@ -40,7 +40,7 @@ func recoveryScenarios() []scenario {
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect(); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
-			name: "connection lost for good", reason: reasonConnection, detail: "no connection", check: hasParts(1),
+			name: "connection lost for good", long: true, reason: reasonConnection, detail: "no connection", check: hasParts(1),
 			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.MaxRejoins = time.Second, -1 },
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect() },
 		},

@@ -184,7 +184,7 @@ func failureScenarios() []scenario {
 			check: func(h *harness) { h.awaitGuest(1, replica.EventKind(replica.StateLeft)) },
 		},
 		{
-			name:   "lobby timeout of the platform",
+			name: "lobby timeout of the platform", long: true,
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.LobbyTimeout() },
 			code:   job.LobbyTimeout, detail: "platform",
 		},
@@ -205,12 +205,12 @@ func failureScenarios() []scenario {
 			meeting: withRefusal(replica.RefusalBlocked), code: job.NetworkLoss, detail: "cannot connect",
 		},
 		{
-			name: "wrong passcode", only: []job.Platform{job.Teams, job.ZoomWeb}, meeting: replica.Settings{Passcode: "right1"},
+			name: "wrong passcode", long: true, only: []job.Platform{job.Teams, job.ZoomWeb}, meeting: replica.Settings{Passcode: "right1"},
 			configure: func(s *Settings) { s.MeetingURL = strings.Replace(s.MeetingURL, "right1", "secret1", 1) },
 			code:      job.MeetingNotFound,
 		},
 		{
-			name:   "ended while waiting",
+			name: "ended while waiting", long: true,
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.End() },
 			code:   job.MeetingEnded,
 		},
