@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"standin/bench/report"
+	"standin/internal/testing/gobuild"
 	"standin/internal/testing/storetest"
 )
 
@@ -27,7 +29,12 @@ func TestMain(m *testing.M) {
 // database. The values do not matter.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	o, err := parse([]string{"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-dir", t.TempDir()})
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "standin")
+	if err := build(t.Context(), binary, gobuild.Flags()...); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parse([]string{"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-dir", dir, "-standin", binary})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ import (
 const packagesVariable = "STANDIN_TEST_PACKAGES"
 
 // packageTimeout bounds every wait of the test of the package.
-const packageTimeout = 10 * time.Minute
+const packageTimeout = 3 * time.Minute
 
 // directive is a line of a systemd unit.
 var directive = regexp.MustCompile(`(?m)^([A-Za-z]+)=(.*)$`)

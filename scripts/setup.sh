@@ -4,8 +4,7 @@
 #
 #   scripts/setup.sh run    requirements of a bot: Chromium, ffmpeg and Xvfb
 #   scripts/setup.sh test   also the requirements of the tests: PostgreSQL, a C
-#                           compiler, shells, nftables, runc, and an S3 server
-#                           built from its Go module
+#                           compiler, shells, nftables and runc
 #   scripts/setup.sh packages   also the requirements of make packages-test
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
@@ -31,15 +30,6 @@ has_browser() {
 
 has_postgres() {
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1
-}
-
-# s3_server builds the S3 server of the storage tests, so that it is in the build
-# cache.
-s3_server() {
-	cd "$(dirname "$0")/../internal/testing/s3test/server"
-	[ -n "$(go list -m -f '{{.Dir}}' github.com/versity/versitygw)" ] ||
-		echo "setup: building the S3 server of the tests (one to two minutes, only once)"
-	go build -o /dev/null . 2>&1 | grep -v '^go: downloading' >&2 || :
 }
 
 has_browser || {
@@ -71,9 +61,6 @@ if [ "${1:-run}" = test ]; then
 	}
 fi
 [ "${1:-run}" != packages ] || need mmdebstrap mmdebstrap "installs a Debian system into a folder"
-if [ "${1:-run}" = test ]; then
-	(s3_server)
-fi
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

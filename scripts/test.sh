@@ -38,8 +38,9 @@ failures() {
 	' "$1" | tail -n 80
 }
 
-flags=(-gcflags=all=-dwarf=false) # test binaries contain no debug information
-for module in modernc.org k8s.io github.com/aws github.com/google/gnostic-models github.com/chromedp/cdproto google.golang.org go.yaml.in github.com/yuin/goldmark github.com/felixge/httpsnoop; do
+flags=(-race -gcflags=all=-dwarf=false) # test binaries contain no debug information
+for module in modernc.org k8s.io github.com/aws github.com/google/gnostic-models github.com/chromedp/cdproto google.golang.org go.yaml.in github.com/yuin/goldmark github.com/felixge/httpsnoop \
+	github.com/versity github.com/segmentio github.com/klauspost github.com/gofiber github.com/nats-io; do
 	flags+=("-gcflags=$module/...=-race=false -dwarf=false")
 done
 
@@ -47,12 +48,16 @@ first=$(printf 'standin/%s\n' $longest)
 rest=$(go list ./... | grep -vxF "$first") || exit 1
 packages=$(printf '%s ' $first $rest)
 
+# Programs that tests build share the compiled packages of the tests.
+STANDIN_TEST_BUILD_FLAGS=$(printf '%s\n' -trimpath=false "${flags[@]}")
+export STANDIN_TEST_BUILD_FLAGS
+
 # Otherwise a process with the race detector sleeps for a second before it exits.
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 
-TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
+TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "${flags[@]}" "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
 	--rerun-fails=1 --rerun-fails-max-failures=10 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
-	-race -vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
+	-vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then

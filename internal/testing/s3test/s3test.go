@@ -18,10 +18,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"standin/internal/testing/gobuild"
 )
 
 // ErrMissing is the error of Start when the server cannot be built.
-var ErrMissing = errors.New("the S3 server of the tests cannot be built (scripts/setup.sh test does it once; it needs Go's module proxy)")
+var ErrMissing = errors.New("the S3 server of the tests cannot be built (the first build needs Go's module proxy)")
 
 // The credentials of a Server. Only the test can connect to it.
 const (
@@ -68,12 +70,16 @@ func Start(ctx context.Context) (*Server, error) {
 
 func (s *Server) start(ctx context.Context) error {
 	_, source, _, _ := runtime.Caller(0)
-	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(s.folder, "server"), ".")
+	binary := filepath.Join(s.folder, "server")
+	arguments := append([]string{"build", "-o", binary}, gobuild.Flags()...)
+	build := exec.CommandContext(ctx, "go", append(arguments, ".")...)
 	build.Dir = filepath.Join(filepath.Dir(source), "server")
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %w: %s", ErrMissing, err, output)
 	}
-	s.process = exec.CommandContext(context.WithoutCancel(ctx), build.Args[3], s.folder, s.socket()) // until Stop
+	s.process = exec.CommandContext(context.WithoutCancel(ctx), binary, s.folder, s.socket()) // until Stop
+	// With the flags of the tests, the server reports its own races.
+	s.process.Env = []string{"GORACE=exitcode=0"}
 	for name, value := range Environment() {
 		s.process.Env = append(s.process.Env, name+"="+value)
 	}
