@@ -59,6 +59,7 @@ func testShowTexts(t *testing.T, s env) {
 	if s.replicaPlatform == replica.Meet {
 		s.testMissingLanguage(t, page)
 	}
+	s.testClosedChat(t, meeting, page, options)
 	hidden := whitePixels(t, s.ctx, page)
 	if err := page.Eval(s.ctx, hideScript+`("")`, nil); err != nil {
 		t.Fatal(err)
@@ -66,6 +67,25 @@ func testShowTexts(t *testing.T, s env) {
 	if shown := whitePixels(t, s.ctx, page); shown-hidden < 1000 {
 		t.Errorf("%d white pixels with the captions hidden, %d with them shown", hidden, shown)
 	}
+}
+
+// testClosedChat writes a message while the chat is closed. It is read once the
+// chat is open again.
+func (s env) testClosedChat(t *testing.T, meeting *replica.Meeting, page *browser.Page, options TextOptions) {
+	t.Helper()
+	if err := s.site.closeChat(s.ctx, page); err != nil {
+		t.Fatal(err)
+	}
+	if err := meeting.Say("Ben Okafor", "Nobody shows this."); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, page, "a closed chat", func(seen Observation) bool { return !seen.ChatOpen })
+	if err := s.site.ShowTexts(s.ctx, page, options); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, page, "both messages", func(seen Observation) bool {
+		return len(seen.Chat) == 2 && seen.Chat[1].Text == "Nobody shows this."
+	})
 }
 
 // testMissingLanguage wants a language that the page does not list, and one with
