@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"standin/client"
+	"standin/internal/launch"
 	"standin/internal/replica"
 )
 
@@ -28,7 +29,7 @@ import (
 const packagesVariable = "STANDIN_TEST_PACKAGES"
 
 // packageTimeout bounds every wait of the test of the package.
-const packageTimeout = 3 * time.Minute
+const packageTimeout = 10 * time.Minute
 
 // directive is a line of a systemd unit.
 var directive = regexp.MustCompile(`(?m)^([A-Za-z]+)=(.*)$`)
@@ -296,6 +297,7 @@ func TestDebianPackage(t *testing.T) {
 	defer func() {
 		if t.Failed() {
 			t.Logf("the service's log:\n%s", log)
+			logBots(t, r)
 		}
 	}()
 	service := r.start(environment, log)
@@ -341,6 +343,19 @@ func TestDebianPackage(t *testing.T) {
 	}
 	if attempts != 1 {
 		t.Errorf("the job needed %d attempts", attempts)
+	}
+}
+
+// logBots logs what the bots have logged. A bot has its own file, which the service
+// does not read.
+func logBots(t *testing.T, r debianRoot) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.dir, "var/lib/standin/data/bots/*", launch.LogFile))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, name := range files {
+		t.Logf("the bot's log:\n%s", read(t, name))
 	}
 }
 
