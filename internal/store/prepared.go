@@ -76,9 +76,9 @@ func (c *preparedConn) exec(ctx context.Context, query string, args ...any) (int
 // query implements conn.
 func (c *preparedConn) query(ctx context.Context, query string, args ...any) (rows, error) {
 	if statement := c.statement(ctx, query); statement != nil {
-		return statement.QueryContext(ctx, args...)
+		return statement.QueryContext(ctx, args...) //nolint:rowserrcheck // the caller does
 	}
-	return c.QueryContext(ctx, query, args...)
+	return c.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller does
 }
 
 // queryRow implements conn.

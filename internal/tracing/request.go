@@ -41,7 +41,7 @@ func (t *Tracer) Request(r *http.Request, ended requestlog.Summary) {
 	}
 	parent, fromCaller := parseTraceparent(r.Header.Get(traceparentHeader))
 	changes := ended.Method != http.MethodGet && ended.Method != http.MethodHead
-	sampled := false
+	var sampled bool
 	switch {
 	case fromCaller:
 		s.trace, s.parent, s.remote, s.link = parent.trace, parent.span, true, ofJob
