@@ -24,8 +24,20 @@ func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	return launchBrowserFor(t, browserTestTimeout)
 }
 
+// launchSmallBrowser is launchBrowser with pages of 640x360.
+func launchSmallBrowser(t testing.TB) (context.Context, *browser.Browser) {
+	t.Helper()
+	return launchBrowserWith(t, browserTestTimeout, browser.Options{Width: 640, Height: 360})
+}
+
 // launchBrowserFor is launchBrowser with another timeout.
 func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *browser.Browser) {
+	t.Helper()
+	return launchBrowserWith(t, most, browser.Options{})
+}
+
+// launchBrowserWith is launchBrowserFor with options.
+func launchBrowserWith(t testing.TB, most time.Duration, options browser.Options) (context.Context, *browser.Browser) {
 	t.Helper()
 	executable, err := browser.Find("")
 	if err != nil {
@@ -36,11 +48,8 @@ func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *brows
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	t.Cleanup(cancel)
-	running, err := browser.Launch(ctx, browser.Options{
-		Executable:    executable,
-		ProfileDir:    filepath.Join(t.TempDir(), "profile"),
-		LoopbackPeers: true,
-	})
+	options.Executable, options.ProfileDir, options.LoopbackPeers = executable, filepath.Join(t.TempDir(), "profile"), true
+	running, err := browser.Launch(ctx, options)
 	if err != nil {
 		t.Fatalf("launching the browser: %v", err)
 	}
@@ -63,7 +72,9 @@ func siteOf(t testing.TB, platform job.Platform) *site {
 	if err != nil {
 		t.Fatalf("the embedded profile of %s does not fit the adapter: %v", platform, err)
 	}
-	return adapter.(*site)
+	found := adapter.(*site)
+	found.languageTimeout = time.Minute // a busy machine is slow
+	return found
 }
 
 // openDocument opens a page with a document.

@@ -147,7 +147,7 @@ type Captions struct {
 }
 
 // LanguageMenu describes how to choose the language of captions where the choice
-// does not affect other participants. It may be empty.
+// is expected not to affect other participants. It may be empty.
 type LanguageMenu struct {
 	Open    []string `yaml:"open"`    // elements to press, each after the one before it
 	Options string   `yaml:"options"` // CSS; one element per language

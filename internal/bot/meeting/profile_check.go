@@ -122,6 +122,7 @@ func (c *profileChecker) captions(captions Captions) {
 	c.elements("captions.language", captions.Language.elements())
 	if captions.Language.Options != "" {
 		c.selector("captions.language.options", captions.Language.Options)
+		c.expect(len(captions.Language.Open) > 0, "captions.language.open", "has no element")
 		c.expect(captions.Language.Value != "", "captions.language.value", "must name an attribute")
 	}
 }

@@ -12,6 +12,8 @@ type site struct {
 	platform platform
 	profile  *Profile
 	visit    visitState
+
+	languageTimeout time.Duration
 }
 
 // newSite checks that the profile fits the platform.
@@ -23,7 +25,7 @@ func newSite(platform platform, profile *Profile) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{driver: driver{probe}, platform: platform, profile: profile}, nil
+	return &site{driver: driver{probe}, platform: platform, profile: profile, languageTimeout: languageTimeout}, nil
 }
 
 // Address implements Adapter.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image/png"
 	"path"
 	"testing"
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/job"
 	"standin/internal/replica"
 )
 
@@ -40,7 +42,7 @@ func testShowTexts(t *testing.T, s env) {
 	if err := meeting.Say("Ben Okafor", "This is what was written."); err != nil {
 		t.Fatal(err)
 	}
-	showing, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	showing, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
 	for range 2 { // the second call changes nothing
 		if err := s.site.ShowTexts(showing, page, options); err != nil {
@@ -88,6 +90,58 @@ func (s env) testClosedChat(t *testing.T, meeting *replica.Meeting, page *browse
 	})
 }
 
+// TestCaptionsWithoutLanguage turns on the captions of Meet in a small window. The
+// settings stay closed until a language is wanted.
+func TestCaptionsWithoutLanguage(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchSmallBrowser(t)
+	s := newEnv(t, ctx, running, job.Meet)
+	_, page := s.inside(t, replica.Settings{})
+	if err := page.Eval(ctx, `document.querySelector("[data-more]").addEventListener("click", () => window.opened = true)`, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.site.ShowTexts(ctx, page, TextOptions{Chat: true, Captions: true}); err != nil {
+		t.Fatal(err)
+	}
+	opened := false
+	if err := page.Eval(ctx, "window.opened === true", &opened); err != nil || opened {
+		t.Errorf("the settings were opened: %v, %v", opened, err)
+	}
+	if seen := s.await(t, page, "captions", func(seen Observation) bool { return seen.CaptionsOn }); !seen.ChatOpen {
+		t.Error("the chat is closed")
+	}
+	if err := s.site.chooseLanguage(ctx, page, "de"); err != nil {
+		t.Errorf("choose a language: %v", err)
+	}
+}
+
+// TestLanguageSteps checks that each element is pressed once, and that one that
+// does not appear is waited for only for the timeout.
+func TestLanguageSteps(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for _, row := range []struct {
+		visible string
+		pressed int
+		waited  time.Duration
+		want    int
+		failure string
+	}{
+		{visible: "more", want: 0},
+		{visible: "item", want: 1},
+		{visible: "more", pressed: 1, waited: time.Second, want: -1},
+		{visible: "more", pressed: 1, waited: 2 * time.Second, want: -1, failure: "the page does not show the element item"},
+		{visible: "item", pressed: 1, waited: 2 * time.Second, want: 1},
+		{visible: "item", pressed: 2, waited: 2 * time.Second, want: -1, failure: "the page does not show the list of languages"},
+	} {
+		steps := languageSteps{open: []string{"more", "item"}, timeout: 2 * time.Second, pressed: row.pressed, at: start}
+		got, err := steps.next(Snapshot{Elements: map[string]VisibleElement{row.visible: {}}}, start.Add(row.waited))
+		if failure := fmt.Sprint(err); got != row.want || (err != nil) != (row.failure != "") || err != nil && failure != row.failure {
+			t.Errorf("%+v: got %d, %v", row, got, err)
+		}
+	}
+}
+
 // testMissingLanguage wants a language that the page does not list, and one with
 // another region. The captions stay as they are, and the settings are closed.
 func (s env) testMissingLanguage(t *testing.T, page *browser.Page) {
@@ -97,6 +151,15 @@ func (s env) testMissingLanguage(t *testing.T, page *browser.Page) {
 		if err := s.site.chooseLanguage(s.ctx, page, language); !errors.As(err, &missing) || missing.Language != language {
 			t.Errorf("the language %s: %v", language, err)
 		}
+	}
+	if err := s.site.click(s.ctx, page, "moreOptions"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.site.closeSettings(s.ctx, page); err != nil { // when only the menu opened
+		t.Fatal(err)
+	}
+	if snapshot, err := s.site.probe.snapshot(s.ctx, page); err != nil || snapshot.Visible("settingsItem") {
+		t.Errorf("the menu is open: %v, %v", snapshot.Elements, err)
 	}
 	s.await(t, page, "captions and no settings", func(seen Observation) bool {
 		return seen.CaptionsOn && seen.CloseDialog == nil && len(seen.Captions) == 1

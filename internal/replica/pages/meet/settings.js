@@ -10,6 +10,9 @@ export class CallSettings {
     this.#button = button;
     this.#choose = choose;
     button.addEventListener("click", () => this.#toggleMenu());
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") document.querySelector(".more-menu")?.remove();
+    });
   }
 
   #toggleMenu() {
