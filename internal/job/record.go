@@ -25,6 +25,9 @@ type Record struct {
 	HeartbeatAt      time.Time // of the current attempt's bot
 	Stats            json.RawMessage
 
+	BotEvents     int   // that the job's bots have reported, with duplicates
+	BotEventBytes int64 // of their data
+
 	ICalUID     string // of the calendar invite that created the job; empty for other jobs
 	CalendarKey string // identifies the invite that created the job; empty for other jobs
 

@@ -87,7 +87,7 @@ func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) 
 // that it has not acknowledged are withdrawn. A bot that was launched before
 // joinAt is stopped. A job that has ended does not change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	_, err := s.Change(ctx, id, func(c *Change) error {
+	_, err := s.ChangeTogether(ctx, id, func(c *Change) error {
 		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}

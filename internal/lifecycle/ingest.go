@@ -38,11 +38,8 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 	if err != nil {
 		return ingest.EventResponse{}, err
 	}
-	if err := s.checkBot(ctx, id, e.Kind, len(e.Data)); err != nil {
-		return ingest.EventResponse{}, ingestError(err)
-	}
 	if e.Kind == job.ManifestFinalized {
-		if err := s.writeManifest(ctx, id, e.Attempt); err != nil {
+		if err := s.writeManifest(ctx, id, e); err != nil {
 			return ingest.EventResponse{}, ingestError(err)
 		}
 	}
@@ -53,12 +50,18 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 	}
 	var result job.Result
 	var commands []ingest.Command
-	r, err := s.Change(ctx, id, func(c *Change) (err error) {
-		if result, err = c.applyFromBot(ctx, e, data, trigger); err != nil {
+	var seen bool
+	r, err := s.changeTogether(ctx, id, func(c *Change) error {
+		seen = false
+		return c.q.FindEvent(ctx, id, e.Attempt, e.Kind, e.EmittedAt, &seen)
+	}, func(c *Change) (err error) {
+		if err := s.checkBot(c.Record, e); err != nil {
 			return err
 		}
-		commands, err = commandsFor(ctx, c.q, c.Record, e.Attempt)
-		return err
+		if result, err = c.applyFromBot(ctx, e, data, trigger, seen); err != nil {
+			return err
+		}
+		return commandsFor(ctx, c.q, c.Record, e.Attempt, &commands)
 	})
 	if err != nil {
 		return ingest.EventResponse{}, ingestError(err)
@@ -68,15 +71,18 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 
 // writeManifest writes the manifest before the job gets its manifestUri. It does
 // nothing when the event will not be applied, or when the recording was deleted.
-func (s *Service) writeManifest(ctx context.Context, id uuid.UUID, attempt int) error {
+func (s *Service) writeManifest(ctx context.Context, id uuid.UUID, e ingest.Event) error {
 	r, err := s.Store.Job(ctx, id)
 	if err != nil {
 		return err
 	}
-	if _, result := r.Apply(job.Event{Trigger: job.ManifestFinalized, Attempt: attempt}); !result.Applied || !r.RecordingDeletedAt.IsZero() {
+	if err := s.checkBot(r, e); err != nil {
+		return err
+	}
+	if _, result := r.Apply(job.Event{Trigger: job.ManifestFinalized, Attempt: e.Attempt}); !result.Applied || !r.RecordingDeletedAt.IsZero() {
 		return nil
 	}
-	r.Attempt = attempt
+	r.Attempt = e.Attempt
 	if err := s.Finalizer.WriteManifest(ctx, r); err != nil {
 		return fmt.Errorf("write the manifest of job %s: %w", id, err)
 	}
@@ -128,8 +134,9 @@ func (s *Service) manifestURIAllowed(uri string) bool {
 }
 
 // applyFromBot applies a bot's event to the job and emits the webhooks that only
-// bots cause. trigger is the event for the state machine.
-func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.EventData, trigger job.Event) (job.Result, error) {
+// bots cause. trigger is the event for the state machine. seen reports whether the
+// event is on the timeline already.
+func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.EventData, trigger job.Event, seen bool) (job.Result, error) {
 	switch {
 	case c.Attempts == 0 && e.Attempt < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
 		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
@@ -137,10 +144,6 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 		return job.Result{}, &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report events from then on"}
 	}
 	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster
-		return job.Result{}, err
-	}
-	seen, err := c.q.EventExists(ctx, c.ID, e.Attempt, e.Kind, e.EmittedAt)
-	if err != nil {
 		return job.Result{}, err
 	}
 	if seen {
@@ -261,8 +264,7 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 			}
 		}
 		status = r.Status
-		commands, err = commandsFor(ctx, q, r, beat.Attempt)
-		return err
+		return commandsFor(ctx, q, r, beat.Attempt, &commands)
 	})
 	return status, commands, err
 }
@@ -295,22 +297,26 @@ func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int
 	if err != nil {
 		return "", nil, err
 	}
-	commands, err := commandsFor(ctx, s.Store.Queries, r, attempt)
+	var commands []ingest.Command
+	err = commandsFor(ctx, s.Store.Queries, r, attempt, &commands)
 	return r.Status, commands, err
 }
 
-// commandsFor returns the commands for a bot: the queue of its job, or to leave
-// the meeting when a later attempt has been started or the job has failed. A bot
-// that was launched before joinAt gets none before then.
-func commandsFor(ctx context.Context, q *store.Queries, r job.Record, attempt int) ([]ingest.Command, error) {
+// commandsFor stores the commands for a bot in into: the queue of its job, or to
+// leave the meeting when a later attempt has been started or the job has failed. A
+// bot that was launched before joinAt gets none before then. In a transaction they
+// are there after its commit.
+func commandsFor(ctx context.Context, q *store.Queries, r job.Record, attempt int, into *[]ingest.Command) error {
 	if r.Prelaunch == job.Prelaunched && attempt >= r.Attempt {
-		return []ingest.Command{}, nil // they wait for joinAt, like those of a job without a bot
+		*into = []ingest.Command{}
+		return nil // they wait for joinAt, like those of a job without a bot
 	}
 	if attempt < r.Attempt || r.Status == job.Failed {
 		id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
-		return []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}, nil
+		*into = []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}
+		return nil
 	}
-	return q.PendingCommands(ctx, r.ID)
+	return q.ReadPendingCommands(ctx, r.ID, into)
 }
 
 // parseJobID parses the jobId of a request.

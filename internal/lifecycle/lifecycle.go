@@ -80,19 +80,33 @@ type Change struct {
 	commands   bool // commands were queued
 	transcribe bool // Settings.Transcribe
 
-	consumers map[uuid.UUID]account.Consumer // that the transaction has read; nil when it changes one job
+	consumers map[uuid.UUID]account.Consumer // that the transaction has read; nil when they are not kept
 }
 
 // Change locks the job and calls fn. It saves the job as fn leaves it, unless
 // fn returns an error.
 func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) error) (job.Record, error) {
+	return s.change(ctx, id, nil, fn)
+}
+
+// change is like Change. It first calls prepare, which queues the queries whose
+// results fn uses; nil for none.
+func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Change) error) (job.Record, error) {
 	var c Change
 	err := s.Store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
-		c = Change{Record: r, Now: s.Now(), q: q, transcribe: s.Transcribe}
+		c = Change{Record: r, Now: s.Now(), q: q, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
+		if prepare != nil {
+			if err := prepare(&c); err != nil {
+				return err
+			}
+			if err := q.Flush(ctx); err != nil {
+				return err
+			}
+		}
 		if err := fn(&c); err != nil {
 			return err
 		}
@@ -206,8 +220,7 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 	return nil
 }
 
-// consumer returns the consumer of the job. A transaction that changes many jobs
-// reads each consumer once.
+// consumer returns the consumer of the job. A transaction reads each consumer once.
 func (c *Change) consumer(ctx context.Context) (account.Consumer, error) {
 	if consumer, known := c.consumers[c.ConsumerID]; known {
 		return consumer, nil

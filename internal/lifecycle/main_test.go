@@ -275,8 +275,9 @@ func eventsNamed(all []deliveredEvent, event string) []deliveredEvent {
 	return picked
 }
 
-// checkHistory checks that a job's timeline agrees with the state machine, and that
-// its outbox contains each transition once.
+// checkHistory checks that a job's timeline agrees with the state machine and with
+// the number and bytes of its bots' events, and that its outbox contains each
+// transition once.
 func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	t.Helper()
 	timeline, err := h.store.Timeline(context.Background(), id)
@@ -285,7 +286,13 @@ func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	}
 	state := job.New()
 	var moves []job.TimelineEntry
+	var botEvents int
+	var botEventBytes int64
 	for i, entry := range timeline {
+		if entry.Source == job.SourceBot {
+			botEvents++
+			botEventBytes += int64(len(entry.Data))
+		}
 		if entry.Reason == job.Duplicate || !isTrigger(entry.Kind) { // such as a queued command
 			if entry.From != state.Status || entry.To != state.Status {
 				t.Errorf("entry %d changed the status: %+v", i, entry)
@@ -304,6 +311,9 @@ func (h *harness) checkHistory(t failer, id uuid.UUID) {
 	r := h.record(t, id)
 	if r.Status != state.Status || r.Attempt != state.Attempt || r.Attempts != state.Attempts || r.FailureCode != state.FailureCode {
 		t.Errorf("job %+v, want %+v by its timeline", r.State, state)
+	}
+	if r.BotEvents != botEvents || r.BotEventBytes != botEventBytes {
+		t.Errorf("%d events with %d bytes are counted, want %d with %d", r.BotEvents, r.BotEventBytes, botEvents, botEventBytes)
 	}
 	checkOutbox(t, h.outbox(t, id), moves, r.Sequence)
 }

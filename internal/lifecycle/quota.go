@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
 )
@@ -42,23 +43,15 @@ func (s *Service) UploadQuota(ctx context.Context, id uuid.UUID) (recording.Uplo
 
 // checkBot returns an error when a bot may not report an event: when its token
 // has expired or its job's quota of events is exceeded.
-func (s *Service) checkBot(ctx context.Context, id uuid.UUID, kind job.Trigger, size int) error {
-	r, err := s.Store.Job(ctx, id)
-	if err != nil {
-		return err
-	}
+func (s *Service) checkBot(r job.Record, e ingest.Event) error {
 	if s.tokenExpired(r) {
 		return errTokenExpired()
 	}
-	count, bytes, err := s.Store.CountBotEvents(ctx, id)
-	if err != nil {
-		return err
-	}
 	factor := 1
-	if kind == job.BotExited || kind == job.ManifestFinalized {
+	if e.Kind == job.BotExited || e.Kind == job.ManifestFinalized {
 		factor = 2
 	}
-	if count >= factor*maxEvents || bytes+int64(size) > int64(factor)*maxEventBytes {
+	if r.BotEvents >= factor*maxEvents || r.BotEventBytes+int64(len(e.Data)) > int64(factor)*maxEventBytes {
 		return &job.Error{Code: job.OverQuota, Message: fmt.Sprintf(
 			"The bots of this job may report %d events with %d bytes of data in all.", maxEvents, maxEventBytes)}
 	}

@@ -46,6 +46,9 @@ func TestEventQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if r := h.record(t, id); r.BotEvents != accepted || r.BotEventBytes != int64(accepted*len(data)) {
+		t.Errorf("%d events with %d bytes are counted, want %d with %d", r.BotEvents, r.BotEventBytes, accepted, accepted*len(data))
+	}
 	if accepted != 7 {
 		t.Errorf("%d events of 1 MiB were accepted, want 7", accepted)
 	}

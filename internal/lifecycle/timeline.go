@@ -50,8 +50,12 @@ func (c *Change) addEntry(ctx context.Context, kind job.Trigger, data any) error
 // addEventEntry adds the timeline entry of an event.
 func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Result, source job.Source, emittedAt time.Time, data json.RawMessage) error {
 	attempt := e.Attempt
-	if source == job.SourceService {
+	switch source {
+	case job.SourceService:
 		attempt = c.Attempt // after the event
+	case job.SourceBot:
+		c.BotEvents++
+		c.BotEventBytes += int64(len(data))
 	}
 	return c.q.InsertEntry(ctx, job.TimelineEntry{
 		ID:         uuid.Must(uuid.NewV7()),

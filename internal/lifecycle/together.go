@@ -31,8 +31,10 @@ type together struct {
 type sharedChange struct {
 	ctx  context.Context
 	id   uuid.UUID
-	fn   func(*Change) error
 	done chan struct{}
+
+	prepare func(*Change) error // nil for none
+	fn      func(*Change) error
 
 	alone  bool // it must run in its own transaction
 	change Change
@@ -45,7 +47,14 @@ type sharedChange struct {
 // whose job is locked by another transaction does not delay them: these run in
 // their own transactions.
 func (s *Service) ChangeTogether(ctx context.Context, id uuid.UUID, fn func(*Change) error) (job.Record, error) {
-	c := &sharedChange{ctx: ctx, id: id, fn: fn, done: make(chan struct{})}
+	return s.changeTogether(ctx, id, nil, fn)
+}
+
+// changeTogether is like ChangeTogether. It first calls prepare, which queues the
+// queries whose results fn uses; nil for none. Those of all changes in a
+// transaction are sent together.
+func (s *Service) changeTogether(ctx context.Context, id uuid.UUID, prepare, fn func(*Change) error) (job.Record, error) {
+	c := &sharedChange{ctx: ctx, id: id, prepare: prepare, fn: fn, done: make(chan struct{})}
 	s.together.mu.Lock()
 	s.together.waiting = append(s.together.waiting, c)
 	start := s.together.groups < maxGroups
@@ -59,7 +68,7 @@ func (s *Service) ChangeTogether(ctx context.Context, id uuid.UUID, fn func(*Cha
 	<-c.done
 	switch {
 	case c.alone:
-		return s.Change(ctx, id, fn)
+		return s.change(ctx, id, prepare, fn)
 	case c.err != nil:
 		return job.Record{}, c.err
 	}
@@ -147,6 +156,20 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 				continue // it is locked, or does not exist
 			}
 			c.change = Change{Record: r, Now: now, q: q, transcribe: s.Transcribe, consumers: consumers}
+			if c.prepare != nil {
+				if err := c.prepare(&c.change); err != nil {
+					failed = c
+					return err
+				}
+			}
+		}
+		if err := q.Flush(ctx); err != nil {
+			return err
+		}
+		for _, c := range group {
+			if c.alone {
+				continue
+			}
 			if err := c.fn(&c.change); err != nil {
 				failed = c
 				return err

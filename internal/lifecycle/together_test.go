@@ -2,7 +2,9 @@ package lifecycle_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -101,4 +103,44 @@ func TestChangeTogetherWaitsForNoLock(t *testing.T) {
 	if r, other := h.record(t, locked), h.record(t, free); err != nil || r.LaunchFailures != 3 || other.LaunchFailures != 5 {
 		t.Errorf("changes of the locked job: %d, of the other: %d (%v)", r.LaunchFailures, other.LaunchFailures, err)
 	}
+}
+
+// TestIngestTogether checks that of many events at once, all are applied and counted
+// except those that are not valid, which leave nothing behind.
+func TestIngestTogether(t *testing.T) {
+	t.Parallel()
+	tooLarge := `{"x":"` + strings.Repeat("x", 8<<20) + `"}`
+	onBoth(t, func(t *testing.T, h *harness) {
+		ids := make([]uuid.UUID, 40)
+		for i := range ids {
+			ids[i] = h.newJob(t)
+			h.begin(t, ids[i])
+		}
+		var all sync.WaitGroup
+		for i, id := range ids {
+			failing := i%10 == 7
+			for range 2 { // the second is a duplicate
+				all.Go(func() {
+					e := botEvent(id, 0, 1, job.BotJoined, `{"n":1}`)
+					if failing {
+						e.Data = json.RawMessage(tooLarge)
+					}
+					if _, err := h.Ingest(t.Context(), e); failing != job.ErrorIs(err, job.OverQuota) || !failing && err != nil {
+						t.Errorf("event of job %d: %v", i, err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		for i, id := range ids {
+			want, status := 2, job.Joining
+			if i%10 == 7 {
+				want, status = 0, job.Dispatching
+			}
+			if r := h.record(t, id); r.BotEvents != want || r.Status != status {
+				t.Errorf("job %d: %d events, %s, want %d, %s", i, r.BotEvents, r.Status, want, status)
+			}
+			h.checkHistory(t, id)
+		}
+	})
 }

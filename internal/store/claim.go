@@ -205,12 +205,15 @@ func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.U
 	}
 	jobs := make(map[uuid.UUID]job.Record, len(ids))
 	err := inBatches(texts, nil, func(placeholders string, all []any) error {
-		return q.forEach(ctx, func(row scanner) error {
+		return q.forEachLater(ctx, func(row scanner) error {
 			r, err := scanJob(row)
 			jobs[r.ID] = r
 			return err
-		}, `SELECT `+jobColumns+` FROM jobs WHERE id IN (`+placeholders+`)`+q.skip, all...)
+		}, func(_ int64, err error) error { return err }, `SELECT `+jobColumns+` FROM jobs WHERE id IN (`+placeholders+`)`+q.skip, all...)
 	})
+	if err == nil {
+		err = q.Flush(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %d jobs: %w", len(ids), err)
 	}

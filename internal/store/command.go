@@ -34,19 +34,29 @@ func (q *Queries) WithdrawCommands(ctx context.Context, jobID uuid.UUID, now tim
 // PendingCommands returns the commands that are not acknowledged, oldest first.
 // It uses the index commands_waiting.
 func (q *Queries) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
-	commands := []ingest.Command{} // an empty JSON array, not null
-	err := q.forEach(ctx, func(row scanner) error {
+	var commands []ingest.Command
+	err := q.ReadPendingCommands(ctx, jobID, &commands)
+	if err == nil {
+		err = q.Flush(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return commands, nil
+}
+
+// ReadPendingCommands is like PendingCommands and stores the commands in into. In
+// a transaction it does so by the end of the next Flush or of the commit.
+func (q *Queries) ReadPendingCommands(ctx context.Context, jobID uuid.UUID, into *[]ingest.Command) error {
+	*into = []ingest.Command{} // an empty JSON array, not null
+	return q.forEachLater(ctx, func(row scanner) error {
 		var c ingest.Command
 		var args string
 		err := row.Scan(&c.ID, &c.Kind, &args)
 		c.Args = argsOf(args)
-		commands = append(commands, c)
+		*into = append(*into, c)
 		return err
-	}, `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`, jobID)
-	if err != nil {
-		return nil, fmt.Errorf("read the commands of job %s: %w", jobID, err)
-	}
-	return commands, nil
+	}, doing("read the commands of job %s", jobID), `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`, jobID)
 }
 
 // PendingCommand returns the oldest command of a kind that is not acknowledged;

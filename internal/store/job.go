@@ -24,7 +24,8 @@ const viewColumns = `id, consumer_id, mode, external_id, meeting_url, platform, 
 // jobColumns are the columns of a job.Record.
 const jobColumns = viewColumns + `, status_since, sequence,
 	wake_at, lease, attempt_began_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
-	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch`
+	ical_uid, intake_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch,
+	bot_events, bot_event_bytes`
 
 // Job returns the job, or a *job.Error with NotFound.
 func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
@@ -41,7 +42,8 @@ func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error)
 	return q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE id = $1`+q.forUpdate, id)
 }
 
-// SaveJob updates the fields that change while a job runs.
+// SaveJob updates the fields that change while a job runs. The caller has locked
+// the job.
 func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 	return q.execLater(ctx, func(n int64, err error) error {
 		if err == nil && n != 1 {
@@ -57,13 +59,14 @@ func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
 			sequence = $13, wake_at = $14, lease = $15, attempt_began_at = $16, launched_at = $17,
 			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
-			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25, prelaunch = $26
+			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25, prelaunch = $26,
+			bot_events = $27, bot_event_bytes = $28
 		WHERE id = $1`,
 		r.ID, millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, escapeNUL(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, escapeNUL(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
-		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch)
+		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes)
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only
@@ -146,6 +149,7 @@ func scanJob(row scanner) (r job.Record, err error) {
 		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, escapedColumn{&r.LaunchError},
 		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
 		escapedColumn{&r.ICalUID}, nullTextColumn{&r.CalendarKey}, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, textColumn[job.Prelaunch]{&r.Prelaunch},
+		&r.BotEvents, &r.BotEventBytes,
 	}})
 	return r, err
 }

@@ -52,6 +52,7 @@ type postgresTx struct {
 type waitingStatement struct {
 	query string
 	args  []any
+	scan  func(scanner) error // of a query; nil for other statements
 	done  func(int64, error) error
 }
 
@@ -63,7 +64,24 @@ func newPostgresTx(ctx context.Context, connection *pgx.Conn) *postgresTx {
 
 // execLater implements deferringConn.
 func (t *postgresTx) execLater(done func(int64, error) error, query string, args ...any) {
-	t.waiting = append(t.waiting, waitingStatement{query, args, done})
+	t.waiting = append(t.waiting, waitingStatement{query, args, nil, done})
+}
+
+// forEachLater implements deferringConn.
+func (t *postgresTx) forEachLater(scan func(scanner) error, done func(int64, error) error, query string, args ...any) {
+	t.waiting = append(t.waiting, waitingStatement{query, args, scan, done})
+}
+
+// flush implements deferringConn.
+func (t *postgresTx) flush() error {
+	if len(t.waiting) == 0 {
+		return nil
+	}
+	results, err := t.send()
+	if err != nil {
+		return err
+	}
+	return results.Close()
 }
 
 // exec implements conn.
@@ -76,7 +94,7 @@ func (t *postgresTx) run(query string, args ...any) (pgconn.CommandTag, error) {
 	if len(t.waiting) == 0 {
 		return t.conn.Exec(t.ctx, query, args...)
 	}
-	results, err := t.send(query, args...)
+	results, err := t.send(waitingStatement{query: query, args: args})
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
@@ -93,7 +111,7 @@ func (t *postgresTx) query(_ context.Context, query string, args ...any) (rows, 
 		}
 		return postgresRows{Rows: found}, nil
 	}
-	results, err := t.send(query, args...)
+	results, err := t.send(waitingStatement{query: query, args: args})
 	if err != nil {
 		return nil, err
 	}
@@ -110,25 +128,36 @@ func (t *postgresTx) queryRow(ctx context.Context, query string, args ...any) sc
 	return postgresRow{found, err}
 }
 
-// send sends the waiting statements and another one, and reads the results of
-// the waiting ones.
-func (t *postgresTx) send(query string, args ...any) (pgx.BatchResults, error) {
-	batch := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(t.waiting)+1)}
-	for _, statement := range t.waiting {
-		batch.Queue(statement.query, statement.args...)
-	}
-	batch.Queue(query, args...)
+// send sends the waiting statements and then others, and reads the results of the
+// waiting ones.
+func (t *postgresTx) send(others ...waitingStatement) (pgx.BatchResults, error) {
 	sent := t.waiting
 	t.waiting, t.started = nil, true
+	batch := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(sent)+len(others))}
+	for _, statement := range append(sent, others...) {
+		batch.Queue(statement.query, statement.args...)
+	}
 	results := t.conn.SendBatch(t.ctx, batch)
 	for _, statement := range sent {
-		tag, err := results.Exec()
-		if err := statement.done(tag.RowsAffected(), err); err != nil {
+		if err := statement.read(results); err != nil {
 			_ = results.Close() // the same error
 			return nil, err
 		}
 	}
 	return results, nil
+}
+
+// read reads the result of the statement, which is the next one of a batch.
+func (s waitingStatement) read(results pgx.BatchResults) error {
+	if s.scan == nil {
+		tag, err := results.Exec()
+		return s.done(tag.RowsAffected(), err)
+	}
+	found, err := results.Query()
+	if err == nil {
+		err = scanAll(postgresRows{Rows: found}, s.scan)
+	}
+	return s.done(0, err)
 }
 
 // commit commits the transaction.

@@ -42,6 +42,10 @@ type deferringConn interface {
 	// execLater queues a statement. done gets its number of affected rows or its
 	// error, and returns the error of the transaction.
 	execLater(done func(int64, error) error, query string, args ...any)
+	// forEachLater queues a query. scan gets its rows, then done the error.
+	forEachLater(scan func(scanner) error, done func(int64, error) error, query string, args ...any)
+	// flush sends what was queued.
+	flush() error
 }
 
 // scanner is a single row or the current row of many.
@@ -69,6 +73,25 @@ func (q *Queries) execLater(ctx context.Context, done func(int64, error) error, 
 	return done(q.conn.exec(ctx, query, args...))
 }
 
+// forEachLater is like forEach for a query whose rows nothing in the transaction
+// depends on before the next Flush. done is like that of execLater. Without a
+// Flush, scan is called before Write returns.
+func (q *Queries) forEachLater(ctx context.Context, scan func(scanner) error, done func(int64, error) error, query string, args ...any) error {
+	if deferring, ok := q.conn.(deferringConn); ok {
+		deferring.forEachLater(scan, done, query, args...)
+		return nil
+	}
+	return done(0, q.forEach(ctx, scan, query, args...))
+}
+
+// Flush runs the statements that were to be sent later.
+func (q *Queries) Flush(context.Context) error {
+	if deferring, ok := q.conn.(deferringConn); ok {
+		return deferring.flush()
+	}
+	return nil
+}
+
 // doing returns a function for execLater that says what failed.
 func doing(format string, args ...any) func(int64, error) error {
 	return func(_ int64, err error) error {
@@ -86,6 +109,11 @@ func (q *Queries) forEach(ctx context.Context, scan func(scanner) error, query s
 	if err != nil {
 		return err
 	}
+	return scanAll(rows, scan)
+}
+
+// scanAll calls scan for each row and closes the rows.
+func scanAll(rows rows, scan func(scanner) error) error {
 	defer rows.Close() // Err returns its error
 	for rows.Next() {
 		if err := scan(rows); err != nil {

@@ -260,8 +260,18 @@ func TestTimelineAndCommands(t *testing.T) {
 			t.Errorf("timeline: %+v, %v\nwant %+v", entries, err, entry)
 		}
 		for kind, want := range map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false} {
-			if got, err := s.EventExists(t.Context(), r.ID, 1, kind, now); got != want || err != nil {
+			var got, later bool
+			if err := s.FindEvent(t.Context(), r.ID, 1, kind, now, &got); got != want || err != nil {
 				t.Errorf("event %s received before: %v, %v", kind, got, err)
+			}
+			err := s.Write(t.Context(), func(q *store.Queries) error {
+				if err := q.FindEvent(t.Context(), r.ID, 1, kind, now, &later); err != nil {
+					return err
+				}
+				return q.Flush(t.Context())
+			})
+			if later != want || err != nil {
+				t.Errorf("event %s received before, in a transaction: %v, %v", kind, later, err)
 			}
 		}
 		err = s.Write(t.Context(), func(q *store.Queries) error {

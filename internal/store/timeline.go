@@ -20,28 +20,17 @@ func (q *Queries) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
 		e.From, e.To, string(e.Data))
 }
 
-// EventExists reports whether a bot's event is already on the timeline. It uses
-// the index timeline_identity.
-func (q *Queries) EventExists(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time) (bool, error) {
-	var n int
-	err := q.queryRow(ctx, `
-		SELECT COUNT(*) FROM timeline
-		WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4 AND source = 'bot'`,
-		jobID, attempt, kind, millis(emittedAt)).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("find an event of job %s: %w", jobID, err)
-	}
-	return n > 0, nil
-}
-
-// CountBotEvents returns the number of events that a job's bots have reported,
-// and the bytes of their data. It uses the index timeline_order.
-func (q *Queries) CountBotEvents(ctx context.Context, jobID uuid.UUID) (count int, bytes int64, err error) {
-	err = q.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(LENGTH(data)), 0) FROM timeline WHERE job_id = $1 AND source = 'bot'`, jobID).Scan(&count, &bytes)
-	if err != nil {
-		return 0, 0, fmt.Errorf("count the events of job %s: %w", jobID, err)
-	}
-	return count, bytes, nil
+// FindEvent sets seen to true if a bot's event is already on the timeline. In a
+// transaction it does so by the end of the next Flush. It uses the index
+// timeline_identity.
+func (q *Queries) FindEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time, seen *bool) error {
+	return q.forEachLater(ctx, func(row scanner) error {
+		*seen = true
+		return nil
+	}, doing("find an event of job %s", jobID), `
+		SELECT 1 FROM timeline
+		WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4 AND source = 'bot' LIMIT 1`,
+		jobID, attempt, kind, millis(emittedAt))
 }
 
 // Timeline returns all entries of a job in the order of their arrival. It
