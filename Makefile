@@ -59,12 +59,12 @@ matrix: ## Run every bot scenario on every platform (about 8 minutes)
 	STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
 
 .PHONY: kills
-kills: ## Kill processes of recordings (KILLS=50, about 20 minutes)
+kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
 .PHONY: cost
-cost: ## Measure the CPU and memory of bots, and four concurrent recordings (about 16 minutes)
+cost: ## Measure the CPU and memory of bots, and four concurrent recordings (about 13 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings)$$' -v -count=1 -timeout 30m
 
