@@ -204,21 +204,26 @@ func TestBrowserKilled(t *testing.T) {
 	h.checkOneGap(id)
 }
 
-// TestBotKilled kills the bot. A second attempt continues, and the media of both
-// attempts make one recording.
+// TestBotKilled kills the bot. A second attempt continues, and the media, captions
+// and chat messages of both attempts make one recording.
 func TestBotKilled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	id := h.send()
+	id := h.sendWith(map[string]any{"captions": true, "chat": true, "captionsLanguage": "en-US"})
 	h.hooks.awaitStatus(t, job.RecordingStarted)
-	<-time.After(6 * time.Second) // of recording
+	h.speak(id, "Before the bot was killed.")
+	<-time.After(3 * time.Second) // of recording, after the texts
 	if err := syscall.Kill(h.bot(id, 0), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	h.awaitGuest(2)
+	h.hooks.await(t, "the second recording", func(hook received) bool {
+		return hook.Data.To == job.RecordingStarted && hook.Data.Sequence > 5 // of the first recording
+	})
+	h.speak(id, "After the bot was killed.")
 	<-time.After(6 * time.Second) // of recording by the second bot
 	h.meeting.End()
 	h.hooks.awaitStatus(t, job.Completed)
+	h.checkTexts(id, "Before the bot was killed.", "After the bot was killed.")
 	h.hooks.checkTransitions(t,
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted,
 		job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
