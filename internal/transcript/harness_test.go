@@ -33,6 +33,7 @@ import (
 type harness struct {
 	*Worker
 	store   *store.Store
+	client  *Client
 	storage *recording.Storage
 	jobs    *lifecycle.Service
 
@@ -64,7 +65,7 @@ func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{store: s, storage: storage, now: time.Now().UTC().Truncate(time.Millisecond)}
+	h := &harness{store: s, storage: storage, client: client, now: time.Now().UTC().Truncate(time.Millisecond)}
 	h.jobs = lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: h.clock})
 	h.Worker = NewWorker(Settings{
 		Queue: s, Jobs: h.jobs, Storage: storage, Recognizer: client, BaseURL: "https://standin.test",

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -112,6 +113,34 @@ func TestMisbehavingTranscriber(t *testing.T) {
 				t.Errorf("got %+v (%v), failures %v", d, ok, failures)
 			}
 		})
+	}
+}
+
+// TestSlowTranscriber uses an endpoint that does not answer the first request: the
+// request ends after the timeout, and the next one gets the transcript.
+func TestSlowTranscriber(t *testing.T) {
+	t.Parallel()
+	media, path := tone(t, "recording.m4a", 4*time.Second)
+	var requests atomic.Int64
+	h := newHarness(t, func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) > 1 {
+			fmt.Fprint(w, goodResponse)
+			return
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		<-r.Context().Done()
+	})
+	h.client.settings.Timeout = time.Second
+	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
+	for range 60 {
+		if !h.RunNext(t.Context()) {
+			h.advance(time.Minute)
+		}
+	}
+	if attached := h.entries(t, r.ID, lifecycleAttached); len(attached) != 1 || requests.Load() < 2 {
+		t.Errorf("%d transcripts after %d requests", len(attached), requests.Load())
 	}
 }
 
