@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -97,11 +98,15 @@ func (h *harness) insertDue(t *testing.T, count int) {
 // waitFor waits until a condition holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(2 * testTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for !holds() {
-		if time.Now().After(deadline) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
 			t.Fatalf("%s: not within %s", what, 2*testTimeout)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
