@@ -22,12 +22,15 @@ const (
 	// doubled each time up to maxBackoff.
 	minBackoff = 20 * time.Millisecond
 	maxBackoff = 2 * time.Second
+	// busyInterval is how often such a node claims the jobs that need no capacity.
+	busyInterval = time.Second
 )
 
 // claims is when a dispatcher claims jobs. Run's goroutine owns it, except for
 // awaitsWorkers.
 type claims struct {
 	last          time.Time     // when the last claim was started
+	tried         time.Time     // when the last one was started that did not stop because another node was admitting jobs
 	backoff       retry.Backoff // of claims that find another node admitting jobs
 	awaitsWorkers atomic.Bool   // the next claim waits for free workers
 }
@@ -40,6 +43,12 @@ func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err err
 	if limit == 0 {
 		return job.Claimed{More: true}, nil
 	}
+	if d.claims.backoff.Failures > 0 && time.Since(d.claims.tried) < busyInterval {
+		if busy, err := d.Store.AdmissionBusy(ctx); busy || err != nil {
+			return job.Claimed{More: busy}, err
+		}
+	}
+	d.claims.tried = d.claims.last
 	claim := job.Claim{
 		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
 		Capacity: d.Capacity.Free(ctx, now), PerConsumer: d.PerConsumer, Prelaunch: d.prelaunch(),
@@ -62,7 +71,7 @@ func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
 	busy := len(d.workers) > cap(d.workers)/2
 	switch {
 	case claimed.More && len(claimed.Admitted) == 0 && !busy: // another node admits jobs
-		_ = retry.Sleep(ctx, d.claims.backoff.Next()) // Run checks ctx
+		d.awaitOtherNode(ctx, d.claims.backoff.Next())
 		return
 	case claimed.More:
 		d.awaitWorkers(ctx)
@@ -72,6 +81,17 @@ func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
 		d.sleep(ctx, d.untilNextDue(ctx))
 	}
 	d.claims.backoff.Reset()
+	_ = retry.Sleep(ctx, time.Until(d.claims.last.Add(claimInterval)))
+}
+
+// awaitOtherNode waits while another node admits jobs. A node without capacity can
+// be woken, because a slot is free then or one of its own jobs is due.
+func (d *Dispatcher) awaitOtherNode(ctx context.Context, pause time.Duration) {
+	if d.Capacity.FullReason(ctx, d.Now()) == "" {
+		_ = retry.Sleep(ctx, pause) // Run checks ctx
+		return
+	}
+	d.sleep(ctx, pause)
 	_ = retry.Sleep(ctx, time.Until(d.claims.last.Add(claimInterval)))
 }
 

@@ -112,7 +112,8 @@ type Claim struct {
 type Claimed struct {
 	Admitted []Record // may use capacity, in the order in which they are served
 	Others   []Record // need no capacity, or there is none for them
-	// More reports that the claim left jobs that wait for capacity to another node
-	// that is admitting jobs now, or because of Claim.Limit.
+	// More reports that the claim left jobs that wait for capacity, if there are any:
+	// to another node that is admitting jobs or has capacity, or because of
+	// Claim.Limit.
 	More bool
 }

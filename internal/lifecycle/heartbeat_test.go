@@ -206,6 +206,41 @@ func TestOpenHeartbeatOfReplacedBot(t *testing.T) {
 	}
 }
 
+// TestPolledHeartbeat checks that an open heartbeat is answered although no
+// notification of the change arrives: another service on the same database queues
+// the command, or starts the next attempt.
+func TestPolledHeartbeat(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		other := h.serviceOn(t, h.store)
+		for name, change := range map[string]func(*lifecycle.Change) error{
+			"command": func(c *lifecycle.Change) error {
+				_, err := c.QueueCommand(t.Context(), ingest.LeaveCall, nil)
+				return err
+			},
+			"attempt": func(c *lifecycle.Change) error {
+				_, err := c.StartAttempt(t.Context(), "", "", "lost")
+				return err
+			},
+		} {
+			id := h.newJob(t)
+			h.begin(t, id)
+			commands := make(chan []ingest.Command, 1)
+			go func() {
+				answer, _ := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 5*time.Minute)
+				commands <- answer.Commands
+			}()
+			h.untilHeartbeat(t, id)
+			if _, err := other.Change(t.Context(), id, change); err != nil {
+				t.Fatal(err)
+			}
+			if reported := <-commands; len(reported) != 1 || reported[0].Kind != ingest.LeaveCall {
+				t.Errorf("%s: got %+v", name, reported)
+			}
+		}
+	})
+}
+
 // TestHeartbeatKeepsStats checks that statistics are stored until a heartbeat
 // contains new ones.
 func TestHeartbeatKeepsStats(t *testing.T) {

@@ -1,50 +1,128 @@
 package lifecycle
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/store"
 )
 
-// hub wakes the waiting heartbeats of this node when a command is queued.
+const (
+	// pollInterval is how often the jobs of waiting heartbeats are checked: the
+	// notification of a command that another node queued may be lost, and there is
+	// none when another node starts an attempt or fails a job.
+	pollInterval = time.Second
+	// pollTimeout bounds a check.
+	pollTimeout = 10 * time.Second
+	// maxPolled is how many jobs are checked each time. Of more, some are checked
+	// each time, in turn.
+	maxPolled = 2048
+)
+
+// hub wakes the waiting heartbeats of this node when there is something to
+// answer them with.
 type hub struct {
+	store *store.Store
+
 	mu        sync.Mutex
-	listeners map[uuid.UUID]map[chan struct{}]struct{}
+	listeners map[uuid.UUID]map[*listener]struct{}
+	stop      context.CancelFunc // stops polling; nil without listeners
 }
 
-func newHub() *hub {
-	return &hub{listeners: make(map[uuid.UUID]map[chan struct{}]struct{})}
+// listener is a waiting heartbeat.
+type listener struct {
+	attempt  int
+	notified chan struct{}
+}
+
+func newHub(s *store.Store) *hub {
+	return &hub{store: s, listeners: make(map[uuid.UUID]map[*listener]struct{})}
 }
 
 // listen returns a channel that receives a value after notify is called for the
-// job, and a function to stop listening. Notifications that were not received
-// yet are merged into one.
-func (h *hub) listen(id uuid.UUID) (notified <-chan struct{}, stop func()) {
-	listener := make(chan struct{}, 1)
+// job, or when polling finds a command for the bot of the attempt, and a function
+// to stop listening. Notifications that were not received yet are merged into one.
+func (h *hub) listen(id uuid.UUID, attempt int) (notified <-chan struct{}, stop func()) {
+	l := &listener{attempt: attempt, notified: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listeners[id] == nil {
-		h.listeners[id] = make(map[chan struct{}]struct{})
+		h.listeners[id] = make(map[*listener]struct{})
 	}
-	h.listeners[id][listener] = struct{}{}
-	return listener, func() {
+	h.listeners[id][l] = struct{}{}
+	if h.stop == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		h.stop = cancel
+		go h.poll(ctx) // ends when the last listener stops
+	}
+	return l.notified, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.listeners[id], listener)
+		delete(h.listeners[id], l)
 		if len(h.listeners[id]) == 0 {
 			delete(h.listeners, id)
+		}
+		if len(h.listeners) == 0 && h.stop != nil {
+			h.stop()
+			h.stop = nil
 		}
 	}
 }
 
 // notify wakes all listeners of the job.
-func (h *hub) notify(id uuid.UUID) {
+func (h *hub) notify(id uuid.UUID) { h.wake(id, func(*listener) bool { return true }) }
+
+// wake wakes some listeners of the job.
+func (h *hub) wake(id uuid.UUID, selected func(*listener) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for listener := range h.listeners[id] {
+	for l := range h.listeners[id] {
+		if !selected(l) {
+			continue
+		}
 		select {
-		case listener <- struct{}{}:
+		case l.notified <- struct{}{}:
 		default: // it has a notification already
 		}
 	}
+}
+
+// poll checks the jobs of the listeners until ctx ends.
+func (h *hub) poll(ctx context.Context) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var next []uuid.UUID
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if len(next) == 0 {
+			h.mu.Lock()
+			next = slices.Collect(maps.Keys(h.listeners))
+			h.mu.Unlock()
+		}
+		n := min(len(next), maxPolled)
+		found, err := h.botsToAnswer(ctx, next[:n])
+		if err != nil {
+			continue // the next heartbeat of each bot reports the error
+		}
+		next = next[n:]
+		for _, job := range found {
+			h.wake(job.ID, func(l *listener) bool { return job.Answer || l.attempt < job.Attempt })
+		}
+	}
+}
+
+// botsToAnswer is Store.BotsToAnswer within pollTimeout.
+func (h *hub) botsToAnswer(ctx context.Context, jobs []uuid.UUID) ([]store.BotToAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	return h.store.BotsToAnswer(ctx, jobs)
 }

@@ -23,9 +23,6 @@ const (
 	eventDelay = 10 * time.Second
 	// heartbeatSeconds is the interval of heartbeats that bots are asked for.
 	heartbeatSeconds = 5
-	// commandPoll is how often a waiting heartbeat looks for commands: the
-	// notification of one that another node queued may be lost.
-	commandPoll = time.Second
 	// uploadSteps is how often the upload of a recording is recorded: each time
 	// is an entry on the timeline.
 	uploadSteps = 10
@@ -209,17 +206,14 @@ func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	queued, stop := s.hub.listen(id)
+	notified, stop := s.hub.listen(id, beat.Attempt)
 	defer stop()
 	status, commands, err := s.recordHeartbeat(ctx, id, beat)
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
-	poll := time.NewTicker(commandPoll)
-	defer poll.Stop()
 	for err == nil && len(commands) == 0 && wait > 0 {
 		select {
-		case <-queued:
-		case <-poll.C:
+		case <-notified:
 		case <-deadline.C:
 			wait = 0
 		case <-ctx.Done():

@@ -58,7 +58,9 @@ type Service struct {
 }
 
 // New returns a Service.
-func New(settings Settings) *Service { return &Service{Settings: settings, hub: newHub()} }
+func New(settings Settings) *Service {
+	return &Service{Settings: settings, hub: newHub(settings.Store)}
+}
 
 // ManifestURI returns where the consumer fetches a job's manifest.
 func (s *Service) ManifestURI(id uuid.UUID) string {
@@ -78,6 +80,7 @@ type Change struct {
 	applied    []event.StateApplied
 	deliveries bool // deliveries were created
 	commands   bool // commands were queued
+	attempt    int  // before the change
 	transcribe bool // Settings.Transcribe
 
 	consumers map[uuid.UUID]account.Consumer // that the transaction has read; nil when they are not kept
@@ -98,7 +101,7 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Ch
 		if err != nil {
 			return err
 		}
-		c = Change{Record: r, Now: s.Now(), q: q, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
+		c = Change{Record: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
 		if prepare != nil {
 			if err := prepare(&c); err != nil {
 				return err
@@ -124,8 +127,10 @@ func (s *Service) publish(c Change) {
 	if c.deliveries {
 		s.Events.Publish(event.DeliveryDue{})
 	}
+	if c.commands || c.Attempt != c.attempt || c.Status == job.Failed {
+		s.hub.notify(c.ID) // a bot is to leave that was replaced, or whose job has failed
+	}
 	if c.commands {
-		s.hub.notify(c.ID)
 		s.Events.Publish(event.CommandQueued{JobID: c.ID})
 	}
 	for _, applied := range c.applied {

@@ -155,7 +155,7 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 			if c.alone = !found; c.alone {
 				continue // it is locked, or does not exist
 			}
-			c.change = Change{Record: r, Now: now, q: q, transcribe: s.Transcribe, consumers: consumers}
+			c.change = Change{Record: r, Now: now, q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: consumers}
 			if c.prepare != nil {
 				if err := c.prepare(&c.change); err != nil {
 					failed = c

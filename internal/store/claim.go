@@ -44,6 +44,11 @@ func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.C
 			claimed.More = len(claimed.Admitted) == claim.Limit && claim.Limit < claim.Capacity
 		}
 	}
+	if len(claimed.Admitted) >= claim.Capacity { // the node is full
+		if claimed.More, err = q.otherNodeHasCapacity(ctx, claim); err != nil {
+			return claimed, err
+		}
+	}
 	where, args := dueCondition(claim)
 	if claimed.More {
 		where = needsNoAdmission + where // those that wait may still be admitted
@@ -58,6 +63,18 @@ func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.C
 	return claimed, nil
 }
 
+// AdmissionBusy reports whether another node is admitting jobs now.
+func (s *Store) AdmissionBusy(ctx context.Context) (bool, error) {
+	if s.engine.notifierConfig() == nil {
+		return false, nil // SQLite has a single node
+	}
+	var locked bool
+	if err := s.queryRow(ctx, `SELECT pg_try_advisory_xact_lock_shared($1)`, admissionLock).Scan(&locked); err != nil {
+		return false, fmt.Errorf("find out whether a node admits jobs: %w", err)
+	}
+	return !locked, nil
+}
+
 // admissionBusy reports whether another transaction admits jobs. If none does,
 // this one is the only one until it ends. SQLite has one writer.
 func (q *Queries) admissionBusy(ctx context.Context) (bool, error) {
@@ -69,6 +86,18 @@ func (q *Queries) admissionBusy(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("lock the admission of jobs: %w", err)
 	}
 	return !locked, nil
+}
+
+// otherNodeHasCapacity reports whether another node can run another bot, by a
+// heartbeat that is not older than half a lease. It takes the jobs that this node
+// has no capacity for.
+func (q *Queries) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
+	ids, err := list(ctx, q, scanColumn[string], `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_because = '' LIMIT 1`,
+		claim.Node, millis(claim.Now.Add(-claim.Lease/2)))
+	if err != nil {
+		return false, fmt.Errorf("find a node with capacity: %w", err)
+	}
+	return len(ids) > 0, nil
 }
 
 // admitJobs leases up to limit live jobs without an attempt, in the order in
@@ -260,11 +289,15 @@ func (q *Queries) ReleaseNodeLeases(ctx context.Context, node string, now time.T
 	return nil
 }
 
+// wakeHorizon is how far ahead NextWake looks: later jobs are mostly those whose
+// bots other nodes run.
+const wakeHorizon = 10 * time.Second
+
 // NextWake returns when the next job is due for a node, or can be prelaunched;
-// false when there is none. Jobs of other nodes do not count. It uses the
-// indexes jobs_wake and jobs_upcoming.
+// false when there is none within wakeHorizon. Jobs of other nodes do not count.
+// It uses the indexes jobs_wake and jobs_upcoming.
 func (q *Queries) NextWake(ctx context.Context, node string, now time.Time, prelaunch time.Duration) (time.Time, bool, error) {
-	next, ok, err := q.earliest(ctx, `SELECT wake_at FROM jobs WHERE wake_at IS NOT NULL AND (node = '' OR node = $1) ORDER BY wake_at LIMIT 1`, node)
+	next, ok, err := q.earliest(ctx, `SELECT wake_at FROM jobs WHERE wake_at <= $2 AND (node = '' OR node = $1) ORDER BY wake_at LIMIT 1`, node, millis(now.Add(wakeHorizon)))
 	if err != nil || prelaunch == 0 {
 		return next, ok, err
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
 	"standin/internal/store"
 )
@@ -44,6 +46,10 @@ func TestHotPathPlans(t *testing.T) {
 			_, err := q.BotStats(ctx, "a")
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_dispatched (status=?)"}},
+		"bots to answer": {func(q *store.Queries) error {
+			_, err := q.BotsToAnswer(ctx, []uuid.UUID{uuid.New(), uuid.New()})
+			return err
+		}, []string{"SEARCH jobs USING INDEX sqlite_autoindex_jobs_1 (id=?)", "SEARCH commands USING INDEX commands_of_kind (job_id=?)"}},
 	} {
 		plan, err := s.QueryPlan(ctx, test.ask)
 		if err != nil {

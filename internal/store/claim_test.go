@@ -59,7 +59,7 @@ func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		r.Node = "other"
+		r.Node, r.Status, r.Attempts = "other", job.Joining, 1
 		saveJob(t, s, r)
 		heartbeat(t, s, "other", now)
 		soon := now.Add(30 * time.Second)
@@ -88,6 +88,35 @@ func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 		heartbeat(t, s, "other", unheard)
 		if got := claimIDs(t, s, job.Claim{Node: "mine", Now: unheard}); !slices.Equal(got, []uuid.UUID{r.ID}) {
 			t.Errorf("due for two minutes: claimed %v", got)
+		}
+	})
+}
+
+// TestFullNodeLeavesJobs checks that a node without capacity leaves the jobs that
+// wait for their first bot to a node that reports capacity, and claims them, to
+// record why they wait, when there is none.
+func TestFullNodeLeavesJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		mine := job.Claim{Node: "mine", Now: r.WakeAt.Add(time.Second)}
+		other := job.Node{ID: "other", Name: "other", StartedAt: now, HeartbeatAt: mine.Now, Capacity: 4}
+		silent, full := other, other
+		silent.HeartbeatAt = mine.Now.Add(-40 * time.Second)
+		full.Bots, full.FullReason = 1, "this node has no memory left"
+		for _, test := range []struct {
+			name  string
+			other job.Node
+			want  int
+		}{{"a node with capacity", other, 0}, {"a silent node", silent, 1}, {"a full node", full, 1}} {
+			saveJob(t, s, r) // ends the lease
+			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveNode(t.Context(), test.other) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := claimIDs(t, s, mine); len(got) != test.want {
+				t.Errorf("beside %s: claimed %v, want %d", test.name, got, test.want)
+			}
 		}
 	})
 }
