@@ -34,6 +34,9 @@ func (q *Queries) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 
 // JobView is like Job without the fields that only the service uses.
 func (q *Queries) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
+	if gathering, ok := q.conn.(gatheringConn); ok {
+		return gathering.jobView(ctx, id)
+	}
 	return one(q.queryRow(ctx, `SELECT `+q.selects.view+` FROM jobs WHERE id = $1`, id), unpacked(q, scanView), "job")
 }
 

@@ -27,8 +27,12 @@ var errPageFull = errors.New("the page is full")
 func (q *Queries) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Job, more bool, err error) {
-	query, args := q.jobsQuery(consumer, mode, filter, after, limit+1)
-	jobs, more, err = page(ctx, q, limit, unpacked(q, scanView), func(j job.Job) int {
+	query, args, filtered := q.jobsQuery(consumer, mode, filter, after, limit+1)
+	read := q.gather
+	if filtered { // which may take long
+		read = q.read
+	}
+	jobs, more, err = page(ctx, read, limit, unpacked(q, scanView), func(j job.Job) int {
 		return len(j.Metadata) + len(j.ExternalID) + len(j.MeetingURL)
 	}, query, args...)
 	if err != nil {
@@ -37,34 +41,43 @@ func (q *Queries) ListJobs(
 	return jobs, more, nil
 }
 
+// reader runs a query, as Queries.read and Queries.gather do.
+type reader func(ctx context.Context, read func(rows) error, query string, args ...any) error
+
 // page returns up to limit rows of a query for limit+1, and whether there are
 // more. It ends early at maxPageBytes as counted by size.
-func page[T any](ctx context.Context, q *Queries, limit int, scan func(scanner) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
-	rows := make([]T, 0, min(limit, 20))
-	total := 0
-	err := q.forEach(ctx, func(row scanner) error {
-		value, err := scan(row)
-		if err != nil {
-			return err
+func page[T any](ctx context.Context, run reader, limit int, scan func(scanner) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
+	values := make([]T, 0, min(limit, 20))
+	full := false
+	err := run(ctx, func(found rows) error {
+		values, full = values[:0], false
+		total := 0
+		err := scanAll(found, func(row scanner) error {
+			value, err := scan(row)
+			if err != nil {
+				return err
+			}
+			total += size(value)
+			if len(values) == limit || len(values) > 0 && total > maxPageBytes {
+				return errPageFull
+			}
+			values = append(values, value)
+			return nil
+		})
+		if full = errors.Is(err, errPageFull); full {
+			return nil
 		}
-		total += size(value)
-		if len(rows) == limit || len(rows) > 0 && total > maxPageBytes {
-			return errPageFull
-		}
-		rows = append(rows, value)
-		return nil
+		return err
 	}, query, args...)
-	if errors.Is(err, errPageFull) {
-		return rows, true, nil
-	}
-	return rows, false, err
+	return values, full, err
 }
 
-// jobsQuery builds the query of ListJobs. Without a filter, the index has the
-// page in its order. Otherwise an inner query finds the IDs of the page in an
-// index alone, so that only the rows of the page are read.
-func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, []any) {
-	args := []any{consumer, mode}
+// jobsQuery builds the query of ListJobs, and reports whether it has a filter.
+// Without one, the index has the page in its order. Otherwise an inner query
+// finds the IDs of the page in an index alone, so that only the rows of the page
+// are read.
+func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (query string, args []any, filtered bool) {
+	args = []any{consumer, mode}
 	placeholder := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
@@ -92,7 +105,7 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
 	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))
 	and(!filter.JoinTo.IsZero(), "join_at < ", ceilMillis(filter.JoinTo))
-	filtered := len(where) > 2
+	filtered = len(where) > 2
 	if after != (job.Cursor{}) {
 		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
@@ -104,10 +117,10 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 	}
 	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + ` + 0`
 	if !filtered {
-		return `SELECT ` + q.selects.view + matching, args
+		return `SELECT ` + q.selects.view + matching, args, false
 	}
 	return `SELECT ` + q.selects.view + ` FROM jobs WHERE id IN (SELECT id` + matching + `)
-		ORDER BY created_at DESC, id DESC`, args
+		ORDER BY created_at DESC, id DESC`, args, true
 }
 
 // ceilMillis rounds a bound up to milliseconds, the precision of stored times,

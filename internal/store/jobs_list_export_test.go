@@ -12,7 +12,7 @@ import (
 // JobListPlan returns SQLite's query plan for the query of ListJobs that finds the
 // page, one step per line.
 func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (string, error) {
-	query, args := q.jobsQuery(consumer, mode, filter, after, limit)
+	query, args, _ := q.jobsQuery(consumer, mode, filter, after, limit)
 	inner := strings.Contains(query, " IN (SELECT")
 	return q.explain(ctx, query, args, func(parent int) bool { return !inner || parent != 0 })
 }

@@ -47,8 +47,9 @@ const deadTimeout = 20 * time.Second
 // postgresEngine runs each write in its own transaction, except for new jobs,
 // which share transactions.
 type postgresEngine struct {
-	pool *pgxpool.Pool
-	jobs *groups[*newJob]
+	pool  *pgxpool.Pool
+	reads *postgresReads
+	jobs  *groups[*newJob]
 }
 
 func openPostgres(ctx context.Context, address string) (*Store, error) {
@@ -72,7 +73,8 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
-	return &Store{Queries: &Queries{conn: postgresPool{pool}, spoken: postgresSpokenIndex, selects: plainLists}, engine: newPostgresEngine(pool)}, nil
+	engine := newPostgresEngine(pool)
+	return &Store{Queries: &Queries{conn: engine.reads, spoken: postgresSpokenIndex, selects: plainLists}, engine: engine}, nil
 }
 
 // migratePostgres migrates the schema. Its statements have no timeout: their
@@ -93,6 +95,7 @@ func migratePostgres(ctx context.Context, config pgx.ConnConfig) error {
 
 func (e *postgresEngine) close() error {
 	e.jobs.close()
+	e.reads.close()
 	e.pool.Close()
 	return nil
 }

@@ -37,7 +37,7 @@ func newJobOf(r job.Record) (*newJob, error) {
 }
 
 func newPostgresEngine(pool *pgxpool.Pool) *postgresEngine {
-	e := &postgresEngine{pool: pool}
+	e := &postgresEngine{pool: pool, reads: newPostgresReads(pool)}
 	e.jobs = newGroups(jobCommitters, e.commitJobs)
 	return e
 }

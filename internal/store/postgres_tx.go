@@ -192,6 +192,9 @@ type postgresRows struct {
 
 // Scan implements scanner.
 func (r postgresRows) Scan(columns ...any) error {
+	if known, err := scanBinary(r.FieldDescriptions(), r.RawValues(), columns); known {
+		return err
+	}
 	for i, column := range columns {
 		if flag, ok := column.(*bool); ok {
 			columns[i] = flagColumn{flag}

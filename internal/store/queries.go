@@ -105,11 +105,26 @@ func doing(format string, args ...any) func(int64, error) error {
 // forEach runs a query and calls scan, which must not run statements, for each
 // row.
 func (q *Queries) forEach(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	rows, err := q.conn.query(ctx, query, args...)
+	return q.read(ctx, func(found rows) error { return scanAll(found, scan) }, query, args...)
+}
+
+// gather runs a query that takes a few milliseconds at most. On PostgreSQL it is
+// sent together with the queries of other callers. read gets its rows, and may
+// be called more than once.
+func (q *Queries) gather(ctx context.Context, read func(rows) error, query string, args ...any) error {
+	if gathering, ok := q.conn.(gatheringConn); ok {
+		return gathering.gather(ctx, read, query, args...)
+	}
+	return q.read(ctx, read, query, args...)
+}
+
+// read runs a query and calls read with its rows.
+func (q *Queries) read(ctx context.Context, read func(rows) error, query string, args ...any) error {
+	found, err := q.conn.query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
-	return scanAll(rows, scan)
+	return read(found)
 }
 
 // scanAll calls scan for each row and closes the rows.

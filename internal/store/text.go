@@ -91,7 +91,7 @@ func (q *Queries) Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText
 // with 0. A text that was corrected meanwhile is returned once, as it is now. It
 // uses the index meeting_texts_sequence.
 func (q *Queries) TextsAfter(ctx context.Context, jobID uuid.UUID, sequence int64, limit int) (texts []job.MeetingText, more bool, err error) {
-	texts, more, err = page(ctx, q, limit, scanText, func(t job.MeetingText) int { return len(t.Text) },
+	texts, more, err = page(ctx, q.read, limit, scanText, func(t job.MeetingText) int { return len(t.Text) },
 		`SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
 		jobID, sequence, limit+1)
 	if err != nil {

@@ -47,7 +47,7 @@ func (q *Queries) Timeline(ctx context.Context, jobID uuid.UUID) ([]job.Timeline
 // them, in the order of their arrival, and whether there are more. Start with
 // uuid.Nil. It uses the index timeline_order.
 func (q *Queries) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limit int) (entries []job.TimelineEntry, more bool, err error) {
-	entries, more, err = page(ctx, q, limit, scanEntry, func(e job.TimelineEntry) int { return len(e.Data) },
+	entries, more, err = page(ctx, q.read, limit, scanEntry, func(e job.TimelineEntry) int { return len(e.Data) },
 		`SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 AND id > $2 ORDER BY id LIMIT $3 + 0`, jobID, after, limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list the timeline of job %s: %w", jobID, err)
