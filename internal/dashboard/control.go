@@ -83,6 +83,13 @@ func (d *Dashboard) redeliver(req *pageRequest, session account.Session) error {
 	return req.redirect("/jobs/" + found.ID.String() + "?note=redelivered#deliveries")
 }
 
+// payloadView is the data of the page of a webhook.
+type payloadView struct {
+	Job     job.Job
+	ID      string
+	Payload string
+}
+
 // payloadPage shows the payload of a webhook.
 func (d *Dashboard) payloadPage(req *pageRequest, session account.Session) error {
 	found, _, err := d.namedJob(req, session)
@@ -93,11 +100,7 @@ func (d *Dashboard) payloadPage(req *pageRequest, session account.Session) error
 	if err != nil {
 		return err
 	}
-	return req.show("payload", "Webhook", struct {
-		Job     job.Job
-		ID      string
-		Payload string
-	}{found, req.r.PathValue("delivery"), indented(payload)})
+	return req.show("payload", "Webhook", payloadView{found, req.r.PathValue("delivery"), indented(payload)})
 }
 
 // manifest serves the manifest of a recording as a download.

@@ -97,6 +97,9 @@ func (req *pageRequest) parseForm() error {
 	return nil
 }
 
+// errorView is the data of the error page.
+type errorView struct{ Status, Message string }
+
 // fail responds with an error page.
 func (req *pageRequest) fail(err error) {
 	if !req.Fail(req.r, err) {
@@ -106,7 +109,7 @@ func (req *pageRequest) fail(err error) {
 	if status == http.StatusInternalServerError {
 		req.d.settings.Log.Error("page failed", "request_id", req.ID, "error", err)
 	}
-	_ = req.showStatus(status, "error", "Error", struct{ Status, Message string }{http.StatusText(status), message})
+	_ = req.showStatus(status, "error", "Error", errorView{http.StatusText(status), message})
 }
 
 // pageError is an error whose message is shown to the user.

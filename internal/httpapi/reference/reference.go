@@ -9,7 +9,8 @@ import (
 	_ "embed" // for the template and its style
 	"encoding/base64"
 	"fmt"
-	"html/template"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 
 	"standin/api"
 )
