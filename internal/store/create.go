@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -45,20 +46,64 @@ func newJobValues(r job.Record) ([]any, error) {
 	}, nil
 }
 
+// externalKey are the columns of the index jobs_external. Queries that use it repeat
+// its expressions literally.
+const externalKey = `(consumer_id, mode, substr(external_id, 1, 64), (CASE WHEN length(external_id) > 64 THEN external_hash ELSE '' END))`
+
+// hasExternalID is the condition of the consumer's job with an externalId. It uses
+// the index jobs_external. Its arguments are those of externalIDArgs.
+const hasExternalID = `consumer_id = $1 AND mode = $2 AND ` + externalIDIs + `$3 AND ` + externalHashIs + `$4`
+
+// The two parts of hasExternalID that depend on the externalId.
+const (
+	externalIDIs   = `substr(external_id, 1, 64) = `
+	externalHashIs = `(CASE WHEN length(external_id) > 64 THEN external_hash ELSE '' END) = `
+)
+
+// externalIDArgs returns the arguments of hasExternalID.
+func externalIDArgs(consumer uuid.UUID, mode job.Mode, externalID string) []any {
+	start, hash := externalIDKey(externalID)
+	return []any{consumer, mode, start, hash}
+}
+
+// externalIDKey returns the values of an externalId in the index jobs_external.
+func externalIDKey(externalID string) (start, hash string) {
+	start = escapeNUL(externalID)
+	if utf8.RuneCountInString(start) <= 64 {
+		return start, ""
+	}
+	return string([]rune(start)[:64]), hashText(externalID)
+}
+
+// newJob is a job that waits for its insertion.
+type newJob struct {
+	values   []any // of newJobColumns
+	id       string
+	inserted bool
+}
+
+func newJobOf(r job.Record) (*newJob, error) {
+	values, err := newJobValues(r)
+	if err != nil {
+		return nil, err
+	}
+	return &newJob{values: values, id: r.ID.String()}, nil
+}
+
 // InsertJob inserts a job and returns true. If the consumer has or had a job
 // with that externalId in that mode, it does nothing and returns false.
 func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
-	values, err := newJobValues(r)
+	n, err := newJobOf(r)
 	if err != nil {
 		return false, err
 	}
-	n, err := q.exec(ctx, `INSERT INTO jobs (`+newJobColumns+`)
+	inserted, err := q.exec(ctx, `INSERT INTO jobs (`+newJobColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-		ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`, values...)
+		ON CONFLICT `+externalKey+` DO NOTHING`, n.values...)
 	if err != nil {
 		return false, fmt.Errorf("insert job: %w", err)
 	}
-	if n == 0 {
+	if inserted == 0 {
 		return false, nil
 	}
 	// Only now is it certain that no other transaction is erasing such a job.
@@ -76,8 +121,8 @@ func (q *Queries) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 // left of it once it was erased. It uses the indexes jobs_external and
 // job_tombstones_external.
 func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Record, error) {
-	r, err := q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
-		consumer, mode, hashText(externalID))
+	r, err := q.oneJob(ctx, `SELECT `+q.selects.record+` FROM jobs WHERE `+hasExternalID,
+		externalIDArgs(consumer, mode, externalID)...)
 	if job.ErrorIs(err, job.NotFound) {
 		return q.tombstone(ctx, consumer, mode, externalID)
 	}
@@ -87,8 +132,8 @@ func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode 
 // JobViewByExternalID is like JobByExternalID without the fields that only the
 // service uses.
 func (q *Queries) JobViewByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
-	j, err := one(q.queryRow(ctx, `SELECT `+q.selects.view+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`,
-		consumer, mode, hashText(externalID)), unpacked(q, scanView), "job")
+	j, err := one(q.queryRow(ctx, `SELECT `+q.selects.view+` FROM jobs WHERE `+hasExternalID,
+		externalIDArgs(consumer, mode, externalID)...), unpacked(q, scanView), "job")
 	if job.ErrorIs(err, job.NotFound) {
 		r, err := q.tombstone(ctx, consumer, mode, externalID)
 		return r.Job, err

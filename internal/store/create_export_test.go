@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-
 	"standin/internal/job"
 )
 
@@ -26,14 +24,15 @@ func (s *Store) InsertGroup(records []job.Record) (inserted []bool, errs []error
 	case *sqliteEngine:
 		group := make([]*groupedWrite, len(records))
 		for i, r := range records {
-			group[i] = &groupedWrite{write: func(q *Queries) (err error) {
-				inserted[i], err = q.InsertJob(context.Background(), r)
-				return err
-			}}
+			n, err := newJobOf(r)
+			if err != nil {
+				return nil, nil, err
+			}
+			group[i] = &groupedWrite{write: sqliteWrite{job: n}}
 		}
 		e.commitGroup(group)
 		for i, w := range group {
-			errs[i] = w.err
+			inserted[i], errs[i] = w.write.job.inserted, w.err
 		}
 	}
 	return inserted, errs, nil

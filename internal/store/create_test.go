@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -197,4 +198,39 @@ func TestCreateJobLosesConnections(t *testing.T) {
 	if _, inserted, err := s.CreateJob(t.Context(), newJob(consumer.ID)); err != nil || !inserted {
 		t.Errorf("after the loss: inserted %v, %v", inserted, err)
 	}
+}
+
+// TestLongExternalIDs creates jobs whose externalIds differ in different places, and
+// finds each of them again.
+func TestLongExternalIDs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		var records []job.Record
+		for _, start := range []string{strings.Repeat("a", 62), strings.Repeat("ä", 62), strings.Repeat("\\", 32), strings.Repeat("\x00", 31)} {
+			for _, end := range []string{"", "1", "12", "123", "1234", "€2", "€23", "12€", strings.Repeat("1", 5000), strings.Repeat("1", 4999) + "2"} {
+				r := newJob(consumer.ID)
+				r.ExternalID = start + end
+				records = append(records, r)
+			}
+		}
+		inserted, errs, err := s.InsertGroup(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range records {
+			if !inserted[i] || errs[i] != nil {
+				t.Errorf("externalId %d: inserted %v, %v", i, inserted[i], errs[i])
+			}
+			again := newJob(consumer.ID)
+			again.ExternalID = r.ExternalID
+			if j, created, err := s.CreateJob(t.Context(), again); err != nil || created || j.ID != r.ID {
+				t.Errorf("externalId %d again: %v, created %v, %v", i, j.ID, created, err)
+			}
+			found, _, err := s.ListJobs(t.Context(), consumer.ID, r.Mode, job.Filter{ExternalID: r.ExternalID}, job.Cursor{}, 10)
+			if err != nil || len(found) != 1 || found[0].ID != r.ID {
+				t.Errorf("externalId %d: list %v, %v", i, found, err)
+			}
+		}
+	})
 }

@@ -100,7 +100,9 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 		where = append(where, "status IN ("+strings.Join(anyOf, ", ")+")")
 	}
 	and(filter.Platform != "", "platform = ", filter.Platform)
-	and(filter.ExternalID != "", "external_hash = ", hashText(filter.ExternalID))
+	start, hash := externalIDKey(filter.ExternalID)
+	and(filter.ExternalID != "", externalIDIs, start)
+	and(filter.ExternalID != "", externalHashIs, hash)
 	and(!filter.CreatedFrom.IsZero(), "created_at >= ", ceilMillis(filter.CreatedFrom))
 	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
 	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))

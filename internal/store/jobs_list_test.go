@@ -191,7 +191,7 @@ func TestListPlans(t *testing.T) {
 			job.Filter{Platform: job.Teams, CreatedFrom: from}, "COVERING INDEX jobs_platform (consumer_id=? AND mode=? AND platform=? AND", false,
 		},
 		"both":       {job.Filter{Statuses: []job.Status{job.Failed}, Platform: job.Teams}, "INDEX jobs_", false},
-		"externalId": {job.Filter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND external_hash=?)", false},
+		"externalId": {job.Filter{ExternalID: "x"}, "INDEX jobs_external (consumer_id=? AND mode=? AND <expr>=? AND <expr>=?)", false},
 		"joinAt":     {job.Filter{JoinFrom: from, JoinTo: to}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>? AND join_at<?)", true},
 		"joinAt from": {
 			job.Filter{JoinFrom: from}, "COVERING INDEX jobs_join (consumer_id=? AND mode=? AND join_at>?)", true,

@@ -31,9 +31,9 @@ func (q *Queries) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 	if err != nil {
 		id = uuid.Nil
 	}
-	err = q.forEach(ctx, add, `SELECT `+q.selects.view+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $3
-		UNION ALL SELECT `+q.selects.view+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $4`,
-		consumerID, mode, id, hashText(text))
+	err = q.forEach(ctx, add, `SELECT `+q.selects.view+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $5
+		UNION ALL SELECT `+q.selects.view+` FROM jobs WHERE `+hasExternalID,
+		append(externalIDArgs(consumerID, mode, text), id)...)
 	if err == nil {
 		err = q.forEach(ctx, add, `SELECT `+q.selects.view+` FROM jobs WHERE id IN (
 				SELECT id FROM (

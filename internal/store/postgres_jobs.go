@@ -20,20 +20,10 @@ import (
 // the same time. With more of them, fewer jobs share a commit.
 const jobCommitters = 2
 
-// newJob is a job that waits for its insertion.
-type newJob struct {
-	values   []any  // of newJobColumns
-	key      string // what the index jobs_external is sorted by
-	id       string
-	inserted bool
-}
-
-func newJobOf(r job.Record) (*newJob, error) {
-	values, err := newJobValues(r)
-	if err != nil {
-		return nil, err
-	}
-	return &newJob{values: values, id: r.ID.String(), key: r.ConsumerID.String() + string(r.Mode) + hashText(r.ExternalID)}, nil
+// key returns what the jobs of a group are sorted by. Jobs with the same externalId
+// have the same key.
+func (n *newJob) key() string {
+	return n.values[1].(string) + n.values[2].(string) + n.values[4].(string)
 }
 
 func newPostgresEngine(pool *pgxpool.Pool) *postgresEngine {
@@ -59,7 +49,7 @@ func (e *postgresEngine) insertJob(ctx context.Context, r job.Record) (inserted 
 // others.
 func (e *postgresEngine) commitJobs(group []*grouped[*newJob]) {
 	// All transactions wait for each other in the same order.
-	slices.SortStableFunc(group, func(a, b *grouped[*newJob]) int { return cmp.Compare(a.write.key, b.write.key) })
+	slices.SortStableFunc(group, func(a, b *grouped[*newJob]) int { return cmp.Compare(a.write.key(), b.write.key()) })
 	err := e.retry(context.Background(), func() error { return e.insertJobs(group) })
 	if len(group) > 1 && wasRefused(err) {
 		for i := range group {
@@ -113,7 +103,7 @@ const insertJobsQuery = `INSERT INTO jobs (` + newJobColumns + `)
 	SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
 		$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[])
-	ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING RETURNING id`
+	ON CONFLICT ` + externalKey + ` DO NOTHING RETURNING id`
 
 // valuesByColumn returns an array for each column of newJobColumns.
 func valuesByColumn(group []*grouped[*newJob]) []any {

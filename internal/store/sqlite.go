@@ -28,11 +28,17 @@ type sqliteEngine struct {
 	reader *sql.DB
 	reads  *preparedConn
 	writes *preparedConn // the writer's connection; nil before it is opened
-	groups *groups[func(*Queries) error]
+	groups *groups[sqliteWrite]
+}
+
+// sqliteWrite is a write: of a new job, or with a function.
+type sqliteWrite struct {
+	fn  func(*Queries) error
+	job *newJob
 }
 
 // groupedWrite is a write in a group.
-type groupedWrite = grouped[func(*Queries) error]
+type groupedWrite = grouped[sqliteWrite]
 
 // openSQLite opens or creates the file at path. Only its owner can read it.
 func openSQLite(ctx context.Context, path string) (*Store, error) {
@@ -98,16 +104,17 @@ func (e *sqliteEngine) notifierConfig() *pgx.ConnConfig { return nil }
 
 // write implements engine.
 func (e *sqliteEngine) write(ctx context.Context, fn func(*Queries) error) error {
-	return e.groups.commit(ctx, fn)
+	return e.groups.commit(ctx, sqliteWrite{fn: fn})
 }
 
 // insertJob implements engine.
 func (e *sqliteEngine) insertJob(ctx context.Context, r job.Record) (inserted bool, err error) {
-	err = e.write(ctx, func(q *Queries) (err error) {
-		inserted, err = q.InsertJob(ctx, r)
-		return err
-	})
-	return inserted, err
+	n, err := newJobOf(r)
+	if err != nil {
+		return false, err
+	}
+	err = e.groups.commit(ctx, sqliteWrite{job: n})
+	return n.inserted, err
 }
 
 // commitGroup runs and commits the writes of a group, first without savepoints:
@@ -169,12 +176,18 @@ func (e *sqliteEngine) disconnect() {
 	}
 }
 
-// runAll runs the writes one after the other. It returns errWriteFailed as soon
-// as one of them fails.
+// runAll inserts the new jobs, and runs the other writes one after the other. It
+// returns errWriteFailed as soon as one of them fails.
 func runAll(tx *sqliteTx, group []*groupedWrite) error {
 	q := &Queries{conn: tx, spoken: sqliteSpokenIndex, selects: packedLists}
+	if insertNewJobs(tx, newJobsOf(group)) != nil {
+		return errWriteFailed
+	}
 	for _, w := range group {
-		if w.err = recovered(w.write, q); w.err != nil || tx.failed {
+		if w.write.fn == nil {
+			continue
+		}
+		if w.err = recovered(w.write.fn, q); w.err != nil || tx.failed {
 			return errWriteFailed
 		}
 	}
@@ -190,7 +203,7 @@ func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
 		if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {
 			return fmt.Errorf("create a savepoint: %w", err)
 		}
-		w.err = recovered(w.write, q)
+		w.err = w.write.run(tx, q)
 		if w.err != nil {
 			if _, err := q.exec(ctx, `ROLLBACK TO one`); err != nil {
 				return fmt.Errorf("roll back a failed write: %w", err)
@@ -201,6 +214,14 @@ func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
 		}
 	}
 	return nil
+}
+
+// run runs the write alone.
+func (w sqliteWrite) run(tx *sqliteTx, q *Queries) error {
+	if w.fn == nil {
+		return insertNewJobs(tx, []*newJob{w.job})
+	}
+	return recovered(w.fn, q)
 }
 
 // recovered calls fn and turns a panic into an error, so that it does not end

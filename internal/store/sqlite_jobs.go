@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// newJobsOf returns the new jobs of a group.
+func newJobsOf(group []*groupedWrite) (jobs []*newJob) {
+	for _, w := range group {
+		if w.write.job != nil {
+			jobs = append(jobs, w.write.job)
+		}
+	}
+	return jobs
+}
+
+// insertBatch is how many jobs a statement inserts. More of them take as long each,
+// and a statement for each job takes longer.
+const insertBatch = 8
+
+// The statements that insert one job and insertBatch jobs, unless there was one with
+// the externalId.
+var insertOneQuery, insertBatchQuery = insertNewJobsQuery(1), insertNewJobsQuery(insertBatch)
+
+func insertNewJobsQuery(count int) string {
+	list := func(item string, n int) string { return strings.Repeat(item+", ", n-1) + item }
+	row := "(" + list("?", strings.Count(newJobColumns, ",")+1) + ")"
+	return `INSERT INTO jobs (` + newJobColumns + `)
+		SELECT * FROM (VALUES ` + list(row, count) + `)
+		WHERE NOT EXISTS (SELECT 1 FROM job_tombstones t WHERE t.consumer_id = column2 AND t.mode = column3 AND t.external_hash = column5)
+		ON CONFLICT ` + externalKey + ` DO NOTHING`
+}
+
+// insertNewJobs inserts jobs and sets which of them were inserted.
+func insertNewJobs(tx *sqliteTx, jobs []*newJob) error {
+	for ; len(jobs) >= insertBatch; jobs = jobs[insertBatch:] {
+		if err := insertNewJobBatch(tx, insertBatchQuery, jobs[:insertBatch]); err != nil {
+			return err
+		}
+	}
+	for i := range jobs {
+		if err := insertNewJobBatch(tx, insertOneQuery, jobs[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func insertNewJobBatch(tx *sqliteTx, query string, jobs []*newJob) error {
+	ctx := context.Background()
+	args := make([]any, 0, len(jobs)*len(jobs[0].values))
+	for _, n := range jobs {
+		args = append(args, n.values...)
+	}
+	inserted, err := tx.exec(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("insert job: %w", err)
+	}
+	for _, n := range jobs {
+		n.inserted = inserted == int64(len(jobs))
+		if n.inserted || inserted == 0 {
+			continue
+		}
+		if err := tx.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?)`, n.id).Scan(&n.inserted); err != nil {
+			return fmt.Errorf("find a new job: %w", err)
+		}
+	}
+	return nil
+}
