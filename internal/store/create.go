@@ -132,11 +132,22 @@ func (q *Queries) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode 
 // JobViewByExternalID is like JobByExternalID without the fields that only the
 // service uses.
 func (q *Queries) JobViewByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
-	j, err := one(q.queryRow(ctx, `SELECT `+q.selects.view+` FROM jobs WHERE `+hasExternalID,
-		externalIDArgs(consumer, mode, externalID)...), unpacked(q, scanView), "job")
-	if job.ErrorIs(err, job.NotFound) {
-		r, err := q.tombstone(ctx, consumer, mode, externalID)
-		return r.Job, err
+	var found []job.Job
+	scan := unpacked(q, scanView)
+	err := q.gather(ctx, func(rows rows) error {
+		found = nil
+		return scanAll(rows, func(row scanner) error {
+			j, err := scan(row)
+			found = append(found, j)
+			return err
+		})
+	}, `SELECT `+q.selects.view+` FROM jobs WHERE `+hasExternalID, externalIDArgs(consumer, mode, externalID)...)
+	if err != nil {
+		return job.Job{}, fmt.Errorf("read job: %w", err)
 	}
-	return j, err
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	r, err := q.tombstone(ctx, consumer, mode, externalID)
+	return r.Job, err
 }
