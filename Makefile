@@ -114,9 +114,9 @@ release-check: ## Build the release of the last commit twice, in different envir
 	scripts/release-check.sh $(PLATFORMS)
 
 .PHONY: packages-test
-packages-test: ## Install and upgrade the Debian package in a new Debian system while a bot records, and run helm (needs root)
+packages-test: ## Install and upgrade the Debian package in a new Debian system while a bot records (needs root)
 	@scripts/setup.sh packages
-	STANDIN_TEST_PACKAGES=1 go test -count=1 -v -timeout 60m -run 'TestDebianPackage|TestChart' ./deploy
+	STANDIN_TEST_PACKAGES=1 go test -count=1 -v -timeout 60m -run TestDebianPackage ./deploy
 
 .PHONY: chaos
 chaos: ## Inject faults into running services and check the history (FAULTS=500 SEED=n)

@@ -3,8 +3,8 @@ package deploy_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -23,6 +23,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"standin/internal/testing/gobuild"
 )
 
 const chartDir = "helm/standin"
@@ -66,8 +68,8 @@ func overlay(values, more map[string]any) {
 	}
 }
 
-// renderChart renders the chart as helm template does. It has only the functions
-// that the chart uses.
+// renderChart renders the chart as TestChartWithHelm does, in less time. It has only the
+// functions that the chart uses.
 func renderChart(t *testing.T, values map[string]any) (objects []runtime.Object) {
 	t.Helper()
 	names, err := filepath.Glob(chartDir + "/templates/*.yaml")
@@ -75,25 +77,31 @@ func renderChart(t *testing.T, values map[string]any) (objects []runtime.Object)
 		t.Fatalf("no templates: %v", err)
 	}
 	for _, name := range names {
-		parsed, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
-			"quote": func(value any) string { return strconv.Quote(value.(string)) },
-			"toJson": func(value any) (string, error) {
-				encoded, err := json.Marshal(value)
-				return string(encoded), err
-			},
-		}).Parse(string(read(t, name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		if err := parsed.Execute(&out, map[string]any{
-			"Values": values, "Release": map[string]any{"Name": "rec", "Namespace": "meetings"},
-		}); err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, decode(t, name, out.Bytes())...)
+		objects = append(objects, decode(t, name, renderFile(t, name, values))...)
 	}
 	return objects
+}
+
+// renderFile renders one template of the chart.
+func renderFile(t *testing.T, name string, values map[string]any) []byte {
+	t.Helper()
+	parsed, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
+		"quote": func(value any) string { return strconv.Quote(value.(string)) },
+		"toJson": func(value any) (string, error) {
+			encoded, err := json.Marshal(value)
+			return string(encoded), err
+		},
+	}).Parse(string(read(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := parsed.Execute(&out, map[string]any{
+		"Values": values, "Release": map[string]any{"Name": "rec", "Namespace": "meetings"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // one returns the only object of a type.
@@ -221,40 +229,50 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// TestChartWithHelm: helm renders the same objects as the other tests, and its linter
+// TestChartWithHelm: Helm renders the same objects as the other tests, and its linter
 // has no complaints.
 func TestChartWithHelm(t *testing.T) {
-	if os.Getenv(packagesVariable) == "" {
-		t.Skip("set " + packagesVariable + "=1, or run make packages-test, to render the chart with helm")
-	}
 	t.Parallel()
-	values := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(values, []byte(fullValues), 0o600); err != nil {
-		t.Fatal(err)
+	helm := buildHelm(t)
+	for name, over := range map[string]string{"defaults": "", "full": fullValues} {
+		rendered, err := helm(over)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, want := decode(t, "chart", rendered), renderChart(t, chartValues(t, over))
+		if len(got) != len(want) {
+			t.Fatalf("%s: Helm renders %d objects, want %d", name, len(got), len(want))
+		}
+		for _, object := range want {
+			if !slices.ContainsFunc(got, func(other runtime.Object) bool { return reflect.DeepEqual(object, other) }) {
+				t.Errorf("%s: Helm renders another %T", name, object)
+			}
+		}
 	}
-	helm := func(arguments ...string) []byte {
-		command := exec.CommandContext(t.Context(), "go", append([]string{"run", "helm.sh/helm/v3/cmd/helm@v3.22.0"}, arguments...)...)
+	if _, err := helm("replica: 1"); err == nil || !strings.Contains(err.Error(), "replica") {
+		t.Errorf("Helm accepts an unknown value: %v", err)
+	}
+}
+
+// buildHelm builds testdata/helm and returns a function that renders the chart with
+// values. The first build compiles for 35 to 100 s of CPU time.
+func buildHelm(t *testing.T) func(values string) ([]byte, error) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "helm")
+	build := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", program}, gobuild.Flags()...), ".")...)
+	build.Dir = "testdata/helm"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build Helm (the first build needs Go's module proxy): %v\n%s", err, out)
+	}
+	return func(values string) ([]byte, error) {
+		command := exec.CommandContext(t.Context(), program, chartDir, "rec", "meetings", "1.30.0")
+		command.Stdin = strings.NewReader(values)
 		var stderr bytes.Buffer
 		command.Stderr = &stderr
 		out, err := command.Output()
 		if err != nil {
-			t.Fatalf("helm %q: %v\n%s%s", arguments, err, out, stderr.String())
+			err = fmt.Errorf("%w: %s", err, stderr.Bytes())
 		}
-		return out
-	}
-	helm("lint", "--strict", chartDir, "--values", values)
-	rendered := decode(t, "helm template", helm("template", "rec", chartDir, "--kube-version", "1.30.0", "--namespace", "meetings", "--values", values))
-	want := renderChart(t, chartValues(t, fullValues))
-	if len(rendered) != len(want) {
-		t.Fatalf("helm renders %d objects, want %d", len(rendered), len(want))
-	}
-	for _, object := range want {
-		if !slices.ContainsFunc(rendered, func(other runtime.Object) bool { return reflect.DeepEqual(object, other) }) {
-			t.Errorf("helm renders another %T", object)
-		}
-	}
-	refused := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.22.0", "template", chartDir, "--kube-version", "1.30.0", "--set", "replica=1")
-	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "replica") {
-		t.Errorf("helm accepts an unknown value: %v %s", err, out)
+		return out, err
 	}
 }

@@ -15,11 +15,12 @@ func checkSettings(config *kubernetes.Config) kubernetes.Settings {
 	return kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Cluster: config, Namespace: namespace, User: 10001, Group: 10001}
 }
 
-// testCheck: Check returns the cluster's version, and the permissions that are
+// testCheck: Check returns the cluster's version (that of a server built from its
+// module is v0.0.0), and the permissions that are
 // missing: none in the service's namespace, all in another.
 func testCheck(t *testing.T, config *kubernetes.Config) {
 	found, err := kubernetes.Check(t.Context(), checkSettings(config))
-	if err != nil || len(found.Missing) > 0 || found.Where != config.Host || !strings.HasPrefix(found.Version, "v1.") {
+	if err != nil || len(found.Missing) > 0 || found.Where != config.Host || !strings.HasPrefix(found.Version, "v") {
 		t.Errorf("%+v (%v)", found, err)
 	}
 	other := checkSettings(config)

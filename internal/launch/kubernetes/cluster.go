@@ -279,7 +279,8 @@ func (c *Config) transport() *http.Transport {
 		proxy = http.ProxyURL(c.Proxy)
 	}
 	return &http.Transport{
-		Proxy: proxy, TLSClientConfig: c.TLS, ForceAttemptHTTP2: true,
+		Proxy: proxy, ForceAttemptHTTP2: true,
+		TLSClientConfig:     c.TLS.Clone(), // the transport adds HTTP/2 to it, and others of the same Config may have HTTP/1 only
 		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 25,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // finds broken connections of watches

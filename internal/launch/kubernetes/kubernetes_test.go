@@ -45,7 +45,7 @@ func newHarness(t *testing.T, config *kubernetes.Config, change ...func(*kuberne
 	t.Cleanup(launcher.Close)
 	h.Launcher, h.launcher, h.instance = launcher, launcher, settings.Instance
 	h.address = config.Host + "/api/v1/namespaces/" + namespace + "/pods"
-	h.client = &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}
+	h.client = &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS.Clone()}}
 	h.token = asNodes(config)
 	return h
 }

@@ -1,0 +1,133 @@
+package deploy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sigs.k8s.io/yaml"
+)
+
+// apiServer is the module with the API server of make launchers. Its go.mod fixes the
+// release of Kubernetes.
+const apiServer = "../internal/testing/apiservertest/server"
+
+// TestSchemas: the manifests and the chart's objects match the schemas that Kubernetes
+// publishes. TestManifests and TestChart refuse unknown fields, which these schemas
+// allow.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	schemas := kubernetesSchemas(t)
+	files, err := filepath.Glob("kubernetes/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no manifests: %v", err)
+	}
+	for _, file := range files {
+		if !strings.Contains(file, "pod-template") { // not a whole object
+			for _, problem := range schemas.check(t, read(t, file)) {
+				t.Errorf("%s: %v", file, problem)
+			}
+		}
+	}
+	chart, err := filepath.Glob(chartDir + "/templates/*.yaml")
+	if err != nil || len(chart) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for name, over := range map[string]string{"defaults": "", "full": fullValues} {
+		for _, file := range chart {
+			for _, problem := range schemas.check(t, renderFile(t, file, chartValues(t, over))) {
+				t.Errorf("%s, %s: %v", file, name, problem)
+			}
+		}
+	}
+	if found := schemas.check(t, []byte("apiVersion: v1\nkind: Service\nspec: {ports: [{name: http}]}")); len(found) != 1 {
+		t.Errorf("a port without a number: %v", found)
+	}
+}
+
+// schemas are the schemas of one release of Kubernetes.
+type schemas struct {
+	dir      string
+	compiler *jsonschema.Compiler
+}
+
+// kubernetesSchemas downloads the source of Kubernetes, 22 MB, with Go's module proxy.
+func kubernetesSchemas(t *testing.T) schemas {
+	t.Helper()
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "k8s.io/kubernetes")
+	download.Dir = apiServer
+	out, err := download.Output()
+	var module struct{ Dir, Error string }
+	if decodeErr := json.Unmarshal(out, &module); err != nil || decodeErr != nil || module.Dir == "" {
+		t.Fatalf("download Kubernetes (the first time it needs Go's module proxy): %v %s", err, module.Error)
+	}
+	return schemas{filepath.Join(module.Dir, "api", "openapi-spec", "v3"), jsonschema.NewCompiler()}
+}
+
+// check returns the problems of the documents in a YAML file.
+func (s schemas) check(t *testing.T, file []byte) (problems []error) {
+	t.Helper()
+	for document := range bytes.SplitSeq(file, []byte("\n---\n")) {
+		encoded, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object struct{ APIVersion, Kind string }
+		if err := json.Unmarshal(encoded, &object); err != nil {
+			t.Fatal(err)
+		}
+		if object.Kind == "" {
+			continue // only comments
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.of(t, object.APIVersion, object.Kind).Validate(value); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+// of returns the schema of a kind.
+func (s schemas) of(t *testing.T, version, kind string) *jsonschema.Schema {
+	t.Helper()
+	group, number, grouped := strings.Cut(version, "/")
+	file := "apis__" + group + "__" + number + "_openapi.json"
+	if !grouped {
+		group, number, file = "", version, "api__"+version+"_openapi.json"
+	}
+	path := filepath.Join(s.dir, file)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Kinds []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
+			}
+		}
+	}
+	if err := json.Unmarshal(content, &document); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range document.Components.Schemas {
+		if len(schema.Kinds) != 1 || schema.Kinds[0].Group != group || schema.Kinds[0].Version != number || schema.Kinds[0].Kind != kind {
+			continue
+		}
+		compiled, err := s.compiler.Compile("file://" + path + "#/components/schemas/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compiled
+	}
+	t.Fatalf("%s has no kind %s", version, kind)
+	return nil
+}
