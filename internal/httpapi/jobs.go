@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,11 +63,12 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return a.replayOr(w, r, caller, value, err)
 	}
-	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, request.newJob())
+	link := a.describeLink(request.MeetingURL)
+	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, request.newJob(link.platform))
 	if err != nil {
 		return fmt.Errorf("create a job: %w", err)
 	}
-	return a.writeCreated(w, r, j, replayed)
+	return a.writeCreated(w, r, j, replayed, link)
 }
 
 // replayOr responds to an invalid request with the job that has its externalId. It
@@ -84,14 +86,30 @@ func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("find a job by externalId: %w", err)
 	}
-	return a.writeCreated(w, r, found, true)
+	return a.writeCreated(w, r, found, true, meetingLink{})
 }
 
-// writeCreated responds with a job, which a replayed request did not create.
-func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool) error {
+// meetingLink is what is known about the link to a meeting.
+type meetingLink struct {
+	text     string
+	platform job.Platform
+	warning  string // why it cannot lead to a meeting; empty if it may
+}
+
+func (a *API) describeLink(text string) meetingLink {
+	platform, warning := meetinglink.Describe(text, a.settings.AllowedMeetingHosts...)
+	return meetingLink{text, platform, warning}
+}
+
+// writeCreated responds with a job, which a replayed request did not create. link is
+// the link of the request.
+func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool, link meetingLink) error {
 	if j.Mode == job.Live { // the simulator opens no link
-		if warning := meetinglink.Warning(j.MeetingURL, a.settings.AllowedMeetingHosts...); warning != "" {
-			w.Header().Set("X-Standin-Warning", warning)
+		if link.text != j.MeetingURL {
+			link = a.describeLink(j.MeetingURL)
+		}
+		if link.warning != "" {
+			w.Header().Set("X-Standin-Warning", link.warning)
 		}
 	}
 	requestlog.Of(r).JobID = j.ID
@@ -112,12 +130,10 @@ func checkMetadata(metadata json.RawMessage) error {
 	return nil
 }
 
-func (c createRequest) newJob() lifecycle.NewJob {
-	if c.Platform == "" {
-		c.Platform = meetinglink.PlatformOf(c.MeetingURL)
-	}
+// newJob returns the job of the request. platform is that of its link.
+func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 	return lifecycle.NewJob{
-		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, JoinAt: c.JoinAt,
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt,
 		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
 		Metadata: c.Metadata, AutoLeave: c.AutoLeave,
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"standin/internal/job"
 )
@@ -74,7 +75,10 @@ var invisible = strings.NewReplacer(
 
 // clean removes what surrounds a link in a text.
 func clean(text string) string {
-	text = strings.TrimSpace(invisible.Replace(text))
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		text = invisible.Replace(text)
+	}
+	text = strings.TrimSpace(text)
 	for {
 		trimmed := strings.TrimRight(text, ".,;:!*_>\"'”’»`| \t\r\n")
 		trimmed = strings.TrimLeft(trimmed, "*_<\"'“‘«`| \t\r\n")

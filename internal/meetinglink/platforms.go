@@ -155,21 +155,26 @@ func HostAllowed(address *url.URL, entries []string) bool {
 
 // Warning returns a sentence that says why a link cannot lead to a meeting, or "".
 func Warning(text string, allowedHosts ...string) string {
+	_, warning := Describe(text, allowedHosts...)
+	return warning
+}
+
+// Describe returns PlatformOf and Warning of a link, which it resolves once.
+func Describe(text string, allowedHosts ...string) (platform job.Platform, warning string) {
 	link, err := Resolve(text, allowedHosts...)
-	if err != nil {
-		return "The meeting link cannot be used: " + err.Error() + "."
+	if err == nil {
+		return link.Platform, link.Warning
 	}
-	return link.Warning
+	warning = "The meeting link cannot be used: " + err.Error() + "."
+	if parsed, err := url.Parse(strings.TrimSpace(text)); err == nil {
+		return job.PlatformOf(parsed), warning
+	}
+	return job.Meet, warning
 }
 
 // PlatformOf returns the platform of a link, whether or not it can be joined:
 // that of its target, or else of the text as a URL.
 func PlatformOf(text string) job.Platform {
-	if link, err := Resolve(text); err == nil {
-		return link.Platform
-	}
-	if parsed, err := url.Parse(strings.TrimSpace(text)); err == nil {
-		return job.PlatformOf(parsed)
-	}
-	return job.Meet
+	platform, _ := Describe(text)
+	return platform
 }

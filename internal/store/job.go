@@ -58,18 +58,18 @@ func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 		return nil
 	}, `
 		UPDATE jobs SET
-			join_at = $2, status = $3, status_before = $4, status_since = $5, attempts = $6, attempt = $7,
-			started_at = $8, finalized_at = $9, manifest_uri = $10, failure_code = $11, failure_detail = $12,
-			sequence = $13, wake_at = $14, lease = $15, attempt_began_at = $16, launched_at = $17,
-			launch_failures = $18, launch_error = $19, heartbeat_at = $20, stats = $21,
-			recording_deleted_at = $22, recording_deleted_by = $23, recording_erased_at = $24, node = $25, prelaunch = $26,
-			bot_events = $27, bot_event_bytes = $28
-		WHERE id = $1`,
-		r.ID, millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
+			join_at = $1, status = $2, status_before = $3, status_since = $4, attempts = $5, attempt = $6,
+			started_at = $7, finalized_at = $8, manifest_uri = $9, failure_code = $10, failure_detail = $11,
+			sequence = $12, wake_at = $13, lease = $14, attempt_began_at = $15, launched_at = $16,
+			launch_failures = $17, launch_error = $18, heartbeat_at = $19, stats = $20,
+			recording_deleted_at = $21, recording_deleted_by = $22, recording_erased_at = $23, node = $24, prelaunch = $25,
+			bot_events = $26, bot_event_bytes = $27
+		WHERE id = $28`,
+		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
 		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, escapeNUL(r.FailureDetail),
 		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
 		r.LaunchFailures, escapeNUL(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
-		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes)
+		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes, r.ID)
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only

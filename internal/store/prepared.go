@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"regexp"
+	"strconv"
 	"sync"
 )
 
@@ -40,7 +42,7 @@ func (c *preparedConn) statement(ctx context.Context, query string) *sql.Stmt {
 	if statement != nil || full {
 		return statement
 	}
-	statement, err := c.PrepareContext(ctx, query) // without the lock: it waits for a connection
+	statement, err := c.PrepareContext(ctx, withoutNumbers(query)) // without the lock: it waits for a connection
 	if err != nil {
 		return nil // running the text returns the same error
 	}
@@ -56,6 +58,20 @@ func (c *preparedConn) statement(ctx context.Context, query string) *sql.Stmt {
 	}
 	c.statements[query] = statement
 	return statement
+}
+
+var placeholder = regexp.MustCompile(`\$[0-9]+`)
+
+// withoutNumbers replaces the placeholders of a statement by question marks if they
+// are in the order of the arguments. The driver looks up the name of any other
+// placeholder each time that the statement runs.
+func withoutNumbers(query string) string {
+	for i, found := range placeholder.FindAllString(query, -1) {
+		if found != "$"+strconv.Itoa(i+1) {
+			return query
+		}
+	}
+	return placeholder.ReplaceAllLiteralString(query, "?")
 }
 
 // exec implements conn.
