@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"standin/api"
@@ -39,11 +40,9 @@ func (a *API) writeJob(w http.ResponseWriter, status int, j job.Job) error {
 
 // writeJobs responds with a page of jobs and the cursor of the next page.
 func (a *API) writeJobs(w http.ResponseWriter, jobs []job.Job, next string) error {
-	size := jobBytes
-	for _, j := range jobs {
-		size += jobBytes + len(j.Metadata)
-	}
-	body := append(make([]byte, 0, size), `{"jobs":[`...)
+	buffer := pageBuffers.Get().(*[]byte)
+	defer releaseBuffer(buffer)
+	body := append((*buffer)[:0], `{"jobs":[`...)
 	for i, j := range jobs {
 		if i > 0 {
 			body = append(body, ',')
@@ -58,8 +57,19 @@ func (a *API) writeJobs(w http.ResponseWriter, jobs []job.Job, next string) erro
 		return fmt.Errorf("encode a cursor: %w", err)
 	}
 	body = append(append(body, `],"nextCursor":`...), cursor...)
-	a.write(w, http.StatusOK, "application/json", append(body, "}\n"...))
+	*buffer = append(body, "}\n"...)
+	a.write(w, http.StatusOK, "application/json", *buffer)
 	return nil
+}
+
+// pageBuffers are buffers for pages of jobs.
+var pageBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// releaseBuffer returns a buffer that is not unusually large.
+func releaseBuffer(buffer *[]byte) {
+	if cap(*buffer) <= 200*jobBytes {
+		pageBuffers.Put(buffer)
+	}
 }
 
 // write responds with a complete body, which the client must read within the

@@ -45,12 +45,12 @@ func NewView(j Job) View {
 		Metadata:    j.Metadata,
 		AutoLeave:   j.AutoLeave,
 	}
-	if j.ManifestURI != "" {
-		view.ManifestURI = &j.ManifestURI
+	if uri := j.ManifestURI; uri != "" { // a pointer to j would allocate it for each call
+		view.ManifestURI = &uri
 	}
 	if j.Status == Failed {
-		detail := j.FailureText()
-		view.FailureCode, view.FailureDetail = &j.FailureCode, &detail
+		code, detail := j.FailureCode, j.FailureText()
+		view.FailureCode, view.FailureDetail = &code, &detail
 	}
 	if len(view.Metadata) == 0 {
 		view.Metadata = json.RawMessage("{}")

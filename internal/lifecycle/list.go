@@ -49,14 +49,33 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		}
 		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
+	if len(filter.Metadata) == 0 {
+		return s.page(ctx, caller, filter, after, limit)
+	}
+	return s.pageByMetadata(ctx, caller, filter, after, limit)
+}
+
+// page returns a page of jobs after a cursor. A page of very large jobs is
+// shorter.
+func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor, limit int) (jobs []job.Job, next string, err error) {
+	jobs, more, err := s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	if more {
+		last := jobs[len(jobs)-1]
+		next = cursor(last.CreatedAt.UnixMilli(), last.ID)
+	}
+	return jobs, next, nil
+}
+
+// pageByMetadata is page for a filter of metadata, which the database does not
+// apply.
+func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor, limit int) (jobs []job.Job, next string, err error) {
 	jobs = []job.Job{}
 	for examined, more := 0, true; more && examined < maxExamined && len(jobs) < limit; {
-		size := limit
-		if len(filter.Metadata) > 0 {
-			size = MaxPage
-		}
 		var read []job.Job
-		read, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, size)
+		read, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, MaxPage)
 		if err != nil {
 			return nil, "", err
 		}
@@ -72,9 +91,6 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		}
 		if examined += len(read); more {
 			next = cursor(after.CreatedAt.UnixMilli(), after.ID)
-		}
-		if len(filter.Metadata) == 0 {
-			break // a page of very large jobs is shorter
 		}
 	}
 	return jobs, next, nil

@@ -116,13 +116,32 @@ func (q *Queries) oneJob(ctx context.Context, query string, args ...any) (job.Re
 
 // scanView scans viewColumns.
 func scanView(row scanner) (j job.Job, err error) {
-	err = row.Scan(&j.ID, &j.ConsumerID, textColumn[job.Mode]{&j.Mode}, escapedColumn{&j.ExternalID}, &j.MeetingURL,
+	err = row.Scan(viewVariables(&j)...)
+	return j, err
+}
+
+// viewScanner returns a function like scanView for many rows. It allocates the
+// variables once.
+func viewScanner() func(scanner) (job.Job, error) {
+	j := new(job.Job)
+	variables := viewVariables(j)
+	return func(row scanner) (job.Job, error) {
+		*j = job.Job{}
+		err := row.Scan(variables...)
+		return *j, err
+	}
+}
+
+// viewVariables returns what viewColumns are scanned into.
+func viewVariables(j *job.Job) []any {
+	return []any{
+		&j.ID, &j.ConsumerID, textColumn[job.Mode]{&j.Mode}, escapedColumn{&j.ExternalID}, &j.MeetingURL,
 		textColumn[job.Platform]{&j.Platform}, escapedColumn{&j.DisplayName}, timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt},
 		&j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), autoLeaveColumn{&j.AutoLeave},
 		textColumn[job.Status]{&j.Status}, textColumn[job.Status]{&j.PreviousStatus}, &j.Attempts, &j.Attempt,
 		timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt}, &j.ManifestURI, textColumn[job.FailureCode]{&j.FailureCode},
-		escapedColumn{&j.FailureDetail})
-	return j, err
+		escapedColumn{&j.FailureDetail},
+	}
 }
 
 // autoLeaveColumn scans a column of JSON.

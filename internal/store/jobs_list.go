@@ -32,7 +32,7 @@ func (q *Queries) ListJobs(
 	if filtered { // which may take long
 		read = q.read
 	}
-	jobs, more, err = page(ctx, read, limit, unpacked(q, scanView), func(j job.Job) int {
+	jobs, more, err = page(ctx, read, limit, unpacked(q, viewScanner()), func(j job.Job) int {
 		return len(j.Metadata) + len(j.ExternalID) + len(j.MeetingURL)
 	}, query, args...)
 	if err != nil {

@@ -109,8 +109,9 @@ func (r *postgresReads) readJobs(ctx context.Context, group []*grouped[*jobRead]
 	if err != nil {
 		return err
 	}
+	scan := viewScanner()
 	return scanAll(found, func(row scanner) error {
-		j, err := scanView(row)
+		j, err := scan(row)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"standin/internal/job"
 )
 
 // scanBinary stores the values of a row in the variables that columns point to.
@@ -36,6 +38,19 @@ func scanBinary(fields []pgconn.FieldDescription, values [][]byte, columns []any
 	return true, nil
 }
 
+// frequentTexts are values that many rows have.
+var frequentTexts = textSet(defaultAutoLeave, job.DefaultDisplayName,
+	string(job.Live), string(job.Meet), string(job.Teams), string(job.ZoomWeb),
+	string(job.Scheduled), string(job.Completed), string(job.Cancelled))
+
+func textSet(texts ...string) map[string]string {
+	set := make(map[string]string, len(texts))
+	for _, text := range texts {
+		set[text] = text
+	}
+	return set
+}
+
 // assignText stores a text, which is nil for NULL.
 func assignText(column any, value []byte) (known bool, err error) {
 	if value == nil {
@@ -55,7 +70,11 @@ func assignText(column any, value []byte) (known bool, err error) {
 	case timeColumn:
 		return false, nil
 	case textScanner:
-		err = into.scanText(string(value))
+		text, frequent := frequentTexts[string(value)] // without an allocation
+		if !frequent {
+			text = string(value)
+		}
+		err = into.scanText(text)
 	default:
 		return false, nil
 	}
