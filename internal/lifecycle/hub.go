@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/job"
 	"standin/internal/store"
 )
 
@@ -19,9 +20,6 @@ const (
 	pollInterval = time.Second
 	// pollTimeout bounds a check.
 	pollTimeout = 10 * time.Second
-	// maxPolled is how many jobs are checked each time. Of more, some are checked
-	// each time, in turn.
-	maxPolled = 2048
 )
 
 // hub wakes the waiting heartbeats of this node when there is something to
@@ -74,6 +72,13 @@ func (h *hub) listen(id uuid.UUID, attempt int) (notified <-chan struct{}, stop 
 	}
 }
 
+// waiting returns the number of jobs with listeners.
+func (h *hub) waiting() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.listeners)
+}
+
 // notify wakes all listeners of the job.
 func (h *hub) notify(id uuid.UUID) { h.wake(id, func(*listener) bool { return true }) }
 
@@ -96,32 +101,27 @@ func (h *hub) wake(id uuid.UUID, selected func(*listener) bool) {
 func (h *hub) poll(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var next []uuid.UUID
 	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
-		if len(next) == 0 {
-			h.mu.Lock()
-			next = slices.Collect(maps.Keys(h.listeners))
-			h.mu.Unlock()
-		}
-		n := min(len(next), maxPolled)
-		found, err := h.botsToAnswer(ctx, next[:n])
+		h.mu.Lock()
+		ids := slices.Collect(maps.Keys(h.listeners))
+		h.mu.Unlock()
+		found, err := h.botsToAnswer(ctx, ids)
 		if err != nil {
 			continue // the next heartbeat of each bot reports the error
 		}
-		next = next[n:]
-		for _, job := range found {
-			h.wake(job.ID, func(l *listener) bool { return job.Answer || l.attempt < job.Attempt })
+		for _, j := range found {
+			h.wake(j.ID, func(l *listener) bool { return j.Commands || j.Status == job.Failed || l.attempt < j.Attempt })
 		}
 	}
 }
 
 // botsToAnswer is Store.BotsToAnswer within pollTimeout.
-func (h *hub) botsToAnswer(ctx context.Context, jobs []uuid.UUID) ([]store.BotToAnswer, error) {
+func (h *hub) botsToAnswer(ctx context.Context, jobs []uuid.UUID) ([]store.BotJob, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	return h.store.BotsToAnswer(ctx, jobs)

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,16 +16,9 @@ import (
 	"standin/internal/webhook"
 )
 
-const (
-	// eventDelay is when the dispatcher looks at a job after an event of its
-	// bot. It then sets the time by the deadline of the new state.
-	eventDelay = 10 * time.Second
-	// heartbeatSeconds is the interval of heartbeats that bots are asked for.
-	heartbeatSeconds = 5
-	// uploadSteps is how often the upload of a recording is recorded: each time
-	// is an entry on the timeline.
-	uploadSteps = 10
-)
+// eventDelay is when the dispatcher looks at a job after an event of its bot. It
+// then sets the time by the deadline of the new state.
+const eventDelay = 10 * time.Second
 
 // Ingest handles an event that a bot reports. A job that does not exist is a
 // *job.Error with InvalidInput.
@@ -58,7 +50,7 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 		if result, err = c.applyFromBot(ctx, e, data, trigger, seen); err != nil {
 			return err
 		}
-		return commandsFor(ctx, c.q, c.Record, e.Attempt, &commands)
+		return commandsFor(ctx, c.q, store.BotJobOf(c.Record), e.Attempt, &commands)
 	})
 	if err != nil {
 		return ingest.EventResponse{}, ingestError(err)
@@ -188,7 +180,7 @@ func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
 	switch {
 	case err != nil:
 		return ingestError(err)
-	case s.tokenExpired(r):
+	case s.tokenExpired(r.Status, r.StatusSince):
 		return errTokenExpired()
 	case r.Status == job.Completed || r.ManifestURI != "":
 		return &job.Error{Code: job.InvalidState, Message: "the recording of this job is finished"}
@@ -196,121 +188,6 @@ func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
 		return &job.Error{Code: job.InvalidState, Message: "the recording of this job was deleted"}
 	}
 	return nil
-}
-
-// Heartbeat records a bot's heartbeat and its acknowledgements, and answers with
-// the waiting commands. Without any it holds the answer until a command is
-// queued or wait is over.
-func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
-	id, err := parseJobID(beat.JobID)
-	if err != nil {
-		return ingest.HeartbeatResponse{}, err
-	}
-	notified, stop := s.hub.listen(id, beat.Attempt)
-	defer stop()
-	status, commands, err := s.recordHeartbeat(ctx, id, beat)
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
-	for err == nil && len(commands) == 0 && wait > 0 {
-		select {
-		case <-notified:
-		case <-deadline.C:
-			wait = 0
-		case <-ctx.Done():
-			wait = 0
-		}
-		status, commands, err = s.waitingCommands(ctx, id, beat.Attempt)
-	}
-	if err != nil {
-		return ingest.HeartbeatResponse{}, ingestError(err)
-	}
-	return ingest.HeartbeatResponse{OK: true, Status: status, Commands: commands, NextSeconds: heartbeatSeconds}, nil
-}
-
-// recordHeartbeat saves a heartbeat, and returns the job's status and the
-// commands for the bot.
-func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (status job.Status, commands []ingest.Command, err error) {
-	var stats json.RawMessage
-	if beat.Stats != nil {
-		if stats, err = encodeData(beat.Stats); err != nil {
-			return "", nil, err
-		}
-	}
-	err = s.Store.Write(ctx, func(q *store.Queries) error {
-		r, err := q.LockJob(ctx, id)
-		if err != nil {
-			return err
-		}
-		if s.tokenExpired(r) {
-			return errTokenExpired()
-		}
-		for _, acked := range beat.Acked {
-			if err := q.AckCommand(ctx, id, acked, s.Now()); err != nil {
-				return err
-			}
-		}
-		if beat.Attempt >= r.Attempt {
-			if err := q.SaveHeartbeat(ctx, id, s.Now(), stats); err != nil {
-				return err
-			}
-			if err := s.recordUpload(ctx, q, r, beat.Stats); err != nil {
-				return err
-			}
-		}
-		status = r.Status
-		return commandsFor(ctx, q, r, beat.Attempt, &commands)
-	})
-	return status, commands, err
-}
-
-// recordUpload records each tenth of a recording that its bot has uploaded.
-func (s *Service) recordUpload(ctx context.Context, q *store.Queries, r job.Record, stats *ingest.Stats) error {
-	if stats == nil || stats.FinalBytes <= 0 || r.Status != job.MediaUploading {
-		return nil
-	}
-	var previous ingest.Stats
-	if len(r.Stats) > 0 {
-		if err := json.Unmarshal(r.Stats, &previous); err != nil {
-			return fmt.Errorf("decode the previous statistics of the bot: %w", err)
-		}
-	}
-	step := func(s ingest.Stats) int64 { return s.FinalBytesSent * uploadSteps / max(1, s.FinalBytes) }
-	if step(*stats) <= step(previous) {
-		return nil
-	}
-	c := Change{Record: r, Now: s.Now(), q: q}
-	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
-}
-
-// waitingCommands returns the job's status and the commands for a bot.
-func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int) (job.Status, []ingest.Command, error) {
-	if ctx.Err() != nil {
-		return "", nil, ctx.Err()
-	}
-	r, err := s.Store.Job(ctx, id)
-	if err != nil {
-		return "", nil, err
-	}
-	var commands []ingest.Command
-	err = commandsFor(ctx, s.Store.Queries, r, attempt, &commands)
-	return r.Status, commands, err
-}
-
-// commandsFor stores the commands for a bot in into: the queue of its job, or to
-// leave the meeting when a later attempt has been started or the job has failed. A
-// bot that was launched before joinAt gets none before then. In a transaction they
-// are there after its commit.
-func commandsFor(ctx context.Context, q *store.Queries, r job.Record, attempt int, into *[]ingest.Command) error {
-	if r.Prelaunch == job.Prelaunched && attempt >= r.Attempt {
-		*into = []ingest.Command{}
-		return nil // they wait for joinAt, like those of a job without a bot
-	}
-	if attempt < r.Attempt || r.Status == job.Failed {
-		id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
-		*into = []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}
-		return nil
-	}
-	return q.ReadPendingCommands(ctx, r.ID, into)
 }
 
 // parseJobID parses the jobId of a request.

@@ -55,6 +55,7 @@ type Service struct {
 	Settings
 	hub      *hub
 	together together
+	beats    beats
 }
 
 // New returns a Service.

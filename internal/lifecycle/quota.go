@@ -44,7 +44,7 @@ func (s *Service) UploadQuota(ctx context.Context, id uuid.UUID) (recording.Uplo
 // checkBot returns an error when a bot may not report an event: when its token
 // has expired or its job's quota of events is exceeded.
 func (s *Service) checkBot(r job.Record, e ingest.Event) error {
-	if s.tokenExpired(r) {
+	if s.tokenExpired(r.Status, r.StatusSince) {
 		return errTokenExpired()
 	}
 	factor := 1
@@ -58,9 +58,10 @@ func (s *Service) checkBot(r job.Record, e ingest.Event) error {
 	return nil
 }
 
-// tokenExpired reports whether the tokens of a job's bots have expired.
-func (s *Service) tokenExpired(r job.Record) bool {
-	return r.Status.Terminal() && s.Now().Sub(r.StatusSince) > cmp.Or(s.BotTokenLifetime, DefaultBotTokenLifetime)
+// tokenExpired reports whether the tokens of the bots of a job have expired that
+// has been in its state since a time.
+func (s *Service) tokenExpired(status job.Status, since time.Time) bool {
+	return status.Terminal() && s.Now().Sub(since) > cmp.Or(s.BotTokenLifetime, DefaultBotTokenLifetime)
 }
 
 func errTokenExpired() error {

@@ -46,7 +46,7 @@ func (s *Service) IngestTexts(ctx context.Context, message ingest.Texts) (ingest
 // must not.
 func (s *Service) admitTexts(r job.Record, attempt int) (job.Reason, error) {
 	switch {
-	case s.tokenExpired(r):
+	case s.tokenExpired(r.Status, r.StatusSince):
 		return "", errTokenExpired()
 	case r.Prelaunch == job.Prelaunched && attempt >= r.Attempt && s.Now().Before(r.JoinAt):
 		return "", &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report texts from then on"}

@@ -97,34 +97,3 @@ func argsOf(text string) json.RawMessage {
 	}
 	return json.RawMessage(text)
 }
-
-// BotToAnswer is a job with a reason to answer an open heartbeat.
-type BotToAnswer struct {
-	ID      uuid.UUID
-	Attempt int  // the current one: bots of earlier ones are to leave
-	Answer  bool // the job has failed, or has a command that is not acknowledged
-}
-
-// BotsToAnswer returns those of some jobs for which an open heartbeat may have to
-// be answered. It uses an index of commands on the job.
-func (q *Queries) BotsToAnswer(ctx context.Context, jobs []uuid.UUID) (found []BotToAnswer, err error) {
-	ids := make([]string, len(jobs))
-	for i, id := range jobs {
-		ids[i] = id.String()
-	}
-	err = inBatches(ids, nil, func(placeholders string, all []any) error {
-		return q.forEach(ctx, func(row scanner) error {
-			var b BotToAnswer
-			err := row.Scan(&b.ID, &b.Attempt, &b.Answer)
-			found = append(found, b)
-			return err
-		}, `SELECT id, attempt, answer FROM (
-				SELECT id, attempt, CASE WHEN status = 'failed' OR EXISTS (SELECT 1 FROM commands WHERE job_id = jobs.id AND acked_at IS NULL) THEN 1 ELSE 0 END AS answer
-				FROM jobs WHERE id IN (`+placeholders+`)
-			) AS waiting WHERE attempt > 0 OR answer = 1`, all...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("check %d jobs for commands: %w", len(jobs), err)
-	}
-	return found, nil
-}

@@ -20,7 +20,7 @@ func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.
 // QueryPlan returns SQLite's query plans for the queries of fn, one step per line.
 func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (string, error) {
 	kept := &recorder{conn: q.conn}
-	if err := fn(&Queries{conn: kept, selects: q.selects}); err != nil {
+	if err := fn(&Queries{conn: kept, in: q.in, selects: q.selects}); err != nil {
 		return "", err
 	}
 	var plans []string

@@ -74,7 +74,7 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
 	engine := newPostgresEngine(pool)
-	return &Store{Queries: &Queries{conn: engine.reads, spoken: postgresSpokenIndex, selects: plainLists}, engine: engine}, nil
+	return &Store{Queries: &Queries{conn: engine.reads, in: inPostgres, spoken: postgresSpokenIndex, selects: plainLists}, engine: engine}, nil
 }
 
 // migratePostgres migrates the schema. Its statements have no timeout: their
@@ -141,7 +141,7 @@ func (e *postgresEngine) transact(ctx context.Context, fn func(*Queries) error) 
 	}
 	defer connection.Release() // which closes it if the transaction has not ended
 	tx := newPostgresTx(ctx, connection.Conn())
-	err = recovered(fn, &Queries{conn: tx, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", spoken: postgresSpokenIndex, selects: plainLists})
+	err = recovered(fn, &Queries{conn: tx, forUpdate: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED", in: inPostgres, spoken: postgresSpokenIndex, selects: plainLists})
 	if err == nil {
 		err = tx.commit()
 	}

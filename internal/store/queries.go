@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
 )
 
@@ -16,6 +18,7 @@ type Queries struct {
 	conn      conn
 	forUpdate string // clause that locks the selected rows until the transaction ends
 	skip      string // like forUpdate, skipping rows that another transaction has locked
+	in        string // condition that an ID is in a list, which is $1: see joinIDs
 	spoken    spokenIndex
 	selects   selectLists
 }
@@ -195,6 +198,22 @@ func (s *Store) changeConsumer(ctx context.Context, query string, args ...any) e
 
 func notFound(entity string) error {
 	return &job.Error{Code: job.NotFound, Message: "no such " + entity}
+}
+
+// Conditions that an ID is one of joinIDs, for any number of IDs with the same
+// statement.
+const (
+	inSQLite   = `IN (SELECT value FROM json_each('["' || replace($1, ',', '","') || '"]'))`
+	inPostgres = `= ANY(string_to_array($1, ','))`
+)
+
+// joinIDs returns the argument of such a condition.
+func joinIDs(ids []uuid.UUID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return strings.Join(texts, ",")
 }
 
 // batchSizes are the numbers of rows that one statement covers. They are few,

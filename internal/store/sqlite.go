@@ -72,7 +72,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	e := &sqliteEngine{path: path, writer: writer, reader: reader, reads: newPreparedConn(reader)}
 	e.groups = newGroups(1, e.commitGroup)
-	return &Store{Queries: &Queries{conn: e.reads, spoken: sqliteSpokenIndex, selects: packedLists}, engine: e}, nil
+	return &Store{Queries: &Queries{conn: e.reads, in: inSQLite, spoken: sqliteSpokenIndex, selects: packedLists}, engine: e}, nil
 }
 
 // migrateLocked migrates the schema under a file lock, because a command such as
@@ -179,7 +179,7 @@ func (e *sqliteEngine) disconnect() {
 // runAll inserts the new jobs, and runs the other writes one after the other. It
 // returns errWriteFailed as soon as one of them fails.
 func runAll(tx *sqliteTx, group []*groupedWrite) error {
-	q := &Queries{conn: tx, spoken: sqliteSpokenIndex, selects: packedLists}
+	q := &Queries{conn: tx, in: inSQLite, spoken: sqliteSpokenIndex, selects: packedLists}
 	if insertNewJobs(tx, newJobsOf(group)) != nil {
 		return errWriteFailed
 	}
@@ -197,7 +197,7 @@ func runAll(tx *sqliteTx, group []*groupedWrite) error {
 // runInSavepoints runs each write in a savepoint and stores its error in it. The
 // returned error is that of the whole group.
 func runInSavepoints(tx *sqliteTx, group []*groupedWrite) error {
-	q := &Queries{conn: tx, spoken: sqliteSpokenIndex, selects: packedLists}
+	q := &Queries{conn: tx, in: inSQLite, spoken: sqliteSpokenIndex, selects: packedLists}
 	ctx := context.Background()
 	for _, w := range group {
 		if _, err := q.exec(ctx, `SAVEPOINT one`); err != nil {

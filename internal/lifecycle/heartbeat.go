@@ -1,0 +1,159 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+const (
+	// Bots are asked for a heartbeat every minHeartbeatSeconds, or for as many as make
+	// heartbeatRate heartbeats per second of all waiting bots of this node, and at
+	// least every maxHeartbeatSeconds.
+	minHeartbeatSeconds = 5
+	maxHeartbeatSeconds = 25
+	heartbeatRate       = 400
+	// uploadSteps is how often the upload of a recording is recorded: each time
+	// is an entry on the timeline.
+	uploadSteps = 10
+)
+
+// Heartbeat records a bot's heartbeat and its acknowledgements, and answers with
+// the waiting commands. Without any it holds the answer until a command is
+// queued or wait is over.
+func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
+	id, err := parseJobID(beat.JobID)
+	if err != nil {
+		return ingest.HeartbeatResponse{}, err
+	}
+	notified, stop := s.hub.listen(id, beat.Attempt)
+	defer stop()
+	status, commands, err := s.recordHeartbeat(ctx, id, beat)
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	for err == nil && len(commands) == 0 && wait > 0 {
+		select {
+		case <-notified:
+		case <-deadline.C:
+			wait = 0
+		case <-ctx.Done():
+			wait = 0
+		}
+		status, commands, err = s.waitingCommands(ctx, id, beat.Attempt)
+	}
+	if err != nil {
+		return ingest.HeartbeatResponse{}, ingestError(err)
+	}
+	return ingest.HeartbeatResponse{OK: true, Status: status, Commands: commands, NextSeconds: heartbeatSeconds(s.hub.waiting())}, nil
+}
+
+// heartbeatSeconds returns the interval of heartbeats that bots are asked for.
+func heartbeatSeconds(waiting int) int {
+	return min(max(minHeartbeatSeconds, waiting/heartbeatRate), maxHeartbeatSeconds)
+}
+
+// recordHeartbeat saves a heartbeat, and returns the job's status and the
+// commands for the bot.
+func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (status job.Status, commands []ingest.Command, err error) {
+	var stats json.RawMessage
+	if beat.Stats != nil {
+		if stats, err = encodeData(beat.Stats); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(beat.Acked) == 0 && (beat.Stats == nil || beat.Stats.FinalBytes == 0) {
+		b := s.recordTogether(ctx, id, beat.Attempt, stats)
+		if !b.alone {
+			return b.status, b.commands, b.err
+		}
+	}
+	return s.recordAlone(ctx, id, beat, stats)
+}
+
+// recordAlone records a heartbeat in its own transaction.
+func (s *Service) recordAlone(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat, stats json.RawMessage) (status job.Status, commands []ingest.Command, err error) {
+	err = s.Store.Write(ctx, func(q *store.Queries) error {
+		r, err := q.LockJob(ctx, id)
+		if err != nil {
+			return err
+		}
+		if s.tokenExpired(r.Status, r.StatusSince) {
+			return errTokenExpired()
+		}
+		for _, acked := range beat.Acked {
+			if err := q.AckCommand(ctx, id, acked, s.Now()); err != nil {
+				return err
+			}
+		}
+		if beat.Attempt >= r.Attempt {
+			if err := q.SaveHeartbeat(ctx, id, s.Now(), stats); err != nil {
+				return err
+			}
+			if err := s.recordUpload(ctx, q, r, beat.Stats); err != nil {
+				return err
+			}
+		}
+		status = r.Status
+		return commandsFor(ctx, q, store.BotJobOf(r), beat.Attempt, &commands)
+	})
+	return status, commands, err
+}
+
+// recordUpload records each tenth of a recording that its bot has uploaded.
+func (s *Service) recordUpload(ctx context.Context, q *store.Queries, r job.Record, stats *ingest.Stats) error {
+	if stats == nil || stats.FinalBytes <= 0 || r.Status != job.MediaUploading {
+		return nil
+	}
+	var previous ingest.Stats
+	if len(r.Stats) > 0 {
+		if err := json.Unmarshal(r.Stats, &previous); err != nil {
+			return fmt.Errorf("decode the previous statistics of the bot: %w", err)
+		}
+	}
+	step := func(s ingest.Stats) int64 { return s.FinalBytesSent * uploadSteps / max(1, s.FinalBytes) }
+	if step(*stats) <= step(previous) {
+		return nil
+	}
+	c := Change{Record: r, Now: s.Now(), q: q}
+	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
+}
+
+// waitingCommands returns the job's status and the commands for a bot.
+func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int) (job.Status, []ingest.Command, error) {
+	if ctx.Err() != nil {
+		return "", nil, ctx.Err()
+	}
+	j, err := s.Store.BotJob(ctx, id)
+	if err != nil {
+		return "", nil, err
+	}
+	var commands []ingest.Command
+	err = commandsFor(ctx, s.Store.Queries, j, attempt, &commands)
+	return j.Status, commands, err
+}
+
+// commandsFor stores the commands for a bot in into: the queue of its job, or to
+// leave the meeting when a later attempt has been started or the job has failed. A
+// bot that was launched before joinAt gets none before then. In a transaction they
+// are there after its commit.
+func commandsFor(ctx context.Context, q *store.Queries, j store.BotJob, attempt int, into *[]ingest.Command) error {
+	*into = []ingest.Command{}
+	switch {
+	case j.Prelaunch == job.Prelaunched && attempt >= j.Attempt:
+		return nil // they wait for joinAt, like those of a job without a bot
+	case attempt < j.Attempt || j.Status == job.Failed:
+		id := uuid.NewSHA1(j.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
+		*into = []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}
+		return nil
+	case !j.Commands:
+		return nil
+	}
+	return q.ReadPendingCommands(ctx, j.ID, into)
+}

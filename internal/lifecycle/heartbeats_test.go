@@ -1,0 +1,87 @@
+package lifecycle_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store"
+)
+
+// TestHeartbeatsTogether checks that of many heartbeats at once, each is answered for
+// its own job and attempt, and that two of the same job are both recorded.
+func TestHeartbeatsTogether(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		ids := make([]uuid.UUID, 40)
+		for i := range ids {
+			ids[i] = h.newJob(t)
+			h.begin(t, ids[i])
+			switch i % 4 {
+			case 1:
+				queue(t, h.Service, ids[i], ingest.PauseRecording)
+			case 2:
+				h.begin(t, ids[i]) // replaces the bot of attempt 0
+			}
+		}
+		unknown := uuid.New()
+		var all sync.WaitGroup
+		for i, id := range append(ids, unknown) {
+			for range 2 {
+				all.Go(func() {
+					answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: int64(i)}}, 0)
+					want := [...][]ingest.CommandKind{{}, {ingest.PauseRecording}, {ingest.LeaveCall}, {}}[i%4]
+					switch {
+					case id == unknown:
+						if !job.ErrorIs(err, job.InvalidInput) {
+							t.Errorf("the heartbeat of an unknown job: %v", err)
+						}
+					case err != nil || answer.Status != job.Dispatching || answer.Commands == nil || len(answer.Commands) != len(want):
+						t.Errorf("heartbeat %d: %+v (%v), want %v", i, answer, err, want)
+					case len(want) > 0 && answer.Commands[0].Kind != want[0]:
+						t.Errorf("heartbeat %d: %+v, want %v", i, answer, want)
+					}
+				})
+			}
+		}
+		all.Wait()
+		for i, id := range ids {
+			if r := h.record(t, id); r.HeartbeatAt.IsZero() != (i%4 == 2) || len(r.Stats) == 0 != (i%4 == 2) {
+				t.Errorf("job %d: heartbeat at %s, statistics %s", i, r.HeartbeatAt, r.Stats)
+			}
+		}
+	})
+}
+
+// TestHeartbeatOfLockedJob checks that a job that another transaction has locked does
+// not delay the heartbeats of other jobs.
+func TestHeartbeatOfLockedJob(t *testing.T) {
+	t.Parallel()
+	if cluster == nil {
+		t.Skip("PostgreSQL is not installed")
+	}
+	h := newHarness(t, cluster.Fresh(t))
+	locked, free := h.newJob(t), h.newJob(t)
+	ctx := context.WithoutCancel(t.Context())
+	var waiting sync.WaitGroup
+	err := h.store.Write(ctx, func(q *store.Queries) error {
+		if _, err := q.LockJob(ctx, locked); err != nil {
+			return err
+		}
+		waiting.Go(func() { beat(t, h.Service, locked, 0) })
+		for range 3 {
+			if _, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: free.String()}, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	waiting.Wait()
+	if r, other := h.record(t, locked), h.record(t, free); err != nil || r.HeartbeatAt.IsZero() || other.HeartbeatAt.IsZero() {
+		t.Errorf("the last heartbeats: %s, %s (%v)", r.HeartbeatAt, other.HeartbeatAt, err)
+	}
+}
