@@ -55,9 +55,9 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if c.JSON {
-		err = printJSON(to.out, made)
+		err = printJSON(to.Out, made)
 	} else {
-		_, err = fmt.Fprintf(to.out, "backup of %d jobs of %d consumers in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"), made.Rows("consumers"),
+		_, err = fmt.Fprintf(to.Out, "backup of %d jobs of %d consumers in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"), made.Rows("consumers"),
 			c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, made.Recorded, made.Recordings)
 	}
 	return errors.Join(err, reportProblems(to, made.Problems))
@@ -101,12 +101,12 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 	}
 	from := restored.Description
 	if c.JSON {
-		err = printJSON(to.out, map[string]any{
+		err = printJSON(to.Out, map[string]any{
 			"jobs": from.Rows("jobs"), "consumers": from.Rows("consumers"), "backupCreatedAt": from.CreatedAt,
 			"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
 		})
 	} else {
-		_, err = fmt.Fprintf(to.out, "restored %d jobs of %d consumers, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"), from.Rows("consumers"),
+		_, err = fmt.Fprintf(to.Out, "restored %d jobs of %d consumers, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"), from.Rows("consumers"),
 			from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(), restored.Recorded)
 	}
 	return errors.Join(err, reportProblems(to, restored.Problems))
@@ -119,7 +119,7 @@ func reportProblems(to terminal, problems []backup.Problem) error {
 		return nil
 	}
 	for _, p := range problems {
-		fmt.Fprintf(to.err, "recording of job %s: %s\n", p.JobID, p.Problem)
+		fmt.Fprintf(to.Err, "recording of job %s: %s\n", p.JobID, p.Problem)
 	}
 	return fmt.Errorf("%d problems with recordings", len(problems))
 }

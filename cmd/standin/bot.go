@@ -53,7 +53,7 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer lock.Close()
-	log := logFlags{LogLevel: config.LogLevel, LogFormat: config.LogFormat}.logger(to.err)
+	log := logFlags{LogLevel: config.LogLevel, LogFormat: config.LogFormat}.logger(to.Err)
 	settings := newBotSettings(config)
 	settings.Log = log.With("job", config.JobID, "attempt", config.Attempt)
 	return bot.Run(ctx, settings)

@@ -51,7 +51,7 @@ func (canaryCommand) Help() string {
 // minEvery is the shortest interval, out of courtesy to the platforms.
 const minEvery = time.Minute
 
-// Validate checks the flags. Kong calls it.
+// Validate checks the flags. Package cli calls it.
 func (c *canaryCommand) Validate() error {
 	switch {
 	case !c.Once && c.Every < minEvery:
@@ -101,7 +101,7 @@ func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
 	}
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
-	log := c.logger(to.err)
+	log := c.logger(to.Err)
 	return canary.Settings{
 		Bot: bot.Settings{
 			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: trimmed(c.AllowedHosts),
@@ -111,10 +111,10 @@ func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
 		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Log: log,
 		Visited: func(report *canary.Report) {
 			if c.JSON {
-				_ = printJSON(to.out, report)
+				_ = printJSON(to.Out, report)
 				return
 			}
-			_ = report.WriteText(to.out)
+			_ = report.WriteText(to.Out)
 		},
 	}, nil
 }
@@ -133,6 +133,6 @@ func serveMetrics(ctx context.Context, address string, watcher *canary.Canary, t
 		defer close(done)
 		_ = server.Serve(listener) // until it is closed
 	}()
-	fmt.Fprintf(to.err, "metrics on http://%s/metrics\n", listener.Addr())
+	fmt.Fprintf(to.Err, "metrics on http://%s/metrics\n", listener.Addr())
 	return func() { server.Close(); <-done }, nil
 }

@@ -31,7 +31,8 @@ func completionScript(t *testing.T, shell string) string {
 	return path
 }
 
-// outputWords runs a command and returns the sorted words of its output.
+// outputWords runs a command and returns the sorted first words of the lines of its
+// output. Descriptions may follow them.
 func outputWords(t *testing.T, command *exec.Cmd) []string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -40,7 +41,12 @@ func outputWords(t *testing.T, command *exec.Cmd) []string {
 	if err != nil || stderr.Len() > 0 {
 		t.Fatalf("%q: %v: %s%s", command.Args, err, out, stderr.String())
 	}
-	words := strings.Fields(string(out))
+	var words []string
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			words = append(words, fields[0])
+		}
+	}
 	slices.Sort(words)
 	return words
 }
@@ -60,40 +66,69 @@ var completions = []struct {
 	{"completions ", []string{"bash", "zsh", "fish"}, nil},
 }
 
-// TestCompletions asks the binary for completions, as bash and zsh do.
+// TestCompletions asks the binary for completions, as the scripts do.
 func TestCompletions(t *testing.T) {
 	t.Parallel()
 	for _, test := range completions {
-		command := exec.CommandContext(t.Context(), os.Args[0])
-		command.Env = append(os.Environ(), "COMP_LINE=standin "+test.typed)
+		var out, stderr bytes.Buffer
+		typed := strings.Split(test.typed, " ")
+		if code := run(append([]string{"__completeNoDesc"}, typed...), &out, &stderr); code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr.String())
+		}
+		checkOffered(t, test.typed, strings.Fields(out.String()), test.has, test.lack)
+	}
+}
+
+// bashCompletion is the package that the bash script needs.
+const bashCompletion = "/usr/share/bash-completion/bash_completion"
+
+// TestBashCompletions calls the function of the bash script as bash does.
+func TestBashCompletions(t *testing.T) {
+	t.Parallel()
+	path, environment := completionScript(t, "bash"), withStandin(t)
+	if _, err := os.Stat(bashCompletion); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	const script = `source "$1"; source "$2"; COMP_LINE=$3 COMP_POINT=${#3}; read -ra COMP_WORDS <<< "$3"
+[[ $3 != *" " ]] || COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; __start_standin standin; printf '%s\n' "${COMPREPLY[@]}"; complete -p standin >/dev/null`
+	for _, test := range completions {
+		command := exec.CommandContext(t.Context(), "bash", "-c", script, "bash", bashCompletion, path, "standin "+test.typed)
+		command.Env = environment
 		checkOffered(t, test.typed, outputWords(t, command), test.has, test.lack)
 	}
 }
 
-// TestCompletionScripts checks that bash and zsh register the binary.
-func TestCompletionScripts(t *testing.T) {
+// withStandin returns an environment in which the test binary is standin.
+func withStandin(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(dir, "standin")); err != nil {
+		t.Fatal(err)
+	}
+	return append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+}
+
+// TestZshCompletions checks that zsh registers the function of the script.
+func TestZshCompletions(t *testing.T) {
 	t.Parallel()
-	for shell, script := range map[string]string{
-		"bash": `source "$1"; complete -p standin`,
-		"zsh":  `autoload -U compinit; compinit -D -u; source "$1"; print -r -- $_comps[standin]`,
-	} {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			path := completionScript(t, shell)
-			words := outputWords(t, exec.CommandContext(t.Context(), shell, "-c", script, shell, path))
-			if text := strings.Join(words, " "); !strings.Contains(text, os.Args[0]) && !strings.Contains(text, "_bash_complete") {
-				t.Errorf("%s registers %q", shell, words)
-			}
-		})
+	path := completionScript(t, "zsh")
+	words := outputWords(t, exec.CommandContext(t.Context(), "zsh", "-c", `autoload -U compinit; compinit -D -u; source "$1"; print -r -- $_comps[standin]`, "zsh", path))
+	if !slices.Equal(words, []string{"_standin"}) {
+		t.Errorf("zsh registers %q", words)
 	}
 }
 
 // TestFishCompletions asks fish for completions.
 func TestFishCompletions(t *testing.T) {
 	t.Parallel()
-	path := completionScript(t, "fish")
+	path, environment := completionScript(t, "fish"), withStandin(t)
 	for _, test := range completions {
 		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", `source $argv[1]; complete -C "$argv[2]"; true`, path, "standin "+test.typed)
+		command.Env = environment
 		checkOffered(t, test.typed, outputWords(t, command), test.has, test.lack)
 	}
 }

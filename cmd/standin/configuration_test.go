@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"standin/internal/cli"
 )
 
 var updateConfiguration = flag.Bool("update", false, "write "+configurationFile+" again")
@@ -20,12 +20,11 @@ const configurationFile = "../../docs/configuration.md"
 // its default, as the commands declare it. With -update it writes the file.
 func TestConfigurationReference(t *testing.T) {
 	t.Parallel()
-	var cli commands
-	parser, err := kong.New(&cli, kong.Name("standin"))
+	app, err := cli.New("standin", "", new(commands))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := configurationReference(parser.Model)
+	want := configurationReference(app)
 	if *updateConfiguration {
 		if err := os.WriteFile(configurationFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -39,7 +38,7 @@ func TestConfigurationReference(t *testing.T) {
 
 // configurationReference returns the settings by command. A setting of several commands
 // is listed with the first one.
-func configurationReference(app *kong.Application) string {
+func configurationReference(app *cli.App) string {
 	var b strings.Builder
 	b.WriteString(`# Configuration
 
@@ -49,48 +48,34 @@ Each setting is an environment variable and a flag. The flag has precedence. Wit
 the environment: other users of the machine can read arguments.
 `)
 	listed := make(map[string]bool)
-	for _, command := range leafCommands(app.Node) {
+	for _, command := range app.Commands() {
 		rows := settingRows(command, listed)
 		if len(rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| variable | flag | default | meaning |\n|---|---|---|---|\n", command.FullPath(), command.Help)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| variable | flag | default | meaning |\n|---|---|---|---|\n", command.Path, command.Help)
 		b.WriteString(strings.Join(rows, ""))
 	}
 	return b.String()
 }
 
-// leafCommands returns the commands that can be run, serve first.
-func leafCommands(node *kong.Node) []*kong.Node {
-	var leaves []*kong.Node
-	_ = kong.Visit(node, func(visited kong.Visitable, next kong.Next) error {
-		if command, ok := visited.(*kong.Node); ok && command.Type == kong.CommandNode && command.Leaf() && !command.Hidden {
-			leaves = append(leaves, command)
-		}
-		return next(nil)
-	})
-	return leaves
-}
-
 // settingRows returns the rows of the settings that are not listed yet.
-func settingRows(command *kong.Node, listed map[string]bool) []string {
+func settingRows(command *cli.Command, listed map[string]bool) []string {
 	var rows []string
-	for _, group := range command.AllFlags(true) {
-		for _, one := range group {
-			if len(one.Envs) == 0 || listed[one.Envs[0]] {
-				continue
-			}
-			listed[one.Envs[0]] = true
-			standard := "–"
-			if one.HasDefault && one.Default != "" {
-				standard = "`" + one.Default + "`"
-			}
-			help := one.Help
-			if one.Enum != "" && !strings.Contains(help, strings.Split(one.Enum, ",")[0]) {
-				help += " One of " + strings.ReplaceAll(one.Enum, ",", ", ") + "."
-			}
-			rows = append(rows, fmt.Sprintf("| `%s` | `--%s` | %s | %s |\n", one.Envs[0], one.Name, standard, escapeCell(help)))
+	for _, one := range command.Flags {
+		if one.Env == "" || listed[one.Env] {
+			continue
 		}
+		listed[one.Env] = true
+		standard := "–"
+		if one.Default != "" {
+			standard = "`" + one.Default + "`"
+		}
+		help := one.Help
+		if one.Enum != nil && !strings.Contains(help, one.Enum[0]) {
+			help += " One of " + strings.Join(one.Enum, ", ") + "."
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | `--%s` | %s | %s |\n", one.Env, one.Name, standard, escapeCell(help)))
 	}
 	slices.Sort(rows)
 	return rows

@@ -41,9 +41,9 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if c.JSON {
-			return printConsumers(to.out, consumers)
+			return printConsumers(to.Out, consumers)
 		}
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 		for _, one := range consumers {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), formatUTC(one.CreatedAt))
 		}
@@ -71,9 +71,9 @@ func (c *consumersCreateCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("consumer %q exists already", c.Name)
 		}
 		if c.JSON {
-			return printConsumer(to.out, found, false)
+			return printConsumer(to.Out, found, false)
 		}
-		_, err = fmt.Fprintln(to.out, found.ID)
+		_, err = fmt.Fprintln(to.Out, found.ID)
 		return err
 	})
 }
@@ -93,9 +93,9 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
 		}
 		if c.JSON {
-			return printConsumer(to.out, one, c.Secret)
+			return printConsumer(to.Out, one, c.Secret)
 		}
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
 			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
@@ -143,7 +143,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 			if err := setting.set(ctx, c.Name, own); err != nil {
 				return fmt.Errorf("consumer %q: %w", c.Name, err)
 			}
-			if _, err := fmt.Fprintf(to.out, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
+			if _, err := fmt.Fprintf(to.Out, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
 				return err
 			}
 		}
@@ -162,7 +162,7 @@ func (c *consumersSetCommand) setTranscriptEvent(ctx context.Context, s *store.S
 	if err := s.SetTranscriptEvent(ctx, one.ID, c.TranscriptEvent == "on"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.out, "webhook %s of %s: %s\n", webhook.JobTranscriptReady, c.Name, c.TranscriptEvent)
+	_, err = fmt.Fprintf(to.Out, "webhook %s of %s: %s\n", webhook.JobTranscriptReady, c.Name, c.TranscriptEvent)
 	return err
 }
 
@@ -207,7 +207,7 @@ func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return fmt.Errorf("delete consumer %q: %w", c.Name, err)
 		}
-		_, err = fmt.Fprintf(to.out, "deleted consumer %s and %d jobs\n", c.Name, jobs)
+		_, err = fmt.Fprintf(to.Out, "deleted consumer %s and %d jobs\n", c.Name, jobs)
 		return err
 	})
 }

@@ -2,5 +2,7 @@
 
 package main
 
+import "standin/internal/cli"
+
 // extraCommands returns no command. Builds with the tag demo have the command demo.
-func extraCommands() []extraCommand { return nil }
+func extraCommands() []cli.Subcommand { return nil }

@@ -68,9 +68,9 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		Launcher: c.Launcher, LauncherError: engines.CheckLauncher(), Docker: engines.Docker, Kubernetes: engines.Kubernetes.Resolve,
 		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != nil, MailError: c.checkMail(),
 	})
-	write, out := report.WriteText, unescaped(to.out)
+	write, out := report.WriteText, unescaped(to.Out)
 	if c.JSON {
-		write, out = report.WriteJSON, to.out
+		write, out = report.WriteJSON, to.Out
 	}
 	if err := write(out); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error
 	if c.JSON {
 		write = page.WriteJSON
 	}
-	if err := write(to.out); err != nil {
+	if err := write(to.Out); err != nil {
 		return err
 	}
 	if !page.Recognized() {

@@ -41,7 +41,7 @@ func (c *doctorReplayCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("replay the capture: %w", err)
 	}
-	if err := c.write(to.out, replay); err != nil {
+	if err := c.write(to.Out, replay); err != nil {
 		return err
 	}
 	switch {
@@ -70,7 +70,7 @@ func (c *doctorLearnCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("learn from the capture: %w", err)
 	}
-	return c.write(to.out, learned)
+	return c.write(to.Out, learned)
 }
 
 // write writes a result as text or JSON.

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
+
+	"standin/internal/cli"
 )
 
 // root is the folder of the repository.
@@ -144,7 +145,7 @@ func TestDocumentedNames(t *testing.T) {
 var (
 	documentedStart = regexp.MustCompile(`(?:^|.* )(?:bin/|\./|-- )?standin ((?:backup|bot|canary|completions|consumers|doctor|jobs|keys|login|mail|recordings|restore|serve|users|version|webhooks)\b.*)$`)
 	restOfLine      = regexp.MustCompile(`\s(?:#|\||>|<|&&|2>|;).*$`)
-	wrongUse        = regexp.MustCompile(`unknown flag|unexpected argument|unknown command|expected one of`)
+	wrongUse        = regexp.MustCompile(`unknown flag|unknown shorthand|unexpected argument|unknown command|missing command`)
 	makeTarget      = regexp.MustCompile(`\bmake ([a-z-]+)`)
 	repositoryFile  = regexp.MustCompile(`\b(?:deploy|internal)/[A-Za-z0-9_-]+[./][A-Za-z0-9_./-]+\b`)
 	chartValue      = regexp.MustCompile(`--set ([A-Za-z.]+)=`)
@@ -159,14 +160,13 @@ func checkArguments(t *testing.T, document, arguments string) {
 	if strings.HasPrefix(arguments, "demo") { // not in every build
 		return
 	}
-	var cli commands
-	parser, err := kong.New(&cli, kong.Name("standin"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	app, err := cli.New("standin", "", new(commands))
 	if err != nil {
 		t.Fatal(err)
 	}
 	words := strings.Fields(arguments)
-	_, err = parser.Parse(words)
-	isGroup := len(words) == 1 && err != nil && strings.Contains(err.Error(), "expected one of") // a command of several
+	_, err = app.Parse(words, terminal{Out: io.Discard, Err: io.Discard})
+	isGroup := len(words) == 1 && err != nil && strings.Contains(err.Error(), "missing command") // a command of several
 	if err != nil && wrongUse.MatchString(err.Error()) && !isGroup {
 		t.Errorf("%s: standin %s: %v", document, arguments, err)
 	}

@@ -80,7 +80,7 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 	warned := ""
 	if link, err := meetinglink.Resolve(c.MeetingURL); err == nil && meetinglink.IsPlatform(link.URL) {
 		if warned = link.Warning; warned != "" {
-			fmt.Fprintln(to.err, "warning:", warned)
+			fmt.Fprintln(to.Err, "warning:", warned)
 		}
 	}
 	created, replayed, err := api.CreateJob(ctx, request)
@@ -88,12 +88,12 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if created.Warning != "" && created.Warning != warned {
-		fmt.Fprintln(to.err, "warning:", created.Warning)
+		fmt.Fprintln(to.Err, "warning:", created.Warning)
 	}
 	if replayed {
-		fmt.Fprintln(to.err, "a job with this externalId already exists")
+		fmt.Fprintln(to.Err, "a job with this externalId already exists")
 	}
-	if err := printJob(to.out, created, c.JSON); err != nil || !c.Watch {
+	if err := printJob(to.Out, created, c.JSON); err != nil || !c.Watch {
 		return err
 	}
 	return watch(ctx, to, api, created.ID, c.JSON)
@@ -165,7 +165,7 @@ func (c *jobsGetCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return printJob(to.out, found, c.JSON)
+	return printJob(to.Out, found, c.JSON)
 }
 
 type jobsListCommand struct {
@@ -192,9 +192,9 @@ func (c *jobsListCommand) Run(ctx context.Context, to terminal) error {
 		}
 	}
 	if c.JSON {
-		return printJSON(to.out, listed)
+		return printJSON(to.Out, listed)
 	}
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATUS\tPLATFORM\tJOIN AT\tEXTERNAL ID\tFAILURE")
 	for _, found := range listed {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", found.ID, found.Status, found.Platform, formatLocal(&found.JoinAt), oneLine(found.ExternalID), oneLine(deref(found.FailureCode)))
@@ -233,7 +233,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return printJob(to.out, changed, c.JSON)
+	return printJob(to.Out, changed, c.JSON)
 }
 
 type jobsCancelCommand struct{ jobFlags }
@@ -251,5 +251,5 @@ func (c *jobsCancelCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return printJob(to.out, cancelled, c.JSON)
+	return printJob(to.Out, cancelled, c.JSON)
 }

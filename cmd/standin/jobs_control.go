@@ -18,10 +18,10 @@ func (f jobFlags) runCommand(to terminal, verb func(*client.Client) (string, err
 		return err
 	}
 	if f.JSON {
-		return printJSON(to.out, map[string]string{"status": "queued", "commandId": commandID})
+		return printJSON(to.Out, map[string]string{"status": "queued", "commandId": commandID})
 	}
-	fmt.Fprintln(to.err, "queued; the bot receives it at once")
-	_, err = fmt.Fprintln(to.out, commandID)
+	fmt.Fprintln(to.Err, "queued; the bot receives it at once")
+	_, err = fmt.Fprintln(to.Out, commandID)
 	return err
 }
 

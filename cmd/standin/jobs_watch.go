@@ -43,7 +43,7 @@ func watch(ctx context.Context, to terminal, api *client.Client, id string, asJS
 			}
 			if number++; number > printed {
 				printed = number
-				if err := printEntry(to.out, entry, asJSON); err != nil {
+				if err := printEntry(to.Out, entry, asJSON); err != nil {
 					return err
 				}
 			}

@@ -62,9 +62,9 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if c.JSON {
-			return printNewKey(to.out, key, secret)
+			return printNewKey(to.Out, key, secret)
 		}
-		_, err = fmt.Fprintln(to.out, secret)
+		_, err = fmt.Fprintln(to.Out, secret)
 		return err
 	})
 }
@@ -82,9 +82,9 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if c.JSON {
-			return printKeys(to.out, keys)
+			return printKeys(to.Out, keys)
 		}
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 		for _, k := range keys {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, oneLine(k.Consumer), k.Mode, k.Prefix, formatUTC(k.CreatedAt), formatUTC(k.LastUsedAt), formatUTC(k.RevokedAt), orDash(oneLine(k.CreatedBy)))
 		}
@@ -121,9 +121,9 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("there is no key %s; standin keys list prints them", id)
 		}
 		if c.JSON {
-			return printJSON(to.out, map[string]any{"id": id, "revoked": true})
+			return printJSON(to.Out, map[string]any{"id": id, "revoked": true})
 		}
-		_, err = fmt.Fprintln(to.out, "revoked", id)
+		_, err = fmt.Fprintln(to.Out, "revoked", id)
 		return err
 	})
 }

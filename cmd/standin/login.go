@@ -57,9 +57,9 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	}
 	user := cmp.Or(grant.Email, "the owner of the key")
 	if c.JSON {
-		return printJSON(to.out, map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentials.Path(dir)})
+		return printJSON(to.Out, map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentials.Path(dir)})
 	}
-	fmt.Fprintf(to.out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentials.Path(dir))
+	fmt.Fprintf(to.Out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentials.Path(dir))
 	return nil
 }
 
@@ -99,11 +99,11 @@ func (c *loginCommand) deviceFlow(ctx context.Context, to terminal, service *cli
 	if err != nil {
 		return client.Grant{}, err
 	}
-	fmt.Fprintf(to.err, "Open this page and compare the code before you authorize the sign-in:\n\n    %s\n\n    code: %s\n\n", login.VerifyURL, device.Code(login.Nonce))
+	fmt.Fprintf(to.Err, "Open this page and compare the code before you authorize the sign-in:\n\n    %s\n\n    code: %s\n\n", login.VerifyURL, device.Code(login.Nonce))
 	if !c.NoBrowser {
 		openBrowser(login.VerifyURL)
 	}
-	fmt.Fprintf(to.err, "Waiting until %s …\n", login.ExpiresAt.Local().Format("15:04:05"))
+	fmt.Fprintf(to.Err, "Waiting until %s …\n", login.ExpiresAt.Local().Format("15:04:05"))
 	grant, err := service.AwaitLogin(ctx, login, pollInterval)
 	if errors.Is(err, client.ErrLoginExpired) {
 		return client.Grant{}, errors.New("the sign-in was not authorized in time; run standin login again")
@@ -130,7 +130,7 @@ type logoutCommand struct {
 }
 
 // Run deletes the stored key. The key stays valid until it is revoked.
-func (c *logoutCommand) Run(to terminal) error {
+func (c *logoutCommand) Run(_ context.Context, to terminal) error {
 	dir, err := c.dir()
 	if err != nil {
 		return err
@@ -139,8 +139,8 @@ func (c *logoutCommand) Run(to terminal) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(to.out, map[string]bool{"signedOut": true})
+		return printJSON(to.Out, map[string]bool{"signedOut": true})
 	}
-	fmt.Fprintln(to.out, "the key was deleted from this machine; revoke it on the service if other people may have it")
+	fmt.Fprintln(to.Out, "the key was deleted from this machine; revoke it on the service if other people may have it")
 	return nil
 }

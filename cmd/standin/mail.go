@@ -144,7 +144,7 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 	if secret == "" {
 		return errors.New("STANDIN_INTAKE_SECRET must be set, to the same value as for the service")
 	}
-	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.logger(to.err))
+	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.logger(to.Err))
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if address := w.SMTPAddr(); address != "" {
-		fmt.Fprintf(to.out, "standin mail receiving on %s\n", address)
+		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
 	}
 	return errors.Join(w.Run(ctx), w.Close())
 }
@@ -181,7 +181,7 @@ func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return explanation.WriteText(to.out)
+	return explanation.WriteText(to.Out)
 }
 
 // mailDirFlags locate the directory of a worker.
@@ -202,9 +202,9 @@ func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(to.out, records)
+		return printJSON(to.Out, records)
 	}
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tRECEIVED\tFROM\tSUBJECT\tVERDICT\tJOBS")
 	for _, r := range records {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\n", r.ID, r.ReceivedAt.Format(time.RFC3339), r.Sender, r.Subject, r.Verdict, len(r.Changes))
@@ -218,6 +218,6 @@ type mailRetryCommand struct {
 }
 
 // Run marks a message for processing.
-func (c *mailRetryCommand) Run(ctx context.Context) error {
+func (c *mailRetryCommand) Run(ctx context.Context, _ terminal) error {
 	return mail.Directory(service.MailDir(c.DataDir)).Retry(ctx, c.ID)
 }

@@ -11,12 +11,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-	kongcompletion "github.com/jotaen/kong-completion"
+	"standin/internal/cli"
 )
 
-// commands declares the command line. Kong reads flags, environment variables
-// and help texts from its tags.
+// commands declares the command line. Package cli reads flags, environment
+// variables and help texts from its tags.
 type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
 	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts bots; run this command yourself with the manual launcher."`
@@ -44,7 +43,7 @@ func main() {
 // run executes a command line and returns its exit code: 0 on success, 2 for a
 // usage error, otherwise one of the codes in exit.go. The command line has the
 // extra commands too.
-func run(args []string, stdout, stderr io.Writer, extra ...extraCommand) int {
+func run(args []string, stdout, stderr io.Writer, extra ...cli.Subcommand) int {
 	out, err := escapingWriter{stdout}, escapingWriter{stderr}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -53,46 +52,29 @@ func run(args []string, stdout, stderr io.Writer, extra ...extraCommand) int {
 		stop()
 	}()
 
-	var cli commands
-	exited := -1
-	options := []kong.Option{
-		kong.Name("standin"),
-		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."),
-		kong.UsageOnError(),
-		kong.Writers(out, err),
-		kong.Exit(func(code int) { exited = code }),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(terminal{out: out, err: err}),
-	}
-	for _, command := range extra {
-		options = append(options, command(terminal{out: out, err: err}))
-	}
-	parser, parseErr := kong.New(&cli, options...)
+	to := terminal{Out: out, Err: err, Screen: stderr}
+
+	all := new(commands)
+	app, parseErr := cli.New("standin", "Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest.", all, extra...)
 	if parseErr != nil {
 		fmt.Fprintln(err, "standin:", parseErr)
-		return 2
+		return exitUsage
 	}
-	kongcompletion.Register(parser) // answers a shell's request for completions
-	if exited >= 0 {
-		return exited
-	}
-	command, parseErr := parser.Parse(args)
-	if exited >= 0 { // --help
-		return exited
-	}
+	all.Completions.app = app
+	command, parseErr := app.Parse(args, to)
 	if parseErr != nil {
 		fmt.Fprintln(err, "standin:", parseErr)
 		fmt.Fprintln(err, "Run standin --help for the commands, standin COMMAND --help for flags and environment.")
-		return 2
+		return exitUsage
 	}
-	if runErr := command.Run(); runErr != nil {
+	if command == nil { // --help
+		return 0
+	}
+	if runErr := command.Run(ctx, to); runErr != nil {
 		return fail(ctx, runErr, err)
 	}
 	return 0
 }
-
-// extraCommand returns the option that adds a command to the command line.
-type extraCommand func(to terminal) kong.Option
 
 // logFlags configure logging.
 type logFlags struct {

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"standin/internal/bot/recorder"
+	"standin/internal/cli"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
@@ -138,11 +137,7 @@ func TestSettingsOutOfBounds(t *testing.T) {
 		{"--frame-rate", "60"}, {"--video-bitrate", "50k"}, {"--video-bitrate", "1G"}, {"--audio-bitrate", "1M"},
 		{"--participant-audio", "perhaps"}, {"--participant-audio-limit", "500"}, {"--recording-mode", "film"},
 	} {
-		parser, err := kong.New(&serveCommand{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := parser.Parse(arguments); err == nil {
+		if err := tryParse(t, new(serveCommand), arguments); err == nil {
 			t.Errorf("%v was accepted", arguments)
 		}
 	}
@@ -151,11 +146,18 @@ func TestSettingsOutOfBounds(t *testing.T) {
 // parse parses a command's flags and environment.
 func parse(t *testing.T, command any, arguments ...string) {
 	t.Helper()
-	parser, err := kong.New(command)
+	if err := tryParse(t, command, arguments); err != nil {
+		t.Fatalf("%v: %v", arguments, err)
+	}
+}
+
+// tryParse is parse with the error of the arguments.
+func tryParse(t *testing.T, command any, arguments []string) error {
+	t.Helper()
+	app, err := cli.New("command", "", command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parser.Parse(arguments); err != nil {
-		t.Fatalf("%v: %v", arguments, err)
-	}
+	_, err = app.Parse(arguments, terminal{Out: t.Output(), Err: t.Output()})
+	return err
 }

@@ -77,7 +77,7 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 				invalid++
 			}
 			if c.JSON {
-				return json.NewEncoder(to.out).Encode(verdict)
+				return json.NewEncoder(to.Out).Encode(verdict)
 			}
 			printVerdict(to, j, verdict)
 			return nil
@@ -86,7 +86,7 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if !c.JSON {
-			fmt.Fprintf(to.out, "%d valid, %d invalid\n", valid, invalid)
+			fmt.Fprintf(to.Out, "%d valid, %d invalid\n", valid, invalid)
 		}
 		if invalid > 0 {
 			return fmt.Errorf("%d recordings do not match their manifests", invalid)
@@ -145,15 +145,15 @@ func printVerdict(to terminal, j job.Job, verdict recording.VerifyReport) {
 	if !verdict.OK() {
 		state = "INVALID"
 	}
-	fmt.Fprintf(to.out, "%s  %s  %q\n", j.ID, state, j.ExternalID)
+	fmt.Fprintf(to.Out, "%s  %s  %q\n", j.ID, state, j.ExternalID)
 	for _, problem := range verdict.Problems {
-		fmt.Fprintf(to.out, "  %s\n", problem)
+		fmt.Fprintf(to.Out, "  %s\n", problem)
 	}
 	for _, file := range verdict.Files {
 		length := (time.Duration(file.DecodedMs) * time.Millisecond).Round(100 * time.Millisecond)
-		fmt.Fprintf(to.out, "  %s  %d bytes, %v decoded, %s\n", file.Name, file.Bytes, length, orDash(file.Codecs))
+		fmt.Fprintf(to.Out, "  %s  %d bytes, %v decoded, %s\n", file.Name, file.Bytes, length, orDash(file.Codecs))
 		for _, problem := range file.Problems {
-			fmt.Fprintf(to.out, "    %s\n", problem)
+			fmt.Fprintf(to.Out, "    %s\n", problem)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 		jobs, result := 0, "listed; --delete removes them"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {
 			jobs++
-			if err := c.printLeftover(to.out, leftover); err != nil || !c.Delete {
+			if err := c.printLeftover(to.Out, leftover); err != nil || !c.Delete {
 				return err
 			}
 			return keeper.Remove(ctx, leftover)
@@ -204,7 +204,7 @@ func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 		if c.Delete {
 			result = "deleted"
 		}
-		_, err = fmt.Fprintf(to.out, "unused objects of %d jobs %s\n", jobs, result)
+		_, err = fmt.Fprintf(to.Out, "unused objects of %d jobs %s\n", jobs, result)
 		return err
 	})
 }

@@ -66,7 +66,7 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 			return fmt.Errorf("download %s: %w", oneLine(file.Name), err)
 		}
 		if !c.JSON {
-			fmt.Fprintf(to.out, "%s  %d bytes, SHA-256 matches\n", one.Path, one.Bytes)
+			fmt.Fprintf(to.Out, "%s  %d bytes, SHA-256 matches\n", one.Path, one.Bytes)
 		}
 		fetched = append(fetched, one)
 	}
@@ -74,7 +74,7 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 		return err
 	}
 	if c.JSON {
-		return printJSON(to.out, fetched)
+		return printJSON(to.Out, fetched)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 		}
 		sum.Reset()
 	}
-	bar := newProgress(to.err, file.Name, file.Bytes, from)
+	bar := newProgress(to.Err, file.Name, file.Bytes, from)
 	defer bar.end()
 	if err := resumeDownload(ctx, api, id, file, part, sum, from, bar); err != nil {
 		return one, fmt.Errorf("%w; run the same command again to resume", err)

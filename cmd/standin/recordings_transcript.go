@@ -32,7 +32,7 @@ func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal) erro
 		return err
 	}
 	defer text.Close()
-	if _, err := io.Copy(to.out, text); err != nil {
+	if _, err := io.Copy(to.Out, text); err != nil {
 		return fmt.Errorf("read the transcript: %w", err)
 	}
 	return nil

@@ -25,13 +25,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapserver"
 	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
+	"standin/internal/cli"
 	"standin/internal/ingest"
 	"standin/internal/replica"
 	"standin/internal/testing/s3test"
@@ -162,15 +162,13 @@ type secretValues struct {
 func newSecrets(t *testing.T) *secretValues {
 	t.Helper()
 	s := &secretValues{values: map[string]string{"database password": rand.Text(), "OTLP header": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text()}}
-	parser, err := kong.New(&serveCommand{})
+	app, err := cli.New("serve", "", new(serveCommand))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, flag := range parser.Model.Flags {
-		for _, name := range flag.Envs {
-			if secretSettings.MatchString(name) && !slices.Contains(notSecret, name) {
-				s.values[name] = rand.Text()
-			}
+	for _, flag := range app.Commands()[0].Flags {
+		if secretSettings.MatchString(flag.Env) && !slices.Contains(notSecret, flag.Env) {
+			s.values[flag.Env] = rand.Text()
 		}
 	}
 	s.values["STANDIN_WEBHOOK_SECRET"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()))

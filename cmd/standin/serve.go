@@ -98,7 +98,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if !c.Profiling {
 		runtime.MemProfileRate = 0 // nothing reads the samples
 	}
-	log := c.logger(to.err)
+	log := c.logger(to.Err)
 	oidc, err := c.oidc()
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.out, "standin %s listening on http://%s\n", version(), s.Addr())
-	if err := printFirstUserLink(ctx, to.out, s); err != nil {
+	fmt.Fprintf(to.Out, "standin %s listening on http://%s\n", version(), s.Addr())
+	if err := printFirstUserLink(ctx, to.Out, s); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	if c.Mail {
@@ -156,7 +156,7 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 		return errors.Join(err, s.Close())
 	}
 	if address := w.SMTPAddr(); address != "" {
-		fmt.Fprintf(to.out, "standin mail receiving on %s\n", address)
+		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})

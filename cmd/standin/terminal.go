@@ -6,13 +6,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"standin/internal/cli"
 )
 
-// terminal holds the output streams of a command: results go to out, everything
-// else to err. Both escape the characters of isHostile.
-type terminal struct {
-	out, err io.Writer
-}
+// terminal holds the output streams of a command. Out and Err escape the
+// characters of isHostile.
+type terminal = cli.Terminal
 
 // isHostile reports whether a character changes how a terminal or an editor shows
 // the text around it: control characters (C0 and C1), bidirectional controls, and

@@ -60,9 +60,9 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 			}
 		}
 		if c.JSON {
-			return printJSON(to.out, shown)
+			return printJSON(to.Out, shown)
 		}
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 		for _, u := range shown {
 			role := "member"
 			if u.Operator {
@@ -83,7 +83,7 @@ func (c *usersResetPasswordCommand) Run(ctx context.Context, to terminal) error 
 		if err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err = fmt.Fprintln(to.out, password)
+		_, err = fmt.Fprintln(to.Out, password)
 		return err
 	})
 }
@@ -96,7 +96,7 @@ func (c *usersPromoteCommand) Run(ctx context.Context, to terminal) error {
 		if err := recovery.Promote(ctx, c.Email); err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err := fmt.Fprintf(to.out, "%s is an operator\n", c.Email)
+		_, err := fmt.Fprintf(to.Out, "%s is an operator\n", c.Email)
 		return err
 	})
 }
@@ -109,7 +109,7 @@ func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
 		if err := recovery.Demote(ctx, c.Email); err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err := fmt.Fprintf(to.out, "%s is a member\n", c.Email)
+		_, err := fmt.Fprintf(to.Out, "%s is a member\n", c.Email)
 		return err
 	})
 }
@@ -132,7 +132,7 @@ func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err = fmt.Fprintf(to.out, "%s/welcome?token=%s\n", strings.TrimRight(c.BaseURL, "/"), token)
+		_, err = fmt.Fprintf(to.Out, "%s/welcome?token=%s\n", strings.TrimRight(c.BaseURL, "/"), token)
 		return err
 	})
 }
@@ -145,7 +145,7 @@ func (c *usersRemoveCommand) Run(ctx context.Context, to terminal) error {
 		if err := recovery.Remove(ctx, c.Email); err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err := fmt.Fprintf(to.out, "removed %s\n", c.Email)
+		_, err := fmt.Fprintf(to.Out, "removed %s\n", c.Email)
 		return err
 	})
 }

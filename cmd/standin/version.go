@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 )
@@ -19,10 +20,10 @@ type versionCommand struct {
 }
 
 // Run prints the version, the commit and the commit's date.
-func (c versionCommand) Run(to terminal) error {
+func (c versionCommand) Run(_ context.Context, to terminal) error {
 	b := readBuild()
 	if c.JSON {
-		return printJSON(to.out, b)
+		return printJSON(to.Out, b)
 	}
 	text := "standin " + b.Version
 	if b.Commit != "" {
@@ -32,7 +33,7 @@ func (c versionCommand) Run(to terminal) error {
 		}
 		text += ")"
 	}
-	_, err := fmt.Fprintln(to.out, text+", "+b.Go)
+	_, err := fmt.Fprintln(to.Out, text+", "+b.Go)
 	return err
 }
 

@@ -76,9 +76,9 @@ func (c *webhooksEndpointsCommand) Run(ctx context.Context, to terminal) error {
 		listed = append(listed, one)
 	}
 	if c.JSON {
-		return printJSON(to.out, listed)
+		return printJSON(to.Out, listed)
 	}
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "STATE\tPENDING\tFAILING SINCE\tNEXT ATTEMPT\tURL\tLAST ERROR")
 	for _, one := range listed {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", one.State, one.Waiting,
@@ -129,9 +129,9 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(to.out, map[string]int{"count": count})
+		return printJSON(to.Out, map[string]int{"count": count})
 	}
-	_, err = fmt.Fprintf(to.out, "%d webhooks will be redelivered\n", count)
+	_, err = fmt.Fprintf(to.Out, "%d webhooks will be redelivered\n", count)
 	return err
 }
 
@@ -148,15 +148,15 @@ func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal) erro
 		return err
 	}
 	if c.JSON {
-		return printJSON(to.out, map[string]any{"secret": secret, "previousSignsUntil": until})
+		return printJSON(to.Out, map[string]any{"secret": secret, "previousSignsUntil": until})
 	}
 	return printSecret(to, secret, until)
 }
 
 // printSecret prints a new secret, alone, on standard output.
 func printSecret(to terminal, secret string, previousUntil time.Time) error {
-	fmt.Fprintf(to.err, "the old secret also signs until %s\n", formatLocal(&previousUntil))
-	_, err := fmt.Fprintln(to.out, secret)
+	fmt.Fprintf(to.Err, "the old secret also signs until %s\n", formatLocal(&previousUntil))
+	_, err := fmt.Fprintln(to.Out, secret)
 	return err
 }
 
@@ -196,7 +196,7 @@ func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error
 		if err := s.SetWebhookVersion(ctx, one.ID, c.Version); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to.out, "new events of %s have payload version %d\n", one.Name, c.Version)
+		_, err = fmt.Fprintf(to.Out, "new events of %s have payload version %d\n", one.Name, c.Version)
 		return err
 	})
 }

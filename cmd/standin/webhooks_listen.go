@@ -31,7 +31,7 @@ type webhooksVerifyCommand struct {
 }
 
 // Run verifies one webhook.
-func (c *webhooksVerifyCommand) Run(to terminal) error {
+func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 	secret, err := c.secret()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *webhooksVerifyCommand) Run(to terminal) error {
 	if err := client.VerifyWebhook(header, body, secret, at); err != nil {
 		return &exitError{code: exitNotVerified, text: err.Error() + ": the secret or the body differs, or the webhook was sent more than five minutes earlier"}
 	}
-	_, err = fmt.Fprintln(to.out, "verified", oneLine(header.Get("webhook-id")))
+	_, err = fmt.Fprintln(to.Out, "verified", oneLine(header.Get("webhook-id")))
 	return err
 }
 
@@ -152,7 +152,7 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	server := &http.Server{Handler: l, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(socket) }()
-	fmt.Fprintf(to.err, "listening on http://%s; use this URL as onStatusChange and onFinalize; press Ctrl-C to stop\n", socket.Addr())
+	fmt.Fprintf(to.Err, "listening on http://%s; use this URL as onStatusChange and onFinalize; press Ctrl-C to stop\n", socket.Addr())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("receive webhooks: %w", err)
@@ -195,11 +195,11 @@ func (l *webhookListener) print(got receivedWebhook) {
 		l.seen[got.webhook.DeliveryID] = true
 	}
 	if l.JSON {
-		encoder := json.NewEncoder(l.to.out)
+		encoder := json.NewEncoder(l.to.Out)
 		encoder.SetEscapeHTML(false)
 		_ = encoder.Encode(got) // an output error has no other destination
 	} else {
-		fmt.Fprintln(l.to.out, got.text())
+		fmt.Fprintln(l.to.Out, got.text())
 	}
 	if l.remaining--; l.remaining == 0 && l.Count > 0 {
 		close(l.done)

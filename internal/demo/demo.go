@@ -9,17 +9,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	"standin/client"
+	"standin/internal/cli"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/replica"
@@ -32,16 +31,8 @@ const (
 	demoTimeout    = 3 * time.Minute // in addition to the recording
 )
 
-// Output holds the output streams of the command.
-type Output struct {
-	Out, Err io.Writer // the manifest; everything else
-	Screen   io.Writer // Err without escaping, for the progress line
-}
-
 // Command is the command demo.
 type Command struct {
-	Output `kong:"-"`
-
 	Once        bool   `help:"Exit after the job and print the manifest last on standard output; exit code 0 only if the job completed."`
 	Seconds     int    `default:"20" help:"How long to record, in seconds."`
 	Keep        string `placeholder:"DIR" help:"Keep the data in this directory. Default: a temporary directory, removed at the end."`
@@ -50,9 +41,9 @@ type Command struct {
 	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the bot runs the browser, as for standin serve."`
 }
 
-// Option adds the command to the command line.
-func Option(to Output) kong.Option {
-	return kong.DynamicCommand("demo", "Run the service with a local replica meeting and send one bot into it.", "", &Command{Output: to})
+// Subcommand returns the command with its name.
+func Subcommand() cli.Subcommand {
+	return cli.Subcommand{Name: "demo", Help: "Run the service with a local replica meeting and send one bot into it.", Command: new(Command)}
 }
 
 // Help describes the output of the demo.
@@ -64,6 +55,7 @@ func (Command) Help() string {
 // demo is a running demo.
 type demo struct {
 	Command
+	cli.Terminal
 	dir       string
 	log       *slog.Logger
 	service   *service.Service
@@ -75,11 +67,11 @@ type demo struct {
 }
 
 // Run runs the demo.
-func (c *Command) Run(ctx context.Context) (err error) {
+func (c *Command) Run(ctx context.Context, to cli.Terminal) (err error) {
 	if c.Seconds < 1 || c.Seconds > 3600 {
 		return errors.New("--seconds must be between 1 and 3600")
 	}
-	d := &demo{Command: *c, dir: c.Keep, startedAt: time.Now()}
+	d := &demo{Command: *c, Terminal: to, dir: c.Keep, startedAt: time.Now()}
 	if d.dir == "" {
 		if d.dir, err = os.MkdirTemp("", "standin-demo-"); err != nil {
 			return fmt.Errorf("create a temporary directory: %w", err)

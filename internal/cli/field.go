@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Field is a flag or an argument of a command. These tags of its struct field describe
+// it; all others are errors:
+//
+//   - help: one or more sentences
+//   - name: the name; default: the name of the field in lower case, with dashes
+//   - env: the environment variable that sets a flag that is not in the arguments
+//   - default: the value without both
+//   - enum: the permitted values, separated by commas
+//   - required: the flag or its environment variable must be set
+//   - placeholder: the value in help texts; default: the default, or the type
+//   - type: existingfile or existingpath, for the path of a file, or of a file or directory
+//   - group: the title above the flag in help texts
+//   - and: a key; flags with the same key must be used together
+//   - short: one letter
+//   - sep: none if the values of a slice are not separated by commas
+//   - negatable: a boolean flag --NAME has a flag --no-NAME
+//   - arg: the field is an argument; optional: it can be missing
+//
+// A field with the tag cmd is a command; if it also has the tag default, its group runs
+// it when the arguments name no command. The fields of an embedded struct, or of one
+// with the tag embed, belong to the command, with their names after its tag prefix.
+type Field struct {
+	Name, Help, Env, Default string
+	Enum                     []string // nil: all values are permitted
+
+	group, placeholder, kind, and, short string
+	isArg, required, negatable, unsplit  bool
+	target                               reflect.Value
+	set                                  bool // by an argument or the environment
+}
+
+// tags are the tags of a struct field.
+type tags map[string]string
+
+func (t tags) has(key string) bool { _, ok := t[key]; return ok }
+
+var (
+	tagItem   = regexp.MustCompile(`([^\s:"]+):("(?:[^"\\]|\\.)*")`)
+	knownTags = []string{"and", "arg", "cmd", "default", "embed", "enum", "env", "group", "help", "name", "negatable", "optional", "placeholder", "prefix", "required", "sep", "short", "type"}
+	wordEnd   = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+)
+
+// parseTag returns the tags of a struct field.
+func parseTag(field reflect.StructField) (tags, error) {
+	found := tags{}
+	for _, item := range tagItem.FindAllStringSubmatch(string(field.Tag), -1) {
+		value, err := strconv.Unquote(item[2])
+		if err != nil || !slices.Contains(knownTags, item[1]) {
+			return nil, fmt.Errorf("field %s: tag %s is not supported", field.Name, item[0])
+		}
+		found[item[1]] = value
+	}
+	if strings.TrimSpace(tagItem.ReplaceAllString(string(field.Tag), "")) != "" {
+		return nil, fmt.Errorf("field %s: tags %q are malformed", field.Name, field.Tag)
+	}
+	return found, nil
+}
+
+// kebab converts the name of a Go field: BaseURL becomes base-url.
+func kebab(name string) string {
+	return strings.ToLower(wordEnd.ReplaceAllString(name, "$1$3-$2$4"))
+}
+
+// newField returns a field with its default set.
+func newField(name string, tag tags, target reflect.Value) (*Field, error) {
+	f := &Field{
+		Name: name, Help: tag["help"], Env: tag["env"], Default: tag["default"],
+		group: tag["group"], placeholder: tag["placeholder"], kind: tag["type"], and: tag["and"], short: tag["short"],
+		isArg: tag.has("arg"), required: tag.has("required") || tag.has("arg") && !tag.has("optional"), negatable: tag.has("negatable"), unsplit: tag["sep"] == "none",
+		target: target,
+	}
+	if tag.has("enum") {
+		f.Enum = strings.Split(tag["enum"], ",")
+	}
+	switch {
+	case f.kind != "" && (f.kind != "existingfile" && f.kind != "existingpath" || target.Kind() != reflect.String):
+		return nil, fmt.Errorf("type %s is not supported for %s", f.kind, target.Type())
+	case f.negatable && target.Kind() != reflect.Bool:
+		return nil, errors.New("only boolean flags are negatable")
+	case len(f.short) > 1 || tag.has("sep") && !f.unsplit:
+		return nil, errors.New("short is a letter, and sep is none")
+	}
+	if err := parseText("", reflect.New(f.elem()).Elem()); errors.Is(err, errUnsupported) {
+		return nil, err
+	}
+	if tag.has("default") {
+		if err := f.Set(f.Default); err != nil {
+			return nil, fmt.Errorf("default: %w", err)
+		}
+		f.set = false
+	}
+	return f, nil
+}
+
+// String returns the flag or the argument as in a usage line.
+func (f *Field) String() string {
+	switch {
+	case f.isArg && f.required:
+		return "<" + f.Name + ">"
+	case f.isArg:
+		return "[<" + f.Name + ">]"
+	case f.negatable:
+		return "--[no-]" + f.Name
+	case f.isBool():
+		return "--" + f.Name
+	}
+	return "--" + f.Name + "=" + f.value()
+}
+
+func (f *Field) isBool() bool { return f.target.Kind() == reflect.Bool }
+
+func (f *Field) isSlice() bool { return f.target.Kind() == reflect.Slice }
+
+// elem returns the type of a value, or of each value of a slice.
+func (f *Field) elem() reflect.Type {
+	if f.isSlice() {
+		return f.target.Type().Elem()
+	}
+	return f.target.Type()
+}
+
+// value returns the placeholder of the value.
+func (f *Field) value() string {
+	kind := f.elem()
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	switch {
+	case f.placeholder != "":
+		return f.placeholder
+	case f.Default != "":
+		return f.Default
+	case f.Enum != nil:
+		return strings.Trim(strings.Join(f.Enum, "|"), "|")
+	case f.isSlice():
+		return strings.ToUpper(kind.Name()) + ",…"
+	}
+	return strings.ToUpper(kind.Name())
+}
+
+// orVariable names the environment variable that can be set instead.
+func (f *Field) orVariable() string {
+	if f.Env == "" {
+		return ""
+	}
+	return ", or the environment variable " + f.Env
+}
