@@ -42,8 +42,8 @@ func outputWords(t *testing.T, command *exec.Cmd) []string {
 		t.Fatalf("%q: %v: %s%s", command.Args, err, out, stderr.String())
 	}
 	var words []string
-	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) > 0 {
+	for row := range strings.Lines(string(out)) {
+		if fields := strings.Fields(row); len(fields) > 0 {
 			words = append(words, fields[0])
 		}
 	}

@@ -375,13 +375,13 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"first\nhere\n--must\nm", "--force", "inner\nleaf", "first\n-H\na\n--hosts=,", "help\nfirst"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, line string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		app, err := New("tool", "A tool.", new(group))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if got, err := app.Parse(strings.Split(line, "\n"), Terminal{Out: &out, Err: &out}); got != nil && err != nil {
+		if got, err := app.Parse(strings.Split(text, "\n"), Terminal{Out: &out, Err: &out}); got != nil && err != nil {
 			t.Errorf("%v and %v", got, err)
 		}
 	})

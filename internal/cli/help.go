@@ -121,13 +121,13 @@ func (w *helpWriter) table(fields []*Field) {
 		}
 	}
 	for i, f := range fields {
-		lines := wrap(f.meaning(), w.width-indent-left-gap)
+		rows := wrap(f.meaning(), w.width-indent-left-gap)
 		if utf8.RuneCountInString(names[i]) > left {
 			fmt.Fprintf(w, "%*s%s\n", indent, "", names[i])
 			names[i] = ""
 		}
-		for _, line := range lines {
-			fmt.Fprintf(w, "%*s%-*s%*s%s\n", indent, "", left, names[i], gap, "", line)
+		for _, row := range rows {
+			fmt.Fprintf(w, "%*s%-*s%*s%s\n", indent, "", left, names[i], gap, "", row)
 			names[i] = ""
 		}
 	}
@@ -153,8 +153,8 @@ func (w *helpWriter) paragraphs(text string) {
 
 // wrapped writes a paragraph with an indent.
 func (w *helpWriter) wrapped(text string, indent int) {
-	for _, line := range wrap(text, w.width-indent) {
-		fmt.Fprintf(w, "%*s%s\n", indent, "", line)
+	for _, row := range wrap(text, w.width-indent) {
+		fmt.Fprintf(w, "%*s%s\n", indent, "", row)
 	}
 }
 
