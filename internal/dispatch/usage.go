@@ -55,6 +55,9 @@ func movingAverage(average, value, weight float64) float64 {
 // updatePerBot updates what a bot is expected to use: the average of the node's
 // measured bots, and never less than configured.
 func (c *Capacity) updatePerBot() {
+	if !c.measuresUsage() {
+		return
+	}
 	cores, memory := c.averageUsage()
 	c.perBot.Cores = expectedUsage(c.perBot.Cores, cores.value(), c.settings.PerBot.Cores)
 	c.perBot.Memory = uint64(expectedUsage(float64(c.perBot.Memory), memory.value(), float64(c.settings.PerBot.Memory)))

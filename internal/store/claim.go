@@ -105,7 +105,7 @@ func (q *Queries) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bo
 func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]job.Record, error) {
 	where, args := waitingCondition(claim)
 	busy, position := consumerLimit(claim)
-	ids, err := list(ctx, q, scanColumn[string], `
+	ids, err := list(ctx, q, scanColumn[uuid.UUID], `
 		WITH waiting AS (
 			SELECT id, consumer_id, CASE WHEN join_at > $2 THEN 1 ELSE 0 END AS early,
 				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
@@ -120,23 +120,21 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	sequence := make(map[string]int, len(ids))
+	sequence := make(map[uuid.UUID]int, len(ids))
 	for i, id := range ids {
 		sequence[id] = i
 	}
-	var jobs []job.Record
-	lease := slices.Concat([]any{newLease(claim.Node)}, args, []any{millis(claim.Now.Add(claim.Lease))})
-	err = inBatches(ids, lease, func(placeholders string, all []any) error {
-		// Another transaction may have changed one of the jobs since the first query.
-		some, err := list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE id IN (`+placeholders+`) AND `+where+q.skip+`)
-			UPDATE jobs SET lease = $1, wake_at = $4 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns, all...)
-		jobs = append(jobs, some...)
-		return err
-	})
+	// Another transaction may have changed one of the jobs since the first query.
+	// The condition is checked after the look-up by ID: with both in one WHERE,
+	// PostgreSQL may scan all waiting jobs and compare each with all IDs.
+	jobs, err := list(ctx, q, scanJob, `
+		WITH found AS MATERIALIZED (SELECT id, CASE WHEN `+where+` THEN 1 ELSE 0 END AS waiting FROM jobs WHERE id `+q.in+q.skip+`)
+		UPDATE jobs SET lease = $4, wake_at = $5 WHERE id IN (SELECT id FROM found WHERE waiting = 1) RETURNING `+jobColumns,
+		slices.Concat([]any{joinIDs(ids)}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(jobs, func(a, b job.Record) int { return sequence[a.ID.String()] - sequence[b.ID.String()] })
+	slices.SortFunc(jobs, func(a, b job.Record) int { return sequence[a.ID] - sequence[b.ID] })
 	return jobs, q.takeTurns(ctx, jobs)
 }
 
@@ -228,18 +226,12 @@ func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 // LockFreeJobs returns those of some jobs that exist and that no other transaction
 // has locked, by ID. It locks them until the transaction ends.
 func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Record, error) {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
 	jobs := make(map[uuid.UUID]job.Record, len(ids))
-	err := inBatches(texts, nil, func(placeholders string, all []any) error {
-		return q.forEachLater(ctx, func(row scanner) error {
-			r, err := scanJob(row)
-			jobs[r.ID] = r
-			return err
-		}, func(_ int64, err error) error { return err }, `SELECT `+jobColumns+` FROM jobs WHERE id IN (`+placeholders+`)`+q.skip, all...)
-	})
+	err := q.forEachLater(ctx, func(row scanner) error {
+		r, err := scanJob(row)
+		jobs[r.ID] = r
+		return err
+	}, func(_ int64, err error) error { return err }, `SELECT `+jobColumns+` FROM jobs WHERE id `+q.in+q.skip, joinIDs(ids))
 	if err == nil {
 		err = q.Flush(ctx)
 	}
