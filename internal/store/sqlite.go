@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,8 @@ type sqliteEngine struct {
 	reads  *preparedConn
 	writes *preparedConn // the writer's connection; nil before it is opened
 	groups *groups[sqliteWrite]
+
+	checkpoints *checkpoints
 }
 
 // sqliteWrite is a write: of a new job, or with a function.
@@ -55,7 +58,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := privateFile(path); err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
-	writer, err := open("&_txlock=immediate", 1)
+	writer, err := open("&_txlock=immediate&_pragma=wal_autocheckpoint("+strconv.Itoa(maxLogPages)+")", 1)
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
@@ -71,6 +74,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
 	e := &sqliteEngine{path: path, writer: writer, reader: reader, reads: newPreparedConn(reader)}
+	e.checkpoints = newCheckpoints(reader)
 	e.groups = newGroups(1, e.commitGroup)
 	return &Store{Queries: &Queries{conn: e.reads, in: inSQLite, spoken: sqliteSpokenIndex, selects: packedLists}, engine: e}, nil
 }
@@ -94,6 +98,7 @@ func migrateLocked(ctx context.Context, db *sql.DB, path string) error {
 
 func (e *sqliteEngine) close() error {
 	e.groups.close()
+	e.checkpoints.close()
 	e.disconnect()
 	e.reads.Close()
 	return errors.Join(e.reader.Close(), e.writer.Close())
@@ -144,6 +149,7 @@ func (e *sqliteEngine) transact(group []*groupedWrite, run func(*sqliteTx, []*gr
 	err := run(&sqliteTx{conn: e.writes}, group)
 	if err == nil {
 		if _, err = e.writes.exec(ctx, `COMMIT`); err == nil {
+			e.checkpoints.committed()
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", err)
