@@ -7,15 +7,18 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
 // waitTimeout is how long a test waits for a condition on a busy machine.
-const waitTimeout = 40 * time.Second
+const waitTimeout = 2 * time.Minute
 
 // chromium returns the path of the browser, or "".
 func chromium() string {
@@ -36,7 +39,7 @@ type tab struct {
 // devicesGranted is whether pages have access to microphone and camera.
 type devicesGranted bool
 
-// openTab starts a browser with the flags that bots use.
+// openTab opens a window with its own profile in the browser of the tests.
 func openTab(t *testing.T, devices devicesGranted) *tab {
 	t.Helper()
 	path := chromium()
@@ -46,36 +49,19 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 		}
 		t.Skip("Chromium is not installed")
 	}
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Env("TMPDIR=" + t.TempDir()),
-		chromedp.Flag("headless", "new"),
-		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
-		chromedp.Flag("allow-loopback-in-peer-connection", true),
-		chromedp.Flag("use-fake-device-for-media-stream", true),
-		chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-background-timer-throttling", true),
-		chromedp.Flag("disable-backgrounding-occluded-windows", true),
-		chromedp.Flag("disable-renderer-backgrounding", true),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true),
-		chromedp.Flag("mute-audio", false),
-		chromedp.Flag("no-first-run", true),
-		chromedp.Flag("password-store", "basic"),
-		chromedp.Flag("use-mock-keychain", true),
-		chromedp.Flag("lang", "en-US"),
-		chromedp.Flag("window-size", "1280,720"),
+	running, err := testBrowser.launch(path)
+	if err != nil {
+		t.Fatalf("start %s: %v", path, err)
 	}
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(deadline(t, 4*time.Minute), options...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(ctx)
+	ctx, closeTab := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
 	// The tab is tied to the context of its first use.
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
+		t.Fatalf("open a window: %v", err)
+	}
+	// Only one window has the focus, and without it pages ignore input.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatalf("give the window the focus: %v", err)
 	}
 	setting := browser.PermissionSettingDenied
 	if devices {
@@ -83,12 +69,71 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 	}
 	for _, name := range []string{"microphone", "camera"} {
 		if _, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: name}, Setting: setting,
+			Permission: &browser.PermissionDescriptor{Name: name}, Setting: setting, BrowserContextID: chromedp.FromContext(ctx).BrowserContextID,
 		}); err != nil {
 			t.Fatalf("set permission of the %s: %v", name, err)
 		}
 	}
 	return &tab{t: t, ctx: ctx}
+}
+
+// sharedBrowser is the browser of the package's tests, started once.
+type sharedBrowser struct {
+	once   sync.Once
+	folder string
+	ctx    context.Context
+	stop   context.CancelFunc
+	err    error
+}
+
+var testBrowser sharedBrowser
+
+// launch starts the browser, with the flags that bots use, on the first call.
+func (b *sharedBrowser) launch(path string) (context.Context, error) {
+	b.once.Do(func() {
+		if b.folder, b.err = os.MkdirTemp("", "replica-browser-"); b.err != nil {
+			return
+		}
+		options := []chromedp.ExecAllocatorOption{
+			chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(b.folder, "profile")),
+			chromedp.Env("TMPDIR=" + b.folder),
+			chromedp.Flag("headless", "new"),
+			chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+			chromedp.Flag("allow-loopback-in-peer-connection", true),
+			chromedp.Flag("use-fake-device-for-media-stream", true),
+			chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-background-timer-throttling", true),
+			chromedp.Flag("disable-backgrounding-occluded-windows", true),
+			chromedp.Flag("disable-features", "WebUIOmniboxPopup,WebUIOmniboxAimPopup"),
+			chromedp.Flag("disable-renderer-backgrounding", true),
+			chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-sync", true),
+			chromedp.Flag("mute-audio", false),
+			chromedp.Flag("no-first-run", true),
+			chromedp.Flag("password-store", "basic"),
+			chromedp.Flag("use-mock-keychain", true),
+			chromedp.Flag("lang", "en-US"),
+			chromedp.Flag("window-size", "1280,720"),
+		}
+		if os.Geteuid() == 0 {
+			options = append(options, chromedp.NoSandbox)
+		}
+		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, closeBrowser := chromedp.NewContext(allocator)
+		b.ctx, b.stop = ctx, func() { closeBrowser(); stop() }
+		b.err = chromedp.Do(ctx)
+	})
+	return b.ctx, b.err
+}
+
+// close stops the browser and removes its files.
+func (b *sharedBrowser) close() {
+	if b.stop != nil {
+		b.stop()
+	}
+	if b.folder != "" {
+		os.RemoveAll(b.folder)
+	}
 }
 
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {

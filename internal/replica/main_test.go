@@ -21,6 +21,7 @@ var testMedia prepared
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	testBrowser.close()
 	if testMedia.folder != "" {
 		os.RemoveAll(testMedia.folder)
 	}
