@@ -167,7 +167,7 @@ func TestParseErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for arguments, want := range map[string]string{
 		"":                                "missing argument <from>",
-		"here":                            "missing flag --must=STRING, or the environment variable CLI_TEST_MUST",
+		"here":                            "missing flag --must, or the environment variable CLI_TEST_MUST",
 		"there home town":                 "unexpected argument town",
 		"nowhere":                         "<from>: must be one of here, there",
 		"--nope":                          "unknown flag: --nope",
@@ -184,7 +184,7 @@ func TestParseErrors(t *testing.T) {
 		"here --must m --networks a,b":    "unable to parse IP",
 		"here --must m --quiet=perhaps":   "must be true",
 		"here --must m --no-color=x":      "must be true",
-		"here --must m --user a":          "--user=STRING and --password=STRING must be used together",
+		"here --must m --user a":          "--user and --password must be used together",
 		"here --must m --file /":          "/ is a directory",
 		"here --must m --path " + missing: "no such file",
 	} {

@@ -104,19 +104,25 @@ func newField(name string, tag tags, target reflect.Value) (*Field, error) {
 	return f, nil
 }
 
-// String returns the flag or the argument as in a usage line.
-func (f *Field) String() string {
-	switch {
-	case f.isArg && f.required:
+// label returns the flag or the argument as in messages.
+func (f *Field) label() string {
+	if f.isArg {
 		return "<" + f.Name + ">"
-	case f.isArg:
-		return "[<" + f.Name + ">]"
+	}
+	return "--" + f.Name
+}
+
+// usage returns the flag or the argument as in help texts.
+func (f *Field) usage() string {
+	switch {
+	case f.isArg && !f.required:
+		return "[" + f.label() + "]"
 	case f.negatable:
 		return "--[no-]" + f.Name
-	case f.isBool():
-		return "--" + f.Name
+	case f.isArg || f.isBool():
+		return f.label()
 	}
-	return "--" + f.Name + "=" + f.value()
+	return f.label() + "=" + f.placeholderText()
 }
 
 func (f *Field) isBool() bool { return f.target.Kind() == reflect.Bool }
@@ -131,8 +137,8 @@ func (f *Field) elem() reflect.Type {
 	return f.target.Type()
 }
 
-// value returns the placeholder of the value.
-func (f *Field) value() string {
+// placeholderText returns the text for the value in help texts.
+func (f *Field) placeholderText() string {
 	kind := f.elem()
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()

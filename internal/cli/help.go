@@ -67,12 +67,12 @@ func (c *Command) usage() string {
 	optional := false
 	for _, f := range c.Flags {
 		if f.required {
-			words = append(words, f.String())
+			words = append(words, f.usage())
 		}
 		optional = optional || !f.required
 	}
 	for _, f := range c.args {
-		words = append(words, f.String())
+		words = append(words, f.usage())
 	}
 	if optional {
 		words = append(words, "[flags]")
@@ -110,7 +110,7 @@ func (w *helpWriter) table(fields []*Field) {
 	short := slices.ContainsFunc(fields, func(f *Field) bool { return f.short != "" })
 	names, left := make([]string, len(fields)), 0
 	for i, f := range fields {
-		names[i] = f.String()
+		names[i] = f.usage()
 		if f.short != "" {
 			names[i] = "-" + f.short + ", " + names[i]
 		} else if short {

@@ -88,10 +88,10 @@ func (c *Command) finish(this *cobra.Command, args []string) error {
 	for i, f := range c.args {
 		if i < len(args) {
 			if err := f.Set(args[i]); err != nil {
-				return fmt.Errorf("<%s>: %w", f.Name, err)
+				return fmt.Errorf("%s: %w", f.label(), err)
 			}
 		} else if f.required {
-			return fmt.Errorf("missing argument <%s>", f.Name)
+			return fmt.Errorf("missing argument %s", f.label())
 		}
 	}
 	if len(args) > len(c.args) {
@@ -111,14 +111,14 @@ func (c *Command) finish(this *cobra.Command, args []string) error {
 func (c *Command) check() error {
 	for _, f := range slices.Concat(c.args, c.Flags) {
 		if f.required && !f.set {
-			return fmt.Errorf("missing flag %s%s", f, f.orVariable())
+			return fmt.Errorf("missing flag %s%s", f.label(), f.orVariable())
 		}
 		if err := f.checkPath(); err != nil {
-			return fmt.Errorf("%s: %w", f, err)
+			return fmt.Errorf("%s: %w", f.label(), err)
 		}
 		for _, other := range c.Flags {
 			if f.set && !other.set && f.and != "" && f.and == other.and {
-				return fmt.Errorf("%s and %s must be used together", f, other)
+				return fmt.Errorf("%s and %s must be used together", f.label(), other.label())
 			}
 		}
 	}
