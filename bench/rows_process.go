@@ -29,7 +29,7 @@ func processRows() []row {
 		},
 		{
 			name: "size", once: true,
-			table:   []report.Row{{Title: "binary, without and with symbols", Unit: memory}},
+			table:   []report.Row{{Title: "stripped binary", Unit: memory}},
 			prepare: func(_ context.Context, e *env) ([]contestant, error) { return e.sizes(), nil },
 		},
 	}
@@ -103,5 +103,5 @@ func (e *env) sizes() []contestant {
 			return report.Metrics{memory: megabytes(info.Size())}, os.Remove(path)
 		}}
 	}
-	return []contestant{size(standin, "-ldflags=-s -w"), size("with symbols")}
+	return []contestant{size(standin, "-ldflags=-s -w"), size("not stripped")}
 }
