@@ -41,8 +41,6 @@ type all struct {
 	Proxy    proxyFlags   `embed:"" prefix:"proxy-" group:"Proxy:"`
 	From     string       `arg:"" enum:"here,there" help:"The start."`
 	To       string       `arg:"" optional:"" default:"home" help:"The end."`
-
-	ignored bool
 }
 
 type Duration = time.Duration

@@ -54,7 +54,7 @@ func (p *parser) build(c *Command, name string) *cobra.Command {
 		if runs == nil || len(c.commands) > 0 && len(args) > 0 {
 			return c.unknown(this, args)
 		}
-		if err := runs.finish(this, args); err != nil {
+		if err := runs.finish(args); err != nil {
 			return err
 		}
 		p.selected = runs.target.(Runner)
@@ -84,7 +84,7 @@ func (c *Command) unknown(this *cobra.Command, args []string) error {
 
 // finish sets the arguments, and the flags that have an environment variable and are
 // not in the arguments, and checks all values.
-func (c *Command) finish(this *cobra.Command, args []string) error {
+func (c *Command) finish(args []string) error {
 	for i, f := range c.args {
 		if i < len(args) {
 			if err := f.Set(args[i]); err != nil {
