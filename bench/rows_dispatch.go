@@ -106,7 +106,7 @@ func awaitLaunches(ctx context.Context, address string, copies seed.Copies, due 
 	case <-time.After(time.Until(due)):
 	case <-ctx.Done():
 	}
-	ticker := time.NewTicker(200 * time.Millisecond)
+	ticker := time.NewTicker(time.Second) // the times are read from the database, and each read costs it some work
 	defer ticker.Stop()
 	for {
 		all, err := seed.Latenesses(ctx, address, copies)

@@ -115,7 +115,7 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]
 			FROM waiting
 		)
 		SELECT ranked.id FROM ranked LEFT JOIN dispatch_turns ON dispatch_turns.consumer_id = ranked.consumer_id`+busy+`
-		WHERE `+position+`
+		WHERE position <= $1 + 0 AND `+position+` -- so that PostgreSQL stops at the limit of each consumer
 		ORDER BY early, position, COALESCE(turn, 0), due_at, ranked.id LIMIT $1 + 0`, slices.Concat([]any{limit}, args)...)
 	if err != nil || len(ids) == 0 {
 		return nil, err
