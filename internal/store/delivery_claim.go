@@ -19,6 +19,9 @@ type dueDelivery struct {
 // ClaimDeliveries implements webhook.Outbox.
 func (s *Store) ClaimDeliveries(ctx context.Context, claim webhook.Claim) (claimed []webhook.Delivery, more bool, err error) {
 	err = s.Write(ctx, func(q *Queries) error {
+		if err := q.preferIndexes(ctx); err != nil {
+			return err
+		}
 		due, err := q.dueDeliveries(ctx, claim)
 		if err != nil {
 			return err
@@ -120,22 +123,31 @@ func (q *Queries) leaseDeliveries(ctx context.Context, deliveries []webhook.Deli
 	return nil
 }
 
-// fillSecrets adds the secrets of its consumer to each delivery.
+// fillSecrets adds the secrets of its consumer to each delivery, at the latest
+// when the transaction ends.
 func (q *Queries) fillSecrets(ctx context.Context, deliveries []webhook.Delivery) error {
-	secrets := make(map[uuid.UUID][]webhook.Secret)
+	ofConsumer := make(map[uuid.UUID][]int) // indexes of deliveries
 	for i, d := range deliveries {
-		if secrets[d.ConsumerID] == nil {
-			consumer, err := q.Consumer(ctx, d.ConsumerID)
+		ofConsumer[d.ConsumerID] = append(ofConsumer[d.ConsumerID], i)
+	}
+	for id, indexes := range ofConsumer {
+		err := q.forEachLater(ctx, func(row scanner) error {
+			consumer, err := scanConsumer(row)
 			if err != nil {
-				return fmt.Errorf("find the secrets for delivery %s: %w", d.ID, err)
+				return err
 			}
-			secrets[d.ConsumerID] = []webhook.Secret{{Value: consumer.WebhookSecret}}
+			secrets := []webhook.Secret{{Value: consumer.WebhookSecret}}
 			if consumer.PreviousWebhookSecret != "" {
-				secrets[d.ConsumerID] = append(secrets[d.ConsumerID],
-					webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
+				secrets = append(secrets, webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
 			}
+			for _, i := range indexes {
+				deliveries[i].Secrets = secrets
+			}
+			return nil
+		}, doing("find the secrets of consumer %s", id), `SELECT `+consumerColumns+` FROM consumers WHERE id = $1`, id)
+		if err != nil {
+			return err
 		}
-		deliveries[i].Secrets = secrets[d.ConsumerID]
 	}
 	return nil
 }

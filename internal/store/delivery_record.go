@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,29 +19,28 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 		return nil, err
 	}
 	err = s.Write(ctx, func(q *Queries) error {
+		if err := q.preferIndexes(ctx); err != nil {
+			return err
+		}
 		recorded := make([]webhook.Result, 0, len(results))
 		lost = lost[:0]
-		for rest := results; len(rest) > 0; {
-			size := batchSize(len(rest))
-			applied, err := q.applyVerdicts(ctx, rest[:size])
+		for some := range q.batches(results) {
+			applied, err := q.applyVerdicts(ctx, some)
 			if err != nil {
 				return err
 			}
-			for _, result := range rest[:size] {
+			for _, result := range some {
 				if applied[result.Delivery.ID] {
 					recorded = append(recorded, result)
 				} else {
 					lost = append(lost, result.Delivery.ID)
 				}
 			}
-			rest = rest[size:]
 		}
-		for rest := recorded; len(rest) > 0; {
-			size := batchSize(len(rest))
-			if err := q.insertTries(ctx, rest[:size]); err != nil {
+		for some := range q.batches(recorded) {
+			if err := q.insertTries(ctx, some); err != nil {
 				return err
 			}
-			rest = rest[size:]
 		}
 		return q.saveEndpoints(ctx, recorded)
 	})
@@ -47,6 +48,35 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 		return nil, err
 	}
 	return lost, nil
+}
+
+// batches divides results into those of single statements.
+func (q *Queries) batches(results []webhook.Result) iter.Seq[[]webhook.Result] {
+	return func(yield func([]webhook.Result) bool) {
+		for rest := results; len(rest) > 0; {
+			size := len(rest)
+			if !q.takesArrays() {
+				size = batchSize(size)
+			}
+			if !yield(rest[:size]) {
+				return
+			}
+			rest = rest[size:]
+		}
+	}
+}
+
+// table returns rows as the table v, with columns of some types named column1,
+// column2, …, and its arguments.
+func (q *Queries) table(rows [][]any, types ...string) (table string, args []any) {
+	if !q.takesArrays() {
+		return "(VALUES " + valueRows(len(rows), types...) + ") AS v", slices.Concat(rows...)
+	}
+	arrays, names := make([]string, len(types)), make([]string, len(types))
+	for i, kind := range types {
+		arrays[i], names[i] = fmt.Sprintf("(SELECT $%d::%s[])", i+1, kind), fmt.Sprintf("column%d", i+1)
+	}
+	return "unnest(" + strings.Join(arrays, ", ") + ") AS v (" + strings.Join(names, ", ") + ")", arraysOf(rows)
 }
 
 // valueRows builds count rows of placeholders. The casts in the first row
@@ -69,7 +99,7 @@ func valueRows(count int, types ...string) string {
 // applyVerdicts updates deliveries with the outcomes of their tries and returns
 // those that still had their leases.
 func (q *Queries) applyVerdicts(ctx context.Context, results []webhook.Result) (map[string]bool, error) {
-	args := make([]any, 0, 8*len(results))
+	rows := make([][]any, 0, len(results))
 	for _, r := range results {
 		state, failures := webhook.DeliveryWaiting, 1
 		var due, ended, notBefore sql.NullInt64
@@ -83,13 +113,14 @@ func (q *Queries) applyVerdicts(ctx context.Context, results []webhook.Result) (
 		default:
 			return nil, fmt.Errorf("record a try of delivery %s: unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)
 		}
-		args = append(args, r.Delivery.ID, r.Delivery.Lease, string(state), failures, due, ended, escapeNUL(r.Verdict.Reason), notBefore)
+		rows = append(rows, []any{r.Delivery.ID, r.Delivery.Lease, string(state), failures, due, ended, escapeNUL(r.Verdict.Reason), notBefore})
 	}
+	verdicts, args := q.table(rows, "TEXT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT")
 	applied := make(map[string]bool, len(results))
 	ids, err := list(ctx, q, scanColumn[string], `
 		UPDATE deliveries SET lease = '', state = v.column3, failures = failures + v.column4, due_at = v.column5,
 			ended_at = v.column6, end_reason = v.column7, not_before = v.column8
-		FROM (VALUES `+valueRows(len(results), "TEXT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "BIGINT")+`) AS v
+		FROM `+verdicts+`
 		WHERE deliveries.id = v.column1 AND deliveries.lease = v.column2 RETURNING deliveries.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("save the outcomes of tries: %w", err)
@@ -104,16 +135,13 @@ func (q *Queries) applyVerdicts(ctx context.Context, results []webhook.Result) (
 func endOf(try webhook.Try) time.Time { return try.StartedAt.Add(try.Latency) }
 
 func (q *Queries) insertTries(ctx context.Context, results []webhook.Result) error {
-	args := make([]any, 0, 7*len(results))
+	rows := make([][]any, 0, len(results))
 	for _, r := range results {
-		args = append(args, r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt), r.Try.Latency.Milliseconds(), r.Try.StatusCode,
-			escapeNUL(r.Try.Error), base64.StdEncoding.EncodeToString(r.Try.ResponseBody))
+		rows = append(rows, []any{r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt), r.Try.Latency.Milliseconds(), r.Try.StatusCode,
+			escapeNUL(r.Try.Error), base64.StdEncoding.EncodeToString(r.Try.ResponseBody)})
 	}
-	_, err := q.exec(ctx, `
+	tries, args := q.table(rows, "TEXT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "TEXT")
+	return q.execLater(ctx, doing("insert %d tries", len(results)), `
 		INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, answer)
-		VALUES `+valueRows(len(results), "TEXT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "TEXT", "TEXT"), args...)
-	if err != nil {
-		return fmt.Errorf("insert %d tries: %w", len(results), err)
-	}
-	return nil
+		SELECT * FROM `+tries, args...)
 }

@@ -3,14 +3,12 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"standin/internal/job"
@@ -73,12 +71,12 @@ func wasRefused(err error) bool {
 func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), transactionTimeout)
 	defer cancel()
-	ids := make([]string, len(group))
+	ids, rows := make([]string, len(group)), make([][]any, len(group))
 	for i, w := range group {
-		ids[i], w.write.inserted = w.write.id, false
+		ids[i], rows[i], w.write.inserted = w.write.id, w.write.values, false
 	}
 	batch := new(pgx.Batch)
-	batch.Queue(insertJobsQuery, valuesByColumn(group)...)
+	batch.Queue(insertJobsQuery, arraysOf(rows)...)
 	// Only after the insertion is it certain that no other transaction is erasing
 	// a job with one of the externalIds.
 	batch.Queue(`DELETE FROM jobs USING job_tombstones t
@@ -104,33 +102,6 @@ const insertJobsQuery = `INSERT INTO jobs (` + newJobColumns + `)
 		$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[])
 	ON CONFLICT ` + externalKey + ` DO NOTHING RETURNING id`
-
-// valuesByColumn returns an array for each column of newJobColumns.
-func valuesByColumn(group []*grouped[*newJob]) []any {
-	columns := make([]any, len(group[0].write.values))
-	for i, value := range group[0].write.values {
-		switch value.(type) {
-		case string:
-			columns[i] = column(group, i, func(text string) string { return text })
-		case int64:
-			columns[i] = column(group, i, func(n int64) int64 { return n })
-		case sql.NullString:
-			columns[i] = column(group, i, func(t sql.NullString) pgtype.Text { return pgtype.Text(t) })
-		case sql.NullInt64:
-			columns[i] = column(group, i, func(n sql.NullInt64) pgtype.Int8 { return pgtype.Int8(n) })
-		}
-	}
-	return columns
-}
-
-// column returns the values of a column.
-func column[From, To any](group []*grouped[*newJob], i int, convert func(From) To) []To {
-	values := make([]To, len(group))
-	for row, w := range group {
-		values[row] = convert(w.write.values[i].(From))
-	}
-	return values
-}
 
 // readIDs reads the IDs that the next statement of a batch returns.
 func readIDs(results pgx.BatchResults) (map[string]bool, error) {

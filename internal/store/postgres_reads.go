@@ -98,6 +98,11 @@ func runTogether[T any](group []*grouped[T], run func(context.Context, []*groupe
 	}
 }
 
+// readJobsQuery looks up each job in the primary key, however small the table was
+// when the query was planned, and has the same plan for every number of jobs.
+const readJobsQuery = `SELECT ` + viewColumns + ` FROM unnest((SELECT $1::text[])) AS wanted (wanted_id),
+	LATERAL (SELECT * FROM jobs WHERE id = wanted_id LIMIT 1) AS found`
+
 // readJobs reads a group of jobs in one statement.
 func (r *postgresReads) readJobs(ctx context.Context, group []*grouped[*jobRead]) error {
 	slices.SortFunc(group, func(a, b *grouped[*jobRead]) int { return bytes.Compare(a.write.id[:], b.write.id[:]) })
@@ -105,7 +110,7 @@ func (r *postgresReads) readJobs(ctx context.Context, group []*grouped[*jobRead]
 	for i, w := range group {
 		ids[i] = w.write.id.String()
 	}
-	found, err := r.query(ctx, `SELECT `+viewColumns+` FROM jobs WHERE id = ANY($1::text[])`, slices.Compact(ids))
+	found, err := r.query(ctx, readJobsQuery, slices.Compact(ids))
 	if err != nil {
 		return err
 	}

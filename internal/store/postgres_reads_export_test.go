@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // GatheredNumber runs a query of one number together with other gathered reads.
 func (s *Store) GatheredNumber(ctx context.Context, query string, args ...any) (number int64, err error) {
@@ -8,4 +11,24 @@ func (s *Store) GatheredNumber(ctx context.Context, query string, args ...any) (
 		return scanAll(found, func(row scanner) error { return row.Scan(&number) })
 	}, query, args...)
 	return number, err
+}
+
+// ReadJobsPlan returns PostgreSQL's plan of a statement for many jobs.
+func (s *Store) ReadJobsPlan(ctx context.Context) (string, error) {
+	steps, err := list(ctx, s.Queries, scanColumn[string], `EXPLAIN `+readJobsQuery, []string{"a", "b"})
+	return strings.Join(steps, "\n"), err
+}
+
+// RecordPlan returns PostgreSQL's plan of an update of deliveries.
+func (s *Store) RecordPlan(ctx context.Context) (plan string, err error) {
+	err = s.Write(ctx, func(q *Queries) error {
+		if err := q.preferIndexes(ctx); err != nil {
+			return err
+		}
+		verdicts, args := q.table([][]any{{"a"}, {"b"}}, "TEXT")
+		steps, err := list(ctx, q, scanColumn[string], `EXPLAIN UPDATE deliveries SET lease = '' FROM `+verdicts+` WHERE id = v.column1`, args...)
+		plan = strings.Join(steps, "\n")
+		return err
+	})
+	return plan, err
 }

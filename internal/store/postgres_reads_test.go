@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -157,4 +159,22 @@ func TestGatheredReadFails(t *testing.T) {
 		})
 	}
 	running.Wait()
+}
+
+// TestPlansOfSmallTables checks that PostgreSQL plans statements for many rows
+// with indexes while the tables are empty, because it keeps the plans.
+func TestPlansOfSmallTables(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	for index, explain := range map[string]func(context.Context) (string, error){
+		"jobs_pkey": s.ReadJobsPlan, "deliveries_pkey": s.RecordPlan,
+	} {
+		plan, err := explain(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan, "Index Scan using "+index) || strings.Contains(plan, "Seq Scan") {
+			t.Errorf("want %s:\n%s", index, plan)
+		}
+	}
 }

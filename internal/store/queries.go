@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -249,10 +250,31 @@ func inBatches(ids []string, args []any, run func(placeholders string, all []any
 	return nil
 }
 
-// update runs an update in batches of ids.
+// update runs an update of rows by their ids: on PostgreSQL one statement, which
+// is sent with the next one, otherwise in batches.
 func (q *Queries) update(ctx context.Context, ids []string, args []any, statement func(placeholders string) string) error {
+	if len(ids) > 0 && q.takesArrays() {
+		placeholders := fmt.Sprintf("SELECT unnest((SELECT $%d::text[]))", len(args)+1)
+		return q.execLater(ctx, doing("update %d rows", len(ids)), statement(placeholders), append(slices.Clone(args), ids)...)
+	}
 	return inBatches(ids, args, func(placeholders string, all []any) error {
 		_, err := q.exec(ctx, statement(placeholders), all...)
 		return err
 	})
 }
+
+// preferIndexes makes PostgreSQL use indexes for the statements of the transaction.
+// Plans are kept: one for a table that is still small reads all of it, also when
+// the table has grown.
+//
+// An array that is passed as (SELECT $1::text[]) has the same estimated length in
+// every plan, so that PostgreSQL does not plan statements with short ones anew.
+func (q *Queries) preferIndexes(ctx context.Context) error {
+	if !q.takesArrays() {
+		return nil
+	}
+	return q.execLater(ctx, doing("prefer indexes"), `SET LOCAL enable_seqscan = off`)
+}
+
+// takesArrays reports whether an argument can be an array.
+func (q *Queries) takesArrays() bool { return q.in == inPostgres }

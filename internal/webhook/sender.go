@@ -200,6 +200,11 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 		return 0, nil
 	}
 
+	select {
+	case <-s.wake:
+		return 0, nil // there is more to claim
+	default:
+	}
 	// Deliveries that are due and were not claimed wait for a busy endpoint or an
 	// earlier delivery: the end of a try wakes the sender.
 	next, ok, err := s.outbox.NextDelivery(ctx, now)
