@@ -77,6 +77,7 @@ type Change struct {
 	job.Record
 	Now time.Time
 
+	before     job.Record // as the transaction read it
 	q          *store.Queries
 	applied    []event.StateApplied
 	deliveries bool // deliveries were created
@@ -102,7 +103,7 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Ch
 		if err != nil {
 			return err
 		}
-		c = Change{Record: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
+		c = Change{Record: r, before: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
 		if prepare != nil {
 			if err := prepare(&c); err != nil {
 				return err
@@ -114,7 +115,7 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Ch
 		if err := fn(&c); err != nil {
 			return err
 		}
-		return q.SaveJob(ctx, c.Record)
+		return c.save(ctx)
 	})
 	if err != nil {
 		return job.Record{}, err
@@ -122,6 +123,9 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Ch
 	s.publish(c)
 	return c.Record, nil
 }
+
+// save saves what has changed in the job.
+func (c *Change) save(ctx context.Context) error { return c.q.SaveJobChanges(ctx, c.before, c.Record) }
 
 // publish publishes the events of a committed change.
 func (s *Service) publish(c Change) {

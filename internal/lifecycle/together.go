@@ -155,7 +155,7 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 			if c.alone = !found; c.alone {
 				continue // it is locked, or does not exist
 			}
-			c.change = Change{Record: r, Now: now, q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: consumers}
+			c.change = Change{Record: r, before: r, Now: now, q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: consumers}
 			if c.prepare != nil {
 				if err := c.prepare(&c.change); err != nil {
 					failed = c
@@ -174,7 +174,7 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 				failed = c
 				return err
 			}
-			if err := q.SaveJob(ctx, c.change.Record); err != nil {
+			if err := c.change.save(ctx); err != nil {
 				failed = c
 				return err
 			}

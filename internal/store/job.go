@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +50,85 @@ func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error)
 // SaveJob updates the fields that change while a job runs. The caller has locked
 // the job.
 func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
+	return q.saveColumns(ctx, r, allSaved)
+}
+
+// SaveJobChanges is like SaveJob for a job that was as given before. SQLite writes
+// the index entries of all columns that it updates, whether or not they change.
+func (q *Queries) SaveJobChanges(ctx context.Context, before, r job.Record) error {
+	for _, column := range otherColumns {
+		if column.value(&before) != column.value(&r) {
+			return q.SaveJob(ctx, r)
+		}
+	}
+	return q.saveColumns(ctx, r, eventSaved)
+}
+
+// savedColumn is a column that SaveJob updates. Its values are comparable.
+type savedColumn struct {
+	name  string
+	value func(*job.Record) any
+}
+
+// eventColumns are the columns that most events of a bot change, and others
+// without an index.
+var eventColumns = []savedColumn{
+	{"status", func(r *job.Record) any { return string(r.Status) }},
+	{"status_before", func(r *job.Record) any { return string(r.PreviousStatus) }},
+	{"status_since", func(r *job.Record) any { return millis(r.StatusSince) }},
+	{"started_at", func(r *job.Record) any { return nullMillis(r.StartedAt) }},
+	{"finalized_at", func(r *job.Record) any { return nullMillis(r.FinalizedAt) }},
+	{"failure_code", func(r *job.Record) any { return string(r.FailureCode) }},
+	{"failure_detail", func(r *job.Record) any { return escapeNUL(r.FailureDetail) }},
+	{"sequence", func(r *job.Record) any { return r.Sequence }},
+	{"wake_at", func(r *job.Record) any { return nullMillis(r.WakeAt) }},
+	{"heartbeat_at", func(r *job.Record) any { return nullMillis(r.HeartbeatAt) }},
+	{"bot_events", func(r *job.Record) any { return r.BotEvents }},
+	{"bot_event_bytes", func(r *job.Record) any { return r.BotEventBytes }},
+}
+
+var otherColumns = []savedColumn{
+	{"join_at", func(r *job.Record) any { return millis(r.JoinAt) }},
+	{"attempts", func(r *job.Record) any { return r.Attempts }},
+	{"attempt", func(r *job.Record) any { return r.Attempt }},
+	{"manifest_uri", func(r *job.Record) any { return r.ManifestURI }},
+	{"lease", func(r *job.Record) any { return r.Lease }},
+	{"attempt_began_at", func(r *job.Record) any { return nullMillis(r.AttemptStartedAt) }},
+	{"launched_at", func(r *job.Record) any { return nullMillis(r.LaunchedAt) }},
+	{"launch_failures", func(r *job.Record) any { return r.LaunchFailures }},
+	{"launch_error", func(r *job.Record) any { return escapeNUL(r.LaunchError) }},
+	{"stats", func(r *job.Record) any { return string(r.Stats) }},
+	{"recording_deleted_at", func(r *job.Record) any { return nullMillis(r.RecordingDeletedAt) }},
+	{"recording_deleted_by", func(r *job.Record) any { return r.RecordingDeletedBy }},
+	{"recording_erased_at", func(r *job.Record) any { return nullMillis(r.RecordingErasedAt) }},
+	{"node", func(r *job.Record) any { return r.Node }},
+	{"prelaunch", func(r *job.Record) any { return string(r.Prelaunch) }},
+}
+
+// savedColumns are the columns of an UPDATE of a job.
+type savedColumns struct {
+	columns []savedColumn
+	query   string
+}
+
+var (
+	eventSaved = newSavedColumns(eventColumns)
+	allSaved   = newSavedColumns(slices.Concat(eventColumns, otherColumns))
+)
+
+func newSavedColumns(columns []savedColumn) savedColumns {
+	set := make([]string, len(columns))
+	for i, column := range columns {
+		set[i] = fmt.Sprintf("%s = $%d", column.name, i+1)
+	}
+	return savedColumns{columns, fmt.Sprintf(`UPDATE jobs SET %s WHERE id = $%d`, strings.Join(set, ", "), len(columns)+1)}
+}
+
+func (q *Queries) saveColumns(ctx context.Context, r job.Record, saved savedColumns) error {
+	args := make([]any, 0, len(saved.columns)+1)
+	for _, column := range saved.columns {
+		args = append(args, column.value(&r))
+	}
 	return q.execLater(ctx, func(n int64, err error) error {
 		if err == nil && n != 1 {
 			err = errors.New("no such row")
@@ -56,20 +137,7 @@ func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
 			return fmt.Errorf("save job %s: %w", r.ID, err)
 		}
 		return nil
-	}, `
-		UPDATE jobs SET
-			join_at = $1, status = $2, status_before = $3, status_since = $4, attempts = $5, attempt = $6,
-			started_at = $7, finalized_at = $8, manifest_uri = $9, failure_code = $10, failure_detail = $11,
-			sequence = $12, wake_at = $13, lease = $14, attempt_began_at = $15, launched_at = $16,
-			launch_failures = $17, launch_error = $18, heartbeat_at = $19, stats = $20,
-			recording_deleted_at = $21, recording_deleted_by = $22, recording_erased_at = $23, node = $24, prelaunch = $25,
-			bot_events = $26, bot_event_bytes = $27
-		WHERE id = $28`,
-		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt,
-		nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.ManifestURI, r.FailureCode, escapeNUL(r.FailureDetail),
-		r.Sequence, nullMillis(r.WakeAt), r.Lease, nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt),
-		r.LaunchFailures, escapeNUL(r.LaunchError), nullMillis(r.HeartbeatAt), string(r.Stats),
-		nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes, r.ID)
+	}, saved.query, append(args, r.ID)...)
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only
