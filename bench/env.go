@@ -57,9 +57,9 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 	return e, nil
 }
 
-// build builds the binary from the module of the working directory.
+// build builds the binary from the module of the working directory, as in a release.
 func build(ctx context.Context, path string, flags ...string) error {
-	args := append([]string{"build", "-trimpath", "-o", path}, flags...)
+	args := append([]string{"build", "-trimpath", "-tags", "grpcnotrace", "-o", path}, flags...)
 	if out, err := exec.CommandContext(ctx, "go", append(args, "standin/cmd/standin")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build standin: %w: %s", err, out)
 	}
