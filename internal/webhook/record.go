@@ -31,15 +31,15 @@ func (s *Sender) recordAll(ctx context.Context) {
 }
 
 // gather returns the first result and those that are ready.
-func (s *Sender) gather(first Result) []Result {
-	group := []Result{first}
+func (s *Sender) gather(first *Result) []Result {
+	group := []Result{*first}
 	for len(group) < maxRecorded {
 		select {
 		case next, ok := <-s.results:
 			if !ok {
 				return group
 			}
-			group = append(group, next)
+			group = append(group, *next)
 		default:
 			return group
 		}

@@ -68,7 +68,7 @@ type Sender struct {
 	metrics   *metrics
 	tracer    Tracer // may be nil
 	wake      chan struct{}
-	results   chan Result
+	results   chan *Result // pointers: the buffer of a channel is allocated at once
 
 	unrecorded atomic.Int64 // results that are not stored yet
 	tries      sync.WaitGroup
@@ -102,7 +102,7 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 		metrics:   newMetrics(),
 		tracer:    settings.Tracer,
 		wake:      make(chan struct{}, 1),
-		results:   make(chan Result, maxRecorded),
+		results:   make(chan *Result, maxRecorded),
 		log:       settings.Log,
 		now:       settings.Now,
 		timeout:   settings.TryTimeout,
@@ -259,7 +259,7 @@ func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 	}
 	end := s.scheduler.finish(f, outcomeOf(try, response))
 	s.unrecorded.Add(1)
-	s.results <- Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume}
+	s.results <- &Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume}
 	return end
 }
 
