@@ -212,7 +212,7 @@ func (f *Fleet) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	copies := seed.Copies{Count: f.settings.Bots, Of: original.String()}
-	inserting := time.Duration(f.settings.Bots/10_000) * time.Second // more than it takes
+	inserting := time.Duration(f.settings.Bots/1500) * time.Second // more than it takes, also beside other load
 	due := time.Now().Add(dueDelay + inserting)
 	at := fmt.Sprint(due.UnixMilli())
 	copies.Set = map[string]string{"join_at": at, "wake_at": at, "auto_leave": `'{"afterEntryDelaySeconds":86400,"afterSoloSeconds":600,"afterMaxSeconds":14400}'`}

@@ -19,6 +19,9 @@ const (
 	beatInterval = 100 * time.Millisecond
 	// maxBeats is the maximum number of heartbeats in a transaction.
 	maxBeats = 1024
+	// beatTimeout bounds such a transaction, because all later heartbeats wait for
+	// it. Then each heartbeat is recorded alone.
+	beatTimeout = 10 * time.Second
 )
 
 // beats collects heartbeats of different jobs that share a transaction.
@@ -100,7 +103,8 @@ func (s *Service) recordGroup(group []*groupedBeat) {
 		latest[b.id] = b
 		ids = append(ids, b.id)
 	}
-	ctx := context.Background() // the heartbeats have different ones; the store bounds the transaction
+	ctx, cancel := context.WithTimeout(context.Background(), beatTimeout) // the heartbeats have different contexts
+	defer cancel()
 	err := s.Store.Write(ctx, func(q *store.Queries) error {
 		jobs, err := q.LockFreeBotJobs(ctx, ids)
 		if err != nil {
