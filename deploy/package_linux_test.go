@@ -1,22 +1,15 @@
 package deploy_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -95,145 +88,6 @@ func needTool(t *testing.T, tool string) {
 	}
 }
 
-// debianRoot is the root directory of a Debian system, whose programs run in the
-// network and the processes of this machine.
-type debianRoot struct {
-	*testing.T
-	dir string
-}
-
-// newDebianRoot returns a root with the packages of the bot image.
-func newDebianRoot(t *testing.T) debianRoot {
-	t.Helper()
-	r := debianRoot{t, filepath.Join(t.TempDir(), "root")}
-	archive := r.archive()
-	if err := os.Mkdir(r.dir, 0o755); err != nil { //nolint:gosec // a root directory
-		t.Fatal(err)
-	}
-	r.do(exec.CommandContext(t.Context(), "tar", "--extract", "--numeric-owner", "--directory", r.dir, "--file", archive))
-	if err := os.WriteFile(filepath.Join(r.dir, "etc/resolv.conf"), read(t, "/etc/resolv.conf"), 0o644); err != nil { //nolint:gosec // read by all
-		t.Fatal(err)
-	}
-	t.Cleanup(r.killAll)
-	return r
-}
-
-// killAll kills the processes that still run in the root, such as bots.
-func (r debianRoot) killAll() {
-	for running := true; running; {
-		running = false
-		roots, err := filepath.Glob("/proc/[0-9]*/root")
-		if err != nil {
-			r.Error(err)
-		}
-		for _, root := range roots {
-			if dir, err := os.Readlink(root); err != nil || dir != r.dir { // an error: it has ended
-				continue
-			}
-			running = true
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(root))); err == nil {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // an error: it has ended
-			}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// archive returns a tar file of the root. It is kept for the next run, because
-// making it takes minutes.
-func (r debianRoot) archive() string {
-	r.Helper()
-	packages := append(imagePackages(r.T), "adduser")
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		r.Fatal(err)
-	}
-	name := fmt.Sprintf("standin-test-%x.tar", sha256.Sum256([]byte(strings.Join(packages, " "))))
-	path := filepath.Join(cache, name)
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	r.do(exec.CommandContext(r.Context(), "mmdebstrap", "--variant=minbase", "--include="+strings.Join(packages, ","),
-		"--aptopt=APT::Install-Recommends \"false\"", "--dpkgopt=force-unsafe-io", "bookworm", path+".new.tar"))
-	if err := os.Rename(path+".new.tar", path); err != nil {
-		r.Fatal(err)
-	}
-	return path
-}
-
-// enter runs a command in the root as a user, with private mounts, which end with
-// its last process.
-func (r debianRoot) enter(user string, environment []string, command ...string) *exec.Cmd {
-	script := `mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs -o mode=1777 shm "$0/dev/shm" && user=$1 && shift && exec chroot --userspec="$user" "$0" "$@"`
-	arguments := []string{"--mount", "--propagation", "private", "sh", "-ec", script, r.dir, user, "/usr/bin/env", "-i", "PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
-	return exec.CommandContext(r.Context(), "unshare", slices.Concat(arguments, environment, command)...)
-}
-
-// do runs a command to its end and returns its standard output.
-func (r debianRoot) do(cmd *exec.Cmd) string {
-	r.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		r.Fatalf("%q: %v\n%s%s", cmd.Args, err, stdout.String(), stderr.String())
-	}
-	return stdout.String()
-}
-
-// install builds a version of the package and installs it with apt-get.
-func (r debianRoot) install(version string) {
-	r.Helper()
-	build := exec.CommandContext(r.Context(), "scripts/deb.sh", "", version)
-	build.Dir = ".."
-	r.do(build)
-	files, err := filepath.Glob("../bin/standin_" + version + "_*.deb")
-	if err != nil || len(files) != 1 {
-		r.Fatalf("packages: %q (%v)", files, err)
-	}
-	defer os.Remove(files[0])
-	if err := os.WriteFile(filepath.Join(r.dir, "root/standin.deb"), read(r.T, files[0]), 0o600); err != nil {
-		r.Fatal(err)
-	}
-	r.do(r.enter("root", []string{"DEBIAN_FRONTEND=noninteractive"},
-		"apt-get", "install", "-y", "-qq", "--no-install-recommends", "-o", "APT::Sandbox::User=root", "/root/standin.deb"))
-	if got := r.do(r.enter("root", nil, "dpkg-query", "-W", "-f", "${Version} ${Status}", "standin")); got != version+" install ok installed" {
-		r.Fatalf("dpkg: %q", got)
-	}
-}
-
-// environment returns the environment of the unit's processes with more settings.
-func (r debianRoot) environment(settings ...string) []string {
-	r.Helper()
-	values := unit(r.T, filepath.Join(r.dir, "usr/lib/systemd/system/standin.service"))
-	all := strings.Fields(strings.Join(values["Environment"], " "))
-	file := string(read(r.T, filepath.Join(r.dir, values["EnvironmentFile"][0])))
-	return slices.Concat(all, regexp.MustCompile(`(?m)^[A-Z_]+=.*$`).FindAllString(file, -1), settings)
-}
-
-// start starts the unit's ExecStart as its user.
-func (r debianRoot) start(environment []string, log io.Writer) *exec.Cmd {
-	r.Helper()
-	values := unit(r.T, filepath.Join(r.dir, "usr/lib/systemd/system/standin.service"))
-	cmd := r.enter(values["User"][0]+":"+values["Group"][0], environment, strings.Fields(values["ExecStart"][0])...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.WaitDelay = time.Second // bots keep the log open
-	if err := cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	return cmd
-}
-
-// stop stops the main process of the unit, as KillMode=process does.
-func (r debianRoot) stop(cmd *exec.Cmd) {
-	r.Helper()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		r.Fatalf("the service ended with %v", err)
-	}
-}
-
 // await polls a condition.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -261,22 +115,15 @@ func imagePackages(t *testing.T) []string {
 	return packages
 }
 
-// TestDebianPackage installs the package into a new Debian system that has the
-// packages of the bot image, starts the unit's command as its user, and sends a bot
-// into a meeting. While the bot records, a rebuilt package is installed and the
-// service restarts. The recording is complete.
+// TestDebianPackage installs the package into a new Debian system with systemd, whose
+// unit starts the service in its sandbox, and sends a bot into a meeting. While the bot
+// records, with Chromium's own sandbox, a rebuilt package is installed, which restarts
+// the service. The recording is complete.
 func TestDebianPackage(t *testing.T) {
 	if os.Getenv(packagesVariable) == "" {
 		t.Skip("set " + packagesVariable + "=1, or run make packages-test, to install the Debian package into a new system")
 	}
-	needRoot(t, "mmdebstrap", "unshare")
-	r := newDebianRoot(t)
-	r.install("0.0.1")
-	r.do(r.enter("root", nil, "install", "-d", "-m", "0700", "-o", "standin", "-g", "standin", "/var/lib/standin")) // StateDirectory
-	if got := r.do(r.enter("root", nil, "stat", "-c", "%a %U %G", "/etc/standin/standin.env")); got != "640 root standin\n" {
-		t.Errorf("the configuration file has %q", got)
-	}
-
+	needRoot(t, "mmdebstrap", "unshare", "nsenter")
 	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
@@ -291,17 +138,23 @@ func TestDebianPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	environment := r.environment("STANDIN_LISTEN="+address, "STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_NO_SANDBOX=true",
-		"STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
-	log := new(lockedBuffer)
+	d := startDebian(t)
+	d.configure("STANDIN_LISTEN="+address, "STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
 	defer func() {
 		if t.Failed() {
-			t.Logf("the service's log:\n%s", log)
-			logBots(t, r)
+			t.Logf("the service's log:\n%s", d.do("journalctl", "--unit=standin", "--no-pager"))
+			logBots(t, d)
 		}
 	}()
-	service := r.start(environment, log)
-	key := strings.TrimSpace(r.do(r.enter("standin:standin", environment, "standin", "keys", "create", "--consumer", "acme")))
+	d.install("0.0.1")
+	for path, want := range map[string]string{"/etc/standin/standin.env": "640 root standin\n", "/var/lib/standin": "700 standin standin\n"} {
+		if got := d.do("stat", "-c", "%a %U %G", path); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	service := d.servicePID()
+	checkSandbox(t, d, service)
+	key := strings.TrimSpace(d.do("runuser", "-u", "standin", "--", "env", "STANDIN_DATA_DIR=/var/lib/standin/data", "standin", "keys", "create", "--consumer", "acme"))
 	api, err := client.New("http://"+address, key)
 	if err != nil {
 		t.Fatal(err)
@@ -322,35 +175,61 @@ func TestDebianPackage(t *testing.T) {
 		return found
 	}
 	await(t, "the bot records", func() bool { return status().Status == "recording_started" })
+	bot := strings.Fields(d.do("pgrep", "--full", "standin bot"))[0]
+	checkSandbox(t, d, bot)
+	if d.do("pgrep", "--full", "--", "--type=renderer") == "" || strings.Contains(d.do("ps", "-eo", "args"), "--no-sandbox") {
+		t.Error("Chromium runs without its own sandbox")
+	}
 
-	r.install("0.0.2")
-	r.stop(service)
-	service = r.start(environment, log)
+	d.install("0.0.2")
+	if restarted := d.servicePID(); restarted == service {
+		t.Error("the upgrade did not restart the service")
+	}
 	await(t, "the service answers again", func() bool { return api.Health(t.Context()) == nil })
 	if found := status(); found.Status != "recording_started" {
 		t.Errorf("after the upgrade the job is %s", found.Status)
 	}
 	meeting.End()
 	await(t, "the job is completed", func() bool { return status().Status == "completed" })
-	attempts := status().Attempts
-	r.stop(service)
-
-	manifest := manifestOf(t, r, created.ID)
+	if attempts := status().Attempts; attempts != 1 {
+		t.Errorf("the job needed %d attempts", attempts)
+	}
+	d.do("systemctl", "stop", "standin")
+	manifest := manifestOf(t, d, created.ID)
 	for _, want := range []string{`"partial": false`, `"reason": "host_ended"`} {
 		if !strings.Contains(manifest, want) {
 			t.Errorf("the manifest does not have %s:\n%s", want, manifest)
 		}
 	}
-	if attempts != 1 {
-		t.Errorf("the job needed %d attempts", attempts)
+}
+
+// checkSandbox checks the sandbox of a process of the unit: no capabilities, no new
+// privileges, a system call filter, and a file system that is read-only except for the
+// unit's folders.
+func checkSandbox(t *testing.T, d *debian, process string) {
+	t.Helper()
+	status := d.do("cat", "/proc/"+process+"/status")
+	for _, want := range []string{"CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("%s: not %q:\n%s", process, want, status)
+		}
+	}
+	mounts := d.do("cat", "/proc/"+process+"/mounts")
+	for path, writable := range map[string]string{"/": "ro", "/var/lib/standin": "rw", "/tmp": "rw"} {
+		if !regexp.MustCompile(`(?m)^\S+ ` + path + ` \S+ ` + writable + `[, ]`).MatchString(mounts) {
+			t.Errorf("%s: %s is not %s:\n%s", process, path, writable, mounts)
+		}
+	}
+	if devices := d.do("ls", "/proc/"+process+"/root/dev"); strings.Contains(devices, "kmsg") || !strings.Contains(devices, "null") {
+		t.Errorf("%s: devices: %s", process, devices)
 	}
 }
 
 // logBots logs what the bots have logged. A bot has its own file, which the service
 // does not read.
-func logBots(t *testing.T, r debianRoot) {
+func logBots(t *testing.T, d *debian) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(r.dir, "var/lib/standin/data/bots/*", launch.LogFile))
+	files, err := filepath.Glob(filepath.Join(d.dir, "var/lib/standin/data/bots/*", launch.LogFile))
 	if err != nil {
 		t.Error(err)
 	}
@@ -360,9 +239,9 @@ func logBots(t *testing.T, r debianRoot) {
 }
 
 // manifestOf returns the manifest in the data directory of the service.
-func manifestOf(t *testing.T, r debianRoot, id string) string {
+func manifestOf(t *testing.T, d *debian, id string) string {
 	t.Helper()
-	return string(read(t, filepath.Join(r.dir, "var/lib/standin/data/recordings/jobs", id, "manifest.json")))
+	return string(read(t, filepath.Join(d.dir, "var/lib/standin/data/recordings/jobs", id, "manifest.json")))
 }
 
 func freeAddress(t *testing.T) string {
@@ -373,22 +252,4 @@ func freeAddress(t *testing.T) string {
 	}
 	defer listener.Close()
 	return fmt.Sprint(listener.Addr())
-}
-
-// lockedBuffer collects the log of processes.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.String()
 }
