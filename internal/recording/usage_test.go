@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,8 +120,8 @@ func TestDeleteManyUploads(t *testing.T) {
 		group.SetLimit(8)
 		for i := range 1100 {
 			group.Go(func() error {
-				_, err := storage.PutUpload(t.Context(), id, 0, ingest.SegmentName(0, i), strings.NewReader("x"), sumText("x"), 9)
-				return err
+				key, err := uploadKey(id, 0, ingest.SegmentName(0, i))
+				return errors.Join(err, storage.bucket.WriteAll(t.Context(), key, []byte("x"), nil))
 			})
 		}
 		if err := group.Wait(); err != nil {
