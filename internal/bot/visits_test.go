@@ -226,7 +226,7 @@ func failureScenarios() []scenario {
 		},
 		{
 			name:      "unknown page instead of the lobby",
-			configure: func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Timeouts.Leave = 4, time.Second },
+			configure: func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Timeouts.Leave = 12, time.Second }, // the page loads in this time
 			during: func(h *harness) {
 				h.awaitLobby(1)
 				if _, err := h.meeting.NavigateAway(notAMeeting(h)); err != nil {

@@ -220,7 +220,7 @@ func TestPlainJobTakesSeconds(t *testing.T) {
 	began := time.Now()
 	j := e.create(t, "success")
 	e.waitForStatus(t, j.ID, job.Completed)
-	if took := time.Since(began); took < 2*time.Second || took > 20*time.Second {
+	if took := time.Since(began); took < 2*time.Second || took > time.Minute {
 		t.Errorf("a plain job took %s", took)
 	}
 	if manifest := e.manifest(t, j.ID); manifest.Timeline.LeftAt.After(time.Now().Add(time.Second)) {

@@ -293,16 +293,19 @@ func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
 // testUnknownPage checks the error for a page that never becomes a meeting.
 func testUnknownPage(t *testing.T, ctx context.Context, running *browser.Browser) {
 	for platform := range replicaPlatforms() {
-		page := openDocument(t, ctx, running, `<main><h1>Under construction</h1><p style="display:none">nothing</p></main>
-			<iframe srcdoc="<p>More to read</p>"></iframe>`)
-		site := siteOf(t, platform)
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		err := site.Join(short, page, JoinOptions{Name: "Standin"})
-		cancel()
-		var stopped *ScreenError
-		if !errors.As(err, &stopped) || stopped.Observation.Screen != Unknown || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("joining on %s: %v; want a ScreenError with an unknown page and the deadline", platform, err)
-		}
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			page := openDocument(t, ctx, running, `<main><h1>Under construction</h1><p style="display:none">nothing</p></main>
+				<iframe srcdoc="<p>More to read</p>"></iframe>`)
+			site := siteOf(t, platform)
+			short, cancel := context.WithTimeout(ctx, 8*time.Second) // for one observation on a busy machine
+			defer cancel()
+			err := site.Join(short, page, JoinOptions{Name: "Standin"})
+			var stopped *ScreenError
+			if !errors.As(err, &stopped) || stopped.Observation.Screen != Unknown || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("joining: %v; want a ScreenError with an unknown page and the deadline", err)
+			}
+		})
 	}
 }
 

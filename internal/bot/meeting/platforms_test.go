@@ -12,7 +12,7 @@ import (
 
 // reactionTimeout is how soon a change of the page must be observed, on a machine
 // that runs other tests at the same time.
-const reactionTimeout = 5 * time.Second
+const reactionTimeout = time.Minute
 
 // obstacles returns settings with every dialog and notice of a platform.
 func obstacles(replicaPlatform replica.Platform) replica.Settings {
