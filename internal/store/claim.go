@@ -146,8 +146,8 @@ func waitingCondition(claim job.Claim) (string, []any) {
 		[]any{millis(claim.Now), millis(claim.Now.Add(claim.Prelaunch))}
 }
 
-// dueCondition selects due jobs. It uses the index jobs_wake. Its arguments start
-// at $2.
+// dueCondition selects due jobs. It uses the index jobs_wake, and jobs_wake_others
+// after needsNoAdmission. Its arguments start at $2.
 //
 // A job with an attempt or a prelaunched bot belongs to the node that runs its bot, because no other
 // node can observe the bot. Other nodes claim it when that node has sent no
@@ -158,7 +158,8 @@ func dueCondition(claim job.Claim) (string, []any) {
 		[]any{millis(claim.Now), claim.Node, millis(claim.Now.Add(-claim.Lease))}
 }
 
-// needsNoAdmission excludes live jobs that wait for their first bot.
+// needsNoAdmission excludes live jobs that wait for their first bot, with the words
+// of the index jobs_wake_others.
 const needsNoAdmission = `NOT (status IN ('scheduled', 'pending') AND mode = 'live' AND prelaunch IN ('', 'skipped')) AND `
 
 // consumerLimit is the condition that a consumer runs fewer bots than its limit,

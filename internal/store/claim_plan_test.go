@@ -26,6 +26,10 @@ func TestHotPathPlans(t *testing.T) {
 		}, []string{
 			"SEARCH jobs USING INDEX jobs_upcoming (join_at<?)", "SEARCH jobs USING INDEX jobs_wake (wake_at<?)",
 		}},
+		"claim beside admissions": {func(q *store.Queries) error {
+			_, err := q.DueWithoutAdmission(ctx, job.Claim{Node: "a", Now: now, Lease: time.Minute, Limit: 10})
+			return err
+		}, []string{"SEARCH jobs USING INDEX jobs_wake_others (wake_at<?)"}},
 		"next": {func(q *store.Queries) error {
 			_, _, err := q.NextWake(ctx, "a", now, time.Second)
 			return err
