@@ -24,7 +24,7 @@ func scanBinary(fields []pgconn.FieldDescription, values [][]byte, columns []any
 		case pgtype.TextOID:
 			known, err = assignText(column, values[i])
 		case pgtype.Int8OID:
-			known, err = assignInteger(column, fields[i].Format, values[i])
+			known = assignInteger(column, fields[i].Format, values[i])
 		default:
 			known = false
 		}
@@ -81,17 +81,18 @@ func assignText(column any, value []byte) (known bool, err error) {
 	return true, err
 }
 
-// assignInteger stores a bigint, which is nil for NULL.
-func assignInteger(column any, format int16, value []byte) (known bool, err error) {
+// assignInteger stores a bigint, which is nil for NULL. It returns whether it knows
+// the type of the column.
+func assignInteger(column any, format int16, value []byte) bool {
 	if value == nil {
 		into, ok := column.(timeColumn)
 		if ok {
 			*into.Time = time.Time{}
 		}
-		return ok, nil
+		return ok
 	}
 	if format != pgtype.BinaryFormatCode || len(value) != 8 {
-		return false, nil
+		return false
 	}
 	number := int64(binary.BigEndian.Uint64(value))
 	switch into := column.(type) {
@@ -102,7 +103,7 @@ func assignInteger(column any, format int16, value []byte) (known bool, err erro
 	case timeColumn:
 		*into.Time = fromMillis(number)
 	default:
-		return false, nil
+		return false
 	}
-	return true, nil
+	return true
 }
