@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -33,6 +34,22 @@ func TestShowsNoMeeting(t *testing.T) {
 		}
 		if got := p.showsNoMeeting(after(test.now), after(test.lastAudio)); got != test.want {
 			t.Errorf("%s: showsNoMeeting() = %v", name, got)
+		}
+	}
+}
+
+// TestSuspendedRecording checks that a suspended recording does not continue on the
+// page that offers to join again, or in the lobby.
+func TestSuspendedRecording(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[pageState]bool{stateInMeeting: false, statePreJoin: true, stateLobby: true, stateUnknown: true} {
+		page := newMeetingPage(slog.New(slog.DiscardHandler), Timeouts{}, "")
+		page.health = pageHealth{state: state, since: after(0)}
+		recording := &recordingSession{page: page, state: &recordingState{suspended: true}}
+		s := &session{log: page.log, page: page, recording: recording}
+		s.checkScreen(t.Context(), after(1), audioStatus{})
+		if got := recording.state.suspended; got != want {
+			t.Errorf("state %d: suspended %v, want %v", state, got, want)
 		}
 	}
 }

@@ -98,6 +98,9 @@ func (r *recordingSession) start(ctx context.Context) {
 			r.recorder, r.recordedAnything = started, true
 			r.log.Info("recording", "part", number)
 			r.report.startPart(number, started.StartedAt())
+			if r.page.phase != phaseAdmitted {
+				return nil // the page was left meanwhile; the next task stops the recorder
+			}
 			return r.events.emitOrExit(job.BotRecordingStarted, nil)
 		},
 	})

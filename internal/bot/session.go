@@ -227,6 +227,7 @@ func (s *session) checkScreen(ctx context.Context, now time.Time, audio audioSta
 		s.recording.state.suspended = true
 		s.diagnostics.saveLater(ctx, s.page, s.page.describeTrouble(now))
 		s.recording.interrupt(ctx, "unknown_screen")
+	case s.page.health.state == statePreJoin || s.page.health.state == stateLobby: // recover joins again
 	default:
 		s.log.Info("the page shows the meeting again")
 		s.recording.state.suspended = false
