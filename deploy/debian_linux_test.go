@@ -165,11 +165,11 @@ func (d *debian) write(name, content string) {
 	}
 }
 
-// configure adds settings to those of the package.
-func (d *debian) configure(settings ...string) {
+// configure adds settings to those of a unit.
+func (d *debian) configure(unit string, settings ...string) {
 	d.Helper()
-	d.write("etc/standin-test.env", strings.Join(settings, "\n")+"\n")
-	d.write("etc/systemd/system/standin.service.d/test.conf", "[Service]\nEnvironmentFile=/etc/standin-test.env\n")
+	d.write("etc/"+unit+"-test.env", strings.Join(settings, "\n")+"\n")
+	d.write("etc/systemd/system/"+unit+".service.d/test.conf", "[Service]\nEnvironmentFile=/etc/"+unit+"-test.env\n")
 }
 
 // install builds a version of the package and installs it with apt-get.
@@ -190,8 +190,8 @@ func (d *debian) install(version string) {
 	}
 }
 
-// servicePID returns the main process of standin.service.
-func (d *debian) servicePID() string {
+// mainPID returns the main process of a unit.
+func (d *debian) mainPID(unit string) string {
 	d.Helper()
-	return strings.TrimSpace(d.do("systemctl", "show", "--property=MainPID", "--value", "standin"))
+	return strings.TrimSpace(d.do("systemctl", "show", "--property=MainPID", "--value", unit))
 }

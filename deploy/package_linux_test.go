@@ -2,14 +2,17 @@ package deploy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/smtp"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,8 +119,8 @@ func imagePackages(t *testing.T) []string {
 }
 
 // TestDebianPackage installs the package into a new Debian system with systemd, whose
-// unit starts the service in its sandbox, and sends a bot into a meeting. While the bot
-// records, with Chromium's own sandbox, a rebuilt package is installed, which restarts
+// units start the service and the mail worker in their sandboxes, schedules a meeting by
+// mail, and sends a bot into another meeting. While the bot records, with Chromium's own sandbox, a rebuilt package is installed, which restarts
 // the service. The recording is complete.
 func TestDebianPackage(t *testing.T) {
 	if os.Getenv(packagesVariable) == "" {
@@ -139,7 +142,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	address := freeAddress(t)
 	d := startDebian(t)
-	d.configure("STANDIN_LISTEN="+address, "STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
+	d.configure("standin", "STANDIN_LISTEN="+address, "STANDIN_INTAKE_SECRET=package-test", "STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
 	defer func() {
 		if t.Failed() {
 			t.Logf("the service's log:\n%s", d.do("journalctl", "--unit=standin", "--no-pager"))
@@ -152,14 +155,15 @@ func TestDebianPackage(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	service := d.servicePID()
-	checkSandbox(t, d, service)
-	key := strings.TrimSpace(d.do("runuser", "-u", "standin", "--", "env", "STANDIN_DATA_DIR=/var/lib/standin/data", "standin", "keys", "create", "--consumer", "acme"))
+	service := d.mainPID("standin")
+	checkSandbox(t, d, service, "/var/lib/standin")
+	key := strings.TrimSpace(d.do("runuser", "-u", "standin", "--", "env", "STANDIN_DATA_DIR=/var/lib/standin/data", "standin", "keys", "create", "--consumer", "acme", "--email", organizer))
 	api, err := client.New("http://"+address, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the service answers", func() bool { return api.Health(t.Context()) == nil })
+	checkMail(t, d, api)
 	created, _, err := api.CreateJob(t.Context(), client.NewJob{ExternalID: "package", MeetingURL: meeting.URL(), DisplayName: "Standin"})
 	if err != nil {
 		t.Fatal(err)
@@ -176,13 +180,13 @@ func TestDebianPackage(t *testing.T) {
 	}
 	await(t, "the bot records", func() bool { return status().Status == "recording_started" })
 	bot := strings.Fields(d.do("pgrep", "--full", "standin bot"))[0]
-	checkSandbox(t, d, bot)
+	checkSandbox(t, d, bot, "/var/lib/standin")
 	if d.do("pgrep", "--full", "--", "--type=renderer") == "" || strings.Contains(d.do("ps", "-eo", "args"), "--no-sandbox") {
 		t.Error("Chromium runs without its own sandbox")
 	}
 
 	d.install("0.0.2")
-	if restarted := d.servicePID(); restarted == service {
+	if restarted := d.mainPID("standin"); restarted == service {
 		t.Error("the upgrade did not restart the service")
 	}
 	await(t, "the service answers again", func() bool { return api.Health(t.Context()) == nil })
@@ -203,19 +207,64 @@ func TestDebianPackage(t *testing.T) {
 	}
 }
 
-// checkSandbox checks the sandbox of a process of the unit: no capabilities, no new
-// privileges, a system call filter, and a file system that is read-only except for the
-// unit's folders.
-func checkSandbox(t *testing.T, d *debian, process string) {
+// organizer is the mail address of the consumer, and invitation an invitation from it
+// to tomorrow's meeting.
+const (
+	organizer  = "ada@example.com"
+	invitation = "From: " + organizer + "\r\nTo: notes@example.com\r\nSubject: Review\r\nMessage-ID: <1@example.com>\r\nMIME-Version: 1.0\r\n" +
+		"Content-Type: text/calendar; method=REQUEST\r\n\r\n" +
+		"BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:review@example.com\r\nORGANIZER:mailto:" + organizer + "\r\n" +
+		"DTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+
+// checkMail starts the unit of the mail worker, which listens on port 25, sends it an
+// invitation, and checks that the service has a job for it.
+func checkMail(t *testing.T, d *debian, api *client.Client) {
+	t.Helper()
+	const listen = "127.0.0.25:25" // an address that no other mail server uses
+	d.configure("standin-mail", "STANDIN_URL="+api.BaseURL(), "STANDIN_INTAKE_SECRET=package-test", "STANDIN_MAIL_SMTP_LISTEN="+listen,
+		"STANDIN_MAIL_RECIPIENTS=notes@example.com", "STANDIN_MAIL_NETWORKS=127.0.0.0/8")
+	d.do("systemctl", "daemon-reload")
+	d.do("systemctl", "start", "standin-mail")
+	start := time.Now().Add(24 * time.Hour).UTC()
+	message := fmt.Appendf(nil, invitation, start.Format("20060102T150405Z"))
+	var sent error
+	await(t, "the mail worker accepts a message", func() bool {
+		sent = smtp.SendMail(listen, nil, organizer, []string{"notes@example.com"}, message)
+		return !errors.Is(sent, syscall.ECONNREFUSED)
+	})
+	if sent != nil {
+		t.Fatalf("%v\n%s", sent, d.do("journalctl", "--unit=standin-mail", "--no-pager"))
+	}
+	await(t, "the invitation has a job", func() bool {
+		for found, err := range api.Jobs(t.Context(), client.JobFilter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found.MeetingURL == "https://meet.google.com/abc-defg-hij" && found.Status == "scheduled"
+		}
+		return false
+	})
+	checkSandbox(t, d, d.mainPID("standin-mail"), "/var/lib/standin-mail")
+}
+
+// capabilities are the capabilities of the units' processes. That of the mail worker
+// is CAP_NET_BIND_SERVICE.
+var capabilities = map[string]string{"/var/lib/standin": "0000000000000000", "/var/lib/standin-mail": "0000000000000400"}
+
+// checkSandbox checks the sandbox of a process of the unit with a state directory: no
+// further capabilities, no new privileges, a system call filter, and a file system that
+// is read-only except for the unit's folders.
+func checkSandbox(t *testing.T, d *debian, process, state string) {
 	t.Helper()
 	status := d.do("cat", "/proc/"+process+"/status")
-	for _, want := range []string{"CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+	for _, want := range []string{"CapBnd:\t" + capabilities[state], "NoNewPrivs:\t1", "Seccomp:\t2"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("%s: not %q:\n%s", process, want, status)
 		}
 	}
 	mounts := d.do("cat", "/proc/"+process+"/mounts")
-	for path, writable := range map[string]string{"/": "ro", "/var/lib/standin": "rw", "/tmp": "rw"} {
+	for path, writable := range map[string]string{"/": "ro", state: "rw", "/tmp": "rw"} {
 		if !regexp.MustCompile(`(?m)^\S+ ` + path + ` \S+ ` + writable + `[, ]`).MatchString(mounts) {
 			t.Errorf("%s: %s is not %s:\n%s", process, path, writable, mounts)
 		}
