@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"flag"
+	"strings"
 	"testing"
 )
 
@@ -37,6 +39,9 @@ func TestContract(t *testing.T) {
 		t.Run("broken", func(t *testing.T) { t.Parallel(); contractBroken(t, coverage) })
 		t.Run("limited", func(t *testing.T) { t.Parallel(); contractLimited(t, coverage) })
 	})
+	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		return // only some rows ran, such as those that failed before
+	}
 	for _, operation := range h.description.Operations() {
 		for _, status := range operation.Statuses {
 			row := operation.ID + " " + status
