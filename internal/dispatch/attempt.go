@@ -120,10 +120,11 @@ func (t *task) wakeForLaunch(at time.Time) time.Time {
 func (t *task) recordLaunch(ctx context.Context) error {
 	for {
 		err := t.tryRecordLaunch(ctx)
+		over := errors.Is(err, errLeaseLost) || errors.Is(err, errJobChanged) || !t.lease.valid()
 		switch {
-		case err == nil, errors.Is(err, errJobChanged) && t.launchRecorded(ctx):
+		case err == nil, over && t.launchRecorded(ctx): // the answer to a commit can be lost
 			return nil
-		case errors.Is(err, errLeaseLost), errors.Is(err, errJobChanged), !t.lease.valid():
+		case over:
 			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
 			defer cancel()
 			return errors.Join(err, t.d.Launcher.Stop(stopping, t.job.ID, t.job.Attempt))
