@@ -69,24 +69,38 @@ func TestChangeTogether(t *testing.T) {
 	})
 }
 
-// TestChangeTogetherWaitsForNoLock checks that a job that another transaction has
-// locked delays only its own change.
-func TestChangeTogetherWaitsForNoLock(t *testing.T) {
-	t.Parallel()
+// withLockedJob runs fn while another transaction of PostgreSQL has locked one of two
+// jobs, waits for what fn started, and returns both jobs.
+func withLockedJob(t *testing.T, fn func(ctx context.Context, h *harness, started *sync.WaitGroup, locked, free uuid.UUID) error) (locked, free job.Record) {
+	t.Helper()
 	if cluster == nil {
 		t.Skip("PostgreSQL is not installed")
 	}
 	h := newHarness(t, cluster.Fresh(t))
-	locked, free := h.newJob(t), h.newJob(t)
+	lockedID, freeID := h.newJob(t), h.newJob(t)
 	ctx := context.WithoutCancel(t.Context())
-	change := func(c *lifecycle.Change) error { c.LaunchFailures++; return nil }
-	var waiting sync.WaitGroup
+	var started sync.WaitGroup
 	err := h.store.Write(ctx, func(q *store.Queries) error {
-		if _, err := q.LockJob(ctx, locked); err != nil {
+		if _, err := q.LockJob(ctx, lockedID); err != nil {
 			return err
 		}
+		return fn(ctx, h, &started, lockedID, freeID)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	started.Wait()
+	return h.record(t, lockedID), h.record(t, freeID)
+}
+
+// TestChangeTogetherWaitsForNoLock checks that a job that another transaction has
+// locked delays only its own change.
+func TestChangeTogetherWaitsForNoLock(t *testing.T) {
+	t.Parallel()
+	change := func(c *lifecycle.Change) error { c.LaunchFailures++; return nil }
+	r, other := withLockedJob(t, func(ctx context.Context, h *harness, started *sync.WaitGroup, locked, free uuid.UUID) error {
 		for range 3 { // more than run at once
-			waiting.Go(func() {
+			started.Go(func() {
 				if _, err := h.ChangeTogether(ctx, locked, change); err != nil {
 					t.Error(err)
 				}
@@ -99,9 +113,8 @@ func TestChangeTogetherWaitsForNoLock(t *testing.T) {
 		}
 		return nil
 	})
-	waiting.Wait()
-	if r, other := h.record(t, locked), h.record(t, free); err != nil || r.LaunchFailures != 3 || other.LaunchFailures != 5 {
-		t.Errorf("changes of the locked job: %d, of the other: %d (%v)", r.LaunchFailures, other.LaunchFailures, err)
+	if r.LaunchFailures != 3 || other.LaunchFailures != 5 {
+		t.Errorf("changes of the locked job: %d, of the other: %d", r.LaunchFailures, other.LaunchFailures)
 	}
 }
 
