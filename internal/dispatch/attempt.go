@@ -115,24 +115,39 @@ func (t *task) wakeForLaunch(at time.Time) time.Time {
 	return at
 }
 
-// recordLaunch records that the bot of the current attempt runs. A bot whose
-// launch cannot be recorded under the lease is stopped again.
+// recordLaunch records that the bot of the current attempt runs. When the task
+// has lost the job, the bot is stopped only if another attempt has made its token
+// void: with a valid token, a bot that is stopped reports that as the end of the
+// job. Otherwise the next task of the job decides about the bot.
 func (t *task) recordLaunch(ctx context.Context) error {
 	for {
 		err := t.tryRecordLaunch(ctx)
-		over := errors.Is(err, errLeaseLost) || errors.Is(err, errJobChanged) || !t.lease.valid()
 		switch {
-		case err == nil, over && t.launchRecorded(ctx): // the answer to a commit can be lost
+		case err == nil:
 			return nil
-		case over:
-			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
+		case errors.Is(err, errLeaseLost) || errors.Is(err, errJobChanged) || !t.lease.valid():
+			reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
 			defer cancel()
-			return errors.Join(err, t.d.Launcher.Stop(stopping, t.job.ID, t.job.Attempt))
+			return t.stopIfReplaced(reading, err)
 		case ctx.Err() != nil:
 			return err // the dispatcher stops: the next one of this node adopts the bot
 		}
 		_ = retry.Sleep(ctx, recordDelay) // the next round checks ctx
 	}
+}
+
+// stopIfReplaced stops the bot if its attempt is no longer the current one. It
+// returns why the launch was not recorded, or nil when it was recorded although
+// the answer to the commit was lost.
+func (t *task) stopIfReplaced(ctx context.Context, unrecorded error) error {
+	current, err := t.d.Store.Job(ctx, t.job.ID)
+	switch {
+	case job.ErrorIs(err, job.NotFound), err == nil && current.Attempt != t.job.Attempt:
+		return errors.Join(unrecorded, t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt))
+	case err == nil && current.Node == t.d.Node.ID && !current.LaunchedAt.IsZero():
+		return nil
+	}
+	return errors.Join(unrecorded, err)
 }
 
 // tryRecordLaunch records once that the bot runs.
@@ -167,13 +182,6 @@ func (t *task) measureLaunch() {
 func (t *task) heartbeatDue(r job.Record) time.Time {
 	s := situation{job: r, timeouts: t.timeouts(), reachable: time.Unix(0, t.d.reachable.Load()).UTC()}
 	return s.heartbeatDue()
-}
-
-// launchRecorded reports whether the launch was recorded although the database
-// answered with an error.
-func (t *task) launchRecorded(ctx context.Context) bool {
-	kept, err := t.d.Store.Job(ctx, t.job.ID)
-	return err == nil && kept.Attempt == t.job.Attempt && kept.Node == t.d.Node.ID && !kept.LaunchedAt.IsZero()
 }
 
 // assignment is what the current attempt's bot is started with.

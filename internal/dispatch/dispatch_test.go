@@ -18,7 +18,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 )
 
 // TestLaunch checks that a due job gets one bot with a complete assignment. The
@@ -471,33 +470,46 @@ func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 }
 
 // TestLostLease checks that a dispatcher whose lease expired in the middle of a
-// step does not change the job and stops the bot that it launched.
+// step does not change the job. It stops the bot that it launched only when another
+// attempt has made the bot's token void: with a valid token, the bot would report
+// that as the end of the job.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		release := h.bots.block()
-		log := &logWatcher{found: make(chan struct{}), text: `"action":"start attempt"`}
-		h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
-		id := h.create(t, time.Time{})
-		<-h.bots.entered
-		var claimed job.Claimed
-		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: h.record(t, id).WakeAt, Limit: 1, Lease: time.Hour})
-			return err
+	for name, test := range map[string]struct {
+		change func(*lifecycle.Change)
+		want   []string
+	}{
+		"same attempt":    {func(*lifecycle.Change) {}, []string{"launch 0"}},
+		"another attempt": {func(c *lifecycle.Change) { c.Attempt++ }, []string{"launch 0", "stop 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, h *harness) {
+				h.reportStops(t)
+				release := h.bots.block()
+				log := &logWatcher{found: make(chan struct{}), text: `"action":"start attempt"`}
+				h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
+				id := h.create(t, time.Time{})
+				<-h.bots.entered
+				taken, err := h.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error {
+					c.Lease, c.WakeAt = "another dispatcher's", c.Now.Add(time.Hour)
+					test.change(c)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				close(release)
+				<-log.found // the step has ended
+				if r := h.record(t, id); r.State != taken.State || r.Lease != taken.Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken.WakeAt) {
+					t.Errorf("job %+v", r)
+				}
+				if done := h.bots.done(); !slices.Equal(done, test.want) {
+					t.Errorf("bots %v, want %v", done, test.want)
+				}
+			})
 		})
-		taken := claimed.Others
-		if err != nil || len(taken) != 1 {
-			t.Fatalf("take the lease: %v (%v)", taken, err)
-		}
-		close(release)
-		<-log.found // the step has ended
-		if r := h.record(t, id); r.Lease != taken[0].Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken[0].WakeAt) {
-			t.Errorf("job %+v", r)
-		}
-		if done := h.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0"}) {
-			t.Errorf("bots %v", done)
-		}
-	})
+	}
 }
 
 // logWatcher closes found when text is logged.
