@@ -46,7 +46,7 @@ func Resolve(text string, allowedHosts ...string) (Link, error) {
 	if len(text) > maxLength {
 		return Link{}, ErrTooLong
 	}
-	text = clean(text)
+	text = Clean(text)
 	for range maxRedirects {
 		parsed, err := parse(text)
 		if err != nil {
@@ -62,7 +62,7 @@ func Resolve(text string, allowedHosts ...string) (Link, error) {
 		if target == "" {
 			return Link{}, ErrRedirect
 		}
-		text = clean(target)
+		text = Clean(target)
 	}
 	return Link{}, ErrRedirect
 }
@@ -73,8 +73,8 @@ var invisible = strings.NewReplacer(
 	"\u2010", "-", "\u2011", "-", "\u00a0", " ", "\u2028", " ", "\u2029", " ",
 )
 
-// clean removes what surrounds a link in a text.
-func clean(text string) string {
+// Clean removes what surrounds a link in a text.
+func Clean(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		text = invisible.Replace(text)
 	}

@@ -71,9 +71,11 @@ func firstValue(query url.Values, parameters ...string) string {
 }
 
 // newAddress returns the Address of a URL, without the URL's user and password.
+// Punctuation that was hidden by percent-encoding or by an empty fragment is
+// removed from its end.
 func newAddress(address *url.URL, passcode string) (Address, error) {
 	address.User = nil
-	text := address.String()
+	text := meetinglink.Clean(address.String())
 	switch {
 	case len(text) > maxAddressLength:
 		return Address{}, &AddressError{Reason: "it is too long"}

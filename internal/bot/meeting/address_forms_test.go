@@ -143,6 +143,7 @@ func fuzzAddress(f *testing.F, platform job.Platform) {
 		"https://teams.live.com/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F1%3Fp%3Dx", "https://teams.microsoft.com/_#/meet/1?p=x",
 		"https://teams.microsoft.com/light-meetings/launch?coords=eyJhIjoxfQ==", "https://nam12.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F123456789",
 		"https://zoom.us/j/12345678901?pwd=a&tk=b", "https://events.zoom.us/ejl/x", "https://zoom.us/my/x?pwd=%zz", "https://teams.live.com/v2/?meetingjoin=true#/meet/1?p=x",
+		"https://teams.microsoft.com/l/meetup-join/19%253ameeting_x/0%253A", "https://example.org/a%2529%253A%252C", "https://example.org/_#",
 	} {
 		f.Add(seed)
 	}
