@@ -125,7 +125,9 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Ch
 }
 
 // save saves what has changed in the job.
-func (c *Change) save(ctx context.Context) error { return c.q.SaveJobChanges(ctx, c.before, c.Record) }
+func (c *Change) save(ctx context.Context) error {
+	return c.q.SaveJobChanges(ctx, []store.JobChange{{Before: c.before, After: c.Record}})
+}
 
 // publish publishes the events of a committed change.
 func (s *Service) publish(c Change) {

@@ -166,6 +166,7 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 		if err := q.Flush(ctx); err != nil {
 			return err
 		}
+		changes := make([]store.JobChange, 0, len(group))
 		for _, c := range group {
 			if c.alone {
 				continue
@@ -174,12 +175,9 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 				failed = c
 				return err
 			}
-			if err := c.change.save(ctx); err != nil {
-				failed = c
-				return err
-			}
+			changes = append(changes, store.JobChange{Before: c.change.before, After: c.change.Record})
 		}
-		return nil
+		return q.SaveJobChanges(ctx, changes)
 	})
 	return failed, err
 }

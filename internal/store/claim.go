@@ -227,6 +227,9 @@ func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 // LockFreeJobs returns those of some jobs that exist and that no other transaction
 // has locked, by ID. It locks them until the transaction ends.
 func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Record, error) {
+	if err := q.preferIndexes(ctx); err != nil {
+		return nil, err
+	}
 	jobs := make(map[uuid.UUID]job.Record, len(ids))
 	err := q.forEachLater(ctx, func(row scanner) error {
 		r, err := scanJob(row)

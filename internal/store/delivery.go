@@ -8,13 +8,13 @@ import (
 	"standin/internal/webhook"
 )
 
+var intoDeliveries = newInsertion("deliveries", `id text, job_id text, consumer_id text, url text, host text, endpoint text, event text,
+	sequence bigint, emitted_at bigint, version bigint, data text, due_at bigint`)
+
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (q *Queries) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	return q.execLater(ctx, doing("add %s of job %s to the outbox", d.Event, d.JobID), `
-		INSERT INTO deliveries (id, job_id, consumer_id, url, host, endpoint, event, sequence, emitted_at, version, data, due_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)`,
-		d.ID, d.JobID, d.ConsumerID, d.URL, webhook.HostOf(d.URL), webhook.EndpointKey(d.ConsumerID, d.URL),
-		d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data))
+	return q.insertLater(ctx, intoDeliveries, d.ID, d.JobID.String(), d.ConsumerID.String(), d.URL, webhook.HostOf(d.URL),
+		webhook.EndpointKey(d.ConsumerID, d.URL), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), millis(d.EmittedAt))
 }
 
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.

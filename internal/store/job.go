@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,18 +49,33 @@ func (q *Queries) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error)
 // SaveJob updates the fields that change while a job runs. The caller has locked
 // the job.
 func (q *Queries) SaveJob(ctx context.Context, r job.Record) error {
-	return q.saveColumns(ctx, r, allSaved)
+	return q.saveColumns(ctx, []job.Record{r}, allSaved)
 }
 
-// SaveJobChanges is like SaveJob for a job that was as given before. SQLite writes
-// the index entries of all columns that it updates, whether or not they change.
-func (q *Queries) SaveJobChanges(ctx context.Context, before, r job.Record) error {
-	for _, column := range otherColumns {
-		if column.value(&before) != column.value(&r) {
-			return q.SaveJob(ctx, r)
+// JobChange is a job before and after its change.
+type JobChange struct{ Before, After job.Record }
+
+// SaveJobChanges is like SaveJob for different jobs, which LockFreeJobs has locked if
+// they are many. It may save only the columns that changed: SQLite writes the index
+// entries of all columns that it updates, whether or not they change.
+func (q *Queries) SaveJobChanges(ctx context.Context, changes []JobChange) error {
+	var events, others []job.Record
+	for _, c := range changes {
+		if c.onlyEvents() {
+			events = append(events, c.After)
+		} else {
+			others = append(others, c.After)
 		}
 	}
-	return q.saveColumns(ctx, r, eventSaved)
+	if err := q.saveColumns(ctx, events, eventSaved); err != nil {
+		return err
+	}
+	return q.saveColumns(ctx, others, allSaved)
+}
+
+// onlyEvents reports whether eventColumns have all that changed.
+func (c JobChange) onlyEvents() bool {
+	return !slices.ContainsFunc(otherColumns, func(column savedColumn) bool { return column.value(&c.Before) != column.value(&c.After) })
 }
 
 // savedColumn is a column that SaveJob updates. Its values are comparable.
@@ -105,10 +119,12 @@ var otherColumns = []savedColumn{
 	{"prelaunch", func(r *job.Record) any { return string(r.Prelaunch) }},
 }
 
-// savedColumns are the columns of an UPDATE of a job.
+// savedColumns are the columns of an UPDATE of jobs.
 type savedColumns struct {
 	columns []savedColumn
-	query   string
+	one     string   // the text for one job; the last argument is its ID
+	set     string   // the assignments for many jobs, from the table v
+	types   []string // of the columns of v, whose last one is the ID
 }
 
 var (
@@ -116,28 +132,56 @@ var (
 	allSaved   = newSavedColumns(slices.Concat(eventColumns, otherColumns))
 )
 
-func newSavedColumns(columns []savedColumn) savedColumns {
-	set := make([]string, len(columns))
+func newSavedColumns(columns []savedColumn) *savedColumns {
+	set, setMany, types := make([]string, len(columns)), make([]string, len(columns)), make([]string, len(columns)+1)
 	for i, column := range columns {
 		set[i] = fmt.Sprintf("%s = $%d", column.name, i+1)
+		setMany[i] = fmt.Sprintf("%s = v.column%d", column.name, i+1)
+		types[i] = "BIGINT"
+		if _, isText := column.value(&job.Record{}).(string); isText {
+			types[i] = "TEXT"
+		}
 	}
-	return savedColumns{columns, fmt.Sprintf(`UPDATE jobs SET %s WHERE id = $%d`, strings.Join(set, ", "), len(columns)+1)}
+	types[len(columns)] = "TEXT"
+	return &savedColumns{
+		columns: columns,
+		one:     fmt.Sprintf(`UPDATE jobs SET %s WHERE id = $%d`, strings.Join(set, ", "), len(types)),
+		set:     strings.Join(setMany, ", "),
+		types:   types,
+	}
 }
 
-func (q *Queries) saveColumns(ctx context.Context, r job.Record, saved savedColumns) error {
-	args := make([]any, 0, len(saved.columns)+1)
+// row returns the arguments of the UPDATE of a job.
+func (saved *savedColumns) row(r *job.Record) []any {
+	args := make([]any, 0, len(saved.types))
 	for _, column := range saved.columns {
-		args = append(args, column.value(&r))
+		args = append(args, column.value(r))
 	}
-	return q.execLater(ctx, func(n int64, err error) error {
-		if err == nil && n != 1 {
-			err = errors.New("no such row")
+	return append(args, r.ID.String())
+}
+
+// saveColumns saves columns of jobs: on PostgreSQL in one statement.
+func (q *Queries) saveColumns(ctx context.Context, jobs []job.Record, saved *savedColumns) error {
+	if len(jobs) > 1 && q.takesArrays() {
+		return q.saveTogether(ctx, jobs, saved)
+	}
+	for _, r := range jobs {
+		if err := q.execLater(ctx, expect(1, "save job %s", r.ID), saved.one, saved.row(&r)...); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("save job %s: %w", r.ID, err)
-		}
-		return nil
-	}, saved.query, append(args, r.ID)...)
+	}
+	return nil
+}
+
+// saveTogether saves columns of different jobs in one statement.
+func (q *Queries) saveTogether(ctx context.Context, jobs []job.Record, saved *savedColumns) error {
+	rows := make([][]any, len(jobs))
+	for i := range jobs {
+		rows[i] = saved.row(&jobs[i])
+	}
+	values, args := q.table(rows, saved.types...)
+	return q.execLater(ctx, expect(len(jobs), "save %d jobs", len(jobs)),
+		`UPDATE jobs SET `+saved.set+` FROM `+values+fmt.Sprintf(` WHERE jobs.id = v.column%d`, len(saved.types)), args...)
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only

@@ -10,13 +10,17 @@ import (
 	"standin/internal/store"
 )
 
-// TestSaveJobChanges changes one field after the other and reads the job back.
+// TestSaveJobChanges changes one field of two jobs after the other, saves them
+// together and reads them back.
 func TestSaveJobChanges(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := newJob(newConsumer(t, s).ID)
-		insert(t, s, r)
-		r.Stats = json.RawMessage{} // as it is read
+		consumer := newConsumer(t, s).ID
+		jobs := []job.Record{newJob(consumer), newJob(consumer)}
+		insert(t, s, jobs...)
+		for i := range jobs {
+			jobs[i].Stats = json.RawMessage{} // as it is read
+		}
 		minutes := 0
 		later := func() time.Time { minutes++; return now.Add(time.Duration(minutes) * time.Minute) }
 		for i, change := range []func(*job.Record){
@@ -43,14 +47,27 @@ func TestSaveJobChanges(t *testing.T) {
 			func(r *job.Record) { r.BotEvents, r.BotEventBytes = 2, 30 },
 			func(r *job.Record) { r.Lease, r.Sequence = "", 18 },
 		} {
-			before := r
-			change(&r)
-			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJobChanges(t.Context(), before, r) }); err != nil {
+			var changes []store.JobChange
+			for j := range jobs {
+				before := jobs[j]
+				change(&jobs[j])
+				changes = append(changes, store.JobChange{Before: before, After: jobs[j]})
+			}
+			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJobChanges(t.Context(), changes) }); err != nil {
 				t.Fatalf("change %d: %v", i, err)
 			}
-			if got, err := s.Job(t.Context(), r.ID); err != nil || !reflect.DeepEqual(got, r) {
-				t.Errorf("change %d: %v\ngot  %+v\nwant %+v", i, err, got, r)
+			for _, want := range jobs {
+				if got, err := s.Job(t.Context(), want.ID); err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("change %d: %v\ngot  %+v\nwant %+v", i, err, got, want)
+				}
 			}
+		}
+		missing := store.JobChange{Before: jobs[0], After: newJob(consumer)}
+		err := s.Write(t.Context(), func(q *store.Queries) error {
+			return q.SaveJobChanges(t.Context(), []store.JobChange{{Before: jobs[1], After: jobs[1]}, missing})
+		})
+		if err == nil {
+			t.Error("a job was saved that does not exist")
 		}
 	})
 }

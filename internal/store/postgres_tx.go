@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -54,6 +55,9 @@ type waitingStatement struct {
 	args  []any
 	scan  func(scanner) error // of a query; nil for other statements
 	done  func(int64, error) error
+
+	into *insertion // of an insertion; nil for other statements
+	rows [][]any    // that it inserts
 }
 
 func newPostgresTx(ctx context.Context, connection *pgx.Conn) *postgresTx {
@@ -64,12 +68,22 @@ func newPostgresTx(ctx context.Context, connection *pgx.Conn) *postgresTx {
 
 // execLater implements deferringConn.
 func (t *postgresTx) execLater(done func(int64, error) error, query string, args ...any) {
-	t.waiting = append(t.waiting, waitingStatement{query, args, nil, done})
+	t.waiting = append(t.waiting, waitingStatement{query: query, args: args, done: done})
 }
 
 // forEachLater implements deferringConn.
 func (t *postgresTx) forEachLater(scan func(scanner) error, done func(int64, error) error, query string, args ...any) {
-	t.waiting = append(t.waiting, waitingStatement{query, args, scan, done})
+	t.waiting = append(t.waiting, waitingStatement{query: query, args: args, scan: scan, done: done})
+}
+
+// insertLater implements deferringConn.
+func (t *postgresTx) insertLater(into *insertion, row []any) {
+	i := slices.IndexFunc(t.waiting, func(s waitingStatement) bool { return s.into == into })
+	if i < 0 {
+		i = len(t.waiting)
+		t.waiting = append(t.waiting, waitingStatement{into: into, done: into.done})
+	}
+	t.waiting[i].rows = append(t.waiting[i].rows, row)
 }
 
 // flush implements deferringConn.
@@ -135,7 +149,8 @@ func (t *postgresTx) send(others ...waitingStatement) (pgx.BatchResults, error) 
 	t.waiting, t.started = nil, true
 	batch := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(sent)+len(others))}
 	for _, statement := range append(sent, others...) {
-		batch.Queue(statement.query, statement.args...)
+		query, args := statement.text()
+		batch.Queue(query, args...)
 	}
 	results := t.conn.SendBatch(t.ctx, batch)
 	for _, statement := range sent {
@@ -145,6 +160,17 @@ func (t *postgresTx) send(others ...waitingStatement) (pgx.BatchResults, error) 
 		}
 	}
 	return results, nil
+}
+
+// text returns the text of the statement and its arguments.
+func (s waitingStatement) text() (query string, args []any) {
+	switch len(s.rows) {
+	case 0:
+		return s.query, s.args
+	case 1:
+		return s.into.one, s.rows[0]
+	}
+	return s.into.many, arraysOf(s.rows)
 }
 
 // read reads the result of the statement, which is the next one of a batch.

@@ -48,6 +48,9 @@ type deferringConn interface {
 	execLater(done func(int64, error) error, query string, args ...any)
 	// forEachLater queues a query. scan gets its rows, then done the error.
 	forEachLater(scan func(scanner) error, done func(int64, error) error, query string, args ...any)
+	// insertLater queues the insertion of a row. Rows of the same insertion become
+	// one statement, in the place of the first.
+	insertLater(into *insertion, row []any)
 	// flush sends what was queued.
 	flush() error
 }
@@ -77,6 +80,18 @@ func (q *Queries) execLater(ctx context.Context, done func(int64, error) error, 
 	return done(q.conn.exec(ctx, query, args...))
 }
 
+// insertLater is like execLater for the insertion of a row. On PostgreSQL it is one
+// statement for all rows that a transaction inserts into a table before its next
+// Flush or the commit.
+func (q *Queries) insertLater(ctx context.Context, into *insertion, row ...any) error {
+	if deferring, ok := q.conn.(deferringConn); ok {
+		deferring.insertLater(into, row)
+		return nil
+	}
+	_, err := q.conn.exec(ctx, into.one, row...)
+	return into.done(0, err)
+}
+
 // forEachLater is like forEach for a query whose rows nothing in the transaction
 // depends on before the next Flush. done is like that of execLater. Without a
 // Flush, scan is called before Write returns.
@@ -103,6 +118,16 @@ func doing(format string, args ...any) func(int64, error) error {
 			return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 		}
 		return nil
+	}
+}
+
+// expect is like doing for a statement that changes a number of rows.
+func expect(rows int, format string, args ...any) func(int64, error) error {
+	return func(n int64, err error) error {
+		if err == nil && n != int64(rows) {
+			err = fmt.Errorf("%d of %d rows exist", n, rows)
+		}
+		return doing(format, args...)(n, err)
 	}
 }
 
@@ -273,7 +298,8 @@ func (q *Queries) preferIndexes(ctx context.Context) error {
 	if !q.takesArrays() {
 		return nil
 	}
-	return q.execLater(ctx, doing("prefer indexes"), `SET LOCAL enable_seqscan = off`)
+	return q.execLater(ctx, doing("prefer indexes"), `SELECT set_config('enable_seqscan', 'off', true),
+		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`)
 }
 
 // takesArrays reports whether an argument can be an array.

@@ -10,14 +10,13 @@ import (
 	"standin/internal/job"
 )
 
+var intoTimeline = newInsertion("timeline", `id text, job_id text, attempt bigint, source text, kind text, emitted_at bigint, received_at bigint,
+	applied bigint, reason text, status_from text, status_to text, data text`)
+
 // InsertEntry adds an entry to a timeline.
 func (q *Queries) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
-	return q.execLater(ctx, doing("add to the timeline of job %s", e.JobID), `
-		INSERT INTO timeline (id, job_id, attempt, source, kind, emitted_at, received_at, applied, reason,
-			status_from, status_to, data)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		e.ID, e.JobID, e.Attempt, e.Source, e.Kind, millis(e.EmittedAt), millis(e.ReceivedAt), flag(e.Applied), e.Reason,
-		e.From, e.To, string(e.Data))
+	return q.insertLater(ctx, intoTimeline, e.ID.String(), e.JobID.String(), e.Attempt, string(e.Source), string(e.Kind),
+		millis(e.EmittedAt), millis(e.ReceivedAt), flag(e.Applied), string(e.Reason), string(e.From), string(e.To), string(e.Data))
 }
 
 // FindEvent sets seen to true if a bot's event is already on the timeline. In a
