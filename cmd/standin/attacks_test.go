@@ -101,7 +101,7 @@ func (s *target) start() error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return errors.New("the service does not listen within 30 seconds")
+	return errors.New("the service does not listen within two minutes")
 }
 
 // stop signals the process and waits until it has ended.
@@ -115,17 +115,18 @@ func (s *target) stop(signal os.Signal) {
 // await waits until a condition is true.
 func (s *target) await(what string, condition func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Fatalf("waited a minute for %s", what)
+			s.Fatalf("waited four minutes for %s", what)
 		}
 	}
 }
 
-// standin runs a command on the data of the service.
+// standin runs a command on the data of the service, with its settings.
 func (s *target) standin(args ...string) (out string, err error) {
 	s.Helper()
 	command := exec.CommandContext(s.Context(), testedBinary(), append(args, "--data-dir", s.dir)...)
+	command.Env = append(os.Environ(), s.env...)
 	text, err := command.Output()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		err = fmt.Errorf("standin %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
@@ -165,7 +166,7 @@ func (s *target) send(method, path string, header http.Header, body io.Reader) r
 		s.Fatal(err)
 	}
 	request.Header = header
-	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: 4 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	if err != nil {
 		s.Fatalf("%s %s: %v", method, path, err)

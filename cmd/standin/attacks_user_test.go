@@ -165,8 +165,8 @@ func TestAttackFullDisk(t *testing.T) {
 func TestAttackDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	s := startTarget(t, t.TempDir())
-	for range 30 {
-		s.key("ada")
+	for key, i := s.key("ada"), 0; i < 60; i++ {
+		s.create(key, map[string]any{"externalId": fmt.Sprint(i), "metadata": map[string]string{"note": strings.Repeat("a", 2000)}})
 	}
 	path := filepath.Join(s.dir, "standin.db")
 	s.stop(syscall.SIGTERM)

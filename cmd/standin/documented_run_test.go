@@ -256,7 +256,7 @@ func (r *documentRun) run(command documentedCommand) {
 		r.start(text)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(r.Context(), 4*time.Minute)
 	defer cancel()
 	process := r.process(ctx, command.shell, text)
 	output, err := process.CombinedOutput()
@@ -318,7 +318,7 @@ func (r *documentRun) process(ctx context.Context, shell, text string) *exec.Cmd
 // and sends it a webhook if it receives webhooks.
 func (r *documentRun) start(text string) {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(r.Context(), 4*time.Minute)
 	defer cancel()
 	// exec, so that the signal reaches the command.
 	process := r.process(context.WithoutCancel(ctx), "bash", "exec "+text)

@@ -47,6 +47,9 @@ func needTools(t *testing.T) {
 	}
 }
 
+// awaitTimeout bounds each wait for a bot. Bots are slow beside other tests.
+const awaitTimeout = 6 * time.Minute
+
 // harness runs the service as a separate process, with a replica meeting and a
 // consumer with a webhook receiver.
 type harness struct {
@@ -343,7 +346,7 @@ func receive(t *testing.T, secret string) *receiver {
 // await returns the first webhook that matches, waiting for it.
 func (r *receiver) await(t *testing.T, what string, match func(received) bool) received {
 	t.Helper()
-	deadline := time.NewTimer(4 * time.Minute)
+	deadline := time.NewTimer(awaitTimeout)
 	defer deadline.Stop()
 	for {
 		r.mu.Lock()
@@ -366,8 +369,14 @@ func (r *receiver) await(t *testing.T, what string, match func(received) bool) r
 // awaitStatus waits until a job reaches a status.
 func (r *receiver) awaitStatus(t *testing.T, want job.Status) {
 	t.Helper()
+	r.awaitStatusAfter(t, want, 0)
+}
+
+// awaitStatusAfter is like awaitStatus for the events after a sequence number.
+func (r *receiver) awaitStatusAfter(t *testing.T, want job.Status, sequence int) {
+	t.Helper()
 	hook := r.await(t, string(want), func(hook received) bool {
-		return hook.Event == webhook.JobStatusChanged && (hook.Data.To == want || hook.Data.To.Terminal())
+		return hook.Event == webhook.JobStatusChanged && hook.Data.Sequence > sequence && (hook.Data.To == want || hook.Data.To.Terminal())
 	})
 	if hook.Data.To != want {
 		t.Fatalf("the job ended in %s (%s: %s) before %s", hook.Data.To, hook.Data.FailureCode, hook.Data.Detail, want)

@@ -83,7 +83,7 @@ func (p prompt) Write(text []byte) (int, error) {
 // await returns the word that follows a text.
 func (p prompt) await(t *testing.T, after string) string {
 	t.Helper()
-	timeout := time.After(2 * time.Minute)
+	timeout := time.After(4 * time.Minute)
 	for {
 		select {
 		case text := <-p.lines:
@@ -195,7 +195,7 @@ func TestControlCommands(t *testing.T) {
 	if err != nil || api.BaseURL() != d.base {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); created.Status != "recording_started"; {
+	for deadline := time.Now().Add(4 * time.Minute); created.Status != "recording_started"; {
 		if time.Now().After(deadline) || created.Ended() {
 			t.Fatalf("the job is %s", created.Status)
 		}

@@ -57,7 +57,7 @@ func TestLogin(t *testing.T) {
 	page := newPage(t, path)
 	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(page, 40*time.Second)
+		ctx, cancel := context.WithTimeout(page, 4*time.Minute)
 		defer cancel()
 		if err := chromedp.Do(ctx, steps...); err != nil {
 			t.Fatalf("%s: %v", what, err)

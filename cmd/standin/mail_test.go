@@ -78,7 +78,7 @@ func TestMailSettings(t *testing.T) {
 func TestServeMail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer stop()
 	serve := exec.CommandContext(ctx, os.Args[0], "serve", "--listen=127.0.0.1:0", "--launcher=manual", "--data-dir="+dir, "--mail",
 		"--mail-smtp-listen=127.0.0.1:0", "--mail-recipients=notes@bots.example.test", "--mail-networks=127.0.0.0/8")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -8,11 +9,20 @@ import (
 	"standin/internal/demo"
 )
 
+// parallelTests is the number of tests that run at once unless the flag -parallel
+// sets it. Most of their time, tests wait for a browser to join or for seconds of a
+// recording, so that more of them than there are cores can run.
+const parallelTests = "6"
+
 // TestMain makes the test binary act as standin when it is run with a command,
 // as the tests and the service's launcher do.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // go test passes only flags
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, demo.Subcommand()))
+	}
+	// Before the flags are parsed, so that the command line takes precedence.
+	if err := flag.Set("test.parallel", parallelTests); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -92,7 +92,7 @@ func create(t *testing.T, s *store.Store, key account.Key) job.Job {
 // awaitEnd waits until a job has ended.
 func awaitEnd(t *testing.T, s *store.Store, j job.Job) job.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()

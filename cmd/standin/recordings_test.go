@@ -59,7 +59,7 @@ func simulated(t *testing.T, dir string) string {
 	}
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-ticker.C {
+	for deadline := time.Now().Add(4 * time.Minute); ; <-ticker.C {
 		r, err := s.Store().Job(t.Context(), created.ID)
 		switch {
 		case err != nil:

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"standin/client"
 	"standin/internal/recording"
@@ -33,7 +32,7 @@ func (h *harness) speak(id, text string) {
 		h.Fatal(err)
 	}
 	missing := []string{"caption", "chat", "participants"}
-	ctx, cancel := context.WithTimeout(h.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(h.Context(), awaitTimeout)
 	defer cancel()
 	for event, err := range service.Live(ctx, id, "") {
 		if err != nil {

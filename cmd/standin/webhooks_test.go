@@ -96,7 +96,7 @@ func TestWebhooksVerify(t *testing.T) {
 // TestWebhooksListen receives a genuine webhook twice and a forged one.
 func TestWebhooksListen(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	secret := webhook.NewSecret()
 	body, _, secretFile := signedFiles(t, secret, time.Now())

@@ -47,7 +47,6 @@ type tags map[string]string
 func (t tags) has(key string) bool { _, ok := t[key]; return ok }
 
 var (
-	tagItem   = regexp.MustCompile(`([^\s:"]+):("(?:[^"\\]|\\.)*")`)
 	knownTags = []string{"and", "arg", "cmd", "default", "embed", "enum", "env", "group", "help", "name", "negatable", "optional", "placeholder", "prefix", "required", "sep", "short", "type"}
 	wordEnd   = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 )
@@ -55,15 +54,18 @@ var (
 // parseTag returns the tags of a struct field.
 func parseTag(field reflect.StructField) (tags, error) {
 	found := tags{}
-	for _, item := range tagItem.FindAllStringSubmatch(string(field.Tag), -1) {
-		value, err := strconv.Unquote(item[2])
-		if err != nil || !slices.Contains(knownTags, item[1]) {
-			return nil, fmt.Errorf("field %s: tag %s is not supported", field.Name, item[0])
+	for rest := strings.TrimSpace(string(field.Tag)); rest != ""; {
+		key, after, _ := strings.Cut(rest, ":")
+		quoted, err := strconv.QuotedPrefix(after)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: tags %q are malformed", field.Name, field.Tag)
 		}
-		found[item[1]] = value
-	}
-	if strings.TrimSpace(tagItem.ReplaceAllString(string(field.Tag), "")) != "" {
-		return nil, fmt.Errorf("field %s: tags %q are malformed", field.Name, field.Tag)
+		value, err := strconv.Unquote(quoted)
+		if err != nil || !slices.Contains(knownTags, key) {
+			return nil, fmt.Errorf("field %s: tag %s:%s is not supported", field.Name, key, quoted)
+		}
+		found[key] = value
+		rest = strings.TrimSpace(after[len(quoted):])
 	}
 	return found, nil
 }
