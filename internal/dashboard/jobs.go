@@ -52,7 +52,7 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 	list := jobList{
 		Mode: modeOf(query), Status: job.Status(query.Get("status")), Platform: job.Platform(query.Get("platform")),
 		From: query.Get("from"), To: query.Get("to"), Search: strings.TrimSpace(query.Get("search")), Cursor: query.Get("cursor"),
-		Statuses: job.Statuses(), Platforms: []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, Depth: job.SearchDepth,
+		Statuses: job.Statuses(), Platforms: job.Platforms(), Depth: job.SearchDepth,
 	}
 	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
 	filter := job.Filter{Platform: list.Platform}

@@ -40,7 +40,7 @@ type newJobForm struct {
 }
 
 func (f newJobForm) filled() newJobForm {
-	f.Platforms = []job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}
+	f.Platforms = job.Platforms()
 	f.Outcomes, f.Defaults, f.DefaultName = simulator.Outcomes(), job.DefaultAutoLeave(), job.DefaultDisplayName
 	if platform, _, ok := findMeeting(f.MeetingURL); ok {
 		f.Detected = platformName(platform)

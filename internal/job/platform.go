@@ -16,6 +16,9 @@ const (
 	ZoomSDK Platform = "zoom-sdk"
 )
 
+// Platforms returns all platforms.
+func Platforms() []Platform { return []Platform{Meet, Teams, ZoomWeb, ZoomSDK} }
+
 // PlatformOf returns the platform of a meeting URL by its host: Zoom's and
 // Microsoft's own domains, then a label that starts with zoom or teams, else
 // Meet. The path is ignored, and so are redirectors: package meetinglink resolves

@@ -188,7 +188,7 @@ func checkFilter(filter job.Filter) error {
 	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
 		return &job.Error{Code: job.InvalidInput, Message: "status is none of the job statuses", Path: []any{"status"}}
 	}
-	if filter.Platform != "" && !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, filter.Platform) {
+	if filter.Platform != "" && !slices.Contains(job.Platforms(), filter.Platform) {
 		return &job.Error{Code: job.InvalidInput, Message: "platform is none of the platforms", Path: []any{"platform"}}
 	}
 	return nil

@@ -38,6 +38,10 @@ func TestHotPathPlans(t *testing.T) {
 			_, err := q.CountUpcoming(ctx, now, now.Add(time.Hour), time.Minute)
 			return err
 		}, []string{"INDEX jobs_upcoming (join_at>? AND join_at<?)"}},
+		"usage": {func(q *store.Queries) error {
+			_, err := q.Usage(ctx, uuid.New(), now, now.Add(time.Hour))
+			return err
+		}, []string{"SEARCH jobs USING COVERING INDEX jobs_state (consumer_id=? AND mode=? AND status=? AND platform=? AND created_at>? AND created_at<?)"}},
 		"unheard": {func(q *store.Queries) error {
 			_, _, err := q.OldestHeartbeat(ctx)
 			return err

@@ -22,8 +22,8 @@ var errPageFull = errors.New("the page is full")
 // ListJobs returns up to limit of the consumer's jobs after a cursor, newest
 // first, and whether there are more. A page of very large jobs may be shorter.
 //
-// It uses the indexes jobs_created, jobs_status, jobs_platform, jobs_join and
-// jobs_external, depending on the filter.
+// It uses the indexes jobs_created, jobs_state, jobs_join and jobs_external,
+// depending on the filter.
 func (q *Queries) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Job, more bool, err error) {
@@ -88,18 +88,6 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 			where = append(where, condition+placeholder(value))
 		}
 	}
-	switch len(filter.Statuses) {
-	case 0:
-	case 1:
-		and(true, "status = ", filter.Statuses[0])
-	default:
-		var anyOf []string
-		for _, status := range filter.Statuses {
-			anyOf = append(anyOf, placeholder(status))
-		}
-		where = append(where, "status IN ("+strings.Join(anyOf, ", ")+")")
-	}
-	and(filter.Platform != "", "platform = ", filter.Platform)
 	start, hash := externalIDKey(filter.ExternalID)
 	and(filter.ExternalID != "", externalIDIs, start)
 	and(filter.ExternalID != "", externalHashIs, hash)
@@ -107,22 +95,27 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
 	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))
 	and(!filter.JoinTo.IsZero(), "join_at < ", ceilMillis(filter.JoinTo))
-	filtered = len(where) > 2
+	hasState := len(filter.Statuses) > 0 || filter.Platform != ""
+	filtered = len(where) > 2 || hasState
 	if after != (job.Cursor{}) {
 		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
-	sequence := "created_at DESC, id DESC"
-	if !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero() {
+	sequence := ` ORDER BY created_at DESC, id DESC`
+	first := ` LIMIT ` + placeholder(limit) + ` + 0`
+	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ")
+	switch byJoinAt := !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero(); {
+	case !filtered:
+		return `SELECT ` + q.selects.view + matching + sequence + first, args, false
+	case byJoinAt:
 		// The sum stops planners from walking all of jobs_created in order to
 		// find the few jobs of a short interval; jobs_join covers the query.
-		sequence = "created_at + 0 DESC, id DESC"
+		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + ` ORDER BY created_at + 0 DESC, id DESC` + first
+	case hasState && filter.ExternalID == "":
+		matching = `SELECT id FROM (` + newestByState(filter, placeholder, `SELECT id, created_at`+matching, sequence+first) + `) AS newest` + sequence + first
+	default:
+		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + sequence + first
 	}
-	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + sequence + ` LIMIT ` + placeholder(limit) + ` + 0`
-	if !filtered {
-		return `SELECT ` + q.selects.view + matching, args, false
-	}
-	return `SELECT ` + q.selects.view + ` FROM jobs WHERE id IN (SELECT id` + matching + `)
-		ORDER BY created_at DESC, id DESC`, args, true
+	return `SELECT ` + q.selects.view + ` FROM jobs WHERE id IN (` + matching + `)` + sequence, args, true
 }
 
 // ceilMillis rounds a bound up to milliseconds, the precision of stored times,

@@ -55,15 +55,21 @@ func containsPattern(text string) string {
 }
 
 // Usage counts the jobs that a consumer created from a time to another. It uses
-// the index jobs_status.
+// the index jobs_state.
 func (q *Queries) Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error) {
 	var counts []job.UsageCount
 	for _, mode := range []job.Mode{job.Live, job.Test} {
 		for _, status := range job.Statuses() {
 			count := job.UsageCount{Mode: mode, Status: status}
+			args := []any{consumerID, mode, status, millis(from), millis(to)}
+			placeholder := func(value any) string {
+				args = append(args, value)
+				return fmt.Sprintf("$%d", len(args))
+			}
+			onPlatforms := strings.Join(placeholders(job.Platforms(), placeholder), ", ")
 			err := q.queryRow(ctx, `SELECT COUNT(*) FROM jobs
-				WHERE consumer_id = $1 AND mode = $2 AND status = $3 AND created_at >= $4 AND created_at < $5`,
-				consumerID, mode, status, millis(from), millis(to)).Scan(&count.Jobs)
+				WHERE consumer_id = $1 AND mode = $2 AND status = $3 AND created_at >= $4 AND created_at < $5 AND platform IN (`+onPlatforms+`)`,
+				args...).Scan(&count.Jobs)
 			if err != nil {
 				return nil, fmt.Errorf("count a consumer's jobs: %w", err)
 			}
