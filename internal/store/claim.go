@@ -53,8 +53,8 @@ func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.C
 	if claimed.More {
 		where = needsNoAdmission + where // those that wait may still be admitted
 	}
-	claimed.Others, err = list(ctx, q, scanJob, `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1 + 0`+q.skip+`)
-		UPDATE jobs SET lease = $5, wake_at = $6 WHERE id IN (SELECT id FROM due) RETURNING `+jobColumns,
+	claimed.Others, err = list(ctx, q, unpacked(q, scanJob), `WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE `+where+` LIMIT $1 + 0`+q.skip+`)
+		UPDATE jobs SET lease = $5, wake_at = $6 WHERE id IN (SELECT id FROM due) RETURNING `+q.selects.record,
 		slices.Concat([]any{claim.Limit}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
 	if err != nil {
 		return claimed, fmt.Errorf("claim due jobs: %w", err)
@@ -127,9 +127,9 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]
 	// Another transaction may have changed one of the jobs since the first query.
 	// The condition is checked after the look-up by ID: with both in one WHERE,
 	// PostgreSQL may scan all waiting jobs and compare each with all IDs.
-	jobs, err := list(ctx, q, scanJob, `
+	jobs, err := list(ctx, q, unpacked(q, scanJob), `
 		WITH found AS MATERIALIZED (SELECT id, CASE WHEN `+where+` THEN 1 ELSE 0 END AS waiting FROM jobs WHERE id `+q.in+q.skip+`)
-		UPDATE jobs SET lease = $4, wake_at = $5 WHERE id IN (SELECT id FROM found WHERE waiting = 1) RETURNING `+jobColumns,
+		UPDATE jobs SET lease = $4, wake_at = $5 WHERE id IN (SELECT id FROM found WHERE waiting = 1) RETURNING `+q.selects.record,
 		slices.Concat([]any{joinIDs(ids)}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
 	if err != nil {
 		return nil, err
@@ -231,11 +231,12 @@ func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.U
 		return nil, err
 	}
 	jobs := make(map[uuid.UUID]job.Record, len(ids))
+	scan := unpacked(q, scanJob)
 	err := q.forEachLater(ctx, func(row scanner) error {
-		r, err := scanJob(row)
+		r, err := scan(row)
 		jobs[r.ID] = r
 		return err
-	}, func(_ int64, err error) error { return err }, `SELECT `+jobColumns+` FROM jobs WHERE id `+q.in+q.skip, joinIDs(ids))
+	}, func(_ int64, err error) error { return err }, `SELECT `+q.selects.record+` FROM jobs WHERE id `+q.in+q.skip, joinIDs(ids))
 	if err == nil {
 		err = q.Flush(ctx)
 	}
