@@ -76,8 +76,13 @@ func findTones(samples []float32, hertz float64) []float64 {
 	}
 	hops := (len(samples)-windowSamples)/hopSamples + 1
 	levels := make([]float64, hops)
+	hann := hannWindow()
 	for hop := range levels {
-		levels[hop] = toneLevel(samples[hop*hopSamples:][:windowSamples], hertz)
+		var faded window
+		for index, sample := range samples[hop*hopSamples:][:windowSamples] {
+			faded[index] = float64(sample) * hann[index]
+		}
+		levels[hop] = faded.toneLevel(hertz)
 	}
 	loud := slices.Clone(levels)
 	slices.Sort(loud)
@@ -107,30 +112,42 @@ func findTones(samples []float32, hertz float64) []float64 {
 	return onsets
 }
 
-// toneLevel returns the amplitude of a tone in a window, or 0 if its neighbor
-// frequencies are nearly as strong.
-func toneLevel(window []float32, hertz float64) float64 {
+// window is a window of samples to which the Hann function is applied.
+type window [windowSamples]float64
+
+// hannWindow returns the factors of the Hann function.
+func hannWindow() (factors window) {
+	for index := range factors {
+		factors[index] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(index)/windowSamples)
+	}
+	return factors
+}
+
+// toneLevel returns the amplitude of a tone in a window, or 0 if the tone is too quiet
+// to be a beep or to continue one, or if its neighbor frequencies are nearly as strong.
+func (w *window) toneLevel(hertz float64) float64 {
+	level := w.amplitude(hertz)
+	if level < beepOff*minAmplitude {
+		return 0
+	}
 	neighbors := 0.0
 	offsets := []float64{-300, -200, -100, 100, 200, 300}
 	for _, offset := range offsets {
-		neighbors += amplitude(window, hertz+offset)
+		neighbors += w.amplitude(hertz + offset)
 	}
-	level := amplitude(window, hertz)
 	if level < minToneRatio*neighbors/float64(len(offsets)) {
 		return 0
 	}
 	return level
 }
 
-// amplitude returns the amplitude of a frequency, using the Goertzel algorithm and a
-// Hann window.
-func amplitude(window []float32, frequency float64) float64 {
+// amplitude returns the amplitude of a frequency, using the Goertzel algorithm.
+func (w *window) amplitude(frequency float64) float64 {
 	next := 2 * math.Cos(2*math.Pi*frequency/sampleRate)
 	var last, beforeLast float64
-	for index, sample := range window {
-		fade := 0.5 - 0.5*math.Cos(2*math.Pi*float64(index)/float64(len(window)))
-		last, beforeLast = float64(sample)*fade+next*last-beforeLast, last
+	for _, sample := range w {
+		last, beforeLast = sample+next*last-beforeLast, last
 	}
 	power := last*last + beforeLast*beforeLast - next*last*beforeLast
-	return 4 * math.Sqrt(max(power, 0)) / float64(len(window))
+	return 4 * math.Sqrt(max(power, 0)) / windowSamples
 }
