@@ -240,8 +240,8 @@ func (p *tab) join(m *Meeting, name string) {
 // plays at full size and that its audio is not silent.
 func playsMedia(p *tab, element string) {
 	p.t.Helper()
-	p.waitUntil(element + `?.querySelector("video")?.videoWidth === 1280`)
-	if high := evalAs[int](p, element+`.querySelector("video").videoHeight`); high != 720 {
+	p.waitUntil(element + `?.querySelector("video")?.videoWidth === ` + fmt.Sprint(testQuality.width))
+	if high := evalAs[int](p, element+`.querySelector("video").videoHeight`); high != testQuality.height {
 		p.t.Errorf("the picture is %d high", high)
 	}
 	before := evalAs[float64](p, element+`.querySelector("video").currentTime`)

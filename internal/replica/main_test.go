@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// testQuality is the quality of the tests' video: full size costs six times the CPU
+// time, to encode, to draw and to decode, and shows nothing else.
+var testQuality = small
+
 // prepared is the media of this test run, encoded once.
 type prepared struct {
 	once   sync.Once
@@ -37,7 +41,7 @@ func mediaForTest(t *testing.T) (*Media, string) {
 			return
 		}
 		began := time.Now()
-		testMedia.media, testMedia.err = PrepareMedia(context.Background(), testMedia.folder)
+		testMedia.media, testMedia.err = prepare(context.Background(), testMedia.folder, testQuality)
 		t.Logf("preparing media took %.1f s", time.Since(began).Seconds())
 	})
 	if testMedia.err != nil {

@@ -16,7 +16,7 @@ func TestBeepAndFlashMeetAtWholeSeconds(t *testing.T) {
 	for _, design := range designs() {
 		t.Run(design.name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(folder, mediaVersion, full.String(), design.name)
+			path := filepath.Join(folder, mediaVersion, testQuality.String(), design.name)
 			flashes := flashStarts(decodePictures(t, path+".ivf"))
 			beeps := beepStarts(decodeSound(t, path+".ogg"))
 			if !design.voice.beeps {
@@ -92,10 +92,10 @@ func TestLoopIsWhole(t *testing.T) {
 		for _, picture := range source.video.units {
 			bytes += len(picture)
 		}
-		if rate := float64(bytes) * 8 / loopLength.Seconds() / 1e6; rate < 0.3 || rate > 1.4 {
-			t.Errorf("picture of source %d has %.2f Mbit/s", i, rate)
+		if rate := float64(bytes) * 8 / loopLength.Seconds() / float64(testQuality.bits); rate < 0.3 || rate > 1.4 {
+			t.Errorf("picture of source %d has %.2f of the bit rate", i, rate)
 		} else {
-			t.Logf("picture of source %d has %.2f Mbit/s", i, rate)
+			t.Logf("picture of source %d has %.2f of the bit rate", i, rate)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func flashStarts(lumas []float64) []time.Duration {
 	var starts []time.Duration
 	for i, luma := range lumas {
 		if luma > white && (i == 0 || lumas[i-1] <= white) {
-			starts = append(starts, time.Duration(i)*time.Second/time.Duration(full.rate))
+			starts = append(starts, time.Duration(i)*time.Second/time.Duration(testQuality.rate))
 		}
 	}
 	return starts

@@ -276,7 +276,7 @@ func TestTeamsInTheMeeting(t *testing.T) {
 	if got, want := roster(), "Stand-in,"+lookAlike+",Ben Okafor"; got != want {
 		t.Errorf("the roster is %q, want %q", got, want)
 	}
-	p.waitUntil(teamsTile("Ben Okafor") + `.querySelector("video").videoWidth === 1280`)
+	p.waitUntil(teamsTile("Ben Okafor") + `.querySelector("video").videoWidth === ` + fmt.Sprint(testQuality.width))
 	if p.count("audio") != 0 {
 		t.Error("who joined without audio hears")
 	}
