@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,17 +14,14 @@ import (
 // requires sign-in.
 func TestEgress(t *testing.T) {
 	requireTools(t)
-	for _, platform := range platforms() {
-		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
-			// A hostile meeting relaxes the content policy of its whole server.
-			server := startReplica(t)
-			for _, s := range []scenario{hostilePage(), signedIn(platform)} {
-				t.Run(s.name, func(t *testing.T) {
-					newHarness(t, server, platform, s, new(delays)).run()
-				})
-			}
-		})
+	for number, s := range []scenario{hostilePage(), signedIn()} {
+		for _, platform := range platformsOf(s, number) {
+			t.Run(fmt.Sprintf("%s/%s", platform, s.name), func(t *testing.T) {
+				t.Parallel()
+				// A hostile meeting relaxes the content policy of its whole server.
+				newHarness(t, startReplica(t), platform, s, new(delays)).run()
+			})
+		}
 	}
 }
 
@@ -55,14 +53,14 @@ func hostilePage() scenario {
 
 // signedIn is a meeting that admits only signed-in visitors, and a bot with the
 // required cookie.
-func signedIn(platform job.Platform) scenario {
+func signedIn() scenario {
 	return scenario{
 		name:    "signed in",
 		meeting: replica.Settings{Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true},
 		configure: func(s *Settings) {
 			s.SignInDir = filepath.Join(s.Dir, "sign-in")
 			cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`
-			file := filepath.Join(s.SignInDir, string(platform)+".cookies.json")
+			file := filepath.Join(s.SignInDir, string(s.Platform)+".cookies.json")
 			if err := os.MkdirAll(s.SignInDir, 0o700); err != nil {
 				panic(err)
 			}

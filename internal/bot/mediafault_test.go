@@ -102,7 +102,7 @@ func mediaFaultScenarios() []scenario {
 			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "ended") },
 		},
 		{
-			name: "audio that never plays", only: zoom, configure: fast, reason: reasonHostEnded,
+			name: "audio that never plays", long: true, only: zoom, configure: fast, reason: reasonHostEnded,
 			meeting: replica.Settings{Audio: replica.NoAudio},
 			during: func(h *harness) {
 				h.admitAndRecord(1)

@@ -81,7 +81,7 @@ func (m *Meeting) Reload(guests ...string) int {
 	})
 }
 
-// Freeze makes pages run an infinite loop, so that they do not respond.
+// Freeze blocks the scripts of pages, so that they do not respond.
 func (m *Meeting) Freeze(guests ...string) int {
 	return m.updateGuests(guests, visiting(), func(g *guest) bool {
 		g.commands.Freeze++

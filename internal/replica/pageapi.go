@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /stage/{code}", s.meeting(s.handleSettings))
 	mux.HandleFunc("POST /stage/{code}/guests", s.meeting(s.handleEnter))
 	mux.HandleFunc("GET /stage/{code}/guests/{guest}/events", s.meeting(s.handleEvents))
+	mux.HandleFunc("GET /stage/{code}/guests/{guest}/hang", hang)
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/media", s.meeting(s.handleMedia))
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/{action}", s.meeting(s.handleAction))
 	s.routeControl(mux)
@@ -134,6 +135,9 @@ func sendEvent(w http.ResponseWriter, state snapshot) error {
 	}
 	return http.NewResponseController(w).Flush()
 }
+
+// hang sends no response. A page that waits for it is frozen.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // handleMedia answers an offer for media.
 func (s *Server) handleMedia(w http.ResponseWriter, r *http.Request, m *Meeting) {

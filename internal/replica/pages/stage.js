@@ -82,7 +82,20 @@ export class Stage {
     this.#executed = commands;
     if (commands.navigate > before.navigate) window.top.location.assign(commands.navigateTo);
     if (commands.reload > before.reload) window.top.location.reload();
-    if (commands.freeze > before.freeze) for (;;);
+    if (commands.freeze > before.freeze) this.#freeze();
+  }
+
+  // freeze blocks the page for good, with a synchronous request without a response. Unlike
+  // an endless loop, it uses no processor time.
+  #freeze() {
+    const request = new XMLHttpRequest();
+    request.open("GET", `${this.#path}/hang`, false);
+    try {
+      request.send();
+    } catch {
+      // The server has ended.
+    }
+    for (;;);
   }
 
   async #probe(state) {
