@@ -52,5 +52,6 @@ func PlatformOf(meeting *url.URL) Platform {
 
 // under reports whether host is domain or stands below it.
 func under(host, domain string) bool {
-	return host == domain || strings.HasSuffix(host, "."+domain)
+	rest, found := strings.CutSuffix(host, domain)
+	return found && (rest == "" || strings.HasSuffix(rest, "."))
 }

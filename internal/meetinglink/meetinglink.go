@@ -173,6 +173,7 @@ func hostOf(address *url.URL) string {
 // inDomain reports whether host is one of the domains or a subdomain of one.
 func inDomain(host string, domains ...string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
-		return host == domain || strings.HasSuffix(host, "."+domain)
+		rest, found := strings.CutSuffix(host, domain)
+		return found && (rest == "" || strings.HasSuffix(rest, "."))
 	})
 }

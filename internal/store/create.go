@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
@@ -34,14 +33,14 @@ const newJobColumns = `id, consumer_id, mode, external_id, external_hash, meetin
 // newJobValues returns the values of a new job. Those of a column have the same
 // type for all jobs: string, int64, sql.NullString or sql.NullInt64.
 func newJobValues(r job.Record) ([]any, error) {
-	autoLeave, err := json.Marshal(r.AutoLeave)
+	autoLeave, err := encodeAutoLeave(r.AutoLeave)
 	if err != nil {
-		return nil, fmt.Errorf("encode autoLeave: %w", err)
+		return nil, err
 	}
 	return []any{
 		r.ID.String(), r.ConsumerID.String(), string(r.Mode), escapeNUL(r.ExternalID), hashText(r.ExternalID),
 		r.MeetingURL, string(r.Platform), escapeNUL(r.DisplayName),
-		millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), string(autoLeave),
+		millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), autoLeave,
 		string(r.Status), millis(r.StatusSince), nullMillis(r.WakeAt), escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey),
 	}, nil
 }

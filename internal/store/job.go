@@ -187,9 +187,9 @@ func (q *Queries) saveTogether(ctx context.Context, jobs []job.Record, saved *sa
 // SaveJobRequest updates the requested fields of a job, which change only
 // before it is dispatched. SaveJob updates joinAt.
 func (q *Queries) SaveJobRequest(ctx context.Context, r job.Record) error {
-	autoLeave, err := json.Marshal(r.AutoLeave)
+	autoLeave, err := encodeAutoLeave(r.AutoLeave)
 	if err != nil {
-		return fmt.Errorf("encode autoLeave: %w", err)
+		return err
 	}
 	return q.execLater(ctx, doing("save the request of job %s", r.ID), `
 		UPDATE jobs SET
@@ -197,7 +197,7 @@ func (q *Queries) SaveJobRequest(ctx context.Context, r job.Record) error {
 			metadata = $7, auto_leave = $8, ical_uid = $9, ical_uid_hash = $10, intake_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, escapeNUL(r.DisplayName), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), string(autoLeave), escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey))
+		string(r.Metadata), autoLeave, escapeNUL(r.ICalUID), hashICalUID(r.ICalUID), nullText(r.CalendarKey))
 }
 
 // SaveHeartbeat stores the time of a bot's heartbeat and its statistics unless
@@ -271,6 +271,18 @@ func (c autoLeaveColumn) scanText(text string) error {
 		return fmt.Errorf("decode autoLeave: %w", err)
 	}
 	return nil
+}
+
+// encodeAutoLeave returns the JSON of autoLeave.
+func encodeAutoLeave(autoLeave job.AutoLeave) (string, error) {
+	if autoLeave == job.DefaultAutoLeave() {
+		return defaultAutoLeave, nil
+	}
+	text, err := json.Marshal(autoLeave)
+	if err != nil {
+		return "", fmt.Errorf("encode autoLeave: %w", err)
+	}
+	return string(text), nil
 }
 
 // defaultAutoLeave is the JSON of job.DefaultAutoLeave.

@@ -135,6 +135,9 @@ func (rec *Record) Summary(r *http.Request) Summary {
 	}
 }
 
+// maxAttrs is the number of attributes of a line that has all of them.
+const maxAttrs = 12
+
 // Log writes the line of the request. Responses with a status of 500 or more
 // are logged as errors.
 func (rec *Record) Log(log *slog.Logger, message string, r *http.Request) {
@@ -142,14 +145,14 @@ func (rec *Record) Log(log *slog.Logger, message string, r *http.Request) {
 	if rec.status >= http.StatusInternalServerError || rec.stack != "" {
 		level = slog.LevelError
 	}
-	attrs := []slog.Attr{
+	attrs := append(make([]slog.Attr, 0, maxAttrs),
 		slog.String("method", knownMethod(r.Method)),
 		slog.String("route", route(r)),
 		slog.Int("status", rec.status),
 		slog.Duration("duration", time.Since(rec.started)),
 		slog.Int64("bytes", rec.bytes),
 		slog.String("request_id", rec.ID),
-	}
+	)
 	for _, named := range []struct {
 		key string
 		id  uuid.UUID
