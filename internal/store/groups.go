@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 )
 
@@ -102,7 +103,10 @@ func (g *groups[T]) commitGroup(first *grouped[T], commit func([]*grouped[T])) {
 	}
 }
 
+// gather returns first and the writes that are already waiting. Goroutines that can
+// run come first: those that the previous group has ended mostly write again.
 func (g *groups[T]) gather(first *grouped[T]) []*grouped[T] {
+	runtime.Gosched()
 	group := []*grouped[T]{first}
 	for len(group) < maxGroup {
 		select {
