@@ -114,15 +114,15 @@ func (e *env) cancels(ctx context.Context, s *instance, r *receivers) (measureFu
 			at := first + i%hosts*(count/hosts) + i/hosts // the receivers in rotation
 			return encode(http.MethodDelete, jobsPath+"/"+copyID(at), s.key, nil)
 		}
-		return measureDelivered(ctx, s, r, count, next)
+		return e.measureDelivered(ctx, s, r, count, next)
 	}, nil
 }
 
 // measureDelivered sends requests, each of which causes one webhook, and waits
 // for the webhooks.
-func measureDelivered(ctx context.Context, s *instance, r *receivers, count int, next load.Next) (report.Metrics, error) {
+func (e *env) measureDelivered(ctx context.Context, s *instance, r *receivers, count int, next load.Next) (report.Metrics, error) {
 	r.reset()
-	start := time.Now()
+	before, start := e.usedBy(s), time.Now()
 	result, err := load.Closed(ctx, s.Address, receiverTimeout, next)
 	if err != nil {
 		return nil, err
@@ -132,6 +132,7 @@ func measureDelivered(ctx context.Context, s *instance, r *receivers, count int,
 	}
 	m := metrics(result)
 	m[delivered] = float64(count) / r.lastAt().Sub(start).Seconds()
+	m[cpu] = float64((e.usedBy(s) - before).Microseconds()) / float64(count)
 	return m, nil
 }
 
@@ -166,7 +167,7 @@ func (e *env) events(ctx context.Context, s *instance, r *receivers) (measureFun
 	}
 	ofRound := e.requestsPerRound() / load.Connections
 	return func(ctx context.Context) (report.Metrics, error) {
-		return measureDelivered(ctx, s, r, ofRound*load.Connections, upTo(ofRound, event))
+		return e.measureDelivered(ctx, s, r, ofRound*load.Connections, upTo(ofRound, event))
 	}, nil
 }
 

@@ -101,7 +101,7 @@ func (s *Service) recordAlone(ctx context.Context, id uuid.UUID, beat ingest.Hea
 			}
 		}
 		status = r.Status
-		return commandsFor(ctx, q, store.BotJobOf(r), beat.Attempt, &commands)
+		return commandsFor(ctx, q, store.BotJobOf(r, true), beat.Attempt, &commands)
 	})
 	return status, commands, err
 }

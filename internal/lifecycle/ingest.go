@@ -39,10 +39,13 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 	}
 	var result job.Result
 	var commands []ingest.Command
-	var seen bool
-	r, err := s.changeTogether(ctx, id, func(c *Change) error {
-		seen = false
-		return c.q.FindEvent(ctx, id, e.Attempt, e.Kind, e.EmittedAt, &seen)
+	var seen, waiting bool // waiting: there are commands for the bot
+	r, err := s.changeTogether(ctx, id, func(q *store.Queries) error {
+		seen, waiting = false, false
+		if err := q.FindEvent(ctx, id, e.Attempt, e.Kind, e.EmittedAt, &seen); err != nil {
+			return err
+		}
+		return q.FindPendingCommands(ctx, id, &waiting)
 	}, func(c *Change) (err error) {
 		if err := s.checkBot(c.Record, e); err != nil {
 			return err
@@ -50,7 +53,7 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 		if result, err = c.applyFromBot(ctx, e, data, trigger, seen); err != nil {
 			return err
 		}
-		return commandsFor(ctx, c.q, store.BotJobOf(c.Record), e.Attempt, &commands)
+		return commandsFor(ctx, c.q, store.BotJobOf(c.Record, waiting), e.Attempt, &commands)
 	})
 	if err != nil {
 		return ingest.EventResponse{}, ingestError(err)

@@ -96,7 +96,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) err
 
 // change is like Change. It first calls prepare, which queues the queries whose
 // results fn uses; nil for none.
-func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Change) error) (job.Record, error) {
+func (s *Service) change(ctx context.Context, id uuid.UUID, prepare func(*store.Queries) error, fn func(*Change) error) (job.Record, error) {
 	var c Change
 	err := s.Store.Write(ctx, func(q *store.Queries) error {
 		r, err := q.LockJob(ctx, id)
@@ -105,7 +105,7 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare, fn func(*Ch
 		}
 		c = Change{Record: r, before: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
 		if prepare != nil {
-			if err := prepare(&c); err != nil {
+			if err := prepare(q); err != nil {
 				return err
 			}
 			if err := q.Flush(ctx); err != nil {

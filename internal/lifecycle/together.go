@@ -33,7 +33,7 @@ type sharedChange struct {
 	id   uuid.UUID
 	done chan struct{}
 
-	prepare func(*Change) error // nil for none
+	prepare func(*store.Queries) error // nil for none
 	fn      func(*Change) error
 
 	alone  bool // it must run in its own transaction
@@ -52,8 +52,8 @@ func (s *Service) ChangeTogether(ctx context.Context, id uuid.UUID, fn func(*Cha
 
 // changeTogether is like ChangeTogether. It first calls prepare, which queues the
 // queries whose results fn uses; nil for none. Those of all changes in a
-// transaction are sent together.
-func (s *Service) changeTogether(ctx context.Context, id uuid.UUID, prepare, fn func(*Change) error) (job.Record, error) {
+// transaction are sent together, after the statement that locks the jobs.
+func (s *Service) changeTogether(ctx context.Context, id uuid.UUID, prepare func(*store.Queries) error, fn func(*Change) error) (job.Record, error) {
 	c := &sharedChange{ctx: ctx, id: id, prepare: prepare, fn: fn, done: make(chan struct{})}
 	s.together.mu.Lock()
 	s.together.waiting = append(s.together.waiting, c)
@@ -145,8 +145,20 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 	ctx := context.Background() // the changes have different ones; the store bounds the transaction
 	err = s.Store.Write(ctx, func(q *store.Queries) error {
 		failed = nil
-		jobs, err := q.LockFreeJobs(ctx, ids)
-		if err != nil {
+		jobs := make(map[uuid.UUID]job.Record, len(ids))
+		if err := q.LockFreeJobs(ctx, ids, jobs); err != nil {
+			return err
+		}
+		for _, c := range group {
+			if c.prepare == nil {
+				continue
+			}
+			if err := c.prepare(q); err != nil {
+				failed = c
+				return err
+			}
+		}
+		if err := q.Flush(ctx); err != nil {
 			return err
 		}
 		now, consumers := s.Now(), make(map[uuid.UUID]account.Consumer)
@@ -156,15 +168,6 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 				continue // it is locked, or does not exist
 			}
 			c.change = Change{Record: r, before: r, Now: now, q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: consumers}
-			if c.prepare != nil {
-				if err := c.prepare(&c.change); err != nil {
-					failed = c
-					return err
-				}
-			}
-		}
-		if err := q.Flush(ctx); err != nil {
-			return err
 		}
 		changes := make([]store.JobChange, 0, len(group))
 		for _, c := range group {

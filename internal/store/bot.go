@@ -20,10 +20,10 @@ type BotJob struct {
 	Commands    bool // there are commands that are not acknowledged
 }
 
-// BotJobOf returns the BotJob of a job whose commands must be read to know whether
-// there are any.
-func BotJobOf(r job.Record) BotJob {
-	return BotJob{r.ID, r.Status, r.StatusSince, r.Attempt, r.Prelaunch, true}
+// BotJobOf returns the BotJob of a job. commands reports whether it may have
+// commands that are not acknowledged.
+func BotJobOf(r job.Record, commands bool) BotJob {
+	return BotJob{r.ID, r.Status, r.StatusSince, r.Attempt, r.Prelaunch, commands}
 }
 
 // hasCommands is the condition that a job has commands that are not acknowledged.

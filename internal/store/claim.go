@@ -224,26 +224,19 @@ func (q *Queries) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 	return exists(dueCondition(claim))
 }
 
-// LockFreeJobs returns those of some jobs that exist and that no other transaction
-// has locked, by ID. It locks them until the transaction ends.
-func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Record, error) {
+// LockFreeJobs adds those of some jobs to jobs that exist and that no other
+// transaction has locked, by the end of the next Flush. It locks them until the
+// transaction ends.
+func (q *Queries) LockFreeJobs(ctx context.Context, ids []uuid.UUID, jobs map[uuid.UUID]job.Record) error {
 	if err := q.preferIndexes(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	jobs := make(map[uuid.UUID]job.Record, len(ids))
 	scan := unpacked(q, scanJob)
-	err := q.forEachLater(ctx, func(row scanner) error {
+	return q.forEachLater(ctx, func(row scanner) error {
 		r, err := scan(row)
 		jobs[r.ID] = r
 		return err
-	}, func(_ int64, err error) error { return err }, `SELECT `+q.selects.record+` FROM jobs WHERE id `+q.in+q.skip, joinIDs(ids))
-	if err == nil {
-		err = q.Flush(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock %d jobs: %w", len(ids), err)
-	}
-	return jobs, nil
+	}, doing("lock %d jobs", len(ids)), `SELECT `+q.selects.record+` FROM jobs WHERE id `+q.in+q.skip, joinIDs(ids))
 }
 
 // newLease returns a unique token that starts with the ID of the node.

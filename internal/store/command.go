@@ -59,6 +59,15 @@ func (q *Queries) ReadPendingCommands(ctx context.Context, jobID uuid.UUID, into
 	}, doing("read the commands of job %s", jobID), `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`, jobID)
 }
 
+var pendingCommands = newLookup("commands", "job_id text", "acked_at IS NULL")
+
+// FindPendingCommands sets found to true if a job has commands that are not
+// acknowledged. In a transaction it does so by the end of the next Flush. It uses
+// the index commands_waiting.
+func (q *Queries) FindPendingCommands(ctx context.Context, jobID uuid.UUID, found *bool) error {
+	return q.findLater(ctx, pendingCommands, func() { *found = true }, jobID.String())
+}
+
 // PendingCommand returns the oldest command of a kind that is not acknowledged;
 // false when there is none. It uses the index commands_of_kind.
 func (q *Queries) PendingCommand(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) (uuid.UUID, bool, error) {

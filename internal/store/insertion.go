@@ -16,11 +16,10 @@ type insertion struct {
 // as in CREATE TABLE.
 func newInsertion(table, columns string) *insertion {
 	var names, values, arrays []string
-	for i, column := range strings.Split(columns, ",") {
-		name, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
-		names = append(names, name)
+	for i, c := range columnsOf(columns) {
+		names = append(names, c.name)
 		values = append(values, fmt.Sprintf("$%d", i+1))
-		arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, kind))
+		arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, c.kind))
 	}
 	into := "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") "
 	return &insertion{
@@ -28,6 +27,17 @@ func newInsertion(table, columns string) *insertion {
 		one:   into + "VALUES (" + strings.Join(values, ", ") + ")",
 		many:  into + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")",
 	}
+}
+
+type column struct{ name, kind string }
+
+// columnsOf parses a list of columns with their types.
+func columnsOf(list string) (columns []column) {
+	for _, text := range strings.Split(list, ",") {
+		name, kind, _ := strings.Cut(strings.TrimSpace(text), " ")
+		columns = append(columns, column{name, kind})
+	}
+	return columns
 }
 
 // done returns the error of the statement.

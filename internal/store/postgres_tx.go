@@ -56,8 +56,10 @@ type waitingStatement struct {
 	scan  func(scanner) error // of a query; nil for other statements
 	done  func(int64, error) error
 
-	into *insertion // of an insertion; nil for other statements
-	rows [][]any    // that it inserts
+	into  *insertion // nil for other statements
+	in    *lookup    // nil for other statements
+	rows  [][]any    // that it inserts or looks up
+	found []func()   // for the rows that it looks up
 }
 
 func newPostgresTx(ctx context.Context, connection *pgx.Conn) *postgresTx {
@@ -84,6 +86,17 @@ func (t *postgresTx) insertLater(into *insertion, row []any) {
 		t.waiting = append(t.waiting, waitingStatement{into: into, done: into.done})
 	}
 	t.waiting[i].rows = append(t.waiting[i].rows, row)
+}
+
+// findLater implements deferringConn.
+func (t *postgresTx) findLater(in *lookup, row []any, found func()) {
+	i := slices.IndexFunc(t.waiting, func(s waitingStatement) bool { return s.in == in })
+	if i < 0 {
+		i = len(t.waiting)
+		t.waiting = append(t.waiting, waitingStatement{in: in, done: in.done})
+	}
+	t.waiting[i].rows = append(t.waiting[i].rows, row)
+	t.waiting[i].found = append(t.waiting[i].found, found)
 }
 
 // flush implements deferringConn.
@@ -164,24 +177,48 @@ func (t *postgresTx) send(others ...waitingStatement) (pgx.BatchResults, error) 
 
 // text returns the text of the statement and its arguments.
 func (s waitingStatement) text() (query string, args []any) {
-	switch len(s.rows) {
-	case 0:
-		return s.query, s.args
-	case 1:
+	switch {
+	case s.into != nil && len(s.rows) == 1:
 		return s.into.one, s.rows[0]
+	case s.into != nil:
+		return s.into.many, arraysOf(s.rows)
+	case s.in != nil && len(s.rows) == 1:
+		return s.in.one, s.rows[0]
+	case s.in != nil:
+		numbers := make([]int64, len(s.rows))
+		for i := range numbers {
+			numbers[i] = int64(i)
+		}
+		return s.in.many, append([]any{numbers}, arraysOf(s.rows)...)
 	}
-	return s.into.many, arraysOf(s.rows)
+	return s.query, s.args
+}
+
+// scanFound calls found for a row of a lookup that exists.
+func (s waitingStatement) scanFound(row scanner) error {
+	var number int64
+	if len(s.rows) > 1 {
+		if err := row.Scan(&number); err != nil {
+			return err
+		}
+	}
+	s.found[number]()
+	return nil
 }
 
 // read reads the result of the statement, which is the next one of a batch.
 func (s waitingStatement) read(results pgx.BatchResults) error {
-	if s.scan == nil {
+	scan := s.scan
+	if s.in != nil {
+		scan = s.scanFound
+	}
+	if scan == nil {
 		tag, err := results.Exec()
 		return s.done(tag.RowsAffected(), err)
 	}
 	found, err := results.Query()
 	if err == nil {
-		err = scanAll(postgresRows{Rows: found}, s.scan)
+		err = scanAll(postgresRows{Rows: found}, scan)
 	}
 	return s.done(0, err)
 }

@@ -51,6 +51,9 @@ type deferringConn interface {
 	// insertLater queues the insertion of a row. Rows of the same insertion become
 	// one statement, in the place of the first.
 	insertLater(into *insertion, row []any)
+	// findLater queues the lookup of a row. found is called if it exists. The rows of
+	// a lookup become one query, in the place of the first.
+	findLater(in *lookup, row []any, found func())
 	// flush sends what was queued.
 	flush() error
 }
@@ -90,6 +93,16 @@ func (q *Queries) insertLater(ctx context.Context, into *insertion, row ...any) 
 	}
 	_, err := q.conn.exec(ctx, into.one, row...)
 	return into.done(0, err)
+}
+
+// findLater calls found if a row exists, in a transaction by the end of the next
+// Flush. On PostgreSQL the rows that it looks up before then are one query.
+func (q *Queries) findLater(ctx context.Context, in *lookup, found func(), row ...any) error {
+	if deferring, ok := q.conn.(deferringConn); ok {
+		deferring.findLater(in, row, found)
+		return nil
+	}
+	return in.done(0, q.forEach(ctx, func(scanner) error { found(); return nil }, in.one, row...))
 }
 
 // forEachLater is like forEach for a query whose rows nothing in the transaction

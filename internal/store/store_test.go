@@ -259,19 +259,33 @@ func TestTimelineAndCommands(t *testing.T) {
 		if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0], entry) {
 			t.Errorf("timeline: %+v, %v\nwant %+v", entries, err, entry)
 		}
-		for kind, want := range map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false} {
-			var got, later bool
-			if err := s.FindEvent(t.Context(), r.ID, 1, kind, now, &got); got != want || err != nil {
-				t.Errorf("event %s received before: %v, %v", kind, got, err)
-			}
-			err := s.Write(t.Context(), func(q *store.Queries) error {
-				if err := q.FindEvent(t.Context(), r.ID, 1, kind, now, &later); err != nil {
+		kinds := map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false}
+		together := make(map[job.Trigger]*bool)
+		err = s.Write(t.Context(), func(q *store.Queries) error {
+			for kind := range kinds {
+				together[kind] = new(bool)
+				if err := q.FindEvent(t.Context(), r.ID, 1, kind, now, together[kind]); err != nil {
 					return err
 				}
-				return q.Flush(t.Context())
-			})
-			if later != want || err != nil {
-				t.Errorf("event %s received before, in a transaction: %v, %v", kind, later, err)
+			}
+			return q.Flush(t.Context())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, want := range kinds {
+			var alone bool
+			if err := s.FindEvent(t.Context(), r.ID, 1, kind, now, &alone); alone != want || err != nil {
+				t.Errorf("event %s received before: %v, %v", kind, alone, err)
+			}
+			if *together[kind] != want {
+				t.Errorf("event %s received before, in a transaction: %v", kind, *together[kind])
+			}
+		}
+		for _, id := range []uuid.UUID{r.ID, uuid.New()} {
+			var found bool
+			if err := s.FindPendingCommands(t.Context(), id, &found); found != (id == r.ID) || err != nil {
+				t.Errorf("job %s has pending commands: %v, %v", id, found, err)
 			}
 		}
 		err = s.Write(t.Context(), func(q *store.Queries) error {

@@ -19,17 +19,13 @@ func (q *Queries) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
 		millis(e.EmittedAt), millis(e.ReceivedAt), flag(e.Applied), string(e.Reason), string(e.From), string(e.To), string(e.Data))
 }
 
+var botEvents = newLookup("timeline", "job_id text, attempt bigint, kind text, emitted_at bigint", "source = 'bot'")
+
 // FindEvent sets seen to true if a bot's event is already on the timeline. In a
 // transaction it does so by the end of the next Flush. It uses the index
 // timeline_identity.
 func (q *Queries) FindEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time, seen *bool) error {
-	return q.forEachLater(ctx, func(row scanner) error {
-		*seen = true
-		return nil
-	}, doing("find an event of job %s", jobID), `
-		SELECT 1 FROM timeline
-		WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4 AND source = 'bot' LIMIT 1`,
-		jobID, attempt, kind, millis(emittedAt))
+	return q.findLater(ctx, botEvents, func() { *seen = true }, jobID.String(), attempt, string(kind), millis(emittedAt))
 }
 
 // Timeline returns all entries of a job in the order of their arrival. It
