@@ -180,14 +180,7 @@ func launcherRows(replicaPlatform replica.Platform) []row {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := s.browser.NewPage(s.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(page.Close)
-		if err := page.Navigate(s.ctx, meeting.URL()); err != nil {
-			t.Fatal(err)
-		}
+		page := s.open(t, meeting.URL())
 		if err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"}); err != nil {
 			s.report(t, page)
 			t.Fatalf("joining: %v", err)

@@ -36,6 +36,7 @@ func TestRandomMeetings(t *testing.T) {
 	t.Logf("to repeat these meetings: STANDIN_TEST_SEED=%d STANDIN_TEST_MEETINGS=%d", seed, meetings)
 	ctx, running := launchBrowserFor(t, browserTestTimeout+time.Duration(meetings)*scenarioTimeout/pagesAtOnce)
 	var delays latencies
+	pages := newPagePool(running)
 	positions := make(chan struct{}, pagesAtOnce)
 	var visits sync.WaitGroup
 	began := time.Now()
@@ -47,7 +48,7 @@ func TestRandomMeetings(t *testing.T) {
 			t.Run(fmt.Sprint(n+1), func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(ctx, scenarioTimeout)
 				defer cancel()
-				visit := &scenarioVisit{env: newEnv(t, ctx, running, drawn.platform), scenario: drawn, delays: &delays}
+				visit := &scenarioVisit{env: newEnv(t, ctx, pages, drawn.platform), scenario: drawn, delays: &delays}
 				visit.run(t)
 			})
 		})
@@ -84,7 +85,6 @@ type scenarioVisit struct {
 func (v *scenarioVisit) run(t *testing.T) {
 	var address Address
 	v.meeting, v.page, address = v.visit(t, v.scenario.settings)
-	defer v.page.Close()
 	defer func() {
 		if t.Failed() {
 			t.Logf("%s: %+v", v.scenario, v.scenario.settings)

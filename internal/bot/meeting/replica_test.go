@@ -36,6 +36,7 @@ type row struct {
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
+	pages := newPagePool(running)
 	positions := make(chan struct{}, pagesAtOnce)
 	var visits sync.WaitGroup
 	defer visits.Wait()
@@ -54,7 +55,7 @@ func TestPlatforms(t *testing.T) {
 					t.Run(path.Join(string(platform), table.name, row.name), func(t *testing.T) {
 						ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 						defer cancel()
-						row.test(t, newEnv(t, ctx, running, platform))
+						row.test(t, newEnv(t, ctx, pages, platform))
 					})
 				})
 			}
@@ -65,7 +66,7 @@ func TestPlatforms(t *testing.T) {
 // env is a platform's replica and an adapter for one visit.
 type env struct {
 	ctx             context.Context
-	browser         *browser.Browser
+	pages           pagePool
 	server          *replica.Server
 	site            *site
 	replicaPlatform replica.Platform
@@ -74,7 +75,7 @@ type env struct {
 // newEnv starts a replica until the end of the test. Each visit has its own,
 // because a browser opens at most six connections to one server, and each page of
 // the replica holds one.
-func newEnv(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform) env {
+func newEnv(t *testing.T, ctx context.Context, pages pagePool, platform job.Platform) env {
 	t.Helper()
 	server, err := replica.Start(ctx, replica.Options{})
 	if err != nil {
@@ -85,7 +86,7 @@ func newEnv(t *testing.T, ctx context.Context, running *browser.Browser, platfor
 			t.Errorf("closing the replica: %v", err)
 		}
 	})
-	return env{ctx: ctx, browser: running, server: server, site: siteOf(t, platform), replicaPlatform: replicaPlatforms()[platform]}
+	return env{ctx: ctx, pages: pages, server: server, site: siteOf(t, platform), replicaPlatform: replicaPlatforms()[platform]}
 }
 
 // visit opens a meeting of the replica in a new page.
@@ -103,14 +104,10 @@ func (s env) visit(t *testing.T, settings replica.Settings) (*replica.Meeting, *
 	return meeting, s.open(t, address.URL), address
 }
 
-// open opens a page on an address.
+// open opens a page on an address, for the rest of the test.
 func (s env) open(t *testing.T, address string) *browser.Page {
 	t.Helper()
-	page := openPage(t, s.ctx, s.browser)
-	if err := page.Navigate(s.ctx, address); err != nil {
-		t.Fatalf("opening %q: %v", address, err)
-	}
-	return page
+	return s.pages.open(t, s.ctx, address)
 }
 
 // joined visits a meeting without its launcher and requests to join as Standin.

@@ -20,11 +20,12 @@ import (
 func TestShowTexts(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
+	pages := newPagePool(running)
 	for platform := range replicaPlatforms() {
 		t.Run(path.Join(string(platform)), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 			defer cancel()
-			testShowTexts(t, newEnv(t, ctx, running, platform))
+			testShowTexts(t, newEnv(t, ctx, pages, platform))
 		})
 	}
 }
@@ -95,7 +96,7 @@ func (s env) testClosedChat(t *testing.T, meeting *replica.Meeting, page *browse
 func TestCaptionsWithoutLanguage(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchSmallBrowser(t)
-	s := newEnv(t, ctx, running, job.Meet)
+	s := newEnv(t, ctx, newPagePool(running), job.Meet)
 	_, page := s.inside(t, replica.Settings{})
 	if err := page.Eval(ctx, `document.querySelector("[data-more]").addEventListener("click", () => window.opened = true)`, nil); err != nil {
 		t.Fatal(err)
