@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,12 +11,13 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // newKeys returns Keys on a real database, with a clock that the test sets.
 func newKeys(t *testing.T) (keys *account.Keys, now *time.Time) {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -17,10 +18,14 @@ func (a *API) health(w http.ResponseWriter, r *http.Request) error {
 // reference serves the description as a page, which loads nothing and cannot be
 // framed.
 func (a *API) reference(w http.ResponseWriter, _ *http.Request) error {
+	page, err := a.page()
+	if err != nil {
+		return fmt.Errorf("render the API reference: %w", err)
+	}
 	header := w.Header()
-	header.Set("Content-Security-Policy", a.page.Policy)
+	header.Set("Content-Security-Policy", page.Policy)
 	header.Set("Referrer-Policy", "no-referrer")
-	a.write(w, http.StatusOK, "text/html; charset=utf-8", a.page.HTML)
+	a.write(w, http.StatusOK, "text/html; charset=utf-8", page.HTML)
 	return nil
 }
 

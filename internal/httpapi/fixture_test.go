@@ -29,6 +29,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/store"
 	"standin/internal/testing/apicheck"
+	"standin/internal/testing/storetest"
 )
 
 var (
@@ -274,7 +275,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	if err != nil {
 		t.Fatalf("open storage: %v", err)
 	}
-	database, err := store.Open(t.Context(), t.TempDir()+"/standin.db")
+	database, err := store.Open(t.Context(), storetest.FreshSQLite(t))
 	if err != nil {
 		t.Fatalf("open the database: %v", err)
 	}

@@ -73,7 +73,7 @@ type API struct {
 	settings Settings
 	limits   limits
 	streams  *liveStreams
-	page     *reference.Page
+	page     func() (*reference.Page, error) // rendered once
 
 	mux      *http.ServeMux
 	draining chan struct{} // closed by Drain
@@ -90,13 +90,10 @@ func New(settings Settings) (*API, error) {
 		settings.MaxUploadBytes = DefaultMaxUploadBytes
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
-	page, err := reference.New(settings.Description)
-	if err != nil {
-		return nil, fmt.Errorf("render the API reference: %w", err)
-	}
 	a := &API{
-		settings: settings, limits: newLimits(settings.KeyRate), streams: newLiveStreams(settings.LiveLimits), page: page,
-		mux: http.NewServeMux(), draining: make(chan struct{}),
+		settings: settings, limits: newLimits(settings.KeyRate), streams: newLiveStreams(settings.LiveLimits),
+		page: sync.OnceValues(func() (*reference.Page, error) { return reference.New(settings.Description) }),
+		mux:  http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()
 }

@@ -20,6 +20,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // now is the current time of these tests. It must be close to the machine's clock,
@@ -38,7 +39,7 @@ type harness struct {
 
 func newHarness(t *testing.T, period Period) *harness {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/service"
 	"standin/internal/testing/apicheck"
+	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
 )
 
@@ -67,9 +68,10 @@ func (w *contractCoverage) note(operation string, status int) {
 
 // contractSettings returns the settings of a service that launches no live bots, on a
 // free port.
-func contractSettings(dir string) service.Settings {
+func contractSettings(t *testing.T) service.Settings {
+	t.Helper()
 	return service.Settings{
-		Listen: "127.0.0.1:0", DataDir: dir, Launcher: "manual", IngestSigningKey: contractSigningKey,
+		Listen: "127.0.0.1:0", DataDir: storetest.FreshDataDir(t), Launcher: "manual", IngestSigningKey: contractSigningKey,
 		IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret,
 		PaymentWebhookSecret: contractPaymentSecret, WebhookSecret: contractHookSecret,
 		Log: slog.New(slog.DiscardHandler),

@@ -19,7 +19,7 @@ import (
 // credentials checks them before the path and the body.
 func TestContractChecksCredentialsFirst(t *testing.T) {
 	t.Parallel()
-	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
 	requests := 0
 	for _, operation := range h.description.Operations() {
 		guarded := false
@@ -64,7 +64,7 @@ func TestContractChecksCredentialsFirst(t *testing.T) {
 // for a job of another consumer, of the other mode, and for invalid IDs.
 func TestContractForeignJobsAreNotFound(t *testing.T) {
 	t.Parallel()
-	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
 	bodies := map[string]string{"patchJob": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`}
 	jobs := map[string]string{
 		"of another consumer": h.create(t, h.bob, contractJob(contractFuture)),
@@ -99,7 +99,7 @@ func TestContractForeignJobsAreNotFound(t *testing.T) {
 // rejected as soon as it is revoked.
 func TestContractRevokedKeysAreRejected(t *testing.T) {
 	t.Parallel()
-	h := openContractHarness(t, newContractCoverage(), contractSettings(t.TempDir()))
+	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada})
 	if found, err := h.Store().RevokeKey(t.Context(), h.adasKeyID, time.Now()); err != nil || !found {
@@ -118,7 +118,7 @@ func TestContractRevokedKeysAreRejected(t *testing.T) {
 // them after a restart and after the job's end.
 func TestContractIdempotency(t *testing.T) {
 	t.Parallel()
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	h := openContractHarness(t, newContractCoverage(), settings)
 	body := `{"externalId":"once","meetingUrl":"https://meet.google.com/abc"` + contractFuture + `}`
 	var mu sync.Mutex
@@ -161,7 +161,7 @@ func TestContractIdempotency(t *testing.T) {
 // pending, a bot and a simulated job are running, and a command is unacknowledged.
 func TestContractGracefulStop(t *testing.T) {
 	t.Parallel()
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	h := openContractHarness(t, newContractCoverage(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	h.awaitStatus(t, h.ada, id, job.Dispatching)
@@ -226,7 +226,7 @@ func checkConnectionRefused(t *testing.T, s *service.Service) {
 // TestContractFreeTier uses up the free tier and then subscribes to a plan.
 func TestContractFreeTier(t *testing.T) {
 	t.Parallel()
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	settings.FreeTierJobs = 2
 	h := openContractHarness(t, newContractCoverage(), settings)
 	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}

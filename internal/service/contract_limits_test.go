@@ -92,7 +92,7 @@ func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, head
 
 // contractSlow tests bodies that do not arrive in time.
 func contractSlow(t *testing.T, coverage *contractCoverage) {
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	settings.HTTP = httpapi.Timeouts{Body: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
@@ -151,7 +151,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 
 // contractBroken tests that responses do not reveal an unavailable database.
 func contractBroken(t *testing.T, coverage *contractCoverage) {
-	h := openContractHarness(t, coverage, contractSettings(t.TempDir()))
+	h := openContractHarness(t, coverage, contractSettings(t))
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	if err := h.Store().Close(); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func contractBroken(t *testing.T, coverage *contractCoverage) {
 
 // contractLimited tests the rate limits.
 func contractLimited(t *testing.T, coverage *contractCoverage) {
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	settings.RateLimit = ratelimit.Rate{Requests: 1, Per: 24 * time.Hour}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))

@@ -240,7 +240,7 @@ func contractPayments(t *testing.T, h *contractHarness) {
 	if plan, err := h.Store().ConsumerPlan(t.Context(), consumer.ID); err != nil || !plan.Active() || plan.Name != "team" {
 		t.Errorf("plan %+v (%v)", plan, err)
 	}
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	settings.PaymentWebhookSecret = ""
 	without := openContractHarness(t, h.coverage, settings)
 	without.expect(t, 503, contractRequest{op: "receivePayment", header: contractSigned("", event, now), body: event})

@@ -19,7 +19,7 @@ var contractExcluded = map[string]string{
 func TestContract(t *testing.T) {
 	t.Parallel()
 	coverage := newContractCoverage()
-	h := openContractHarness(t, coverage, contractSettings(t.TempDir()))
+	h := openContractHarness(t, coverage, contractSettings(t))
 	t.Run("rows", func(t *testing.T) {
 		for name, rows := range map[string]func(*testing.T, *contractHarness){
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,

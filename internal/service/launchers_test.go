@@ -19,8 +19,9 @@ import (
 )
 
 // onDocker returns the settings of a service that runs bots on a Docker engine.
-func onDocker(dir, host string) service.Settings {
-	settings := contractSettings(dir)
+func onDocker(t *testing.T, host string) service.Settings {
+	t.Helper()
+	settings := contractSettings(t)
 	settings.Launcher, settings.BotServiceURL = "docker", "http://standin.test:8080"
 	settings.Docker = docker.Settings{RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Host: host, User: "10001:10001"}
 	return settings
@@ -60,7 +61,7 @@ func TestLauncherSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings := onDocker(t.TempDir(), "unix:///nowhere/docker.sock")
+			settings := onDocker(t, "unix:///nowhere/docker.sock")
 			test.change(&settings)
 			s, err := service.Start(t.Context(), settings)
 			if err == nil {
@@ -91,7 +92,7 @@ func writeKubeconfig(t *testing.T, host string) string {
 // TestUnreachableEngine checks that a job fails if the engine stays unreachable.
 func TestUnreachableEngine(t *testing.T) {
 	t.Parallel()
-	settings := onDocker(t.TempDir(), "unix:///nowhere/docker.sock")
+	settings := onDocker(t, "unix:///nowhere/docker.sock")
 	settings.StartTimeout = 2 * time.Second
 	h := openContractHarness(t, newContractCoverage(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
@@ -124,7 +125,7 @@ func TestMissingImage(t *testing.T) {
 		}
 	}))
 	t.Cleanup(func() { engine.CloseClientConnections(); engine.Close() })
-	settings := onDocker(t.TempDir(), "tcp://"+engine.Listener.Addr().String())
+	settings := onDocker(t, "tcp://"+engine.Listener.Addr().String())
 	settings.StartTimeout = 2 * time.Second
 	h := openContractHarness(t, newContractCoverage(), settings)
 	id := h.create(t, h.ada, contractJob(""))

@@ -100,7 +100,7 @@ func TestTraces(t *testing.T) {
 		}
 	}))
 	t.Cleanup(receiver.Close)
-	settings := contractSettings(t.TempDir())
+	settings := contractSettings(t)
 	settings.Tracing = tracing.Settings{
 		Endpoint: collector.URL, Headers: map[string]string{"api-key": "the key of the collector"}, Service: "standin",
 		Sampler: tracing.Sampler{Ratio: 1, ParentBased: true},

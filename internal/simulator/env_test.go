@@ -26,6 +26,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/simulator"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
 )
 
@@ -68,7 +69,7 @@ func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	e := &testEnv{dir: t.TempDir(), receiver: newReceiver(t)}
 	var err error
-	if e.store, err = store.Open(t.Context(), filepath.Join(e.dir, "standin.db")); err != nil {
+	if e.store, err = store.Open(t.Context(), storetest.FreshSQLite(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.store.Close() })

@@ -26,6 +26,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // harness is a Worker on a real database and real storage, with a clock that the
@@ -44,7 +45,7 @@ type harness struct {
 // newHarness returns a harness whose recognizer is a server with this handler.
 func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,13 +13,14 @@ import (
 	"standin/internal/account/device"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // openStore opens an empty SQLite database. Package store tests flows on both
 // databases.
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,8 +122,8 @@ func TestParticipantAudioFailuresDoNotAffectRecording(t *testing.T) {
 		t.Errorf("%d tracks, want 1", len(all))
 	}
 
-	const hang = 8 * time.Second // longer than the poll timeout
-	if err := s.page.Eval(ctx, fmt.Sprintf(`setTimeout(() => { for (const until = Date.now() + %d; Date.now() < until;); })`, hang.Milliseconds()), nil); err != nil {
+	const hang = hangTime // longer than the poll timeout
+	if err := s.page.Eval(ctx, fmt.Sprintf(`setTimeout(() => { const request = new XMLHttpRequest(); request.open("GET", %q, false); request.send(); })`, hangPath), nil); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()

@@ -170,6 +170,12 @@ type fixture struct {
 	address string
 }
 
+// A page hangs for hangTime while it loads hangPath synchronously.
+const (
+	hangPath = "/hang"
+	hangTime = 6 * time.Second
+)
+
 // prepare opens the clock page in a new browser. Without the tools, the test fails
 // in CI and is skipped elsewhere.
 func prepare(t *testing.T, query string) (context.Context, fixture) {
@@ -193,6 +199,13 @@ func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Durat
 	t.Cleanup(cancel)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == hangPath {
+			select {
+			case <-time.After(hangTime):
+			case <-r.Context().Done():
+			}
+			return
+		}
 		other := map[string]string{callPath: callPage, participantsPath: participantsPage, videoCallPath: videoCallPage, visibilityPath: visibilityPage}
 		if page, ok := other[r.URL.Path]; ok {
 			_, _ = io.WriteString(w, page)

@@ -27,7 +27,7 @@ func OnBoth(t *testing.T, cluster *Cluster, test func(t *testing.T, address stri
 }
 
 // FreshSQLite returns the path of a new SQLite database with an empty schema.
-func FreshSQLite(t *testing.T) string {
+func FreshSQLite(t testing.TB) string {
 	t.Helper()
 	content, err := migratedSQLite()
 	if err != nil {
@@ -38,6 +38,12 @@ func FreshSQLite(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// FreshDataDir returns the data directory of a service with such a database.
+func FreshDataDir(t testing.TB) string {
+	t.Helper()
+	return filepath.Dir(FreshSQLite(t))
 }
 
 // migratedSQLite returns the content of a migrated database. Tests copy it, because
