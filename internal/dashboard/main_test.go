@@ -21,6 +21,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/bot/browser"
 	"standin/internal/service"
+	"standin/internal/testing/storetest"
 )
 
 // chromium is the browser that all tests of this package share. Each tab has its own
@@ -90,7 +91,7 @@ const password = "correct horse battery staple"
 func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	t.Helper()
 	settings := service.Settings{
-		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataDir: storetest.FreshDataDir(t), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
 	}
 	for _, one := range change {
 		one(&settings)
