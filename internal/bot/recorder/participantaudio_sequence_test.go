@@ -122,7 +122,7 @@ func TestParticipantAudioFailuresDoNotAffectRecording(t *testing.T) {
 		t.Errorf("%d tracks, want 1", len(all))
 	}
 
-	const hang = hangTime // longer than the poll timeout
+	const hang = hangTime
 	if err := s.page.Eval(ctx, fmt.Sprintf(`setTimeout(() => { const request = new XMLHttpRequest(); request.open("GET", %q, false); request.send(); })`, hangPath), nil); err != nil {
 		t.Fatal(err)
 	}

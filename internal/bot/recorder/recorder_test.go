@@ -173,7 +173,7 @@ type fixture struct {
 // A page hangs for hangTime while it loads hangPath synchronously.
 const (
 	hangPath = "/hang"
-	hangTime = 6 * time.Second
+	hangTime = 8 * time.Second // longer than two poll timeouts
 )
 
 // prepare opens the clock page in a new browser. Without the tools, the test fails
