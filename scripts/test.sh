@@ -3,7 +3,7 @@
 # once more, alone, if at most ten failed. Tests that failed and then passed are
 # listed at the end; the first failure's output stays in the log.
 #
-# Packages run four at a time, those that take longest first: most tests wait, for
+# Packages run three at a time, those that take longest first: most tests wait, for
 # a browser, a recording in real time or a timeout.
 #
 # SQLite is compiled without the race detector: it is C translated to Go, and the
@@ -65,7 +65,7 @@ export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "${flags[@]}" "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
 	--rerun-fails=1 --rerun-fails-max-failures=10 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
-	-vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
+	-vet=off "${flags[@]}" -timeout 30m -p 3 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then

@@ -12,7 +12,7 @@ import (
 // parallelTests is the number of tests that run at once unless the flag -parallel
 // sets it. Most of their time, tests wait for a browser to join or for seconds of a
 // recording, so that more of them than there are cores can run.
-const parallelTests = "6"
+const parallelTests = "4"
 
 // TestMain makes the test binary act as standin when it is run with a command,
 // as the tests and the service's launcher do.

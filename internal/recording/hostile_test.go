@@ -106,7 +106,7 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 		if !errors.Is(err, errToolLimit) || !rejectedInput(err) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if elapsed := time.Since(start); elapsed > 20*time.Second {
+		if elapsed := time.Since(start); elapsed > 2*time.Minute {
 			t.Errorf("%s: ended after %s", name, elapsed)
 		}
 	}
@@ -159,7 +159,7 @@ func TestReportWithOneIDForEveryone(t *testing.T) {
 	}
 	start := time.Now()
 	manifest := Build(ManifestInput{}, []ingest.Report{report}, Packed{}, "http://localhost")
-	if elapsed := time.Since(start); elapsed > 20*time.Second {
+	if elapsed := time.Since(start); elapsed > 2*time.Minute { // far more than linear time takes on a busy machine
 		t.Errorf("Build took %s", elapsed)
 	}
 	ids := map[string]bool{}
