@@ -53,7 +53,7 @@ test: ## Run all tests; installs what they need
 	scripts/test.sh
 
 .PHONY: matrix
-matrix: ## Run every bot scenario on every platform (about 9 minutes)
+matrix: ## Run every bot scenario on every platform
 	@scripts/setup.sh test
 	STANDIN_TEST_MATRIX=full go test ./internal/bot -run '^(TestVisits|TestTextVisits|TestEgress)$$' -count=1 -timeout 30m
 	STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
