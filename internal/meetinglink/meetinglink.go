@@ -122,7 +122,7 @@ func parse(text string) (*url.URL, error) {
 	if err != nil || !hasWebScheme(text) || parsed.Hostname() == "" || !isASCIIHost(parsed.Hostname()) {
 		return nil, ErrNoURL
 	}
-	if containsURL(parsed.Path) && !isRedirector(parsed) {
+	if ContainsURL(parsed.Path) && !isRedirector(parsed) {
 		return nil, ErrManyURLs
 	}
 	return parsed, nil
@@ -140,10 +140,10 @@ func encodeSpaces(text string) string {
 	if err != nil {
 		return text
 	}
-	switch host := hostOf(parsed); {
-	case inDomain(host, zoomHosts...) && zoomSpacedPath.MatchString(parsed.Path):
+	switch host := HostOf(parsed); {
+	case InDomain(host, zoomHosts...) && zoomSpacedPath.MatchString(parsed.Path):
 		return joined
-	case inDomain(host, teamsHosts...) && strings.HasPrefix(parsed.Query().Get("context"), "{") && strings.HasSuffix(parsed.Query().Get("context"), "}"):
+	case InDomain(host, teamsHosts...) && strings.HasPrefix(parsed.Query().Get("context"), "{") && strings.HasSuffix(parsed.Query().Get("context"), "}"):
 		return joined
 	}
 	return text
@@ -154,7 +154,8 @@ func hasWebScheme(text string) bool {
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-func containsURL(text string) bool {
+// ContainsURL reports whether a text contains http:// or https://.
+func ContainsURL(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "http://") || strings.Contains(text, "https://")
 }
@@ -166,12 +167,13 @@ func isASCIIHost(host string) bool {
 	return net.ParseIP(host) != nil || strings.Trim(host, plain) == "" && strings.Trim(host, ".") != ""
 }
 
-func hostOf(address *url.URL) string {
+// HostOf returns the normalized host of a URL, without its port.
+func HostOf(address *url.URL) string {
 	return strings.TrimSuffix(strings.ToLower(address.Hostname()), ".")
 }
 
-// inDomain reports whether host is one of the domains or a subdomain of one.
-func inDomain(host string, domains ...string) bool {
+// InDomain reports whether host is one of the domains or a subdomain of one.
+func InDomain(host string, domains ...string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
 		rest, found := strings.CutSuffix(host, domain)
 		return found && (rest == "" || strings.HasSuffix(rest, "."))

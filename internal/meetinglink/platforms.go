@@ -20,10 +20,10 @@ var (
 )
 
 // IsPlatform reports whether a URL is on a host of a meeting platform.
-func IsPlatform(address *url.URL) bool { return isPlatformHost(hostOf(address)) }
+func IsPlatform(address *url.URL) bool { return isPlatformHost(HostOf(address)) }
 
 func isPlatformHost(host string) bool {
-	return inDomain(host, slices.Concat(meetHosts, teamsHosts, zoomHosts)...) || host == "g.co"
+	return InDomain(host, slices.Concat(meetHosts, teamsHosts, zoomHosts)...) || host == "g.co"
 }
 
 var (
@@ -37,18 +37,18 @@ var (
 
 // repair rewrites known defective spellings of meeting links.
 func repair(link *Link) {
-	host := hostOf(link.URL)
+	host := HostOf(link.URL)
 	switch {
 	case host == "g.co" && strings.HasPrefix(link.URL.Path, "/meet/"):
 		link.URL.Scheme, link.URL.Host, link.URL.Path, link.URL.RawPath = "https", meetHosts[0], strings.TrimPrefix(link.URL.Path, "/meet"), ""
 		repair(link)
-	case inDomain(host, meetHosts...):
+	case InDomain(host, meetHosts...):
 		if code := meetCode.FindStringSubmatch(strings.ToLower(link.URL.Path)); code != nil {
 			link.URL.Path, link.URL.RawPath = "/"+strings.Join(code[1:], "-"), ""
 		}
-	case inDomain(host, zoomHosts...):
+	case InDomain(host, zoomHosts...):
 		repairZoom(link.URL)
-	case inDomain(host, teamsHosts...):
+	case InDomain(host, teamsHosts...):
 		query := link.URL.Query()
 		if context := query.Get("context"); strings.HasPrefix(context, "{") && strings.ContainsAny(link.URL.RawQuery, `{}"`) {
 			link.URL.RawQuery = query.Encode() // JSON that was pasted unencoded
@@ -82,20 +82,20 @@ func repairZoom(address *url.URL) {
 
 // warning returns why nobody can join the link, or "".
 func warning(link Link, allowedHosts []string) string {
-	host := hostOf(link.URL)
+	host := HostOf(link.URL)
 	path := decodedPath(link.URL.Path)
 	switch {
 	case HostAllowed(link.URL, allowedHosts):
 		return ""
-	case inDomain(host, meetHosts...):
+	case InDomain(host, meetHosts...):
 		if !meetCode.MatchString(path) && !meetLookup.MatchString(path) {
 			return "This Google Meet link has no meeting code, as in https://meet.google.com/abc-defg-hij."
 		}
-	case inDomain(host, teamsHosts...):
+	case InDomain(host, teamsHosts...):
 		if !isTeamsMeeting(link.URL, path) {
 			return "This Microsoft Teams link is not a link to join a meeting."
 		}
-	case inDomain(host, zoomHosts...):
+	case InDomain(host, zoomHosts...):
 		switch {
 		case strings.HasPrefix(path, "/u/"):
 			return "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."
@@ -133,7 +133,7 @@ func decodedPath(path string) string {
 // its subdomains on these ports, and "example.com:8443" covers one port. A port can
 // follow "*.example.com" too.
 func HostAllowed(address *url.URL, entries []string) bool {
-	host, port := hostOf(address), address.Port()
+	host, port := HostOf(address), address.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(address.Scheme)]
 	}

@@ -21,7 +21,7 @@ var redirectors = []redirector{
 	},
 	{ // Outlook Safe Links
 		func(host, _ string) bool {
-			return inDomain(host, "safelinks.protection.outlook.com", "safelinks.protection.office365.us", "safelinks.protection.partner.outlook.cn")
+			return InDomain(host, "safelinks.protection.outlook.com", "safelinks.protection.office365.us", "safelinks.protection.partner.outlook.cn")
 		},
 		parameter("url"),
 	},
@@ -33,7 +33,7 @@ var redirectors = []redirector{
 	},
 	{ // Proofpoint URL Defense
 		func(host, path string) bool {
-			return inDomain(host, "urldefense.proofpoint.com", "urldefense.com", "urldefense.us") && proofpointPath.MatchString(path)
+			return InDomain(host, "urldefense.proofpoint.com", "urldefense.com", "urldefense.us") && proofpointPath.MatchString(path)
 		},
 		proofpointTarget,
 	},
@@ -46,7 +46,7 @@ var redirectors = []redirector{
 		parameter("url"),
 	},
 	{ // Mimecast, whose links usually contain only a token
-		func(host, _ string) bool { return inDomain(host, "mimecast.com", "mimecastprotect.com") },
+		func(host, _ string) bool { return InDomain(host, "mimecast.com", "mimecastprotect.com") },
 		parameter("url", "u"),
 	},
 }
@@ -58,7 +58,7 @@ var (
 
 func redirectorOf(address *url.URL) *redirector {
 	for i := range redirectors {
-		if redirectors[i].matches(hostOf(address), address.Path) {
+		if redirectors[i].matches(HostOf(address), address.Path) {
 			return &redirectors[i]
 		}
 	}
@@ -75,7 +75,7 @@ func redirectTarget(address *url.URL) (target string, isRedirect bool) {
 		return "", false
 	}
 	target = r.target(address)
-	return target, target != "" || !inDomain(hostOf(address), "mimecast.com", "mimecastprotect.com")
+	return target, target != "" || !InDomain(HostOf(address), "mimecast.com", "mimecastprotect.com")
 }
 
 // parameter returns the target in the first of the query parameters that is not

@@ -2,8 +2,6 @@ package meeting
 
 import (
 	"net/url"
-	"slices"
-	"strings"
 
 	"standin/internal/meetinglink"
 )
@@ -40,24 +38,6 @@ func unwrapURL(text string) (*url.URL, error) {
 	return link.URL, nil
 }
 
-// containsURL reports whether a text contains http:// or https://.
-func containsURL(text string) bool {
-	text = strings.ToLower(text)
-	return strings.Contains(text, "http://") || strings.Contains(text, "https://")
-}
-
-// hostOf returns the normalized host of a URL, without its port.
-func hostOf(address *url.URL) string {
-	return strings.TrimSuffix(strings.ToLower(address.Hostname()), ".")
-}
-
-// inDomain reports whether host is one of the domains or a subdomain of one.
-func inDomain(host string, domains ...string) bool {
-	return slices.ContainsFunc(domains, func(domain string) bool {
-		return host == domain || strings.HasSuffix(host, "."+domain)
-	})
-}
-
 // firstValue returns the first value of any of the parameters that is not empty.
 func firstValue(query url.Values, parameters ...string) string {
 	for _, parameter := range parameters {
@@ -79,7 +59,7 @@ func newAddress(address *url.URL, passcode string) (Address, error) {
 	switch {
 	case len(text) > maxAddressLength:
 		return Address{}, &AddressError{Reason: "it is too long"}
-	case containsURL(passcode):
+	case meetinglink.ContainsURL(passcode):
 		return Address{}, twoAddressesError()
 	}
 	return Address{URL: text, Passcode: passcode}, nil

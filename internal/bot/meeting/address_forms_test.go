@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // addressCase is a text and the address to open for it. An empty address means
@@ -164,7 +165,7 @@ func fuzzAddress(f *testing.F, platform job.Platform) {
 		if platform == job.Meet && address.Query().Get("hl") != "en" {
 			t.Errorf("Address(%q) = %q, which is not in English", given, got.URL)
 		}
-		if host := hostOf(address); host != zoomClientHost && !strings.Contains(decoded(given), host) {
+		if host := meetinglink.HostOf(address); host != zoomClientHost && !strings.Contains(decoded(given), host) {
 			t.Errorf("Address(%q) = %q, whose host the text does not contain", given, got.URL)
 		}
 		if again, err := adapter.Address(got.URL); err != nil || again != got {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // meetHost is the host of Google Meet.
@@ -18,7 +19,7 @@ func meet() platform {
 // resolveMeet requests the page in English, because the profile's texts are
 // English.
 func resolveMeet(address *url.URL) (Address, error) {
-	if hostOf(address) == meetHost {
+	if meetinglink.HostOf(address) == meetHost {
 		if strings.Trim(address.Path, "/") == "" {
 			return Address{}, &AddressError{Reason: "it holds no meeting code"}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // teams returns the platform Microsoft Teams.
@@ -28,9 +29,9 @@ func teamsHosts() []string {
 // parameter holds it as a path on the same host, and removes repeated
 // percent-encoding from paths. Other forms are opened unchanged.
 func resolveTeams(address *url.URL) (Address, error) {
-	own := inDomain(hostOf(address), teamsHosts()...)
+	own := meetinglink.InDomain(meetinglink.HostOf(address), teamsHosts()...)
 	if own {
-		address.Scheme, address.Host = "https", hostOf(address)
+		address.Scheme, address.Host = "https", meetinglink.HostOf(address)
 	}
 	for range maxWrappings {
 		path, isLauncher := launchedPath(address)
@@ -84,7 +85,7 @@ func replacePath(address *url.URL, path string) error {
 	}
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "/_"), "#")
 	target, err := url.Parse(path)
-	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || target.Host != "" || containsURL(target.Path) {
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || target.Host != "" || meetinglink.ContainsURL(target.Path) {
 		return &AddressError{Reason: "the launcher in it names no meeting"}
 	}
 	address.Path, address.RawPath = target.Path, target.RawPath
@@ -106,7 +107,7 @@ func decodePath(address *url.URL) error {
 	if decoded, err := url.PathUnescape(address.Path); err != nil || decoded != address.Path {
 		return &AddressError{Reason: "its path is encoded too often or wrongly"}
 	}
-	if containsURL(address.Path) {
+	if meetinglink.ContainsURL(address.Path) {
 		return twoAddressesError()
 	}
 	query := address.Query()

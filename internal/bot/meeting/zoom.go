@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 const (
@@ -47,10 +48,10 @@ func ZoomNumber(path string) string {
 // passes its launcher page. The web client needs two of the parameters: the
 // passcode and the registrant's token.
 func resolveZoom(address *url.URL) (Address, error) {
-	host := hostOf(address)
+	host := meetinglink.HostOf(address)
 	query := address.Query()
 	passcode := firstValue(query, "pwd")
-	if !inDomain(host, zoomHosts()...) {
+	if !meetinglink.InDomain(host, zoomHosts()...) {
 		return newAddress(address, passcode)
 	}
 	address.Scheme, address.Host = "https", host
