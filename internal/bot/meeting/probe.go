@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,9 @@ var probeScript string
 
 // probe takes snapshots of a page with one profile.
 type probe struct {
-	call string // the script and its first argument, without the closing parenthesis
+	call    string // the script and its first argument, without the closing parenthesis
+	kept    string // the expression that yields the function in the document
+	keeping string // the expression that also leaves it there
 }
 
 // probeCondition is a TextCondition as the script takes it.
@@ -56,7 +59,21 @@ func newProbe(profile *Profile) (probe, error) {
 	if err != nil {
 		return probe{}, fmt.Errorf("encode profile %s: %w", profile.source, err)
 	}
-	return probe{call: "(" + probeScript + ")(" + string(argument)}, nil
+	return makeProbe(string(argument)), nil
+}
+
+// makeProbe returns the probe for an encoded profile. The first snapshot leaves the
+// script and the profile in the document, as a function that the following snapshots
+// call: to send and compile both takes more time than to run them.
+func makeProbe(profile string) probe {
+	sum := sha256.Sum256([]byte(probeScript + profile))
+	kept := fmt.Sprintf("window[Symbol.for(\"standin.probe.%x\")]", sum[:8])
+	return probe{
+		call: "(" + probeScript + ")(" + profile,
+		kept: kept,
+		keeping: "(" + kept + " ??= ((probe, profile) => (...rest) => probe(profile, ...rest))(" +
+			probeScript + ", " + profile + "))",
+	}
 }
 
 // notNil returns an empty list for nil, which JSON would encode as null.
@@ -69,21 +86,27 @@ func notNil[T any](list []T) []T {
 
 // snapshot returns what the page shows.
 func (p probe) snapshot(ctx context.Context, page Page) (Snapshot, error) {
-	return p.eval(ctx, page, p.call+")")
+	return p.eval(ctx, page, "()")
 }
 
 // snapshotInMeeting is snapshot without the texts of the whole page, and with the
 // levels of the audio that arrives.
 func (p probe) snapshotInMeeting(ctx context.Context, page Page) (Snapshot, error) {
-	return p.eval(ctx, page, p.call+",undefined,true)")
+	return p.eval(ctx, page, "(undefined, true)")
 }
 
-func (p probe) eval(ctx context.Context, page Page, expression string) (Snapshot, error) {
-	var snapshot Snapshot
-	if err := page.Eval(ctx, expression, &snapshot); err != nil {
+// eval calls the function in the document, and leaves it there if it is not.
+func (p probe) eval(ctx context.Context, page Page, arguments string) (Snapshot, error) {
+	var snapshot *Snapshot
+	err := page.Eval(ctx, p.kept+"?."+arguments, &snapshot)
+	if err == nil && snapshot == nil {
+		snapshot = new(Snapshot)
+		err = page.Eval(ctx, p.keeping+arguments, snapshot)
+	}
+	if err != nil {
 		return Snapshot{}, fmt.Errorf("read the page: %w", err)
 	}
-	return snapshot, nil
+	return *snapshot, nil
 }
 
 // element returns the expression that yields an element of the profile.

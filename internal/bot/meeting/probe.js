@@ -17,9 +17,9 @@
 	const maxControls = 60;   // of the outline, and of a dialog
 	const maxReceivers = 32;  // whose audio level is read
 
-	// Texts are compared in folded form. Each is folded once.
-	const folds = new Map();
-	const fold = text => {
+	// Texts are compared in folded form. Each is folded once: the profile's for all
+	// snapshots, the page's for this one.
+	const folder = folds => text => {
 		let folded = folds.get(text);
 		if (folded === undefined) {
 			folded = text.normalize("NFKC").replace(/[\u2018\u2019\u02BC]/g, "'").replace(/\s+/g, " ").trim()
@@ -28,6 +28,7 @@
 		}
 		return folded;
 	};
+	const fold = folder(new Map()), foldProfile = folder(profile.folds ??= new Map());
 	const clean = (text, max = shortText) => (text || "").replace(/\s+/g, " ").trim().slice(0, max);
 
 	// Returns the visible part of an element in its own document, or null when it
@@ -86,9 +87,9 @@
 	const parentOf = element => element.parentElement || documentOf.get(element.ownerDocument).frame;
 
 	const matches = (match, folded) => folded !== "" && (
-		(match.equals || []).some(text => folded === fold(text)) ||
-		(match.startsWith || []).some(text => folded.startsWith(fold(text))) ||
-		(match.contains || []).some(text => folded.includes(fold(text))));
+		(match.equals || []).some(text => folded === foldProfile(text)) ||
+		(match.startsWith || []).some(text => folded.startsWith(foldProfile(text))) ||
+		(match.contains || []).some(text => folded.includes(foldProfile(text))));
 
 	// Returns the folded texts of an element: its labels, its whole text when it is
 	// short, and its text nodes.
