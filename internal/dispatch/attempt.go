@@ -40,8 +40,12 @@ func (t *task) queue(ctx context.Context, next decision) error {
 	})
 }
 
-// startAttempt counts a new attempt and launches its bot.
+// startAttempt counts a new attempt, unless the claim has done so, and launches
+// its bot.
 func (t *task) startAttempt(ctx context.Context, reason string) error {
+	if t.started {
+		return t.launch(ctx)
+	}
 	d, first := t.d, t.job.Attempts == 0
 	if !first && t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.NextAttempt(), d.Now()) != "" {
 		return t.release(ctx, d.Now().Add(capacityRetry))

@@ -5,9 +5,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 	"standin/internal/retry"
-	"standin/internal/store"
 )
 
 const (
@@ -59,11 +61,43 @@ func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err err
 	if err != nil || !waiting {
 		return job.Claimed{}, err
 	}
-	err = d.Store.Write(ctx, func(q *store.Queries) (err error) {
-		claimed, err = q.ClaimJobs(ctx, claim)
+	return d.claimAndStart(ctx, claim)
+}
+
+// claimAndStart leases due jobs, and starts the first attempts of admitted ones in
+// the same transaction. If that fails, it only leases them: their tasks start the
+// attempts then, so that one job does not affect the others.
+func (d *Dispatcher) claimAndStart(ctx context.Context, claim job.Claim) (job.Claimed, error) {
+	var reserved []uuid.UUID
+	claimed, err := d.Jobs.Claim(ctx, claim, func(c *lifecycle.Change) error {
+		s := d.situationOf(c.Record)
+		if decide(s).action != startAttempt || d.Capacity.reserve(ctx, c.ID, c.NextAttempt(), c.Now) != "" {
+			return nil // the job's task does the rest
+		}
+		reserved = append(reserved, c.ID)
+		_, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, "")
 		return err
 	})
-	return claimed, err
+	d.releaseUnstarted(reserved, claimed.Admitted)
+	if err == nil || len(reserved) == 0 || ctx.Err() != nil {
+		return claimed, err
+	}
+	d.Log.Error("cannot start attempts together; each is started on its own", "error", err)
+	return d.Jobs.Claim(ctx, claim, func(*lifecycle.Change) error { return nil })
+}
+
+// releaseUnstarted releases the reserved slots of jobs whose attempts were not
+// started.
+func (d *Dispatcher) releaseUnstarted(reserved []uuid.UUID, admitted []job.Record) {
+	started := make(map[uuid.UUID]bool, len(admitted))
+	for _, r := range admitted {
+		started[r.ID] = r.Attempts > 0
+	}
+	for _, id := range reserved {
+		if !started[id] {
+			d.releaseSlot(id)
+		}
+	}
 }
 
 // awaitNextClaim waits until it is useful to claim jobs again.

@@ -44,6 +44,7 @@ type situation struct {
 	hasMedia   bool   // the bots of the job uploaded something usable
 	botReason  string // what the launcher reports about the bot beyond its state; may be empty
 	noCapacity string // why this node cannot run another bot; empty when it can
+	started    bool   // the first attempt was started just now, and its bot is to be launched
 	otherNode  bool   // the current attempt was started by another node, which is gone
 	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
 	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
@@ -64,6 +65,8 @@ const capacityRetry = 15 * time.Second
 func decide(s situation) decision {
 	status := s.job.Status
 	switch {
+	case s.started:
+		return decision{action: startAttempt}
 	case s.job.Prelaunch == job.PrelaunchWithdrawn:
 		return decision{action: stopPrelaunched, detail: "the job has changed"}
 	case status == job.Completed || status == job.Failed || s.job.ManifestURI != "":

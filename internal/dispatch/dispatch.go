@@ -176,26 +176,26 @@ func (d *Dispatcher) startTasks(ctx context.Context) (job.Claimed, error) {
 		return claimed, err
 	}
 	for _, r := range claimed.Admitted {
-		d.startTask(ctx, r, claimedAt, d.Capacity.reserve(ctx, r.ID, r.NextAttempt(), d.Now()))
+		noCapacity := ""
+		if r.Attempts == 0 { // otherwise the claim has reserved a slot and started the attempt
+			noCapacity = d.Capacity.reserve(ctx, r.ID, r.NextAttempt(), d.Now())
+		}
+		d.startTask(ctx, task{job: r, started: r.Attempts > 0, noCapacity: noCapacity}, claimedAt)
 	}
 	for _, r := range claimed.Others {
 		noCapacity := ""
 		if r.Mode == job.Live && (r.Status == job.Scheduled || r.Status == job.Pending) {
 			noCapacity = d.notAdmitted(ctx)
 		}
-		d.startTask(ctx, r, claimedAt, noCapacity)
+		d.startTask(ctx, task{job: r, noCapacity: noCapacity}, claimedAt)
 	}
 	return claimed, nil
 }
 
-// startTask starts the task of a claimed job when a worker is free. noCapacity
-// is why the job got no slot for its first bot.
-func (d *Dispatcher) startTask(ctx context.Context, r job.Record, claimedAt time.Time, noCapacity string) {
+// startTask starts the task of a claimed job when a worker is free.
+func (d *Dispatcher) startTask(ctx context.Context, t task, claimedAt time.Time) {
 	d.workers <- struct{}{}
-	t := &task{
-		d: d, job: r, lease: newLeaseGuard(r, claimedAt, d.Lease), noCapacity: noCapacity,
-		releaseWorker: sync.OnceFunc(d.releaseWorker),
-	}
+	t.d, t.lease, t.releaseWorker = d, newLeaseGuard(t.job, claimedAt, d.Lease), sync.OnceFunc(d.releaseWorker)
 	d.tasks.Go(func() {
 		defer t.releaseWorker()
 		t.process(ctx)

@@ -16,6 +16,7 @@ type task struct {
 	d             *Dispatcher
 	job           job.Record // as it was last read or written
 	lease         *leaseGuard
+	started       bool   // the claim has started the job's first attempt
 	noCapacity    string // why no slot was reserved for the job's first bot; empty when one was
 	releaseWorker func() // may be called more than once
 }
@@ -55,14 +56,9 @@ func (t *task) process(ctx context.Context) {
 // load collects everything that the decision depends on.
 func (t *task) load(ctx context.Context) (situation, error) {
 	d, r := t.d, t.job
-	s := situation{
-		job: r, bot: t.botState(), now: d.Now(),
-		noCapacity: t.noCapacity, otherNode: t.onOtherNode(), badLink: t.badLink(), noZoomSDK: d.NoZoomSDK,
-		timeouts: t.timeouts(), reachable: time.Unix(0, d.reachable.Load()).UTC(),
-	}
-	if r.Mode != job.Test {
-		s.prelaunch = d.prelaunch()
-	}
+	s := d.situationOf(r)
+	s.started, s.noCapacity = t.started, t.noCapacity
+	s.bot, s.otherNode = t.botState(), t.onOtherNode()
 	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
@@ -74,6 +70,18 @@ func (t *task) load(ctx context.Context) (situation, error) {
 		})
 	}
 	return s, err
+}
+
+// situationOf returns what the decision about a job without a bot depends on.
+func (d *Dispatcher) situationOf(r job.Record) situation {
+	s := situation{
+		job: r, bot: launch.NotStarted, now: d.Now(), badLink: d.badLink(r), noZoomSDK: d.NoZoomSDK,
+		timeouts: d.timeoutsOf(r), reachable: time.Unix(0, d.reachable.Load()).UTC(),
+	}
+	if r.Mode != job.Test {
+		s.prelaunch = d.prelaunch()
+	}
+	return s
 }
 
 // call calls fn, which uses the launcher or the storage, when few enough other
@@ -145,18 +153,20 @@ func (t *task) onOtherNode() bool {
 	return t.job.HasBot() && t.job.Node != "" && t.job.Node != t.d.Node.ID
 }
 
-// timeouts are short for simulated bots: the tests of a consumer wait for them.
-func (t *task) timeouts() Timeouts {
-	if t.job.Mode == job.Test {
-		return t.d.Timeouts.Simulated()
+func (t *task) timeouts() Timeouts { return t.d.timeoutsOf(t.job) }
+
+// timeoutsOf are short for simulated bots: the tests of a consumer wait for them.
+func (d *Dispatcher) timeoutsOf(r job.Record) Timeouts {
+	if r.Mode == job.Test {
+		return d.Timeouts.Simulated()
 	}
-	return t.d.Timeouts
+	return d.Timeouts
 }
 
 // lateness is how long after joinAt a first attempt is started; 0 for every
 // other decision.
 func (s situation) lateness(next decision) time.Duration {
-	if next.action != startAttempt || s.job.Attempts > 0 || s.job.JoinAt.Before(s.job.CreatedAt) {
+	if next.action != startAttempt || s.job.Attempts > 0 && !s.started || s.job.JoinAt.Before(s.job.CreatedAt) {
 		return 0
 	}
 	return s.now.Sub(s.job.JoinAt)
@@ -164,9 +174,9 @@ func (s situation) lateness(next decision) time.Duration {
 
 // badLink returns why the meeting link cannot lead to a meeting, or "". The
 // simulator opens no link.
-func (t *task) badLink() string {
-	if t.job.Mode == job.Test || t.job.Status != job.Scheduled && t.job.Status != job.Pending {
+func (d *Dispatcher) badLink(r job.Record) string {
+	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
 		return ""
 	}
-	return meetinglink.Warning(t.job.MeetingURL, t.d.AllowedHosts...)
+	return meetinglink.Warning(r.MeetingURL, d.AllowedHosts...)
 }

@@ -131,7 +131,7 @@ func TestPatchStopsDispatch(t *testing.T) {
 		id := h.newJob(t)
 		var result job.Claimed
 		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			result, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
+			result, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute}, nil)
 			return err
 		})
 		claimed := result.Others

@@ -31,14 +31,16 @@ const admissionLock = 7_461_927_301
 // One claim at a time admits jobs: concurrent ones would rank and choose the
 // same jobs, and could together exceed the limit of a consumer. A claim that is
 // not the one leaves all waiting jobs to it.
-func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claimed, err error) {
+//
+// change, which may be nil, changes each admitted job before it is saved.
+func (q *Queries) ClaimJobs(ctx context.Context, claim job.Claim, change func(*job.Record) error) (claimed job.Claimed, err error) {
 	limit := min(claim.Limit, claim.Capacity)
 	if limit > 0 {
 		if claimed.More, err = q.admissionBusy(ctx); err != nil {
 			return claimed, err
 		}
 		if !claimed.More {
-			if claimed.Admitted, err = q.admitJobs(ctx, claim, limit); err != nil {
+			if claimed.Admitted, err = q.admitJobs(ctx, claim, limit, change); err != nil {
 				return claimed, fmt.Errorf("claim jobs that wait for capacity: %w", err)
 			}
 			claimed.More = len(claimed.Admitted) == claim.Limit && claim.Limit < claim.Capacity
@@ -102,7 +104,7 @@ func (q *Queries) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bo
 
 // admitJobs leases up to limit live jobs without an attempt, in the order in
 // which they are to be served.
-func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]job.Record, error) {
+func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int, change func(*job.Record) error) ([]job.Record, error) {
 	where, args := waitingCondition(claim)
 	busy, position := consumerLimit(claim)
 	ids, err := list(ctx, q, scanColumn[uuid.UUID], `
@@ -124,18 +126,47 @@ func (q *Queries) admitJobs(ctx context.Context, claim job.Claim, limit int) ([]
 	for i, id := range ids {
 		sequence[id] = i
 	}
-	// Another transaction may have changed one of the jobs since the first query.
-	// The condition is checked after the look-up by ID: with both in one WHERE,
-	// PostgreSQL may scan all waiting jobs and compare each with all IDs.
-	jobs, err := list(ctx, q, unpacked(q, scanJob), `
-		WITH found AS MATERIALIZED (SELECT id, CASE WHEN `+where+` THEN 1 ELSE 0 END AS waiting FROM jobs WHERE id `+q.in+q.skip+`)
-		UPDATE jobs SET lease = $4, wake_at = $5 WHERE id IN (SELECT id FROM found WHERE waiting = 1) RETURNING `+q.selects.record,
-		slices.Concat([]any{joinIDs(ids)}, args, []any{newLease(claim.Node), millis(claim.Now.Add(claim.Lease))})...)
+	jobs, err := q.lockWaiting(ctx, claim, ids)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(jobs, func(a, b job.Record) int { return sequence[a.ID] - sequence[b.ID] })
+	if err := q.leaseJobs(ctx, claim, jobs, change); err != nil {
+		return nil, err
+	}
 	return jobs, q.takeTurns(ctx, jobs)
+}
+
+// lockWaiting locks those of some jobs that still wait for their first bot: another
+// transaction may have changed one of them. The condition is checked after the
+// look-up by ID: with both in one WHERE, PostgreSQL may scan all waiting jobs and
+// compare each with all IDs.
+func (q *Queries) lockWaiting(ctx context.Context, claim job.Claim, ids []uuid.UUID) ([]job.Record, error) {
+	where, args := waitingCondition(claim)
+	return list(ctx, q, unpacked(q, scanJob), `
+		WITH found AS MATERIALIZED (SELECT jobs.*, CASE WHEN `+where+` THEN 1 ELSE 0 END AS waiting FROM jobs WHERE id `+q.in+q.skip+`)
+		SELECT `+q.selects.record+` FROM found WHERE waiting = 1`, slices.Concat([]any{joinIDs(ids)}, args)...)
+}
+
+// leaseJobs leases locked jobs, and saves them as change leaves them.
+func (q *Queries) leaseJobs(ctx context.Context, claim job.Claim, jobs []job.Record, change func(*job.Record) error) error {
+	lease, until := newLease(claim.Node), claim.Now.Add(claim.Lease)
+	changes := make([]JobChange, len(jobs))
+	for i := range jobs {
+		r := &jobs[i]
+		changes[i].Before = *r
+		r.Lease, r.WakeAt = lease, until
+		if change != nil {
+			if err := change(r); err != nil {
+				return err
+			}
+		}
+		changes[i].After = *r
+	}
+	if err := q.preferIndexes(ctx); err != nil {
+		return err
+	}
+	return q.SaveJobChanges(ctx, changes)
 }
 
 // waitingCondition selects live jobs that wait for their first bot: due ones, and

@@ -59,7 +59,7 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 			}
 			var claimed job.Claimed
 			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-				claimed, err = q.ClaimJobs(t.Context(), claim)
+				claimed, err = q.ClaimJobs(t.Context(), claim, nil)
 				return err
 			})
 			jobs, others := claimed.Admitted, claimed.Others
@@ -165,7 +165,7 @@ func TestClaimLimitsConsumers(t *testing.T) {
 		insert(t, s, newJob(idle))
 		var claimed job.Claimed
 		err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2})
+			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2}, nil)
 			return err
 		})
 		count := map[uuid.UUID]int{}

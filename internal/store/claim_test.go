@@ -20,7 +20,7 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	claim.Lease, claim.Limit = time.Minute, 10
 	ids := []uuid.UUID{}
 	err := s.Write(t.Context(), func(q *store.Queries) error {
-		claimed, err := q.ClaimJobs(t.Context(), claim)
+		claimed, err := q.ClaimJobs(t.Context(), claim, nil)
 		for _, r := range append(claimed.Admitted, claimed.Others...) {
 			ids = append(ids, r.ID)
 		}
@@ -266,7 +266,7 @@ func TestNodeRestart(t *testing.T) {
 		for _, node := range []string{"a", "ab"} {
 			insert(t, s, newJob(consumer))
 			err := s.Write(t.Context(), func(q *store.Queries) error {
-				claimed, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1})
+				claimed, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1}, nil)
 				acquired[node] = claimed.Others[0]
 				return err
 			})

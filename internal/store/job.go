@@ -59,29 +59,36 @@ type JobChange struct{ Before, After job.Record }
 // they are many. It may save only the columns that changed: SQLite writes the index
 // entries of all columns that it updates, whether or not they change.
 func (q *Queries) SaveJobChanges(ctx context.Context, changes []JobChange) error {
-	var events, others []job.Record
+	jobs := make([][]job.Record, len(savedSets))
 	for _, c := range changes {
-		if c.onlyEvents() {
-			events = append(events, c.After)
-		} else {
-			others = append(others, c.After)
+		i := slices.IndexFunc(savedSets, c.within)
+		jobs[i] = append(jobs[i], c.After)
+	}
+	for i, saved := range savedSets {
+		if err := q.saveColumns(ctx, jobs[i], saved); err != nil {
+			return err
 		}
 	}
-	if err := q.saveColumns(ctx, events, eventSaved); err != nil {
-		return err
-	}
-	return q.saveColumns(ctx, others, allSaved)
+	return nil
 }
 
-// onlyEvents reports whether eventColumns have all that changed.
-func (c JobChange) onlyEvents() bool {
-	return !slices.ContainsFunc(otherColumns, func(column savedColumn) bool { return column.value(&c.Before) != column.value(&c.After) })
+// within reports whether some columns have all that changed.
+func (c JobChange) within(saved *savedColumns) bool {
+	return !slices.ContainsFunc(saved.others, func(column savedColumn) bool { return column.value(&c.Before) != column.value(&c.After) })
 }
 
 // savedColumn is a column that SaveJob updates. Its values are comparable.
 type savedColumn struct {
 	name  string
 	value func(*job.Record) any
+}
+
+// launchColumns are the columns that change when a job is leased or a launch is
+// recorded.
+var launchColumns = []savedColumn{
+	{"wake_at", func(r *job.Record) any { return nullMillis(r.WakeAt) }},
+	{"lease", func(r *job.Record) any { return r.Lease }},
+	{"launched_at", func(r *job.Record) any { return nullMillis(r.LaunchedAt) }},
 }
 
 // eventColumns are the columns that most events of a bot change, and others
@@ -122,15 +129,17 @@ var otherColumns = []savedColumn{
 // savedColumns are the columns of an UPDATE of jobs.
 type savedColumns struct {
 	columns []savedColumn
-	one     string   // the text for one job; the last argument is its ID
-	set     string   // the assignments for many jobs, from the table v
-	types   []string // of the columns of v, whose last one is the ID
+	others  []savedColumn // that it leaves unchanged
+	one     string        // the text for one job; the last argument is its ID
+	set     string        // the assignments for many jobs, from the table v
+	types   []string      // of the columns of v, whose last one is the ID
 }
 
-var (
-	eventSaved = newSavedColumns(eventColumns)
-	allSaved   = newSavedColumns(slices.Concat(eventColumns, otherColumns))
-)
+// allSaved updates all columns that SaveJob updates.
+var allSaved = newSavedColumns(slices.Concat(eventColumns, otherColumns))
+
+// savedSets are updates of some of the columns, and of all of them.
+var savedSets = []*savedColumns{newSavedColumns(launchColumns), newSavedColumns(eventColumns), allSaved}
 
 func newSavedColumns(columns []savedColumn) *savedColumns {
 	set, setMany, types := make([]string, len(columns)), make([]string, len(columns)), make([]string, len(columns)+1)
@@ -143,8 +152,13 @@ func newSavedColumns(columns []savedColumn) *savedColumns {
 		}
 	}
 	types[len(columns)] = "TEXT"
+	others := slices.Concat(eventColumns, otherColumns)
+	others = slices.DeleteFunc(others, func(c savedColumn) bool {
+		return slices.ContainsFunc(columns, func(saved savedColumn) bool { return saved.name == c.name })
+	})
 	return &savedColumns{
 		columns: columns,
+		others:  others,
 		one:     fmt.Sprintf(`UPDATE jobs SET %s WHERE id = $%d`, strings.Join(set, ", "), len(types)),
 		set:     strings.Join(setMany, ", "),
 		types:   types,

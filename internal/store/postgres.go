@@ -65,6 +65,7 @@ func openPostgres(ctx context.Context, address string) (*Store, error) {
 	connection.RuntimeParams["application_name"] = cmp.Or(connection.RuntimeParams["application_name"], applicationName)
 	connection.RuntimeParams["statement_timeout"] = statementTimeout
 	connection.RuntimeParams["idle_in_transaction_session_timeout"] = idleTimeout
+	connection.RuntimeParams["jit"] = "off" // compiling a statement takes up to a second, and all of them are short
 	connection.ConnectTimeout = cmp.Or(connection.ConnectTimeout, deadTimeout)
 	connection.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: deadTimeout / 4, Interval: deadTimeout / 4, Count: 3,

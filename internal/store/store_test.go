@@ -146,7 +146,7 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 			for {
 				var claimed job.Claimed
 				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-					claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: at, Limit: 7, Lease: time.Minute})
+					claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: at, Limit: 7, Lease: time.Minute}, nil)
 					return err
 				})
 				if err != nil {
@@ -189,7 +189,7 @@ func TestLeases(t *testing.T) {
 			return got.WakeAt
 		}
 		write(func(q *store.Queries) error {
-			claimed, err := q.ClaimJobs(t.Context(), job.Claim{Now: now, Limit: 1, Lease: time.Minute})
+			claimed, err := q.ClaimJobs(t.Context(), job.Claim{Now: now, Limit: 1, Lease: time.Minute}, nil)
 			r = claimed.Others[0]
 			return err
 		})
