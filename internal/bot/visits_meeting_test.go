@@ -80,22 +80,15 @@ func leaveScenarios() []scenario {
 		},
 		{
 			name: "another notetaker", configure: autoLeave(func(l *job.AutoLeave) { l.OnBotDetected = true }), reason: reasonCompeting,
-			during: func(h *harness) { h.admitAndRecord(1); h.addParticipant("Ada's Fireflies.ai Notetaker") },
+			during: func(h *harness) { h.admitAndRecord(1); h.addParticipant(fireflies) },
 			check:  detectedNotetaker(true),
 		},
 		{
-			name: "another notetaker, tolerated", only: onMeet(), reason: reasonHostEnded,
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				h.addParticipant("Otter Bergström") // a person
-				h.addParticipant("Ada's Fireflies.ai Notetaker")
-				h.event(job.BotCompetingDetected)
-				h.meeting.End()
+			name: "ended by the host, after participants and a tolerated notetaker joined", reason: reasonHostEnded, during: participantsJoinAndLeave,
+			check: func(h *harness) {
+				checkParticipants(h)
+				detectedNotetaker(false)(h)
 			},
-			check: detectedNotetaker(false),
-		},
-		{
-			name: "ended by the host, after participants joined and left", reason: reasonHostEnded, during: participantsJoinAndLeave, check: checkParticipants,
 		},
 	}
 }
@@ -124,10 +117,19 @@ func detectedNotetaker(left bool) func(*harness) {
 	}
 }
 
-// participantsJoinAndLeave lets a participant join and leave while others speak.
+// The participants who join in participantsJoinAndLeave and stay.
+const (
+	otter     = "Otter Bergström" // a person, not a notetaker
+	fireflies = "Ada's Fireflies.ai Notetaker"
+)
+
+// participantsJoinAndLeave lets participants join, and one leave, while others speak.
 func participantsJoinAndLeave(h *harness) {
 	h.Helper()
 	h.admitAndRecord(1)
+	h.addParticipant(otter)
+	h.addParticipant(fireflies)
+	h.event(job.BotCompetingDetected)
 	h.addParticipant("Cleo Marsh")
 	h.awaitReport("Cleo is in the roster", func(r recording.FinalReport) bool { return person(r, "Cleo Marsh") != nil })
 	if err := h.meeting.Leave("Cleo Marsh"); err != nil {
@@ -164,7 +166,7 @@ func checkParticipants(h *harness) {
 		names = append(names, one.Name)
 	}
 	slices.Sort(names)
-	if !slices.Equal(names, []string{"Ada Quill", "Ben Okafor", "Cleo Marsh"}) {
+	if !slices.Equal(names, []string{ada, fireflies, ben, "Cleo Marsh", otter}) {
 		h.Fatalf("the report names %q", names)
 	}
 	for _, one := range h.report.People {
@@ -180,7 +182,7 @@ func checkParticipants(h *harness) {
 		}
 	}
 	for _, one := range h.report.People {
-		if spoke := speaker[one.ID] > 0; spoke == (one.Name == "Cleo Marsh") {
+		if spoke := speaker[one.ID] > 0; spoke != (one.Name == ada || one.Name == ben) {
 			h.Errorf("%s spoke %d times", one.Name, speaker[one.ID])
 		}
 	}
@@ -204,7 +206,7 @@ func commandScenarios() []scenario {
 		},
 		{
 			// Zoom's page keeps showing the last answer.
-			name: "permission refused, then granted", only: []job.Platform{job.Meet, job.Teams}, reason: reasonHostEnded,
+			name: "permission refused, then granted, then by the platform's notice", only: []job.Platform{job.Meet, job.Teams}, reason: reasonHostEnded,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				first := h.command(ingest.RequestRecordingPermission, nil)
@@ -215,12 +217,20 @@ func commandScenarios() []scenario {
 				third := h.command(ingest.RequestRecordingPermission, nil)
 				h.answerPermission(2, true)
 				h.nthEvent(job.BotPermissionResponse, 3)
-				h.checkAnswers([]string{first, second, third}, "denied", "denied", "granted")
+				fourth := h.command(ingest.RequestRecordingPermission, nil)
+				h.awaitMeeting("request for permission", nthRequest(3))
+				if err := h.meeting.Notify(replica.NoticeRecorded); err != nil {
+					h.Fatal(err)
+				}
+				if detail := readPermission(h.nthEvent(job.BotPermissionResponse, 4).Data).Detail; !strings.Contains(detail, "platform") {
+					h.Errorf("detail of the answer by the notice: %q", detail)
+				}
+				h.checkAnswers([]string{first, second, third, fourth}, "denied", "denied", "granted", "granted")
 				h.meeting.End()
 			},
 		},
 		{
-			name: "permission by the platform's notice", reason: reasonHostEnded,
+			name: "permission by the platform's notice", long: true, reason: reasonHostEnded,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.command(ingest.RequestRecordingPermission, nil)

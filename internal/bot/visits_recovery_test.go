@@ -52,7 +52,7 @@ func recoveryScenarios() []scenario {
 			during: func(h *harness) { h.admit(1); h.meeting.Disconnect() },
 		},
 		{
-			name: "page reloads", reason: reasonHostEnded, check: hasParts(2),
+			name: "page reloads", long: true, reason: reasonHostEnded, check: hasParts(2),
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Reload(); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
@@ -123,12 +123,14 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
-			name: "renderer killed", reason: reasonHostEnded, only: onMeet(), check: hasParts(2),
+			name: "renderer killed, then the page reloads", reason: reasonHostEnded, only: onMeet(), check: hasParts(3),
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitSegment()
 				h.kill("renderer")
 				h.admitAndRecord(2)
+				h.meeting.Reload()
+				h.admitAndRecord(3)
 				h.meeting.End()
 			},
 		},

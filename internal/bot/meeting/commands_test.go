@@ -7,46 +7,59 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/replica"
 )
 
-// pinRows checks that a participant is pinned once.
-func pinRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s env) {
-		meeting, page := s.inside(t, replica.Settings{})
-		observation := s.await(t, page, "the others", func(o Observation) bool { return len(o.Participants) == 2 && len(o.Notices) == 0 })
-		position := slices.IndexFunc(observation.Participants, func(one Participant) bool { return one.Name == "Ben Okafor" })
-		if err := s.site.Pin(s.ctx, page, observation.Participants[position]); err != nil {
-			s.report(t, page)
-			t.Fatalf("pinning: %v", err)
-		}
-		event, err := meeting.Wait(s.ctx, replica.EventPinned)
-		if err != nil || event.Text != "Ben Okafor" {
-			t.Errorf("pinned %q, %v", event.Text, err)
-		}
-		if pinned := countEvents(meeting, replica.EventPinned); pinned != 1 {
-			t.Errorf("%d participants were pinned", pinned)
-		}
-		var absent *ParticipantNotFoundError
-		if err := s.site.Pin(s.ctx, page, Participant{ID: "nobody", Name: "Nobody"}); !errors.As(err, &absent) {
-			t.Errorf("pinning somebody who is not there: %v", err)
-		}
-	}}}
-}
-
-// permissionRows asks the host and checks that the answer is observed.
-func permissionRows(replicaPlatform replica.Platform) (rows []row) {
+// insideRows pins a participant, asks the host for permission and reads the chat, in
+// one visit.
+func insideRows(replicaPlatform replica.Platform) []row {
+	ask := askByChat
 	if replicaPlatform == replica.Zoom {
-		for _, granted := range []bool{true, false} {
-			rows = append(rows, row{map[bool]string{true: "granted", false: "refused"}[granted], func(t *testing.T, s env) { askByPage(t, s, granted) }})
+		ask = func(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page) {
+			askByPage(t, s, meeting, page, true)
 		}
-		return rows
 	}
-	return []row{{"in the chat", askByChat}}
+	rows := []row{{"pin, permission, chat", func(t *testing.T, s env) {
+		meeting, page := s.inside(t, replica.Settings{})
+		testPin(t, s, meeting, page)
+		ask(t, s, meeting, page)
+		testChat(t, s, meeting, page)
+	}}}
+	if replicaPlatform == replica.Zoom {
+		rows = append(rows, row{"permission refused", func(t *testing.T, s env) {
+			meeting, page := s.inside(t, replica.Settings{})
+			askByPage(t, s, meeting, page, false)
+		}})
+	}
+	return rows
 }
 
-func askByPage(t *testing.T, s env, granted bool) {
-	meeting, page := s.inside(t, replica.Settings{})
+// testPin checks that a participant is pinned once.
+func testPin(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page) {
+	t.Helper()
+	observation := s.await(t, page, "the others", func(o Observation) bool { return len(o.Participants) == 2 && len(o.Notices) == 0 })
+	position := slices.IndexFunc(observation.Participants, func(one Participant) bool { return one.Name == "Ben Okafor" })
+	if err := s.site.Pin(s.ctx, page, observation.Participants[position]); err != nil {
+		s.report(t, page)
+		t.Fatalf("pinning: %v", err)
+	}
+	event, err := meeting.Wait(s.ctx, replica.EventPinned)
+	if err != nil || event.Text != "Ben Okafor" {
+		t.Errorf("pinned %q, %v", event.Text, err)
+	}
+	if pinned := countEvents(meeting, replica.EventPinned); pinned != 1 {
+		t.Errorf("%d participants were pinned", pinned)
+	}
+	var absent *ParticipantNotFoundError
+	if err := s.site.Pin(s.ctx, page, Participant{ID: "nobody", Name: "Nobody"}); !errors.As(err, &absent) {
+		t.Errorf("pinning somebody who is not there: %v", err)
+	}
+}
+
+// askByPage asks the host on the page and checks that the answer is observed.
+func askByPage(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page, granted bool) {
+	t.Helper()
 	asking, err := s.site.AskPermission(s.ctx, page, "Standin")
 	if err != nil || asking != AskByPage {
 		s.report(t, page)
@@ -74,8 +87,9 @@ func askByPage(t *testing.T, s env, granted bool) {
 	s.await(t, page, "no notice of the answer", func(o Observation) bool { return o.Permission == NoAnswer })
 }
 
-func askByChat(t *testing.T, s env) {
-	meeting, page := s.inside(t, replica.Settings{})
+// askByChat asks the participants in the chat and checks that the answer is observed.
+func askByChat(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page) {
+	t.Helper()
 	asking, err := s.site.AskPermission(s.ctx, page, "Standin")
 	if err != nil || asking != AskByChat {
 		s.report(t, page)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/replica"
 )
 
@@ -89,52 +90,67 @@ func usualRows(replica.Platform) []row {
 	}}}
 }
 
-// outcomeRows changes the state of a guest who requested to join, and checks the
+// outcomeRows changes the state of a guest who requested to join, and checks each
 // screen that is observed.
 func outcomeRows(replicaPlatform replica.Platform) (rows []row) {
 	blocked := CannotConnect
 	if replicaPlatform == replica.Meet {
 		blocked = BotWall
 	}
+	type change struct {
+		move func(*replica.Meeting) int
+		want Screen
+	}
+	admit := change{func(m *replica.Meeting) int { return m.Admit() }, InMeeting}
+	end := change{func(m *replica.Meeting) int { return m.End() }, Ended}
 	for _, c := range []struct {
 		name     string
 		settings replica.Settings
 		from     Screen
-		move     func(*replica.Meeting) int
-		want     Screen
+		changes  []change
 	}{
-		{"admitted", replica.Settings{}, Lobby, func(m *replica.Meeting) int { return m.Admit() }, InMeeting},
-		{"denied", replica.Settings{}, Lobby, func(m *replica.Meeting) int { return m.Deny() }, Denied},
-		{"lobby timed out", replica.Settings{}, Lobby, func(m *replica.Meeting) int { return m.LobbyTimeout() }, LobbyTimedOut},
-		{"host arrives", replica.Settings{HostAbsent: true}, HostAbsent, func(m *replica.Meeting) int { return m.HostArrives() }, Lobby},
-		{"ended in the lobby", replica.Settings{}, Lobby, func(m *replica.Meeting) int { return m.End() }, Ended},
-		{"blocked in the lobby", replica.Settings{}, Lobby, func(m *replica.Meeting) int { return m.Block() }, blocked},
-		{"removed", replica.Settings{NoLobby: true}, InMeeting, func(m *replica.Meeting) int { return m.Remove() }, Removed},
-		{"ended", replica.Settings{NoLobby: true}, InMeeting, func(m *replica.Meeting) int { return m.End() }, Ended},
-		{"connection lost", replica.Settings{NoLobby: true}, InMeeting, func(m *replica.Meeting) int { return m.Disconnect() }, Reconnecting},
+		{"denied", replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Deny() }, Denied}}},
+		{"lobby timed out", replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.LobbyTimeout() }, LobbyTimedOut}}},
+		{"ended in the lobby", replica.Settings{}, Lobby, []change{end}},
+		{"blocked in the lobby", replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Block() }, blocked}}},
+		{"host arrives, admitted, ended", replica.Settings{HostAbsent: true}, HostAbsent, []change{
+			{func(m *replica.Meeting) int { return m.HostArrives() }, Lobby}, admit, end,
+		}},
+		{"connection lost, removed", replica.Settings{NoLobby: true}, InMeeting, []change{
+			{func(m *replica.Meeting) int { return m.Disconnect() }, Reconnecting},
+			{func(m *replica.Meeting) int { return m.Reconnect() }, InMeeting},
+			{func(m *replica.Meeting) int { return m.Remove() }, Removed},
+		}},
 	} {
 		rows = append(rows, row{c.name, func(t *testing.T, s env) {
 			meeting, page := s.joined(t, c.settings)
 			s.await(t, page, string(c.from), on(c.from))
-			began := time.Now()
-			if moved := c.move(meeting); moved != 1 {
-				t.Fatalf("%d guests changed state", moved)
-			}
-			observation := s.await(t, page, "another screen", func(o Observation) bool { return o.Screen != c.from && o.Screen != Unknown })
-			if observation.Screen != c.want {
-				s.report(t, page)
-				t.Errorf("screen = %s by %s, want %s", observation.Screen, observation.Evidence, c.want)
-			}
-			if took := time.Since(began); took > reactionTimeout {
-				t.Errorf("the change was observed after %s, later than %s", took, reactionTimeout)
-			}
-			if c.want == Reconnecting {
-				meeting.Reconnect()
-				s.await(t, page, "the meeting again", on(InMeeting))
+			from := c.from
+			for _, change := range c.changes {
+				s.changeState(t, meeting, page, from, change.move, change.want)
+				from = change.want
 			}
 		}})
 	}
 	return rows
+}
+
+// changeState changes the state of the only guest, and checks the next screen that is
+// observed.
+func (s env) changeState(t *testing.T, meeting *replica.Meeting, page *browser.Page, from Screen, move func(*replica.Meeting) int, want Screen) {
+	t.Helper()
+	began := time.Now()
+	if moved := move(meeting); moved != 1 {
+		t.Fatalf("%d guests changed state from %s", moved, from)
+	}
+	observation := s.await(t, page, "another screen than "+string(from), func(o Observation) bool { return o.Screen != from && o.Screen != Unknown })
+	if observation.Screen != want {
+		s.report(t, page)
+		t.Fatalf("screen = %s by %s, want %s", observation.Screen, observation.Evidence, want)
+	}
+	if took := time.Since(began); took > reactionTimeout {
+		t.Errorf("%s was observed after %s, later than %s", want, took, reactionTimeout)
+	}
 }
 
 // wallRows checks that a join that cannot succeed fails with the reason.
@@ -232,50 +248,48 @@ func passcodeRows(replicaPlatform replica.Platform) (rows []row) {
 	return rows
 }
 
-// chatRows checks that messages are no evidence for a screen, as bubbles and in
-// the open chat, and that the open chat is read.
-func chatRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s env) {
-		meeting, page := s.inside(t, replica.Settings{})
-		phrases := terminalPhrases()
-		for _, text := range phrases {
-			if err := meeting.Say("Ada Quill", text); err != nil {
-				t.Fatal(err)
-			}
+// testChat checks that messages are no evidence for a screen, as bubbles and in the
+// open chat, and that the open chat is read.
+func testChat(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page) {
+	t.Helper()
+	phrases := terminalPhrases()
+	for _, text := range phrases {
+		if err := meeting.Say("Ada Quill", text); err != nil {
+			t.Fatal(err)
 		}
-		last := phrases[len(phrases)-1]
-		stillIn := func(where string, shown func(Observation) bool) Observation {
-			t.Helper()
-			observation := s.await(t, page, "the messages, "+where, func(o Observation) bool {
-				if o.Screen != InMeeting && o.Screen != Unknown {
-					s.report(t, page)
-					t.Fatalf("with messages %s the screen is %s by %s", where, o.Screen, o.Evidence)
-				}
-				return shown(o)
-			})
-			return observation
-		}
-		began := time.Now()
-		stillIn("as bubbles", func(o Observation) bool { return o.Screen == InMeeting && time.Since(began) > 2*time.Second })
-		if _, err := s.site.openChat(s.ctx, page); err != nil {
-			t.Fatalf("opening the chat: %v", err)
-		}
-		tries := 0
-		observation := stillIn("in the open chat", func(o Observation) bool {
-			if tries++; tries == 60 {
+	}
+	last := phrases[len(phrases)-1]
+	stillIn := func(where string, shown func(Observation) bool) Observation {
+		t.Helper()
+		observation := s.await(t, page, "the messages, "+where, func(o Observation) bool {
+			if o.Screen != InMeeting && o.Screen != Unknown {
 				s.report(t, page)
-				t.Fatalf("%d messages are read", len(o.Chat))
+				t.Fatalf("with messages %s the screen is %s by %s", where, o.Screen, o.Evidence)
 			}
-			return len(o.Chat) >= len(phrases)
+			return shown(o)
 		})
-		newest := observation.Chat[len(observation.Chat)-1]
-		if newest.Text != last || newest.Author != "Ada Quill" || newest.Own || newest.ID == "" {
-			t.Errorf("the last message is %+v", newest)
+		return observation
+	}
+	began := time.Now()
+	stillIn("as bubbles", func(o Observation) bool { return o.Screen == InMeeting && time.Since(began) > 2*time.Second })
+	if _, err := s.site.openChat(s.ctx, page); err != nil {
+		t.Fatalf("opening the chat: %v", err)
+	}
+	tries := 0
+	observation := stillIn("in the open chat", func(o Observation) bool {
+		if tries++; tries == 60 {
+			s.report(t, page)
+			t.Fatalf("%d messages are read", len(o.Chat))
 		}
-		if observation.Others != 2 {
-			t.Errorf("%d others are in the meeting, want 2", observation.Others)
-		}
-	}}}
+		return len(o.Chat) >= len(phrases) && o.Chat[len(o.Chat)-1].Text == last
+	})
+	newest := observation.Chat[len(observation.Chat)-1]
+	if newest.Text != last || newest.Author != "Ada Quill" || newest.Own || newest.ID == "" {
+		t.Errorf("the last message is %+v", newest)
+	}
+	if observation.Others != 2 {
+		t.Errorf("%d others are in the meeting, want 2", observation.Others)
+	}
 }
 
 // terminalPhrases returns texts that pages show when a visit is over or has not

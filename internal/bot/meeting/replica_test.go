@@ -44,8 +44,8 @@ func TestPlatforms(t *testing.T) {
 		name string
 		rows func(replica.Platform) []row
 	}{
-		{"usual", usualRows}, {"outcome", outcomeRows}, {"wall", wallRows}, {"passcode", passcodeRows}, {"chat", chatRows},
-		{"launcher", launcherRows}, {"send", sendRows}, {"pin", pinRows}, {"permission", permissionRows}, {"leaving", leavingRows}, {"framed", framedRows},
+		{"usual", usualRows}, {"outcome", outcomeRows}, {"wall", wallRows}, {"passcode", passcodeRows},
+		{"launcher", launcherRows}, {"inside", insideRows}, {"send", sendRows}, {"leaving", leavingRows}, {"framed", framedRows},
 	} {
 		for platform, replicaPlatform := range replicaPlatforms() {
 			for _, row := range table.rows(replicaPlatform) {
