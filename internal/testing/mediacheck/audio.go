@@ -3,6 +3,7 @@ package mediacheck
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -40,31 +41,29 @@ const (
 	maxBeepMs = 400
 )
 
-// decodeAudio decodes the audio to mono. Sample 0 is time 0 of the file, and gaps are
-// filled with silence.
-func decodeAudio(ctx context.Context, file string) ([]float32, error) {
-	raw, err := run(ctx, "ffmpeg", "-v", "error", "-nostdin", "-copyts", "-i", file, "-map", "0:a:0",
-		"-af", "aresample=16000:async=1:min_hard_comp=0.01:first_pts=0", "-ac", "1", "-f", "f32le", "-")
-	if err != nil {
-		return nil, err
-	}
+// audioFilter resamples audio. Sample 0 is time 0 of the file, and gaps are filled with
+// silence.
+var audioFilter = fmt.Sprintf("aresample=%d:async=1:min_hard_comp=0.01:first_pts=0", sampleRate)
+
+// parseAudio returns the samples of an output of ffmpeg in the format f32le.
+func parseAudio(raw []byte) []float32 {
 	samples := make([]float32, len(raw)/4)
 	for index := range samples {
 		samples[index] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*index:]))
 	}
-	return samples, nil
+	return samples
 }
 
 // Tones returns the onsets of the beeps of each frequency in milliseconds. The
 // frequencies must differ by at least 500 Hz.
 func Tones(ctx context.Context, file string, hertz ...float64) ([][]float64, error) {
-	samples, err := decodeAudio(ctx, file)
+	decoded, err := decodeStreams(ctx, file, false, true)
 	if err != nil {
 		return nil, err
 	}
 	onsets := make([][]float64, len(hertz))
 	for i, pitch := range hertz {
-		onsets[i] = findTones(samples, pitch)
+		onsets[i] = findTones(decoded.samples, pitch)
 	}
 	return onsets, nil
 }

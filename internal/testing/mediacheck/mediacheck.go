@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -115,28 +117,67 @@ func Decode(ctx context.Context, file string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	var end float64
-	if report.VideoCodec != "" {
-		video, err := decodeVideo(ctx, file)
-		if err != nil {
-			return Report{}, err
-		}
-		video.describe(&report)
-		end = report.VideoEndMs
+	decoded, err := decodeStreams(ctx, file, report.VideoCodec != "", report.AudioCodec != "")
+	if err != nil {
+		return Report{}, err
 	}
-	if report.AudioCodec != "" {
-		samples, err := decodeAudio(ctx, file)
-		if err != nil {
-			return Report{}, err
-		}
-		report.AudioEndMs = float64(len(samples)) * 1000 / sampleRate
-		report.BeepsMs = findTones(samples, beepHz)
-		end = max(end, report.AudioEndMs)
-	}
+	decoded.video.describe(&report)
+	report.AudioEndMs = float64(len(decoded.samples)) * 1000 / sampleRate
+	report.BeepsMs = findTones(decoded.samples, beepHz)
 	if report.DurationMs == 0 {
-		report.DurationMs = end
+		report.DurationMs = max(report.VideoEndMs, report.AudioEndMs)
 	}
 	return report, nil
+}
+
+// streams are the decoded streams of a file.
+type streams struct {
+	video   video
+	samples []float32
+}
+
+// decodeStreams decodes the first streams of a file in one run of ffmpeg.
+func decodeStreams(ctx context.Context, file string, hasVideo, hasAudio bool) (decoded streams, err error) {
+	folder, err := os.MkdirTemp("", "standin-mediacheck-")
+	if err != nil {
+		return streams{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	times, cells, samples := filepath.Join(folder, "times"), filepath.Join(folder, "cells"), filepath.Join(folder, "samples")
+	arguments := []string{"-v", "error", "-nostdin", "-threads", "1", "-copyts", "-i", file}
+	if hasVideo {
+		// -vsync 0 neither drops nor duplicates frames. Without -enc_time_base, times
+		// are rounded to the frame rate.
+		arguments = append(arguments, "-filter_complex", cellsFilter,
+			"-map", "[timed]", "-vsync", "0", "-enc_time_base", "1:90000", "-f", "framecrc", times, "-map", "[cells]", "-vsync", "0", "-f", "rawvideo", cells)
+	}
+	if hasAudio {
+		arguments = append(arguments, "-map", "0:a:0", "-af", audioFilter, "-ac", "1", "-f", "f32le", samples)
+	}
+	if _, err := run(ctx, "ffmpeg", arguments...); err != nil {
+		return streams{}, err
+	}
+	if hasVideo {
+		text, err := os.ReadFile(times)
+		if err != nil {
+			return streams{}, err
+		}
+		content, err := os.ReadFile(cells)
+		if err != nil {
+			return streams{}, err
+		}
+		if decoded.video, err = parseVideo(string(text), content); err != nil {
+			return streams{}, err
+		}
+	}
+	if hasAudio {
+		content, err := os.ReadFile(samples)
+		if err != nil {
+			return streams{}, err
+		}
+		decoded.samples = parseAudio(content)
+	}
+	return decoded, nil
 }
 
 // probe reads the metadata of the container.

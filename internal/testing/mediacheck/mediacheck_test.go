@@ -33,9 +33,9 @@ func makeFile(t *testing.T, name string, arguments ...string) string {
 // 0.2 s after each full second for 0.12 s (0.19 because a frame's time is not
 // exactly 0.2); beepAt makes 0.1 s of beep.
 const (
-	flashing = "testsrc2=size=640x360:rate=15:duration=6,eq=brightness=-0.3:contrast=0.5," +
-		"drawbox=x=40:y=40:w=240:h=120:color=white:t=fill:enable='between(mod(t,1),0.19,0.32)'"
-	flashingFull = "color=c=0x224466:size=640x360:rate=15:duration=6," +
+	flashing = "testsrc2=size=320x180:rate=15:duration=6,eq=brightness=-0.3:contrast=0.5," +
+		"drawbox=x=20:y=20:w=120:h=60:color=white:t=fill:enable='between(mod(t,1),0.19,0.32)'"
+	flashingFull = "color=c=0x224466:size=320x180:rate=15:duration=6," +
 		"drawbox=color=white:t=fill:enable='between(mod(t,1),0.19,0.32)'"
 	quietTalk = "+0.25*sin(2*PI*170*t)*sin(2*PI*3*t)+0.15*sin(2*PI*510*t)*sin(2*PI*5*t)+0.05*(sin(2*PI*680*t)+sin(2*PI*850*t)+sin(2*PI*1020*t)+sin(2*PI*1190*t)+sin(2*PI*1360*t))*sin(2*PI*4*t)+0.04*random(0)"
 )
@@ -60,8 +60,8 @@ func TestDecodeFindsFlashesAndBeeps(t *testing.T) {
 		"talk only":           {flashing, "aevalsrc='0" + quietTalk + "':s=48000:d=6", 6, 0, 200, 0},
 		"another tone":        {flashing, "aevalsrc='0.3*sin(2*PI*1200*t)*between(mod(t,1),0.2,0.3)':s=48000:d=6", 6, 0, 200, 0},
 		"a steady tone":       {flashing, "sine=frequency=1000:duration=6", 6, 0, 200, 0},
-		"no flash, no sound":  {"color=c=0x224466:size=640x360:rate=15:duration=6", "anullsrc=d=6", 0, 0, 0, 0},
-		"a change of picture": {"color=c=0x101010:size=640x360:rate=15:duration=6,drawbox=color=white:t=fill:enable='gte(t,4)'", "anullsrc=d=6", 1, 0, 4000, 0},
+		"no flash, no sound":  {"color=c=0x224466:size=320x180:rate=15:duration=6", "anullsrc=d=6", 0, 0, 0, 0},
+		"a change of picture": {"color=c=0x101010:size=320x180:rate=15:duration=6,drawbox=color=white:t=fill:enable='gte(t,4)'", "anullsrc=d=6", 1, 0, 4000, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestDecodeFindsFlashesAndBeeps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.Width != 640 || report.Height != 360 || report.VideoCodec != "mpeg4" || report.AudioCodec != "flac" || report.Frames != 90 {
+			if report.Width != 320 || report.Height != 180 || report.VideoCodec != "mpeg4" || report.AudioCodec != "flac" || report.Frames != 90 {
 				t.Errorf("report %+v", report)
 			}
 			if math.Abs(report.DurationMs-6000) > 70 {
@@ -105,13 +105,13 @@ func TestDecodeDetectsBlackBorders(t *testing.T) {
 		want   bool
 	}{
 		"none":        {"null", false},
-		"above":       {"pad=iw:ih+60:0:60", false},
-		"letterboxed": {"pad=iw:ih+120:0:60", true},
-		"pillarboxed": {"pad=iw+120:ih:60:0", true},
+		"above":       {"pad=iw:ih+30:0:30", false},
+		"letterboxed": {"pad=iw:ih+60:0:30", true},
+		"pillarboxed": {"pad=iw+60:ih:30:0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := makeFile(t, "file.mkv", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=15:duration=1,lutyuv=y='max(val,60)',"+test.filter, "-c:v", "mpeg4")
+			file := makeFile(t, "file.mkv", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=15:duration=1,lutyuv=y='max(val,60)',"+test.filter, "-c:v", "mpeg4")
 			report, err := mediacheck.Decode(t.Context(), file)
 			if err != nil {
 				t.Fatal(err)
@@ -120,6 +120,20 @@ func TestDecodeDetectsBlackBorders(t *testing.T) {
 				t.Errorf("report %+v, want borders %v", report, test.want)
 			}
 		})
+	}
+}
+
+func TestDecodeKeepsFrameTimes(t *testing.T) {
+	t.Parallel()
+	// The frames between 2 and 4 s are removed; the rest keeps its times.
+	file := makeFile(t, "file.mp4", "-f", "lavfi", "-i", "testsrc2=size=64x36:rate=15:duration=5,select='not(between(t,2.01,3.99))'",
+		"-vsync", "vfr", "-c:v", "mpeg4")
+	report, err := mediacheck.Decode(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Frames != 46 || math.Abs(report.LongestFrameAtMs-2000) > 1 || math.Abs(report.LongestFrameGapMs-2000) > 1 || math.Abs(report.VideoEndMs-4933) > 1 {
+		t.Errorf("report %+v", report)
 	}
 }
 

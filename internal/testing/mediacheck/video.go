@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -37,31 +36,28 @@ type video struct {
 	cells   []byte // gridCells for each frame
 }
 
-// decodeVideo decodes all frames and their timestamps.
-func decodeVideo(ctx context.Context, file string) (video, error) {
-	// Times and cells are decoded separately, so that standard error contains only
-	// errors. -vsync 0 neither drops nor duplicates frames.
-	times, err := run(ctx, "ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=best_effort_timestamp_time",
-		"-of", "csv=print_section=0", "--", file)
-	if err != nil {
-		return video{}, err
-	}
-	cells, err := run(ctx, "ffmpeg", "-v", "error", "-nostdin", "-i", file, "-map", "0:v:0", "-vsync", "0",
-		"-vf", fmt.Sprintf("scale=%d:%d:flags=area,format=gray,setpts=N/TB", gridWidth, gridHeight), "-f", "rawvideo", "-")
-	if err != nil {
-		return video{}, err
-	}
+// cellsFilter scales frames to the grid.
+var cellsFilter = fmt.Sprintf("[0:v:0]scale=%d:%d:flags=area,format=gray,split[timed][frames];[frames]setpts=N/TB[cells]", gridWidth, gridHeight)
+
+// parseVideo returns the frames of an output of ffmpeg: their timestamps in the format
+// framecrc, and their cells.
+func parseVideo(times string, cells []byte) (video, error) {
 	decoded := video{cells: cells}
-	for row := range strings.Lines(string(times)) {
-		text := strings.Trim(row, ", \r\n")
-		if text == "" {
+	unit := 0.0 // milliseconds
+	for row := range strings.Lines(times) {
+		var numerator, denominator float64
+		if _, err := fmt.Sscanf(row, "#tb 0: %g/%g", &numerator, &denominator); err == nil {
+			unit = 1000 * numerator / denominator
+		}
+		if strings.HasPrefix(row, "#") {
 			continue
 		}
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil {
+		var stream int
+		var decodeTime, time float64
+		if _, err := fmt.Sscanf(row, "%d, %g, %g,", &stream, &decodeTime, &time); err != nil {
 			return video{}, fmt.Errorf("parse the time of a frame: %w", err)
 		}
-		decoded.timesMs = append(decoded.timesMs, seconds*1000)
+		decoded.timesMs = append(decoded.timesMs, time*unit)
 	}
 	if len(decoded.timesMs)*gridCells != len(cells) {
 		return video{}, fmt.Errorf("%d frames have times but %d were decoded", len(decoded.timesMs), len(cells)/gridCells)
@@ -97,13 +93,13 @@ func (v video) cell(cell int) []byte {
 // FlashesByColumn divides the video into columns of equal width and returns the
 // onsets of the flashes in each.
 func FlashesByColumn(ctx context.Context, file string, columns int) ([][]float64, error) {
-	decoded, err := decodeVideo(ctx, file)
+	decoded, err := decodeStreams(ctx, file, true, false)
 	if err != nil {
 		return nil, err
 	}
 	flashes := make([][]float64, columns)
 	for i := range columns {
-		flashes[i] = decoded.flashes(i*gridWidth/columns, (i+1)*gridWidth/columns)
+		flashes[i] = decoded.video.flashes(i*gridWidth/columns, (i+1)*gridWidth/columns)
 	}
 	return flashes, nil
 }
