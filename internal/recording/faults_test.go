@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -80,7 +81,7 @@ func TestUploadsWithFaults(t *testing.T) {
 			jobID := uuid.New()
 			proxy.SetFaults(faults)
 			var contents [][]byte
-			for i, length := range []int{60_000, 1, 0, 100_000, 70_000, 20 << 20, 50_000} { // the 20 MiB upload is a multipart upload
+			for i, length := range []int{60_000, 1, 0, 100_000, 70_000, 8 << 20, 50_000} { // the 8 MiB upload is a multipart upload of 5 and 3 MiB
 				content := randomBytes(uint64(i), length)
 				contents = append(contents, content)
 				uploadWithRetry(t, proxy, storage, jobID, ingest.SegmentName(0, i), content)
@@ -220,7 +221,8 @@ func TestStalledConnectionFails(t *testing.T) {
 			return storage.write(t.Context(), "x", newHashingReader(strings.NewReader("x"), 9), sumText("x"), true)
 		},
 	} {
-		if err := call(); err == nil || !strings.Contains(err.Error(), "timeout") {
+		// The connection may be closed while the request is still written.
+		if err := call(); err == nil || !strings.Contains(err.Error(), "timeout") && !strings.Contains(err.Error(), net.ErrClosed.Error()) {
 			t.Errorf("%s: error is %v", operation, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,18 +66,23 @@ func (h finisherHarness) report(t *testing.T, report ingest.Report, media ...Fil
 // description.
 func (h finisherHarness) packByBot(t *testing.T, attempt int, segments [][]byte) File {
 	t.Helper()
-	folder, out := t.TempDir(), t.TempDir()
-	writeSegments(t, folder, 0, segments)
-	packed, err := packAll(t.Context(), folder, out, ingest.Report{})
-	if err != nil {
-		t.Fatal(err)
+	type source string // a SHA-256
+	type result struct {
+		content string
+		file    File
 	}
-	content, err := os.ReadFile(filepath.Join(out, "recording.mp4"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, h.Storage, h.id, attempt, "recording.mp4", string(content))
-	return packed.Files[0]
+	packed := once(t, source(sumBytes(bytes.Join(segments, nil))), func() (result, error) {
+		folder, out := t.TempDir(), t.TempDir()
+		writeSegments(t, folder, 0, segments)
+		packed, err := packAll(t.Context(), folder, out, ingest.Report{})
+		if err != nil {
+			return result{}, err
+		}
+		content, err := os.ReadFile(filepath.Join(out, "recording.mp4"))
+		return result{string(content), packed.Files[0]}, err
+	})
+	put(t, h.Storage, h.id, attempt, "recording.mp4", packed.content)
+	return packed.file
 }
 
 // check checks that a manifest is valid, is stored, and describes the stored media.

@@ -165,14 +165,23 @@ func beepOnsets(t *testing.T, path string) []float64 {
 // decode returns the output of ffmpeg or ffprobe.
 func decode(t *testing.T, tool string, arguments ...string) []byte {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), tool, arguments...)
+	output, err := runDecoder(t.Context(), tool, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+// runDecoder is decode for use outside a test function.
+func runDecoder(ctx context.Context, tool string, arguments ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, tool, arguments...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	output, err := command.Output()
 	if err != nil {
-		t.Fatalf("decode: %v: %s", err, stderr.String())
+		return nil, fmt.Errorf("decode: %w: %s", err, stderr.String())
 	}
-	return output
+	return output, nil
 }
 
 // packAll packs the parts in a folder.

@@ -199,9 +199,11 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (Fi
 	if err != nil {
 		return File{}, err
 	}
-	media, err := p.tools.probeFile(ctx, source)
-	if err != nil {
-		return File{}, err
+	media := group[0].media
+	if len(group) > 1 {
+		if media, err = p.tools.probeFile(ctx, source); err != nil {
+			return File{}, err
+		}
 	}
 	length, sum, err := syncAndHash(source)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -90,21 +91,42 @@ func checkFile(t *testing.T, path string, described File) {
 	if found, err := scanFragments(bytes.NewReader(data), int64(len(data))); err != nil || found.Fragments > 0 || found.Truncated {
 		t.Errorf("file has %d fragments, truncated %v: %v", found.Fragments, found.Truncated, err)
 	}
-	text := string(decode(t, "ffprobe", "-v", "error", "-show_entries", "format=start_time", "-of", "csv=p=0", path))
-	if strings.TrimSpace(text) != "0.000000" {
-		t.Errorf("file begins at %s", text)
+	decoded := once(t, decodedFile(described.SHA256), func() (decodedSpan, error) { return decodeSpan(t.Context(), path) })
+	if decoded.start != "0.000000" {
+		t.Errorf("file begins at %s", decoded.start)
 	}
-	// The last decoded frame or sample ends at the described duration.
-	progress := string(decode(t, "ffmpeg", "-nostdin", "-v", "error", "-xerror", "-i", path, "-f", "null", "-progress", "-", "-"))
+	if difference := decoded.end.Milliseconds() - described.DurationMs; difference < -100 || difference > 100 {
+		t.Errorf("decoded %d ms, described as %d ms", decoded.end.Milliseconds(), described.DurationMs)
+	}
+}
+
+// decodedFile is the key of a decodedSpan: a SHA-256.
+type decodedFile string
+
+// decodedSpan is the start of a file according to its container, in seconds, and the
+// end of the last decoded frame or sample.
+type decodedSpan struct {
+	start string
+	end   time.Duration
+}
+
+// decodeSpan decodes a file.
+func decodeSpan(ctx context.Context, path string) (decodedSpan, error) {
+	start, err := runDecoder(ctx, "ffprobe", "-v", "error", "-show_entries", "format=start_time", "-of", "csv=p=0", path)
+	if err != nil {
+		return decodedSpan{}, err
+	}
+	output, err := runDecoder(ctx, "ffmpeg", "-nostdin", "-v", "error", "-xerror", "-i", path, "-f", "null", "-progress", "-", "-")
+	if err != nil {
+		return decodedSpan{}, err
+	}
+	progress := string(output)
 	_, at, _ := strings.Cut(progress[strings.LastIndex(progress, "out_time="):], "=")
 	end, err := time.Parse("15:04:05.999999", strings.TrimSpace(strings.SplitN(at, "\n", 2)[0]))
 	if err != nil {
-		t.Fatalf("read the decoded length: %v", err)
+		return decodedSpan{}, fmt.Errorf("read the decoded length: %w", err)
 	}
-	decoded := end.Sub(end.Truncate(24 * time.Hour)).Milliseconds()
-	if difference := decoded - described.DurationMs; difference < -100 || difference > 100 {
-		t.Errorf("decoded %d ms, described as %d ms", decoded, described.DurationMs)
-	}
+	return decodedSpan{start: strings.TrimSpace(string(start)), end: end.Sub(end.Truncate(24 * time.Hour))}, nil
 }
 
 func TestPackDescribesFile(t *testing.T) {

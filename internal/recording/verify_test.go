@@ -90,9 +90,23 @@ func TestVerify(t *testing.T) {
 	})
 }
 
+// copyFrom returns a copy of a recording whose storage is a folder.
+func (f *finishedRecording) copyFrom(t *testing.T, folder string) finishedRecording {
+	t.Helper()
+	storage := t.TempDir()
+	if err := os.CopyFS(storage, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	finisher, manifest := *f.Finisher, f.manifest
+	finisher.Storage, manifest.Media = openStorage(t, folderAddress(storage)), slices.Clone(f.manifest.Media)
+	return finishedRecording{finisherHarness: finisherHarness{&finisher, f.input, f.id}, manifest: manifest, content: f.content}
+}
+
 // TestVerifyFindsDamage checks that every kind of damage is reported.
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
+	folder := t.TempDir()
+	valid := finishRecording(t, openStorage(t, folderAddress(folder)), source{Seconds: 3})
 	for name, test := range map[string]struct {
 		corrupt func(t *testing.T, f *finishedRecording)
 		want    string
@@ -130,7 +144,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			recording := finishRecording(t, openStorage(t, folderAddress(t.TempDir())), source{Seconds: 3})
+			recording := valid.copyFrom(t, folder)
 			test.corrupt(t, &recording)
 			report := recording.verify(t)
 			problems := report.Problems
