@@ -62,7 +62,7 @@ func TestMonitorSound(t *testing.T) {
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	for range 2 {
-		monitor, err := recorder.MonitorSound(ctx, s.browser, s.page, recorder.Settings{})
+		monitor, err := recorder.MonitorSound(ctx, s.browser, s.page, small(recorder.Settings{}))
 		if err != nil {
 			t.Fatal(err)
 		}

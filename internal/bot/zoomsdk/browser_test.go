@@ -2,9 +2,11 @@ package zoomsdk_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,9 +25,32 @@ const (
 	testNumber = "81234567890"
 )
 
-// launchBrowser starts a browser that is closed with the test. Without one a
-// test fails in CI and is skipped elsewhere.
-func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
+// closers close what the tests share. TestMain calls them.
+var closers []func() error
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, closeShared := range closers {
+		if err := closeShared(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// shared starts the browser that the tests share.
+var shared = sync.OnceValues(func() (*browser.Browser, error) {
+	running, err := browser.Launch(context.Background(), browser.Options{LoopbackPeers: true})
+	if err == nil {
+		closers = append(closers, running.Close)
+	}
+	return running, err
+})
+
+// needBrowser returns the path of a browser and the time limit of a test. Without a
+// browser the test fails in CI and is skipped elsewhere.
+func needBrowser(t testing.TB) (executable string, ctx context.Context) {
 	t.Helper()
 	executable, err := browser.Find("")
 	if err != nil {
@@ -36,6 +61,25 @@ func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
 	t.Cleanup(cancel)
+	return executable, ctx
+}
+
+// sharedBrowser returns the browser that the tests share.
+func sharedBrowser(t testing.TB) (context.Context, *browser.Browser) {
+	t.Helper()
+	_, ctx := needBrowser(t)
+	running, err := shared()
+	if err != nil {
+		t.Fatalf("launching the browser: %v", err)
+	}
+	return ctx, running
+}
+
+// launchBrowser starts a browser with the test's environment. It is closed with the
+// test.
+func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
+	t.Helper()
+	executable, ctx := needBrowser(t)
 	running, err := browser.Launch(ctx, browser.Options{
 		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
 	})

@@ -89,7 +89,7 @@ func (s *stage) calls(name string) []call {
 
 func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
 	name := "  Standin\tof " + strings.Repeat("Ada ", 40)
 	if err := s.adapter.Join(ctx, s.page, meeting.JoinOptions{Name: name}); err != nil {
@@ -138,7 +138,7 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 // TestRefusals checks the result of joins that the SDK refuses.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	failed := func(code int, text string) map[string]any {
 		return map[string]any{"kind": "error", "code": code, "text": text}
 	}
@@ -176,7 +176,7 @@ func TestRefusals(t *testing.T) {
 
 func TestRefusedCredentialsAreNoScreen(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
 	s.next(map[string]any{"kind": "error", "code": 3712, "text": "Signature is invalid."})
 	err := s.join()
@@ -188,7 +188,7 @@ func TestRefusedCredentialsAreNoScreen(t *testing.T) {
 
 func TestJoinTimeIsUp(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
 	s.next(map[string]any{"kind": "nothing"})
 	short, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -205,7 +205,7 @@ func TestJoinTimeIsUp(t *testing.T) {
 
 func TestWaitingRoom(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	t.Run("admitted", func(t *testing.T) {
 		s := newStage(t, ctx, running)
 		s.next(map[string]any{"kind": "lobby"})
@@ -237,7 +237,7 @@ func TestWaitingRoom(t *testing.T) {
 
 func TestHostAbsent(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	for name, outcome := range map[string]map[string]any{
 		"the SDK waits":        {"kind": "notStarted"},
 		"the SDK does not":     {"kind": "error", "code": 3008, "text": "Meeting has not started"},
@@ -294,7 +294,7 @@ func (s *stage) leave() {
 
 func TestEndings(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	for name, test := range map[string]struct {
 		script string
 		want   meeting.Screen
@@ -333,7 +333,7 @@ func TestEndings(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
 	s.enter()
 	if o := s.see(meeting.InMeeting); o.Others != 0 {
@@ -370,7 +370,7 @@ func TestPeople(t *testing.T) {
 
 func TestChat(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
 	s.enter()
 	long := strings.TrimSpace(strings.Repeat("word ", 300))
@@ -393,7 +393,7 @@ func TestChat(t *testing.T) {
 
 func TestPermission(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	for name, test := range map[string]struct {
 		before, after string
 		asked         meeting.AskMethod
@@ -438,7 +438,7 @@ func TestPermission(t *testing.T) {
 // TestTidy checks that the bot joins the audio and is muted.
 func TestTidy(t *testing.T) {
 	t.Parallel()
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
 	s.enter()
 	s.do(`offerAudio()`)
